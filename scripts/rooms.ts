@@ -1,0 +1,44 @@
+import { dirname, join, relative } from "node:path";
+import { Glob } from "bun";
+
+/** Which rooms each room may know. `docs/decisions/0001-rooms.md` says why. */
+const rooms: Readonly<Record<string, readonly string[]>> = {
+  base: [],
+  build: [],
+  log: ["base"],
+  config: ["base", "log"],
+  db: ["base", "log"],
+  auth: ["base", "log", "db"],
+  agents: ["base", "log", "db", "auth"],
+  rpc: ["base", "log", "auth"],
+  services: ["auth", "agents"],
+  methods: ["base", "log", "auth", "agents", "rpc", "services", "build"],
+  http: ["base", "log", "auth", "rpc", "services"],
+  node: ["base", "log", "config", "db", "auth", "agents", "rpc", "services", "methods", "http"],
+  cli: ["base", "log", "config", "db", "auth", "node", "build"],
+  main: ["base", "cli"],
+};
+
+/** Every import in `src/` that goes through a wall. */
+export async function brokenWalls(): Promise<string[]> {
+  const broken: string[] = [];
+  for await (const file of new Glob("**/*.ts").scan("src")) {
+    const room = roomOf(file);
+    const allowed = rooms[room];
+    if (allowed === undefined)
+      broken.push(`src/${file}: the room \`${room}\` is not on the plan in scripts/rooms.ts`);
+    const text = await Bun.file(join("src", file)).text();
+    // Imports of types count: a room that knows another's types knows the other.
+    for (const [, path = ""] of text.matchAll(/^(?:import|export)\b[^;]*?from "([^"]+)"/gm)) {
+      if (!path.startsWith(".")) continue;
+      const other = roomOf(relative("src", join("src", dirname(file), path)));
+      if (other !== room && !allowed?.includes(other))
+        broken.push(`src/${file}: ${room} may not know ${other} (${path})`);
+    }
+  }
+  return broken;
+}
+
+function roomOf(file: string): string {
+  return (file.split("/", 1)[0] ?? file).replace(/\.ts$/, "");
+}

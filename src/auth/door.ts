@@ -1,0 +1,86 @@
+import { Fault } from "../base/fault.ts";
+import type { Database } from "../db/database.ts";
+import type { TokenRow } from "../db/token-rows.ts";
+import type { LogHub } from "../log/hub.ts";
+import { authorise, type Caller, superRefusal } from "./caller.ts";
+import { type Credentials, parseCredentials } from "./credentials.ts";
+import type { Guesses } from "./guesses.ts";
+import type { Need } from "./need.ts";
+import { toLimits } from "./permission.ts";
+import { noSecretHash, type Passwords, secretMatches } from "./secrets.ts";
+
+/** A refusal, and how long it should be kept back because its address guesses. */
+export class Refusal extends Fault {
+  constructor(
+    detail: string,
+    readonly delayMs: number,
+  ) {
+    super("PermissionDenied", detail);
+  }
+}
+
+/** Where every credential of every protocol is checked. */
+export class AuthDoor {
+  readonly #log;
+
+  constructor(
+    private readonly database: Database,
+    private readonly passwords: Passwords,
+    private readonly guesses: Guesses,
+    hub: LogHub,
+  ) {
+    this.#log = hub.logger("token");
+  }
+
+  /** The caller behind a token text, if it may do what `need` says. `address` is where it calls from. */
+  async admit(tokenText: string, need: Need, address: string): Promise<Caller> {
+    const credentials = parseCredentials(tokenText);
+    const row = await this.#prove(credentials, address);
+    if (row === undefined) throw this.#refuse(credentials, need, address);
+    const caller = toCaller(row, credentials);
+    // The Super text is for every other token, expired ones included, so it comes before the lifetime.
+    if (need.kind === "super") authorise(caller, need);
+    refuseOutsideLifetime(row);
+    authorise(caller, need);
+    return caller;
+  }
+
+  async #prove({ by, name, proof }: Credentials, address: string): Promise<TokenRow | undefined> {
+    const { tokens } = this.database;
+    if (by === "key") {
+      const row = await tokens.byKey(name);
+      return secretMatches(proof, row?.secretHash ?? noSecretHash) ? row : undefined;
+    }
+    const row = await tokens.byUsername(name);
+    return (await this.passwords.matches(proof, row?.passwordHash ?? null, address)) ? row : undefined;
+  }
+
+  #refuse({ by, name }: Credentials, need: Need, address: string): Refusal {
+    this.#log.warn("refused credentials", {
+      [by === "key" ? "token_key" : "username"]: name.slice(0, 128),
+      address,
+    });
+    // A Super Token method tells nobody whether a token exists.
+    return new Refusal(
+      need.kind === "super" ? superRefusal : "Invalid credentials",
+      this.guesses.failed(address),
+    );
+  }
+}
+
+function toCaller(row: TokenRow, { by }: Credentials): Caller {
+  return {
+    by,
+    isSuper: row.isSuper,
+    key: row.key,
+    username: row.username,
+    limits: row.isSuper ? [] : toLimits(row.limits),
+    until: row.to,
+  };
+}
+
+function refuseOutsideLifetime({ from, to }: TokenRow): void {
+  const now = Date.now();
+  if (from !== null && now < from) throw new Fault("PermissionDenied", "Token is not yet valid");
+  if (to !== null && now >= to) throw new Fault("PermissionDenied", "Token has expired");
+}

@@ -1,0 +1,46 @@
+import { type Permission, permissionNames, type Scope } from "./permission.ts";
+
+/** What a method asks of its caller. Data, so that it is enforced, printed and tested from one place. */
+export type Need =
+  | { readonly kind: "anyone" }
+  | { readonly kind: "super" }
+  /** Any valid token. */
+  | { readonly kind: "token" }
+  /** Every one of the permissions, in this scope. */
+  | { readonly kind: "all"; readonly permissions: readonly Permission[]; readonly scope: Scope }
+  /** One of the permissions at least, in whatever scope; the method shows what that scope covers. */
+  | { readonly kind: "anywhere"; readonly permissions: readonly Permission[] };
+
+export const anyone: Need = { kind: "anyone" };
+export const superToken: Need = { kind: "super" };
+export const anyToken: Need = { kind: "token" };
+
+export function globally(...permissions: Permission[]): Need {
+  return { kind: "all", permissions, scope: { in: "global" } };
+}
+
+export function anywhere(...permissions: Permission[]): Need {
+  return { kind: "anywhere", permissions };
+}
+
+/** For the documents. */
+export function describeNeed(need: Need): string {
+  const names = (permissions: readonly Permission[]) =>
+    permissions.map((name) => `\`${permissionNames[name]}\``);
+  switch (need.kind) {
+    case "anyone":
+      return "nobody is refused";
+    case "super":
+      return "Super Token";
+    case "token":
+      return "any valid token";
+    case "all":
+      return `${names(need.permissions).join(" and ")} in scope ${describeScope(need.scope)}`;
+    case "anywhere":
+      return `${names(need.permissions).join(" or ")} in any scope`;
+  }
+}
+
+export function describeScope(scope: Scope): string {
+  return scope.in === "global" ? "global" : `${scope.in} ${scope.name}`;
+}

@@ -1,0 +1,188 @@
+import { z } from "zod";
+
+/** Where a permission holds. */
+export type Scope = { readonly in: "global" } | { readonly in: ScopeName; readonly name: string };
+
+const scopeNames = ["static_bucket", "agent_uuid", "kv_namespace", "js_worker", "db"] as const;
+type ScopeName = (typeof scopeNames)[number];
+
+/** Scopes whose name may end in one `*`, which then stands for any ending. */
+const wildcardScopes: ReadonlySet<string> = new Set(["static_bucket", "db"]);
+
+const scopeName = z.string().min(1).max(512);
+
+const scopeJson = z.union(
+  [
+    z.literal("global"),
+    z.strictObject({ global: z.null() }),
+    z.strictObject({ static_bucket: scopeName }),
+    z.strictObject({ global_static_bucket: scopeName }),
+    z.strictObject({ agent_uuid: scopeName }),
+    z.strictObject({ kv_namespace: scopeName }),
+    z.strictObject({ js_worker: scopeName }),
+    z.strictObject({ db: scopeName }),
+  ],
+  {
+    error:
+      'is no scope; use "global", {"static_bucket": name}, {"agent_uuid": uuid}, {"kv_namespace": s}, {"js_worker": s} or {"db": s}',
+  },
+);
+
+/** The permissions that methods here ask for, with the names they have in messages and documents. */
+export const permissionNames = {
+  "static_bucket_file.read": "StaticBucketFile::Read",
+  "static_bucket_file.write": "StaticBucketFile::Write",
+  "static_bucket_file.delete": "StaticBucketFile::Delete",
+  "static_bucket_file.list": "StaticBucketFile::List",
+  "static_bucket.read": "StaticBucket::Read",
+  "static_bucket.write": "StaticBucket::Write",
+  "static_bucket.delete": "StaticBucket::Delete",
+  "node.exec_sql": "Node::ExecSql",
+  "node.get_database_type": "Node::GetDatabaseType",
+  "node.list_all_agent_uuid": "Node::ListAllAgentUuid",
+  "monitoring_uuid.list": "MonitoringUuid::List",
+  "monitoring_uuid.delete": "MonitoringUuid::Delete",
+  "token.create": "Token::Create",
+  "db.list": "Db::List",
+  "db.read": "Db::Read",
+  "db.create": "Db::Create",
+  "db.update": "Db::Update",
+  "db.delete": "Db::Delete",
+  "db.exec_sql": "Db::ExecSql",
+} as const;
+
+/** `family.action`. */
+export type Permission = keyof typeof permissionNames;
+
+/** Families of the wider system: kept and handed out, but nothing here asks for them. */
+const otherFamilies = [
+  "kv",
+  "task",
+  "crontab",
+  "crontab_result",
+  "terminal",
+  "js_worker",
+  "js_result",
+  "static_monitoring",
+  "dynamic_monitoring",
+  "dynamic_monitoring_summary",
+] as const;
+
+const ownFamilies = Map.groupBy(Object.keys(permissionNames), (name) => name.split(".", 1)[0] ?? "");
+
+const permissionJson = z.union(
+  [
+    ...[...ownFamilies].map(([family, names]) =>
+      z.strictObject({ [family]: z.enum(names.map((name) => name.slice(family.length + 1))) }),
+    ),
+    ...otherFamilies.map((family) =>
+      z.strictObject({
+        [family]: z.union([
+          z.string().min(1),
+          z
+            .record(z.string().min(1), z.string())
+            .refine((value) => Object.keys(value).length === 1, "must name one action"),
+        ]),
+      }),
+    ),
+  ],
+  { error: 'is no permission; write {"family": "action"}, for example {"static_bucket_file": "read"}' },
+);
+
+/** A token's rights as they travel and are stored. */
+export const tokenLimit = z
+  .array(z.object({ scopes: z.array(scopeJson).max(1000), permissions: z.array(permissionJson).max(1000) }))
+  .max(1000);
+
+/** What a limit grants: `family.action`, in other families possibly for names of one pattern only. */
+export interface Grant {
+  readonly permission: string;
+  readonly pattern?: string;
+}
+
+/** One line of a token's rights: every grant holds in every scope of the same limit. */
+export interface Limit {
+  readonly scopes: readonly Scope[];
+  readonly permissions: readonly Grant[];
+}
+
+/** Reads stored rights. Whatever is not understood grants nothing: a row may have been written by hand. */
+export function toLimits(json: unknown): Limit[] {
+  return listOf(json).map((limit) => ({
+    scopes: listOf(memberOf(limit, "scopes")).flatMap(toScope),
+    permissions: listOf(memberOf(limit, "permissions")).flatMap(toGrant),
+  }));
+}
+
+function toScope(json: unknown): Scope[] {
+  if (json === "global") return [{ in: "global" }];
+  const [kind, name] = onlyMember(json);
+  if (kind === "global" && name === null) return [{ in: "global" }];
+  if (typeof name !== "string") return [];
+  if (kind === "global_static_bucket") return [{ in: "static_bucket", name }];
+  if (kind === "agent_uuid") return [{ in: "agent_uuid", name: name.toLowerCase() }];
+  return scopeNames.filter((known) => known === kind).map((known) => ({ in: known, name }));
+}
+
+function toGrant(json: unknown): Grant[] {
+  const [family, what] = onlyMember(json);
+  if (typeof what === "string") return [{ permission: `${family}.${what}` }];
+  const [action, pattern] = onlyMember(what);
+  return typeof pattern === "string" ? [{ permission: `${family}.${action}`, pattern }] : [];
+}
+
+function listOf(json: unknown): readonly unknown[] {
+  return Array.isArray(json) ? json : [];
+}
+
+function memberOf(json: unknown, name: string): unknown {
+  return typeof json === "object" && json !== null && Object.hasOwn(json, name)
+    ? Reflect.get(json, name)
+    : undefined;
+}
+
+function onlyMember(json: unknown): readonly [name: string, value: unknown] {
+  const members = typeof json === "object" && json !== null ? Object.entries(json) : [];
+  return members.length === 1 && members[0] !== undefined ? members[0] : ["", undefined];
+}
+
+/** Whether some single limit grants the permission in the scope. No action implies another. */
+export function holds(limits: readonly Limit[], permission: string, wanted: Scope): boolean {
+  return limits.some(
+    (limit) =>
+      limit.permissions.some((grant) => grant.permission === permission && grant.pattern === undefined) &&
+      limit.scopes.some((scope) => scopeCovers(scope, wanted)),
+  );
+}
+
+/** Whether everything in `inner` is granted by `outer` as well. */
+export function limitsCover(outer: readonly Limit[], inner: readonly Limit[]): boolean {
+  return inner.every(({ scopes, permissions }) =>
+    scopes.every((wanted) =>
+      permissions.every((grant) =>
+        outer.some(
+          (limit) =>
+            limit.permissions.some((held) => grantCovers(held, grant)) &&
+            limit.scopes.some((scope) => scopeCovers(scope, wanted)),
+        ),
+      ),
+    ),
+  );
+}
+
+export function scopeCovers(held: Scope, wanted: Scope): boolean {
+  if (held.in === "global") return true;
+  if (wanted.in !== held.in) return false;
+  return wildcardScopes.has(held.in) ? patternCovers(held.name, wanted.name) : held.name === wanted.name;
+}
+
+function grantCovers(held: Grant, wanted: Grant): boolean {
+  if (held.permission !== wanted.permission) return false;
+  if (held.pattern === undefined) return true;
+  return wanted.pattern !== undefined && patternCovers(held.pattern, wanted.pattern);
+}
+
+/** One trailing `*` is a prefix wildcard; nothing else is. `wanted` may be a pattern too. */
+function patternCovers(held: string, wanted: string): boolean {
+  return held.endsWith("*") ? wanted.startsWith(held.slice(0, -1)) : held === wanted;
+}

@@ -1,0 +1,112 @@
+/**
+ * Every way a call can fail on purpose. Code throws a kind; the number and the leading words exist only here.
+ * What is not a `Fault` is a bug and is shown to nobody.
+ */
+export const faultKinds = {
+  Parse: { code: -32700, words: "Parse error", means: "The request is not JSON." },
+  InvalidRequest: {
+    code: -32600,
+    words: "Invalid Request",
+    means: "The JSON is not a JSON-RPC 2.0 request.",
+  },
+  MethodNotFound: { code: -32601, words: "Method not found", means: "`rpc.discover` lists the methods." },
+  InvalidParams: {
+    code: -32602,
+    words: "Invalid params",
+    means: "A parameter is missing or ill-typed; `data.field` names it.",
+  },
+  Internal: {
+    code: -32603,
+    words: "Internal error",
+    means: "A bug. The log holds the whole story under `data.reference`.",
+  },
+  NeedsWebSocket: {
+    code: -32000,
+    words: "Needs a WebSocket",
+    means: "Subscriptions exist over WebSocket only.",
+  },
+  TooManySubscriptions: {
+    code: -32006,
+    words: "Too many subscriptions",
+    means: "One connection may hold 1,024.",
+  },
+  RequestTooBig: {
+    code: -32007,
+    words: "Request too big",
+    means: "Above `max_request_body_size`; over HTTP with status 413.",
+  },
+  ResponseTooBig: {
+    code: -32008,
+    words: "Response too big",
+    means: "The answer would be above `max_response_body_size`.",
+  },
+  Busy: {
+    code: -32009,
+    words: "Server is busy",
+    means: "Too many calls at once; try again shortly. Over HTTP with status 429.",
+  },
+  BatchTooLong: { code: -32010, words: "Batch too long", means: "A batch may hold 1,000 calls." },
+  ParseError: {
+    code: 101,
+    words: "ParseError",
+    means: "A text (token, TOML, …) could not be read; `data` may hold `line` and `column`.",
+  },
+  SerializationError: {
+    code: 101,
+    words: "SerializationError",
+    means: "A value could not be turned into JSON.",
+  },
+  IoError: { code: 101, words: "IoError", means: "The disk or the network failed." },
+  PermissionDenied: {
+    code: 102,
+    words: "Permission Denied",
+    means: "The token is wrong, expired, or does not hold what the method needs.",
+  },
+  DatabaseError: {
+    code: 103,
+    words: "DatabaseError",
+    means: "The database refused or could not be reached.",
+  },
+  NotFound: { code: 105, words: "NotFound", means: "What the call names does not exist." },
+  UuidNotFound: { code: 106, words: "UuidNotFound", means: "No agent has this UUID." },
+  ConfigNotFound: { code: 107, words: "ConfigNotFound", means: "The configuration file is missing." },
+  InvalidInput: {
+    code: 108,
+    words: "InvalidInput",
+    means: "A value is of the right type but not acceptable.",
+  },
+  Other: { code: 999, words: "Other", means: "Anything else." },
+} as const;
+
+export type FaultKind = keyof typeof faultKinds;
+
+export class Fault extends Error {
+  override readonly name = "Fault";
+
+  constructor(
+    readonly kind: FaultKind,
+    /** What was wrong and what to do; never a secret. Empty where the kind's words say it all. */
+    readonly detail: string,
+    /** What helps a program: `field`, `line`, `column`, `path`, … */
+    readonly data: Readonly<Record<string, unknown>> = {},
+    options?: ErrorOptions,
+  ) {
+    const { words } = faultKinds[kind];
+    super(detail === "" ? words : `${words}: ${detail}`, options);
+  }
+
+  get code(): number {
+    return faultKinds[this.kind].code;
+  }
+}
+
+/** The message of anything thrown. */
+export function messageOf(error: unknown): string {
+  return error instanceof Error ? error.message : String(error);
+}
+
+/** The system's short name for a failure (`ENOENT`, `EADDRINUSE`, …), where it has one. */
+export function codeOf(error: unknown): string | undefined {
+  const code = error instanceof Error && "code" in error ? error.code : undefined;
+  return typeof code === "string" ? code : undefined;
+}

@@ -1,0 +1,40 @@
+/** The build record of `node-server_version`. Every member is text and none is empty. */
+export interface VersionRecord {
+  readonly binary_type: string;
+  readonly build_time: string;
+  readonly cargo_target_triple: string;
+  readonly cargo_version: string;
+  readonly git_branch: string;
+  readonly git_commit_date: string;
+  readonly git_commit_message: string;
+  readonly git_commit_sha: string;
+  readonly rustc_channel: string;
+  readonly rustc_commit_date: string;
+  readonly rustc_commit_hash: string;
+  readonly rustc_llvm_version: string;
+  readonly rustc_version: string;
+}
+
+/** Replaced by the whole record when the binary is compiled; see `scripts/build.ts`. */
+declare const BUILD_RECORD: VersionRecord | undefined;
+
+/** True in the compiled binary, false when run from source. */
+export const isCompiled = typeof BUILD_RECORD !== "undefined";
+
+const fromSource: VersionRecord = {
+  binary_type: "source",
+  build_time: new Date(0).toISOString(),
+  cargo_target_triple: "source",
+  cargo_version: "0.0.0",
+  git_branch: "unknown",
+  git_commit_date: "unknown",
+  git_commit_message: "unknown",
+  git_commit_sha: "unknown",
+  rustc_channel: "bun",
+  rustc_commit_date: "unknown",
+  rustc_commit_hash: Bun.revision,
+  rustc_llvm_version: process.versions.webkit ?? "unknown",
+  rustc_version: Bun.version,
+};
+
+export const build: VersionRecord = typeof BUILD_RECORD === "undefined" ? fromSource : BUILD_RECORD;

@@ -1,0 +1,7 @@
+/** The exit codes that scripts rely on. */
+export const exitCodes = { done: 0, failed: 1, usage: 2 } as const;
+
+/** What every command is given by the command line. */
+export interface CommandOptions {
+  readonly config: string;
+}

@@ -1,0 +1,48 @@
+import { mkdir, open, readFile } from "node:fs/promises";
+import { dirname } from "node:path";
+import { codeOf, Fault, messageOf } from "../base/fault.ts";
+import { defaultOf, type Key, sections } from "./schema.ts";
+
+export async function readConfigFile(path: string): Promise<string> {
+  try {
+    return await readFile(path, "utf8");
+  } catch (error) {
+    if (codeOf(error) === "ENOENT") {
+      throw new Fault("ConfigNotFound", `${path} does not exist; \`node-server init\` makes one`, { path });
+    }
+    throw new Fault("IoError", `the configuration ${path} cannot be read: ${messageOf(error)}`, { path });
+  }
+}
+
+/** Writes the commented default where no file stands yet. True when it did. */
+export async function ensureConfigFile(path: string): Promise<boolean> {
+  try {
+    await mkdir(dirname(path), { recursive: true });
+    // It may come to hold a database password, so only the owner reads it.
+    const file = await open(path, "wx", 0o600);
+    try {
+      await file.writeFile(defaultConfigText());
+      await file.sync();
+    } finally {
+      await file.close();
+    }
+    return true;
+  } catch (error) {
+    if (codeOf(error) === "EEXIST") return false;
+    throw new Fault("IoError", `the configuration ${path} cannot be made: ${messageOf(error)}`, { path });
+  }
+}
+
+export function defaultConfigText(): string {
+  const parts = sections.map(([table, keys]) => {
+    const lines = Object.entries(keys).map(([name, key]) => `# ${key.means}\n${settingLine(name, key)}\n`);
+    return (table === undefined ? "" : `[${table}]\n\n`) + lines.join("\n");
+  });
+  return `# node-server. Every key is here; the commented ones show their defaults.\n# SIGHUP makes a running server read this file again.\n\n${parts.join("\n")}`;
+}
+
+function settingLine(name: string, key: Key): string {
+  if (key.starter !== undefined) return `${name} = ${JSON.stringify(key.starter)}`;
+  const standard = defaultOf(key);
+  return standard === undefined ? `# ${name} =` : `# ${name} = ${JSON.stringify(standard)}`;
+}

@@ -1,0 +1,109 @@
+import { messageOf } from "../base/fault.ts";
+import type { Logger } from "../log/hub.ts";
+import { readConfigFile } from "./file.ts";
+import { parseConfig } from "./parse.ts";
+import type { Config } from "./schema.ts";
+
+/** A change that is ready but not in force: exactly one of the two is called. */
+export interface Prepared {
+  /** Must not fail: everything that can go wrong belongs into `prepare`. */
+  commit(): void | Promise<void>;
+  discard(): void | Promise<void>;
+}
+
+/** One service's share of the configuration. Start-up and reload are the same code. */
+export interface Part<S = unknown> {
+  readonly name: string;
+  slice(config: Config): S;
+  /** Opens what the slice asks for, beside what is in force. */
+  prepare(slice: S): Promise<Prepared>;
+  /** Called by a reload that leaves the slice as it is. */
+  refresh?(): void;
+  close(): void | Promise<void>;
+}
+
+export type Outcome = "applied" | "unchanged" | "refused";
+
+/** The configuration in force, and the only way to another one: all parts move, or none does. */
+export class LiveConfig {
+  #queue: Promise<unknown> = Promise.resolve();
+  /** The parts in the order they were opened, each with the slice that is in force. */
+  readonly #opened = new Map<Part, unknown>();
+
+  private constructor(
+    readonly path: string,
+    private readonly log: Logger,
+    private config: Config,
+  ) {}
+
+  /** Opens the parts in order; when one fails, those before it are closed again. */
+  static async open(path: string, log: Logger, parts: readonly Part[]): Promise<LiveConfig> {
+    const { config, unknown } = parseConfig(await readConfigFile(path));
+    const live = new LiveConfig(path, log, config);
+    try {
+      for (const part of parts) {
+        const slice = part.slice(config);
+        const change = await part.prepare(slice);
+        await change.commit();
+        live.#opened.set(part, slice);
+      }
+    } catch (error) {
+      await live.close();
+      throw error;
+    }
+    live.#warn(unknown);
+    return live;
+  }
+
+  get current(): Config {
+    return this.config;
+  }
+
+  /** Reads the file again. What cannot be applied leaves everything as it was and is told in the log. */
+  reload(): Promise<Outcome> {
+    const result = this.#queue.then(() => this.#reload());
+    this.#queue = result;
+    return result;
+  }
+
+  /** Closes the parts, last opened first. */
+  async close(): Promise<void> {
+    await this.#queue;
+    for (const part of [...this.#opened.keys()].reverse()) await part.close();
+    this.#opened.clear();
+  }
+
+  async #reload(): Promise<Outcome> {
+    const ready: Array<{ part: Part; slice: unknown; change: Prepared }> = [];
+    try {
+      const { config, unknown } = parseConfig(await readConfigFile(this.path));
+      for (const [part, old] of this.#opened) {
+        const slice = part.slice(config);
+        if (Bun.deepEquals(slice, old)) part.refresh?.();
+        else ready.push({ part, slice, change: await part.prepare(slice) });
+      }
+      for (const { part, slice, change } of ready) {
+        await change.commit();
+        this.#opened.set(part, slice);
+      }
+      this.config = config;
+      this.#warn(unknown);
+      const names = ready.map(({ part }) => part.name).join(", ");
+      this.log.info(
+        names === "" ? "configuration read again, nothing changed" : `configuration reloaded: ${names}`,
+      );
+      return names === "" ? "unchanged" : "applied";
+    } catch (error) {
+      for (const { change } of ready.reverse()) await change.discard();
+      this.log.error(`configuration not reloaded, everything stays as it was: ${messageOf(error)}`, {
+        path: this.path,
+      });
+      return "refused";
+    }
+  }
+
+  #warn(unknown: readonly string[]): void {
+    for (const key of unknown)
+      this.log.warn(`configuration key ${key} is unknown and has no effect`, { key });
+  }
+}

@@ -1,0 +1,197 @@
+import { z } from "zod";
+import { parseAddress } from "../base/address.ts";
+import { Fault } from "../base/fault.ts";
+import { parseFilter } from "../log/filter.ts";
+
+/** One key: how it is read, what it means, and what a new file starts with where there is no default. */
+export interface Key<T extends z.ZodType = z.ZodType> {
+  readonly type: T;
+  readonly means: string;
+  /** How the docs name the type. */
+  readonly shown: string;
+  /** Written as a live line into a new file; keys without it are written commented out, with their default. */
+  readonly starter?: string;
+}
+
+function key<T extends z.ZodType>(shown: string, type: T, means: string, starter?: string): Key<T> {
+  return { type, means, shown, ...(starter === undefined ? {} : { starter }) };
+}
+
+const MiB = 1024 * 1024;
+const count = z.int().nonnegative();
+const atLeastOne = z.int().positive();
+const text = z.string().min(1);
+const milliseconds = z.int().nonnegative().max(2_147_483_647);
+
+const listener = z.string().transform((value, context) => {
+  const address = parseAddress(value);
+  if (address !== undefined) return address;
+  context.addIssue("must be `ip:port` or `host:port`, such as 127.0.0.1:2211 or [::1]:2211");
+  return z.NEVER;
+});
+
+const filter = z.string().transform((value, context) => {
+  try {
+    return parseFilter(value);
+  } catch (error) {
+    if (!(error instanceof Fault)) throw error;
+    context.addIssue(`cannot be read: ${error.detail}`);
+    return z.NEVER;
+  }
+});
+
+const databaseUrl = z.string().regex(/^(sqlite:|postgres:\/\/|postgresql:\/\/)./, {
+  error: "must begin with sqlite:, postgres:// or postgresql://",
+});
+
+export const topKeys = {
+  ws_listener: key(
+    "address",
+    listener,
+    "Where HTTP and WebSocket are served. Port 0 takes any free one.",
+    "127.0.0.1:2211",
+  ),
+  server_uuid: key(
+    "UUID",
+    z.union([z.literal("auto_gen"), z.uuid()], { error: "must be a UUID or auto_gen" }).default("auto_gen"),
+    "The identity that `node-server_uuid` answers. `auto_gen` makes one on first start and keeps it in a file beside this one.",
+    "auto_gen",
+  ),
+  jsonrpc_max_connections: key(
+    "number",
+    atLeastOne.default(100),
+    "JSON-RPC requests in flight plus open WebSockets; above it the answer is 429.",
+  ),
+  max_request_body_size: key(
+    "bytes",
+    atLeastOne.max(1024 * MiB).default(10 * MiB),
+    "The largest JSON-RPC request or WebSocket message.",
+  ),
+  max_response_body_size: key(
+    "bytes",
+    atLeastOne.max(1024 * MiB).default(100 * MiB),
+    "The largest JSON-RPC answer.",
+  ),
+  max_upload_size: key("bytes", count.default(0), "The largest WebDAV upload; 0 means no limit."),
+  enable_unix_socket: key("boolean", z.boolean().default(false), "Also serve on a Unix socket."),
+  unix_socket_path: key(
+    "path",
+    text.optional(),
+    "Where that socket stands. Without it: `node.sock` beside the database.",
+  ),
+  tls_cert: key(
+    "path",
+    text.optional(),
+    "PEM certificate chain; with `tls_key` it turns the listener to https and wss.",
+  ),
+  tls_key: key("path", text.optional(), "PEM private key of `tls_cert`."),
+  static_path: key("path", text.default("./static/"), "The folder that holds the folders of all buckets."),
+  sync_uploads: key(
+    "boolean",
+    z.boolean().default(true),
+    "An upload is on the disk before its answer; false trusts the operating system.",
+  ),
+  static_cache_bytes: key(
+    "bytes",
+    count.default(64 * MiB),
+    "Memory for small files that are asked for often.",
+  ),
+  release_url: key(
+    "URL",
+    z.url({ protocol: /^https?$/ }).optional(),
+    "Where self-update finds releases; without it self-update is off.",
+  ),
+  release_public_key: key(
+    "text",
+    text.optional(),
+    "A minisign public key: with it an update must carry a valid signature.",
+  ),
+};
+
+export const loggingKeys = {
+  log_filter: key(
+    "filter",
+    filter.optional(),
+    "What the terminal shows, in the grammar of `RUST_LOG`; default `info`. The environment's `RUST_LOG` wins over it.",
+    "info",
+  ),
+  json_log_file: key(
+    "path",
+    text.optional(),
+    "Also append every entry to this file, one JSON object a line.",
+  ),
+  json_log_filter: key("filter", filter.optional(), "What that file receives; default: as `log_filter`."),
+  memory_log_capacity: key(
+    "number",
+    count.max(1_000_000).default(500),
+    "How many entries `node-server_log` can look back; 0 turns it off.",
+  ),
+  memory_log_filter: key("filter", filter.optional(), "What that buffer receives; default: as `log_filter`."),
+};
+
+export const databaseKeys = {
+  database_url: key(
+    "URL",
+    databaseUrl,
+    "`sqlite://path?mode=rwc`, or `postgres://user:password@host:port/name`.",
+    "sqlite://data/node.db?mode=rwc",
+  ),
+  connect_timeout_ms: key("ms", milliseconds.min(1).default(3000), "How long a connection may take to open."),
+  acquire_timeout_ms: key(
+    "ms",
+    milliseconds.min(1).default(3000),
+    "How long a statement may wait for a free connection.",
+  ),
+  idle_timeout_ms: key(
+    "ms",
+    milliseconds.default(60_000),
+    "An idle PostgreSQL connection is closed after this; 0 means never.",
+  ),
+  max_lifetime_ms: key(
+    "ms",
+    milliseconds.default(1_800_000),
+    "A PostgreSQL connection is replaced after this; 0 means never.",
+  ),
+  max_connections: key("number", atLeastOne.max(10_000).default(10), "PostgreSQL connections at the most."),
+  sql_timeout_ms: key(
+    "ms",
+    milliseconds.default(60_000),
+    "How long a statement of `node-server_exec_sql` may run; 0 means no limit.",
+  ),
+};
+
+type Keys = Readonly<Record<string, Key>>;
+type Shape<K extends Keys> = { [N in keyof K]: K[N]["type"] };
+
+function shapeOf<K extends Keys>(keys: K): Shape<K> {
+  return Object.fromEntries(Object.entries(keys).map(([name, { type }]) => [name, type])) as Shape<K>;
+}
+
+/** The tables of the file, in the order they are written and documented. */
+export const sections: ReadonlyArray<readonly [table: string | undefined, keys: Keys]> = [
+  [undefined, topKeys],
+  ["logging", loggingKeys],
+  ["database", databaseKeys],
+];
+
+export const configSchema = z
+  .object({
+    ...shapeOf(topKeys),
+    logging: z.object(shapeOf(loggingKeys)).prefault({}),
+    database: z.object(shapeOf(databaseKeys)),
+  })
+  .superRefine((config, context) => {
+    const [given, missing] =
+      config.tls_cert === undefined ? ["tls_key", "tls_cert"] : ["tls_cert", "tls_key"];
+    if ((config.tls_cert === undefined) !== (config.tls_key === undefined)) {
+      context.addIssue({ code: "custom", path: [given], message: `needs ${missing} beside it` });
+    }
+  });
+
+/** A configuration that was checked whole. Only `parseConfig` makes one. */
+export type Config = z.output<typeof configSchema>;
+
+/** The default of a key as it would stand in the file; undefined where there is none. */
+export function defaultOf({ type }: Key): unknown {
+  return type instanceof z.ZodDefault ? type.def.defaultValue : undefined;
+}

@@ -1,0 +1,53 @@
+import { readFile } from "node:fs/promises";
+import { basename, dirname, extname, join } from "node:path";
+import { codeOf, Fault, messageOf } from "../base/fault.ts";
+import { replaceFile } from "../base/replace-file.ts";
+
+const uuidForm = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i;
+
+/**
+ * The server's identity. `auto_gen` is made once and kept in a file beside the configuration, so that neither a restart,
+ * nor a rewritten configuration, nor a move to another database changes it. Where that folder cannot be written
+ * (a read-only mount), the file stands beside the embedded database.
+ */
+export async function resolveServerUuid(
+  setting: string,
+  configPath: string,
+  databaseFile: string | undefined,
+): Promise<string> {
+  if (setting !== "auto_gen") return setting.toLowerCase();
+  const name = `${basename(configPath, extname(configPath))}.uuid`;
+  const folders = [dirname(configPath), ...(databaseFile === undefined ? [] : [dirname(databaseFile)])];
+  const places = folders.map((folder) => join(folder, name));
+  for (const place of places) {
+    const known = await readUuid(place);
+    if (known !== undefined) return known;
+  }
+  const made = crypto.randomUUID();
+  let reason = "";
+  for (const place of places) {
+    try {
+      await replaceFile(place, `${made}\n`, 0o644);
+      return made;
+    } catch (error) {
+      reason = messageOf(error);
+    }
+  }
+  throw new Fault(
+    "IoError",
+    `the server's UUID cannot be kept in ${places.join(" or ")} (${reason}); set server_uuid in the configuration`,
+  );
+}
+
+async function readUuid(path: string): Promise<string | undefined> {
+  let text: string;
+  try {
+    text = (await readFile(path, "utf8")).trim();
+  } catch (error) {
+    if (codeOf(error) === "ENOENT") return undefined;
+    throw new Fault("IoError", `the server's UUID in ${path} cannot be read: ${messageOf(error)}`, { path });
+  }
+  if (!uuidForm.test(text))
+    throw new Fault("ParseError", `${path} should hold a UUID; delete it to get a new one`, { path });
+  return text.toLowerCase();
+}

@@ -1,0 +1,16 @@
+import type { Dialect } from "./dialect.ts";
+
+export class AgentRows {
+  constructor(private readonly dialect: Dialect) {}
+
+  /** The agents that are not deleted, sorted. */
+  async uuids(): Promise<string[]> {
+    const rows = await this.dialect.query
+      .selectFrom("monitoring_uuid")
+      .select("uuid")
+      .where("soft_delete", "=", false)
+      .orderBy("uuid")
+      .execute();
+    return rows.map(({ uuid }) => uuid);
+  }
+}

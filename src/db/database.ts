@@ -1,0 +1,71 @@
+import type { LogHub } from "../log/hub.ts";
+import { AgentRows } from "./agent-rows.ts";
+import type { Dialect } from "./dialect.ts";
+import { migrate } from "./migrations.ts";
+import { openPostgres } from "./postgres.ts";
+import { openSqlite, parseSqliteUrl } from "./sqlite.ts";
+import { TokenRows } from "./token-rows.ts";
+
+/** As in the `[database]` table of the configuration. */
+export interface DatabaseSettings {
+  readonly database_url: string;
+  readonly connect_timeout_ms: number;
+  readonly acquire_timeout_ms: number;
+  readonly idle_timeout_ms: number;
+  readonly max_lifetime_ms: number;
+  readonly max_connections: number;
+}
+
+/** The main database, migrated and ready. The same on SQLite and PostgreSQL. */
+export class Database {
+  readonly kind: "sqlite" | "postgres";
+  readonly tokens: TokenRows;
+  readonly agents: AgentRows;
+
+  constructor(private readonly dialect: Dialect) {
+    this.kind = dialect.kind;
+    this.tokens = new TokenRows(dialect);
+    this.agents = new AgentRows(dialect);
+  }
+
+  /** Waits for statements that run. */
+  close(): Promise<void> {
+    return this.dialect.close();
+  }
+}
+
+/** A server also takes `lockSqlite`; a command that changes a row beside a running server does not. */
+export async function openDatabase(settings: DatabaseSettings, hub: LogHub): Promise<Database> {
+  const dialect = await openDialect(settings, hub);
+  try {
+    await migrate(dialect, hub.logger("sea_orm_migration"));
+    return new Database(dialect);
+  } catch (error) {
+    await dialect.close();
+    throw error;
+  }
+}
+
+async function openDialect(settings: DatabaseSettings, hub: LogHub): Promise<Dialect> {
+  const log = hub.logger("sqlx");
+  const acquireTimeoutMs = settings.acquire_timeout_ms;
+  if (settings.database_url.startsWith("sqlite:")) {
+    return openSqlite(parseSqliteUrl(settings.database_url), acquireTimeoutMs, log);
+  }
+  return openPostgres(
+    settings.database_url,
+    {
+      acquireTimeoutMs,
+      connectTimeoutMs: settings.connect_timeout_ms,
+      idleTimeoutMs: settings.idle_timeout_ms,
+      maxLifetimeMs: settings.max_lifetime_ms,
+      maxConnections: settings.max_connections,
+    },
+    log,
+  );
+}
+
+/** The file of an embedded database; undefined for one that lives elsewhere. */
+export function databaseFile(url: string): string | undefined {
+  return url.startsWith("sqlite:") ? parseSqliteUrl(url).path : undefined;
+}

@@ -1,0 +1,23 @@
+import type { Kysely, Transaction } from "kysely";
+import type { Schema } from "./schema.ts";
+import type { Spelling } from "./tables.ts";
+
+/** What the two databases do differently, each under a name. Everything else is written once, above it. */
+export interface Dialect {
+  readonly kind: "sqlite" | "postgres";
+  readonly query: Kysely<Schema>;
+  readonly spelling: Spelling;
+
+  /** A JSON value as this database takes it for a JSON column. */
+  json(value: unknown): unknown;
+  /** A JSON column as this database returns it. */
+  fromJson(value: unknown): unknown;
+
+  /** Runs `work` in one transaction that no other process can interleave with. */
+  exclusively<T>(work: (transaction: Transaction<Schema>) => Promise<T>): Promise<T>;
+
+  /** Makes the next automatic id of a table follow the largest one in it. */
+  continueIds(transaction: Transaction<Schema>, table: keyof Schema): Promise<void>;
+
+  close(): Promise<void>;
+}

@@ -1,0 +1,63 @@
+import { sql, type Transaction } from "kysely";
+import { Fault } from "../base/fault.ts";
+import type { Logger } from "../log/hub.ts";
+import type { Dialect } from "./dialect.ts";
+import type { Schema } from "./schema.ts";
+import { createStatements } from "./tables.ts";
+
+interface Migration {
+  readonly version: string;
+  statements(dialect: Dialect): string[];
+}
+
+/** In the order they are applied. A released one is never edited. */
+const migrations: readonly Migration[] = [
+  {
+    version: "m20261115_000001_business_tables",
+    statements: (dialect) => createStatements(dialect.spelling),
+  },
+];
+
+/**
+ * Brings the schema up to date, each step in one transaction under the database's own lock, so that two
+ * servers that start together both come up and a crash leaves a step done or not begun.
+ */
+export async function migrate(dialect: Dialect, log: Logger): Promise<void> {
+  await dialect.exclusively(async (transaction) => {
+    await sql`CREATE TABLE IF NOT EXISTS seaql_migrations (version varchar PRIMARY KEY, applied_at bigint NOT NULL)`.execute(
+      transaction,
+    );
+    refuseNewer(await applied(transaction));
+  });
+  for (const migration of migrations) {
+    await dialect.exclusively(async (transaction) => {
+      if ((await applied(transaction)).includes(migration.version)) return;
+      for (const statement of migration.statements(dialect)) await sql.raw(statement).execute(transaction);
+      await transaction
+        .insertInto("seaql_migrations")
+        .values({ version: migration.version, applied_at: Date.now() })
+        .execute();
+      log.info(`applied migration ${migration.version}`);
+    });
+  }
+}
+
+async function applied(transaction: Transaction<Schema>): Promise<string[]> {
+  const rows = await transaction
+    .selectFrom("seaql_migrations")
+    .select("version")
+    .orderBy("version")
+    .execute();
+  return rows.map(({ version }) => version);
+}
+
+function refuseNewer(versions: readonly string[]): void {
+  const unknown = versions.filter(
+    (version) => !migrations.some((migration) => migration.version === version),
+  );
+  if (unknown.length === 0) return;
+  throw new Fault(
+    "DatabaseError",
+    `the database was made by a newer version of node-server (migration ${unknown.at(-1)}); update node-server, or name another database in database_url`,
+  );
+}

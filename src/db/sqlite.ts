@@ -1,0 +1,129 @@
+import { Database, type SQLQueryBindings } from "bun:sqlite";
+import { closeSync, existsSync, mkdirSync, openSync } from "node:fs";
+import { dirname } from "node:path";
+import { Kysely, type QueryResult, SqliteAdapter, SqliteIntrospector, SqliteQueryCompiler } from "kysely";
+import { codeOf, Fault, messageOf } from "../base/fault.ts";
+import type { Logger } from "../log/hub.ts";
+import type { Dialect } from "./dialect.ts";
+import { PermitDriver, type Source } from "./driver.ts";
+import type { Schema } from "./schema.ts";
+import type { Spelling } from "./tables.ts";
+
+const spelling: Spelling = {
+  id: "INTEGER PRIMARY KEY AUTOINCREMENT",
+  types: {
+    big: "BIGINT",
+    int: "INTEGER",
+    small: "SMALLINT",
+    str: "TEXT",
+    json: "TEXT",
+    uuid: "TEXT",
+    bool: "BOOLEAN",
+    bin: "BLOB",
+  },
+};
+
+export interface SqliteFile {
+  readonly path: string;
+  /** `rwc` makes the file, `rw` wants it to exist. */
+  readonly mode: "rw" | "rwc";
+}
+
+/** `sqlite://data/node.db?mode=rwc`, `sqlite:node.db`, `sqlite:///var/lib/node.db`. */
+export function parseSqliteUrl(url: string): SqliteFile {
+  const [place = "", query = ""] = url.replace(/^sqlite:(\/\/)?/, "").split("?", 2);
+  const path = decodeURIComponent(place);
+  const mode = new URLSearchParams(query).get("mode") ?? "rw";
+  if (path === "" || path.startsWith(":memory:") || mode === "memory") {
+    throw new Fault(
+      "InvalidInput",
+      "database_url must name a file: a database in memory would lose everything at the next start",
+    );
+  }
+  if (mode !== "rw" && mode !== "rwc")
+    throw new Fault("InvalidInput", `database_url has mode=${mode}; use rwc or rw`);
+  return { path, mode };
+}
+
+export function openSqlite({ path, mode }: SqliteFile, acquireTimeoutMs: number, log: Logger): Dialect {
+  if (mode === "rw" && !existsSync(path)) {
+    throw new Fault(
+      "DatabaseError",
+      `the database ${path} does not exist; add ?mode=rwc to database_url to make it`,
+      { path },
+    );
+  }
+  let file: Database;
+  try {
+    mkdirSync(dirname(path), { recursive: true });
+    file = openFile(path);
+  } catch (error) {
+    throw new Fault(
+      "DatabaseError",
+      `the database ${path} cannot be opened: ${messageOf(error)}`,
+      { path },
+      { cause: error },
+    );
+  }
+  const source = toSource(file);
+  // One connection, so one statement or one transaction at a time; SQLite would make them wait anyway.
+  const driver = new PermitDriver(source, 1, acquireTimeoutMs, log);
+  const query = new Kysely<Schema>({
+    dialect: {
+      createDriver: () => driver,
+      createAdapter: () => new SqliteAdapter(),
+      createIntrospector: (db) => new SqliteIntrospector(db),
+      createQueryCompiler: () => new SqliteQueryCompiler(),
+    },
+  });
+  return {
+    kind: "sqlite",
+    query,
+    spelling,
+    json: (value) => JSON.stringify(value),
+    fromJson: (value) => JSON.parse(String(value)),
+    // BEGIN IMMEDIATE takes the write lock, which is one per file for all processes.
+    exclusively: (work) => query.transaction().execute(work),
+    continueIds: async () => {},
+    close: () => query.destroy(),
+  };
+}
+
+function openFile(path: string): Database {
+  // It holds hashes of secrets: only the owner reads it, and SQLite gives its side files the same mode.
+  if (!existsSync(path)) closeSync(openSync(path, "a", 0o600));
+  const file = new Database(path, { create: true, readwrite: true });
+  for (const pragma of [
+    "busy_timeout = 5000",
+    "journal_mode = WAL",
+    "synchronous = NORMAL",
+    "foreign_keys = ON",
+  ]) {
+    file.run(`PRAGMA ${pragma}`);
+  }
+  return file;
+}
+
+function toSource(file: Database): Source {
+  const execute = async (sql: string, params: readonly unknown[]): Promise<QueryResult<unknown>> => {
+    try {
+      const statement = file.query(sql);
+      const bindings = params as SQLQueryBindings[];
+      if (statement.columnNames.length > 0) return { rows: statement.all(...bindings) };
+      const { changes, lastInsertRowid } = statement.run(...bindings);
+      return { rows: [], numAffectedRows: BigInt(changes), insertId: BigInt(lastInsertRowid) };
+    } catch (error) {
+      const unique =
+        codeOf(error) === "SQLITE_CONSTRAINT_UNIQUE" || codeOf(error) === "SQLITE_CONSTRAINT_PRIMARYKEY";
+      throw new Fault("DatabaseError", messageOf(error), unique ? { unique: true } : {}, { cause: error });
+    }
+  };
+  return {
+    execute,
+    reserve: async () => ({ execute, release() {} }),
+    begin: "BEGIN IMMEDIATE",
+    async close() {
+      file.close();
+    },
+  };
+}

@@ -1,0 +1,155 @@
+import type { CompiledQuery, Selectable } from "kysely";
+import { Fault } from "../base/fault.ts";
+import type { Dialect } from "./dialect.ts";
+import type { Schema } from "./schema.ts";
+
+/** The Super Token is the row with this id. */
+const superId = 1;
+
+export interface TokenRow {
+  readonly id: number;
+  readonly isSuper: boolean;
+  readonly version: number;
+  readonly key: string;
+  /** Hex SHA-256 of the secret. */
+  readonly secretHash: string;
+  readonly from: number | null;
+  readonly to: number | null;
+  readonly limits: unknown;
+  readonly username: string | null;
+  readonly passwordHash: string | null;
+}
+
+export type NewToken = Omit<TokenRow, "id" | "isSuper" | "version">;
+export type TokenChange = Partial<Pick<TokenRow, "secretHash" | "limits" | "passwordHash">>;
+
+export class TokenRows {
+  /** The two look-ups of every call, put into words once. */
+  readonly #byKey: CompiledQuery<Selectable<Schema["token"]>>;
+  readonly #byUsername: CompiledQuery<Selectable<Schema["token"]>>;
+
+  constructor(private readonly dialect: Dialect) {
+    const all = dialect.query.selectFrom("token").selectAll();
+    this.#byKey = all.where("token_key", "=", "").compile();
+    this.#byUsername = all.where("username", "=", "").compile();
+  }
+
+  byKey(key: string): Promise<TokenRow | undefined> {
+    return this.#one(this.#byKey, key);
+  }
+
+  byUsername(username: string): Promise<TokenRow | undefined> {
+    return this.#one(this.#byUsername, username);
+  }
+
+  async superToken(): Promise<TokenRow | undefined> {
+    const row = await this.dialect.query
+      .selectFrom("token")
+      .selectAll()
+      .where("id", "=", superId)
+      .executeTakeFirst();
+    return row === undefined ? undefined : this.#toRow(row);
+  }
+
+  async list(): Promise<TokenRow[]> {
+    const rows = await this.dialect.query.selectFrom("token").selectAll().orderBy("id").execute();
+    return rows.map((row) => this.#toRow(row));
+  }
+
+  /** False when another token has the key or the user name. */
+  async insert(token: NewToken): Promise<boolean> {
+    try {
+      await this.dialect.query.insertInto("token").values(this.#toColumns(token)).execute();
+      return true;
+    } catch (error) {
+      if (error instanceof Fault && error.data.unique === true) return false;
+      throw error;
+    }
+  }
+
+  /** Makes row 1, unless it exists; true when this call made it. Of two servers that start together one does. */
+  insertSuper(token: NewToken): Promise<boolean> {
+    return this.dialect.exclusively(async (transaction) => {
+      const taken = await transaction
+        .selectFrom("token")
+        .select("id")
+        .where("id", "=", superId)
+        .executeTakeFirst();
+      if (taken !== undefined) return false;
+      await transaction
+        .insertInto("token")
+        .values({ id: superId, ...this.#toColumns(token) })
+        .execute();
+      await this.dialect.continueIds(transaction, "token");
+      return true;
+    });
+  }
+
+  async update(id: number, change: TokenChange): Promise<void> {
+    const { secretHash, limits, passwordHash } = change;
+    await this.dialect.query
+      .updateTable("token")
+      .set({
+        ...(secretHash === undefined ? {} : { token_hash: secretHash }),
+        ...(limits === undefined ? {} : { token_limit: this.dialect.json(limits) }),
+        ...(passwordHash === undefined ? {} : { password_hash: passwordHash }),
+      })
+      .where("id", "=", id)
+      .execute();
+  }
+
+  /** New key, secret and password for row 1, in one step. */
+  async replaceSuper(token: Pick<NewToken, "key" | "secretHash" | "passwordHash">): Promise<void> {
+    await this.dialect.query
+      .updateTable("token")
+      .set({ token_key: token.key, token_hash: token.secretHash, password_hash: token.passwordHash })
+      .where("id", "=", superId)
+      .execute();
+  }
+
+  async delete(id: number): Promise<number> {
+    const { numDeletedRows } = await this.dialect.query
+      .deleteFrom("token")
+      .where("id", "=", id)
+      .executeTakeFirst();
+    return Number(numDeletedRows);
+  }
+
+  async #one(
+    compiled: CompiledQuery<Selectable<Schema["token"]>>,
+    value: string,
+  ): Promise<TokenRow | undefined> {
+    const { rows } = await this.dialect.query.executeQuery<Selectable<Schema["token"]>>({
+      ...compiled,
+      parameters: [value],
+    });
+    return rows[0] === undefined ? undefined : this.#toRow(rows[0]);
+  }
+
+  #toColumns(token: NewToken) {
+    return {
+      token_key: token.key,
+      token_hash: token.secretHash,
+      time_stamp_from: token.from,
+      time_stamp_to: token.to,
+      token_limit: this.dialect.json(token.limits),
+      username: token.username,
+      password_hash: token.passwordHash,
+    };
+  }
+
+  #toRow(row: Selectable<Schema["token"]>): TokenRow {
+    return {
+      id: Number(row.id),
+      isSuper: Number(row.id) === superId,
+      version: Number(row.version),
+      key: row.token_key,
+      secretHash: row.token_hash,
+      from: row.time_stamp_from === null ? null : Number(row.time_stamp_from),
+      to: row.time_stamp_to === null ? null : Number(row.time_stamp_to),
+      limits: this.dialect.fromJson(row.token_limit),
+      username: row.username,
+      passwordHash: row.password_hash,
+    };
+  }
+}

@@ -1,0 +1,99 @@
+import { Fault } from "../base/fault.ts";
+import type { Engine, Reply } from "../rpc/engine.ts";
+import { toWireError } from "../rpc/errors.ts";
+import type { Slots } from "./slots.ts";
+
+/** The token travels in the body and there are no cookies, so any origin may call. */
+const cors = { "access-control-allow-origin": "*" };
+const jsonHeaders = { "content-type": "application/json", "x-content-type-options": "nosniff", ...cors };
+const answered: ResponseInit = { headers: jsonHeaders };
+export const jsonRpcMethods = "POST, OPTIONS, GET";
+
+export interface JsonRpcDoor {
+  readonly engine: Pick<Engine<object>, "answer">;
+  readonly slots: Slots;
+  readonly maxRequestBytes: () => number;
+}
+
+/** One POST on the JSON-RPC route. */
+export async function answerPost(
+  request: Request,
+  address: () => string,
+  door: JsonRpcDoor,
+): Promise<Response> {
+  if (!isJson(request.headers.get("content-type"))) {
+    return refuse(
+      415,
+      new Fault("InvalidRequest", "", { detail: "the content type must be application/json" }),
+    );
+  }
+  if (!door.slots.take()) return busy();
+  let reply: Reply;
+  try {
+    const body = await readBody(request, door.maxRequestBytes());
+    if (body === undefined) return tooBig(door.maxRequestBytes());
+    reply = await door.engine.answer(body, { address, session: undefined });
+  } finally {
+    door.slots.give();
+  }
+  // Kept back outside the slot: a crowd of guesses must not fill the server while it waits.
+  if (reply.delayMs > 0) await Bun.sleep(reply.delayMs);
+  // Bun tells nobody when a response has left; the next turn of the event loop is after it was handed over.
+  setImmediate(reply.sent);
+  return reply.text === undefined
+    ? new Response(null, { status: 204, headers: cors })
+    : new Response(reply.text, answered);
+}
+
+export function answerPreflight(): Response {
+  return new Response(null, {
+    status: 204,
+    headers: {
+      ...cors,
+      allow: jsonRpcMethods,
+      "access-control-allow-methods": "POST, OPTIONS",
+      "access-control-allow-headers": "*, content-type, authorization",
+      "access-control-max-age": "86400",
+    },
+  });
+}
+
+export function busy(): Response {
+  return refuse(
+    429,
+    new Fault("Busy", "all connections are in use (jsonrpc_max_connections); try again shortly"),
+    { "retry-after": "1" },
+  );
+}
+
+function tooBig(limit: number): Response {
+  return refuse(
+    413,
+    new Fault("RequestTooBig", `the request is above ${limit} bytes (max_request_body_size)`, { limit }),
+  );
+}
+
+function refuse(status: number, fault: Fault, headers: Record<string, string> = {}): Response {
+  const body = JSON.stringify({ jsonrpc: "2.0", error: toWireError(fault), id: null });
+  return new Response(body, { status, headers: { ...jsonHeaders, ...headers } });
+}
+
+function isJson(contentType: string | null): boolean {
+  if (contentType === "application/json") return true;
+  const type = contentType?.split(";", 1)[0]?.trim().toLowerCase();
+  return type === "application/json" || type === "application/json-rpc";
+}
+
+/** The body as text; undefined when it is above the limit, which is found out without reading past it. */
+async function readBody(request: Request, limit: number): Promise<string | undefined> {
+  const declared = request.headers.get("content-length");
+  if (declared !== null) return Number(declared) > limit ? undefined : request.text();
+  const chunks: Uint8Array[] = [];
+  let size = 0;
+  for await (const chunk of request.body ?? []) {
+    size += chunk.byteLength;
+    if (size > limit) return undefined;
+    chunks.push(chunk);
+  }
+  return Buffer.concat(chunks).toString("utf8");
+}

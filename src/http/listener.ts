@@ -1,0 +1,167 @@
+import { chmodSync, existsSync, mkdirSync, readFileSync, rmSync } from "node:fs";
+import { connect } from "node:net";
+import { dirname } from "node:path";
+import type { Server } from "bun";
+import { type Address, formatAddress } from "../base/address.ts";
+import { codeOf, Fault, messageOf } from "../base/fault.ts";
+import type { Logger } from "../log/hub.ts";
+import { toFault } from "../rpc/errors.ts";
+import type { JsonRpcDoor } from "./jsonrpc.ts";
+import { plainText } from "./pages.ts";
+import { type Doors, route } from "./routes.ts";
+import { type Connection, socketIdleSeconds } from "./socket.ts";
+
+/** Seconds without a byte in either direction, while a request is read, before its connection is dropped. */
+const idleSeconds = 30;
+/** How far a WebSocket client may fall behind its answers before it is cut off, beyond one largest answer. */
+const backlogBytes = 16 * 1024 * 1024;
+
+export type Place =
+  | { readonly at: "tcp"; readonly address: Address; readonly tls: Tls | undefined }
+  | { readonly at: "unix"; readonly path: string };
+
+export interface Tls {
+  readonly cert: string;
+  readonly key: string;
+}
+
+export interface SizeLimits {
+  readonly maxRequestBytes: number;
+  readonly maxResponseBytes: number;
+}
+
+/** Where the server accepts. Bun's limits are all set here, on purpose rather than by default. */
+export class Listener {
+  private constructor(
+    private readonly server: Server<Connection>,
+    private readonly doors: Doors,
+    readonly place: Place,
+  ) {}
+
+  static async open(place: Place, jsonRpc: JsonRpcDoor, limits: SizeLimits, log: Logger): Promise<Listener> {
+    if (place.at === "unix") await clearStaleSocket(place.path);
+    const doors: Doors = { jsonRpc, connections: new Set() };
+    try {
+      const server = Bun.serve<Connection>({ ...bindingOf(place), ...handlers(doors, limits, log) });
+      if (place.at === "unix") chmodSync(place.path, 0o600);
+      return new Listener(server, doors, place);
+    } catch (error) {
+      throw new Fault(
+        "IoError",
+        `cannot listen on ${describePlace(place)}: ${reasonOf(error)}`,
+        {},
+        { cause: error },
+      );
+    }
+  }
+
+  /** For people and programs: what to connect to. */
+  get url(): string {
+    if (this.place.at === "unix") return `unix:${this.place.path}`;
+    const { address, tls } = this.place;
+    return `${tls === undefined ? "http" : "https"}://${formatAddress({ host: address.host, port: this.server.port ?? address.port })}`;
+  }
+
+  /** New limits, without dropping a connection. */
+  limit(limits: SizeLimits, log: Logger): void {
+    this.server.reload(handlers(this.doors, limits, log));
+  }
+
+  /** No new connections from here on; those that exist go on. */
+  stopAccepting(): void {
+    void this.server.stop(false);
+    if (this.place.at === "unix") rmSync(this.place.path, { force: true });
+  }
+
+  /** Lets what runs finish, within bounds, then drops every connection that is left. */
+  async close(graceMs: number): Promise<void> {
+    this.stopAccepting();
+    await Promise.race([this.#finish(graceMs), Bun.sleep(graceMs)]);
+    await this.server.stop(true);
+  }
+
+  async #finish(graceMs: number): Promise<void> {
+    await Promise.all([...this.doors.connections].map((connection) => connection.leave()));
+    const deadline = Date.now() + graceMs;
+    while (this.server.pendingRequests > 0 && Date.now() < deadline) await Bun.sleep(10);
+  }
+}
+
+function bindingOf(place: Place) {
+  if (place.at === "unix") return { unix: place.path };
+  const { address, tls } = place;
+  return {
+    hostname: address.host,
+    port: address.port,
+    idleTimeout: idleSeconds,
+    ...(tls === undefined ? {} : { tls }),
+  };
+}
+
+function handlers(doors: Doors, limits: SizeLimits, log: Logger) {
+  return {
+    development: false,
+    // Bodies are bounded where they are read, because an upload may be larger than a call.
+    maxRequestBodySize: Number.MAX_SAFE_INTEGER,
+    fetch: (request: Request, server: Server<Connection>) => route(request, server, doors),
+    error: (error: unknown) => {
+      const { message } = toFault(error, log);
+      return plainText(500, `500 ${message}`);
+    },
+    websocket: {
+      data: undefined as unknown as Connection,
+      idleTimeout: socketIdleSeconds,
+      sendPings: true,
+      maxPayloadLength: limits.maxRequestBytes,
+      backpressureLimit: limits.maxResponseBytes + backlogBytes,
+      closeOnBackpressureLimit: true,
+      perMessageDeflate: false,
+      open: (socket: Bun.ServerWebSocket<Connection>) => socket.data.opened(socket),
+      message: (socket: Bun.ServerWebSocket<Connection>, message: string | Buffer) =>
+        socket.data.received(message),
+      drain: (socket: Bun.ServerWebSocket<Connection>) => socket.data.drained(),
+      close: (socket: Bun.ServerWebSocket<Connection>) => socket.data.closed(),
+    },
+  };
+}
+
+export function readTls(certPath: string, keyPath: string): Tls {
+  const read = (path: string, what: string) => {
+    try {
+      return readFileSync(path, "utf8");
+    } catch (error) {
+      throw new Fault("IoError", `the ${what} ${path} cannot be read: ${messageOf(error)}`, { path });
+    }
+  };
+  return { cert: read(certPath, "certificate"), key: read(keyPath, "private key") };
+}
+
+function describePlace(place: Place): string {
+  return place.at === "unix" ? place.path : formatAddress(place.address);
+}
+
+function reasonOf(error: unknown): string {
+  switch (codeOf(error)) {
+    case "EADDRINUSE":
+      return "another program listens there; stop it or change ws_listener";
+    case "EACCES":
+      return "the operating system does not allow it (ports below 1024 need rights)";
+    default:
+      return messageOf(error);
+  }
+}
+
+/** A socket file whose server is gone is in the way; one that answers is somebody's. */
+async function clearStaleSocket(path: string): Promise<void> {
+  mkdirSync(dirname(path), { recursive: true });
+  if (!existsSync(path)) return;
+  const alive = await new Promise<boolean>((resolve) => {
+    const probe = connect(path, () => resolve(true)).on("error", () => resolve(false));
+    probe.unref();
+  });
+  if (alive)
+    throw new Fault("IoError", `another program listens on ${path}; stop it or change unix_socket_path`, {
+      path,
+    });
+  rmSync(path, { force: true });
+}

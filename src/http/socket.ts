@@ -1,0 +1,91 @@
+import type { ServerWebSocket } from "bun";
+import { Fault } from "../base/fault.ts";
+import type { Engine } from "../rpc/engine.ts";
+import { toWireError } from "../rpc/errors.ts";
+import { Session } from "../rpc/session.ts";
+
+/** So many calls of one socket run at once; the next is told to wait. */
+const maxRunning = 1000;
+/** Bun pings a socket that is silent, and drops it when this many seconds pass without a pong. */
+export const socketIdleSeconds = 60;
+
+const closeCodes = { goingAway: 1001, tryAgainLater: 1013 };
+
+/** One WebSocket on the JSON-RPC route: its session, and its pace. */
+export class Connection {
+  readonly #session: Session;
+  #socket: ServerWebSocket<Connection> | undefined;
+  #running = 0;
+  #drained: PromiseWithResolvers<void> | undefined;
+  #idle: PromiseWithResolvers<void> | undefined;
+
+  constructor(
+    private readonly engine: Pick<Engine<object>, "answer">,
+    private readonly address: string,
+    /** Called once, when the socket is gone. */
+    private readonly gone: () => void,
+  ) {
+    this.#session = new Session((text) => this.#sendEvent(text));
+  }
+
+  opened(socket: ServerWebSocket<Connection>): void {
+    this.#socket = socket;
+  }
+
+  async received(message: string | Buffer): Promise<void> {
+    const text = typeof message === "string" ? message : message.toString("utf8");
+    if (this.#running >= maxRunning) {
+      const fault = new Fault(
+        "Busy",
+        `${maxRunning} calls of this socket are running; wait for answers first`,
+      );
+      this.#send(JSON.stringify({ jsonrpc: "2.0", error: toWireError(fault), id: null }));
+      return;
+    }
+    this.#running += 1;
+    try {
+      const reply = await this.engine.answer(text, { address: () => this.address, session: this.#session });
+      if (reply.delayMs > 0) await Bun.sleep(reply.delayMs);
+      if (reply.text !== undefined) this.#send(reply.text);
+      reply.sent();
+    } finally {
+      this.#running -= 1;
+      if (this.#running === 0) this.#idle?.resolve();
+    }
+  }
+
+  drained(): void {
+    this.#drained?.resolve();
+    this.#drained = undefined;
+  }
+
+  closed(): void {
+    this.#socket = undefined;
+    this.#session.close();
+    this.drained();
+    this.gone();
+  }
+
+  /** Finishes what runs, then says goodbye. */
+  async leave(): Promise<void> {
+    if (this.#running > 0) {
+      this.#idle ??= Promise.withResolvers();
+      await this.#idle.promise;
+    }
+    this.#socket?.close(closeCodes.goingAway, "the server is stopping");
+  }
+
+  #send(text: string): void {
+    // 0: not taken. The socket is closing, or its client has not read for so long that the fuse blew.
+    if (this.#socket?.send(text) === 0)
+      this.#socket?.close(closeCodes.tryAgainLater, "answers are not being read");
+  }
+
+  /** Resolves when the socket can take the next event, so that a slow reader fills its own mailbox and nothing else. */
+  #sendEvent(text: string): void | Promise<void> {
+    // −1: taken, but the client is behind; `drain` follows.
+    if (this.#socket === undefined || this.#socket.send(text) !== -1) return;
+    this.#drained ??= Promise.withResolvers();
+    return this.#drained.promise;
+  }
+}

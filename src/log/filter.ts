@@ -1,0 +1,73 @@
+import { Fault } from "../base/fault.ts";
+import { detail, type Level, levels } from "./entry.ts";
+
+/** The library targets that stand behind the virtual target `db`. */
+const dbTargets = ["sea_orm", "sea_orm_migration", "sqlx"];
+
+/** What a reader sees instead of a database library's own target. */
+export function shownTarget(target: string): string {
+  const crate = target.split("::", 1)[0] ?? target;
+  return dbTargets.includes(crate) ? "db" : target;
+}
+
+/**
+ * A parsed filter in the grammar of `RUST_LOG`: `info`, `db=trace`, `token`, `off`, joined by commas.
+ * Only `parseFilter` makes one.
+ */
+export class Filter {
+  constructor(
+    /** As it was written. */
+    readonly text: string,
+    /** What passes where no rule names the target. */
+    private readonly base: number,
+    /** Most specific first. */
+    private readonly rules: ReadonlyArray<readonly [target: string, detail: number]>,
+  ) {}
+
+  /** How detailed an event of this target may be: 0 for none up to 5 for TRACE. */
+  detailFor(target: string): number {
+    for (const [name, allowed] of this.rules) {
+      if (target === name || target.startsWith(`${name}::`)) return allowed;
+    }
+    return this.base;
+  }
+}
+
+export function parseFilter(text: string): Filter {
+  let base = 0;
+  const rules = new Map<string, number>();
+  const items = text.split(",").map((item) => item.trim().toLowerCase());
+  if (items.every((item) => item === "")) throw unreadable(text, "it is empty; write a level such as `info`");
+  for (const item of items) {
+    if (item === "") continue;
+    const [name = "", level, ...rest] = item.split("=").map((part) => part.trim());
+    const bare = level === undefined ? parseDetail(name) : undefined;
+    if (bare !== undefined) {
+      base = bare;
+      continue;
+    }
+    if (rest.length > 0 || !/^[\w:.\-/]+$/.test(name)) {
+      throw unreadable(text, `\`${item}\` is neither a level, a target nor \`target=level\``);
+    }
+    const allowed = level === undefined ? detail.TRACE : parseDetail(level);
+    if (allowed === undefined) {
+      throw unreadable(text, `\`${level}\` is no level; use off, error, warn, info, debug or trace`);
+    }
+    for (const target of name === "db" ? dbTargets : [name]) rules.set(target, allowed);
+  }
+  return new Filter(
+    text,
+    base,
+    [...rules].sort(([a], [b]) => b.length - a.length),
+  );
+}
+
+function parseDetail(word: string): number | undefined {
+  if (word === "off") return 0;
+  const level = word.toUpperCase() as Level;
+  return levels.includes(level) ? detail[level] : undefined;
+}
+
+function unreadable(text: string, why: string): Fault {
+  return new Fault("InvalidInput", `log filter \`${text.slice(0, 200)}\`: ${why}`, { field: "log_filter" });
+}

@@ -1,0 +1,49 @@
+import { Mailbox } from "../base/mailbox.ts";
+import { formatTimestamp, type LogEntry } from "./entry.ts";
+import type { Filter } from "./filter.ts";
+import type { LogHub } from "./hub.ts";
+
+/** How many entries wait for a slow reader before new ones are dropped. */
+export const tailCapacity = 512;
+
+interface Letter {
+  readonly entry: LogEntry;
+  /** How many were dropped just before this one. */
+  readonly missed: number;
+}
+
+/** The live entries from now on, until `stop` fires. What a slow reader missed is told, never silent. */
+export function openTail(hub: LogHub, filter: Filter, stop: AbortSignal): AsyncIterable<LogEntry> {
+  const mailbox = new Mailbox<Letter>(tailCapacity);
+  let missed = 0;
+  const detach = hub.attach({
+    filter,
+    write(entry) {
+      if (mailbox.offer({ entry, missed })) missed = 0;
+      else missed += 1;
+    },
+  });
+  stop.addEventListener("abort", () => {
+    detach();
+    mailbox.close();
+  });
+  return read(mailbox);
+}
+
+async function* read(mailbox: Mailbox<Letter>): AsyncGenerator<LogEntry, void, undefined> {
+  for await (const { entry, missed } of mailbox) {
+    if (missed > 0) yield missedEntry(missed);
+    yield entry;
+  }
+}
+
+function missedEntry(missed: number): LogEntry {
+  return {
+    timestamp: formatTimestamp(new Date()),
+    level: "WARN",
+    target: "server",
+    message: `${missed} log events were dropped: this subscriber reads too slowly`,
+    fields: { dropped: missed },
+    spans: [],
+  };
+}

@@ -1,0 +1,45 @@
+import { formatPairs, type Level, type LogEntry } from "./entry.ts";
+import type { Filter } from "./filter.ts";
+import type { Sink } from "./hub.ts";
+
+const colours: Readonly<Record<Level, string>> = {
+  ERROR: "\x1b[31m",
+  WARN: "\x1b[33m",
+  INFO: "\x1b[32m",
+  DEBUG: "\x1b[34m",
+  TRACE: "\x1b[35m",
+};
+const dim = "\x1b[2m";
+const plain = "\x1b[0m";
+
+/** One line an entry, for people. Clients choose some of the words, so control characters are shown, not obeyed. */
+export function formatLine(entry: LogEntry, coloured: boolean): string {
+  const paint = (code: string, text: string) => (coloured ? `${code}${text}${plain}` : text);
+  const spans = entry.spans
+    .map((span) => (span.fields === "" ? span.name : `${span.name}{${span.fields}}`))
+    .join(":");
+  const pairs = formatPairs(entry.fields);
+  return [
+    paint(dim, entry.timestamp),
+    paint(colours[entry.level], entry.level.padStart(5)),
+    paint(dim, `${entry.target}:`),
+    ...(spans === "" ? [] : [paint(dim, `${visible(spans)}:`)]),
+    visible(entry.message),
+    ...(pairs === "" ? [] : [paint(dim, visible(pairs))]),
+  ].join(" ");
+}
+
+function visible(text: string): string {
+  return text.replace(/[\x00-\x1f\x7f-\x9f\u2028\u2029]/g, (char) => JSON.stringify(char).slice(1, -1));
+}
+
+/** The terminal: standard error, because standard output is for what a command answers. */
+export class TerminalSink implements Sink {
+  readonly #coloured = process.stderr.isTTY && process.env.NO_COLOR === undefined;
+
+  constructor(readonly filter: Filter) {}
+
+  write(entry: LogEntry): void {
+    process.stderr.write(`${formatLine(entry, this.#coloured)}\n`);
+  }
+}

@@ -1,0 +1,60 @@
+import { Command, CommanderError } from "commander";
+import { Fault, messageOf } from "./base/fault.ts";
+import { check } from "./cli/check.ts";
+import { exitCodes } from "./cli/command.ts";
+import { getUuid } from "./cli/get-uuid.ts";
+import { init } from "./cli/init.ts";
+import { rollSuper } from "./cli/roll-super-token.ts";
+import { serve } from "./cli/serve.ts";
+import { version } from "./cli/version.ts";
+
+/** argv → command → exit code. */
+async function main(args: readonly string[]): Promise<number> {
+  let code: number = exitCodes.done;
+  // biome-ignore lint/suspicious/noExplicitAny: commander hands each command its own options.
+  const run = (command: (options: any) => Promise<number>) => async (_: unknown, chosen: Command) => {
+    code = await command(chosen.optsWithGlobals());
+  };
+  const program = new Command("node-server")
+    .description("One executable: a JSON-RPC control plane and static file buckets.")
+    .option("-c, --config <path>", "the configuration file", "config.toml")
+    .showHelpAfterError()
+    .exitOverride();
+  program
+    .command("serve")
+    .description("run the server; makes the configuration and the database when they are missing")
+    .action(run(serve));
+  program
+    .command("init")
+    .description("make the configuration, the database and the Super Token, show its credentials, exit")
+    .action(run(init));
+  program
+    .command("roll-super-token")
+    .description("give the Super Token new credentials; the old ones end at once")
+    .option("-y, --yes", "do not ask")
+    .action(run(rollSuper));
+  program.command("get-uuid").description("print the server's UUID").action(run(getUuid));
+  program
+    .command("check")
+    .description("say what is wrong with the configuration, with line and column")
+    .action(run(check));
+  program
+    .command("version")
+    .description("print what was built")
+    .option("--json", "the whole record")
+    .action(run(version));
+  try {
+    await program.parseAsync(args, { from: "user" });
+    return code;
+  } catch (error) {
+    if (error instanceof CommanderError) return error.exitCode === 0 ? exitCodes.done : exitCodes.usage;
+    if (error instanceof Fault) process.stderr.write(`node-server: ${error.detail}\n`);
+    else
+      process.stderr.write(
+        `node-server: this is a bug: ${messageOf(error)}\n${(error instanceof Error && error.stack) || ""}\n`,
+      );
+    return exitCodes.failed;
+  }
+}
+
+void main(process.argv.slice(2)).then((code) => process.exit(code));

@@ -1,0 +1,29 @@
+import { z } from "zod";
+import { anyone } from "../auth/need.ts";
+import { build } from "../build.ts";
+import { discover } from "../rpc/discover.ts";
+import type { MethodTable } from "../rpc/method.ts";
+import type { Services } from "../services.ts";
+import { agentUuid } from "./agent-uuid.ts";
+import { method } from "./declare.ts";
+import { nodeServer } from "./node-server.ts";
+import { token } from "./token.ts";
+
+const namespaces = { ...nodeServer, ...agentUuid, ...token };
+
+let document: Record<string, unknown> | undefined;
+
+/** Every method of the product. */
+export const methods = {
+  ...namespaces,
+  "rpc.discover": method({
+    doc: "Describes every method as an OpenRPC document.",
+    need: anyone,
+    params: {},
+    result: z.record(z.string(), z.unknown()),
+    run: (): Record<string, unknown> => {
+      document ??= discover<Services>(methods, build.cargo_version);
+      return document;
+    },
+  }),
+} satisfies MethodTable<Services>;

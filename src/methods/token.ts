@@ -1,0 +1,115 @@
+import { z } from "zod";
+import { parseCredentials } from "../auth/credentials.ts";
+import { anyToken, globally, superToken } from "../auth/need.ts";
+import { tokenLimit } from "../auth/permission.ts";
+import { tokenText } from "../rpc/method.ts";
+import { method } from "./declare.ts";
+
+const unixMs = z.int().nonnegative();
+const password = z.string().min(6).max(1024);
+const target = z.string().min(1).max(512).describe("a token's key or user name");
+const username = z
+  .string()
+  .min(1)
+  .max(128)
+  .regex(/^[^:|\x00-\x1f\x7f]+$/, "must hold neither `:` nor `|` nor control characters");
+
+const keyAndSecret = z.object({ key: z.string(), secret: z.string() });
+
+const tokenRecord = z.object({
+  version: z.int(),
+  token_key: z.string(),
+  timestamp_from: unixMs.nullable(),
+  timestamp_to: unixMs.nullable(),
+  token_limit: z.unknown().describe("as given to token_create"),
+  username: z.string().nullable(),
+});
+
+export const token = {
+  token_create: method({
+    doc: "Makes a token. The secret is shown this once. A caller that is not super can hand out only what it holds.",
+    need: globally("token.create"),
+    params: {
+      father_token: tokenText,
+      token_creation: z.object({
+        token_limit: tokenLimit,
+        username: username.nullish(),
+        password: password.nullish(),
+        timestamp_from: unixMs.nullish(),
+        timestamp_to: unixMs.nullish(),
+      }),
+    },
+    credential: ({ father_token }) => father_token,
+    result: keyAndSecret,
+    run: ({ tokens, caller }, { token_creation }) => tokens.create(caller, token_creation),
+  }),
+  token_get: method({
+    doc: "Shows a token without its hashes: the caller's own, or with `supertoken` any, by key or user name.",
+    need: ({ supertoken }) => (supertoken == null ? anyToken : superToken),
+    params: {
+      token: z.string().min(1).describe("the caller's token; with `supertoken` a key or user name"),
+      supertoken: tokenText.nullish(),
+    },
+    credential: ({ token, supertoken }) => supertoken ?? token,
+    result: tokenRecord,
+    run: ({ tokens, caller }, { token, supertoken }) =>
+      tokens.get(supertoken == null ? caller.key : nameIn(token)),
+  }),
+  token_list_all_tokens: method({
+    doc: "Shows every token, by id.",
+    need: superToken,
+    params: {},
+    result: z.object({ tokens: z.array(tokenRecord) }),
+    run: async ({ tokens }) => ({ tokens: await tokens.list() }),
+  }),
+  token_edit: method({
+    doc: "Replaces what a token may do. The Super Token cannot be edited.",
+    need: superToken,
+    params: { target_token: target, limit: tokenLimit },
+    logged: ["target_token"],
+    result: z.object({ success: z.literal(true), id: z.int(), token_key: z.string() }),
+    run: async ({ tokens }, { target_token, limit }) => ({
+      success: true as const,
+      ...(await tokens.edit(target_token, limit)),
+    }),
+  }),
+  token_delete: method({
+    doc: "Ends a token. The Super Token cannot be deleted.",
+    need: superToken,
+    params: { target_token: target },
+    logged: ["target_token"],
+    result: z.object({
+      message: z.string(),
+      rows_affected: z.int(),
+      matched_by: z.enum(["token_key", "username"]),
+    }),
+    run: async ({ tokens }, { target_token }) => ({
+      message: "token deleted",
+      ...(await tokens.delete(target_token)),
+    }),
+  }),
+  token_change_password: method({
+    doc: "Sets the password of a token that has a user name; the old one ends at once.",
+    need: superToken,
+    params: { target_token: target, new_password: password },
+    logged: ["target_token"],
+    result: z.object({ success: z.literal(true), message: z.string() }),
+    run: async ({ tokens }, { target_token, new_password }) => {
+      await tokens.changePassword(target_token, new_password);
+      return { success: true as const, message: "password changed" };
+    },
+  }),
+  token_roll_token_secret: method({
+    doc: "Gives a token a new secret; the old one ends at once.",
+    need: superToken,
+    params: { target_token: target },
+    logged: ["target_token"],
+    result: keyAndSecret,
+    run: ({ tokens }, { target_token }) => tokens.rollSecret(target_token),
+  }),
+};
+
+/** People paste the whole token where its key is meant; then the key in it counts. */
+function nameIn(text: string): string {
+  return /[:|]./.test(text) ? parseCredentials(text).name : text;
+}

@@ -1,0 +1,273 @@
+import { dirname, join } from "node:path";
+import { Agents } from "./agents/agents.ts";
+import { AuthDoor } from "./auth/door.ts";
+import { Guesses } from "./auth/guesses.ts";
+import { Passwords } from "./auth/secrets.ts";
+import { ensureSuperToken, type SuperCredentials } from "./auth/super-token.ts";
+import { Tokens } from "./auth/tokens.ts";
+import { Shared } from "./base/shared.ts";
+import { LiveConfig, type Outcome, type Part, type Prepared } from "./config/live.ts";
+import type { Config } from "./config/schema.ts";
+import { resolveServerUuid } from "./config/server-uuid.ts";
+import { type Database, databaseFile, openDatabase } from "./db/database.ts";
+import { lockSqlite } from "./db/sqlite-lock.ts";
+import { type Place, readTls } from "./http/listener.ts";
+import { Listening } from "./http/listening.ts";
+import { Slots } from "./http/slots.ts";
+import { type Filter, parseFilter } from "./log/filter.ts";
+import { LogHub } from "./log/hub.ts";
+import { JsonFileSink } from "./log/json-file.ts";
+import { LogRing } from "./log/ring.ts";
+import { TerminalSink } from "./log/terminal.ts";
+import { methods } from "./methods/index.ts";
+import { Engine } from "./rpc/engine.ts";
+import type { MethodTable } from "./rpc/method.ts";
+import type { Services } from "./services.ts";
+
+/** How long an old database stays open for calls that began on it. */
+const patienceMs = 30_000;
+
+export interface NodeOptions {
+  readonly configPath: string;
+  readonly env: Readonly<Record<string, string | undefined>>;
+  /** Receives the Super Token's credentials when this start made them; they go nowhere else. */
+  readonly show: (credentials: SuperCredentials) => void;
+  /** Methods beside the product's own. */
+  readonly extraMethods?: MethodTable<Services>;
+}
+
+export interface Node extends AsyncDisposable {
+  readonly url: string;
+  readonly hub: LogHub;
+  readonly ring: LogRing;
+  reload(): Promise<Outcome>;
+  /** Stops accepting, finishes what runs within bounds, closes the database. */
+  close(): Promise<void>;
+}
+
+/** What depends on the database and is replaced with it. */
+interface Floor {
+  readonly database: Database;
+  readonly services: Services;
+  readonly door: AuthDoor;
+}
+
+/** The only constructor of the house: opens every service in order, watches the configuration, closes in reverse. */
+export async function openNode(options: NodeOptions): Promise<Node> {
+  const hub = new LogHub();
+  const log = hub.logger("server");
+  const passwords = new Passwords();
+  const guesses = new Guesses();
+  const ring = new LogRing(0, parseFilter("off"));
+  let limits: Limits = { maxConnections: 0, maxRequestBytes: 0, maxResponseBytes: 0 };
+  let floor: Shared<Floor> | undefined;
+
+  const engine = new Engine<Services>({
+    methods: { ...methods, ...options.extraMethods },
+    hub,
+    maxResponseBytes: () => limits.maxResponseBytes,
+    borrow: () => {
+      const current = floor;
+      if (current === undefined) throw new TypeError("a call came before the services were open");
+      current.enter();
+      return { services: current.value.services, door: current.value.door, release: () => current.leave() };
+    },
+  });
+  const jsonRpc = {
+    engine,
+    slots: new Slots(() => limits.maxConnections),
+    maxRequestBytes: () => limits.maxRequestBytes,
+  };
+  const tcp = new Listening(jsonRpc, () => limits, log);
+  const unix = new Listening(jsonRpc, () => limits, log);
+
+  const limitsPart: Part<Limits> = {
+    name: "limits",
+    slice: (config) => ({
+      maxConnections: config.jsonrpc_max_connections,
+      maxRequestBytes: config.max_request_body_size,
+      maxResponseBytes: config.max_response_body_size,
+    }),
+    prepare: async (slice) => ({
+      commit: () => {
+        limits = slice;
+        tcp.limit();
+        unix.limit();
+      },
+      discard() {},
+    }),
+    close() {},
+  };
+
+  const databasePart: Part<FloorSlice> = {
+    name: "database",
+    slice: ({ database, server_uuid }) => ({ database, server_uuid }),
+    async prepare({ database: settings, server_uuid }) {
+      const old = floor;
+      const lock = serverLock.take(databaseFile(settings.database_url));
+      try {
+        const serverUuid = await resolveServerUuid(
+          server_uuid,
+          options.configPath,
+          databaseFile(settings.database_url),
+        );
+        const database = await openDatabase(settings, hub);
+        try {
+          const made = await ensureSuperToken(database, options.env.NODE_SERVER_SUPER_TOKEN);
+          if (made !== undefined) options.show(made);
+        } catch (error) {
+          await database.close();
+          throw error;
+        }
+        const next = new Shared<Floor>({
+          database,
+          services: { serverUuid, tokens: new Tokens(database), agents: new Agents(database) },
+          door: new AuthDoor(database, passwords, guesses, hub),
+        });
+        return {
+          commit: () => {
+            floor = next;
+            lock.keep();
+            if (old !== undefined) closing.add(retire(old));
+          },
+          discard: async () => {
+            await database.close();
+            lock.drop();
+          },
+        };
+      } catch (error) {
+        lock.drop();
+        throw error;
+      }
+    },
+    async close() {
+      if (floor !== undefined) await retire(floor);
+      await Promise.all(closing);
+      serverLock.release();
+    },
+  };
+  const serverLock = new ServerLock();
+  const closing = new Set<Promise<void>>();
+
+  const parts: Part[] = [
+    limitsPart,
+    loggingPart(hub, ring, options.env),
+    databasePart,
+    listeningPart("listener", tcp, tcpPlace),
+    listeningPart("unix socket", unix, unixPlace),
+  ] as Part[];
+  const live = await LiveConfig.open(options.configPath, log, parts);
+  return {
+    hub,
+    ring,
+    get url() {
+      return tcp.url ?? "";
+    },
+    reload: () => live.reload(),
+    close: () => live.close(),
+    [Symbol.asyncDispose]: () => live.close(),
+  };
+}
+
+interface Limits {
+  readonly maxConnections: number;
+  readonly maxRequestBytes: number;
+  readonly maxResponseBytes: number;
+}
+
+interface FloorSlice {
+  readonly database: Config["database"];
+  readonly server_uuid: string;
+}
+
+async function retire(floor: Shared<Floor>): Promise<void> {
+  await floor.unused(patienceMs);
+  await floor.value.database.close();
+}
+
+/** The server's claim on its SQLite file, which passes from one opening of the file to the next without a gap. */
+class ServerLock {
+  #held: { readonly file: string; readonly unlock: () => void } | undefined;
+
+  take(file: string | undefined): { keep(): void; drop(): void } {
+    if (file !== undefined && file === this.#held?.file) return { keep() {}, drop() {} };
+    const next = file === undefined ? undefined : { file, unlock: lockSqlite(file) };
+    return {
+      keep: () => {
+        this.release();
+        this.#held = next;
+      },
+      drop: () => next?.unlock(),
+    };
+  }
+
+  release(): void {
+    this.#held?.unlock();
+    this.#held = undefined;
+  }
+}
+
+interface LoggingSlice {
+  readonly terminal: Filter;
+  readonly file: { readonly path: string; readonly filter: Filter } | undefined;
+  readonly memory: { readonly capacity: number; readonly filter: Filter };
+}
+
+function loggingPart(hub: LogHub, ring: LogRing, env: NodeOptions["env"]): Part<LoggingSlice> {
+  let detach: Array<() => void> = [];
+  let file: JsonFileSink | undefined;
+  return {
+    name: "logging",
+    slice: ({ logging }) => {
+      const terminal = env.RUST_LOG ? parseFilter(env.RUST_LOG) : (logging.log_filter ?? parseFilter("info"));
+      return {
+        terminal,
+        file:
+          logging.json_log_file === undefined
+            ? undefined
+            : { path: logging.json_log_file, filter: logging.json_log_filter ?? terminal },
+        memory: { capacity: logging.memory_log_capacity, filter: logging.memory_log_filter ?? terminal },
+      };
+    },
+    async prepare({ terminal, file: wanted, memory }): Promise<Prepared> {
+      const next = wanted === undefined ? undefined : new JsonFileSink(wanted.path, wanted.filter);
+      return {
+        commit() {
+          for (const stop of detach) stop();
+          file?.close();
+          file = next;
+          ring.resize(memory.capacity, memory.filter);
+          detach = [new TerminalSink(terminal), ring, ...(next === undefined ? [] : [next])].map((sink) =>
+            hub.attach(sink),
+          );
+        },
+        discard: () => next?.close(),
+      };
+    },
+    refresh: () => file?.reopen(),
+    close() {
+      for (const stop of detach) stop();
+      file?.close();
+    },
+  };
+}
+
+function listeningPart(
+  name: string,
+  listening: Listening,
+  place: (config: Config) => Place | undefined,
+): Part<Place | undefined> {
+  return { name, slice: place, prepare: (slice) => listening.prepare(slice), close: () => listening.close() };
+}
+
+function tcpPlace({ ws_listener, tls_cert, tls_key }: Config): Place {
+  // The certificate's text is part of the slice, so that a renewed one is taken up by the next reload.
+  const tls = tls_cert === undefined || tls_key === undefined ? undefined : readTls(tls_cert, tls_key);
+  return { at: "tcp", address: ws_listener, tls };
+}
+
+function unixPlace({ enable_unix_socket, unix_socket_path, database }: Config): Place | undefined {
+  if (!enable_unix_socket) return undefined;
+  const beside = dirname(databaseFile(database.database_url) ?? "data/node.db");
+  return { at: "unix", path: unix_socket_path ?? join(beside, "node.sock") };
+}

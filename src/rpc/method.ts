@@ -1,0 +1,100 @@
+import { z } from "zod";
+import type { Caller } from "../auth/caller.ts";
+import type { Need } from "../auth/need.ts";
+
+/** Name → schema, in the order of positional params. */
+export type Params = Readonly<Record<string, z.ZodType>>;
+export type ParamValues<P extends Params> = { [K in keyof P]: z.output<P[K]> };
+
+/** What a method is handed beside the services and its params. */
+export interface CallContext {
+  readonly caller: Caller;
+  /** Runs once the answer has left: what follows the answer is part of the method. */
+  afterReply(work: () => void | Promise<void>): void;
+  /** Ends a subscription of this connection; false when it has none with this id. */
+  cancel(subscription: string): boolean;
+}
+
+export interface StreamContext extends CallContext {
+  /** Fires when nobody listens any more. */
+  readonly stop: AbortSignal;
+}
+
+interface Declaration<P extends Params> {
+  /** What it does, in a line, for people. */
+  readonly doc: string;
+  readonly need: Need | ((params: ParamValues<P>) => Need);
+  /** Without the caller's token, which comes first by itself, unless `credential` says where it stands. */
+  readonly params: P;
+  readonly credential?: (params: ParamValues<P>) => string;
+  /** Params that may stand in the log: never secrets, contents or SQL values. */
+  readonly logged?: ReadonlyArray<keyof P & string>;
+  /** The method to use instead. */
+  readonly replacedBy?: string;
+}
+
+export interface CallDeclaration<S, P extends Params, R extends z.ZodType> extends Declaration<P> {
+  readonly result: R;
+  run(call: S & CallContext, params: ParamValues<P>): z.input<R> | Promise<z.input<R>>;
+}
+
+export interface StreamDeclaration<S, P extends Params, E extends z.ZodType> extends Declaration<P> {
+  /** Each event; the call's own result is the subscription's id. */
+  readonly event: E;
+  run(call: S & StreamContext, params: ParamValues<P>): AsyncIterable<z.input<E>>;
+}
+
+/** A method as the engine, the documents and the typed client see it. */
+export type Method<S, P extends Params = Params, R extends z.ZodType = z.ZodType> = {
+  readonly doc: string;
+  /** All params, the token included. */
+  readonly accepts: z.ZodObject;
+  readonly names: readonly string[];
+  readonly logged: readonly string[];
+  readonly replacedBy: string | undefined;
+  readonly result: R;
+  needFor(params: ParamValues<P>): Need;
+  /** The caller's token text. */
+  tokenIn(params: ParamValues<P>): string;
+} & (
+  | { readonly event: undefined; run(call: S & CallContext, params: ParamValues<P>): unknown }
+  | {
+      readonly event: z.ZodType;
+      run(call: S & StreamContext, params: ParamValues<P>): AsyncIterable<unknown>;
+    }
+);
+
+/** `<namespace>_<method>` → method. */
+export type MethodTable<S> = Readonly<Record<string, Method<S>>>;
+
+export const tokenText = z.string().describe("`<key>:<secret>` or `<username>|<password>`");
+
+/** The two ways to declare a method over the services `S`. */
+export function declareOver<S>() {
+  return {
+    method<P extends Params, R extends z.ZodType>(declaration: CallDeclaration<S, P, R>): Method<S, P, R> {
+      return { ...complete(declaration), result: declaration.result, event: undefined, run: declaration.run };
+    },
+    subscription<P extends Params, E extends z.ZodType>(
+      declaration: StreamDeclaration<S, P, E>,
+    ): Method<S, P, z.ZodString> {
+      const result = z.string().describe("the subscription's id");
+      return { ...complete(declaration), result, event: declaration.event, run: declaration.run };
+    },
+  };
+}
+
+function complete<P extends Params>({ doc, need, params, credential, logged, replacedBy }: Declaration<P>) {
+  const isOpen = typeof need === "object" && need.kind === "anyone";
+  const all: Params = isOpen || credential !== undefined ? params : { token: tokenText, ...params };
+  return {
+    doc,
+    accepts: z.object(all),
+    names: Object.keys(all),
+    logged: logged ?? [],
+    replacedBy,
+    needFor: (values: ParamValues<P>) => (typeof need === "function" ? need(values) : need),
+    tokenIn: (values: ParamValues<P>) =>
+      credential === undefined ? String(values.token) : credential(values),
+  };
+}

@@ -1,0 +1,57 @@
+import { Fault } from "../base/fault.ts";
+import { randomText } from "../base/random.ts";
+
+/** How many subscriptions one connection may hold. */
+export const maxSubscriptions = 1024;
+
+interface Subscription {
+  readonly method: string;
+  readonly stop: AbortController;
+}
+
+/** The subscriptions of one connection. They end when it does. */
+export class Session {
+  readonly #subscriptions = new Map<string, Subscription>();
+
+  /** `send` resolves when the connection can take more; it never rejects. */
+  constructor(private readonly send: (text: string) => void | Promise<void>) {}
+
+  /** Registers a subscription whose events start with `pump`, after its id has been sent. */
+  subscribe(method: string): { readonly id: string; readonly stop: AbortSignal } {
+    if (this.#subscriptions.size >= maxSubscriptions) {
+      throw new Fault("TooManySubscriptions", `this connection holds ${maxSubscriptions} already`, {
+        limit: maxSubscriptions,
+      });
+    }
+    const id = randomText(24);
+    const stop = new AbortController();
+    this.#subscriptions.set(id, { method, stop });
+    return { id, stop: stop.signal };
+  }
+
+  /** Sends each event until the stream or the subscription ends. */
+  async pump(id: string, events: AsyncIterable<unknown>): Promise<void> {
+    const subscription = this.#subscriptions.get(id);
+    if (subscription === undefined) return;
+    const { method, stop } = subscription;
+    try {
+      for await (const result of events) {
+        if (stop.signal.aborted) break;
+        await this.send(JSON.stringify({ jsonrpc: "2.0", method, params: { subscription: id, result } }));
+      }
+    } finally {
+      this.cancel(id);
+    }
+  }
+
+  cancel(id: string): boolean {
+    const subscription = this.#subscriptions.get(id);
+    this.#subscriptions.delete(id);
+    subscription?.stop.abort();
+    return subscription !== undefined;
+  }
+
+  close(): void {
+    for (const id of [...this.#subscriptions.keys()]) this.cancel(id);
+  }
+}

@@ -1,0 +1,167 @@
+import { Database as SqliteFile } from "bun:sqlite";
+import { test } from "bun:test";
+import { mkdtemp, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { SQL } from "bun";
+import { type Node, openNode } from "../../src/node.ts";
+import type { MethodTable } from "../../src/rpc/method.ts";
+import type { Services } from "../../src/services.ts";
+import { newPostgresDatabase } from "./postgres.ts";
+import { openSocket, type TestSocket } from "./socket.ts";
+
+export type DatabaseKind = "sqlite" | "postgres";
+export const databaseKinds: readonly DatabaseKind[] = ["sqlite", "postgres"];
+
+/** The same story on both databases. */
+export function eachDatabase(
+  title: string,
+  story: (kind: DatabaseKind) => Promise<void>,
+  timeoutMs?: number,
+): void {
+  for (const kind of databaseKinds) test(`${title} (${kind})`, () => story(kind), timeoutMs);
+}
+
+export interface WireReply {
+  readonly jsonrpc: "2.0";
+  readonly result?: unknown;
+  readonly error?: { code: number; message: string; data: Record<string, unknown> };
+  readonly id: unknown;
+}
+
+export interface TestNodeOptions {
+  readonly database?: DatabaseKind;
+  /** TOML lines above the tables. */
+  readonly top?: string;
+  readonly logging?: string;
+  readonly databaseKeys?: string;
+  readonly env?: Record<string, string>;
+  readonly methods?: MethodTable<Services>;
+}
+
+export interface TestNode extends AsyncDisposable {
+  readonly node: Node;
+  readonly url: string;
+  readonly folder: string;
+  readonly configPath: string;
+  readonly databaseUrl: string;
+  /** `<key>:<secret>` of the Super Token. */
+  readonly superToken: string;
+  readonly rootPassword: string;
+  /** Sends any body to the JSON-RPC route. */
+  post(body: string | Uint8Array, headers?: Record<string, string>): Promise<Response>;
+  /** One call; the whole answer. */
+  send(method: string, params?: unknown): Promise<WireReply>;
+  /** One call that must succeed; its result. */
+  call(method: string, params?: unknown): Promise<unknown>;
+  /** One call that must fail; its error. */
+  refused(method: string, params?: unknown): Promise<NonNullable<WireReply["error"]>>;
+  /** A token with these limits, as text. */
+  newToken(limits: unknown, more?: Record<string, unknown>): Promise<string>;
+  socket(): Promise<TestSocket>;
+  /** Straight to the database, past the server. */
+  sql(statement: string): Promise<void>;
+}
+
+/** A folder that is gone at the end of its scope. */
+export async function tempFolder(): Promise<AsyncDisposable & { path: string }> {
+  const path = await mkdtemp(join(tmpdir(), "node-server-test-"));
+  return { path, [Symbol.asyncDispose]: () => rm(path, { recursive: true, force: true }) };
+}
+
+/** A whole server in this process: real database, real disk, real sockets; gone at the end of its scope. */
+export async function testNode(options: TestNodeOptions = {}): Promise<TestNode> {
+  const folder = await tempFolder();
+  const database = await newDatabase(options.database ?? "sqlite", folder.path);
+  const configPath = join(folder.path, "config.toml");
+  await writeFile(configPath, configText(database.url, options));
+  let credentials: { token: string; password: string } | undefined;
+  const node = await openNode({
+    configPath,
+    env: { RUST_LOG: "off", ...options.env },
+    show: (made) => {
+      credentials = made;
+    },
+    ...(options.methods === undefined ? {} : { extraMethods: options.methods }),
+  });
+  const post: TestNode["post"] = (body, headers) =>
+    fetch(`${node.url}/jsonrpc`, {
+      method: "POST",
+      headers: { "content-type": "application/json", ...headers },
+      body,
+    });
+  const send: TestNode["send"] = async (method, params) =>
+    (await (await post(JSON.stringify({ jsonrpc: "2.0", method, params, id: 1 }))).json()) as WireReply;
+  const call: TestNode["call"] = async (method, params) => {
+    const reply = await send(method, params);
+    if (reply.error !== undefined) throw new Error(`${method} failed: ${JSON.stringify(reply.error)}`);
+    return reply.result;
+  };
+  const superToken = credentials?.token ?? "";
+  return {
+    node,
+    get url() {
+      return node.url;
+    },
+    folder: folder.path,
+    configPath,
+    databaseUrl: database.url,
+    superToken,
+    rootPassword: credentials?.password ?? "",
+    post,
+    send,
+    call,
+    async refused(method, params) {
+      const reply = await send(method, params);
+      if (reply.error === undefined)
+        throw new Error(`${method} did not fail: ${JSON.stringify(reply.result)}`);
+      return reply.error;
+    },
+    async newToken(token_limit, more) {
+      const made = (await call("token_create", [superToken, { token_limit, ...more }])) as {
+        key: string;
+        secret: string;
+      };
+      return `${made.key}:${made.secret}`;
+    },
+    socket: () => openSocket(node.url),
+    sql: database.run,
+    async [Symbol.asyncDispose]() {
+      await node.close();
+      await database.drop();
+      await folder[Symbol.asyncDispose]();
+    },
+  };
+}
+
+export function configText(
+  databaseUrl: string,
+  options: Omit<TestNodeOptions, "database" | "env" | "methods"> = {},
+): string {
+  const listener = options.top?.includes("ws_listener") ? "" : 'ws_listener = "127.0.0.1:0"\n';
+  return `${listener}${options.top ?? ""}\n[logging]\n${options.logging ?? ""}\n[database]\ndatabase_url = ${JSON.stringify(databaseUrl)}\n${options.databaseKeys ?? ""}\n`;
+}
+
+/** An empty database of either kind. */
+export async function newDatabase(kind: DatabaseKind, folder: string) {
+  if (kind === "postgres") {
+    const database = await newPostgresDatabase();
+    return {
+      url: database.url,
+      drop: database.drop,
+      async run(statement: string) {
+        await using sql = new SQL({ url: database.url, max: 1 });
+        await sql.unsafe(statement);
+      },
+    };
+  }
+  const path = join(folder, "data", "node.db");
+  return {
+    url: `sqlite://${path}?mode=rwc`,
+    async drop() {},
+    async run(statement: string) {
+      using file = new SqliteFile(path);
+      file.run(statement);
+    },
+  };
+}
