@@ -19,7 +19,7 @@ for (const [name, check] of Object.entries(checks)) {
 process.exit(failed ? 1 : 0);
 
 async function complaintsOf(...command: string[]): Promise<string[]> {
-  const run = Bun.spawn(["node_modules/.bin/" + command[0], ...command.slice(1)], {
+  const run = Bun.spawn([`node_modules/.bin/${command[0]}`, ...command.slice(1)], {
     stdout: "pipe",
     stderr: "pipe",
   });

@@ -23,10 +23,14 @@ process.exit(code);
 
 async function relay(from: ReadableStream<Uint8Array>, to: NodeJS.WriteStream): Promise<void> {
   let rest = "";
-  for await (const text of from.pipeThrough(new TextDecoderStream())) {
+  const decoder = new TextDecoder();
+  for await (const bytes of from) {
+    const text = decoder.decode(bytes, { stream: true });
     to.write(text);
     const parts = (rest + text).split("\n");
     rest = parts.pop() ?? "";
     lines.push(...parts);
   }
 }
+
+export {};
