@@ -6,19 +6,18 @@ import { Passwords } from "./auth/secrets.ts";
 import { ensureSuperToken, type SuperCredentials } from "./auth/super-token.ts";
 import { Tokens } from "./auth/tokens.ts";
 import { Shared } from "./base/shared.ts";
-import { LiveConfig, type Outcome, type Part, type Prepared } from "./config/live.ts";
+import { LiveConfig, type Outcome, type Part } from "./config/live.ts";
 import type { Config } from "./config/schema.ts";
 import { resolveServerUuid } from "./config/server-uuid.ts";
 import { type Database, databaseFile, openDatabase } from "./db/database.ts";
-import { lockSqlite } from "./db/sqlite-lock.ts";
+import { ServerLock } from "./db/server-lock.ts";
 import { type Place, readTls } from "./http/listener.ts";
 import { Listening } from "./http/listening.ts";
 import { Slots } from "./http/slots.ts";
-import { type Filter, parseFilter } from "./log/filter.ts";
+import { parseFilter } from "./log/filter.ts";
 import { LogHub } from "./log/hub.ts";
-import { JsonFileSink } from "./log/json-file.ts";
 import { LogRing } from "./log/ring.ts";
-import { TerminalSink } from "./log/terminal.ts";
+import { LogSinks, type SinkSettings } from "./log/sinks.ts";
 import { methods } from "./methods/index.ts";
 import { Engine } from "./rpc/engine.ts";
 import type { MethodTable } from "./rpc/method.ts";
@@ -99,22 +98,19 @@ export async function openNode(options: NodeOptions): Promise<Node> {
     close() {},
   };
 
+  const lock = new ServerLock();
+  const retiring = new Set<Promise<void>>();
   const databasePart: Part<FloorSlice> = {
     name: "database",
     slice: ({ database, server_uuid }) => ({ database, server_uuid }),
     async prepare({ database: settings, server_uuid }) {
-      const old = floor;
-      const lock = serverLock.take(databaseFile(settings.database_url));
+      const file = databaseFile(settings.database_url);
+      const claim = lock.prepare(file);
       try {
-        const serverUuid = await resolveServerUuid(
-          server_uuid,
-          options.configPath,
-          databaseFile(settings.database_url),
-        );
+        const serverUuid = await resolveServerUuid(server_uuid, options.configPath, file);
         const database = await openDatabase(settings, hub);
         try {
-          const made = await ensureSuperToken(database, options.env.NODE_SERVER_SUPER_TOKEN);
-          if (made !== undefined) options.show(made);
+          await ensureSuperToken(database, options.env.NODE_SERVER_SUPER_TOKEN, options.show);
         } catch (error) {
           await database.close();
           throw error;
@@ -126,36 +122,43 @@ export async function openNode(options: NodeOptions): Promise<Node> {
         });
         return {
           commit: () => {
+            if (floor !== undefined) retiring.add(retire(floor));
             floor = next;
-            lock.keep();
-            if (old !== undefined) closing.add(retire(old));
+            claim.commit();
           },
           discard: async () => {
             await database.close();
-            lock.drop();
+            claim.discard();
           },
         };
       } catch (error) {
-        lock.drop();
+        claim.discard();
         throw error;
       }
     },
     async close() {
-      if (floor !== undefined) await retire(floor);
-      await Promise.all(closing);
-      serverLock.release();
+      if (floor !== undefined) retiring.add(retire(floor));
+      await Promise.all(retiring);
+      lock.close();
     },
   };
-  const serverLock = new ServerLock();
-  const closing = new Set<Promise<void>>();
 
-  const parts: Part[] = [
+  const sinks = new LogSinks(hub, ring);
+  const loggingPart: Part<SinkSettings> = {
+    name: "logging",
+    slice: (config) => sinkSettings(config, options.env.RUST_LOG),
+    prepare: async (slice) => sinks.prepare(slice),
+    refresh: () => sinks.reopen(),
+    close: () => sinks.close(),
+  };
+
+  const parts = [
     limitsPart,
-    loggingPart(hub, ring, options.env),
+    loggingPart,
     databasePart,
     listeningPart("listener", tcp, tcpPlace),
     listeningPart("unix socket", unix, unixPlace),
-  ] as Part[];
+  ];
   const live = await LiveConfig.open(options.configPath, log, parts);
   return {
     hub,
@@ -185,70 +188,16 @@ async function retire(floor: Shared<Floor>): Promise<void> {
   await floor.value.database.close();
 }
 
-/** The server's claim on its SQLite file, which passes from one opening of the file to the next without a gap. */
-class ServerLock {
-  #held: { readonly file: string; readonly unlock: () => void } | undefined;
-
-  take(file: string | undefined): { keep(): void; drop(): void } {
-    if (file !== undefined && file === this.#held?.file) return { keep() {}, drop() {} };
-    const next = file === undefined ? undefined : { file, unlock: lockSqlite(file) };
-    return {
-      keep: () => {
-        this.release();
-        this.#held = next;
-      },
-      drop: () => next?.unlock(),
-    };
-  }
-
-  release(): void {
-    this.#held?.unlock();
-    this.#held = undefined;
-  }
-}
-
-interface LoggingSlice {
-  readonly terminal: Filter;
-  readonly file: { readonly path: string; readonly filter: Filter } | undefined;
-  readonly memory: { readonly capacity: number; readonly filter: Filter };
-}
-
-function loggingPart(hub: LogHub, ring: LogRing, env: NodeOptions["env"]): Part<LoggingSlice> {
-  let detach: Array<() => void> = [];
-  let file: JsonFileSink | undefined;
+/** The environment's `RUST_LOG` wins over `log_filter`, and what has no filter of its own follows it. */
+function sinkSettings({ logging }: Config, fromEnvironment: string | undefined): SinkSettings {
+  const terminal = fromEnvironment
+    ? parseFilter(fromEnvironment)
+    : (logging.log_filter ?? parseFilter("info"));
+  const { json_log_file: path, json_log_filter, memory_log_capacity: capacity, memory_log_filter } = logging;
   return {
-    name: "logging",
-    slice: ({ logging }) => {
-      const terminal = env.RUST_LOG ? parseFilter(env.RUST_LOG) : (logging.log_filter ?? parseFilter("info"));
-      return {
-        terminal,
-        file:
-          logging.json_log_file === undefined
-            ? undefined
-            : { path: logging.json_log_file, filter: logging.json_log_filter ?? terminal },
-        memory: { capacity: logging.memory_log_capacity, filter: logging.memory_log_filter ?? terminal },
-      };
-    },
-    async prepare({ terminal, file: wanted, memory }): Promise<Prepared> {
-      const next = wanted === undefined ? undefined : new JsonFileSink(wanted.path, wanted.filter);
-      return {
-        commit() {
-          for (const stop of detach) stop();
-          file?.close();
-          file = next;
-          ring.resize(memory.capacity, memory.filter);
-          detach = [new TerminalSink(terminal), ring, ...(next === undefined ? [] : [next])].map((sink) =>
-            hub.attach(sink),
-          );
-        },
-        discard: () => next?.close(),
-      };
-    },
-    refresh: () => file?.reopen(),
-    close() {
-      for (const stop of detach) stop();
-      file?.close();
-    },
+    terminal,
+    file: path === undefined ? undefined : { path, filter: json_log_filter ?? terminal },
+    memory: { capacity, filter: memory_log_filter ?? terminal },
   };
 }
 

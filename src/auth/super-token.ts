@@ -11,21 +11,23 @@ export interface SuperCredentials {
 
 const username = "root";
 
-/** Makes the Super Token of a new database. Answers what to show, or nothing when it exists or was `given`. */
+/**
+ * Makes the Super Token of a new database and shows it, unless it was `given`, which is known already. True when
+ * there was none before.
+ */
 export async function ensureSuperToken(
   database: Database,
   given: string | undefined,
-): Promise<SuperCredentials | undefined> {
-  if ((await database.tokens.superToken()) !== undefined) return undefined;
+  show: (credentials: SuperCredentials) => void,
+): Promise<boolean> {
+  if ((await database.tokens.superToken()) !== undefined) return false;
   const made = await make(given);
-  const inserted = await database.tokens.insertSuper({
-    ...made.row,
-    from: null,
-    to: null,
-    limits: [],
-    username,
+  let first = false;
+  await database.tokens.insertSuper({ ...made.row, from: null, to: null, limits: [], username }, () => {
+    first = true;
+    if (given === undefined) show(made.shown);
   });
-  return inserted && given === undefined ? made.shown : undefined;
+  return first;
 }
 
 /** A new key, secret and root password; the old ones end with this call. */

@@ -14,12 +14,10 @@ export async function init({ config: path }: CommandOptions): Promise<number> {
   const config = await readConfig(path);
   await resolveServerUuid(config.server_uuid, path, databaseFile(config.database.database_url));
   const given = process.env.NODE_SERVER_SUPER_TOKEN;
-  const credentials = await withDatabase(config, (database) => ensureSuperToken(database, given));
-  if (credentials !== undefined) {
-    say("Database and Super Token made. Keep these two lines; they are not shown again.");
-    showCredentials(credentials);
-  } else {
+  const first = await withDatabase(config, (database) => ensureSuperToken(database, given, showCredentials));
+  if (!first)
     say("The database and the Super Token exist; `node-server roll-super-token` makes new credentials.");
-  }
+  else if (given !== undefined) say("Database made. The Super Token is the one in NODE_SERVER_SUPER_TOKEN.");
+  else say("Database and Super Token made. Keep the two lines; they are not shown again.");
   return exitCodes.done;
 }

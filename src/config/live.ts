@@ -1,7 +1,7 @@
 import { messageOf } from "../base/fault.ts";
 import type { Logger } from "../log/hub.ts";
 import { readConfigFile } from "./file.ts";
-import { parseConfig } from "./parse.ts";
+import { type ParsedConfig, parseConfig } from "./parse.ts";
 import type { Config } from "./schema.ts";
 
 /** A change that is ready but not in force: exactly one of the two is called. */
@@ -61,7 +61,10 @@ export class LiveConfig {
 
   /** Reads the file again. What cannot be applied leaves everything as it was and is told in the log. */
   reload(): Promise<Outcome> {
-    const result = this.#queue.then(() => this.#reload());
+    const result = this.#queue.then(
+      () => this.#reload(),
+      () => this.#reload(),
+    );
     this.#queue = result;
     return result;
   }
@@ -75,31 +78,31 @@ export class LiveConfig {
 
   async #reload(): Promise<Outcome> {
     const ready: Array<{ part: Part; slice: unknown; change: Prepared }> = [];
+    let parsed: ParsedConfig;
     try {
-      const { config, unknown } = parseConfig(await readConfigFile(this.path));
+      parsed = parseConfig(await readConfigFile(this.path));
       for (const [part, old] of this.#opened) {
-        const slice = part.slice(config);
+        const slice = part.slice(parsed.config);
         if (Bun.deepEquals(slice, old)) part.refresh?.();
         else ready.push({ part, slice, change: await part.prepare(slice) });
       }
-      for (const { part, slice, change } of ready) {
-        await change.commit();
-        this.#opened.set(part, slice);
-      }
-      this.config = config;
-      this.#warn(unknown);
-      const names = ready.map(({ part }) => part.name).join(", ");
-      this.log.info(
-        names === "" ? "configuration read again, nothing changed" : `configuration reloaded: ${names}`,
-      );
-      return names === "" ? "unchanged" : "applied";
     } catch (error) {
       for (const { change } of ready.reverse()) await change.discard();
-      this.log.error(`configuration not reloaded, everything stays as it was: ${messageOf(error)}`, {
-        path: this.path,
-      });
+      const why = messageOf(error);
+      this.log.error(`configuration not reloaded, everything stays as it was: ${why}`, { path: this.path });
       return "refused";
     }
+    for (const { part, slice, change } of ready) {
+      await change.commit();
+      this.#opened.set(part, slice);
+    }
+    this.config = parsed.config;
+    this.#warn(parsed.unknown);
+    const names = ready.map(({ part }) => part.name).join(", ");
+    this.log.info(
+      names === "" ? "configuration read again, nothing changed" : `configuration reloaded: ${names}`,
+    );
+    return names === "" ? "unchanged" : "applied";
   }
 
   #warn(unknown: readonly string[]): void {

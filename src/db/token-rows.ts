@@ -67,21 +67,24 @@ export class TokenRows {
     }
   }
 
-  /** Makes row 1, unless it exists; true when this call made it. Of two servers that start together one does. */
-  insertSuper(token: NewToken): Promise<boolean> {
+  /**
+   * Makes row 1, unless it exists. Of two servers that start together one does. `shown` is called before the row is
+   * committed: a crash in between costs nothing, because the next start makes and shows new credentials.
+   */
+  insertSuper(token: NewToken, shown: () => void): Promise<void> {
     return this.dialect.exclusively(async (transaction) => {
       const taken = await transaction
         .selectFrom("token")
         .select("id")
         .where("id", "=", superId)
         .executeTakeFirst();
-      if (taken !== undefined) return false;
+      if (taken !== undefined) return;
       await transaction
         .insertInto("token")
         .values({ id: superId, ...this.#toColumns(token) })
         .execute();
       await this.dialect.continueIds(transaction, "token");
-      return true;
+      shown();
     });
   }
 

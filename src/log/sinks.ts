@@ -1,0 +1,48 @@
+import type { Filter } from "./filter.ts";
+import type { LogHub } from "./hub.ts";
+import { JsonFileSink } from "./json-file.ts";
+import type { LogRing } from "./ring.ts";
+import { TerminalSink } from "./terminal.ts";
+
+export interface SinkSettings {
+  readonly terminal: Filter;
+  readonly file: { readonly path: string; readonly filter: Filter } | undefined;
+  readonly memory: { readonly capacity: number; readonly filter: Filter };
+}
+
+/** The server's own sinks, replaced together while it runs. */
+export class LogSinks {
+  #detach: Array<() => void> = [];
+  #file: JsonFileSink | undefined;
+
+  constructor(
+    private readonly hub: LogHub,
+    private readonly ring: LogRing,
+  ) {}
+
+  /** Opens the file beside the present one. Exactly one of the two functions is to be called. */
+  prepare({ terminal, file, memory }: SinkSettings): { commit(): void; discard(): void } {
+    const next = file === undefined ? undefined : new JsonFileSink(file.path, file.filter);
+    return {
+      commit: () => {
+        this.close();
+        this.#file = next;
+        this.ring.resize(memory.capacity, memory.filter);
+        const sinks = [new TerminalSink(terminal), this.ring, ...(next === undefined ? [] : [next])];
+        this.#detach = sinks.map((sink) => this.hub.attach(sink));
+      },
+      discard: () => next?.close(),
+    };
+  }
+
+  /** For log rotation. */
+  reopen(): void {
+    this.#file?.reopen();
+  }
+
+  close(): void {
+    for (const detach of this.#detach.splice(0)) detach();
+    this.#file?.close();
+    this.#file = undefined;
+  }
+}
