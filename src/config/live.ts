@@ -33,13 +33,12 @@ export class LiveConfig {
   private constructor(
     readonly path: string,
     private readonly log: Logger,
-    private config: Config,
   ) {}
 
   /** Opens the parts in order; when one fails, those before it are closed again. */
   static async open(path: string, log: Logger, parts: readonly Part[]): Promise<LiveConfig> {
     const { config, unknown } = parseConfig(await readConfigFile(path));
-    const live = new LiveConfig(path, log, config);
+    const live = new LiveConfig(path, log);
     try {
       for (const part of parts) {
         const slice = part.slice(config);
@@ -53,10 +52,6 @@ export class LiveConfig {
     }
     live.#warn(unknown);
     return live;
-  }
-
-  get current(): Config {
-    return this.config;
   }
 
   /** Reads the file again. What cannot be applied leaves everything as it was and is told in the log. */
@@ -96,7 +91,6 @@ export class LiveConfig {
       await change.commit();
       this.#opened.set(part, slice);
     }
-    this.config = parsed.config;
     this.#warn(parsed.unknown);
     const names = ready.map(({ part }) => part.name).join(", ");
     this.log.info(
