@@ -11,7 +11,7 @@ const rooms: Readonly<Record<string, readonly string[]>> = {
   auth: ["base", "log", "db"],
   agents: ["base", "log", "db", "auth"],
   rpc: ["base", "log", "auth"],
-  services: ["auth", "agents"],
+  services: ["log", "config", "db", "auth", "agents"],
   methods: ["base", "log", "auth", "agents", "rpc", "services", "build"],
   http: ["base", "log", "auth", "rpc", "services"],
   node: ["base", "log", "config", "db", "auth", "agents", "rpc", "services", "methods", "http"],

@@ -6,6 +6,7 @@ import { Passwords } from "./auth/secrets.ts";
 import { ensureSuperToken, type SuperCredentials } from "./auth/super-token.ts";
 import { Tokens } from "./auth/tokens.ts";
 import { Shared } from "./base/shared.ts";
+import { ConfigFile, finishOverwrite } from "./config/edit.ts";
 import { LiveConfig, type Outcome, type Part } from "./config/live.ts";
 import type { Config } from "./config/schema.ts";
 import { resolveServerUuid } from "./config/server-uuid.ts";
@@ -59,6 +60,7 @@ export async function openNode(options: NodeOptions): Promise<Node> {
   const guesses = new Guesses();
   const ring = new LogRing(0, parseFilter("off"));
   let limits: Limits = { maxConnections: 0, maxRequestBytes: 0, maxResponseBytes: 0 };
+  const configFile = new ConfigFile(options.configPath);
   let floor: Shared<Floor> | undefined;
 
   const engine = new Engine<Services>({
@@ -117,7 +119,16 @@ export async function openNode(options: NodeOptions): Promise<Node> {
         }
         const next = new Shared<Floor>({
           database,
-          services: { serverUuid, tokens: new Tokens(database), agents: new Agents(database) },
+          services: {
+            serverUuid,
+            tokens: new Tokens(database, () => void engine.recheck()),
+            agents: new Agents(database),
+            database,
+            hub,
+            ring,
+            configFile,
+            reload: () => live.reload(),
+          },
           door: new AuthDoor(database, passwords, guesses, hub),
         });
         return {
@@ -159,7 +170,12 @@ export async function openNode(options: NodeOptions): Promise<Node> {
     listeningPart("listener", tcp, tcpPlace),
     listeningPart("unix socket", unix, unixPlace),
   ];
+  const finished = await finishOverwrite(options.configPath);
   const live = await LiveConfig.open(options.configPath, log, parts);
+  if (finished)
+    log.warn("an edit of the configuration that was cut short has been finished", {
+      path: options.configPath,
+    });
   return {
     hub,
     ring,

@@ -1,9 +1,19 @@
 import type { Agents } from "./agents/agents.ts";
 import type { Tokens } from "./auth/tokens.ts";
+import type { ConfigFile } from "./config/edit.ts";
+import type { Database } from "./db/database.ts";
+import type { LogHub } from "./log/hub.ts";
+import type { LogRing } from "./log/ring.ts";
 
 /** What a method may use. */
 export interface Services {
   readonly serverUuid: string;
   readonly tokens: Tokens;
   readonly agents: Agents;
+  readonly database: Database;
+  readonly hub: LogHub;
+  readonly ring: LogRing;
+  readonly configFile: ConfigFile;
+  /** Reads the configuration again and applies it, or logs why not. */
+  reload(): Promise<unknown>;
 }

@@ -10,12 +10,22 @@ export interface Caller {
   readonly key: string;
   readonly username: string | null;
   readonly limits: readonly Limit[];
+  /** The stored hash that the caller's secret or password matched. */
+  readonly proof: string;
   /** When the token ends, Unix milliseconds. */
   readonly until: number | null;
 }
 
 /** The caller of an open method: holds nothing, because nothing is asked. */
-export const nobody: Caller = { by: "key", isSuper: false, key: "", username: null, limits: [], until: null };
+export const nobody: Caller = {
+  by: "key",
+  isSuper: false,
+  key: "",
+  username: null,
+  limits: [],
+  proof: "",
+  until: null,
+};
 
 export const superRefusal = "Super token required";
 
@@ -24,6 +34,7 @@ export function authorise(caller: Caller, need: Need): void {
   if (caller.isSuper) return;
   switch (need.kind) {
     case "anyone":
+    case "owner":
     case "token":
       return;
     case "super":

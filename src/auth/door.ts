@@ -37,12 +37,26 @@ export class AuthDoor {
     const credentials = parseCredentials(tokenText);
     const row = await this.#prove(credentials, address);
     if (row === undefined) throw this.#refuse(credentials, need, address);
-    const caller = toCaller(row, credentials);
+    const caller = toCaller(row, credentials.by);
     // The Super text is for every other token, expired ones included, so it comes before the lifetime.
     if (need.kind === "super") authorise(caller, need);
     refuseOutsideLifetime(row);
     authorise(caller, need);
     return caller;
+  }
+
+  /** Whether what let the caller in would let it in now: for work that goes on after its call. */
+  async stillAdmits(caller: Caller, need: Need): Promise<boolean> {
+    const row = await this.database.tokens.byKey(caller.key);
+    if (row === undefined || proofOf(row, caller.by) !== caller.proof) return false;
+    try {
+      refuseOutsideLifetime(row);
+      authorise(toCaller(row, caller.by), need);
+      return true;
+    } catch (error) {
+      if (error instanceof Fault) return false;
+      throw error;
+    }
   }
 
   async #prove({ by, name, proof }: Credentials, address: string): Promise<TokenRow | undefined> {
@@ -68,13 +82,18 @@ export class AuthDoor {
   }
 }
 
-function toCaller(row: TokenRow, { by }: Credentials): Caller {
+function proofOf(row: TokenRow, by: Caller["by"]): string {
+  return (by === "key" ? row.secretHash : row.passwordHash) ?? "";
+}
+
+function toCaller(row: TokenRow, by: Caller["by"]): Caller {
   return {
     by,
     isSuper: row.isSuper,
     key: row.key,
     username: row.username,
     limits: row.isSuper ? [] : toLimits(row.limits),
+    proof: proofOf(row, by),
     until: row.to,
   };
 }

@@ -3,6 +3,8 @@ import { type Permission, permissionNames, type Scope } from "./permission.ts";
 /** What a method asks of its caller. Data, so that it is enforced, printed and tested from one place. */
 export type Need =
   | { readonly kind: "anyone" }
+  /** Whoever holds the connection: the method only reaches what belongs to it. */
+  | { readonly kind: "owner" }
   | { readonly kind: "super" }
   /** Any valid token. */
   | { readonly kind: "token" }
@@ -12,6 +14,7 @@ export type Need =
   | { readonly kind: "anywhere"; readonly permissions: readonly Permission[] };
 
 export const anyone: Need = { kind: "anyone" };
+export const owner: Need = { kind: "owner" };
 export const superToken: Need = { kind: "super" };
 export const anyToken: Need = { kind: "token" };
 
@@ -23,6 +26,11 @@ export function anywhere(...permissions: Permission[]): Need {
   return { kind: "anywhere", permissions };
 }
 
+/** Methods that ask for no token. */
+export function isOpen(need: Need): boolean {
+  return need.kind === "anyone" || need.kind === "owner";
+}
+
 /** For the documents. */
 export function describeNeed(need: Need): string {
   const names = (permissions: readonly Permission[]) =>
@@ -30,6 +38,8 @@ export function describeNeed(need: Need): string {
   switch (need.kind) {
     case "anyone":
       return "nobody is refused";
+    case "owner":
+      return "the connection that made the subscription";
     case "super":
       return "Super Token";
     case "token":

@@ -37,7 +37,11 @@ const secretLength = 32;
 
 /** Makes, shows and changes tokens. Nothing is cached: a change is in force for the next call, on every server of the database. */
 export class Tokens {
-  constructor(private readonly database: Database) {}
+  constructor(
+    private readonly database: Database,
+    /** Called when a token that existed lost something. */
+    private readonly changed: () => void,
+  ) {}
 
   async create(creator: Caller, wish: TokenCreation): Promise<KeyAndSecret> {
     const username = wish.username ?? null;
@@ -81,6 +85,7 @@ export class Tokens {
     const row = await this.#find(target);
     if (row.isSuper) throw new Fault("PermissionDenied", "the Super Token cannot be edited");
     await this.database.tokens.update(row.id, { limits });
+    this.changed();
     return { id: row.id, token_key: row.key };
   }
 
@@ -88,6 +93,7 @@ export class Tokens {
     const row = await this.#find(target);
     if (row.isSuper) throw new Fault("PermissionDenied", "the Super Token cannot be deleted");
     const rows_affected = await this.database.tokens.delete(row.id);
+    this.changed();
     return { rows_affected, matched_by: row.key === target ? "token_key" : "username" };
   }
 
@@ -99,12 +105,14 @@ export class Tokens {
       });
     }
     await this.database.tokens.update(row.id, { passwordHash: await hashPassword(password) });
+    this.changed();
   }
 
   async rollSecret(target: string): Promise<KeyAndSecret> {
     const row = await this.#find(target);
     const secret = randomText(secretLength);
     await this.database.tokens.update(row.id, { secretHash: hashSecret(secret) });
+    this.changed();
     return { key: row.key, secret };
   }
 

@@ -1,31 +1,56 @@
-import { open, rename, rm } from "node:fs/promises";
-import { dirname } from "node:path";
+import { chmod, chown, open, rename, rm } from "node:fs/promises";
+import { basename, dirname } from "node:path";
+import { Folder } from "./folder.ts";
 import { randomText } from "./random.ts";
 
-/** Makes the names in a folder durable. */
-export async function syncFolder(path: string): Promise<void> {
-  const folder = await open(path, "r");
+export interface Ownership {
+  readonly mode: number;
+  readonly uid?: number;
+  readonly gid?: number;
+}
+
+/** Puts `text` at `path` so that a reader, or the next start after a crash, sees the old file or the whole new one. */
+export async function replaceFile(
+  path: string,
+  text: string,
+  ownership: Ownership = { mode: 0o600 },
+): Promise<void> {
+  const folder = await Folder.open(dirname(path));
   try {
-    await folder.sync();
+    await replaceIn(folder, basename(path), text, ownership);
   } finally {
     await folder.close();
   }
 }
 
-/** Puts `text` at `path` so that a reader, or the next start after a crash, sees the old file or the whole new one. */
-export async function replaceFile(path: string, text: string, mode = 0o600): Promise<void> {
-  const beside = `${path}.${randomText(8)}.tmp`;
+/** The same in a folder that is held open. */
+export async function replaceIn(
+  folder: Folder,
+  name: string,
+  text: string,
+  ownership: Ownership,
+): Promise<void> {
+  const beside = folder.at(`${name}.${randomText(8)}.tmp`);
   try {
-    const file = await open(beside, "wx", mode);
-    try {
-      await file.writeFile(text);
-      await file.sync();
-    } finally {
-      await file.close();
-    }
-    await rename(beside, path);
-    await syncFolder(dirname(path));
+    await writeWhole(beside, text, ownership);
+    await rename(beside, folder.at(name));
+    await folder.sync();
   } finally {
     await rm(beside, { force: true });
+  }
+}
+
+/** A new file with this text, on the disk when this resolves. It must not exist yet. */
+export async function writeWhole(path: string, text: string, { mode, uid, gid }: Ownership): Promise<void> {
+  const file = await open(path, "wx", 0o600);
+  try {
+    await file.writeFile(text);
+    const made = await file.stat();
+    if (uid !== undefined && gid !== undefined && (made.uid !== uid || made.gid !== gid))
+      await chown(path, uid, gid);
+    await chmod(path, mode & 0o777);
+    await file.sync();
+  } finally {
+    await file.close();
   }
 }

@@ -27,7 +27,7 @@ export async function resolveServerUuid(
   let reason = "";
   for (const place of places) {
     try {
-      await replaceFile(place, `${made}\n`, 0o644);
+      await replaceFile(place, `${made}\n`, { mode: 0o644 });
       return made;
     } catch (error) {
       reason = messageOf(error);

@@ -64,6 +64,7 @@ export function parseFilter(text: string): Filter {
 
 function parseDetail(word: string): number | undefined {
   if (word === "off") return 0;
+  if (/^[0-5]$/.test(word)) return Number(word);
   const level = word.toUpperCase() as Level;
   return levels.includes(level) ? detail[level] : undefined;
 }

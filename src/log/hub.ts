@@ -8,7 +8,7 @@ import {
   type LogEntry,
 } from "./entry.ts";
 import { type Filter, shownTarget } from "./filter.ts";
-import { currentSpans } from "./span.ts";
+import { currentSpans, isQuiet } from "./span.ts";
 
 /** Where entries go. `write` must neither throw nor log. */
 export interface Sink {
@@ -38,6 +38,7 @@ export class LogHub {
   }
 
   emit(target: string, level: Level, message: string, fields: Fields): void {
+    if (isQuiet()) return;
     let entry: LogEntry | undefined;
     for (const sink of this.#sinks) {
       if (detail[level] > sink.filter.detailFor(target)) continue;

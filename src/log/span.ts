@@ -8,11 +8,23 @@ interface Span {
   readonly parent: Span | undefined;
 }
 
+/** Work of the log's own plumbing: what it does is no event. */
+const quiet: Span = { name: "", fields: {}, parent: undefined };
+
 const current = new AsyncLocalStorage<Span>();
 
 /** `fields` is read when an entry is made, so it may be filled in as the work learns more. */
 export function inSpan<T>(name: string, fields: Fields, work: () => T): T {
   return current.run({ name, fields, parent: current.getStore() }, work);
+}
+
+/** Nothing that happens within `work` is logged, so that watching the log makes no log. */
+export function quietly<T>(work: () => T): T {
+  return current.run(quiet, work);
+}
+
+export function isQuiet(): boolean {
+  return current.getStore() === quiet;
 }
 
 /** Outermost first. */

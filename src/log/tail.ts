@@ -1,5 +1,5 @@
 import { Mailbox } from "../base/mailbox.ts";
-import { formatTimestamp, type LogEntry } from "./entry.ts";
+import { type Fields, formatTimestamp, type LogEntry } from "./entry.ts";
 import type { Filter } from "./filter.ts";
 import type { LogHub } from "./hub.ts";
 
@@ -38,12 +38,19 @@ async function* read(mailbox: Mailbox<Letter>): AsyncGenerator<LogEntry, void, u
 }
 
 function missedEntry(missed: number): LogEntry {
+  return tailNotice(`${missed} log events were dropped: this subscriber reads too slowly`, {
+    dropped: missed,
+  });
+}
+
+/** What a tail itself has to say to its reader. It is no event: nobody else hears it. */
+export function tailNotice(message: string, fields: Fields = {}): LogEntry {
   return {
     timestamp: formatTimestamp(new Date()),
     level: "WARN",
     target: "server",
-    message: `${missed} log events were dropped: this subscriber reads too slowly`,
-    fields: { dropped: missed },
+    message,
+    fields,
     spans: [],
   };
 }

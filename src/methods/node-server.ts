@@ -1,8 +1,12 @@
 import { z } from "zod";
 import { listPermissions } from "../agents/agents.ts";
-import { anyone, anywhere } from "../auth/need.ts";
+import { anyone, anywhere, globally, owner, superToken } from "../auth/need.ts";
+import { Fault } from "../base/fault.ts";
 import { build } from "../build.ts";
-import { method } from "./declare.ts";
+import { levels } from "../log/entry.ts";
+import { parseFilter } from "../log/filter.ts";
+import { openTail, tailNotice } from "../log/tail.ts";
+import { method, subscription } from "./declare.ts";
 
 const versionRecord = z.object({
   binary_type: z.string(),
@@ -19,6 +23,28 @@ const versionRecord = z.object({
   rustc_llvm_version: z.string(),
   rustc_version: z.string(),
 });
+
+const logEntry = z.object({
+  timestamp: z.string(),
+  level: z.enum(levels),
+  target: z.string(),
+  message: z.string(),
+  fields: z.record(z.string(), z.unknown()),
+  spans: z.array(z.object({ name: z.string(), fields: z.string() })).readonly(),
+});
+
+const logFilter = z
+  .string()
+  .transform((text, context) => {
+    try {
+      return parseFilter(text);
+    } catch (error) {
+      if (!(error instanceof Fault)) throw error;
+      context.addIssue(`cannot be read: ${error.detail}`);
+      return z.NEVER;
+    }
+  })
+  .describe("as `RUST_LOG`: `info`, `debug,db=trace`, `token`, `off`");
 
 export const nodeServer = {
   "node-server_hello": method({
@@ -49,5 +75,52 @@ export const nodeServer = {
     result: z.object({ uuids: z.array(z.string()) }),
     replacedBy: "agent-uuid_list_all",
     run: async ({ agents, caller }) => ({ uuids: await agents.visibleTo(caller) }),
+  }),
+  "node-server_read_config": method({
+    doc: "Reads the configuration file, as it is on the disk.",
+    need: superToken,
+    params: {},
+    result: z.string(),
+    run: ({ configFile }) => configFile.read(),
+  }),
+  "node-server_edit_config": method({
+    doc: "Checks a whole configuration, writes it, and applies it once the answer has left. What cannot be applied leaves the server as it was and is told in the log.",
+    need: superToken,
+    params: { config_string: z.string().describe("the complete TOML text") },
+    result: z.literal(true),
+    run: async ({ configFile, reload, afterReply }, { config_string }) => {
+      await configFile.write(config_string);
+      afterReply(async () => void (await reload()));
+      return true as const;
+    },
+  }),
+  "node-server_log": method({
+    doc: "Shows the log entries kept in memory, oldest first.",
+    need: superToken,
+    params: {},
+    result: z.array(logEntry),
+    run: ({ ring }) => ring.entries(),
+  }),
+  "node-server_stream_log": subscription({
+    doc: "Sends every new log entry that the filter lets through, until unsubscribed. A reader that falls 512 entries behind is told how many it missed.",
+    need: superToken,
+    params: { log_filter: logFilter },
+    event: logEntry,
+    farewell: (why) => tailNotice(`this log stream ends: ${why}`),
+    run: ({ hub, stop }, { log_filter }) => openTail(hub, log_filter, stop),
+  }),
+  "node-server_unsubscribe_stream_log": method({
+    doc: "Ends a log stream of this connection; false when it has none with this id.",
+    need: owner,
+    params: { subscription: z.string() },
+    result: z.boolean(),
+    run: ({ cancel }, { subscription }) => cancel(subscription),
+  }),
+  "node-server_get_database_type": method({
+    doc: "Tells which kind of database the server runs on.",
+    need: globally("node.get_database_type"),
+    params: {},
+    result: z.object({ success: z.literal(true), data: z.enum(["sqlite", "postgres", "mysql", "unknown"]) }),
+    run: ({ database }) => ({ success: true as const, data: database.kind }),
   }),
 };

@@ -1,11 +1,13 @@
 import { type Caller, nobody } from "../auth/caller.ts";
 import { type AuthDoor, Refusal } from "../auth/door.ts";
+import { isOpen, type Need } from "../auth/need.ts";
 import { Fault } from "../base/fault.ts";
 import { toComplaint } from "../base/issue.ts";
 import type { Logger, LogHub } from "../log/hub.ts";
 import { inSpan } from "../log/span.ts";
 import { type IdText, type Item, parseEnvelope, type Request } from "./envelope.ts";
 import { toFault, toWireError } from "./errors.ts";
+import { Guards } from "./guards.ts";
 import type { CallContext, Method, MethodTable } from "./method.ts";
 import type { Session } from "./session.ts";
 
@@ -53,6 +55,7 @@ interface Trip {
 export class Engine<S extends object> {
   readonly #methods: ReadonlyMap<string, { readonly method: Method<S>; readonly span: string }>;
   readonly #log: Logger;
+  readonly #guards: Guards;
 
   constructor(private readonly parts: EngineParts<S>) {
     this.#methods = new Map(
@@ -62,6 +65,22 @@ export class Engine<S extends object> {
       ]),
     );
     this.#log = parts.hub.logger("rpc");
+    this.#guards = new Guards(
+      async (caller, need) => {
+        const loan = parts.borrow();
+        try {
+          return await loan.door.stillAdmits(caller, need);
+        } finally {
+          loan.release();
+        }
+      },
+      (error) => void toFault(error, this.#log),
+    );
+  }
+
+  /** To be called when tokens changed: subscriptions end at once with the token that made them. */
+  recheck(): Promise<void> {
+    return this.#guards.recheck();
   }
 
   /** Answers a request or a batch; a batch runs in order. */
@@ -147,13 +166,13 @@ export class Engine<S extends object> {
     const loan = this.parts.borrow();
     try {
       let caller = nobody;
-      if (need.kind !== "anyone") {
+      if (!isOpen(need)) {
         caller = await loan.door.admit(method.tokenIn(params), need, trip.origin.address());
         if (caller.by === "key") about.token_key = caller.key;
         else about.username = caller.username;
       }
       if (method.event !== undefined)
-        return this.#subscribe(request.method, method, loan.services, caller, params, trip);
+        return this.#subscribe(request.method, method, loan.services, need, caller, params, trip);
       return await method.run({ ...loan.services, ...toContext(caller, trip) }, params);
     } finally {
       loan.release();
@@ -164,6 +183,7 @@ export class Engine<S extends object> {
     name: string,
     method: Method<S> & { event: object },
     services: S,
+    need: Need,
     caller: Caller,
     params: Record<string, unknown>,
     trip: Trip,
@@ -179,6 +199,7 @@ export class Engine<S extends object> {
     try {
       const events = method.run({ ...services, ...toContext(caller, trip), stop }, params);
       trip.after.push(() => session.pump(id, events));
+      if (!isOpen(need)) this.#guards.watch({ id, session, caller, need, farewell: method.farewell }, stop);
     } catch (error) {
       session.cancel(id);
       throw error;

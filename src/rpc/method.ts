@@ -1,6 +1,6 @@
 import { z } from "zod";
 import type { Caller } from "../auth/caller.ts";
-import type { Need } from "../auth/need.ts";
+import { isOpen, type Need } from "../auth/need.ts";
 
 /** Name → schema, in the order of positional params. */
 export type Params = Readonly<Record<string, z.ZodType>>;
@@ -41,6 +41,8 @@ export interface CallDeclaration<S, P extends Params, R extends z.ZodType> exten
 export interface StreamDeclaration<S, P extends Params, E extends z.ZodType> extends Declaration<P> {
   /** Each event; the call's own result is the subscription's id. */
   readonly event: E;
+  /** The last event of a subscription that the server ends. */
+  farewell?(why: string): z.input<E>;
   run(call: S & StreamContext, params: ParamValues<P>): AsyncIterable<z.input<E>>;
 }
 
@@ -60,6 +62,7 @@ export type Method<S, P extends Params = Params, R extends z.ZodType = z.ZodType
   | { readonly event: undefined; run(call: S & CallContext, params: ParamValues<P>): unknown }
   | {
       readonly event: z.ZodType;
+      readonly farewell: ((why: string) => unknown) | undefined;
       run(call: S & StreamContext, params: ParamValues<P>): AsyncIterable<unknown>;
     }
 );
@@ -79,14 +82,20 @@ export function declareOver<S>() {
       declaration: StreamDeclaration<S, P, E>,
     ): Method<S, P, z.ZodString> {
       const result = z.string().describe("the subscription's id");
-      return { ...complete(declaration), result, event: declaration.event, run: declaration.run };
+      return {
+        ...complete(declaration),
+        result,
+        event: declaration.event,
+        farewell: declaration.farewell,
+        run: declaration.run,
+      };
     },
   };
 }
 
 function complete<P extends Params>({ doc, need, params, credential, logged, replacedBy }: Declaration<P>) {
-  const isOpen = typeof need === "object" && need.kind === "anyone";
-  const all: Params = isOpen || credential !== undefined ? params : { token: tokenText, ...params };
+  const open = typeof need === "object" && isOpen(need);
+  const all: Params = open || credential !== undefined ? params : { token: tokenText, ...params };
   return {
     doc,
     accepts: z.object(all),

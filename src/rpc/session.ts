@@ -37,11 +37,19 @@ export class Session {
     try {
       for await (const result of events) {
         if (stop.signal.aborted) break;
-        await this.send(JSON.stringify({ jsonrpc: "2.0", method, params: { subscription: id, result } }));
+        await this.send(eventText(method, id, result));
       }
     } finally {
       this.cancel(id);
     }
+  }
+
+  /** Ends a subscription from this side; `last` is the event that tells why. */
+  async end(id: string, last: unknown): Promise<void> {
+    const subscription = this.#subscriptions.get(id);
+    if (subscription === undefined) return;
+    this.cancel(id);
+    if (last !== undefined) await this.send(eventText(subscription.method, id, last));
   }
 
   cancel(id: string): boolean {
@@ -54,4 +62,8 @@ export class Session {
   close(): void {
     for (const id of [...this.#subscriptions.keys()]) this.cancel(id);
   }
+}
+
+function eventText(method: string, subscription: string, result: unknown): string {
+  return JSON.stringify({ jsonrpc: "2.0", method, params: { subscription, result } });
 }

@@ -1,0 +1,45 @@
+import { constants } from "node:fs";
+import { type FileHandle, open, readlink, realpath } from "node:fs/promises";
+import { join } from "node:path";
+
+/**
+ * A folder held open. On Linux the names in it are reached through the open folder itself, so that nobody can lead
+ * them elsewhere by swapping a folder above it for a link after it was checked.
+ */
+export class Folder {
+  private constructor(
+    private readonly handle: FileHandle,
+    /** Where it really is, every link resolved. */
+    readonly realPath: string,
+    private readonly base: string,
+  ) {}
+
+  static async open(path: string): Promise<Folder> {
+    const handle = await open(path, constants.O_RDONLY | constants.O_DIRECTORY);
+    try {
+      if (process.platform === "linux") {
+        const held = `/proc/self/fd/${handle.fd}`;
+        return new Folder(handle, await readlink(held), held);
+      }
+      const real = await realpath(path);
+      return new Folder(handle, real, real);
+    } catch (error) {
+      await handle.close();
+      throw error;
+    }
+  }
+
+  /** A path that reaches `name` in this folder. */
+  at(name: string): string {
+    return join(this.base, name);
+  }
+
+  /** Makes the names in it durable. */
+  sync(): Promise<void> {
+    return this.handle.sync();
+  }
+
+  close(): Promise<void> {
+    return this.handle.close();
+  }
+}
