@@ -7,7 +7,7 @@ const rooms: Readonly<Record<string, readonly string[]>> = {
   build: [],
   log: ["base"],
   config: ["base", "log"],
-  db: ["base", "log"],
+  db: ["base", "log", "build"],
   auth: ["base", "log", "db"],
   agents: ["base", "log", "db", "auth"],
   rpc: ["base", "log", "auth"],

@@ -21,6 +21,11 @@ declare const BUILD_RECORD: VersionRecord | undefined;
 /** True in the compiled binary, false when run from source. */
 export const isCompiled = typeof BUILD_RECORD !== "undefined";
 
+/** The command that runs this program again, compiled or from source. */
+export function selfCommand(...args: string[]): string[] {
+  return isCompiled ? [process.execPath, ...args] : [process.execPath, `${import.meta.dir}/main.ts`, ...args];
+}
+
 const fromSource: VersionRecord = {
   binary_type: "source",
   build_time: new Date(0).toISOString(),

@@ -6,6 +6,7 @@ import { getUuid } from "./cli/get-uuid.ts";
 import { init } from "./cli/init.ts";
 import { rollSuper } from "./cli/roll-super-token.ts";
 import { serve } from "./cli/serve.ts";
+import { sqlChild } from "./cli/sql-child.ts";
 import { version } from "./cli/version.ts";
 
 /** argv → command → exit code. */
@@ -43,6 +44,7 @@ async function main(args: readonly string[]): Promise<number> {
     .description("print what was built")
     .option("--json", "the whole record")
     .action(run(version));
+  program.command("sql-child", { hidden: true }).action(run(sqlChild));
   try {
     await program.parseAsync(args, { from: "user" });
     return code;

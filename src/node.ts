@@ -124,6 +124,7 @@ export async function openNode(options: NodeOptions): Promise<Node> {
             tokens: new Tokens(database, () => void engine.recheck()),
             agents: new Agents(database),
             database,
+            sqlLimits: () => ({ maxBytes: limits.maxResponseBytes, timeoutMs: settings.sql_timeout_ms }),
             hub,
             ring,
             configFile,

@@ -11,6 +11,8 @@ export interface Services {
   readonly tokens: Tokens;
   readonly agents: Agents;
   readonly database: Database;
+  /** What bounds an operator's statement just now. */
+  sqlLimits(): { readonly maxBytes: number; readonly timeoutMs: number };
   readonly hub: LogHub;
   readonly ring: LogRing;
   readonly configFile: ConfigFile;

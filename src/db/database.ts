@@ -1,7 +1,9 @@
+import { selfCommand } from "../build.ts";
 import type { LogHub } from "../log/hub.ts";
 import { AgentRows } from "./agent-rows.ts";
 import type { Dialect } from "./dialect.ts";
 import { migrate } from "./migrations.ts";
+import type { OperatorSql } from "./operator/operator-sql.ts";
 import { openPostgres } from "./postgres.ts";
 import { openSqlite, parseSqliteUrl } from "./sqlite.ts";
 import { TokenRows } from "./token-rows.ts";
@@ -28,6 +30,11 @@ export class Database {
     this.agents = new AgentRows(dialect);
   }
 
+  /** An operator's own statements. */
+  get operator(): OperatorSql {
+    return this.dialect.operator;
+  }
+
   /** Waits for statements that run. */
   close(): Promise<void> {
     return this.dialect.close();
@@ -50,7 +57,7 @@ async function openDialect(settings: DatabaseSettings, hub: LogHub): Promise<Dia
   const log = hub.logger("sqlx");
   const acquireTimeoutMs = settings.acquire_timeout_ms;
   if (settings.database_url.startsWith("sqlite:")) {
-    return openSqlite(parseSqliteUrl(settings.database_url), acquireTimeoutMs, log);
+    return openSqlite(parseSqliteUrl(settings.database_url), acquireTimeoutMs, selfCommand("sql-child"), log);
   }
   return openPostgres(
     settings.database_url,

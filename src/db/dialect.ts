@@ -1,4 +1,5 @@
 import type { Kysely, Transaction } from "kysely";
+import type { OperatorSql } from "./operator/operator-sql.ts";
 import type { Schema } from "./schema.ts";
 import type { Spelling } from "./tables.ts";
 
@@ -18,6 +19,9 @@ export interface Dialect {
 
   /** Makes the next automatic id of a table follow the largest one in it. */
   continueIds(transaction: Transaction<Schema>, table: keyof Schema): Promise<void>;
+
+  /** For `node-server_exec_sql` and `node-server_database_storage`. */
+  readonly operator: OperatorSql;
 
   close(): Promise<void>;
 }

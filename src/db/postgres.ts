@@ -11,6 +11,7 @@ import { Fault, messageOf } from "../base/fault.ts";
 import type { Logger } from "../log/hub.ts";
 import type { Dialect } from "./dialect.ts";
 import { type Execute, PermitDriver, type Source } from "./driver.ts";
+import { PostgresSql } from "./operator/postgres-sql.ts";
 import type { Schema } from "./schema.ts";
 import type { Spelling } from "./tables.ts";
 
@@ -70,6 +71,7 @@ export async function openPostgres(url: string, options: PostgresOptions, log: L
       createQueryCompiler: () => new PostgresQueryCompiler(),
     },
   });
+  const operator = new PostgresSql(url, options.connectTimeoutMs, () => tableSizes(query));
   return {
     kind: "postgres",
     query,
@@ -87,8 +89,22 @@ export async function openPostgres(url: string, options: PostgresOptions, log: L
         transaction,
       );
     },
-    close: () => query.destroy(),
+    operator,
+    async close() {
+      await operator.close();
+      await query.destroy();
+    },
   };
+}
+
+/** Total size of each table of the current schema: indexes and out-of-line storage included. */
+async function tableSizes(query: Kysely<Schema>): Promise<ReadonlyMap<string, number>> {
+  const { rows } = await raw<{ name: string; bytes: bigint }>`
+    SELECT c.relname AS name, pg_total_relation_size(c.oid) AS bytes
+    FROM pg_class c WHERE c.relnamespace = current_schema()::regnamespace AND c.relkind IN ('r', 'p')`.execute(
+    query,
+  );
+  return new Map(rows.map(({ name, bytes }) => [name, Number(bytes)]));
 }
 
 /** Host, port and database: the parts of the URL that may be shown. */

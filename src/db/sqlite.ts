@@ -6,6 +6,7 @@ import { codeOf, Fault, messageOf } from "../base/fault.ts";
 import type { Logger } from "../log/hub.ts";
 import type { Dialect } from "./dialect.ts";
 import { PermitDriver, type Source } from "./driver.ts";
+import { SqliteSql } from "./operator/sqlite-sql.ts";
 import type { Schema } from "./schema.ts";
 import type { Spelling } from "./tables.ts";
 
@@ -45,7 +46,12 @@ export function parseSqliteUrl(url: string): SqliteFile {
   return { path, mode };
 }
 
-export function openSqlite({ path, mode }: SqliteFile, acquireTimeoutMs: number, log: Logger): Dialect {
+export function openSqlite(
+  { path, mode }: SqliteFile,
+  acquireTimeoutMs: number,
+  childCommand: readonly string[],
+  log: Logger,
+): Dialect {
   if (mode === "rw" && !existsSync(path)) {
     throw new Fault(
       "DatabaseError",
@@ -65,6 +71,7 @@ export function openSqlite({ path, mode }: SqliteFile, acquireTimeoutMs: number,
       { cause: error },
     );
   }
+  const operator = new SqliteSql(path, childCommand);
   const source = toSource(file);
   // One connection, so one statement or one transaction at a time; SQLite would make them wait anyway.
   const driver = new PermitDriver(source, 1, acquireTimeoutMs, log);
@@ -85,7 +92,11 @@ export function openSqlite({ path, mode }: SqliteFile, acquireTimeoutMs: number,
     // BEGIN IMMEDIATE takes the write lock, which is one per file for all processes.
     exclusively: (work) => query.transaction().execute(work),
     continueIds: async () => {},
-    close: () => query.destroy(),
+    operator,
+    async close() {
+      await operator.close();
+      await query.destroy();
+    },
   };
 }
 

@@ -123,4 +123,41 @@ export const nodeServer = {
     result: z.object({ success: z.literal(true), data: z.enum(["sqlite", "postgres", "mysql", "unknown"]) }),
     run: ({ database }) => ({ success: true as const, data: database.kind }),
   }),
+  "node-server_database_storage": method({
+    doc: "Tells how many bytes each table takes: on PostgreSQL with its indexes and out-of-line storage, on SQLite its own pages.",
+    need: superToken,
+    params: {},
+    result: z.object({ tables: z.record(z.string(), z.int()), total: z.int() }),
+    run: async ({ database }) => storageResult(await database.operator.tableSizes()),
+  }),
+  "node-server_exec_sql": method({
+    doc: "Runs SQL on the main database; of several statements the last one's result is answered. It means full trust: on SQLite it can write any file that the server can.",
+    need: globally("node.exec_sql"),
+    params: {
+      sql: z.string(),
+      params: z.unknown().optional().describe("an array of values for the placeholders, or null"),
+    },
+    result: z.object({
+      success: z.literal(true),
+      data: z.array(z.record(z.string(), z.unknown())),
+      row_count: z.int(),
+      truncated: z.boolean(),
+    }),
+    run: ({ database, sqlLimits }, { sql, params }) => {
+      if (params != null && !Array.isArray(params))
+        throw new Fault("InvalidInput", "params must be an array", { field: "params" });
+      return database.operator.run({ sql, params: params ?? null, ...sqlLimits() });
+    },
+  }),
 };
+
+/** The migrations table is no business of the operator's. */
+function storageResult(sizes: ReadonlyMap<string, number>): {
+  tables: Record<string, number>;
+  total: number;
+} {
+  const tables = [...sizes]
+    .filter(([name]) => name !== "seaql_migrations")
+    .sort(([a], [b]) => (a < b ? -1 : 1));
+  return { tables: Object.fromEntries(tables), total: tables.reduce((sum, [, bytes]) => sum + bytes, 0) };
+}

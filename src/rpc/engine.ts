@@ -3,6 +3,7 @@ import { type AuthDoor, Refusal } from "../auth/door.ts";
 import { isOpen, type Need } from "../auth/need.ts";
 import { Fault } from "../base/fault.ts";
 import { toComplaint } from "../base/issue.ts";
+import { toJsonText } from "../base/raw-json.ts";
 import type { Logger, LogHub } from "../log/hub.ts";
 import { inSpan } from "../log/span.ts";
 import { type IdText, type Item, parseEnvelope, type Request } from "./envelope.ts";
@@ -107,7 +108,7 @@ export class Engine<S extends object> {
     try {
       const result = await this.#call(item, trip);
       if (item.id === undefined) return undefined;
-      text = `{"jsonrpc":"2.0","result":${JSON.stringify(result) ?? "null"},"id":${item.id}}`;
+      text = `{"jsonrpc":"2.0","result":${toJsonText(result)},"id":${item.id}}`;
     } catch (error) {
       const fault = toFault(error, this.#log);
       if (fault instanceof Refusal) trip.delayMs = Math.max(trip.delayMs, fault.delayMs);

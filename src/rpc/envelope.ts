@@ -1,4 +1,5 @@
 import { Fault } from "../base/fault.ts";
+import { RawJson } from "../base/raw-json.ts";
 
 export const maxBatch = 1000;
 
@@ -28,12 +29,11 @@ export type Envelope =
 export function parseEnvelope(text: string): Envelope {
   let json: unknown;
   try {
-    json = JSON.parse(text);
+    json = parseExactly(text);
   } catch {
     return { batch: false, item: broken("Parse", "the request is not JSON") };
   }
-  const digits = exactIds(text);
-  if (!Array.isArray(json)) return { batch: false, item: toItem(json, 0, digits) };
+  if (!Array.isArray(json)) return { batch: false, item: toItem(json) };
   if (json.length === 0) return { batch: false, item: broken("InvalidRequest", "the batch is empty") };
   if (json.length > maxBatch) {
     const fault = new Fault("BatchTooLong", `${json.length} calls; a batch may hold ${maxBatch}`, {
@@ -42,14 +42,14 @@ export function parseEnvelope(text: string): Envelope {
     });
     return { batch: false, item: { fault, id: "null" } };
   }
-  return { batch: true, items: json.map((item, index) => toItem(item, index, digits)) };
+  return { batch: true, items: json.map(toItem) };
 }
 
-function toItem(json: unknown, index: number, digits: ExactIds): Item {
+function toItem(json: unknown): Item {
   if (typeof json !== "object" || json === null || Array.isArray(json))
     return broken("InvalidRequest", "a request must be an object");
   const { jsonrpc, method, params, id } = json as Record<string, unknown>;
-  const idText = toIdText(id, index, digits);
+  const idText = toIdText(id);
   if (idText === undefined && id !== undefined)
     return broken("InvalidRequest", "`id` must be a string, a number or null");
   const refuse = (why: string) => broken("InvalidRequest", why, idText);
@@ -66,31 +66,22 @@ function broken(kind: "Parse" | "InvalidRequest", detail: string, id: IdText = "
   return { fault: new Fault(kind, "", { detail }), id };
 }
 
-function toIdText(id: unknown, index: number, digits: ExactIds): IdText | undefined {
+function toIdText(id: unknown): IdText | undefined {
   if (typeof id === "string" || id === null) return JSON.stringify(id);
-  if (typeof id !== "number") return undefined;
-  return Number.isSafeInteger(id) ? String(id) : digits(index);
+  if (id instanceof RawJson) return id.text;
+  if (typeof id === "bigint" || (typeof id === "number" && Number.isFinite(id))) return String(id);
+  return undefined;
 }
 
-type ExactIds = (index: number) => string | undefined;
-
-/**
- * The digits of number ids as they were written: a double would lose some of 12345678901234567890, and 1e400 whole.
- * The text is read a second time, with its sources, for the first id that needs it.
- */
-function exactIds(text: string): ExactIds {
-  let items: readonly unknown[] | undefined;
-  const sources = new Map<unknown, string>();
-  const note = function (this: unknown, key: string, value: unknown, context?: { source?: string }): unknown {
-    if (key === "id" && typeof value === "number" && context?.source !== undefined)
-      sources.set(this, context.source);
-    return value;
+/** Integers that a double would bend (an id of 20 digits, a 64-bit SQL value) come out as bigint. Few texts have any. */
+function parseExactly(text: string): unknown {
+  if (!/\d{16}|[eE]\+?\d{3}/.test(text)) return JSON.parse(text);
+  const exact = (key: string, value: unknown, context?: { source?: string }): unknown => {
+    if (typeof value !== "number" || Number.isSafeInteger(value)) return value;
+    const digits = context?.source ?? "";
+    // 1e400 is a legal id, though no number of ours.
+    if (key === "id" && !Number.isFinite(value)) return new RawJson(digits);
+    return /^-?\d+$/.test(digits) ? BigInt(digits) : value;
   };
-  return (index) => {
-    if (items === undefined) {
-      const root: unknown = JSON.parse(text, note as Parameters<typeof JSON.parse>[1]);
-      items = Array.isArray(root) ? root : [root];
-    }
-    return sources.get(items[index]);
-  };
+  return JSON.parse(text, exact);
 }

@@ -1,6 +1,7 @@
 import { z } from "zod";
 import type { Caller } from "../auth/caller.ts";
 import { isOpen, type Need } from "../auth/need.ts";
+import type { RawJson } from "../base/raw-json.ts";
 
 /** Name → schema, in the order of positional params. */
 export type Params = Readonly<Record<string, z.ZodType>>;
@@ -35,7 +36,8 @@ interface Declaration<P extends Params> {
 
 export interface CallDeclaration<S, P extends Params, R extends z.ZodType> extends Declaration<P> {
   readonly result: R;
-  run(call: S & CallContext, params: ParamValues<P>): z.input<R> | Promise<z.input<R>>;
+  /** May answer with JSON text that already is what `result` says. */
+  run(call: S & CallContext, params: ParamValues<P>): z.input<R> | RawJson | Promise<z.input<R> | RawJson>;
 }
 
 export interface StreamDeclaration<S, P extends Params, E extends z.ZodType> extends Declaration<P> {

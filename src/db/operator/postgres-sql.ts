@@ -1,0 +1,262 @@
+import { Fault, messageOf } from "../../base/fault.ts";
+import { Permits } from "../../base/permits.ts";
+import { RawJson } from "../../base/raw-json.ts";
+import { maxRows, maxStatements, type OperatorSql, type SqlRequest } from "./operator-sql.ts";
+import { splitPgStatements } from "./pg-statements.ts";
+import { commonArrays, jsonToPg, pgToJson, plainTypes } from "./pg-values.ts";
+import { int16, int32, PgConnection, type PgMessage, packet, parsePgUrl, text, toFault } from "./pg-wire.ts";
+import { positionData, RowWriter, resultJson } from "./rows.ts";
+
+/** What a message may hold beside the values. */
+const messageMargin = 65_536;
+/** How long the server may take to end a statement that it was asked to cancel. */
+const cancelGraceMs = 2000;
+
+/** An operator's statements on a connection of their own, which is gone afterwards, and with it everything they left behind. */
+export class PostgresSql implements OperatorSql {
+  readonly #turns = new Permits(maxStatements);
+  readonly #open = new Set<PgConnection>();
+
+  constructor(
+    private readonly url: string,
+    private readonly connectTimeoutMs: number,
+    private readonly sizes: () => Promise<ReadonlyMap<string, number>>,
+  ) {}
+
+  async run(request: SqlRequest): Promise<RawJson> {
+    const pieces = splitPgStatements(request.sql);
+    if (pieces.length === 0)
+      throw new Fault("InvalidInput", "there is no statement in `sql`", { field: "sql" });
+    if (request.params !== null && pieces.length > 1) {
+      throw new Fault("InvalidInput", "params go with a single statement only", { field: "params" });
+    }
+    await this.#turns.take();
+    try {
+      return await this.#connected(request.timeoutMs, async (connection) => {
+        let result = "";
+        for (const [at, piece] of pieces.entries()) {
+          const position = (from: number) => positionData(request.sql, piece.offset + from - 1);
+          result = await runStatement(connection, `operator_${at}`, piece.sql, request, position);
+        }
+        return new RawJson(result);
+      });
+    } finally {
+      this.#turns.give();
+    }
+  }
+
+  tableSizes(): Promise<ReadonlyMap<string, number>> {
+    return this.sizes();
+  }
+
+  async close(): Promise<void> {
+    for (const connection of this.#open) connection.destroy();
+  }
+
+  async #connected<T>(timeoutMs: number, work: (connection: PgConnection) => Promise<T>): Promise<T> {
+    // The server's own limit is the second line: it still holds when this process is gone.
+    const limit: Record<string, string> =
+      timeoutMs > 0 ? { statement_timeout: String(timeoutMs + 2 * cancelGraceMs) } : {};
+    const settings = {
+      DateStyle: "ISO",
+      TimeZone: "UTC",
+      IntervalStyle: "iso_8601",
+      bytea_output: "hex",
+      ...limit,
+    };
+    const connection = await PgConnection.open(parsePgUrl(this.url), settings, this.connectTimeoutMs);
+    this.#open.add(connection);
+    let timedOut = false;
+    const timer =
+      timeoutMs > 0
+        ? setTimeout(() => {
+            timedOut = true;
+            void connection.cancel(cancelGraceMs).catch(() => connection.destroy());
+            setTimeout(() => connection.destroy(), cancelGraceMs).unref();
+          }, timeoutMs)
+        : undefined;
+    try {
+      return await work(connection);
+    } catch (error) {
+      if (timedOut) {
+        throw new Fault(
+          "DatabaseError",
+          `the statement ran for ${timeoutMs} ms (sql_timeout_ms) and was stopped; nothing of it was kept`,
+          {
+            limit: timeoutMs,
+          },
+        );
+      }
+      if (error instanceof Fault) throw error;
+      throw new Fault("DatabaseError", messageOf(error));
+    } finally {
+      clearTimeout(timer);
+      this.#open.delete(connection);
+      connection.close();
+    }
+  }
+}
+
+type Position = (at: number) => Record<string, unknown>;
+
+interface Column {
+  readonly name: string;
+  readonly type: number;
+}
+
+async function runStatement(
+  connection: PgConnection,
+  name: string,
+  sql: string,
+  request: SqlRequest,
+  position: Position,
+): Promise<string> {
+  const { paramTypes, columns } = await describe(connection, name, sql, position);
+  const params = request.params ?? [];
+  if (paramTypes.length !== params.length) {
+    throw new Fault(
+      "InvalidInput",
+      `the statement has ${paramTypes.length} placeholders, but ${params.length} params were given`,
+      {
+        field: "params",
+      },
+    );
+  }
+  const arrays = await knownArrays(connection, [...paramTypes, ...columns.map(({ type }) => type)]);
+  const values = params.map((value, at) => jsonToPg(value, paramTypes[at] ?? 0, arrays));
+  // A statement that changes rows counts all of them, however few are shown, so its portal is read to the end.
+  const changes = /^\s*(insert|update|delete|merge)\b/i.test(sql);
+  const writer = new RowWriter(
+    columns.map(({ name }) => name),
+    request.maxBytes,
+  );
+  connection.maxMessage = request.maxBytes + messageMargin;
+  // Flush, not Sync: the statement is committed only once its rows were found to fit into the answer.
+  connection.send(bind(name, values), execute(changes ? 0 : maxRows + 1), packet("H"));
+  let affected = 0;
+  for (let done = false; !done; ) {
+    const { tag, body } = await connection.receive();
+    if (tag === "D") writer.add(readRow(body, columns, arrays));
+    else if (tag === "E") throw toFault(body, position);
+    else if (tag === "G") connection.send(packet("f", text("COPY from the client is not possible here")));
+    else if (tag === "H")
+      throw new Fault("InvalidInput", "COPY to the client is not possible here; use a SELECT");
+    if (tag === "C") affected = affectedRows(body);
+    // Complete, empty, or stopped at the last row that was asked for.
+    done = tag === "C" || tag === "I" || tag === "s";
+  }
+  connection.send(packet("S"));
+  await untilReady(connection, position, () => {});
+  return columns.length === 0
+    ? resultJson([], affected, false)
+    : writer.toJson(changes ? affected : writer.count);
+}
+
+async function describe(
+  connection: PgConnection,
+  name: string,
+  sql: string,
+  position: Position,
+): Promise<{ paramTypes: number[]; columns: Column[] }> {
+  connection.send(
+    packet("P", text(name), text(sql), int16(0)),
+    packet("D", Buffer.from("S"), text(name)),
+    packet("S"),
+  );
+  let paramTypes: number[] = [];
+  let columns: Column[] = [];
+  await untilReady(connection, position, ({ tag, body }) => {
+    if (tag === "t")
+      paramTypes = Array.from({ length: body.readInt16BE(0) }, (_, at) => body.readUInt32BE(2 + 4 * at));
+    if (tag === "T") columns = readColumns(body);
+  });
+  return { paramTypes, columns };
+}
+
+/** Reads until the server is ready for the next statement; an error on the way is thrown then. */
+async function untilReady(
+  connection: PgConnection,
+  position: Position,
+  each: (message: PgMessage) => void,
+): Promise<void> {
+  let fault: Fault | undefined;
+  for (;;) {
+    const message = await connection.receive();
+    if (message.tag === "E") fault ??= toFault(message.body, position);
+    else if (message.tag === "Z") break;
+    else each(message);
+  }
+  if (fault !== undefined) throw fault;
+}
+
+/** Which of these types are arrays, and of what; PostgreSQL is asked about those that are not common. */
+async function knownArrays(
+  connection: PgConnection,
+  types: readonly number[],
+): Promise<ReadonlyMap<number, number>> {
+  const unknown = types.filter((type) => !commonArrays.has(type) && !plainTypes.has(type));
+  if (unknown.length === 0) return commonArrays;
+  const arrays = new Map(commonArrays);
+  connection.send(
+    packet(
+      "Q",
+      text(`SELECT oid, typelem FROM pg_type WHERE typcategory = 'A' AND oid IN (${unknown.join(",")})`),
+    ),
+  );
+  const columns = [
+    { name: "oid", type: 0 },
+    { name: "typelem", type: 0 },
+  ];
+  await untilReady(
+    connection,
+    () => ({}),
+    ({ tag, body }) => {
+      if (tag !== "D") return;
+      const [oid, element] = readRow(body, columns, commonArrays).map((cell) => Number(JSON.parse(cell)));
+      if (oid !== undefined && element !== undefined) arrays.set(oid, element);
+    },
+  );
+  return arrays;
+}
+
+function bind(name: string, values: ReadonlyArray<string | null>): Buffer {
+  const encoded = values.map((value) => {
+    if (value === null) return int32(-1);
+    const bytes = Buffer.from(value);
+    return Buffer.concat([int32(bytes.length), bytes]);
+  });
+  // No formats given: all params and all results are text.
+  return packet("B", text(""), text(name), int16(0), int16(values.length), ...encoded, int16(0));
+}
+
+function execute(rows: number): Buffer {
+  return packet("E", text(""), int32(rows));
+}
+
+function readColumns(body: Buffer): Column[] {
+  const columns: Column[] = [];
+  let at = 2;
+  for (let left = body.readInt16BE(0); left > 0; left -= 1) {
+    const end = body.indexOf(0, at);
+    columns.push({ name: body.toString("utf8", at, end), type: body.readUInt32BE(end + 7) });
+    at = end + 19;
+  }
+  return columns;
+}
+
+function readRow(body: Buffer, columns: readonly Column[], arrays: ReadonlyMap<number, number>): string[] {
+  let at = 2;
+  return columns.map(({ type }) => {
+    const length = body.readInt32BE(at);
+    at += 4;
+    if (length < 0) return "null";
+    const value = body.toString("utf8", at, at + length);
+    at += length;
+    return pgToJson(value, type, arrays);
+  });
+}
+
+/** `INSERT 0 3`, `UPDATE 3`: the last number; `CREATE TABLE` has none. */
+function affectedRows(body: Buffer): number {
+  return Number(/ (\d+)\0$/.exec(body.toString("latin1"))?.[1] ?? 0);
+}

@@ -1,0 +1,82 @@
+import { Fault } from "../../base/fault.ts";
+import { maxRows } from "./operator-sql.ts";
+
+/** Collects rows as JSON text, and knows when there are enough. */
+export class RowWriter {
+  readonly #keys: readonly string[];
+  readonly #rows: string[] = [];
+  #bytes = 0;
+  #truncated = false;
+
+  constructor(
+    columns: readonly string[],
+    private readonly maxBytes: number,
+  ) {
+    this.#keys = uniqueNames(columns).map((name) => `${JSON.stringify(name)}:`);
+  }
+
+  /** Takes a row of JSON texts; false when it is one too many and reading should stop. */
+  add(cells: readonly string[]): boolean {
+    if (this.#rows.length === maxRows) {
+      this.#truncated = true;
+      return false;
+    }
+    const row = `{${cells.map((cell, at) => this.#keys[at] + cell).join(",")}}`;
+    this.#bytes += Buffer.byteLength(row) + 1;
+    if (this.#bytes > this.maxBytes) {
+      throw new Fault(
+        "ResponseTooBig",
+        `the rows are above ${this.maxBytes} bytes (max_response_body_size) after ${this.#rows.length} of them; ask for fewer columns or add a LIMIT`,
+        { limit: this.maxBytes },
+      );
+    }
+    this.#rows.push(row);
+    return true;
+  }
+
+  get count(): number {
+    return this.#rows.length;
+  }
+
+  get truncated(): boolean {
+    return this.#truncated;
+  }
+
+  /** The whole SQL result object. */
+  toJson(rowCount: number): string {
+    return resultJson(this.#rows, rowCount, this.#truncated);
+  }
+}
+
+export function resultJson(rows: readonly string[], rowCount: number, truncated: boolean): string {
+  return `{"success":true,"data":[${rows.join(",")}],"row_count":${rowCount},"truncated":${truncated}}`;
+}
+
+/** A second column of the same name would hide the first in an object, so it is numbered. */
+function uniqueNames(columns: readonly string[]): string[] {
+  const taken = new Set<string>();
+  return columns.map((column) => {
+    let name = column;
+    for (let n = 2; taken.has(name); n += 1) name = `${column}_${n}`;
+    taken.add(name);
+    return name;
+  });
+}
+
+/** A double as JSON; what JSON cannot say is said in words. */
+export function doubleJson(value: number): string {
+  return Number.isFinite(value) ? JSON.stringify(value) : JSON.stringify(String(value));
+}
+
+/** Where in the text an error is, for people and editors. */
+export function positionData(sql: string, offset: number): Record<string, number> {
+  const before = sql.slice(0, offset).split("\n");
+  return { position: offset + 1, line: before.length, column: (before.at(-1)?.length ?? 0) + 1 };
+}
+
+const gap = /^(?:\s|;|--[^\n]*(?:\n|$)|\/\*[\s\S]*?(?:\*\/|$))+/;
+
+/** The text without what stands before its first statement; empty when there is none. */
+export function skipGap(sql: string): string {
+  return sql.replace(gap, "");
+}

@@ -1,0 +1,55 @@
+import { dlopen } from "bun:ffi";
+import { Fault, type FaultKind, messageOf } from "../../base/fault.ts";
+import { executeSqlite, type SqliteRequest, sqliteTableSizes } from "./sqlite-execute.ts";
+
+/** What the server asks its child for, one JSON line each. */
+export type ChildRequest =
+  | ({ readonly do: "execute" } & SqliteRequest)
+  | { readonly do: "sizes"; readonly path: string };
+
+/** The line before an answer: what the `bytes` that follow are. */
+export type ChildHeader = { readonly bytes: number } & (
+  | { readonly ok: true }
+  | { readonly ok: false; readonly kind: FaultKind }
+);
+
+/** The child: reads requests from standard input until it ends, answers each on standard output. */
+export async function runSqliteChild(): Promise<void> {
+  dieWithParent();
+  for await (const line of console) {
+    const { ok, kind, body } = answer(JSON.parse(line) as ChildRequest);
+    const bytes = Buffer.from(body);
+    const header: ChildHeader = ok ? { ok, bytes: bytes.length } : { ok, kind, bytes: bytes.length };
+    await Bun.write(Bun.stdout, Buffer.concat([Buffer.from(`${JSON.stringify(header)}\n`), bytes]));
+  }
+}
+
+function answer(
+  request: ChildRequest,
+): { ok: true; kind?: never; body: string } | { ok: false; kind: FaultKind; body: string } {
+  try {
+    const body =
+      request.do === "execute" ? executeSqlite(request) : JSON.stringify(sqliteTableSizes(request.path));
+    return { ok: true, body };
+  } catch (error) {
+    const { kind, detail, data } =
+      error instanceof Fault ? error : { kind: "DatabaseError" as const, detail: messageOf(error), data: {} };
+    return { ok: false, kind, body: JSON.stringify({ detail, data }) };
+  }
+}
+
+/** A statement that is stuck cannot notice that standard input ended, so on Linux the kernel ends the child with its server. */
+function dieWithParent(): void {
+  if (process.platform !== "linux") return;
+  const setParentDeathSignal = 1;
+  const sigkill = 9n;
+  for (const library of ["libc.so.6", "libc.so"]) {
+    try {
+      const libc = dlopen(library, { prctl: { args: ["i32", "u64", "u64", "u64", "u64"], returns: "i32" } });
+      libc.symbols.prctl(setParentDeathSignal, sigkill, 0n, 0n, 0n);
+      return;
+    } catch {
+      // The other C library is tried next. Without either the child still ends when its statement does.
+    }
+  }
+}

@@ -1,0 +1,161 @@
+import { Fault, messageOf } from "../../base/fault.ts";
+import { Permits } from "../../base/permits.ts";
+import { RawJson } from "../../base/raw-json.ts";
+import { maxStatements, type OperatorSql, type SqlRequest } from "./operator-sql.ts";
+import type { ChildHeader, ChildRequest } from "./sqlite-child.ts";
+import { type Binding, toBinding } from "./sqlite-execute.ts";
+
+/** An idle child is ended after this. */
+const idleMs = 60_000;
+
+/**
+ * SQLite runs inside the process that calls it and cannot be stopped from there, so an operator's statements run in
+ * child processes of the same program: a slow one holds up nobody, and one that never ends is killed.
+ */
+export class SqliteSql implements OperatorSql {
+  readonly #turns = new Permits(maxStatements);
+  readonly #idle: Child[] = [];
+  readonly #all = new Set<Child>();
+
+  constructor(
+    private readonly path: string,
+    /** The command that becomes `runSqliteChild`. */
+    private readonly command: readonly string[],
+  ) {}
+
+  async run({ sql, params, maxBytes, timeoutMs }: SqlRequest): Promise<RawJson> {
+    const bindings: Binding[] | null = params === null ? null : params.map(toBinding);
+    return new RawJson(
+      await this.#ask({ do: "execute", path: this.path, sql, bindings, maxBytes }, timeoutMs),
+    );
+  }
+
+  async tableSizes(): Promise<ReadonlyMap<string, number>> {
+    return new Map(
+      JSON.parse(await this.#ask({ do: "sizes", path: this.path }, 0)) as Array<[string, number]>,
+    );
+  }
+
+  async close(): Promise<void> {
+    await Promise.all([...this.#all].map((child) => child.end()));
+  }
+
+  async #ask(request: ChildRequest, timeoutMs: number): Promise<string> {
+    await this.#turns.take();
+    const child = this.#idle.pop() ?? this.#start();
+    try {
+      return await child.ask(request, timeoutMs);
+    } finally {
+      if (child.alive) {
+        this.#idle.push(child);
+        child.endAfter(idleMs, () => void this.#idle.splice(this.#idle.indexOf(child), 1));
+      }
+      this.#turns.give();
+    }
+  }
+
+  #start(): Child {
+    const child = new Child(this.command, () => void this.#all.delete(child));
+    this.#all.add(child);
+    return child;
+  }
+}
+
+class Child {
+  readonly #process;
+  readonly #reader: AsyncIterator<Uint8Array>;
+  #rest: Buffer = Buffer.alloc(0);
+  #idleTimer: Timer | undefined;
+  alive = true;
+
+  constructor(command: readonly string[], gone: () => void) {
+    this.#process = Bun.spawn([...command], {
+      stdin: "pipe",
+      stdout: "pipe",
+      stderr: "inherit",
+      env: { TZ: process.env.TZ ?? "" },
+    });
+    this.#reader = this.#process.stdout[Symbol.asyncIterator]();
+    void this.#process.exited.then(() => {
+      this.alive = false;
+      gone();
+    });
+  }
+
+  async ask(request: ChildRequest, timeoutMs: number): Promise<string> {
+    clearTimeout(this.#idleTimer);
+    let timedOut = false;
+    const kill = () => {
+      timedOut = true;
+      void this.end();
+    };
+    const timer = timeoutMs > 0 ? setTimeout(kill, timeoutMs) : undefined;
+    try {
+      this.#process.stdin.write(`${JSON.stringify(request)}\n`);
+      await this.#process.stdin.flush();
+      return await this.#answer();
+    } catch (error) {
+      if (error instanceof Fault) throw error;
+      await this.end();
+      if (timedOut) {
+        throw new Fault(
+          "DatabaseError",
+          `the statement ran for ${timeoutMs} ms (sql_timeout_ms) and was stopped; nothing of it was kept`,
+          {
+            limit: timeoutMs,
+          },
+        );
+      }
+      throw new Fault("DatabaseError", `the process that ran the statement ended: ${messageOf(error)}`);
+    } finally {
+      clearTimeout(timer);
+    }
+  }
+
+  /** Ends it when nobody asks anything for a while. */
+  endAfter(ms: number, before: () => void): void {
+    this.#idleTimer = setTimeout(() => {
+      before();
+      void this.end();
+    }, ms);
+    this.#idleTimer.unref();
+  }
+
+  async end(): Promise<void> {
+    clearTimeout(this.#idleTimer);
+    this.alive = false;
+    this.#process.kill("SIGKILL");
+    await this.#process.exited;
+  }
+
+  async #answer(): Promise<string> {
+    let lineEnd = this.#rest.indexOf("\n");
+    while (lineEnd < 0) {
+      await this.#more();
+      lineEnd = this.#rest.indexOf("\n");
+    }
+    const header = JSON.parse(this.#rest.subarray(0, lineEnd).toString()) as ChildHeader;
+    const chunks = [this.#rest.subarray(lineEnd + 1)];
+    let size = chunks[0]?.length ?? 0;
+    while (size < header.bytes) {
+      const chunk = await this.#chunk();
+      chunks.push(chunk);
+      size += chunk.length;
+    }
+    this.#rest = Buffer.alloc(0);
+    const body = Buffer.concat(chunks).toString();
+    if (header.ok) return body;
+    const { detail, data } = JSON.parse(body) as { detail: string; data: Record<string, unknown> };
+    throw new Fault(header.kind, detail, data);
+  }
+
+  async #more(): Promise<void> {
+    this.#rest = Buffer.concat([this.#rest, await this.#chunk()]);
+  }
+
+  async #chunk(): Promise<Buffer> {
+    const { done, value } = await this.#reader.next();
+    if (done) throw new Error("it closed its output");
+    return Buffer.from(value.buffer, value.byteOffset, value.byteLength);
+  }
+}
