@@ -1,11 +1,13 @@
 import { z } from "zod";
+import { isOpen } from "../src/auth/need.ts";
 import { faultKinds } from "../src/base/fault.ts";
 import { defaultConfigText } from "../src/config/file.ts";
 import { defaultOf, type Key, sections } from "../src/config/schema.ts";
 import { methods } from "../src/methods/index.ts";
 import { needWords } from "../src/rpc/discover.ts";
-import type { MethodTable } from "../src/rpc/method.ts";
+import type { Method, MethodTable } from "../src/rpc/method.ts";
 import type { Services } from "../src/services.ts";
+import { type NamedTypes, typeText } from "./type-text.ts";
 
 const note = "<!-- Printed by `npm run docs`; edit the declarations instead. -->\n";
 
@@ -15,34 +17,55 @@ export function generatedDocs(): Record<string, string> {
 }
 
 function rpcPage(table: MethodTable<Services>): string {
-  const parts = Object.entries(table).map(([name, method]) => {
-    const params = Object.entries(method.accepts.shape).map(([param, type]) => {
-      const optional = z.safeParse(type, undefined).success;
-      const { description = "" } = z.globalRegistry.get(type) ?? {};
-      return `| \`${param}\` | ${typeWords(type, "input")} | ${optional ? "no" : "yes"} | ${cell(description)} |`;
-    });
-    return [
-      `## \`${name}\``,
-      `${method.replacedBy === undefined ? "" : `**Deprecated**: use \`${method.replacedBy}\`. `}${method.doc}`,
-      `Needs: ${needWords(method)}.`,
-      params.length === 0
-        ? "No params."
-        : `| Param | Type | Required | |\n|---|---|---|---|\n${params.join("\n")}`,
-      `Result: ${typeWords(method.result, "output")}`,
-      ...(method.event === undefined ? [] : [`Each event: ${typeWords(method.event, "output")}`]),
-    ].join("\n\n");
-  });
+  const named: NamedTypes = new Map();
+  const parts = Object.entries(table).map(([name, method]) => methodPart(name, method, named));
+  const types = [...named]
+    .sort(([a], [b]) => (a < b ? -1 : 1))
+    .map(([name, text]) => `### ${name}\n\n\`\`\`ts\n${text.replaceAll("} | {", "}\n| {")}\n\`\`\``);
   const head =
-    "# Methods\n\nJSON-RPC 2.0 at `/jsonrpc`, by POST and over WebSocket. Params are named, or positional in the order of the tables. `rpc.discover` answers the same as an OpenRPC document.";
-  return `${note}${head}\n\n${parts.join("\n\n")}\n`;
+    "# Methods\n\nJSON-RPC 2.0 at `/jsonrpc`, by POST and over WebSocket. Params are named, or positional in the order of the tables; unknown members are ignored. `rpc.discover` answers the same as an OpenRPC document. Errors are listed with their numbers in [errors.md](errors.md); every method can also fail with `Internal`.";
+  return `${note}${head}\n\n${parts.join("\n\n")}\n\n## Types\n\n${types.join("\n\n")}\n`;
 }
 
-/** A type as JSON Schema, short ones by their name. */
-function typeWords(type: z.core.$ZodType, io: "input" | "output"): string {
-  const { $schema: _, description: __, ...schema } = z.toJSONSchema(type, { io, unrepresentable: "any" });
-  const keys = Object.keys(schema);
-  if (keys.length === 1 && typeof schema.type === "string") return schema.type;
-  return `\`${cell(JSON.stringify(schema))}\``;
+function methodPart(name: string, method: Method<Services>, named: NamedTypes): string {
+  const params = Object.entries(method.accepts.shape).map(([param, type]) => {
+    const optional = z.safeParse(type, undefined).success;
+    const { description = "" } = z.globalRegistry.get(type) ?? {};
+    return `| \`${param}\` | \`${cell(typeText(type, "input", named))}\` | ${optional ? "no" : "yes"} | ${cell(description)} |`;
+  });
+  const errors = [
+    ...(params.length > 0 ? ["InvalidParams"] : []),
+    ...(isOpen(method.needFor({})) ? [] : ["ParseError", "PermissionDenied"]),
+    ...method.fails,
+  ];
+  return [
+    `## \`${name}\``,
+    `${method.replacedBy === undefined ? "" : `**Deprecated**: use \`${method.replacedBy}\`. `}${method.doc}`,
+    `Needs: ${needWords(method)}.`,
+    params.length === 0
+      ? "No params."
+      : `| Param | Type | Required | |\n|---|---|---|---|\n${params.join("\n")}`,
+    `Result: \`${typeText(method.result, "output", named)}\``,
+    ...(method.event === undefined
+      ? []
+      : [
+          `Each event, as \`params.result\` of a notification \`${name}\`: \`${typeText(method.event, "output", named)}\``,
+        ]),
+    errors.length === 0
+      ? "Errors: none of its own."
+      : `Errors: ${[...new Set(errors)].map((kind) => `\`${kind}\``).join(", ")}.`,
+    ...(method.example === undefined ? [] : [exampleText(name, method.example)]),
+  ].join("\n\n");
+}
+
+function exampleText(name: string, { params, result }: NonNullable<Method<Services>["example"]>): string {
+  const request = JSON.stringify({
+    jsonrpc: "2.0",
+    method: name,
+    ...(Object.keys(params).length > 0 ? { params } : {}),
+    id: 1,
+  });
+  return `\`\`\`json\n${request}\n${JSON.stringify({ jsonrpc: "2.0", result, id: 1 })}\n\`\`\``;
 }
 
 function cell(text: string): string {

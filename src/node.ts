@@ -32,6 +32,8 @@ export interface NodeOptions {
   readonly env: Readonly<Record<string, string | undefined>>;
   /** Receives the Super Token's credentials when this start made them; they go nowhere else. */
   readonly show: (credentials: SuperCredentials) => void;
+  /** Callers may read and rewrite a configuration below this folder only. */
+  readonly workingDirectory: string;
   /** Methods beside the product's own. */
   readonly extraMethods?: MethodTable<Services>;
 }
@@ -60,7 +62,7 @@ export async function openNode(options: NodeOptions): Promise<Node> {
   const guesses = new Guesses();
   const ring = new LogRing(0, parseFilter("off"));
   let limits: Limits = { maxConnections: 0, maxRequestBytes: 0, maxResponseBytes: 0 };
-  const configFile = new ConfigFile(options.configPath);
+  const configFile = new ConfigFile(options.configPath, options.workingDirectory);
   let floor: Shared<Floor> | undefined;
 
   const engine = new Engine<Services>({

@@ -11,22 +11,24 @@ const wildcardScopes: ReadonlySet<string> = new Set(["static_bucket", "db"]);
 
 const scopeName = z.string().min(1).max(512);
 
-const scopeJson = z.union(
-  [
-    z.literal("global"),
-    z.strictObject({ global: z.null() }),
-    z.strictObject({ static_bucket: scopeName }),
-    z.strictObject({ global_static_bucket: scopeName }),
-    z.strictObject({ agent_uuid: scopeName }),
-    z.strictObject({ kv_namespace: scopeName }),
-    z.strictObject({ js_worker: scopeName }),
-    z.strictObject({ db: scopeName }),
-  ],
-  {
-    error:
-      'is no scope; use "global", {"static_bucket": name}, {"agent_uuid": uuid}, {"kv_namespace": s}, {"js_worker": s} or {"db": s}',
-  },
-);
+const scopeJson = z
+  .union(
+    [
+      z.literal("global"),
+      z.strictObject({ global: z.null() }),
+      z.strictObject({ static_bucket: scopeName }),
+      z.strictObject({ global_static_bucket: scopeName }),
+      z.strictObject({ agent_uuid: scopeName }),
+      z.strictObject({ kv_namespace: scopeName }),
+      z.strictObject({ js_worker: scopeName }),
+      z.strictObject({ db: scopeName }),
+    ],
+    {
+      error:
+        'is no scope; use "global", {"static_bucket": name}, {"agent_uuid": uuid}, {"kv_namespace": s}, {"js_worker": s} or {"db": s}',
+    },
+  )
+  .meta({ id: "Scope" });
 
 /** The permissions that methods here ask for, with the names they have in messages and documents. */
 export const permissionNames = {
@@ -70,28 +72,34 @@ const otherFamilies = [
 
 const ownFamilies = Map.groupBy(Object.keys(permissionNames), (name) => name.split(".", 1)[0] ?? "");
 
-const permissionJson = z.union(
-  [
-    ...[...ownFamilies].map(([family, names]) =>
-      z.strictObject({ [family]: z.enum(names.map((name) => name.slice(family.length + 1))) }),
-    ),
-    ...otherFamilies.map((family) =>
-      z.strictObject({
-        [family]: z.union([
-          z.string().min(1),
-          z
-            .record(z.string().min(1), z.string())
-            .refine((value) => Object.keys(value).length === 1, "must name one action"),
-        ]),
-      }),
-    ),
-  ],
-  { error: 'is no permission; write {"family": "action"}, for example {"static_bucket_file": "read"}' },
-);
+const permissionJson = z
+  .union(
+    [
+      ...[...ownFamilies].map(([family, names]) =>
+        z.strictObject({ [family]: z.enum(names.map((name) => name.slice(family.length + 1))) }),
+      ),
+      ...otherFamilies.map((family) =>
+        z.strictObject({
+          [family]: z.union([
+            z.string().min(1),
+            z
+              .record(z.string().min(1), z.string())
+              .refine((value) => Object.keys(value).length === 1, "must name one action"),
+          ]),
+        }),
+      ),
+    ],
+    { error: 'is no permission; write {"family": "action"}, for example {"static_bucket_file": "read"}' },
+  )
+  .meta({ id: "Permission" });
 
 /** A token's rights as they travel and are stored. */
 export const tokenLimit = z
-  .array(z.object({ scopes: z.array(scopeJson).max(1000), permissions: z.array(permissionJson).max(1000) }))
+  .array(
+    z
+      .object({ scopes: z.array(scopeJson).max(1000), permissions: z.array(permissionJson).max(1000) })
+      .meta({ id: "Limit" }),
+  )
   .max(1000);
 
 /** What a limit grants: `family.action`, in other families possibly for names of one pattern only. */

@@ -6,7 +6,12 @@ import { showCredentials } from "./credentials.ts";
 /** Runs until a signal says stop. */
 export async function serve({ config }: CommandOptions): Promise<number> {
   await ensureConfigFile(config);
-  const node = await openNode({ configPath: config, env: process.env, show: showCredentials });
+  const node = await openNode({
+    configPath: config,
+    workingDirectory: process.cwd(),
+    env: process.env,
+    show: showCredentials,
+  });
   const log = node.hub.logger("server");
   // A terminal or a pipe that goes away must not take the server with it.
   for (const stream of [process.stdout, process.stderr]) stream.on("error", () => {});

@@ -18,7 +18,7 @@ export class ConfigFile {
 
   constructor(
     private readonly path: string,
-    private readonly workingDirectory = process.cwd(),
+    private readonly workingDirectory: string,
   ) {
     this.#name = basename(path);
   }

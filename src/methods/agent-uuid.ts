@@ -9,6 +9,7 @@ export const agentUuid = {
     need: anywhere(...listPermissions),
     params: {},
     result: z.array(z.string()),
+    example: { params: { token: "<SUPER_TOKEN>" }, result: ["0b6c9c0e-6d0c-4a86-8a55-2f4f7f1f6f10"] },
     run: ({ agents, caller }) => agents.visibleTo(caller),
   }),
 };

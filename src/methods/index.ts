@@ -21,6 +21,7 @@ export const methods = {
     need: anyone,
     params: {},
     result: z.record(z.string(), z.unknown()),
+    example: { params: {}, result: { openrpc: "1.4.1", info: { title: "node-server" }, methods: ["…"] } },
     run: (): Record<string, unknown> => {
       document ??= discover<Services>(methods, build.cargo_version);
       return document;

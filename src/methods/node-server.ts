@@ -8,30 +8,34 @@ import { parseFilter } from "../log/filter.ts";
 import { openTail, tailNotice } from "../log/tail.ts";
 import { method, subscription } from "./declare.ts";
 
-const versionRecord = z.object({
-  binary_type: z.string(),
-  build_time: z.string(),
-  cargo_target_triple: z.string(),
-  cargo_version: z.string(),
-  git_branch: z.string(),
-  git_commit_date: z.string(),
-  git_commit_message: z.string(),
-  git_commit_sha: z.string(),
-  rustc_channel: z.string(),
-  rustc_commit_date: z.string(),
-  rustc_commit_hash: z.string(),
-  rustc_llvm_version: z.string(),
-  rustc_version: z.string(),
-});
+const versionRecord = z
+  .object({
+    binary_type: z.string(),
+    build_time: z.string(),
+    cargo_target_triple: z.string(),
+    cargo_version: z.string(),
+    git_branch: z.string(),
+    git_commit_date: z.string(),
+    git_commit_message: z.string(),
+    git_commit_sha: z.string(),
+    rustc_channel: z.string(),
+    rustc_commit_date: z.string(),
+    rustc_commit_hash: z.string(),
+    rustc_llvm_version: z.string(),
+    rustc_version: z.string(),
+  })
+  .meta({ id: "VersionRecord" });
 
-const logEntry = z.object({
-  timestamp: z.string(),
-  level: z.enum(levels),
-  target: z.string(),
-  message: z.string(),
-  fields: z.record(z.string(), z.unknown()),
-  spans: z.array(z.object({ name: z.string(), fields: z.string() })).readonly(),
-});
+const logEntry = z
+  .object({
+    timestamp: z.string(),
+    level: z.enum(levels),
+    target: z.string(),
+    message: z.string(),
+    fields: z.record(z.string(), z.unknown()),
+    spans: z.array(z.object({ name: z.string(), fields: z.string() })).readonly(),
+  })
+  .meta({ id: "LogEntry" });
 
 const logFilter = z
   .string()
@@ -52,6 +56,7 @@ export const nodeServer = {
     need: anyone,
     params: {},
     result: z.literal("Node Server Is Running!"),
+    example: { params: {}, result: "Node Server Is Running!" },
     run: () => "Node Server Is Running!" as const,
   }),
   "node-server_version": method({
@@ -59,6 +64,24 @@ export const nodeServer = {
     need: anyone,
     params: {},
     result: versionRecord,
+    example: {
+      params: {},
+      result: {
+        binary_type: "node-server",
+        build_time: "2026-11-15T02:53:23.055Z",
+        cargo_target_triple: "x86_64-unknown-linux-gnu",
+        cargo_version: "0.1.0",
+        git_branch: "main",
+        git_commit_date: "2026-11-15T02:50:00+00:00",
+        git_commit_message: "docs: a newcomer's first five minutes",
+        git_commit_sha: "38afee6c84fcf48c0edb2466aa4b27d287a59c30",
+        rustc_channel: "bun",
+        rustc_commit_date: "unknown",
+        rustc_commit_hash: "38afee6c84fcf48c0edb2466aa4b27d287a59c30",
+        rustc_llvm_version: "d6375c72affe0f70222cdcb45012b10f0bf3a9d5",
+        rustc_version: "1.4.4",
+      },
+    },
     run: () => build,
   }),
   "node-server_uuid": method({
@@ -66,6 +89,7 @@ export const nodeServer = {
     need: anyone,
     params: {},
     result: z.uuid(),
+    example: { params: {}, result: "65d0b837-40a7-49e0-89e1-bba14a18b59f" },
     run: ({ serverUuid }) => serverUuid,
   }),
   "node-server_list_all_agent_uuid": method({
@@ -74,6 +98,10 @@ export const nodeServer = {
     params: {},
     result: z.object({ uuids: z.array(z.string()) }),
     replacedBy: "agent-uuid_list_all",
+    example: {
+      params: { token: "<SUPER_TOKEN>" },
+      result: { uuids: ["0b6c9c0e-6d0c-4a86-8a55-2f4f7f1f6f10"] },
+    },
     run: async ({ agents, caller }) => ({ uuids: await agents.visibleTo(caller) }),
   }),
   "node-server_read_config": method({
@@ -81,6 +109,8 @@ export const nodeServer = {
     need: superToken,
     params: {},
     result: z.string(),
+    fails: ["ConfigNotFound", "InvalidInput", "IoError"],
+    example: { params: { token: "<SUPER_TOKEN>" }, result: 'ws_listener = "127.0.0.1:2211"\n…' },
     run: ({ configFile }) => configFile.read(),
   }),
   "node-server_edit_config": method({
@@ -88,6 +118,8 @@ export const nodeServer = {
     need: superToken,
     params: { config_string: z.string().describe("the complete TOML text") },
     result: z.literal(true),
+    fails: ["ParseError", "ConfigNotFound", "InvalidInput", "IoError"],
+    example: { params: { token: "<SUPER_TOKEN>", config_string: "<CONFIG>" }, result: true },
     run: async ({ configFile, reload, afterReply }, { config_string }) => {
       await configFile.write(config_string);
       afterReply(async () => void (await reload()));
@@ -99,6 +131,19 @@ export const nodeServer = {
     need: superToken,
     params: {},
     result: z.array(logEntry),
+    example: {
+      params: { token: "<SUPER_TOKEN>" },
+      result: [
+        {
+          timestamp: "2026-11-15T02:51:41.291+00:00",
+          level: "INFO",
+          target: "server",
+          message: "listening on http://127.0.0.1:2211",
+          fields: {},
+          spans: [],
+        },
+      ],
+    },
     run: ({ ring }) => ring.entries(),
   }),
   "node-server_stream_log": subscription({
@@ -107,6 +152,11 @@ export const nodeServer = {
     params: { log_filter: logFilter },
     event: logEntry,
     farewell: (why) => tailNotice(`this log stream ends: ${why}`),
+    fails: ["NeedsWebSocket", "TooManySubscriptions"],
+    example: {
+      params: { token: "<SUPER_TOKEN>", log_filter: "info,db=trace" },
+      result: "mT3cQy0vKx8rW2hLp5nZ7bDf",
+    },
     run: ({ hub, stop }, { log_filter }) => openTail(hub, log_filter, stop),
   }),
   "node-server_unsubscribe_stream_log": method({
@@ -114,6 +164,7 @@ export const nodeServer = {
     need: owner,
     params: { subscription: z.string() },
     result: z.boolean(),
+    example: { params: { subscription: "mT3cQy0vKx8rW2hLp5nZ7bDf" }, result: false },
     run: ({ cancel }, { subscription }) => cancel(subscription),
   }),
   "node-server_get_database_type": method({
@@ -121,6 +172,7 @@ export const nodeServer = {
     need: globally("node.get_database_type"),
     params: {},
     result: z.object({ success: z.literal(true), data: z.enum(["sqlite", "postgres", "mysql", "unknown"]) }),
+    example: { params: { token: "<SUPER_TOKEN>" }, result: { success: true, data: "sqlite" } },
     run: ({ database }) => ({ success: true as const, data: database.kind }),
   }),
   "node-server_database_storage": method({
@@ -128,6 +180,11 @@ export const nodeServer = {
     need: superToken,
     params: {},
     result: z.object({ tables: z.record(z.string(), z.int()), total: z.int() }),
+    fails: ["DatabaseError"],
+    example: {
+      params: { token: "<SUPER_TOKEN>" },
+      result: { tables: { crontab: 4096, token: 8192 }, total: 12288 },
+    },
     run: async ({ database }) => storageResult(await database.operator.tableSizes()),
   }),
   "node-server_exec_sql": method({
@@ -143,6 +200,16 @@ export const nodeServer = {
       row_count: z.int(),
       truncated: z.boolean(),
     }),
+    fails: ["DatabaseError", "InvalidInput", "ResponseTooBig"],
+    example: {
+      params: { token: "<SUPER_TOKEN>", sql: "SELECT id, token_key FROM token WHERE id = 1" },
+      result: {
+        success: true,
+        data: [{ id: 1, token_key: "eIWPZ6CqJxc2xuH4" }],
+        row_count: 1,
+        truncated: false,
+      },
+    },
     run: ({ database, sqlLimits }, { sql, params }) => {
       if (params != null && !Array.isArray(params))
         throw new Fault("InvalidInput", "params must be an array", { field: "params" });

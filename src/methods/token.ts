@@ -16,14 +16,16 @@ const username = z
 
 const keyAndSecret = z.object({ key: z.string(), secret: z.string() });
 
-const tokenRecord = z.object({
-  version: z.int(),
-  token_key: z.string(),
-  timestamp_from: unixMs.nullable(),
-  timestamp_to: unixMs.nullable(),
-  token_limit: z.unknown().describe("as given to token_create"),
-  username: z.string().nullable(),
-});
+const tokenRecord = z
+  .object({
+    version: z.int(),
+    token_key: z.string(),
+    timestamp_from: unixMs.nullable(),
+    timestamp_to: unixMs.nullable(),
+    token_limit: z.unknown().describe("as given to token_create"),
+    username: z.string().nullable(),
+  })
+  .meta({ id: "Token" });
 
 export const token = {
   token_create: method({
@@ -41,6 +43,18 @@ export const token = {
     },
     credential: ({ father_token }) => father_token,
     result: keyAndSecret,
+    fails: ["InvalidInput"],
+    example: {
+      params: {
+        father_token: "<SUPER_TOKEN>",
+        token_creation: {
+          token_limit: [
+            { scopes: [{ static_bucket: "site" }], permissions: [{ static_bucket_file: "read" }] },
+          ],
+        },
+      },
+      result: { key: "c3vRzqVb0Ytn1cUa", secret: "R6Qm2sdbZ7mVbWcVgXo3kqTz1uJ8yLhN" },
+    },
     run: ({ tokens, caller }, { token_creation }) => tokens.create(caller, token_creation),
   }),
   token_get: method({
@@ -52,6 +66,18 @@ export const token = {
     },
     credential: ({ token, supertoken }) => supertoken ?? token,
     result: tokenRecord,
+    fails: ["NotFound"],
+    example: {
+      params: { token: "alice", supertoken: "<SUPER_TOKEN>" },
+      result: {
+        version: 1,
+        token_key: "c3vRzqVb0Ytn1cUa",
+        timestamp_from: null,
+        timestamp_to: null,
+        token_limit: [{ scopes: [{ static_bucket: "site" }], permissions: [{ static_bucket_file: "read" }] }],
+        username: "alice",
+      },
+    },
     run: ({ tokens, caller }, { token, supertoken }) =>
       tokens.get(supertoken == null ? caller.key : nameIn(token)),
   }),
@@ -60,6 +86,21 @@ export const token = {
     need: superToken,
     params: {},
     result: z.object({ tokens: z.array(tokenRecord) }),
+    example: {
+      params: { token: "<SUPER_TOKEN>" },
+      result: {
+        tokens: [
+          {
+            version: 1,
+            token_key: "eIWPZ6CqJxc2xuH4",
+            timestamp_from: null,
+            timestamp_to: null,
+            token_limit: [],
+            username: "root",
+          },
+        ],
+      },
+    },
     run: async ({ tokens }) => ({ tokens: await tokens.list() }),
   }),
   token_edit: method({
@@ -68,6 +109,15 @@ export const token = {
     params: { target_token: target, limit: tokenLimit },
     logged: ["target_token"],
     result: z.object({ success: z.literal(true), id: z.int(), token_key: z.string() }),
+    fails: ["NotFound"],
+    example: {
+      params: {
+        token: "<SUPER_TOKEN>",
+        target_token: "alice",
+        limit: [{ scopes: [{ static_bucket: "site" }], permissions: [{ static_bucket_file: "read" }] }],
+      },
+      result: { success: true, id: 2, token_key: "c3vRzqVb0Ytn1cUa" },
+    },
     run: async ({ tokens }, { target_token, limit }) => ({
       success: true as const,
       ...(await tokens.edit(target_token, limit)),
@@ -83,6 +133,11 @@ export const token = {
       rows_affected: z.int(),
       matched_by: z.enum(["token_key", "username"]),
     }),
+    fails: ["NotFound"],
+    example: {
+      params: { token: "<SUPER_TOKEN>", target_token: "alice" },
+      result: { message: "token deleted", rows_affected: 1, matched_by: "username" },
+    },
     run: async ({ tokens }, { target_token }) => ({
       message: "token deleted",
       ...(await tokens.delete(target_token)),
@@ -94,6 +149,11 @@ export const token = {
     params: { target_token: target, new_password: password },
     logged: ["target_token"],
     result: z.object({ success: z.literal(true), message: z.string() }),
+    fails: ["NotFound", "InvalidInput"],
+    example: {
+      params: { token: "<SUPER_TOKEN>", target_token: "alice", new_password: "correct horse" },
+      result: { success: true, message: "password changed" },
+    },
     run: async ({ tokens }, { target_token, new_password }) => {
       await tokens.changePassword(target_token, new_password);
       return { success: true as const, message: "password changed" };
@@ -105,6 +165,11 @@ export const token = {
     params: { target_token: target },
     logged: ["target_token"],
     result: keyAndSecret,
+    fails: ["NotFound"],
+    example: {
+      params: { token: "<SUPER_TOKEN>", target_token: "alice" },
+      result: { key: "c3vRzqVb0Ytn1cUa", secret: "hN1uJ8yLR6Qm2sdbZ7mVbWcVgXo3kqTz" },
+    },
     run: ({ tokens }, { target_token }) => tokens.rollSecret(target_token),
   }),
 };

@@ -1,6 +1,7 @@
 import { z } from "zod";
 import type { Caller } from "../auth/caller.ts";
 import { isOpen, type Need } from "../auth/need.ts";
+import type { FaultKind } from "../base/fault.ts";
 import type { RawJson } from "../base/raw-json.ts";
 
 /** Name → schema, in the order of positional params. */
@@ -32,6 +33,10 @@ interface Declaration<P extends Params> {
   readonly logged?: ReadonlyArray<keyof P & string>;
   /** The method to use instead. */
   readonly replacedBy?: string;
+  /** How it can fail beyond what its params and its need say. */
+  readonly fails?: readonly FaultKind[];
+  /** For the documents; a test runs it. `<…>` stands for what differs from server to server. */
+  readonly example?: { readonly params: Readonly<Record<string, unknown>>; readonly result: unknown };
 }
 
 export interface CallDeclaration<S, P extends Params, R extends z.ZodType> extends Declaration<P> {
@@ -56,6 +61,8 @@ export type Method<S, P extends Params = Params, R extends z.ZodType = z.ZodType
   readonly names: readonly string[];
   readonly logged: readonly string[];
   readonly replacedBy: string | undefined;
+  readonly fails: readonly FaultKind[];
+  readonly example: Declaration<P>["example"];
   readonly result: R;
   needFor(params: ParamValues<P>): Need;
   /** The caller's token text. */
@@ -95,7 +102,8 @@ export function declareOver<S>() {
   };
 }
 
-function complete<P extends Params>({ doc, need, params, credential, logged, replacedBy }: Declaration<P>) {
+function complete<P extends Params>(declaration: Declaration<P>) {
+  const { doc, need, params, credential, logged, replacedBy, fails, example } = declaration;
   const open = typeof need === "object" && isOpen(need);
   const all: Params = open || credential !== undefined ? params : { token: tokenText, ...params };
   return {
@@ -104,6 +112,8 @@ function complete<P extends Params>({ doc, need, params, credential, logged, rep
     names: Object.keys(all),
     logged: logged ?? [],
     replacedBy,
+    fails: fails ?? [],
+    example,
     needFor: (values: ParamValues<P>) => (typeof need === "function" ? need(values) : need),
     tokenIn: (values: ParamValues<P>) =>
       credential === undefined ? String(values.token) : credential(values),

@@ -36,6 +36,8 @@ export interface TestNodeOptions {
   readonly logging?: string;
   readonly databaseKeys?: string;
   readonly env?: Record<string, string>;
+  /** Default: the folder of the configuration. */
+  readonly workingDirectory?: string;
   readonly methods?: MethodTable<Services>;
 }
 
@@ -78,6 +80,7 @@ export async function testNode(options: TestNodeOptions = {}): Promise<TestNode>
   let credentials: { token: string; password: string } | undefined;
   const node = await openNode({
     configPath,
+    workingDirectory: options.workingDirectory ?? folder.path,
     env: { RUST_LOG: "off", ...options.env },
     show: (made) => {
       credentials = made;

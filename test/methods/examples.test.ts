@@ -1,0 +1,40 @@
+import { describe, expect, test } from "bun:test";
+import { readFile } from "node:fs/promises";
+import { methods } from "../../src/methods/index.ts";
+import { testNode } from "../support/node.ts";
+
+/** Members, and members of members, but not values: those differ from server to server. */
+function shapeOf(value: unknown): unknown {
+  if (Array.isArray(value)) return value.length === 0 ? [] : [shapeOf(value[0])];
+  if (typeof value !== "object" || value === null) return typeof value;
+  return Object.fromEntries(Object.entries(value).map(([name, member]) => [name, shapeOf(member)]));
+}
+
+/** What an answer holds differs from server to server, so only the outer shape of these is compared. */
+const variable = new Set(["rpc.discover", "node-server_database_storage"]);
+
+describe("the example in the documents works", () => {
+  for (const [name, { example, result, event }] of Object.entries(methods)) {
+    test(name, async () => {
+      if (example === undefined) throw new Error(`${name} has no example`);
+      await using node = await testNode({ logging: 'memory_log_filter = "info"' });
+      await node.sql("INSERT INTO monitoring_uuid (uuid) VALUES ('0b6c9c0e-6d0c-4a86-8a55-2f4f7f1f6f10')");
+      const token_limit = [
+        { scopes: [{ static_bucket: "site" }], permissions: [{ static_bucket_file: "read" }] },
+      ];
+      await node.newToken(token_limit, { username: "alice", password: "incorrect horse" });
+      const config = JSON.stringify(await readFile(node.configPath, "utf8")).slice(1, -1);
+      const params: unknown = JSON.parse(
+        JSON.stringify(example.params)
+          .replaceAll("<SUPER_TOKEN>", node.superToken)
+          .replaceAll("<CONFIG>", () => config),
+      );
+      await using socket = await node.socket();
+      const reply = await socket.call(name, params);
+      expect(reply.error).toBeUndefined();
+      result.parse(reply.result);
+      if (event === undefined && !variable.has(name))
+        expect(shapeOf(reply.result)).toEqual(shapeOf(example.result));
+    });
+  }
+});
