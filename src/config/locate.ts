@@ -1,3 +1,5 @@
+import { parse } from "smol-toml";
+
 export interface Position {
   /** Both count from 1. */
   readonly line: number;
@@ -73,8 +75,7 @@ function* statements(toml: string): Generator<Statement> {
 }
 
 function splitKey(dotted: string): string[] {
-  return (dotted.match(new RegExp(keyPart, "g")) ?? []).map((part) => {
-    if (part.startsWith('"')) return JSON.parse(part) as string;
-    return part.startsWith("'") ? part.slice(1, -1) : part;
-  });
+  return (dotted.match(new RegExp(keyPart, "g")) ?? []).map(
+    (part) => Object.keys(parse(`${part} = 0`))[0] ?? part,
+  );
 }

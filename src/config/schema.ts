@@ -1,5 +1,6 @@
 import { z } from "zod";
 import { parseAddress } from "../base/address.ts";
+import { parseDatabaseUrl } from "../base/database-url.ts";
 import { Fault } from "../base/fault.ts";
 import { parseFilter } from "../log/filter.ts";
 
@@ -30,18 +31,24 @@ const listener = z.string().transform((value, context) => {
   return z.NEVER;
 });
 
-const filter = z.string().transform((value, context) => {
-  try {
-    return parseFilter(value);
-  } catch (error) {
-    if (!(error instanceof Fault)) throw error;
-    context.addIssue(`cannot be read: ${error.detail}`);
-    return z.NEVER;
-  }
-});
+/** What `parse` refuses is refused in its own words. */
+function readBy<T>(parse: (text: string) => T) {
+  return z.string().transform((value, context): T => {
+    try {
+      return parse(value);
+    } catch (error) {
+      if (!(error instanceof Fault)) throw error;
+      context.addIssue(error.detail);
+      return z.NEVER;
+    }
+  });
+}
 
-const databaseUrl = z.string().regex(/^(sqlite:|postgres:\/\/|postgresql:\/\/)./, {
-  error: "must begin with sqlite:, postgres:// or postgresql://",
+const filter = readBy(parseFilter);
+
+const databaseUrl = readBy((text) => {
+  parseDatabaseUrl(text);
+  return text;
 });
 
 export const topKeys = {

@@ -1,3 +1,4 @@
+import { parseDatabaseUrl } from "../base/database-url.ts";
 import { selfCommand } from "../build.ts";
 import type { LogHub } from "../log/hub.ts";
 import { AgentRows } from "./agent-rows.ts";
@@ -5,7 +6,7 @@ import type { Dialect } from "./dialect.ts";
 import { migrate } from "./migrations.ts";
 import type { OperatorSql } from "./operator/operator-sql.ts";
 import { openPostgres } from "./postgres.ts";
-import { openSqlite, parseSqliteUrl } from "./sqlite.ts";
+import { openSqlite } from "./sqlite.ts";
 import { TokenRows } from "./token-rows.ts";
 
 /** As in the `[database]` table of the configuration. */
@@ -56,11 +57,10 @@ export async function openDatabase(settings: DatabaseSettings, hub: LogHub): Pro
 async function openDialect(settings: DatabaseSettings, hub: LogHub): Promise<Dialect> {
   const log = hub.logger("sqlx");
   const acquireTimeoutMs = settings.acquire_timeout_ms;
-  if (settings.database_url.startsWith("sqlite:")) {
-    return openSqlite(parseSqliteUrl(settings.database_url), acquireTimeoutMs, selfCommand("sql-child"), log);
-  }
+  const place = parseDatabaseUrl(settings.database_url);
+  if ("sqlite" in place) return openSqlite(place.sqlite, acquireTimeoutMs, selfCommand("sql-child"), log);
   return openPostgres(
-    settings.database_url,
+    place.postgres,
     {
       acquireTimeoutMs,
       connectTimeoutMs: settings.connect_timeout_ms,
@@ -74,5 +74,6 @@ async function openDialect(settings: DatabaseSettings, hub: LogHub): Promise<Dia
 
 /** The file of an embedded database; undefined for one that lives elsewhere. */
 export function databaseFile(url: string): string | undefined {
-  return url.startsWith("sqlite:") ? parseSqliteUrl(url).path : undefined;
+  const place = parseDatabaseUrl(url);
+  return "sqlite" in place ? place.sqlite.path : undefined;
 }

@@ -2,6 +2,7 @@ import { Database, type SQLQueryBindings } from "bun:sqlite";
 import { closeSync, existsSync, mkdirSync, openSync } from "node:fs";
 import { dirname } from "node:path";
 import { Kysely, type QueryResult, SqliteAdapter, SqliteIntrospector, SqliteQueryCompiler } from "kysely";
+import type { SqliteFile } from "../base/database-url.ts";
 import { codeOf, Fault, messageOf } from "../base/fault.ts";
 import type { Logger } from "../log/hub.ts";
 import type { Dialect } from "./dialect.ts";
@@ -23,28 +24,6 @@ const spelling: Spelling = {
     bin: "BLOB",
   },
 };
-
-export interface SqliteFile {
-  readonly path: string;
-  /** `rwc` makes the file, `rw` wants it to exist. */
-  readonly mode: "rw" | "rwc";
-}
-
-/** `sqlite://data/node.db?mode=rwc`, `sqlite:node.db`, `sqlite:///var/lib/node.db`. */
-export function parseSqliteUrl(url: string): SqliteFile {
-  const [place = "", query = ""] = url.replace(/^sqlite:(\/\/)?/, "").split("?", 2);
-  const path = decodeURIComponent(place);
-  const mode = new URLSearchParams(query).get("mode") ?? "rw";
-  if (path === "" || path.startsWith(":memory:") || mode === "memory") {
-    throw new Fault(
-      "InvalidInput",
-      "database_url must name a file: a database in memory would lose everything at the next start",
-    );
-  }
-  if (mode !== "rw" && mode !== "rwc")
-    throw new Fault("InvalidInput", `database_url has mode=${mode}; use rwc or rw`);
-  return { path, mode };
-}
 
 export function openSqlite(
   { path, mode }: SqliteFile,

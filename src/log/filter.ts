@@ -70,5 +70,7 @@ function parseDetail(word: string): number | undefined {
 }
 
 function unreadable(text: string, why: string): Fault {
-  return new Fault("InvalidInput", `log filter \`${text.slice(0, 200)}\`: ${why}`, { field: "log_filter" });
+  return new Fault("InvalidInput", `the log filter \`${text.slice(0, 200)}\` cannot be read: ${why}`, {
+    field: "log_filter",
+  });
 }

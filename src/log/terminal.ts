@@ -30,7 +30,10 @@ export function formatLine(entry: LogEntry, coloured: boolean): string {
 }
 
 function visible(text: string): string {
-  return text.replace(/[\x00-\x1f\x7f-\x9f\u2028\u2029]/g, (char) => JSON.stringify(char).slice(1, -1));
+  return text.replace(/[\x00-\x1f\x7f-\x9f\u2028\u2029]/g, (char) => {
+    const code = char.charCodeAt(0).toString(16).padStart(4, "0");
+    return char === "\n" ? "\\n" : char === "\t" ? "\\t" : `\\u${code}`;
+  });
 }
 
 /** The terminal: standard error, because standard output is for what a command answers. */

@@ -44,7 +44,7 @@ const logFilter = z
       return parseFilter(text);
     } catch (error) {
       if (!(error instanceof Fault)) throw error;
-      context.addIssue(`cannot be read: ${error.detail}`);
+      context.addIssue(`is not readable: ${error.detail}`);
       return z.NEVER;
     }
   })

@@ -7,7 +7,13 @@ import { method } from "./declare.ts";
 
 const unixMs = z.int().nonnegative();
 const password = z.string().min(6).max(1024);
-const target = z.string().min(1).max(512).describe("a token's key or user name");
+/** People paste a whole token where its key is meant: then the key in it counts, and the secret goes no further. */
+const target = z
+  .string()
+  .min(1)
+  .max(512)
+  .transform((text) => (/[:|]./.test(text) ? parseCredentials(text).name : text))
+  .describe("a token's key or user name");
 const username = z
   .string()
   .min(1)
@@ -79,7 +85,7 @@ export const token = {
       },
     },
     run: ({ tokens, caller }, { token, supertoken }) =>
-      tokens.get(supertoken == null ? caller.key : nameIn(token)),
+      tokens.get(supertoken == null ? caller.key : target.parse(token)),
   }),
   token_list_all_tokens: method({
     doc: "Shows every token, by id.",
@@ -173,8 +179,3 @@ export const token = {
     run: ({ tokens }, { target_token }) => tokens.rollSecret(target_token),
   }),
 };
-
-/** People paste the whole token where its key is meant; then the key in it counts. */
-function nameIn(text: string): string {
-  return /[:|]./.test(text) ? parseCredentials(text).name : text;
-}

@@ -1,4 +1,3 @@
-import { afterAll } from "bun:test";
 import { chmod, chown, cp, mkdtemp, rm } from "node:fs/promises";
 import { createServer } from "node:net";
 import { tmpdir } from "node:os";
@@ -16,9 +15,9 @@ interface Cluster {
 
 let cluster: Promise<Cluster> | undefined;
 
-afterAll(async () => {
+export async function stopPostgres(): Promise<void> {
   await (await cluster)?.stop();
-});
+}
 
 /** A new, empty database on a real PostgreSQL that this test run started. */
 export async function newPostgresDatabase(): Promise<{ url: string; drop(): Promise<void> }> {

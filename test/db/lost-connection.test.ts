@@ -1,0 +1,61 @@
+import { expect, test } from "bun:test";
+import { SQL } from "bun";
+import { type TestNode, testNode } from "../support/node.ts";
+
+/** Ends every backend that the server has on its database. */
+async function endBackends(node: TestNode): Promise<number> {
+  await using outside = new SQL({ url: node.databaseUrl, max: 1 });
+  const rows = await outside.unsafe(
+    "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = current_database() AND pid <> pg_backend_pid()",
+  );
+  return rows.length;
+}
+
+test("a server whose PostgreSQL connections are cut recovers by the next calls", async () => {
+  await using node = await testNode({ database: "postgres", databaseKeys: "max_connections = 3\n" });
+  const ask = () => node.send("token_get", { token: node.superToken });
+  for (let round = 0; round < 3; round += 1) {
+    await Promise.all([ask(), ask(), ask(), ask()]);
+    expect(await endBackends(node)).toBeGreaterThan(0);
+    const replies = [];
+    for (let i = 0; i < 10; i += 1) replies.push(await ask());
+    for (const { error } of replies.filter(({ error }) => error !== undefined)) expect(error?.code).toBe(103);
+    // At most one failed call for each connection that was cut.
+    expect(replies.slice(3).map(({ result }) => result)).toEqual(
+      Array(7).fill(expect.objectContaining({ username: "root" })),
+    );
+    const crowd = await Promise.all(Array.from({ length: 20 }, ask));
+    expect(crowd.filter(({ error }) => error !== undefined)).toEqual([]);
+  }
+});
+
+test("a call whose connection is cut while its statement runs fails with 103, and leaves no connection stuck", async () => {
+  await using node = await testNode({
+    database: "postgres",
+    databaseKeys: "max_connections = 2\nacquire_timeout_ms = 2000\n",
+  });
+  await using outside = new SQL({ url: node.databaseUrl, max: 2 });
+  const lock = await outside.reserve();
+  await lock.unsafe("BEGIN");
+  await lock.unsafe("LOCK TABLE token IN ACCESS EXCLUSIVE MODE");
+  const stuck = [1, 2].map(() => node.send("token_get", { token: node.superToken }));
+  for (let attempt = 0; attempt < 100; attempt += 1) {
+    const [row] = await outside.unsafe("SELECT count(*)::int AS n FROM pg_locks WHERE NOT granted");
+    if (row.n === 2) break;
+    await Bun.sleep(20);
+  }
+  await outside.unsafe("SELECT pg_terminate_backend(pid) FROM pg_locks WHERE NOT granted");
+  for (const { error } of await Promise.all(stuck))
+    expect(error).toMatchObject({ code: 103, data: { kind: "DatabaseError" } });
+  await lock.unsafe("COMMIT");
+  lock.release();
+  const replies = [];
+  for (let i = 0; i < 6; i += 1) replies.push(await node.send("token_get", { token: node.superToken }));
+  expect(replies.slice(2).filter(({ error }) => error !== undefined)).toEqual([]);
+});
+
+test("a server that is stopped after its connections were cut stops all the same", async () => {
+  const node = await testNode({ database: "postgres" });
+  await endBackends(node);
+  await node[Symbol.asyncDispose]();
+});

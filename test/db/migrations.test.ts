@@ -1,0 +1,166 @@
+import { expect, test } from "bun:test";
+import { writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { SQL } from "bun";
+import { type Database, type DatabaseSettings, openDatabase } from "../../src/db/database.ts";
+import { LogHub } from "../../src/log/hub.ts";
+import { configText, eachDatabase, newDatabase, tempFolder } from "../support/node.ts";
+import { freePort, newPostgresDatabase } from "../support/postgres.ts";
+
+const main = join(import.meta.dir, "../../src/main.ts");
+
+function settingsFor(database_url: string): DatabaseSettings {
+  return {
+    database_url,
+    connect_timeout_ms: 3000,
+    acquire_timeout_ms: 3000,
+    idle_timeout_ms: 0,
+    max_lifetime_ms: 0,
+    max_connections: 2,
+  };
+}
+
+const open = (url: string): Promise<Database> => openDatabase(settingsFor(url), new LogHub());
+
+async function read<T>(url: string, statement: string): Promise<T[]> {
+  await using sql = new SQL({ url, max: 1 });
+  return [...((await sql.unsafe(statement)) as T[])];
+}
+
+const versions = (url: string) =>
+  read<{ version: string; applied_at: number }>(
+    url,
+    "SELECT version, applied_at FROM seaql_migrations ORDER BY version",
+  );
+
+eachDatabase("a database that is opened again keeps its rows and its record of migrations", async (kind) => {
+  await using folder = await tempFolder();
+  const place = await newDatabase(kind, folder.path);
+  const before = Date.now();
+  await (await open(place.url)).close();
+  const first = await versions(place.url);
+  expect(first.length).toBeGreaterThan(0);
+  for (const { applied_at } of first) {
+    expect(Number(applied_at)).toBeGreaterThanOrEqual(before);
+    expect(Number(applied_at)).toBeLessThanOrEqual(Date.now());
+  }
+  await place.run(
+    "INSERT INTO crontab (name, enable, cron_expression, cron_type) VALUES ('kept', true, '*', '{}')",
+  );
+  await (await open(place.url)).close();
+  expect(await versions(place.url)).toEqual(first);
+  expect(await read(place.url, "SELECT name FROM crontab")).toMatchObject([{ name: "kept" }]);
+  await place.drop();
+});
+
+eachDatabase("a step that fails leaves nothing behind, and is done whole by the next start", async (kind) => {
+  await using folder = await tempFolder();
+  const place = await newDatabase(kind, folder.path);
+  await read(place.url, "SELECT 1").catch(() => undefined);
+  await (await open(place.url)).close();
+  const tables = [
+    "monitoring_uuid",
+    "static_monitoring",
+    "dynamic_monitoring",
+    "token",
+    "kv",
+    "task",
+    "crontab",
+  ];
+  await place.run("DELETE FROM seaql_migrations");
+  for (const table of tables.filter((name) => name !== "kv")) await place.run(`DROP TABLE ${table}`);
+
+  await expect(open(place.url)).rejects.toMatchObject({
+    kind: "DatabaseError",
+    detail: expect.stringContaining("exists"),
+  });
+  expect(await versions(place.url)).toEqual([]);
+  await expect(read(place.url, "SELECT * FROM monitoring_uuid")).rejects.toThrow(/monitoring_uuid/);
+
+  for (const { name } of await read<{ name: string }>(
+    place.url,
+    kind === "sqlite"
+      ? "SELECT name FROM sqlite_master WHERE type = 'table' AND name NOT IN ('sqlite_sequence', 'seaql_migrations')"
+      : "SELECT tablename AS name FROM pg_tables WHERE schemaname = current_schema() AND tablename <> 'seaql_migrations'",
+  ))
+    await place.run(`DROP TABLE "${name}"`);
+  await (await open(place.url)).close();
+  expect(await versions(place.url)).toHaveLength(1);
+  expect(await read(place.url, "SELECT * FROM monitoring_uuid")).toHaveLength(0);
+  await place.drop();
+});
+
+eachDatabase("a database made by a newer version is refused and left alone", async (kind) => {
+  await using folder = await tempFolder();
+  const place = await newDatabase(kind, folder.path);
+  await (await open(place.url)).close();
+  await place.run("INSERT INTO seaql_migrations (version, applied_at) VALUES ('m99990101_000001_future', 1)");
+  const before = await versions(place.url);
+  await expect(open(place.url)).rejects.toMatchObject({
+    kind: "DatabaseError",
+    detail: expect.stringMatching(
+      /newer version of node-server \(migration m99990101_000001_future\).*database_url/,
+    ),
+  });
+  expect(await versions(place.url)).toEqual(before);
+  await place.drop();
+});
+
+test("four that open one empty PostgreSQL at the same moment all come up", async () => {
+  const place = await newPostgresDatabase();
+  const opened = await Promise.all([1, 2, 3, 4].map(() => open(place.url)));
+  expect(await versions(place.url)).toHaveLength(1);
+  for (const database of opened) await database.close();
+  await place.drop();
+});
+
+test("processes that start on one empty SQLite file at the same moment all come up, and one shows the Super Token", async () => {
+  await using folder = await tempFolder();
+  const configPath = join(folder.path, "config.toml");
+  await writeFile(configPath, configText(`sqlite://${folder.path}/data/node.db?mode=rwc`));
+  const { RUST_LOG: _, ...env } = process.env;
+  const runs = [1, 2, 3].map(() =>
+    Bun.spawn([process.execPath, main, "init", "-c", configPath], { env, stdout: "pipe", stderr: "pipe" }),
+  );
+  const ends = await Promise.all(
+    runs.map(async (run) => ({
+      code: await run.exited,
+      out: await new Response(run.stdout).text(),
+      err: await new Response(run.stderr).text(),
+    })),
+  );
+  expect(ends.filter(({ code }) => code !== 0)).toEqual([]);
+  expect(ends.filter(({ out }) => out.includes("Super Token:"))).toHaveLength(1);
+}, 30_000);
+
+test("a PostgreSQL that cannot be reached is told with its place and without its password", async () => {
+  const port = await freePort();
+  const error = await open(`postgres://someone:hunter2@127.0.0.1:${port}/shop`).catch(
+    (error: unknown) => error,
+  );
+  expect(error).toMatchObject({ kind: "DatabaseError", code: 103 });
+  expect(String(error)).toContain(`PostgreSQL at 127.0.0.1:${port}/shop cannot be reached`);
+  expect(String(error)).not.toContain("hunter2");
+});
+
+test("a PostgreSQL that accepts and then says nothing is given up after connect_timeout_ms", async () => {
+  const silent = Bun.listen({ hostname: "127.0.0.1", port: 0, socket: { data() {} } });
+  const settings = {
+    ...settingsFor(`postgres://someone@127.0.0.1:${silent.port}/shop`),
+    connect_timeout_ms: 200,
+  };
+  await expect(openDatabase(settings, new LogHub())).rejects.toMatchObject({
+    kind: "DatabaseError",
+    detail: expect.stringContaining("cannot be reached"),
+  });
+  silent.stop(true);
+}, 10_000);
+
+test("a database that PostgreSQL does not have is told in PostgreSQL's own words", async () => {
+  const place = await newPostgresDatabase();
+  await expect(open(`${place.url}_absent`)).rejects.toMatchObject({
+    kind: "DatabaseError",
+    detail: expect.stringContaining("does not exist"),
+  });
+  await place.drop();
+});

@@ -1,0 +1,160 @@
+import { expect, test } from "bun:test";
+import { SQL } from "bun";
+import { parseSqliteUrl } from "../../src/base/database-url.ts";
+import { openDatabase } from "../../src/db/database.ts";
+import type { Dialect } from "../../src/db/dialect.ts";
+import { openPostgres } from "../../src/db/postgres.ts";
+import { openSqlite } from "../../src/db/sqlite.ts";
+import { LogHub } from "../../src/log/hub.ts";
+import {
+  type DatabaseKind,
+  eachDatabase,
+  newDatabase,
+  type TestNode,
+  tempFolder,
+  testNode,
+} from "../support/node.ts";
+
+const log = new LogHub().logger("sqlx");
+const patience = { connectTimeoutMs: 3000, idleTimeoutMs: 0, maxLifetimeMs: 0, maxConnections: 1 };
+
+/** A migrated database with one connection. */
+async function openOne(
+  kind: DatabaseKind,
+  acquireTimeoutMs: number,
+): Promise<{ dialect: Dialect } & AsyncDisposable> {
+  const folder = await tempFolder();
+  const { url, drop } = await newDatabase(kind, folder.path);
+  const settings = {
+    database_url: url,
+    connect_timeout_ms: 3000,
+    acquire_timeout_ms: 3000,
+    idle_timeout_ms: 0,
+    max_lifetime_ms: 0,
+    max_connections: 1,
+  };
+  await (await openDatabase(settings, new LogHub())).close();
+  const dialect =
+    kind === "sqlite"
+      ? openSqlite(parseSqliteUrl(url), acquireTimeoutMs, [], log)
+      : await openPostgres(url, { ...patience, acquireTimeoutMs }, log);
+  return {
+    dialect,
+    async [Symbol.asyncDispose]() {
+      await dialect.close();
+      await drop();
+      await folder[Symbol.asyncDispose]();
+    },
+  };
+}
+
+const agent = (n: number) => ({ uuid: `00000000-0000-4000-8000-00000000000${n}`, soft_delete: false });
+const agents = async ({ query }: Dialect) =>
+  (await query.selectFrom("monitoring_uuid").select("uuid").orderBy("uuid").execute()).map(
+    ({ uuid }) => uuid,
+  );
+
+eachDatabase(
+  "a statement that finds no free connection in time says so and names the setting",
+  async (kind) => {
+    await using database = await openOne(kind, 50);
+    const { dialect } = database;
+    const held = Promise.withResolvers<void>();
+    const holding = dialect.exclusively(() => held.promise);
+    const refusal = await Promise.race([
+      agents(dialect).catch((error: unknown) => error),
+      Bun.sleep(2000).then(() => "still waiting after 2 s"),
+    ]);
+    held.resolve();
+    await holding;
+    expect(refusal).toMatchObject({
+      kind: "DatabaseError",
+      code: 103,
+      detail: "no database connection came free within 50 ms (acquire_timeout_ms)",
+    });
+    expect(await agents(dialect)).toEqual([]);
+  },
+);
+
+eachDatabase("statements that wait for the connection run in the order they came", async (kind) => {
+  await using database = await openOne(kind, 3000);
+  const { dialect } = database;
+  const held = Promise.withResolvers<void>();
+  const holding = dialect.exclusively(() => held.promise);
+  const order: number[] = [];
+  const waiting = [1, 2, 3].map(async (n) => {
+    await dialect.query.insertInto("monitoring_uuid").values(agent(n)).execute();
+    order.push(n);
+  });
+  held.resolve();
+  await Promise.all([holding, ...waiting]);
+  expect(order).toEqual([1, 2, 3]);
+  expect(await agents(dialect)).toHaveLength(3);
+});
+
+eachDatabase("a statement that fails inside a transaction takes the whole transaction back", async (kind) => {
+  await using database = await openOne(kind, 1000);
+  const { dialect } = database;
+  const failing = dialect.exclusively(async (transaction) => {
+    await transaction.insertInto("monitoring_uuid").values(agent(1)).execute();
+    await transaction.insertInto("monitoring_uuid").values(agent(1)).execute();
+  });
+  await expect(failing).rejects.toMatchObject({ kind: "DatabaseError", data: { unique: true } });
+  expect(await agents(dialect)).toEqual([]);
+  await dialect.exclusively((transaction) =>
+    transaction.insertInto("monitoring_uuid").values(agent(2)).execute(),
+  );
+  expect(await agents(dialect)).toEqual([agent(2).uuid]);
+});
+
+eachDatabase(
+  "work that throws inside a transaction takes it back, and the error stays what it was",
+  async (kind) => {
+    await using database = await openOne(kind, 1000);
+    const { dialect } = database;
+    const failing = dialect.exclusively(async (transaction) => {
+      await transaction.insertInto("monitoring_uuid").values(agent(1)).execute();
+      throw new RangeError("changed my mind");
+    });
+    await expect(failing).rejects.toThrow(new RangeError("changed my mind"));
+    expect(await agents(dialect)).toEqual([]);
+  },
+);
+
+test("calls that wait too long for PostgreSQL get the clear error, and are served again when it has time", async () => {
+  await using node = await testNode({
+    database: "postgres",
+    databaseKeys: "max_connections = 1\nacquire_timeout_ms = 100\n",
+  });
+  await using outside = new SQL({ url: node.databaseUrl, max: 1 });
+  const lock = await outside.reserve();
+  await lock.unsafe("BEGIN");
+  await lock.unsafe("LOCK TABLE token IN ACCESS EXCLUSIVE MODE");
+  const stuck = node.send("token_get", { token: node.superToken });
+  await untilBlocked(node);
+  const refused = await Promise.all(
+    [1, 2, 3].map(() => node.refused("token_get", { token: node.superToken })),
+  );
+  for (const error of refused)
+    expect(error).toEqual({
+      code: 103,
+      message: "DatabaseError: no database connection came free within 100 ms (acquire_timeout_ms)",
+      data: { kind: "DatabaseError" },
+    });
+  expect(await node.call("node-server_hello")).toBe("Node Server Is Running!");
+  await lock.unsafe("COMMIT");
+  lock.release();
+  expect((await stuck).result).toMatchObject({ username: "root" });
+  expect(await node.call("token_get", { token: node.superToken })).toMatchObject({ username: "root" });
+});
+
+/** Until the server's statement waits for the lock. */
+async function untilBlocked(node: TestNode): Promise<void> {
+  await using watch = new SQL({ url: node.databaseUrl, max: 1 });
+  for (let attempt = 0; attempt < 100; attempt += 1) {
+    const [row] = await watch.unsafe("SELECT count(*)::int AS n FROM pg_locks WHERE NOT granted");
+    if (row.n > 0) return;
+    await Bun.sleep(20);
+  }
+  throw new Error("nothing waits for the lock");
+}

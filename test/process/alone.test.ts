@@ -1,0 +1,197 @@
+import { expect } from "bun:test";
+import { existsSync } from "node:fs";
+import { symlink, writeFile } from "node:fs/promises";
+import { resolve } from "node:path";
+import { eachDatabase, newDatabase } from "../support/node.ts";
+import { freePort, newPostgresDatabase } from "../support/postgres.ts";
+import { hello, newHome, type Running, story } from "../support/process.ts";
+
+story("a second server on the same SQLite file names the process that holds it and ends with 1", async () => {
+  await using home = await newHome();
+  const first = await home.serve();
+  const { code, stdout, stderr } = await home.run(["serve"]);
+  expect({ code, stdout }).toEqual({ code: 1, stdout: "" });
+  expect(stderr).toMatch(new RegExp(`^node-server: .*data/node\\.db.* process ${first.pid}\\b.*\\n$`));
+  expect(await first.call("node-server_hello")).toBe(hello);
+});
+
+story("a SQLite file is the same one under every name that leads to it", async () => {
+  await using home = await newHome();
+  const first = await home.serve();
+  await symlink("data", home.file("linked-folder"));
+  await symlink("node.db", home.file("data/linked.db"));
+  for (const url of [
+    `sqlite://${home.file("data/node.db")}?mode=rwc`,
+    "sqlite:linked-folder/node.db",
+    "sqlite:data/linked.db",
+  ]) {
+    await home.configure({}, url);
+    const second = home.launch();
+    expect([url, await readyOrEnded(second)]).toEqual([url, "ended"]);
+    expect(second.stderr).toContain(`process ${first.pid}`);
+  }
+});
+
+story(
+  "of servers that start together on one SQLite file exactly one comes up, and the others name it",
+  async () => {
+    for (let round = 0; round < 6; round += 1) {
+      await using home = await newHome();
+      const servers = [home.launch(), home.launch(), home.launch()];
+      const outcomes = await Promise.all(servers.map((server) => readyOrEnded(server)));
+      expect({ round, outcomes: outcomes.sort() }).toEqual({ round, outcomes: ["ended", "ended", "ready"] });
+      const winner = servers.find((server) => server.alive);
+      for (const loser of servers.filter((server) => server !== winner)) {
+        expect(loser.stderr).toContain(`process ${winner?.pid}`);
+      }
+      expect(servers.map(({ stdout }) => stdout).join("")).toMatch(
+        /^Super Token: \S+\nRoot Password: \S+\n$/,
+      );
+    }
+  },
+);
+
+story("of two processes that ask for a SQLite file at the very same moment exactly one gets it", async () => {
+  await using home = await newHome();
+  const source = resolve(import.meta.dir, "../../src/db/sqlite-lock.ts");
+  const begin = Date.now() + 1000;
+  // Starting a server takes too long, and too differently long, to meet another one at the same microsecond.
+  const script = `
+    import { lockSqlite } from ${JSON.stringify(source)};
+    for (let round = 0; round < 20; round += 1) {
+      const at = ${begin} + round * 60;
+      while (performance.timeOrigin + performance.now() < at);
+      let unlock;
+      try { unlock = lockSqlite("data/" + round + ".db"); console.log("won", process.pid); }
+      catch (error) { console.log("lost", error.data?.pid ?? error.message); }
+      while (Date.now() < at + 45);
+      unlock?.();
+    }`;
+  const contest = [1, 2].map(async () => {
+    const child = Bun.spawn([process.execPath, "-e", script], { cwd: home.path, stdout: "pipe" });
+    return (await new Response(child.stdout).text()).trim().split("\n");
+  });
+  const [one = [], two = []] = await Promise.all(contest);
+  const outcomes = one.map((line, round) => [line, two[round] ?? ""].sort().join(", "));
+  expect(outcomes).toHaveLength(20);
+  expect(outcomes.filter((outcome) => !/^lost (\d+), won \1$/.test(outcome))).toEqual([]);
+});
+
+async function readyOrEnded(running: Running): Promise<"ready" | "ended"> {
+  return running.says(/listening on/).then(
+    () => "ready",
+    () => "ended",
+  );
+}
+
+story(
+  "a SQLite file can be opened again at once after kill -9, and what was answered is still there",
+  async () => {
+    await using home = await newHome();
+    const first = await home.serve();
+    const { superToken } = first;
+    const token = await first.newToken();
+    first.signal("SIGKILL");
+    await first.exited;
+    const second = await home.serve();
+    expect(second.stdout).toBe("");
+    expect(await second.call("token_get", { token })).toMatchObject({ token_key: token.split(":")[0] });
+    expect(await second.newToken(superToken)).toMatch(/:/);
+  },
+);
+
+story("a damaged lock file, as a power loss may leave it, does not keep the server down", async () => {
+  await using home = await newHome();
+  await home.run(["init"]);
+  const remains = {
+    nothing: "",
+    zeros: "\0".repeat(4096),
+    garbage: "garbage ".repeat(512),
+    half: "SQLite format 3\0",
+  };
+  for (const [what, bytes] of Object.entries(remains)) {
+    await writeFile(home.file("data/node.db.lock"), bytes);
+    const server = home.launch();
+    expect([what, await readyOrEnded(server)]).toEqual([what, "ready"]);
+    expect(await server.stop()).toMatchObject({ code: 0 });
+  }
+});
+
+story("two servers on one port: the second names the address and ends with 1", async () => {
+  await using home = await newHome();
+  await using other = await newHome();
+  const first = await home.serve();
+  const address = `127.0.0.1:${first.address.port}`;
+  await other.run(["init"]);
+  await other.configure({ top: `ws_listener = "${address}"` });
+  const { code, stdout, stderr } = await other.run(["serve"]);
+  expect({ code, stdout }).toEqual({ code: 1, stdout: "" });
+  expect(stderr).toMatch(new RegExp(`^node-server: cannot listen on ${address}: another program.*\\n$`));
+  expect(existsSync(other.file("data/node.db-wal"))).toBe(false);
+  expect(await first.call("node-server_hello")).toBe(hello);
+});
+
+story("a listener on an address that this machine does not have is one clear line", async () => {
+  await using home = await newHome({ top: 'ws_listener = "192.0.2.1:2211"' });
+  await home.run(["init"]);
+  const { code, stderr } = await home.run(["serve"]);
+  expect(code).toBe(1);
+  expect(stderr).toMatch(/^node-server: cannot listen on 192\.0\.2\.1:2211: .*\n$/);
+  expect(stderr).not.toContain("another program");
+});
+
+story(
+  "a database that cannot be reached is one clear line with its address, in every command that needs it",
+  async () => {
+    const port = await freePort();
+    await using home = await newHome({}, `postgres://node:hunter2@127.0.0.1:${port}/node`);
+    for (const args of [["serve"], ["roll-super-token", "--yes"]]) {
+      const { code, stdout, stderr } = await home.run(args);
+      expect({ args, code, stdout }).toEqual({ args, code: 1, stdout: "" });
+      expect(stderr).toMatch(
+        new RegExp(`^node-server: PostgreSQL at 127\\.0\\.0\\.1:${port}/node cannot be reached: .+\\n$`),
+      );
+      expect(stderr).not.toContain("hunter2");
+    }
+  },
+);
+
+story("a database that accepts and never answers is given up after connect_timeout_ms", async () => {
+  using silent = Bun.listen({ hostname: "127.0.0.1", port: 0, socket: { data() {} } });
+  const { port } = silent;
+  await using home = await newHome(
+    { databaseKeys: "connect_timeout_ms = 300" },
+    `postgres://node:hunter2@127.0.0.1:${port}/node`,
+  );
+  const { code, stderr } = await home.run(["serve"]);
+  expect(code).toBe(1);
+  expect(stderr).toMatch(
+    new RegExp(`^node-server: PostgreSQL at 127\\.0\\.0\\.1:${port}/node cannot be reached: .+\\n$`),
+  );
+});
+
+story("a database that does not exist on its server is one clear line", async () => {
+  const database = await newPostgresDatabase();
+  await using home = await newHome({}, `${database.url}_gone`);
+  const { code, stderr } = await home.run(["serve"]);
+  expect(code).toBe(1);
+  expect(stderr).toMatch(/^node-server: PostgreSQL at .*_gone.* does not exist\n$/);
+  await database.drop();
+});
+
+eachDatabase("a database made by a newer version is refused and left as it is", async (kind) => {
+  await using home = await newHome();
+  const database = await newDatabase(kind, home.path);
+  await home.configure({}, database.url);
+  await home.run(["init"]);
+  await database.run("INSERT INTO seaql_migrations VALUES ('m29990101_000001_from_the_future', 1)");
+  for (const args of [["serve"], ["init"], ["roll-super-token", "--yes"]]) {
+    const { code, stdout, stderr } = await home.run(args);
+    expect({ args, code, stdout }).toEqual({ args, code: 1, stdout: "" });
+    expect(stderr).toMatch(/^node-server: .*newer version.*m29990101_000001_from_the_future.*$/m);
+    expect(stderr).not.toContain("this is a bug");
+  }
+  await database.run("DELETE FROM seaql_migrations WHERE version LIKE 'm2999%'");
+  expect(await (await home.serve()).call("node-server_hello")).toBe(hello);
+  await database.drop();
+});

@@ -1,0 +1,198 @@
+import { expect } from "bun:test";
+import { existsSync } from "node:fs";
+import { readdir } from "node:fs/promises";
+import { SQL } from "bun";
+import { newPostgresDatabase } from "../support/postgres.ts";
+import { halfCall, hello, helloAt, newHome, story, until, within } from "../support/process.ts";
+
+/** Less than the 10 s that running calls are given. */
+const shortMs = 8000;
+
+for (const signal of ["SIGTERM", "SIGINT"] as const) {
+  story(`${signal} stops the server with 0 and closes the database`, async () => {
+    await using home = await newHome();
+    const server = await home.serve();
+    const { superToken } = server;
+    const token = await server.newToken();
+    expect(existsSync(home.file("data/node.db-wal"))).toBe(true);
+    const ended = await server.stop(signal);
+    expect({ code: ended.code, signal: ended.signal }).toEqual({ code: 0, signal: null });
+    expect(ended.stderr).toMatch(new RegExp(`INFO server: stopping on ${signal}\\n`));
+    expect(ended.stderr).not.toMatch(/ERROR|WARN/);
+    expect((await readdir(home.file("data"))).sort()).toEqual(["node.db", "node.db.lock"]);
+    expect(await helloAt(server.url)).toBeUndefined();
+
+    const next = await home.serve();
+    expect(await next.call("token_get", { token, supertoken: superToken })).toMatchObject({
+      token_key: token.split(":")[0],
+    });
+  });
+}
+
+story("a stopping server turns newcomers away and finishes the call that runs", async () => {
+  await using home = await newHome();
+  const server = await home.serve();
+  using call = await halfCall(server.address);
+  await server.call("node-server_hello");
+  server.signal("SIGTERM");
+  await server.says(/stopping/);
+  await until("newcomers are turned away", async () => (await helloAt(server.url)) === undefined);
+  expect(server.alive).toBe(true);
+  expect(await call.finish()).toMatchObject({ result: hello });
+  expect(await within("the server ends", server.exited)).toMatchObject({ code: 0 });
+  expect(existsSync(home.file("data/node.db-wal"))).toBe(false);
+});
+
+story(
+  "a call that waits for the database is finished before the stop, over HTTP and over WebSocket",
+  async () => {
+    const database = await newPostgresDatabase();
+    await using home = await newHome({}, database.url);
+    const server = await home.serve();
+    const { superToken } = server;
+    await using socket = await server.socket();
+    await using sql = new SQL({ url: database.url, max: 1 });
+    const lock = await sql.reserve();
+    await lock`BEGIN`;
+    await lock`LOCK TABLE token IN ACCESS EXCLUSIVE MODE`;
+    const posted = server.send("token_list_all_tokens", [superToken]);
+    const sent = socket.call("token_list_all_tokens", [superToken]);
+    await until("both calls wait", async () => (await lockWaiters(database.url)) === 2);
+    server.signal("SIGTERM");
+    await server.says(/stopping/);
+    await lock`COMMIT`;
+    lock.release();
+    expect((await posted).result).toHaveProperty("tokens.0.username", "root");
+    expect((await sent).result).toHaveProperty("tokens.0.username", "root");
+    expect(await within("the socket closes", socket.closed)).toMatchObject({ code: 1001 });
+    expect(await within("the server ends", server.exited)).toMatchObject({ code: 0 });
+    await database.drop();
+  },
+);
+
+/** How many connections wait for a lock. */
+async function lockWaiters(url: string): Promise<unknown> {
+  await using sql = new SQL({ url, max: 1 });
+  const [row] = await sql`
+    SELECT count(*)::int AS waiting FROM pg_stat_activity
+    WHERE datname = current_database() AND wait_event_type = 'Lock'`;
+  return row.waiting;
+}
+
+story("open WebSockets hear 1001 when the server stops, and idle connections do not hold it up", async () => {
+  await using home = await newHome();
+  const server = await home.serve();
+  const sockets = await Promise.all([server.socket(), server.socket(), server.socket()]);
+  for (const socket of sockets) {
+    expect(await socket.call("node-server_hello")).toMatchObject({ result: hello });
+  }
+  const kept = await fetch(server.url, { keepalive: true });
+  await kept.text();
+  const stopped = server.stop();
+  for (const { closed } of sockets) {
+    expect(await within("a socket closes", closed)).toMatchObject({ code: 1001 });
+  }
+  expect(await within("the server ends", stopped, shortMs)).toMatchObject({ code: 0 });
+});
+
+story("a second signal ends the server at once, whatever still runs", async () => {
+  await using home = await newHome();
+  const server = await home.serve();
+  using _call = await halfCall(server.address);
+  await server.call("node-server_hello");
+  server.signal("SIGTERM");
+  await server.says(/stopping/);
+  await Bun.sleep(100);
+  expect(server.alive).toBe(true);
+  server.signal("SIGINT");
+  const ended = await within("the server ends", server.exited, shortMs);
+  expect(ended.code === 1 || ended.signal === "SIGINT").toBe(true);
+  expect(await (await home.serve()).call("node-server_hello")).toBe(hello);
+});
+
+story("a call that never ends holds the stop up for a bounded time only", async () => {
+  await using home = await newHome();
+  const server = await home.serve();
+  using _call = await halfCall(server.address);
+  await server.call("node-server_hello");
+  expect(await server.stop()).toMatchObject({ code: 0, signal: null });
+  expect(existsSync(home.file("data/node.db-wal"))).toBe(false);
+});
+
+story(
+  "a stopping server accepts nothing new on any of its places, also while one of them finishes a call",
+  async () => {
+    await using home = await newHome({ top: 'enable_unix_socket = true\nunix_socket_path = "node.sock"' });
+    const server = await home.serve();
+    await server.says(/listening on unix:/);
+    const unix = home.file("node.sock");
+    const { url } = server;
+    using call = await halfCall({ path: unix });
+    expect(await helloAt("http://localhost", { unix })).toBe(hello);
+    server.signal("SIGTERM");
+    await server.says(/stopping/);
+    const refuses = async (...[at, init]: Parameters<typeof helloAt>) =>
+      (await helloAt(at, init)) === undefined;
+    await until("the Unix socket refuses", () => refuses("http://localhost", { unix }), shortMs);
+    await until("the TCP port refuses", () => refuses(url), shortMs);
+    expect(await call.finish()).toMatchObject({ result: hello });
+    expect(await within("the server ends", server.exited)).toMatchObject({ code: 0 });
+  },
+);
+
+story("a server that stops takes up no new configuration", async () => {
+  await using home = await newHome();
+  const server = await home.serve();
+  using call = await halfCall(server.address);
+  await server.call("node-server_hello");
+  server.signal("SIGTERM");
+  await server.says(/stopping/);
+  await home.configure({}, "sqlite://other/node.db?mode=rwc");
+  server.signal("SIGHUP");
+  await Bun.sleep(300);
+  expect(await call.finish()).toMatchObject({ result: hello });
+  expect(await within("the server ends", server.exited)).toMatchObject({ code: 0 });
+  expect(server.stderr.match(/listening on/g)).toHaveLength(1);
+  expect(existsSync(home.file("other"))).toBe(false);
+});
+
+story("a server goes on when nobody reads its output any more", async () => {
+  await using home = await newHome({ logging: 'log_filter = "trace"' });
+  const server = await home.serve();
+  const { url, superToken } = server;
+  await server.hangUp();
+  for (let round = 0; round < 20; round += 1) expect(await helloAt(url)).toBe(hello);
+  server.signal("SIGHUP");
+  await Bun.sleep(200);
+  expect(await server.newToken(superToken)).toMatch(/:/);
+  expect(await server.stop()).toMatchObject({ code: 0 });
+});
+
+story("a server starts although nobody reads its output", async () => {
+  await using home = await newHome({ top: 'enable_unix_socket = true\nunix_socket_path = "node.sock"' });
+  const server = home.launch();
+  await server.hangUp();
+  const unix = home.file("node.sock");
+  await until(
+    "it answers or ends",
+    async () => (await helloAt("http://localhost", { unix })) === hello || !server.alive,
+  );
+  expect(server.alive).toBe(true);
+  expect(await server.stop()).toMatchObject({ code: 0 });
+});
+
+story("a SIGHUP during the start does no harm", async () => {
+  const database = await newPostgresDatabase();
+  await using home = await newHome({}, database.url);
+  await using sql = new SQL({ url: database.url, max: 1 });
+  // The lock under which schemas change: as if another server were migrating.
+  await sql`SELECT pg_advisory_lock(${0x6e6f6465})`;
+  const server = home.launch();
+  await until("the start waits for the lock", async () => (await lockWaiters(database.url)) === 1);
+  server.signal("SIGHUP");
+  await Bun.sleep(100);
+  await sql`SELECT pg_advisory_unlock(${0x6e6f6465})`;
+  await server.ready();
+  expect(await server.call("node-server_hello")).toBe(hello);
+  await database.drop();
+});

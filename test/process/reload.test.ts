@@ -1,0 +1,193 @@
+import { expect } from "bun:test";
+import { readFile, rename } from "node:fs/promises";
+import type { LogEntry } from "../../src/log/entry.ts";
+import { halfCall, hello, newHome, story, until } from "../support/process.ts";
+
+const big = "x".repeat(2000);
+
+story("SIGHUP turns the log up and down", async () => {
+  await using home = await newHome({ logging: 'log_filter = "info"' });
+  const server = await home.serve();
+  await server.call("node-server_hello");
+  await home.configure({ logging: 'log_filter = "info,rpc=debug"' });
+  expect(await server.reload()).toMatch(/INFO server: configuration reloaded: logging$/);
+  expect(server.stderr).not.toContain("DEBUG");
+  await server.call("node-server_hello");
+  await server.says(/DEBUG rpc: node-server::hello: success/);
+  await home.configure({ logging: 'log_filter = "info"' });
+  await server.reload();
+  const from = server.stderr.length;
+  await server.call("node-server_hello");
+  await server.reload();
+  expect(server.stderr.slice(from)).not.toContain("DEBUG");
+});
+
+story("RUST_LOG wins over log_filter, at the start and at every reload", async () => {
+  await using home = await newHome({ logging: 'log_filter = "off"' });
+  const server = await home.serve({ env: { RUST_LOG: "info,rpc=debug" } });
+  await home.configure({ logging: 'log_filter = "error"' });
+  await server.reload();
+  await server.call("node-server_hello");
+  await server.says(/DEBUG rpc: node-server::hello: success/);
+});
+
+story("SIGHUP resizes the memory of the log, and keeps the newest entries", async () => {
+  const capacity = (entries: number) => ({
+    logging: `memory_log_filter = "rpc=debug"\nmemory_log_capacity = ${entries}`,
+  });
+  await using home = await newHome(capacity(100));
+  const server = await home.serve();
+  const { superToken } = server;
+  const remembered = async () => (await server.call("node-server_log", [superToken])) as LogEntry[];
+  for (let round = 0; round < 5; round += 1) await server.call("node-server_uuid");
+  const before = await remembered();
+  expect(before.length).toBeGreaterThan(4);
+
+  await home.configure(capacity(3));
+  await server.reload();
+  const kept = await remembered();
+  expect(kept).toHaveLength(3);
+  expect(kept.slice(0, 2)).toEqual(before.slice(-2));
+  await home.configure(capacity(0));
+  await server.reload();
+  expect(await remembered()).toEqual([]);
+  await home.configure(capacity(10));
+  await server.reload();
+  await server.call("node-server_uuid");
+  expect((await remembered()).length).toBeGreaterThan(0);
+});
+
+story("SIGHUP moves the limits without dropping a connection", async () => {
+  await using home = await newHome();
+  const server = await home.serve();
+  const { url } = server;
+  await using socket = await server.socket();
+  await home.configure({
+    top: "jsonrpc_max_connections = 1\nmax_request_body_size = 1000\nmax_response_body_size = 500",
+  });
+  expect(await server.reload()).toMatch(/configuration reloaded: limits$/);
+  const post = (body: string) =>
+    fetch(`${url}/jsonrpc`, { method: "POST", headers: { "content-type": "application/json" }, body });
+  expect((await post("[]")).status).toBe(429);
+  expect(await socket.call("node-server_hello")).toMatchObject({ result: hello });
+  expect(await socket.call("rpc.discover")).toMatchObject({ error: { code: -32008 } });
+  await home.configure({ top: "jsonrpc_max_connections = 2\nmax_request_body_size = 1000" });
+  await server.reload();
+  expect((await post(`"${big}"`)).status).toBe(413);
+  expect(await socket.call("rpc.discover")).toHaveProperty("result.openrpc");
+  await home.configure();
+  await server.reload();
+  expect((await post(`"${big}"`)).status).toBe(200);
+  expect(await socket.call("node-server_hello", [big])).toMatchObject({ result: hello });
+  expect(socket.socket.readyState).toBe(WebSocket.OPEN);
+});
+
+story("a WebSocket that was opened before a reload obeys the new limits too", async () => {
+  await using home = await newHome({ top: "max_request_body_size = 1000" });
+  const server = await home.serve();
+  await using socket = await server.socket();
+  await home.configure();
+  await server.reload();
+  expect(await socket.call("node-server_hello", [big])).toMatchObject({ result: hello });
+});
+
+story(
+  "sockets, subscriptions and running calls live through reloads that do not move their listener",
+  async () => {
+    await using home = await newHome();
+    const server = await home.serve();
+    const { superToken } = server;
+    await using socket = await server.socket();
+    const { result: id } = await socket.call("node-server_stream_log", [superToken, "server=info"]);
+    using call = await halfCall(server.address);
+    await home.configure(
+      { top: "jsonrpc_max_connections = 50\nenable_unix_socket = true", logging: 'log_filter = "debug"' },
+      "sqlite://other/node.db?mode=rwc",
+    );
+    expect(await server.reload()).toMatch(/reloaded: limits, logging, database, unix socket$/);
+    await home.configure();
+    expect(await server.reload()).toMatch(/reloaded: limits, logging, database, unix socket$/);
+    expect(await call.finish()).toMatchObject({ result: hello });
+    expect(await socket.call("node-server_hello")).toMatchObject({ result: hello });
+    await server.reload();
+    for (let heard = 0; ; heard += 1) {
+      const event = await socket.next();
+      expect(event).toMatchObject({ method: "node-server_stream_log", params: { subscription: id } });
+      if (JSON.stringify(event).includes("nothing changed")) break;
+      expect(heard).toBeLessThan(20);
+    }
+  },
+);
+
+story("a storm of SIGHUPs does no harm", async () => {
+  await using home = await newHome();
+  const server = await home.serve();
+  const { superToken } = server;
+  await using socket = await server.socket();
+  const calls: Promise<unknown>[] = [];
+  for (let round = 0; round < 50; round += 1) {
+    if (round % 10 === 0) {
+      await home.configure({ logging: `memory_log_capacity = ${round + 10}` });
+    }
+    server.signal("SIGHUP");
+    calls.push(server.newToken(superToken), socket.call("node-server_hello"));
+    await Bun.sleep(round % 3);
+  }
+  await Promise.all(calls);
+  await home.configure({ logging: "memory_log_capacity = 2" });
+  server.signal("SIGHUP");
+  await until("the last configuration counts", async () => {
+    const entries = (await server.call("node-server_log", [superToken])) as LogEntry[];
+    return entries.length === 2;
+  });
+  expect(server.stderr).not.toMatch(/ERROR|WARN/);
+  expect((await socket.call("node-server_hello")).result).toBe(hello);
+  expect(await server.stop()).toMatchObject({ code: 0 });
+});
+
+story("keys that mean nothing are named in a WARN line, at the start and at a reload", async () => {
+  await using home = await newHome({ top: "colour = 1" });
+  const server = await home.serve();
+  await server.says(/WARN server: .*\bcolour\b.*unknown/);
+  await home.configure({ logging: "loud = true", databaseKeys: "retries = 3\n[extra]\nkey = 1" });
+  await server.reload();
+  for (const key of ["logging.loud", "database.retries", "extra"]) {
+    await server.says(new RegExp(`WARN server: .*${key}\\b.*unknown`));
+  }
+  expect(server.stderr.match(/WARN/g)).toHaveLength(4);
+});
+
+story("SIGHUP moves the JSON log to another file, and goes on in a new one after rotation", async () => {
+  const logTo = (name: string) => ({
+    logging: `json_log_file = "${name}"\njson_log_filter = "info,rpc=debug"`,
+  });
+  await using home = await newHome(logTo("logs/a.log"));
+  const server = await home.serve();
+  const lines = async (name: string) =>
+    (await readFile(home.file(name), "utf8"))
+      .split("\n")
+      .slice(0, -1)
+      .map((line) => JSON.parse(line) as LogEntry);
+  const callsIn = async (name: string, method: string) =>
+    (await lines(name)).filter(({ spans }) => spans[0]?.name === method).length;
+  const written = (name: string, method: string, count: number) =>
+    until(`${name} tells of ${count} ${method}`, async () => (await callsIn(name, method)) === count);
+
+  await server.call("node-server_hello");
+  await written("logs/a.log", "node-server::hello", 1);
+  await rename(home.file("logs/a.log"), home.file("logs/a.log.1"));
+  await server.call("node-server_uuid");
+  await written("logs/a.log.1", "node-server::uuid", 1);
+  await server.reload();
+  await server.call("node-server_version");
+  await written("logs/a.log", "node-server::version", 1);
+  expect(await callsIn("logs/a.log.1", "node-server::version")).toBe(0);
+
+  await home.configure(logTo("logs/b.log"));
+  await server.reload();
+  await server.call("rpc.discover");
+  await written("logs/b.log", "rpc::discover", 1);
+  expect(await callsIn("logs/a.log", "rpc::discover")).toBe(0);
+  await server.stop();
+  expect((await lines("logs/b.log")).at(-1)?.message).toBe("stopping on SIGTERM");
+});

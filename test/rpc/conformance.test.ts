@@ -1,0 +1,296 @@
+import { expect, test } from "bun:test";
+import { z } from "zod";
+import { anyone } from "../../src/auth/need.ts";
+import { declareOver } from "../../src/rpc/method.ts";
+import type { Services } from "../../src/services.ts";
+import { type TestNode, testNode } from "../support/node.ts";
+
+const { method } = declareOver<Services>();
+
+/** The methods of the specification's examples, and what ran, in order. */
+function exampleMethods() {
+  const ran: unknown[] = [];
+  const sumOf = (a: number, b: number, c: number) => a + b + c;
+  const three = { a: z.number(), b: z.number(), c: z.number() };
+  const table = {
+    subtract: method({
+      doc: "The example of the specification.",
+      need: anyone,
+      params: { minuend: z.number(), subtrahend: z.number() },
+      result: z.number(),
+      run: (_, { minuend, subtrahend }) => minuend - subtrahend,
+    }),
+    sum: method({
+      doc: "Adds three numbers.",
+      need: anyone,
+      params: three,
+      result: z.number(),
+      run: (_, { a, b, c }) => sumOf(a, b, c),
+    }),
+    get_data: method({
+      doc: "Answers a word and a number.",
+      need: anyone,
+      params: {},
+      result: z.array(z.unknown()),
+      run: () => ["hello", 5],
+    }),
+    update: method({
+      doc: "Notes its params.",
+      need: anyone,
+      params: { ...three, d: z.number(), e: z.number() },
+      result: z.null(),
+      run: (_, params) => {
+        ran.push(["update", ...Object.values(params)]);
+        return null;
+      },
+    }),
+    notify_sum: method({
+      doc: "Notes the sum.",
+      need: anyone,
+      params: three,
+      result: z.null(),
+      run: (_, { a, b, c }) => {
+        ran.push(["notify_sum", sumOf(a, b, c)]);
+        return null;
+      },
+    }),
+    notify_hello: method({
+      doc: "Notes a number.",
+      need: anyone,
+      params: { number: z.number() },
+      result: z.null(),
+      run: (_, { number }) => {
+        ran.push(["notify_hello", number]);
+        return null;
+      },
+    }),
+    echo_after: method({
+      doc: "Answers its text after a while; notes when it begins and when it ends.",
+      need: anyone,
+      params: { text: z.string(), ms: z.number() },
+      result: z.string(),
+      run: async (_, { text, ms }) => {
+        ran.push(`${text} begins`);
+        await Bun.sleep(ms);
+        ran.push(`${text} ends`);
+        return text;
+      },
+    }),
+  };
+  return { table, ran };
+}
+
+/** A way to send one text and receive the text of its answer; undefined: there was none, and none was awaited. */
+type Door = (node: TestNode, text: string, silent?: "silent") => Promise<string | undefined>;
+
+const doors: Record<string, Door> = {
+  async HTTP(node, text) {
+    const response = await node.post(text);
+    const body = await response.text();
+    expect(response.status).toBe(body === "" ? 204 : 200);
+    return body === "" ? undefined : body;
+  },
+  async WebSocket(node, text, silent) {
+    const socket = new WebSocket(`${node.url.replace("http", "ws")}/jsonrpc`);
+    const heard: string[] = [];
+    const arrival = new Promise<void>((resolve) => {
+      socket.onmessage = ({ data }) => {
+        heard.push(String(data));
+        resolve();
+      };
+    });
+    await new Promise((resolve) => socket.addEventListener("open", resolve, { once: true }));
+    socket.send(text);
+    await (silent === undefined ? arrival : Bun.sleep(100));
+    socket.close();
+    expect(heard.length).toBeLessThan(2);
+    return heard[0];
+  },
+};
+
+function eachDoor(title: string, story: (ask: Door) => Promise<void>): void {
+  for (const [name, ask] of Object.entries(doors)) test(`${title} (${name})`, () => story(ask));
+}
+
+/** As the specification prints it: `data` is each server's own. */
+function withoutData(answer: unknown): unknown {
+  if (Array.isArray(answer)) return answer.map(withoutData);
+  if (typeof answer !== "object" || answer === null || !("error" in answer)) return answer;
+  const { code, message } = answer.error as { code: unknown; message: unknown };
+  return { ...answer, error: { code, message } };
+}
+
+const call = (rest: string) => `{"jsonrpc": "2.0", ${rest}}`;
+const result = (result: unknown, id: unknown) => ({ jsonrpc: "2.0", result, id });
+const error = (code: number, message: string, id: unknown = null) => ({
+  jsonrpc: "2.0",
+  error: { code, message },
+  id,
+});
+const invalid = error(-32600, "Invalid Request");
+
+/** https://www.jsonrpc.org/specification#examples, and what runs without an answer. */
+const examples: ReadonlyArray<{ title: string; sent: string; answer: unknown; ran?: unknown[] }> = [
+  {
+    title: "positional parameters",
+    sent: call('"method": "subtract", "params": [42, 23], "id": 1'),
+    answer: result(19, 1),
+  },
+  {
+    title: "positional parameters, the other way round",
+    sent: call('"method": "subtract", "params": [23, 42], "id": 2'),
+    answer: result(-19, 2),
+  },
+  {
+    title: "named parameters",
+    sent: call('"method": "subtract", "params": {"subtrahend": 23, "minuend": 42}, "id": 3'),
+    answer: result(19, 3),
+  },
+  {
+    title: "named parameters in another order",
+    sent: call('"method": "subtract", "params": {"minuend": 42, "subtrahend": 23}, "id": 4'),
+    answer: result(19, 4),
+  },
+  {
+    title: "a notification",
+    sent: call('"method": "update", "params": [1,2,3,4,5]'),
+    answer: undefined,
+    ran: [["update", 1, 2, 3, 4, 5]],
+  },
+  { title: "a notification of an unknown method", sent: call('"method": "foobar"'), answer: undefined },
+  {
+    title: "a call of an unknown method",
+    sent: call('"method": "foobar", "id": "1"'),
+    answer: error(-32601, "Method not found", "1"),
+  },
+  {
+    title: "invalid JSON",
+    sent: call('"method": "foobar, "params": "bar", "baz]'),
+    answer: error(-32700, "Parse error"),
+  },
+  { title: "an invalid request object", sent: call('"method": 1, "params": "bar"'), answer: invalid },
+  {
+    title: "a batch of invalid JSON",
+    sent: `[${call('"method": "sum", "params": [1,2,4], "id": "1"')}, {"jsonrpc": "2.0", "method" ]`,
+    answer: error(-32700, "Parse error"),
+  },
+  { title: "an empty array", sent: "[]", answer: invalid },
+  { title: "an invalid batch of one", sent: "[1]", answer: [invalid] },
+  { title: "an invalid batch", sent: "[1,2,3]", answer: [invalid, invalid, invalid] },
+  {
+    title: "a mixed batch",
+    sent: `[
+      ${call('"method": "sum", "params": [1,2,4], "id": "1"')},
+      ${call('"method": "notify_hello", "params": [7]')},
+      ${call('"method": "subtract", "params": [42,23], "id": "2"')},
+      {"foo": "boo"},
+      ${call('"method": "foo.get", "params": {"name": "myself"}, "id": "5"')},
+      ${call('"method": "get_data", "id": "9"')}
+    ]`,
+    answer: [
+      result(7, "1"),
+      result(19, "2"),
+      invalid,
+      error(-32601, "Method not found", "5"),
+      result(["hello", 5], "9"),
+    ],
+    ran: [["notify_hello", 7]],
+  },
+  {
+    title: "a batch of notifications",
+    sent: `[${call('"method": "notify_sum", "params": [1,2,4]')}, ${call('"method": "notify_hello", "params": [7]')}]`,
+    answer: undefined,
+    ran: [
+      ["notify_sum", 7],
+      ["notify_hello", 7],
+    ],
+  },
+];
+
+for (const example of examples) {
+  eachDoor(`the specification's example: ${example.title}`, async (ask) => {
+    const { table, ran } = exampleMethods();
+    await using node = await testNode({ methods: table });
+    const text = await ask(node, example.sent, example.answer === undefined ? "silent" : undefined);
+    expect(withoutData(text === undefined ? undefined : JSON.parse(text))).toEqual(example.answer);
+    expect(ran).toEqual(example.ran ?? []);
+  });
+}
+
+eachDoor("a batch of one is answered by an array of one", async (ask) => {
+  const { table } = exampleMethods();
+  await using node = await testNode({ methods: table });
+  const text = await ask(node, `[${call('"method": "subtract", "params": [42, 23], "id": 1')}]`);
+  expect(JSON.parse(text ?? "")).toEqual([result(19, 1)]);
+});
+
+eachDoor("an id comes back exactly as it was sent", async (ask) => {
+  await using node = await testNode();
+  const ids = [
+    ...['"a"', '""', '"1"', '"\\ud800"', "null", "0", "-7", "1.5", "1e400", "-1e400"],
+    ...["12345678901234567890", "-9007199254740993"],
+  ];
+  for (const id of ids) {
+    const answer = `{"jsonrpc":"2.0","result":"Node Server Is Running!","id":${id}}`;
+    expect(await ask(node, call(`"method": "node-server_hello", "id": ${id}`))).toBe(answer);
+    // A member of that name elsewhere is not the id, and each call of a batch has its own.
+    const decoys = `"params": {"id": 2.5, "more": [{"id": 1e401}]}`;
+    const batch = `[${call(`"method": "node-server_hello", "id": 7`)}, ${call(`${decoys}, "id": ${id}, "method": "node-server_hello"`)}]`;
+    expect(await ask(node, batch)).toBe(
+      `[{"jsonrpc":"2.0","result":"Node Server Is Running!","id":7},${answer}]`,
+    );
+    expect(await ask(node, call(`"method": "nobody", "id": ${id}`))).toEndWith(`,"id":${id}}`);
+  }
+});
+
+eachDoor("an id that is an object, an array or a boolean makes the request invalid", async (ask) => {
+  await using node = await testNode();
+  for (const id of ["{}", '{"id": 1}', "[1]", "true", "false"]) {
+    const text = await ask(node, call(`"method": "node-server_hello", "id": ${id}`));
+    expect(withoutData(JSON.parse(text ?? ""))).toEqual(invalid);
+  }
+});
+
+eachDoor("a request that is not 2.0 to the letter is invalid, and keeps its id", async (ask) => {
+  await using node = await testNode();
+  const broken = [
+    '{"method": "node-server_hello", "id": 5}',
+    '{"jsonrpc": "1.0", "method": "node-server_hello", "id": 5}',
+    '{"jsonrpc": 2.0, "method": "node-server_hello", "id": 5}',
+    call('"id": 5'),
+    call('"method": null, "id": 5'),
+    call('"method": ["node-server_hello"], "id": 5'),
+    call('"method": "node-server_hello", "params": "none", "id": 5'),
+    call('"method": "node-server_hello", "params": 0, "id": 5'),
+    call('"method": "node-server_hello", "params": false, "id": 5'),
+  ];
+  for (const sent of broken) {
+    const text = await ask(node, sent);
+    expect(withoutData(JSON.parse(text ?? ""))).toEqual({ ...invalid, id: 5 });
+  }
+  for (const sent of ["null", "1", '"text"', "true"]) {
+    const text = await ask(node, sent);
+    expect(withoutData(JSON.parse(text ?? ""))).toEqual(invalid);
+  }
+});
+
+eachDoor("null params are no params", async (ask) => {
+  const { table } = exampleMethods();
+  await using node = await testNode({ methods: table });
+  const data = await ask(node, call('"method": "get_data", "params": null, "id": 1'));
+  expect(JSON.parse(data ?? "")).toEqual(result(["hello", 5], 1));
+  const missing = await ask(node, call('"method": "subtract", "params": null, "id": 1'));
+  expect(JSON.parse(missing ?? "").error).toMatchObject({ code: -32602, data: { field: "minuend" } });
+});
+
+eachDoor("a batch runs in order, one call after the other, and answers in order", async (ask) => {
+  const { table, ran } = exampleMethods();
+  await using node = await testNode({ methods: table });
+  const calls = ["slow", "slower", "fast"].map((text, at) =>
+    call(`"method": "echo_after", "params": ["${text}", ${[20, 40, 0][at]}], "id": "${text}"`),
+  );
+  const text = await ask(node, `[${calls.join(",")}]`);
+  expect(JSON.parse(text ?? "")).toEqual(["slow", "slower", "fast"].map((text) => result(text, text)));
+  const both = (text: string) => [`${text} begins`, `${text} ends`];
+  expect(ran).toEqual([...both("slow"), ...both("slower"), ...both("fast")]);
+});

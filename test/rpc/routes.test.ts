@@ -1,0 +1,117 @@
+import { expect, test } from "bun:test";
+import { Wire } from "../support/hostile.ts";
+import { testNode } from "../support/node.ts";
+
+const hello = '{"jsonrpc":"2.0","method":"node-server_hello","id":1}';
+
+/** The status of one request whose target goes out exactly as written; clients tidy theirs up. */
+async function statusOf(url: string, line: string, ...headers: string[]): Promise<number> {
+  using wire = await Wire.open(url);
+  const body = line.startsWith("POST") ? hello : "";
+  const all = [line, ...headers, "Content-Type: application/json", `Content-Length: ${body.length}`];
+  wire.write(`${all.join("\r\n")}\r\n\r\n${body}`);
+  const [, status] = await wire.hears(/^HTTP\/1\.1 (\d+) [\s\S]*?\r\n\r\n/);
+  return Number(status);
+}
+
+test("the front page says that the server runs, to GET and to HEAD", async () => {
+  await using node = await testNode();
+  const page = await fetch(node.url);
+  expect(page.status).toBe(200);
+  expect(page.headers.get("content-type")).toBe("text/html; charset=utf-8");
+  expect(page.headers.get("x-content-type-options")).toBe("nosniff");
+  const html = await page.text();
+  expect(html).toContain("Node Server Is Running!");
+  const head = await fetch(node.url, { method: "HEAD" });
+  expect(head.status).toBe(200);
+  expect(head.headers.get("content-type")).toBe("text/html; charset=utf-8");
+  expect(head.headers.get("content-length")).toBe(String(Buffer.byteLength(html)));
+  expect(await head.text()).toBe("");
+});
+
+test("the front page takes no other method, and says which it takes", async () => {
+  await using node = await testNode();
+  for (const method of ["POST", "PUT", "DELETE", "PATCH"]) {
+    const response = await fetch(node.url, { method });
+    expect([method, response.status]).toEqual([method, 405]);
+    expect(response.headers.get("allow")).toBe("GET, HEAD, OPTIONS");
+  }
+  const options = await fetch(node.url, { method: "OPTIONS" });
+  expect(options.status).toBe(204);
+  expect(options.headers.get("allow")).toBe("GET, HEAD, OPTIONS");
+});
+
+test("an address where nothing is served is a plain 404", async () => {
+  await using node = await testNode();
+  for (const path of ["/x", "/index.html", "/node/x", "/node/", "/node", "/jsonrpc/x", "/terminal/x"]) {
+    for (const method of ["GET", "POST"]) {
+      const response = await fetch(`${node.url}${path}`, { method });
+      expect([path, response.status]).toEqual([path, 404]);
+      expect(response.headers.get("content-type")).toBe("text/plain; charset=utf-8");
+    }
+  }
+});
+
+test("the terminal's address is reserved: it asks for an upgrade and refuses it", async () => {
+  await using node = await testNode();
+  const plain = await fetch(`${node.url}/terminal`);
+  expect(plain.status).toBe(426);
+  expect(plain.headers.get("upgrade")).toBe("websocket");
+  const line = "GET /terminal HTTP/1.1";
+  const upgrade = [
+    "Host: here",
+    "Upgrade: WebSocket",
+    "Connection: Upgrade",
+    "Sec-WebSocket-Version: 13",
+    "Sec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==",
+  ];
+  expect(await statusOf(node.url, line, ...upgrade)).toBe(501);
+});
+
+test("an address is what it resolves to, and a look-alike is nothing", async () => {
+  await using node = await testNode();
+  const targets = {
+    "/jsonrpc": 200,
+    "/jsonrpc?x=/terminal": 200,
+    "/jsonrpc?http://other/terminal": 200,
+    "/x/../jsonrpc": 200,
+    "/./jsonrpc": 200,
+    "/terminal/%2e%2e/jsonrpc": 200,
+    "/../../jsonrpc": 200,
+    "http://other.example/jsonrpc": 200,
+    "/jsonrpc/": 404,
+    "//jsonrpc": 404,
+    "/JSONRPC": 404,
+    "/%6asonrpc": 404,
+    "/jsonrpc%00": 404,
+    "/jsonrpc%2f": 404,
+    "/jsonrpc%3fx": 404,
+    "/jsonrpc;x": 404,
+    "/x/..%2fjsonrpc": 404,
+    "/x?/../jsonrpc": 404,
+    "/jsonrpc/../terminal": 426,
+    "/jsonrpc/..": 405,
+  };
+  for (const [target, status] of Object.entries(targets)) {
+    expect([target, await statusOf(node.url, `POST ${target} HTTP/1.1`, "Host: here")]).toEqual([
+      target,
+      status,
+    ]);
+  }
+});
+
+test("the Host header has no say in what an address means", async () => {
+  await using node = await testNode();
+  const hosts = ["here", "here:1", "[::1]", "other.example/x", "a?b", "", "//", "http://x/terminal?"];
+  for (const host of hosts) {
+    const status = await statusOf(node.url, "POST /jsonrpc HTTP/1.1", `Host: ${host}`);
+    // A server may refuse a name that is none; it may not answer from another address.
+    expect([host, status === 200 || status === 400]).toEqual([host, true]);
+  }
+});
+
+test("a client of HTTP/1.0, which knows no Host header, is served", async () => {
+  await using node = await testNode();
+  expect(await statusOf(node.url, "POST /jsonrpc HTTP/1.0")).toBe(200);
+  expect(await statusOf(node.url, "GET / HTTP/1.0")).toBe(200);
+});

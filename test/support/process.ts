@@ -1,0 +1,313 @@
+import { test } from "bun:test";
+import { mkdtemp, rm, writeFile } from "node:fs/promises";
+import { connect } from "node:net";
+import { tmpdir } from "node:os";
+import { join, resolve } from "node:path";
+import { configText, type TestNodeOptions, type WireReply } from "./node.ts";
+import { openSocket, type TestSocket } from "./socket.ts";
+
+const binary = process.env.NODE_SERVER_BINARY;
+/** The server as it is started from a shell: from source, or the compiled one that CI names. */
+const program: readonly string[] = binary
+  ? [resolve(binary)]
+  : [process.execPath, resolve(import.meta.dir, "../../src/main.ts")];
+const patienceMs = 20_000;
+
+/** A test that mostly waits for processes, so that those of one file run side by side. */
+export function story(title: string, tell: () => Promise<void>): void {
+  test.concurrent(title, tell, 60_000);
+}
+
+export interface RunOptions {
+  readonly env?: Record<string, string>;
+  /** What is typed; without it standard input is at its end. */
+  readonly stdin?: string;
+}
+
+export interface Finished {
+  readonly code: number | null;
+  readonly signal: NodeJS.Signals | number | null;
+  readonly stdout: string;
+  readonly stderr: string;
+}
+
+/** One command in a process of its own, killed at the end of its scope if it still runs. */
+export class Running implements AsyncDisposable {
+  readonly exited: Promise<Finished>;
+  stdout = "";
+  stderr = "";
+  readonly #child;
+  readonly #readers: readonly ByteReader[];
+
+  constructor(folder: string, args: readonly string[], { env, stdin }: RunOptions = {}) {
+    this.#child = Bun.spawn([...program, ...args], {
+      cwd: folder,
+      env: { PATH: process.env.PATH, HOME: process.env.HOME, ...env },
+      stdin: stdin === undefined ? "ignore" : new Blob([stdin]),
+      stdout: "pipe",
+      stderr: "pipe",
+    });
+    const out = this.#child.stdout.getReader();
+    const err = this.#child.stderr.getReader();
+    this.#readers = [out, err];
+    const read = Promise.all([
+      collect(out, (text) => {
+        this.stdout += text;
+      }),
+      collect(err, (text) => {
+        this.stderr += text;
+      }),
+    ]);
+    this.exited = this.#child.exited.then(async () => {
+      await read;
+      const { exitCode: code, signalCode: signal } = this.#child;
+      return { code, signal, stdout: this.stdout, stderr: this.stderr };
+    });
+  }
+
+  get pid(): number {
+    return this.#child.pid;
+  }
+
+  get alive(): boolean {
+    return this.#child.exitCode === null && this.#child.signalCode === null;
+  }
+
+  signal(name: NodeJS.Signals): void {
+    this.#child.kill(name);
+  }
+
+  /** Closes the reading ends of both its outputs, as a terminal or a `head` that goes away does. */
+  async hangUp(): Promise<void> {
+    await Promise.all(this.#readers.map((reader) => reader.cancel()));
+  }
+
+  /** Waits until standard error, from `from` on, holds a match. */
+  async says(words: RegExp, from = 0): Promise<RegExpExecArray> {
+    return until(`the process says ${words}`, () => {
+      const found = words.exec(this.stderr.slice(from));
+      if (found === null && !this.alive) throw new Error(`it ended without ${words}: ${this.stderr}`);
+      return found ?? undefined;
+    }).catch((error: Error) => {
+      throw new Error(`${error.message}; standard error was:\n${this.stderr}`);
+    });
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    this.#child.kill("SIGKILL");
+    await this.exited;
+  }
+}
+
+interface ByteReader {
+  read(): Promise<{ done: boolean; value?: Uint8Array | undefined }>;
+  cancel(): Promise<void>;
+}
+
+async function collect(from: ByteReader, take: (text: string) => void): Promise<void> {
+  const decoder = new TextDecoder();
+  for (let part = await from.read(); !part.done; part = await from.read()) {
+    take(decoder.decode(part.value, { stream: true }));
+  }
+}
+
+/** Waits, within bounds, until `look` answers something that is neither undefined nor false. */
+export async function until<T>(
+  what: string,
+  look: () => T | undefined | false | Promise<T | undefined | false>,
+  ms = patienceMs,
+): Promise<T> {
+  const deadline = Date.now() + ms;
+  for (;;) {
+    const found = await look();
+    if (found !== undefined && found !== false) return found;
+    if (Date.now() > deadline) throw new Error(`waited in vain until ${what}`);
+    await Bun.sleep(5);
+  }
+}
+
+/** What `promise` comes to, unless that takes suspiciously long. */
+export function within<T>(what: string, promise: Promise<T>, ms = patienceMs): Promise<T> {
+  return Promise.race([
+    promise,
+    Bun.sleep(ms).then(() => {
+      throw new Error(`waited in vain until ${what}`);
+    }),
+  ]);
+}
+
+/** A server that runs and has said where. */
+export class Server extends Running {
+  /** As printed by the start that made the Super Token. */
+  get superToken(): string {
+    return /^Super Token: (\S+)$/m.exec(this.stdout)?.[1] ?? "";
+  }
+
+  get rootPassword(): string {
+    return /^Root Password: (\S+)$/m.exec(this.stdout)?.[1] ?? "";
+  }
+
+  /** The address it told last. */
+  get url(): string {
+    return [...this.stderr.matchAll(/listening on (https?:\S+)/g)].at(-1)?.[1] ?? "";
+  }
+
+  get address(): { host: string; port: number } {
+    const { hostname, port } = new URL(this.url);
+    return { host: hostname, port: Number(port) };
+  }
+
+  async ready(): Promise<this> {
+    await this.says(/INFO server: listening on \S+\n/);
+    return this;
+  }
+
+  send(method: string, params: unknown = [], init: BunFetchRequestInit = {}): Promise<WireReply> {
+    return sendTo(this.url, method, params, init);
+  }
+
+  async call(method: string, params?: unknown): Promise<unknown> {
+    const reply = await this.send(method, params);
+    if (reply.error !== undefined) throw new Error(`${method} failed: ${JSON.stringify(reply.error)}`);
+    return reply.result;
+  }
+
+  async newToken(superToken = this.superToken): Promise<string> {
+    const limit = { scopes: ["global"], permissions: [{ node: "exec_sql" }] };
+    const made = await this.call("token_create", [superToken, { token_limit: [limit] }]);
+    const { key, secret } = made as { key: string; secret: string };
+    return `${key}:${secret}`;
+  }
+
+  socket(): Promise<TestSocket> {
+    return openSocket(this.url);
+  }
+
+  /** SIGHUP, and the line that tells how it went. */
+  async reload(): Promise<string> {
+    const from = this.stderr.length;
+    this.signal("SIGHUP");
+    const [line] = await this.says(/^.*configuration (reloaded|read again|not reloaded).*\n/m, from);
+    return line.trim();
+  }
+
+  /** A polite stop, and how it ended. */
+  stop(name: NodeJS.Signals = "SIGTERM"): Promise<Finished> {
+    this.signal(name);
+    return within(`the server ends on ${name}`, this.exited);
+  }
+}
+
+export async function sendTo(
+  url: string,
+  method: string,
+  params: unknown = [],
+  init: BunFetchRequestInit = {},
+): Promise<WireReply> {
+  const response = await fetch(`${url}/jsonrpc`, {
+    method: "POST",
+    headers: { "content-type": "application/json" },
+    body: JSON.stringify({ jsonrpc: "2.0", method, params, id: 1 }),
+    keepalive: false,
+    ...init,
+  });
+  return (await response.json()) as WireReply;
+}
+
+/** A call that runs for as long as one likes, because the end of its body is not sent yet. */
+export interface HalfCall extends Disposable {
+  /** Sends the rest; the answer. */
+  finish(): Promise<WireReply>;
+}
+
+export async function halfCall(to: { host: string; port: number } | { path: string }): Promise<HalfCall> {
+  const body = JSON.stringify({ jsonrpc: "2.0", method: "node-server_hello", id: 1 });
+  const head = `POST /jsonrpc HTTP/1.1\r\nHost: here\r\nContent-Type: application/json\r\nContent-Length: ${body.length}\r\n\r\n`;
+  const socket = connect(to);
+  let heard = "";
+  socket.on("data", (bytes) => {
+    heard += bytes.toString();
+  });
+  await new Promise<void>((resolve, reject) => {
+    socket.on("connect", resolve).on("error", reject);
+  });
+  socket.write(head + body.slice(0, 10));
+  return {
+    async finish() {
+      socket.write(body.slice(10));
+      const answer = await until("the call is answered", () => {
+        const text = /\r\n\r\n(\{.*\})$/s.exec(heard)?.[1];
+        if (text === undefined && socket.destroyed) throw new Error("the connection was dropped");
+        return text;
+      });
+      return JSON.parse(answer) as WireReply;
+    },
+    [Symbol.dispose]: () => void socket.destroy(),
+  };
+}
+
+export const hello = "Node Server Is Running!";
+
+/** What hello answers at `url`; undefined when nobody listens there. */
+export async function helloAt(url: string, init?: BunFetchRequestInit): Promise<unknown> {
+  try {
+    return (await sendTo(url, "node-server_hello", [], init)).result;
+  } catch {
+    return undefined;
+  }
+}
+
+export type Settings = Pick<TestNodeOptions, "top" | "logging" | "databaseKeys">;
+
+/** A working directory for servers and commands; what was started in it ends with its scope. */
+export class Home implements AsyncDisposable {
+  readonly #started: Running[] = [];
+
+  private constructor(readonly path: string) {}
+
+  static async open(): Promise<Home> {
+    return new Home(await mkdtemp(join(tmpdir(), "node-server-home-")));
+  }
+
+  file(name: string): string {
+    return join(this.path, name);
+  }
+
+  get configPath(): string {
+    return this.file("config.toml");
+  }
+
+  /** Writes config.toml; the listener takes any free port unless `settings` say otherwise. */
+  configure(settings: Settings = {}, databaseUrl = sqliteUrl): Promise<void> {
+    return writeFile(this.configPath, configText(databaseUrl, settings), { mode: 0o600 });
+  }
+
+  /** Starts a server, or another command, without waiting for it. */
+  launch(options?: RunOptions, args: readonly string[] = ["serve"]): Server {
+    const server = new Server(this.path, args, options);
+    this.#started.push(server);
+    return server;
+  }
+
+  run(args: readonly string[], options?: RunOptions): Promise<Finished> {
+    return within(`\`${args.join(" ")}\` ends`, this.launch(options, args).exited);
+  }
+
+  serve(options?: RunOptions): Promise<Server> {
+    return this.launch(options).ready();
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await Promise.all(this.#started.map((running) => running[Symbol.asyncDispose]()));
+    await rm(this.path, { recursive: true, force: true });
+  }
+}
+
+export const sqliteUrl = "sqlite://data/node.db?mode=rwc";
+
+/** A home whose config.toml asks for any free port. */
+export async function newHome(settings?: Settings, databaseUrl?: string): Promise<Home> {
+  const home = await Home.open();
+  await home.configure(settings, databaseUrl);
+  return home;
+}
