@@ -6,6 +6,7 @@ import { Passwords } from "./auth/secrets.ts";
 import { ensureSuperToken, type SuperCredentials } from "./auth/super-token.ts";
 import { Tokens } from "./auth/tokens.ts";
 import { Shared } from "./base/shared.ts";
+import { Buckets } from "./buckets/buckets.ts";
 import { ConfigFile, finishOverwrite } from "./config/edit.ts";
 import { LiveConfig, type Outcome, type Part } from "./config/live.ts";
 import type { Config } from "./config/schema.ts";
@@ -14,13 +15,14 @@ import { type Database, databaseFile, openDatabase } from "./db/database.ts";
 import { ServerLock } from "./db/server-lock.ts";
 import { type Place, readTls } from "./http/listener.ts";
 import { Listening } from "./http/listening.ts";
+import type { SharedDoors } from "./http/routes.ts";
 import { Slots } from "./http/slots.ts";
 import { parseFilter } from "./log/filter.ts";
 import { LogHub } from "./log/hub.ts";
 import { LogRing } from "./log/ring.ts";
 import { LogSinks, type SinkSettings } from "./log/sinks.ts";
 import { methods } from "./methods/index.ts";
-import { Engine } from "./rpc/engine.ts";
+import { Engine, type Loan } from "./rpc/engine.ts";
 import type { MethodTable } from "./rpc/method.ts";
 import type { Services } from "./services.ts";
 
@@ -65,24 +67,28 @@ export async function openNode(options: NodeOptions): Promise<Node> {
   const configFile = new ConfigFile(options.configPath, options.workingDirectory);
   let floor: Shared<Floor> | undefined;
 
+  const borrow = (): Loan<Services> => {
+    const current = floor;
+    if (current === undefined) throw new TypeError("a call came before the services were open");
+    current.enter();
+    return { services: current.value.services, door: current.value.door, release: () => current.leave() };
+  };
   const engine = new Engine<Services>({
     methods: { ...methods, ...options.extraMethods },
     hub,
     maxResponseBytes: () => limits.maxResponseBytes,
-    borrow: () => {
-      const current = floor;
-      if (current === undefined) throw new TypeError("a call came before the services were open");
-      current.enter();
-      return { services: current.value.services, door: current.value.door, release: () => current.leave() };
-    },
+    borrow,
   });
-  const jsonRpc = {
-    engine,
-    slots: new Slots(() => limits.maxConnections),
-    maxRequestBytes: () => limits.maxRequestBytes,
+  const doors: SharedDoors = {
+    jsonRpc: {
+      engine,
+      slots: new Slots(() => limits.maxConnections),
+      maxRequestBytes: () => limits.maxRequestBytes,
+    },
+    borrow,
   };
-  const tcp = new Listening(jsonRpc, () => limits, log);
-  const unix = new Listening(jsonRpc, () => limits, log);
+  const tcp = new Listening(doors, () => limits, log);
+  const unix = new Listening(doors, () => limits, log);
 
   const limitsPart: Part<Limits> = {
     name: "limits",
@@ -106,8 +112,13 @@ export async function openNode(options: NodeOptions): Promise<Node> {
   const retiring = new Set<Promise<void>>();
   const databasePart: Part<FloorSlice> = {
     name: "database",
-    slice: ({ database, server_uuid }) => ({ database, server_uuid }),
-    async prepare({ database: settings, server_uuid }) {
+    slice: ({ database, server_uuid, static_path, sync_uploads }) => ({
+      database,
+      server_uuid,
+      static_path,
+      sync_uploads,
+    }),
+    async prepare({ database: settings, server_uuid, static_path, sync_uploads }) {
       const file = databaseFile(settings.database_url);
       const claim = lock.prepare(file);
       try {
@@ -119,14 +130,25 @@ export async function openNode(options: NodeOptions): Promise<Node> {
           await database.close();
           throw error;
         }
+        const buckets = new Buckets(database, {
+          staticPath: static_path,
+          syncUploads: sync_uploads,
+          serverUuid,
+        });
+        // Only at the start: later there may be uploads under way.
+        if (floor === undefined) await buckets.clearStaging();
         const next = new Shared<Floor>({
           database,
           services: {
             serverUuid,
             tokens: new Tokens(database, () => void engine.recheck()),
             agents: new Agents(database),
+            buckets,
             database,
-            sqlLimits: () => ({ maxBytes: limits.maxResponseBytes, timeoutMs: settings.sql_timeout_ms }),
+            limits: () => ({
+              maxAnswerBytes: limits.maxResponseBytes,
+              sqlTimeoutMs: settings.sql_timeout_ms,
+            }),
             hub,
             ring,
             configFile,
@@ -197,10 +219,7 @@ interface Limits {
   readonly maxResponseBytes: number;
 }
 
-interface FloorSlice {
-  readonly database: Config["database"];
-  readonly server_uuid: string;
-}
+type FloorSlice = Pick<Config, "database" | "server_uuid" | "static_path" | "sync_uploads">;
 
 async function retire(floor: Shared<Floor>): Promise<void> {
   await floor.unused(patienceMs);

@@ -1,5 +1,6 @@
 import type { Agents } from "./agents/agents.ts";
 import type { Tokens } from "./auth/tokens.ts";
+import type { Buckets } from "./buckets/buckets.ts";
 import type { ConfigFile } from "./config/edit.ts";
 import type { Database } from "./db/database.ts";
 import type { LogHub } from "./log/hub.ts";
@@ -10,9 +11,10 @@ export interface Services {
   readonly serverUuid: string;
   readonly tokens: Tokens;
   readonly agents: Agents;
+  readonly buckets: Buckets;
   readonly database: Database;
-  /** What bounds an operator's statement just now. */
-  sqlLimits(): { readonly maxBytes: number; readonly timeoutMs: number };
+  /** The configuration's bounds as they are now. */
+  limits(): { readonly maxAnswerBytes: number; readonly sqlTimeoutMs: number };
   readonly hub: LogHub;
   readonly ring: LogRing;
   readonly configFile: ConfigFile;

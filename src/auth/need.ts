@@ -22,6 +22,11 @@ export function globally(...permissions: Permission[]): Need {
   return { kind: "all", permissions, scope: { in: "global" } };
 }
 
+/** Each of these in the scope of one bucket. */
+export function inBucket(name: string, ...permissions: Permission[]): Need {
+  return { kind: "all", permissions, scope: { in: "static_bucket", name } };
+}
+
 export function anywhere(...permissions: Permission[]): Need {
   return { kind: "anywhere", permissions };
 }

@@ -17,12 +17,8 @@ export class Folder {
   static async open(path: string): Promise<Folder> {
     const handle = await open(path, constants.O_RDONLY | constants.O_DIRECTORY);
     try {
-      if (process.platform === "linux") {
-        const held = `/proc/self/fd/${handle.fd}`;
-        return new Folder(handle, await readlink(held), held);
-      }
-      const real = await realpath(path);
-      return new Folder(handle, real, real);
+      const { real, path: base } = await heldPlace(handle, path);
+      return new Folder(handle, real, base);
     } catch (error) {
       await handle.close();
       throw error;
@@ -42,4 +38,17 @@ export class Folder {
   close(): Promise<void> {
     return this.handle.close();
   }
+}
+
+/** Where an open file or folder really is, and a path that reaches exactly it. */
+export async function heldPlace(
+  handle: FileHandle,
+  path: string,
+): Promise<{ readonly real: string; readonly path: string }> {
+  if (process.platform === "linux") {
+    const held = `/proc/self/fd/${handle.fd}`;
+    return { real: await readlink(held), path: held };
+  }
+  const real = await realpath(path);
+  return { real, path: real };
 }

@@ -2,6 +2,7 @@ import { parseDatabaseUrl } from "../base/database-url.ts";
 import { selfCommand } from "../build.ts";
 import type { LogHub } from "../log/hub.ts";
 import { AgentRows } from "./agent-rows.ts";
+import { BucketRows } from "./bucket-rows.ts";
 import type { Dialect } from "./dialect.ts";
 import { migrate } from "./migrations.ts";
 import type { OperatorSql } from "./operator/operator-sql.ts";
@@ -24,11 +25,13 @@ export class Database {
   readonly kind: "sqlite" | "postgres";
   readonly tokens: TokenRows;
   readonly agents: AgentRows;
+  readonly buckets: BucketRows;
 
   constructor(private readonly dialect: Dialect) {
     this.kind = dialect.kind;
     this.tokens = new TokenRows(dialect);
     this.agents = new AgentRows(dialect);
+    this.buckets = new BucketRows(dialect);
   }
 
   /** An operator's own statements. */

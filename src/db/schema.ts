@@ -26,6 +26,14 @@ export interface Schema {
     uuid: string;
     soft_delete: Flag;
   };
+  static_file: {
+    id: Generated<number | bigint>;
+    name: string;
+    path: string;
+    is_http_root: Flag;
+    cors: Flag;
+    enable: ColumnType<number | boolean | null, boolean, boolean>;
+  };
   seaql_migrations: {
     version: string;
     applied_at: Big;

@@ -6,9 +6,8 @@ import { type Address, formatAddress } from "../base/address.ts";
 import { codeOf, Fault, messageOf } from "../base/fault.ts";
 import type { Logger } from "../log/hub.ts";
 import { toFault } from "../rpc/errors.ts";
-import type { JsonRpcDoor } from "./jsonrpc.ts";
 import { plainText } from "./pages.ts";
-import { type Doors, route } from "./routes.ts";
+import { type Doors, route, type SharedDoors } from "./routes.ts";
 import { type Connection, socketIdleSeconds } from "./socket.ts";
 
 /** Seconds without a byte in either direction, while a request is read, before its connection is dropped. */
@@ -38,9 +37,9 @@ export class Listener {
     readonly place: Place,
   ) {}
 
-  static async open(place: Place, jsonRpc: JsonRpcDoor, limits: SizeLimits, log: Logger): Promise<Listener> {
+  static async open(place: Place, shared: SharedDoors, limits: SizeLimits, log: Logger): Promise<Listener> {
     if (place.at === "unix") await clearStaleSocket(place.path);
-    const doors: Doors = { jsonRpc, connections: new Set() };
+    const doors: Doors = { ...shared, connections: new Set() };
     try {
       const server = Bun.serve<Connection>({ ...bindingOf(place), ...handlers(doors, limits, log) });
       if (place.at === "unix") chmodSync(place.path, 0o600);

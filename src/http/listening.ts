@@ -1,7 +1,7 @@
 import { codeOf } from "../base/fault.ts";
 import type { Logger } from "../log/hub.ts";
-import type { JsonRpcDoor } from "./jsonrpc.ts";
 import { Listener, type Place, type SizeLimits } from "./listener.ts";
+import type { SharedDoors } from "./routes.ts";
 
 /** How long a listener that is left waits for its running calls. */
 const graceMs = 10_000;
@@ -13,7 +13,7 @@ export class Listening {
   readonly #leaving = new Set<Promise<void>>();
 
   constructor(
-    private readonly jsonRpc: JsonRpcDoor,
+    private readonly doors: SharedDoors,
     private readonly limits: () => SizeLimits,
     private readonly log: Logger,
   ) {}
@@ -75,7 +75,7 @@ export class Listening {
   }
 
   #open(place: Place): Promise<Listener> {
-    return Listener.open(place, this.jsonRpc, this.limits(), this.log);
+    return Listener.open(place, this.doors, this.limits(), this.log);
   }
 
   async #resume(old: Listener): Promise<void> {

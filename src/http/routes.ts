@@ -1,23 +1,34 @@
 import type { Server } from "bun";
+import type { Loan } from "../rpc/engine.ts";
+import type { Services } from "../services.ts";
 import { answerPost, answerPreflight, busy, type JsonRpcDoor, jsonRpcMethods } from "./jsonrpc.ts";
 import { methodNotAllowed, notFound, placeholderPage, plainText } from "./pages.ts";
 import { Connection } from "./socket.ts";
+import { serveBucket, staticMethods, toSlashForm, withCors } from "./static.ts";
 
-export interface Doors {
+/** What all listeners share. */
+export interface SharedDoors {
   readonly jsonRpc: JsonRpcDoor;
-  /** The sockets that are open, for the way out. */
+  readonly borrow: () => Loan<Services>;
+}
+
+export interface Doors extends SharedDoors {
+  /** The sockets that are open on this listener, for the way out. */
   readonly connections: Set<Connection>;
 }
 
 type Answer = Response | undefined | Promise<Response>;
 
+const staticPrefix = "/node/static/";
+
 /** Every address of the server. `/jsonrpc`, `/terminal` and `/node/…` belong to the server, whatever a bucket holds. */
 export function route(request: Request, server: Server<Connection>, doors: Doors): Answer {
   const path = pathOf(request.url);
   if (path === "/jsonrpc") return jsonRpc(request, server, doors);
+  if (path.startsWith(staticPrefix)) return bucketRoute(request, path.slice(staticPrefix.length), doors);
   if (path === "/terminal") return terminal(request);
-  if (path === "/") return root(request);
-  return notFound();
+  if (path === "/node" || path.startsWith("/node/")) return notFound();
+  return rootRoute(request, path, doors);
 }
 
 /** Route on the same normalised path that handlers read: the one in `request.url`. */
@@ -71,11 +82,42 @@ function isUpgrade(request: Request): boolean {
   return request.headers.get("upgrade")?.toLowerCase() === "websocket";
 }
 
-const rootMethods = "GET, HEAD, OPTIONS";
+/** `{name}`, `{name}/` and `{name}/{path}` of a bucket. */
+async function bucketRoute(request: Request, rest: string, { borrow }: Doors): Promise<Response> {
+  const slash = rest.indexOf("/");
+  const name = slash === -1 ? rest : rest.slice(0, slash);
+  const { services, release } = borrow();
+  try {
+    const bucket = await services.buckets.get(name);
+    if (bucket === undefined || !bucket.enable)
+      return request.method === "OPTIONS"
+        ? options()
+        : plainText(404, "404 Not Found: there is no such bucket.");
+    if (slash === -1 && isReading(request)) return withCors(bucket, request, toSlashForm(request));
+    return await serveBucket(request, bucket, rest.slice(slash + 1), services.buckets);
+  } finally {
+    release();
+  }
+}
 
-function root(request: Request): Response {
-  if (request.method === "GET" || request.method === "HEAD") return placeholderPage();
-  if (request.method === "OPTIONS")
-    return new Response(null, { status: 204, headers: { allow: rootMethods } });
-  return methodNotAllowed(rootMethods);
+/** Whatever no other route owns: the bucket that is the HTTP root, else the placeholder page at `/`. */
+async function rootRoute(request: Request, path: string, { borrow }: Doors): Promise<Response> {
+  const { services, release } = borrow();
+  try {
+    const bucket = await services.buckets.httpRoot();
+    if (bucket !== undefined) return await serveBucket(request, bucket, path.slice(1), services.buckets);
+  } finally {
+    release();
+  }
+  if (path !== "/") return notFound();
+  if (isReading(request)) return placeholderPage();
+  return request.method === "OPTIONS" ? options() : methodNotAllowed(staticMethods);
+}
+
+function options(): Response {
+  return new Response(null, { status: 204, headers: { allow: staticMethods } });
+}
+
+function isReading({ method }: Request): boolean {
+  return method === "GET" || method === "HEAD";
 }

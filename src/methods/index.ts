@@ -7,9 +7,11 @@ import type { Services } from "../services.ts";
 import { agentUuid } from "./agent-uuid.ts";
 import { method } from "./declare.ts";
 import { nodeServer } from "./node-server.ts";
+import { staticBucket } from "./static-bucket.ts";
+import { staticBucketFile } from "./static-bucket-file.ts";
 import { token } from "./token.ts";
 
-const namespaces = { ...nodeServer, ...agentUuid, ...token };
+const namespaces = { ...nodeServer, ...staticBucket, ...staticBucketFile, ...agentUuid, ...token };
 
 let document: Record<string, unknown> | undefined;
 

@@ -210,10 +210,17 @@ export const nodeServer = {
         truncated: false,
       },
     },
-    run: ({ database, sqlLimits }, { sql, params }) => {
-      if (params != null && !Array.isArray(params))
+    run: async ({ database, limits, buckets }, { sql, params }) => {
+      if (params != null && !Array.isArray(params)) {
         throw new Fault("InvalidInput", "params must be an array", { field: "params" });
-      return database.operator.run({ sql, params: params ?? null, ...sqlLimits() });
+      }
+      const { maxAnswerBytes: maxBytes, sqlTimeoutMs: timeoutMs } = limits();
+      try {
+        return await database.operator.run({ sql, params: params ?? null, maxBytes, timeoutMs });
+      } finally {
+        // It may have changed a bucket's row.
+        buckets.forget();
+      }
     },
   }),
 };

@@ -65,8 +65,8 @@ test("RUST_LOG wins over log_filter, in both directions", async () => {
 test("a RUST_LOG that cannot be read stops the start with one clear line", async () => {
   const { shown, exit } = await terminalOf("", "server=loud");
   expect(exit).toBe(1);
-  expect(shown).toBe(
-    "node-server: log filter `server=loud`: `loud` is no level; use off, error, warn, info, debug or trace\n",
+  expect(shown).toMatch(
+    /^node-server: .*`server=loud`.*: `loud` is no level; use off, error, warn, info, debug or trace\n$/,
   );
 });
 

@@ -108,7 +108,7 @@ const cases: Readonly<Record<string, Case>> = {
     bad: [
       ...notText,
       ['"mysql://h/n"', /must begin with/],
-      ['"sqlite:"', /must begin with/],
+      ['"sqlite:"', /must name a file/],
       ['""', /begin/],
     ],
   },

@@ -23,6 +23,16 @@ describe("the example in the documents works", () => {
         { scopes: [{ static_bucket: "site" }], permissions: [{ static_bucket_file: "read" }] },
       ];
       await node.newToken(token_limit, { username: "alice", password: "incorrect horse" });
+      if (name !== "static-bucket_create")
+        await node.call("static-bucket_create", [node.superToken, "site", null, false, true]);
+      if (name.startsWith("static-bucket-file")) {
+        await node.call("static-bucket-file_upload", {
+          token: node.superToken,
+          name: "site",
+          path: "hello.txt",
+          body: "hello",
+        });
+      }
       const config = JSON.stringify(await readFile(node.configPath, "utf8")).slice(1, -1);
       const params: unknown = JSON.parse(
         JSON.stringify(example.params)

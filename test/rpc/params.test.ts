@@ -16,6 +16,7 @@ const awkward = {
   "a list of them": '[{"__proto__":null,"toJSON":1,"hasOwnProperty":1,"valueOf":1}]',
   "half a character": '"\\ud800"',
   "the character zero": '"\\u0000"',
+  "a long text": `"${"x".repeat(9000)}"`,
   "an empty text": '""',
   "deep nesting": nested(20_000),
   "deep nesting inside a list": `[${nested(20_000)},12345678901234567890]`,

@@ -76,7 +76,8 @@ export async function testNode(options: TestNodeOptions = {}): Promise<TestNode>
   const folder = await tempFolder();
   const database = await newDatabase(options.database ?? "sqlite", folder.path);
   const configPath = join(folder.path, "config.toml");
-  await writeFile(configPath, configText(database.url, options));
+  const storage = `static_path = ${JSON.stringify(join(folder.path, "static"))}\n`;
+  await writeFile(configPath, configText(database.url, { ...options, top: storage + (options.top ?? "") }));
   let credentials: { token: string; password: string } | undefined;
   const node = await openNode({
     configPath,

@@ -1,5 +1,5 @@
 import { test } from "bun:test";
-import { mkdtemp, rm, writeFile } from "node:fs/promises";
+import { mkdtemp, rename, rm, writeFile } from "node:fs/promises";
 import { connect } from "node:net";
 import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
@@ -31,8 +31,34 @@ export interface Finished {
   readonly stderr: string;
 }
 
-/** One command in a process of its own, killed at the end of its scope if it still runs. */
-export class Running implements AsyncDisposable {
+interface ByteReader {
+  read(): Promise<{ done: boolean; value?: Uint8Array | undefined }>;
+  cancel(): Promise<void>;
+}
+
+/** Waits, within bounds, until `look` answers something that is neither undefined nor false. */
+export async function until<T>(
+  what: string,
+  look: () => T | undefined | false | Promise<T | undefined | false>,
+  ms = patienceMs,
+): Promise<T> {
+  const deadline = Date.now() + ms;
+  for (;;) {
+    const found = await look();
+    if (found !== undefined && found !== false) return found;
+    if (Date.now() > deadline) throw new Error(`waited in vain until ${what}`);
+    await Bun.sleep(5);
+  }
+}
+
+/** What `promise` comes to, unless that takes suspiciously long. */
+export async function within<T>(what: string, promise: Promise<T>, ms = patienceMs): Promise<T> {
+  const late = Bun.sleep(ms).then(() => Promise.reject(new Error(`waited in vain until ${what}`)));
+  return Promise.race([promise, late]);
+}
+
+/** A server, or another command, in a process of its own. */
+export class Server implements AsyncDisposable {
   readonly exited: Promise<Finished>;
   stdout = "";
   stderr = "";
@@ -47,22 +73,21 @@ export class Running implements AsyncDisposable {
       stdout: "pipe",
       stderr: "pipe",
     });
-    const out = this.#child.stdout.getReader();
-    const err = this.#child.stderr.getReader();
+    const [out, err] = [this.#child.stdout.getReader(), this.#child.stderr.getReader()];
     this.#readers = [out, err];
-    const read = Promise.all([
-      collect(out, (text) => {
-        this.stdout += text;
-      }),
-      collect(err, (text) => {
-        this.stderr += text;
-      }),
-    ]);
+    const read = Promise.all([this.#collect(out, "stdout"), this.#collect(err, "stderr")]);
     this.exited = this.#child.exited.then(async () => {
       await read;
       const { exitCode: code, signalCode: signal } = this.#child;
       return { code, signal, stdout: this.stdout, stderr: this.stderr };
     });
+  }
+
+  async #collect(from: ByteReader, into: "stdout" | "stderr"): Promise<void> {
+    const decoder = new TextDecoder();
+    for (let part = await from.read(); !part.done; part = await from.read()) {
+      this[into] += decoder.decode(part.value, { stream: true });
+    }
   }
 
   get pid(): number {
@@ -83,61 +108,17 @@ export class Running implements AsyncDisposable {
   }
 
   /** Waits until standard error, from `from` on, holds a match. */
-  async says(words: RegExp, from = 0): Promise<RegExpExecArray> {
-    return until(`the process says ${words}`, () => {
+  says(words: RegExp, from = 0): Promise<RegExpExecArray> {
+    return until(`the process says ${words}`, async () => {
+      const ended = !this.alive;
+      // What it said last may arrive after its end.
+      if (ended) await this.exited;
       const found = words.exec(this.stderr.slice(from));
-      if (found === null && !this.alive) throw new Error(`it ended without ${words}: ${this.stderr}`);
+      if (found === null && ended) throw new Error(`it ended without ${words}:\n${this.stderr}`);
       return found ?? undefined;
-    }).catch((error: Error) => {
-      throw new Error(`${error.message}; standard error was:\n${this.stderr}`);
     });
   }
 
-  async [Symbol.asyncDispose](): Promise<void> {
-    this.#child.kill("SIGKILL");
-    await this.exited;
-  }
-}
-
-interface ByteReader {
-  read(): Promise<{ done: boolean; value?: Uint8Array | undefined }>;
-  cancel(): Promise<void>;
-}
-
-async function collect(from: ByteReader, take: (text: string) => void): Promise<void> {
-  const decoder = new TextDecoder();
-  for (let part = await from.read(); !part.done; part = await from.read()) {
-    take(decoder.decode(part.value, { stream: true }));
-  }
-}
-
-/** Waits, within bounds, until `look` answers something that is neither undefined nor false. */
-export async function until<T>(
-  what: string,
-  look: () => T | undefined | false | Promise<T | undefined | false>,
-  ms = patienceMs,
-): Promise<T> {
-  const deadline = Date.now() + ms;
-  for (;;) {
-    const found = await look();
-    if (found !== undefined && found !== false) return found;
-    if (Date.now() > deadline) throw new Error(`waited in vain until ${what}`);
-    await Bun.sleep(5);
-  }
-}
-
-/** What `promise` comes to, unless that takes suspiciously long. */
-export function within<T>(what: string, promise: Promise<T>, ms = patienceMs): Promise<T> {
-  return Promise.race([
-    promise,
-    Bun.sleep(ms).then(() => {
-      throw new Error(`waited in vain until ${what}`);
-    }),
-  ]);
-}
-
-/** A server that runs and has said where. */
-export class Server extends Running {
   /** As printed by the start that made the Super Token. */
   get superToken(): string {
     return /^Super Token: (\S+)$/m.exec(this.stdout)?.[1] ?? "";
@@ -159,11 +140,13 @@ export class Server extends Running {
 
   async ready(): Promise<this> {
     await this.says(/INFO server: listening on \S+\n/);
+    // The credentials come through another pipe, whose turn to be read may be later.
+    await Bun.sleep(10);
     return this;
   }
 
-  send(method: string, params: unknown = [], init: BunFetchRequestInit = {}): Promise<WireReply> {
-    return sendTo(this.url, method, params, init);
+  send(method: string, params?: unknown): Promise<WireReply> {
+    return sendTo(this.url, method, params);
   }
 
   async call(method: string, params?: unknown): Promise<unknown> {
@@ -172,9 +155,9 @@ export class Server extends Running {
     return reply.result;
   }
 
+  /** A new token as text; it may do nothing. */
   async newToken(superToken = this.superToken): Promise<string> {
-    const limit = { scopes: ["global"], permissions: [{ node: "exec_sql" }] };
-    const made = await this.call("token_create", [superToken, { token_limit: [limit] }]);
+    const made = await this.call("token_create", [superToken, { token_limit: [] }]);
     const { key, secret } = made as { key: string; secret: string };
     return `${key}:${secret}`;
   }
@@ -195,6 +178,11 @@ export class Server extends Running {
   stop(name: NodeJS.Signals = "SIGTERM"): Promise<Finished> {
     this.signal(name);
     return within(`the server ends on ${name}`, this.exited);
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    this.#child.kill("SIGKILL");
+    await this.exited;
   }
 }
 
@@ -250,20 +238,20 @@ export const hello = "Node Server Is Running!";
 
 /** What hello answers at `url`; undefined when nobody listens there. */
 export async function helloAt(url: string, init?: BunFetchRequestInit): Promise<unknown> {
-  try {
-    return (await sendTo(url, "node-server_hello", [], init)).result;
-  } catch {
-    return undefined;
-  }
+  return (await sendTo(url, "node-server_hello", [], init).catch(() => undefined))?.result;
 }
 
 export type Settings = Pick<TestNodeOptions, "top" | "logging" | "databaseKeys">;
 
 /** A working directory for servers and commands; what was started in it ends with its scope. */
 export class Home implements AsyncDisposable {
-  readonly #started: Running[] = [];
+  readonly #started: Server[] = [];
 
-  private constructor(readonly path: string) {}
+  readonly configPath: string;
+
+  private constructor(readonly path: string) {
+    this.configPath = join(path, "config.toml");
+  }
 
   static async open(): Promise<Home> {
     return new Home(await mkdtemp(join(tmpdir(), "node-server-home-")));
@@ -273,13 +261,11 @@ export class Home implements AsyncDisposable {
     return join(this.path, name);
   }
 
-  get configPath(): string {
-    return this.file("config.toml");
-  }
-
   /** Writes config.toml; the listener takes any free port unless `settings` say otherwise. */
-  configure(settings: Settings = {}, databaseUrl = sqliteUrl): Promise<void> {
-    return writeFile(this.configPath, configText(databaseUrl, settings), { mode: 0o600 });
+  async configure(settings: Settings = {}, databaseUrl = sqliteUrl): Promise<void> {
+    // By rename, so that a reload never reads half of it.
+    await writeFile(`${this.configPath}.new`, configText(databaseUrl, settings), { mode: 0o600 });
+    await rename(`${this.configPath}.new`, this.configPath);
   }
 
   /** Starts a server, or another command, without waiting for it. */
@@ -298,7 +284,7 @@ export class Home implements AsyncDisposable {
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
-    await Promise.all(this.#started.map((running) => running[Symbol.asyncDispose]()));
+    await Promise.all(this.#started.map((server) => server[Symbol.asyncDispose]()));
     await rm(this.path, { recursive: true, force: true });
   }
 }

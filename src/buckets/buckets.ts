@@ -1,0 +1,176 @@
+import { readdir, rm } from "node:fs/promises";
+import { join, resolve } from "node:path";
+import { codeOf, Fault, messageOf } from "../base/fault.ts";
+import type { Database } from "../db/database.ts";
+import { type Bucket, checkBucketName, checkBucketPath, refuseConflict } from "./record.ts";
+import { Tree } from "./tree.ts";
+
+export interface BucketSettings {
+  readonly staticPath: string;
+  readonly syncUploads: boolean;
+  /** Several servers may share the folder; each clears up after itself only. */
+  readonly serverUuid: string;
+}
+
+/** How long records are believed that another server, or somebody's SQL, may have changed. Own changes count at once. */
+const believedMs = 1000;
+/** No bucket can have this path: `~` is not allowed in one. */
+const stagingFolder = "~staging";
+
+type Wish = Partial<Pick<Bucket, "path" | "is_http_root" | "cors" | "enable">>;
+
+/** The buckets: their records, and the tree of each. */
+export class Buckets {
+  #known:
+    | {
+        readonly until: number;
+        readonly byName: ReadonlyMap<string, Bucket>;
+        readonly root: Bucket | undefined;
+      }
+    | undefined;
+  #changes = 0;
+  readonly #trees = new Map<string, Tree>();
+
+  readonly #staging: string;
+
+  constructor(
+    private readonly database: Database,
+    private readonly settings: BucketSettings,
+  ) {
+    this.#staging = resolve(settings.staticPath, stagingFolder, settings.serverUuid);
+  }
+
+  /** Removes what uploads left behind that a crash cut short. To be called once, before anything is uploaded. */
+  async clearStaging(): Promise<void> {
+    const folder = this.#staging;
+    try {
+      for (const name of await readdir(folder)) await rm(join(folder, name), { force: true });
+    } catch (error) {
+      if (codeOf(error) !== "ENOENT")
+        throw new Fault("IoError", `${folder} cannot be cleared: ${messageOf(error)}`);
+    }
+  }
+
+  async create(name: string, wish: Wish): Promise<Bucket> {
+    const bucket = {
+      name,
+      path: wish.path ?? name,
+      is_http_root: wish.is_http_root ?? false,
+      cors: wish.cors ?? false,
+      enable: true,
+    };
+    checkBucketName(bucket.name);
+    checkBucketPath(bucket.path);
+    const made = await this.database.buckets.change(async ({ rows, insert }) => {
+      if (rows.some((other) => other.name === name))
+        throw new Fault("InvalidInput", `a bucket ${name} exists already`, { field: "name" });
+      refuseConflict(bucket, rows);
+      await this.#makeFolder(bucket);
+      return insert(bucket);
+    });
+    this.forget();
+    return made;
+  }
+
+  async update(name: string, wish: Wish): Promise<Bucket> {
+    const changed = await this.database.buckets.change(async ({ rows, update }) => {
+      const old = rows.find((row) => row.name === name);
+      if (old === undefined) throw noBucket(name);
+      const next: Bucket = { ...old, ...withoutUndefined(wish) };
+      checkBucketPath(next.path);
+      refuseConflict(
+        next,
+        rows.filter((row) => row !== old),
+      );
+      await this.#makeFolder(next);
+      await update(next);
+      return next;
+    });
+    this.forget();
+    return changed;
+  }
+
+  /** The files stay on the disk. */
+  async delete(name: string): Promise<void> {
+    if (!(await this.database.buckets.delete(name))) throw noBucket(name);
+    this.forget();
+  }
+
+  async get(name: string): Promise<Bucket | undefined> {
+    return (await this.#load()).byName.get(name);
+  }
+
+  async names(): Promise<string[]> {
+    return [...(await this.#load()).byName.keys()].sort();
+  }
+
+  /** The bucket that answers the root, if it is enabled. */
+  async httpRoot(): Promise<Bucket | undefined> {
+    return (await this.#load()).root;
+  }
+
+  /** The files of a bucket, enabled or not; NotFound when there is no such bucket. */
+  async tree(name: string): Promise<Tree> {
+    const bucket = await this.get(name);
+    if (bucket === undefined) throw noBucket(name);
+    return this.treeOf(bucket);
+  }
+
+  treeOf({ path }: Bucket): Tree {
+    let tree = this.#trees.get(path);
+    if (tree === undefined) {
+      const { staticPath, syncUploads } = this.settings;
+      tree = new Tree({
+        root: resolve(staticPath, path),
+        staging: this.#staging,
+        sync: syncUploads,
+      });
+      this.#trees.set(path, tree);
+    }
+    return tree;
+  }
+
+  /** What is known of the records is read again by the next who asks. */
+  forget(): void {
+    this.#known = undefined;
+    this.#changes += 1;
+  }
+
+  async #load() {
+    const known = this.#known;
+    if (known !== undefined && known.until > Date.now()) return known;
+    const until = Date.now() + believedMs;
+    const before = this.#changes;
+    const rows = await this.database.buckets.list();
+    const read = {
+      until,
+      byName: new Map(rows.map((row) => [row.name, row])),
+      root: rows.find((row) => row.is_http_root && row.enable),
+    };
+    // A change while the rows were on their way makes them old news.
+    if (before === this.#changes) this.#known = read;
+    return read;
+  }
+
+  async #makeFolder(bucket: Pick<Bucket, "path">): Promise<void> {
+    try {
+      await this.treeOf(bucket as Bucket).make();
+    } catch (error) {
+      throw new Fault(
+        "IoError",
+        `the bucket's folder cannot be made (${codeOf(error) ?? "unknown"}); check static_path`,
+        { field: "path" },
+      );
+    }
+  }
+}
+
+function noBucket(name: string): Fault {
+  return new Fault("NotFound", `there is no bucket ${name.slice(0, 128)}`, { field: "name" });
+}
+
+function withoutUndefined(wish: Wish): Wish {
+  return Object.fromEntries(
+    Object.entries(wish).filter(([, value]) => value !== undefined && value !== null),
+  );
+}

@@ -1,0 +1,31 @@
+import { codeOf, Fault } from "../base/fault.ts";
+import type { TreePath } from "./path.ts";
+
+const words: Readonly<
+  Record<string, readonly [kind: "IoError" | "NotFound" | "InvalidInput", detail: string]>
+> = {
+  ENOENT: ["NotFound", "there is no such file in the bucket"],
+  ENOTDIR: ["InvalidInput", "a file stands where the path needs a folder"],
+  EISDIR: ["InvalidInput", "the path is a folder, not a file"],
+  ELOOP: ["NotFound", "there is no such file in the bucket"],
+  ENXIO: ["NotFound", "there is no such file in the bucket"],
+  ENAMETOOLONG: ["InvalidInput", "a name in the path is too long for the disk"],
+  EILSEQ: ["InvalidInput", "the disk does not take a name like this"],
+  EINVAL: ["InvalidInput", "the disk does not take a name like this"],
+  ENOSPC: ["IoError", "the disk is full; nothing was changed"],
+  EDQUOT: ["IoError", "the disk quota is used up; nothing was changed"],
+  EFBIG: ["IoError", "the file is too large for the disk; nothing was changed"],
+  EROFS: ["IoError", "the bucket's folder is read-only"],
+  EACCES: ["IoError", "the server may not do that in the bucket's folder; check its owner and mode"],
+  EPERM: ["IoError", "the server may not do that in the bucket's folder; check its owner and mode"],
+  EMFILE: ["IoError", "too many files are open; try again"],
+};
+
+/** The disk's refusal in words for the caller; never a path outside the bucket. */
+export function toTreeFault(error: unknown, path: TreePath): unknown {
+  if (error instanceof Fault) return error;
+  const code = codeOf(error);
+  if (code === undefined) return error;
+  const [kind, detail] = words[code] ?? (["IoError", `the disk failed (${code})`] as const);
+  return new Fault(kind, detail, { path }, { cause: error });
+}

@@ -1,0 +1,56 @@
+import type { Transform } from "node:stream";
+import { promisify } from "node:util";
+import * as zlib from "node:zlib";
+import {
+  type BrotliOptions,
+  constants,
+  createBrotliCompress,
+  createGzip,
+  createZstdCompress,
+} from "node:zlib";
+
+/** In the order that is preferred when a client has no preference. */
+export const encodings = ["zstd", "br", "gzip"] as const;
+export type Encoding = (typeof encodings)[number];
+
+/** How a compressed neighbour of a file is named. */
+export const endings: Readonly<Record<Encoding, string>> = { zstd: ".zst", br: ".br", gzip: ".gz" };
+
+/** The encodings that a client takes, best first; "identity" where none is better than plain. RFC 9110 §12.5.3. */
+export function acceptedEncodings(header: string | null): readonly Encoding[] {
+  if (header === null || header === "") return [];
+  const weights = new Map<string, number>();
+  for (const item of header.toLowerCase().split(",")) {
+    const [name = "", ...params] = item.split(";").map((part) => part.trim());
+    const q = params.find((param) => param.startsWith("q="))?.slice(2);
+    const weight = q === undefined ? 1 : Number(q);
+    weights.set(name === "x-gzip" ? "gzip" : name, Number.isNaN(weight) ? 0 : weight);
+  }
+  const anything = weights.get("*") ?? 0;
+  const weightOf = (encoding: Encoding) => weights.get(encoding) ?? anything;
+  return encodings.filter((encoding) => weightOf(encoding) > 0).sort((a, b) => weightOf(b) - weightOf(a));
+}
+
+/** Good, and fast enough to be done while somebody waits. */
+const brotli: BrotliOptions = { params: { [constants.BROTLI_PARAM_QUALITY]: 5 } };
+
+const whole: Readonly<Record<Encoding, (bytes: Uint8Array) => Promise<Uint8Array>>> = {
+  zstd: promisify(zlib.zstdCompress) as (bytes: Uint8Array) => Promise<Uint8Array>,
+  br: (bytes) => promisify(zlib.brotliCompress)(bytes, brotli) as unknown as Promise<Uint8Array>,
+  gzip: promisify(zlib.gzip) as (bytes: Uint8Array) => Promise<Uint8Array>,
+};
+
+export function compress(bytes: Uint8Array, encoding: Encoding): Promise<Uint8Array> {
+  return whole[encoding](bytes);
+}
+
+export function compressor(encoding: Encoding): Transform {
+  switch (encoding) {
+    case "zstd":
+      return createZstdCompress();
+    case "br":
+      return createBrotliCompress({ params: { [constants.BROTLI_PARAM_QUALITY]: 4 } });
+    case "gzip":
+      return createGzip({ level: 6 });
+  }
+}

@@ -1,0 +1,128 @@
+import { z } from "zod";
+import { inBucket } from "../auth/need.ts";
+import { Fault } from "../base/fault.ts";
+import { folderPath, treePath } from "../buckets/path.ts";
+import { method } from "./declare.ts";
+
+const done = z.object({ success: z.literal(true) });
+const name = z.string().describe("the bucket");
+const path = z.string().describe("relative to the bucket, folders separated by /");
+
+/** A plain loop: a schema for each of ten million bytes would take a second. */
+const body = z
+  .custom<string | number[]>(
+    (value) =>
+      typeof value === "string" ||
+      (Array.isArray(value) && value.every((byte) => Number.isInteger(byte) && byte >= 0 && byte <= 255)),
+    "must be a text or an array of bytes (0 to 255)",
+  )
+  .describe("the content: a text, or an array of bytes");
+
+export const staticBucketFile = {
+  "static-bucket-file_upload": method({
+    doc: "Writes a file, given as `body` or as `base64`. Readers see the old file or the whole new one. Folders on the way are made.",
+    need: ({ name }) => inBucket(name, "static_bucket_file.write"),
+    params: {
+      name,
+      path,
+      body: body.nullish(),
+      base64: z.string().nullish().describe("the content in standard base64, padded"),
+    },
+    logged: ["name", "path"],
+    result: done,
+    fails: ["InvalidInput", "NotFound", "IoError"],
+    example: {
+      params: { token: "<SUPER_TOKEN>", name: "site", path: "index.html", body: "<h1>Hello</h1>" },
+      result: { success: true },
+    },
+    run: async ({ buckets }, { name, path, body, base64 }) => {
+      const target = treePath(path);
+      const tree = await buckets.tree(name);
+      await tree.write(target, toBytes(body, base64));
+      return { success: true as const };
+    },
+  }),
+  "static-bucket-file_read": method({
+    doc: "Reads a file; the content comes as base64.",
+    need: ({ name }) => inBucket(name, "static_bucket_file.read"),
+    params: { name, path },
+    logged: ["name", "path"],
+    result: z.string(),
+    fails: ["InvalidInput", "NotFound", "IoError", "ResponseTooBig"],
+    example: { params: { token: "<SUPER_TOKEN>", name: "site", path: "hello.txt" }, result: "aGVsbG8=" },
+    run: async ({ buckets, limits }, { name, path }) => {
+      const target = treePath(path);
+      const tree = await buckets.tree(name);
+      // Base64 makes four letters of three bytes.
+      return (await tree.read(target, Math.floor((limits().maxAnswerBytes - 1000) * 0.75))).toString(
+        "base64",
+      );
+    },
+  }),
+  "static-bucket-file_delete": method({
+    doc: "Deletes a file; it succeeds as well when there is none.",
+    need: ({ name }) => inBucket(name, "static_bucket_file.delete"),
+    params: { name, path },
+    logged: ["name", "path"],
+    result: done,
+    fails: ["InvalidInput", "NotFound", "IoError"],
+    example: {
+      params: { token: "<SUPER_TOKEN>", name: "site", path: "hello.txt" },
+      result: { success: true },
+    },
+    run: async ({ buckets }, { name, path }) => {
+      const target = treePath(path);
+      const tree = await buckets.tree(name);
+      await tree.remove(target);
+      return { success: true as const };
+    },
+  }),
+  "static-bucket-file_rename": method({
+    doc: "Moves a file inside its bucket; replaces what file stands at `to`. Folders on the way are made.",
+    need: ({ name }) => inBucket(name, "static_bucket_file.write", "static_bucket_file.delete"),
+    params: { name, from: path, to: path },
+    logged: ["name", "from", "to"],
+    result: done,
+    fails: ["InvalidInput", "NotFound", "IoError"],
+    example: {
+      params: { token: "<SUPER_TOKEN>", name: "site", from: "hello.txt", to: "old/hello.txt" },
+      result: { success: true },
+    },
+    run: async ({ buckets }, { name, from, to }) => {
+      const [source, target] = [treePath(from), treePath(to)];
+      const tree = await buckets.tree(name);
+      await tree.move(source, target);
+      return { success: true as const };
+    },
+  }),
+  "static-bucket-file_list": method({
+    doc: "Lists every file below a folder (default: the whole bucket), by path, with size and time of change in Unix milliseconds.",
+    need: ({ name }) => inBucket(name, "static_bucket_file.list"),
+    params: { name, path: z.string().nullish().describe("a folder of the bucket") },
+    logged: ["name", "path"],
+    result: z.array(z.object({ path: z.string(), size: z.int(), mtime: z.int() })),
+    fails: ["InvalidInput", "NotFound", "IoError"],
+    example: {
+      params: { token: "<SUPER_TOKEN>", name: "site" },
+      result: [{ path: "hello.txt", size: 5, mtime: 1794700000000 }],
+    },
+    run: async ({ buckets }, { name, path }) => {
+      const folder = folderPath(path ?? "");
+      const tree = await buckets.tree(name);
+      const files = await tree.files(folder);
+      return files.map(({ path, stats }) => ({ path, size: stats.size, mtime: Math.floor(stats.mtimeMs) }));
+    },
+  }),
+};
+
+function toBytes(body: string | number[] | null | undefined, base64: string | null | undefined): Uint8Array {
+  if (body != null && base64 != null)
+    throw new Fault("InvalidInput", "give `body` or `base64`, not both", { field: "body" });
+  if (body != null) return typeof body === "string" ? Buffer.from(body) : Uint8Array.from(body);
+  if (base64 == null)
+    throw new Fault("InvalidInput", "give the content as `body` or as `base64`", { field: "body" });
+  if (!/^(?:[A-Za-z0-9+/]{4})*(?:[A-Za-z0-9+/]{2}==|[A-Za-z0-9+/]{3}=)?$/.test(base64)) {
+    throw new Fault("InvalidInput", "`base64` is not standard, padded base64", { field: "base64" });
+  }
+  return Buffer.from(base64, "base64");
+}

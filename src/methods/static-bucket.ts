@@ -1,0 +1,94 @@
+import { z } from "zod";
+import { inBucket, superToken } from "../auth/need.ts";
+import { method } from "./declare.ts";
+
+const bucket = z
+  .object({
+    id: z.int(),
+    name: z.string(),
+    path: z.string(),
+    is_http_root: z.boolean(),
+    cors: z.boolean(),
+    enable: z.boolean(),
+  })
+  .meta({ id: "Bucket" });
+
+const name = z.string().describe("1 to 128 of `A-Z a-z 0-9 _ . -`");
+const path = z.string().describe("the bucket's folder below `static_path`");
+const shown = { id: 1, name: "site", path: "site", is_http_root: false, cors: true, enable: true };
+
+export const staticBucket = {
+  "static-bucket_create": method({
+    doc: "Makes a bucket and its folder. `path` defaults to the name.",
+    need: ({ name }) => inBucket(name, "static_bucket.write"),
+    params: { name, path: path.nullish(), is_http_root: z.boolean().nullish(), cors: z.boolean().nullish() },
+    logged: ["name", "path"],
+    result: bucket,
+    fails: ["InvalidInput", "IoError"],
+    example: {
+      params: { token: "<SUPER_TOKEN>", name: "docs", cors: true },
+      result: { ...shown, name: "docs", path: "docs" },
+    },
+    run: ({ buckets }, { name, path, is_http_root, cors }) =>
+      buckets.create(name, {
+        ...(path == null ? {} : { path }),
+        ...(is_http_root == null ? {} : { is_http_root }),
+        ...(cors == null ? {} : { cors }),
+      }),
+  }),
+  "static-bucket_read": method({
+    doc: "Shows a bucket's record; null when there is none.",
+    need: ({ name }) => inBucket(name, "static_bucket.read"),
+    params: { name },
+    logged: ["name"],
+    result: bucket.nullable(),
+    example: { params: { token: "<SUPER_TOKEN>", name: "site" }, result: shown },
+    run: async ({ buckets }, { name }) => (await buckets.get(name)) ?? null,
+  }),
+  "static-bucket_update": method({
+    doc: "Changes a bucket; what is left out stays. `enable: false` takes it off HTTP and WebDAV.",
+    need: ({ name }) => inBucket(name, "static_bucket.write"),
+    params: {
+      name,
+      path: path.nullish(),
+      is_http_root: z.boolean().nullish(),
+      cors: z.boolean().nullish(),
+      enable: z.boolean().nullish(),
+    },
+    logged: ["name", "path"],
+    result: bucket,
+    fails: ["NotFound", "InvalidInput", "IoError"],
+    example: {
+      params: { token: "<SUPER_TOKEN>", name: "site", is_http_root: true },
+      result: { ...shown, is_http_root: true },
+    },
+    run: ({ buckets }, { name, path, is_http_root, cors, enable }) =>
+      buckets.update(name, {
+        ...(path == null ? {} : { path }),
+        ...(is_http_root == null ? {} : { is_http_root }),
+        ...(cors == null ? {} : { cors }),
+        ...(enable == null ? {} : { enable }),
+      }),
+  }),
+  "static-bucket_delete": method({
+    doc: "Forgets a bucket; its files stay on the disk.",
+    need: ({ name }) => inBucket(name, "static_bucket.delete"),
+    params: { name },
+    logged: ["name"],
+    result: z.object({ success: z.literal(true) }),
+    fails: ["NotFound"],
+    example: { params: { token: "<SUPER_TOKEN>", name: "site" }, result: { success: true } },
+    run: async ({ buckets }, { name }) => {
+      await buckets.delete(name);
+      return { success: true as const };
+    },
+  }),
+  "static-bucket_list": method({
+    doc: "Names every bucket, sorted.",
+    need: superToken,
+    params: {},
+    result: z.array(z.string()),
+    example: { params: { token: "<SUPER_TOKEN>" }, result: ["site"] },
+    run: ({ buckets }) => buckets.names(),
+  }),
+};

@@ -1,0 +1,235 @@
+import { expect } from "bun:test";
+import { eachDatabase, type TestNode, testNode } from "../support/node.ts";
+
+const everything = [
+  {
+    scopes: ["global"],
+    permissions: [
+      { token: "create" },
+      { node: "exec_sql" },
+      { node: "get_database_type" },
+      { node: "list_all_agent_uuid" },
+      { monitoring_uuid: "list" },
+    ],
+  },
+];
+const farAway = 32_503_680_000_000;
+
+const superRefusal = {
+  code: 102,
+  message: "Permission Denied: Super token required",
+  data: { kind: "PermissionDenied" },
+};
+const invalid = {
+  code: 102,
+  message: "Permission Denied: Invalid credentials",
+  data: { kind: "PermissionDenied" },
+};
+
+/** Credentials that are wrong in every way there is. */
+async function wrongCredentials(node: TestNode): Promise<string[]> {
+  const [key] = (await node.newToken(everything, { username: "anna", password: "right-word" })).split(":");
+  await node.newToken(everything, { username: "wordless" });
+  return [
+    `${key}:wrong`,
+    `${key}:`.padEnd(49, "x"),
+    "unknownKey123456:wrong",
+    "anna|wrong-word",
+    "wordless|any-word",
+    "nobody|any-word",
+    `${node.superToken}x`,
+    `root|${node.rootPassword}x`,
+    `${node.superToken.split(":")[1]}:${node.superToken.split(":")[0]}`,
+  ];
+}
+
+const superOnly: ReadonlyArray<readonly [method: string, more: Record<string, unknown>]> = [
+  ["token_list_all_tokens", {}],
+  ["token_edit", { target_token: "anna", limit: [] }],
+  ["token_delete", { target_token: "anna" }],
+  ["token_change_password", { target_token: "anna", new_password: "another-word" }],
+  ["token_roll_token_secret", { target_token: "anna" }],
+];
+
+eachDatabase(
+  "a Super Token method answers every other token, right or wrong, with the same words",
+  async (database) => {
+    await using node = await testNode({ database });
+    const tokens = [
+      ...(await wrongCredentials(node)),
+      await node.newToken([]),
+      await node.newToken(everything),
+      await node.newToken(everything, { timestamp_to: 1 }),
+      await node.newToken(everything, { timestamp_from: farAway }),
+      "anna|right-word",
+    ];
+    const before = await node.call("token_list_all_tokens", { token: node.superToken });
+    const refusals = await Promise.all(
+      tokens.flatMap((token) => [
+        ...superOnly.map(([method, more]) => node.refused(method, { token, ...more })),
+        node.refused("token_get", { token: "anna", supertoken: token }),
+      ]),
+    );
+    for (const refusal of refusals) expect(refusal).toEqual(superRefusal);
+    expect(await node.call("token_list_all_tokens", { token: node.superToken })).toEqual(before);
+    expect(await node.call("token_get", { token: "anna|right-word" })).toMatchObject({ username: "anna" });
+  },
+  30_000,
+);
+
+eachDatabase(
+  "everywhere else wrong credentials get one text, whatever is wrong with them",
+  async (database) => {
+    await using node = await testNode({ database });
+    const refusals = await Promise.all(
+      (await wrongCredentials(node)).flatMap((token) => [
+        node.refused("token_get", { token }),
+        node.refused("token_create", [token, { token_limit: [] }]),
+        node.refused("agent-uuid_list_all", { token }),
+      ]),
+    );
+    for (const refusal of refusals) expect(refusal).toEqual(invalid);
+  },
+  30_000,
+);
+
+eachDatabase("names that no token can have are wrong credentials too", async (database) => {
+  await using node = await testNode({ database });
+  for (const token of [
+    "a\0b:secret",
+    "a\0b|password",
+    "\ud800:secret",
+    "'; DROP TABLE token; --:x",
+    "%:x",
+    "*|x",
+  ])
+    expect({ token, ...(await node.refused("token_get", { token })) }).toEqual({ token, ...invalid });
+  for (const method of ["token_delete", "token_roll_token_secret"])
+    expect(await node.refused(method, { token: node.superToken, target_token: "a\0b" })).toMatchObject({
+      code: 105,
+    });
+});
+
+eachDatabase("a missing permission is named, with its scope", async (database) => {
+  await using node = await testNode({ database });
+  const token = await node.newToken([
+    { scopes: [{ static_bucket: "*" }], permissions: everything[0]?.permissions },
+  ]);
+  const missing: ReadonlyArray<readonly [method: string, params: unknown, message: string]> = [
+    [
+      "token_create",
+      [token, { token_limit: [] }],
+      "Permission Denied: Token::Create required in scope global",
+    ],
+    [
+      "node-server_exec_sql",
+      { token, sql: "SELECT 1" },
+      "Permission Denied: Node::ExecSql required in scope global",
+    ],
+    [
+      "node-server_get_database_type",
+      { token },
+      "Permission Denied: Node::GetDatabaseType required in scope global",
+    ],
+  ];
+  for (const [method, params, message] of missing)
+    expect(await node.refused(method, params)).toEqual({
+      code: 102,
+      message,
+      data: { kind: "PermissionDenied" },
+    });
+  const nothing = await node.newToken([]);
+  for (const method of ["agent-uuid_list_all", "node-server_list_all_agent_uuid"])
+    expect((await node.refused(method, { token: nothing })).message).toBe(
+      "Permission Denied: Node::ListAllAgentUuid or MonitoringUuid::List required in some scope",
+    );
+});
+
+eachDatabase("a token outside its lifetime is refused with the reason, inside it works", async (database) => {
+  await using node = await testNode({ database });
+  const now = Date.now();
+  const expired = await node.newToken(everything, { timestamp_to: now - 1 });
+  const early = await node.newToken(everything, { timestamp_from: now + 3_600_000 });
+  const current = await node.newToken(everything, { timestamp_from: now - 1, timestamp_to: now + 3_600_000 });
+  const refusal = (message: string) => ({ code: 102, message, data: { kind: "PermissionDenied" } });
+  for (const [method, more] of [
+    ["token_get", {}],
+    ["agent-uuid_list_all", {}],
+    ["node-server_get_database_type", {}],
+  ] as const) {
+    expect(await node.refused(method, { token: expired, ...more })).toEqual(
+      refusal("Permission Denied: Token has expired"),
+    );
+    expect(await node.refused(method, { token: early, ...more })).toEqual(
+      refusal("Permission Denied: Token is not yet valid"),
+    );
+    await node.call(method, { token: current, ...more });
+  }
+  expect(await node.refused("token_get", { token: `${expired}x` })).toEqual(invalid);
+});
+
+eachDatabase("a token that ends while it is in use is refused from then on", async (database) => {
+  await using node = await testNode({ database });
+  const end = Date.now() + 700;
+  const token = await node.newToken([], { timestamp_to: end });
+  await using socket = await node.socket();
+  expect((await socket.call("token_get", { token })).result).toMatchObject({ timestamp_to: end });
+  await Bun.sleep(end - Date.now() + 10);
+  expect((await socket.call("token_get", { token })).error?.message).toBe(
+    "Permission Denied: Token has expired",
+  );
+  expect((await node.refused("token_get", { token })).message).toBe("Permission Denied: Token has expired");
+});
+
+eachDatabase("a text that is no token is a ParseError, on every kind of method", async (database) => {
+  await using node = await testNode({ database });
+  const texts = [
+    "no-separator",
+    ":secret",
+    "|password",
+    "key:",
+    "user|",
+    ":",
+    "|",
+    `key:${"x".repeat(5000)}`,
+  ];
+  for (const token of texts) {
+    const errors = await Promise.all([
+      node.refused("token_get", { token }),
+      node.refused("token_list_all_tokens", { token }),
+      node.refused("token_create", [token, { token_limit: [] }]),
+      node.refused("agent-uuid_list_all", { token }),
+      node.refused("token_get", { token: "root", supertoken: token }),
+    ]);
+    for (const error of errors) {
+      expect({ token: token.slice(0, 20), code: error.code, kind: error.data.kind }).toEqual({
+        token: token.slice(0, 20),
+        code: 101,
+        kind: "ParseError",
+      });
+      expect(error.message).toBe("ParseError: the token must read <key>:<secret> or <username>|<password>");
+    }
+  }
+  expect(await node.refused("token_list_all_tokens", { token: "" })).toMatchObject({ code: 101 });
+});
+
+eachDatabase("no answer ever holds a hash", async (database) => {
+  await using node = await testNode({ database });
+  const token = await node.newToken(everything, { username: "anna", password: "right-word" });
+  const { superToken } = node;
+  const answers = await Promise.all([
+    node.send("token_get", { token }),
+    node.send("token_get", { token: "anna", supertoken: superToken }),
+    node.send("token_list_all_tokens", { token: superToken }),
+    node.send("token_edit", { token: superToken, target_token: "anna", limit: everything }),
+    node.send("token_create", [superToken, { token_limit: [], username: "anna" }]),
+    node.send("token_change_password", {
+      token: superToken,
+      target_token: "anna",
+      new_password: "right-word",
+    }),
+    node.send("token_roll_token_secret", { token: superToken, target_token: "anna" }),
+    node.send("token_delete", { token: superToken, target_token: "anna" }),
+  ]);
+  expect(JSON.stringify(answers)).not.toMatch(/hash|argon2|\b[0-9a-f]{64}\b/i);
+});

@@ -1,0 +1,203 @@
+import { expect, test } from "bun:test";
+import { readFile } from "node:fs/promises";
+import { join } from "node:path";
+import type { LogEntry } from "../../src/log/entry.ts";
+import { configText, eachDatabase, type TestNode, type TestNodeOptions, testNode } from "../support/node.ts";
+import { freePort, newPostgresDatabase } from "../support/postgres.ts";
+import { hello, helloAt, until } from "../support/process.ts";
+
+/** The same on every database, so that calls go on after a move. */
+const token = "sameEverywhere00:sameEverywhere00sameEverywhere00";
+
+/** So that the outcome of a reload can be heard. */
+const logging = 'memory_log_filter = "info"';
+
+const openNode = (options: TestNodeOptions = {}) =>
+  testNode({ logging, ...options, env: { NODE_SERVER_SUPER_TOKEN: token } });
+
+async function newToken(node: TestNode): Promise<string> {
+  const limit = { scopes: ["global"], permissions: [{ node: "get_database_type" }] };
+  const made = (await node.call("token_create", [token, { token_limit: [limit] }])) as Record<string, string>;
+  return `${made.key}:${made.secret}`;
+}
+
+const edit = (node: TestNode, config_string: string) =>
+  node.call("node-server_edit_config", { token, config_string });
+const entries = async (node: TestNode) => (await node.call("node-server_log", { token })) as LogEntry[];
+
+/** Edits, and waits for the line that tells how the reload went. */
+async function editAndHear(node: TestNode, config: string): Promise<LogEntry> {
+  const about = (entry: LogEntry) =>
+    /^configuration (reloaded|read again|not reloaded)/.test(entry.message) ? [entry] : [];
+  const before = node.node.ring.entries().flatMap(about).at(-1);
+  expect(await edit(node, config)).toBe(true);
+  return until("the reload is told", () => {
+    const last = node.node.ring.entries().flatMap(about).at(-1);
+    return last === before ? undefined : last;
+  });
+}
+
+eachDatabase("an edit changes what the log in memory keeps, and how much", async (kind) => {
+  await using node = await openNode({ database: kind });
+  const config = (capacity: number, filter: string) =>
+    configText(node.databaseUrl, {
+      logging: `memory_log_capacity = ${capacity}\nmemory_log_filter = "${filter}"`,
+    });
+  const told = await editAndHear(node, config(50, "info,task=trace"));
+  expect(told).toMatchObject({ level: "INFO", target: "server", message: "configuration reloaded: logging" });
+  const log = node.node.hub.logger("task");
+  for (let n = 0; n < 100; n += 1) log.trace(`event ${n}`);
+  expect((await entries(node)).map(({ message }) => message)).toEqual(
+    Array.from({ length: 50 }, (_, n) => `event ${50 + n}`),
+  );
+  await edit(node, config(3, "task=info"));
+  await until("three entries are left", async () => ((await entries(node)).length === 3 ? true : undefined));
+  log.debug("too small");
+  log.info("heard");
+  expect((await entries(node)).map(({ message }) => message)).toEqual(["event 98", "event 99", "heard"]);
+  await edit(node, config(0, "trace"));
+  await until("nothing is kept", async () => ((await entries(node)).length === 0 ? true : undefined));
+});
+
+test("an edit changes the limits of the next call, on open sockets too", async () => {
+  await using node = await openNode();
+  await using socket = await node.socket();
+  const big = "x".repeat(5000);
+  expect(await socket.call("node-server_hello", [big])).toMatchObject({ result: hello });
+  await editAndHear(node, configText(node.databaseUrl, { top: "max_response_body_size = 1000", logging }));
+  expect(await socket.call("rpc.discover")).toMatchObject({ error: { code: -32008 } });
+  const top = "max_request_body_size = 3000\njsonrpc_max_connections = 1";
+  await editAndHear(node, configText(node.databaseUrl, { top, logging }));
+  // The open socket is the one connection that is allowed.
+  expect((await node.post("[]")).status).toBe(429);
+  expect(await socket.call("node-server_hello")).toMatchObject({ result: hello });
+});
+
+eachDatabase(
+  "an edit moves the listener: the answer still comes, then the new place counts",
+  async (kind) => {
+    await using node = await openNode({ database: kind });
+    const old = node.url;
+    const port = await freePort();
+    const socket = await node.socket();
+    const config = configText(node.databaseUrl, { top: `ws_listener = "127.0.0.1:${port}"` });
+    expect(await socket.call("node-server_edit_config", { token, config_string: config })).toMatchObject({
+      result: true,
+    });
+    expect(await socket.closed).toMatchObject({ code: 1001 });
+    await until("the new place answers", async () =>
+      (await helloAt(`http://127.0.0.1:${port}`)) === hello ? true : undefined,
+    );
+    expect(node.url).toBe(`http://127.0.0.1:${port}`);
+    await until("the old place is left", async () => ((await helloAt(old)) === undefined ? true : undefined));
+    expect(await node.call("node-server_read_config", { token })).toBe(config);
+  },
+);
+
+eachDatabase(
+  "an edit moves to another database, where the server finds everything it needs",
+  async (kind) => {
+    await using node = await openNode({ database: kind });
+    const other = kind === "postgres" ? await newPostgresDatabase() : undefined;
+    const url = other?.url ?? `sqlite://${join(node.folder, "other", "node.db")}?mode=rwc`;
+    const made = await newToken(node);
+    const known = () => node.send("node-server_get_database_type", { token: made });
+    expect(await known()).toHaveProperty("result");
+    const told = await editAndHear(node, configText(url, { logging }));
+    expect(told.message).toBe("configuration reloaded: database");
+    expect((await known()).error?.code).toBe(102);
+    expect(await node.call("node-server_database_storage", { token })).toHaveProperty("tables.token");
+    await node.call("node-server_exec_sql", { token, sql: "CREATE TABLE only_here (a INT)" });
+    await editAndHear(node, configText(node.databaseUrl, { logging }));
+    expect(await known()).toHaveProperty("result");
+    expect(await node.call("node-server_database_storage", { token })).not.toHaveProperty("tables.only_here");
+    await other?.drop();
+  },
+);
+
+test("an edit may spell the same SQLite file in another way", async () => {
+  await using node = await openNode();
+  const url = node.databaseUrl.replace("/data/", "/data/../data/");
+  expect((await editAndHear(node, configText(url, { logging }))).message).toBe(
+    "configuration reloaded: database",
+  );
+  await newToken(node);
+});
+
+test("an edit moves from SQLite to PostgreSQL and back", async () => {
+  await using node = await openNode();
+  const other = await newPostgresDatabase();
+  const kind = async () =>
+    ((await node.call("node-server_get_database_type", { token })) as { data: string }).data;
+  await editAndHear(node, configText(other.url, { logging }));
+  expect(await kind()).toBe("postgres");
+  await editAndHear(node, configText(node.databaseUrl, { logging }));
+  expect(await kind()).toBe("sqlite");
+  await other.drop();
+});
+
+test("an edit opens, moves and closes the Unix socket", async () => {
+  await using node = await openNode();
+  const [one, two] = [join(node.folder, "one.sock"), join(node.folder, "two.sock")];
+  const at = (unix: string) => helloAt("http://unix", { unix });
+  const config = (top: string) => configText(node.databaseUrl, { top, logging });
+  for (const path of [one, two]) {
+    await editAndHear(node, config(`enable_unix_socket = true\nunix_socket_path = "${path}"`));
+    expect(await at(path)).toBe(hello);
+  }
+  await until("the first is gone", async () => ((await at(one)) === undefined ? true : undefined));
+  expect((await editAndHear(node, config(""))).message).toBe("configuration reloaded: unix socket");
+  await until("the second is gone", async () => ((await at(two)) === undefined ? true : undefined));
+});
+
+test("an edit that changes nothing says so, and one with unknown keys names them", async () => {
+  await using node = await openNode();
+  const text = await readFile(node.configPath, "utf8");
+  expect((await editAndHear(node, `# only a comment\n${text}`)).message).toContain("nothing changed");
+  await editAndHear(node, `colour = 1\n${text}`);
+  expect(await entries(node)).toContainEqual(
+    expect.objectContaining({ level: "WARN", message: expect.stringContaining("colour") }),
+  );
+});
+
+eachDatabase("what cannot be applied leaves the server as it was, and the log says why", async (kind) => {
+  await using node = await openNode({ database: kind });
+  await using socket = await node.socket();
+  using taken = Bun.listen({ hostname: "127.0.0.1", port: 0, socket: { data() {} } });
+  const { url } = node;
+  const silent = "memory_log_capacity = 0";
+  const nowhere = await freePort();
+  const port = new URL(url).port;
+  for (const [config, why] of [
+    [
+      configText(node.databaseUrl, { top: `ws_listener = "127.0.0.1:${taken.port}"`, logging: silent }),
+      /cannot listen on 127\.0\.0\.1:\d+: another program/,
+    ],
+    [
+      configText(`postgres://root:hidden-word@127.0.0.1:${nowhere}/x`, { logging: silent }),
+      new RegExp(`127\\.0\\.0\\.1:${nowhere}/x cannot be reached`),
+    ],
+    [configText("sqlite:///proc/nowhere/node.db?mode=rwc", { logging: silent }), /\/proc\/nowhere/],
+    [
+      configText(node.databaseUrl, {
+        top: `ws_listener = "127.0.0.1:${port}"\ntls_cert = "no.pem"\ntls_key = "no.key"`,
+        logging: silent,
+      }),
+      /no\.pem cannot be read/,
+    ],
+  ] as const) {
+    const told = await editAndHear(node, config);
+    expect(told).toMatchObject({ level: "ERROR", target: "server" });
+    expect(told.message).toStartWith("configuration not reloaded, everything stays as it was: ");
+    expect(told.message).toMatch(why);
+    expect(JSON.stringify(told)).not.toContain("hidden-word");
+    expect(node.url).toBe(url);
+    expect(await socket.call("node-server_hello")).toMatchObject({ result: hello });
+    // The log in memory is still on, so no part of the refused text is in force; the text itself is on the disk.
+    expect((await entries(node)).length).toBeGreaterThan(0);
+    expect(await node.call("node-server_read_config", { token })).toBe(config);
+    await newToken(node);
+  }
+  const repaired = await editAndHear(node, configText(node.databaseUrl, { logging }));
+  expect(repaired.message).toContain("nothing changed");
+});

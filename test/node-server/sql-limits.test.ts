@@ -1,0 +1,184 @@
+import { expect, test } from "bun:test";
+import { eachDatabase, type TestNode, testNode } from "../support/node.ts";
+import { within } from "../support/process.ts";
+import { endless, exec, execText, refusedSql, rows, series } from "../support/sql.ts";
+
+const hello = "node-server_hello";
+
+eachDatabase("10,000 rows are shown whole; of more the first 10,000, and that is said", async (kind) => {
+  await using node = await testNode({ database: kind });
+  for (const [count, shown, truncated] of [
+    [9_999, 9_999, false],
+    [10_000, 10_000, false],
+    [10_001, 10_000, true],
+    [25_000, 10_000, true],
+  ] as const) {
+    const result = await exec(node, `SELECT n FROM ${series(kind, count)}`);
+    expect(result).toMatchObject({ success: true, row_count: shown, truncated });
+    expect(result.data.length).toBe(shown);
+    expect(result.data.every(({ n }, at) => n === at + 1)).toBe(true);
+  }
+});
+
+eachDatabase("a change of more than 10,000 rows counts all of them, however it is written", async (kind) => {
+  await using node = await testNode({ database: kind });
+  await exec(node, "CREATE TABLE t (a INT)");
+  const insert = `INSERT INTO t SELECT n FROM ${series(kind, 10_001)} WHERE true`;
+  expect(await exec(node, insert)).toMatchObject({ data: [], row_count: 10_001, truncated: false });
+  for (const before of ["", "/* with a word before */ ", "-- and a line\n", "WITH one AS (SELECT 1) "]) {
+    const { data, ...counts } = await exec(node, `${before}${insert} RETURNING a`);
+    expect({ before, shown: data.length, ...counts }).toEqual({
+      before,
+      shown: 10_000,
+      success: true,
+      row_count: 10_001,
+      truncated: true,
+    });
+  }
+  expect(await exec(node, "DELETE FROM t RETURNING a")).toMatchObject({
+    row_count: 50_005,
+    truncated: true,
+  });
+  expect(await rows(node, "SELECT a FROM t")).toEqual([]);
+});
+
+eachDatabase("rows beyond max_response_body_size are an error that says so", async (kind) => {
+  await using node = await testNode({ database: kind, top: "max_response_body_size = 100_000" });
+  const wide = kind === "sqlite" ? "hex(zeroblob(500))" : "repeat('0', 1000)";
+  expect((await exec(node, `SELECT ${wide} AS a FROM ${series(kind, 90)}`)).row_count).toBe(90);
+  for (const count of [120, 5_000_000]) {
+    const error = await refusedSql(node, `SELECT ${wide} AS a FROM ${series(kind, count)}`);
+    expect(error).toMatchObject({ code: -32008, data: { kind: "ResponseTooBig", limit: 100_000 } });
+    expect(error.message).toContain("max_response_body_size");
+  }
+  const huge = kind === "sqlite" ? "hex(zeroblob(10000000))" : "repeat('0', 20000000)";
+  expect(await refusedSql(node, `SELECT ${huge} AS a`)).toMatchObject({ code: -32008 });
+  expect(await rows(node, "SELECT 1 AS a")).toEqual([{ a: 1 }]);
+});
+
+/** How many rows `t` holds after `insert` was refused as too big. */
+async function keptAfter(node: TestNode, insert: string): Promise<unknown> {
+  expect(await refusedSql(node, insert)).toMatchObject({ code: -32008 });
+  return (await rows(node, "SELECT count(*) AS n FROM t"))[0]?.n;
+}
+
+eachDatabase("a change whose rows do not fit into the answer is undone", async (kind) => {
+  await using node = await testNode({ database: kind, top: "max_response_body_size = 2000" });
+  await exec(node, "CREATE TABLE t (a TEXT)");
+  const value = `'${"x".repeat(100)}'`;
+  const insert = `INSERT INTO t SELECT ${value} FROM ${series(kind, 30)} WHERE true RETURNING a`;
+  expect(await keptAfter(node, insert)).toBe(0);
+  expect(await keptAfter(node, `WITH w AS (SELECT 1) ${insert}`)).toBe(0);
+  expect(await keptAfter(node, `/* first */ ${insert}`)).toBe(0);
+  expect(await keptAfter(node, `BEGIN; ${insert}; COMMIT`)).toBe(0);
+  await exec(node, insert.replace(" RETURNING a", ""));
+  for (const change of ["UPDATE t SET a = a || '!'", "DELETE FROM t"]) {
+    expect(await keptAfter(node, `${change} RETURNING a`)).toBe(30);
+  }
+  expect(await rows(node, "SELECT count(*) AS n FROM t WHERE a LIKE '%!'")).toEqual([{ n: 0 }]);
+});
+
+eachDatabase("a change is undone too when only the envelope makes the answer too big", async (kind) => {
+  await using node = await testNode({ database: kind, top: "max_response_body_size = 2000" });
+  await exec(node, "CREATE TABLE t (a TEXT)");
+  expect(await keptAfter(node, `INSERT INTO t VALUES ('${"x".repeat(1980)}') RETURNING a`)).toBe(0);
+});
+
+eachDatabase("a change is undone too when a batch has no room left for its answer", async (kind) => {
+  await using node = await testNode({ database: kind, top: "max_response_body_size = 2000" });
+  await exec(node, "CREATE TABLE t (a TEXT)");
+  const sql = `INSERT INTO t VALUES ('${"x".repeat(1200)}') RETURNING a`;
+  const params = { token: node.superToken, sql };
+  const call = { jsonrpc: "2.0", method: "node-server_exec_sql", params, id: 1 };
+  const replies = (await (await node.post(JSON.stringify([call, call]))).json()) as unknown[];
+  expect(replies).toMatchObject([{ result: { row_count: 1 } }, { error: { code: -32008 } }]);
+  expect(await rows(node, "SELECT count(*) AS n FROM t")).toEqual([{ n: 1 }]);
+});
+
+eachDatabase("a statement that runs too long is stopped, and that is said", async (kind) => {
+  await using node = await testNode({ database: kind, databaseKeys: "sql_timeout_ms = 400" });
+  await exec(node, "CREATE TABLE t (a INT)");
+  const slowChange =
+    kind === "sqlite"
+      ? `INSERT INTO t ${endless(kind)}`
+      : "INSERT INTO t SELECT n FROM generate_series(1, 5) AS s(n), pg_sleep(60)";
+  for (const sql of [endless(kind), slowChange, `BEGIN; INSERT INTO t VALUES (1); ${endless(kind)}`]) {
+    const error = await within("the statement is stopped", refusedSql(node, sql));
+    expect(error).toMatchObject({ code: 103, data: { limit: 400 } });
+    expect(error.message).toContain("400 ms (sql_timeout_ms)");
+    expect(await rows(node, "SELECT a FROM t")).toEqual([]);
+    await node.newToken([]);
+  }
+  if (kind === "postgres") {
+    const left =
+      "SELECT count(*) AS n FROM pg_stat_activity WHERE state = 'active' AND query LIKE '%sleep(%'";
+    expect(await rows(node, `${left} AND pid <> pg_backend_pid()`)).toEqual([{ n: 0 }]);
+  }
+});
+
+eachDatabase("sql_timeout_ms = 0 sets no limit, and a reload changes it", async (kind) => {
+  await using node = await testNode({ database: kind, databaseKeys: "sql_timeout_ms = 0" });
+  const config = await Bun.file(node.configPath).text();
+  const slow =
+    kind === "sqlite"
+      ? `SELECT count(*) AS n FROM ${series(kind, 6_000_000)}`
+      : "SELECT pg_sleep(1)::text AS n";
+  expect((await exec(node, slow)).row_count).toBe(1);
+  await Bun.write(node.configPath, config.replace("sql_timeout_ms = 0", "sql_timeout_ms = 100"));
+  expect(await node.node.reload()).toBe("applied");
+  expect((await refusedSql(node, slow)).message).toContain("100 ms (sql_timeout_ms)");
+});
+
+eachDatabase("while statements run for long, everybody else is answered", async (kind) => {
+  await using node = await testNode({ database: kind, databaseKeys: "sql_timeout_ms = 3000" });
+  await using socket = await node.socket();
+  let running = 4;
+  const slow = Array.from({ length: 4 }, async () => {
+    const error = await refusedSql(node, endless(kind));
+    running -= 1;
+    return error.message;
+  });
+  for (let turn = 0; turn < 100; turn += 1) {
+    await node.call(hello);
+    await socket.call(hello);
+    await node.call("token_get", [node.superToken]);
+  }
+  expect(running).toBe(4);
+  // A fifth waits for its turn, and gets it.
+  const fifth = rows(node, "SELECT 1 AS a");
+  for (const message of await Promise.all(slow)) expect(message).toContain("sql_timeout_ms");
+  expect(await fifth).toEqual([{ a: 1 }]);
+});
+
+eachDatabase(
+  "a statement that writes for long holds up nobody who has no need to wait",
+  async (kind) => {
+    await using node = await testNode({ database: kind, databaseKeys: "sql_timeout_ms = 2000" });
+    await exec(node, "CREATE TABLE t (a INT)");
+    let running = true;
+    const slow = refusedSql(node, `BEGIN; INSERT INTO t VALUES (1); ${endless(kind)}`).then((error) => {
+      running = false;
+      return error.message;
+    });
+    await Bun.sleep(500);
+    // On SQLite this one has to wait for the writer; the server must not stand still with it.
+    const writes = node.send("token_create", [node.superToken, { token_limit: [] }]);
+    await Bun.sleep(50);
+    for (let turn = 0; turn < 20; turn += 1) await node.call(hello);
+    const answeredMeanwhile = running;
+    expect(await slow).toContain("sql_timeout_ms");
+    expect(await writes).toHaveProperty("result.key");
+    expect(answeredMeanwhile).toBe(true);
+  },
+  30_000,
+);
+
+test("statements queue for their turn and come back each with its own result", async () => {
+  await using node = await testNode();
+  const texts = await Promise.all(
+    Array.from({ length: 60 }, (_, n) => execText(node, `SELECT ${n} AS n, hex(zeroblob(${n * 1000})) AS z`)),
+  );
+  texts.forEach((text, n) => {
+    expect(text).toContain(`"data":[{"n":${n},"z":"${"00".repeat(n * 1000)}"}]`);
+  });
+});

@@ -1,0 +1,172 @@
+import { expect, test } from "bun:test";
+import { readFile, writeFile } from "node:fs/promises";
+import { connect, createServer, type Socket } from "node:net";
+import { SQL } from "bun";
+import { newPostgresDatabase } from "../support/postgres.ts";
+import { hello, newHome, type Server, until, within } from "../support/process.ts";
+import type { SqlResult } from "../support/sql.ts";
+
+const select = "SELECT current_user AS who, 1 AS one";
+const send = (server: Server, sql = select) => server.send("node-server_exec_sql", [server.superToken, sql]);
+const exec = async (server: Server, sql = select) => (await send(server, sql)).result as SqlResult;
+
+/** Characters that have to be escaped somewhere between the URL and the wire. */
+const password = "pä:ss w/örd|100%@home'";
+
+/** Asks one role for its password in one way; the rest of the cluster is let in as before. */
+async function demandPassword(admin: SQL, role: string, how: string): Promise<() => Promise<void>> {
+  const [{ hba_file: path }] = (await admin.unsafe("SHOW hba_file")) as [{ hba_file: string }];
+  const before = await readFile(path, "utf8");
+  const line = `host all ${role} 127.0.0.1/32 ${how}\n`;
+  await writeFile(path, line + before);
+  await admin.unsafe("SELECT pg_reload_conf()");
+  return async () => {
+    await writeFile(path, (await readFile(path, "utf8")).replace(line, ""));
+    await admin.unsafe("SELECT pg_reload_conf()");
+  };
+}
+
+for (const [how, encryption] of [
+  ["scram-sha-256", "scram-sha-256"],
+  ["md5", "md5"],
+  ["md5", "scram-sha-256"],
+  ["password", "scram-sha-256"],
+] as const) {
+  test(`exec_sql signs in where PostgreSQL asks by ${how} for a ${encryption} password`, async () => {
+    const { url, drop } = await newPostgresDatabase();
+    await using admin = new SQL({ url, max: 1 });
+    const role = `r_${crypto.randomUUID().replaceAll("-", "")}`;
+    const quoted = `'${password.replaceAll("'", "''")}'`;
+    await admin.unsafe(`SET password_encryption = '${encryption}'`);
+    await admin.unsafe(`CREATE ROLE ${role} LOGIN PASSWORD ${quoted}`);
+    await admin.unsafe(`GRANT ALL ON SCHEMA public TO ${role}`);
+    const restore = await demandPassword(admin, role, how);
+    try {
+      const own = new URL(url);
+      own.username = role;
+      own.password = encodeURIComponent(password);
+      await until("the new rule is in force", () => refusesWrongPassword(own));
+      await using home = await newHome({}, own.href);
+      const server = await home.serve();
+      expect((await exec(server)).data).toEqual([{ who: role, one: 1 }]);
+      await admin.unsafe(`ALTER ROLE ${role} PASSWORD 'another one'`);
+      const { error } = await send(server);
+      expect(error).toMatchObject({
+        code: 103,
+        message: `DatabaseError: password authentication failed for user "${role}"`,
+        data: { sqlstate: "28P01" },
+      });
+      expect(JSON.stringify(error)).not.toContain("100%");
+      expect(await server.call("node-server_hello")).toBe(hello);
+      await server.stop();
+    } finally {
+      await restore();
+      await admin.unsafe(`DROP OWNED BY ${role} CASCADE; DROP ROLE ${role}`);
+      await admin.close();
+      await drop();
+    }
+  }, 30_000);
+}
+
+async function refusesWrongPassword(url: URL): Promise<true | undefined> {
+  const wrong = new URL(url);
+  wrong.password = "wrong";
+  await using client = new SQL({ url: wrong.href, max: 1 });
+  return client.unsafe("SELECT 1").then(
+    () => undefined,
+    () => true,
+  );
+}
+
+/** Stands between a server and PostgreSQL, and can turn nasty to those who come new. */
+async function nastyProxy(target: URL) {
+  let mood: "kind" | "silent" | "curt" = "kind";
+  const open = new Set<Socket>();
+  const proxy = createServer((client) => {
+    open.add(client);
+    client.on("error", () => {});
+    if (mood === "curt") client.destroy();
+    if (mood !== "kind") return;
+    const server = connect(Number(target.port), target.hostname);
+    open.add(server);
+    server.on("error", () => client.destroy()).on("close", () => client.destroy());
+    client.on("close", () => server.destroy());
+    client.pipe(server).pipe(client);
+  });
+  await new Promise<void>((resolve) => proxy.listen(0, "127.0.0.1", resolve));
+  const address = proxy.address();
+  const url = new URL(target);
+  url.port = String(typeof address === "object" ? address?.port : 0);
+  return {
+    url: url.href,
+    become: (next: typeof mood) => {
+      mood = next;
+    },
+    [Symbol.dispose]() {
+      for (const socket of open) socket.destroy();
+      proxy.close();
+    },
+  };
+}
+
+for (const mood of ["silent", "curt"] as const) {
+  test(`a PostgreSQL that is ${mood} to a new connection is told about, and holds up no later statement`, async () => {
+    const database = await newPostgresDatabase();
+    using proxy = await nastyProxy(new URL(database.url));
+    await using home = await newHome({ databaseKeys: "connect_timeout_ms = 500" }, proxy.url);
+    const server = await home.serve();
+    expect((await exec(server)).row_count).toBe(1);
+    proxy.become(mood);
+    const calls = Array.from({ length: 6 }, () => send(server));
+    const replies = await within("the calls are answered", Promise.all(calls), 8000);
+    for (const { error } of replies) expect(error?.code).toBe(103);
+    proxy.become("kind");
+    expect((await exec(server)).row_count).toBe(1);
+    await server.stop();
+    await database.drop();
+  }, 30_000);
+}
+
+test("a connection that PostgreSQL ends under a statement is told about, and the next one works", async () => {
+  const database = await newPostgresDatabase();
+  await using home = await newHome({}, database.url);
+  const server = await home.serve();
+  const running = send(server, "SELECT pg_sleep(600)");
+  await using admin = new SQL({ url: database.url, max: 1 });
+  await until("the statement was ended", async () => {
+    const ended = await admin.unsafe(
+      "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE wait_event = 'PgSleep' AND datname = current_database()",
+    );
+    return ended.length === 1 ? true : undefined;
+  });
+  expect((await running).error).toMatchObject({ code: 103, data: { sqlstate: "57P01" } });
+  expect((await exec(server)).row_count).toBe(1);
+  await server.stop();
+  await admin.close();
+  await database.drop();
+});
+
+test("statements leave no connection to PostgreSQL behind", async () => {
+  const database = await newPostgresDatabase();
+  await using home = await newHome({ top: "max_response_body_size = 2000" }, database.url);
+  const server = await home.serve();
+  const count = async () =>
+    Number(
+      (
+        await exec(
+          server,
+          "SELECT count(*)::int AS n FROM pg_stat_activity WHERE datname = current_database()",
+        )
+      ).data[0]?.n,
+    );
+  const before = await count();
+  for (let turn = 0; turn < 10; turn += 1) {
+    await exec(server);
+    await send(server, "SELEC");
+    await send(server, "BEGIN; LOCK TABLE kv");
+    await send(server, "SELECT repeat('x', 1000) FROM generate_series(1, 100000)");
+  }
+  await until("as many connections as before", async () => ((await count()) <= before ? true : undefined));
+  await server.stop();
+  await database.drop();
+});
