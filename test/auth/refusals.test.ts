@@ -54,7 +54,7 @@ const superOnly: ReadonlyArray<readonly [method: string, more: Record<string, un
 eachDatabase(
   "a Super Token method answers every other token, right or wrong, with the same words",
   async (database) => {
-    await using node = await testNode({ database });
+    await using node = await testNode({ database, top: "jsonrpc_max_connections = 1000\n" });
     const tokens = [
       ...(await wrongCredentials(node)),
       await node.newToken([]),

@@ -159,7 +159,7 @@ eachDatabase("a method for any token answers one that holds nothing about itself
 eachDatabase(
   "every method that is not open refuses a wrong token and an unknown user",
   async (database) => {
-    await using node = await testNode({ database });
+    await using node = await testNode({ database, top: "jsonrpc_max_connections = 1000\n" });
     const [key] = node.superToken.split(":");
     const replies = await Promise.all(
       [`${key}:wrong`, "unknownKey123456:wrong", "nobody|any-word"].flatMap((token) =>

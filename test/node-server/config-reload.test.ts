@@ -5,6 +5,7 @@ import type { LogEntry } from "../../src/log/entry.ts";
 import { configText, eachDatabase, type TestNode, type TestNodeOptions, testNode } from "../support/node.ts";
 import { freePort, newPostgresDatabase } from "../support/postgres.ts";
 import { hello, helloAt, until } from "../support/process.ts";
+import { series } from "../support/sql.ts";
 
 /** The same on every database, so that calls go on after a move. */
 const token = "sameEverywhere00:sameEverywhere00sameEverywhere00";
@@ -123,6 +124,28 @@ test("an edit may spell the same SQLite file in another way", async () => {
   );
   await newToken(node);
 });
+
+eachDatabase(
+  "a statement that runs goes on while the database's settings change",
+  async (kind) => {
+    await using node = await openNode({ database: kind });
+    const sql =
+      kind === "sqlite"
+        ? `SELECT count(*) AS n FROM ${series(kind, 8_000_000)}`
+        : "SELECT pg_sleep(1.5), 8000000 AS n";
+    let running = true;
+    const slow = node.send("node-server_exec_sql", { token, sql }).finally(() => {
+      running = false;
+    });
+    await Bun.sleep(200);
+    const databaseKeys = "acquire_timeout_ms = 2999";
+    const told = await editAndHear(node, configText(node.databaseUrl, { logging, databaseKeys }));
+    expect(told.message).toBe("configuration reloaded: database");
+    expect(running).toBe(true);
+    expect((await slow).result).toMatchObject({ data: [{ n: 8_000_000 }] });
+  },
+  20_000,
+);
 
 test("an edit moves from SQLite to PostgreSQL and back", async () => {
   await using node = await openNode();

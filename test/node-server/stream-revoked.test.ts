@@ -1,0 +1,230 @@
+import { expect } from "bun:test";
+import { rollSuperToken } from "../../src/auth/super-token.ts";
+import { openDatabase } from "../../src/db/database.ts";
+import type { LogEntry } from "../../src/log/entry.ts";
+import { LogHub } from "../../src/log/hub.ts";
+import { frame, openWireSocket } from "../support/hostile.ts";
+import { eachDatabase, type TestNode, testNode } from "../support/node.ts";
+import { hello, until, within } from "../support/process.ts";
+import type { Notification, TestSocket } from "../support/socket.ts";
+import { exec } from "../support/sql.ts";
+
+const filter = "off,task=info";
+
+async function listen(socket: TestSocket, token: string): Promise<string> {
+  const reply = await socket.call("node-server_stream_log", { token, log_filter: filter });
+  expect(reply.error).toBeUndefined();
+  return String(reply.result);
+}
+
+interface Heard {
+  readonly id: string;
+  readonly entry: LogEntry;
+}
+
+async function hear(socket: TestSocket): Promise<Heard> {
+  const { params } = (await within("an event comes", socket.next())) as Notification;
+  return { id: params.subscription, entry: params.result as LogEntry };
+}
+
+/** The stream's last message, which tells why it ends; what comes before it is passed over. */
+async function farewell(socket: TestSocket, id: string): Promise<void> {
+  for (;;) {
+    const { id: from, entry } = await hear(socket);
+    if (entry.target === "task") continue;
+    expect(from).toBe(id);
+    expect(entry).toEqual({
+      timestamp: expect.any(String),
+      level: "WARN",
+      target: "server",
+      message: "this log stream ends: its token was revoked or has expired",
+      fields: {},
+      spans: [],
+    });
+    return;
+  }
+}
+
+/** The stream is over, and its socket is not. */
+async function isOver(node: TestNode, socket: TestSocket, id: string): Promise<void> {
+  node.node.hub.logger("task").info("unheard");
+  expect((await socket.call("node-server_unsubscribe_stream_log", [id])).result).toBe(false);
+  expect((await socket.call("node-server_hello")).result).toBe(hello);
+  expect(await Promise.race([socket.next(), Bun.sleep(100).then(() => "silence")])).toBe("silence");
+}
+
+/** Two streams, one for each form of the Super Token's credentials. */
+async function twoStreams(node: TestNode) {
+  const [byKey, byPassword] = [await node.socket(), await node.socket()];
+  const keyId = await listen(byKey, node.superToken);
+  const passwordId = await listen(byPassword, `root|${node.rootPassword}`);
+  return {
+    byKey,
+    byPassword,
+    keyId,
+    passwordId,
+    async [Symbol.asyncDispose]() {
+      await byKey[Symbol.asyncDispose]();
+      await byPassword[Symbol.asyncDispose]();
+    },
+  };
+}
+
+async function stillHears(node: TestNode, socket: TestSocket, id: string): Promise<void> {
+  // Long enough for the look that is taken every second.
+  await Bun.sleep(1200);
+  node.node.hub.logger("task").info("still heard");
+  expect(await hear(socket)).toMatchObject({ id, entry: { message: "still heard" } });
+}
+
+eachDatabase(
+  "a new secret ends the streams that the old one opened, and no others",
+  async (kind) => {
+    await using node = await testNode({ database: kind });
+    await using streams = await twoStreams(node);
+    const { byKey, byPassword, keyId, passwordId } = streams;
+    await node.call("token_roll_token_secret", [node.superToken, "root"]);
+    await farewell(byKey, keyId);
+    await isOver(node, byKey, keyId);
+    expect(await hear(byPassword)).toMatchObject({ id: passwordId, entry: { message: "unheard" } });
+    const again = await byKey.call("node-server_stream_log", { token: node.superToken, log_filter: filter });
+    expect(again.error?.message).toBe("Permission Denied: Super token required");
+    await stillHears(node, byPassword, passwordId);
+  },
+  20_000,
+);
+
+eachDatabase(
+  "a new password ends the streams that the old one opened, and no others",
+  async (kind) => {
+    await using node = await testNode({ database: kind });
+    await using streams = await twoStreams(node);
+    const { byKey, byPassword, keyId, passwordId } = streams;
+    await node.call("token_change_password", [node.superToken, "root", "correct horse"]);
+    await farewell(byPassword, passwordId);
+    await isOver(node, byPassword, passwordId);
+    expect(await hear(byKey)).toMatchObject({ id: keyId, entry: { message: "unheard" } });
+    await stillHears(node, byKey, keyId);
+  },
+  20_000,
+);
+
+eachDatabase(
+  "a token that another process rolls ends all its streams within seconds",
+  async (kind) => {
+    await using node = await testNode({ database: kind });
+    await using streams = await twoStreams(node);
+    const { byKey, byPassword, keyId, passwordId } = streams;
+    const beside = await openDatabase(
+      {
+        database_url: node.databaseUrl,
+        connect_timeout_ms: 3000,
+        acquire_timeout_ms: 3000,
+        idle_timeout_ms: 60_000,
+        max_lifetime_ms: 60_000,
+        max_connections: 1,
+      },
+      new LogHub(),
+    );
+    const made = await rollSuperToken(beside);
+    await beside.close();
+    await within(
+      "both streams end",
+      Promise.all([farewell(byKey, keyId), farewell(byPassword, passwordId)]),
+      4000,
+    );
+    await isOver(node, byKey, keyId);
+    await isOver(node, byPassword, passwordId);
+    expect(await listen(byKey, made.token)).not.toBe(keyId);
+  },
+  20_000,
+);
+
+eachDatabase(
+  "a hash that exec_sql changes ends the stream it stood for",
+  async (kind) => {
+    await using node = await testNode({ database: kind });
+    await using streams = await twoStreams(node);
+    const { byKey, byPassword, keyId, passwordId } = streams;
+    const { row_count } = await exec(node, "UPDATE token SET token_hash = 'x' WHERE id = 1");
+    expect(row_count).toBe(1);
+    await within("the stream ends", farewell(byKey, keyId), 4000);
+    await isOver(node, byKey, keyId);
+    expect(await hear(byPassword)).toMatchObject({ id: passwordId, entry: { message: "unheard" } });
+    await node.sql("DELETE FROM token WHERE id = 1");
+    await within("the other stream ends", farewell(byPassword, passwordId), 4000);
+  },
+  20_000,
+);
+
+eachDatabase(
+  "the end comes with the change, not with the next look around",
+  async (kind) => {
+    // The look is taken a second after a stream began; a busy machine gets three chances to be faster.
+    let fastest = Number.POSITIVE_INFINITY;
+    for (let turn = 0; turn < 3 && fastest > 700; turn += 1) {
+      await using node = await testNode({ database: kind });
+      await using socket = await node.socket();
+      const begun = performance.now();
+      const id = await listen(socket, node.superToken);
+      await node.call("token_roll_token_secret", [node.superToken, "root"]);
+      await farewell(socket, id);
+      fastest = Math.min(fastest, performance.now() - begun);
+    }
+    expect(fastest).toBeLessThan(700);
+  },
+  20_000,
+);
+
+eachDatabase(
+  "many streams of one token all end, and the log has nobody to tell",
+  async (kind) => {
+    await using node = await testNode({ database: kind });
+    await using socket = await node.socket();
+    const ids = new Set<string>();
+    for (let n = 0; n < 50; n += 1) ids.add(await listen(socket, node.superToken));
+    await node.call("token_roll_token_secret", [node.superToken, "root"]);
+    while (ids.size > 0) {
+      const { id, entry } = await hear(socket);
+      expect(entry.message).toStartWith("this log stream ends");
+      expect(ids.delete(id)).toBe(true);
+    }
+    await until("nobody listens", () => (node.node.hub.logger("task").wanted === 0 ? true : undefined));
+  },
+  20_000,
+);
+
+eachDatabase(
+  "a change of another token ends nobody's stream",
+  async (kind) => {
+    await using node = await testNode({ database: kind });
+    await using socket = await node.socket();
+    const id = await listen(socket, node.superToken);
+    const limits = [{ scopes: ["global"], permissions: [{ node: "exec_sql" }] }];
+    const other = await node.newToken(limits, { username: "alice", password: "incorrect horse" });
+    await node.call("token_roll_token_secret", [node.superToken, "alice"]);
+    await node.call("token_delete", [node.superToken, other.split(":")[0]]);
+    await stillHears(node, socket, id);
+  },
+  20_000,
+);
+
+eachDatabase(
+  "a reader that stalls does not keep the others' streams alive",
+  async (kind) => {
+    await using node = await testNode({ database: kind });
+    using stalled = await openWireSocket(node.url);
+    const params = { token: node.superToken, log_filter: filter };
+    const call = JSON.stringify({ jsonrpc: "2.0", method: "node-server_stream_log", params, id: 1 });
+    for (let n = 1; n <= 10; n += 1) stalled.write(frame(call));
+    await stalled.hears(/("result":"[\s\S]*){10}/);
+    stalled.stopReading();
+    // Answers pile up behind what it does not read, so that nothing more can leave.
+    for (let n = 0; n < 500; n += 1) stalled.write(frame('{"jsonrpc":"2.0","method":"rpc.discover","id":2}'));
+    await using socket = await node.socket();
+    const id = await listen(socket, node.superToken);
+    await node.call("token_roll_token_secret", [node.superToken, "root"]);
+    await within("the stream of the one that reads ends", farewell(socket, id), 4000);
+  },
+  30_000,
+);
