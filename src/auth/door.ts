@@ -19,6 +19,14 @@ export class Refusal extends Fault {
   }
 }
 
+/** Who knocks, as far as the door they came through can tell. */
+export interface Guest {
+  /** Asked only when it matters, because finding it out costs. */
+  address(): string;
+  /** Waits for something without taking up room that others need. */
+  aside<T>(wait: () => Promise<T>): Promise<T>;
+}
+
 /** Where every credential of every protocol is checked. */
 export class AuthDoor {
   readonly #log;
@@ -32,11 +40,11 @@ export class AuthDoor {
     this.#log = hub.logger("token");
   }
 
-  /** The caller behind a token text, if it may do what `need` says. `address` is where it calls from. */
-  async admit(tokenText: string, need: Need, address: string): Promise<Caller> {
+  /** The caller behind a token text, if it may do what `need` says. */
+  async admit(tokenText: string, need: Need, guest: Guest): Promise<Caller> {
     const credentials = parseCredentials(tokenText);
-    const row = await this.#prove(credentials, address);
-    if (row === undefined) throw this.#refuse(credentials, need, address);
+    const row = await this.#prove(credentials, guest);
+    if (row === undefined) throw this.#refuse(credentials, need, guest.address());
     const caller = toCaller(row, credentials.by);
     // The Super text is for every other token, expired ones included, so it comes before the lifetime.
     if (need.kind === "super") authorise(caller, need);
@@ -59,14 +67,14 @@ export class AuthDoor {
     }
   }
 
-  async #prove({ by, name, proof }: Credentials, address: string): Promise<TokenRow | undefined> {
+  async #prove({ by, name, proof }: Credentials, guest: Guest): Promise<TokenRow | undefined> {
     const { tokens } = this.database;
     if (by === "key") {
       const row = await tokens.byKey(name);
       return secretMatches(proof, row?.secretHash ?? noSecretHash) ? row : undefined;
     }
     const row = await tokens.byUsername(name);
-    return (await this.passwords.matches(proof, row?.passwordHash ?? null, address)) ? row : undefined;
+    return (await this.passwords.matches(proof, row?.passwordHash ?? null, guest)) ? row : undefined;
   }
 
   #refuse({ by, name }: Credentials, need: Need, address: string): Refusal {

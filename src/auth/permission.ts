@@ -9,6 +9,11 @@ type ScopeName = (typeof scopeNames)[number];
 /** Scopes whose name may end in one `*`, which then stands for any ending. */
 const wildcardScopes: ReadonlySet<string> = new Set(["static_bucket", "db"]);
 
+const noScope =
+  'is no scope; use "global", {"static_bucket": name}, {"agent_uuid": uuid}, {"kv_namespace": s}, {"js_worker": s} or {"db": s}';
+const noPermission =
+  'is no permission; write {"family": "action"}, for example {"static_bucket_file": "read"}';
+
 const scopeName = z.string().min(1).max(512);
 
 const scopeJson = z
@@ -23,10 +28,7 @@ const scopeJson = z
       z.strictObject({ js_worker: scopeName }),
       z.strictObject({ db: scopeName }),
     ],
-    {
-      error:
-        'is no scope; use "global", {"static_bucket": name}, {"agent_uuid": uuid}, {"kv_namespace": s}, {"js_worker": s} or {"db": s}',
-    },
+    { error: noScope },
   )
   .meta({ id: "Scope" });
 
@@ -89,18 +91,63 @@ const permissionJson = z
         }),
       ),
     ],
-    { error: 'is no permission; write {"family": "action"}, for example {"static_bucket_file": "read"}' },
+    { error: noPermission },
   )
   .meta({ id: "Permission" });
 
+/** A token has few; more would be a way to keep the server busy with checking them. */
+const maxLimits = 100;
+const maxEntries = 2000;
+
 /** A token's rights as they travel and are stored. */
-export const tokenLimit = z
-  .array(
-    z
-      .object({ scopes: z.array(scopeJson).max(1000), permissions: z.array(permissionJson).max(1000) })
-      .meta({ id: "Limit" }),
-  )
-  .max(1000);
+export const tokenLimit = z.preprocess(
+  (json, context) => {
+    const problem = firstProblem(json);
+    if (problem === undefined) return json;
+    context.issues.push({ code: "custom", input: json, ...problem });
+    return z.NEVER;
+  },
+  z.array(
+    z.object({ scopes: z.array(scopeJson), permissions: z.array(permissionJson) }).meta({ id: "Limit" }),
+  ),
+);
+
+interface Problem {
+  readonly path: Array<string | number>;
+  readonly message: string;
+}
+
+/**
+ * Anybody may send limits, and a schema tries every form on every entry before it says no: a million wrong ones took it a
+ * minute. This stops at the first; what passes is few and right, and the schema is quick with it.
+ */
+function firstProblem(json: unknown): Problem | undefined {
+  if (!Array.isArray(json)) return undefined;
+  if (json.length > maxLimits) return { path: [], message: `holds more than ${maxLimits} limits` };
+  let entries = 0;
+  for (const [at, limit] of json.entries()) {
+    for (const [name, read, error] of [
+      ["scopes", toScope, noScope],
+      ["permissions", toGrant, noPermission],
+    ] as const) {
+      const list = listOf(memberOf(limit, name));
+      entries += list.length;
+      if (entries > maxEntries)
+        return { path: [], message: `holds more than ${maxEntries} scopes and permissions` };
+      const wrong = list.findIndex((entry) => !isStorable(entry) || read(entry).length === 0);
+      if (wrong >= 0) return { path: [at, name, wrong], message: error };
+    }
+  }
+  return undefined;
+}
+
+/** PostgreSQL keeps neither NUL nor half a character, so neither database does. */
+function isStorable(entry: unknown): boolean {
+  const texts = [entry, ...onlyMember(entry), ...onlyMember(onlyMember(entry)[1])];
+  return texts.every(
+    (text) => typeof text !== "string" || (text.length <= 512 && text.isWellFormed() && !text.includes("\0")),
+  );
+}
 
 /** What a limit grants: `family.action`, in other families possibly for names of one pattern only. */
 export interface Grant {
@@ -134,6 +181,9 @@ function toScope(json: unknown): Scope[] {
 
 function toGrant(json: unknown): Grant[] {
   const [family, what] = onlyMember(json);
+  if (typeof what === "string" && Object.hasOwn(permissionNames, `${family}.${what}`))
+    return [{ permission: `${family}.${what}` }];
+  if (what === "" || !otherFamilies.some((other) => other === family)) return [];
   if (typeof what === "string") return [{ permission: `${family}.${what}` }];
   const [action, pattern] = onlyMember(what);
   return typeof pattern === "string" ? [{ permission: `${family}.${action}`, pattern }] : [];
@@ -150,8 +200,13 @@ function memberOf(json: unknown, name: string): unknown {
 }
 
 function onlyMember(json: unknown): readonly [name: string, value: unknown] {
-  const members = typeof json === "object" && json !== null ? Object.entries(json) : [];
-  return members.length === 1 && members[0] !== undefined ? members[0] : ["", undefined];
+  if (typeof json !== "object" || json === null) return ["", undefined];
+  let only: string | undefined;
+  for (const name in json) {
+    if (only !== undefined) return ["", undefined];
+    only = name;
+  }
+  return only === undefined ? ["", undefined] : [only, Reflect.get(json, only)];
 }
 
 /** Whether some single limit grants the permission in the scope. No action implies another. */

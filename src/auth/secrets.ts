@@ -29,6 +29,11 @@ const noPasswordHash =
 const remembered = 1000;
 const rememberedMs = 60_000;
 
+interface Waiting {
+  address(): string;
+  aside<T>(wait: () => Promise<T>): Promise<T>;
+}
+
 /**
  * Checks passwords. A check costs 50 ms of a core on purpose, so few run at once, and those who wait take turns
  * by address: a crowd of guesses from one place delays the others by one check, not by the crowd.
@@ -39,10 +44,10 @@ export class Passwords {
   readonly #verified = new Map<string, number>();
 
   /** `hash` is null for an unknown name or a token without password; that costs the same and fails. */
-  async matches(password: string, hash: string | null, address: string): Promise<boolean> {
+  async matches(password: string, hash: string | null, guest: Waiting): Promise<boolean> {
     const fingerprint = hash === null ? "" : hashSecret(`${hash}\n${password}`);
     if (hash !== null && (this.#verified.get(fingerprint) ?? 0) > Date.now()) return true;
-    await this.#turns.take(address);
+    await guest.aside(() => this.#turns.take(guest.address()));
     try {
       const right = (await Bun.password.verify(password, hash ?? noPasswordHash)) && hash !== null;
       if (right) this.#remember(fingerprint);

@@ -9,8 +9,7 @@ export class AgentRows {
       .selectFrom("monitoring_uuid")
       .select("uuid")
       .where("soft_delete", "=", false)
-      .orderBy("uuid")
       .execute();
-    return rows.map(({ uuid }) => uuid);
+    return rows.map(({ uuid }) => uuid.toLowerCase()).sort();
   }
 }

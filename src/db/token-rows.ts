@@ -122,6 +122,8 @@ export class TokenRows {
     compiled: CompiledQuery<Selectable<Schema["token"]>>,
     value: string,
   ): Promise<TokenRow | undefined> {
+    // PostgreSQL knows no text with NUL in it, so no row has it.
+    if (value.includes("\0")) return undefined;
     const { rows } = await this.dialect.query.executeQuery<Selectable<Schema["token"]>>({
       ...compiled,
       parameters: [value],

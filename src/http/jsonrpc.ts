@@ -1,10 +1,10 @@
 import { Fault } from "../base/fault.ts";
 import type { Engine, Reply } from "../rpc/engine.ts";
 import { toWireError } from "../rpc/errors.ts";
-import type { Slots } from "./slots.ts";
+import { Slot, type Slots } from "./slots.ts";
 
 /** The token travels in the body and there are no cookies, so any origin may call. */
-const cors = { "access-control-allow-origin": "*" };
+export const cors = { "access-control-allow-origin": "*" };
 const jsonHeaders = { "content-type": "application/json", "x-content-type-options": "nosniff", ...cors };
 const answered: ResponseInit = { headers: jsonHeaders };
 export const jsonRpcMethods = "POST, OPTIONS, GET";
@@ -28,21 +28,56 @@ export async function answerPost(
     );
   }
   if (!door.slots.take()) return busy();
+  const slot = new Slot(door.slots);
   let reply: Reply;
   try {
     const body = await readBody(request, door.maxRequestBytes());
-    if (body === undefined) return tooBig(door.maxRequestBytes());
-    reply = await door.engine.answer(body, { address, session: undefined });
-  } finally {
-    door.slots.give();
+    if (body === undefined) {
+      slot.give();
+      return tooBig(door.maxRequestBytes());
+    }
+    reply = await door.engine.answer(body, {
+      address,
+      session: undefined,
+      aside: (wait) => slot.aside(wait),
+    });
+  } catch (error) {
+    slot.give();
+    throw error;
   }
   // Kept back outside the slot: a crowd of guesses must not fill the server while it waits.
-  if (reply.delayMs > 0) await Bun.sleep(reply.delayMs);
+  if (reply.delayMs > 0) await slot.aside(() => Bun.sleep(reply.delayMs));
   // Bun tells nobody when a response has left; the next turn of the event loop is after it was handed over.
   setImmediate(reply.sent);
+  if (reply.text !== undefined && reply.text.length > pacedAbove)
+    return new Response(paced(reply.text, slot), answered);
+  slot.give();
   return reply.text === undefined
     ? new Response(null, { status: 204, headers: cors })
     : new Response(reply.text, answered);
+}
+
+/** Larger answers are handed over piece by piece, as they are read. */
+const pacedAbove = 64 * 1024;
+const pieceBytes = 256 * 1024;
+
+/** A client that does not read its answer keeps its place among the connections, so that there cannot be many of them. */
+function paced(text: string, slot: Slot): ReadableStream<Uint8Array> {
+  const bytes = Buffer.from(text);
+  let at = 0;
+  return new ReadableStream<Uint8Array>(
+    {
+      pull(controller) {
+        controller.enqueue(bytes.subarray(at, at + pieceBytes));
+        at += pieceBytes;
+        if (at < bytes.length) return;
+        controller.close();
+        slot.give();
+      },
+      cancel: () => slot.give(),
+    },
+    { highWaterMark: 0 },
+  );
 }
 
 export function answerPreflight(): Response {

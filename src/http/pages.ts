@@ -40,6 +40,6 @@ export function notFound(): Response {
   return plainText(404, "404 Not Found: nothing is served at this address.");
 }
 
-export function methodNotAllowed(allow: string): Response {
-  return plainText(405, `405 Method Not Allowed: this address takes ${allow}.`, { allow });
+export function methodNotAllowed(allow: string, headers: Record<string, string> = {}): Response {
+  return plainText(405, `405 Method Not Allowed: this address takes ${allow}.`, { allow, ...headers });
 }

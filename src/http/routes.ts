@@ -1,7 +1,7 @@
 import type { Server } from "bun";
 import type { Loan } from "../rpc/engine.ts";
 import type { Services } from "../services.ts";
-import { answerPost, answerPreflight, busy, type JsonRpcDoor, jsonRpcMethods } from "./jsonrpc.ts";
+import { answerPost, answerPreflight, busy, cors, type JsonRpcDoor, jsonRpcMethods } from "./jsonrpc.ts";
 import { methodNotAllowed, notFound, placeholderPage, plainText } from "./pages.ts";
 import { Connection } from "./socket.ts";
 import { serveBucket, staticMethods, toSlashForm, withCors } from "./static.ts";
@@ -24,6 +24,8 @@ const staticPrefix = "/node/static/";
 /** Every address of the server. `/jsonrpc`, `/terminal` and `/node/…` belong to the server, whatever a bucket holds. */
 export function route(request: Request, server: Server<Connection>, doors: Doors): Answer {
   const path = pathOf(request.url);
+  if (path === undefined || !isHost(request.headers.get("host")))
+    return plainText(400, "400 Bad Request: the Host header names no host.");
   if (path === "/jsonrpc") return jsonRpc(request, server, doors);
   if (path.startsWith(staticPrefix)) return bucketRoute(request, path.slice(staticPrefix.length), doors);
   if (path === "/terminal") return terminal(request);
@@ -31,11 +33,17 @@ export function route(request: Request, server: Server<Connection>, doors: Doors
   return rootRoute(request, path, doors);
 }
 
-/** Route on the same normalised path that handlers read: the one in `request.url`. */
-function pathOf(url: string): string {
-  const start = url.indexOf("/", url.indexOf("//") + 2);
+/** Route on the same normalised path that handlers read: the one in `request.url`. Without a Host header that is a path alone. */
+function pathOf(url: string): string | undefined {
+  const start = url.startsWith("/") ? 0 : url.indexOf("/", url.indexOf("//") + 2);
+  if (start < 0) return undefined;
   const query = url.indexOf("?", start);
   return query === -1 ? url.slice(start) : url.slice(start, query);
+}
+
+/** Bun puts the Host header before the path, and one that holds a slash would move where the path begins. */
+function isHost(host: string | null): boolean {
+  return host === null || /^[\w.:[\]%-]*$/.test(host);
 }
 
 function jsonRpc(request: Request, server: Server<Connection>, doors: Doors): Answer {
@@ -48,7 +56,7 @@ function jsonRpc(request: Request, server: Server<Connection>, doors: Doors): An
     case "GET":
       if (isUpgrade(request)) return upgrade(request, server, doors, address());
   }
-  return methodNotAllowed(jsonRpcMethods);
+  return methodNotAllowed(jsonRpcMethods, cors);
 }
 
 function upgrade(
@@ -66,7 +74,7 @@ function upgrade(
   connections.add(connection);
   if (server.upgrade(request, { data: connection })) return undefined;
   connection.closed();
-  return plainText(400, "400 Bad Request: this is no WebSocket handshake.");
+  return plainText(400, "400 Bad Request: this is no WebSocket handshake.", cors);
 }
 
 /** Reserved by the specification; the terminal itself is no part of this service. */

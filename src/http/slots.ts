@@ -10,7 +10,34 @@ export class Slots {
     return true;
   }
 
+  /** Comes back to a place that was left for a while, even when others have come since. */
+  takeBack(): void {
+    this.#used += 1;
+  }
+
   give(): void {
     this.#used -= 1;
+  }
+}
+
+/** One place that was taken, given back once. */
+export class Slot {
+  #held = true;
+
+  constructor(private readonly slots: Slots) {}
+
+  give(): void {
+    if (this.#held) this.slots.give();
+    this.#held = false;
+  }
+
+  /** Leaves the place to others while waiting. */
+  async aside<T>(wait: () => Promise<T>): Promise<T> {
+    this.slots.give();
+    try {
+      return await wait();
+    } finally {
+      this.slots.takeBack();
+    }
   }
 }

@@ -44,7 +44,11 @@ export class Connection {
     }
     this.#running += 1;
     try {
-      const reply = await this.engine.answer(text, { address: () => this.address, session: this.#session });
+      const reply = await this.engine.answer(text, {
+        address: () => this.address,
+        aside: (wait) => wait(),
+        session: this.#session,
+      });
       if (reply.delayMs > 0) await Bun.sleep(reply.delayMs);
       if (reply.text !== undefined) this.#send(reply.text);
       reply.sent();

@@ -33,9 +33,12 @@ export class Filter {
   }
 }
 
+const longest = 4096;
+
 export function parseFilter(text: string): Filter {
   let base = 0;
   const rules = new Map<string, number>();
+  if (text.length > longest) throw unreadable(text, `it is longer than ${longest} characters`);
   const items = text.split(",").map((item) => item.trim().toLowerCase());
   if (items.every((item) => item === "")) throw unreadable(text, "it is empty; write a level such as `info`");
   for (const item of items) {

@@ -1,5 +1,5 @@
 import { type Caller, nobody } from "../auth/caller.ts";
-import { type AuthDoor, Refusal } from "../auth/door.ts";
+import { type AuthDoor, type Guest, Refusal } from "../auth/door.ts";
 import { isOpen, type Need } from "../auth/need.ts";
 import { Fault } from "../base/fault.ts";
 import { toComplaint } from "../base/issue.ts";
@@ -13,9 +13,7 @@ import type { CallContext, Method, MethodTable } from "./method.ts";
 import type { Session } from "./session.ts";
 
 /** The door a request came through. */
-export interface Origin {
-  /** Asked only when it matters, because finding it out costs. */
-  address(): string;
+export interface Origin extends Guest {
   /** Where subscriptions live; plain HTTP has none. */
   readonly session: Session | undefined;
 }
@@ -50,6 +48,8 @@ interface Trip {
   delayMs: number;
   /** Bytes of answer that are left. */
   room: number;
+  /** The subscription that the present call began. */
+  opened: string | undefined;
 }
 
 /** JSON-RPC 2.0 over any services: one pipeline for every door. */
@@ -86,7 +86,13 @@ export class Engine<S extends object> {
 
   /** Answers a request or a batch; a batch runs in order. */
   async answer(text: string, origin: Origin): Promise<Reply> {
-    const trip: Trip = { origin, after: [], delayMs: 0, room: this.parts.maxResponseBytes() };
+    const trip: Trip = {
+      origin,
+      after: [],
+      delayMs: 0,
+      room: this.parts.maxResponseBytes(),
+      opened: undefined,
+    };
     const envelope = parseEnvelope(text);
     let answer: string | undefined;
     if (envelope.batch) {
@@ -104,53 +110,56 @@ export class Engine<S extends object> {
 
   async #answerItem(item: Item, trip: Trip): Promise<string | undefined> {
     if ("fault" in item) return errorText(item.fault, item.id);
-    let text: string;
+    const found = this.#methods.get(item.method);
+    if (found === undefined) {
+      const data = { method: item.method.slice(0, 200), detail: "rpc.discover lists the methods" };
+      return item.id === undefined ? undefined : errorText(new Fault("MethodNotFound", "", data), item.id);
+    }
+    const about: Record<string, unknown> = {};
+    return inSpan(found.span, about, () => this.#answerCall(item, found.method, about, trip));
+  }
+
+  /** Runs the call and puts its outcome into words; one line in the log says how it went. */
+  async #answerCall(
+    request: Request,
+    method: Method<S>,
+    about: Record<string, unknown>,
+    trip: Trip,
+  ): Promise<string | undefined> {
+    const start = this.#log.wants("DEBUG") ? performance.now() : undefined;
+    let fault: Fault | undefined;
+    let text: string | undefined;
     try {
-      const result = await this.#call(item, trip);
-      if (item.id === undefined) return undefined;
-      text = `{"jsonrpc":"2.0","result":${toJsonText(result)},"id":${item.id}}`;
+      const result = toJsonText(await this.#run(request, method, about, trip));
+      if (request.id !== undefined)
+        text = this.#fitting(`{"jsonrpc":"2.0","result":${result},"id":${request.id}}`, trip);
     } catch (error) {
-      const fault = toFault(error, this.#log);
+      fault = toFault(error, this.#log);
       if (fault instanceof Refusal) trip.delayMs = Math.max(trip.delayMs, fault.delayMs);
-      return item.id === undefined ? undefined : errorText(fault, item.id);
+      if (request.id !== undefined) text = errorText(fault, request.id);
     }
-    // A character is three bytes of UTF-8 at the most.
-    const bytes = text.length * 3 <= trip.room ? text.length : Buffer.byteLength(text);
-    if (bytes > trip.room) {
-      const limit = this.parts.maxResponseBytes();
-      return errorText(
-        new Fault("ResponseTooBig", `the answer is above ${limit} bytes (max_response_body_size)`, { limit }),
-        item.id,
-      );
+    if (start !== undefined) {
+      const elapsed_ms = Math.round((performance.now() - start) * 1000) / 1000;
+      this.#log.debug(fault === undefined ? "success" : "failed", {
+        elapsed_ms,
+        ...(fault === undefined ? {} : { error: fault.message }),
+      });
     }
-    trip.room -= bytes;
     return text;
   }
 
-  async #call(request: Request, trip: Trip): Promise<unknown> {
-    const found = this.#methods.get(request.method);
-    if (found === undefined) {
-      throw new Fault("MethodNotFound", "", {
-        method: request.method.slice(0, 200),
-        detail: "rpc.discover lists the methods",
-      });
+  #fitting(text: string, trip: Trip): string {
+    const bytes = Buffer.byteLength(text);
+    if (bytes <= trip.room) {
+      trip.room -= bytes;
+      trip.opened = undefined;
+      return text;
     }
-    const about: Record<string, unknown> = {};
-    return inSpan(found.span, about, async () => {
-      if (!this.#log.wants("DEBUG")) return this.#run(request, found.method, about, trip);
-      const start = performance.now();
-      const elapsed_ms = () => Math.round((performance.now() - start) * 1000) / 1000;
-      try {
-        const result = await this.#run(request, found.method, about, trip);
-        this.#log.debug("success", { elapsed_ms: elapsed_ms() });
-        return result;
-      } catch (error) {
-        this.#log.debug("failed", {
-          elapsed_ms: elapsed_ms(),
-          ...(error instanceof Fault ? { error: error.message } : {}),
-        });
-        throw error;
-      }
+    // Whoever does not learn the id of a subscription could never end it.
+    if (trip.opened !== undefined) trip.origin.session?.cancel(trip.opened);
+    const limit = this.parts.maxResponseBytes();
+    throw new Fault("ResponseTooBig", `the answer is above ${limit} bytes (max_response_body_size)`, {
+      limit,
     });
   }
 
@@ -168,7 +177,7 @@ export class Engine<S extends object> {
     try {
       let caller = nobody;
       if (!isOpen(need)) {
-        caller = await loan.door.admit(method.tokenIn(params), need, trip.origin.address());
+        caller = await loan.door.admit(method.tokenIn(params), need, trip.origin);
         if (caller.by === "key") about.token_key = caller.key;
         else about.username = caller.username;
       }
@@ -197,6 +206,7 @@ export class Engine<S extends object> {
       );
     }
     const { id, stop } = session.subscribe(name);
+    trip.opened = id;
     try {
       const events = method.run({ ...services, ...toContext(caller, trip), stop }, params);
       trip.after.push(() => session.pump(id, events));
@@ -229,7 +239,7 @@ function parseParams<S>(method: Method<S>, given: unknown): Record<string, unkno
   const named: unknown = Array.isArray(given)
     ? Object.fromEntries(method.names.map((name, at) => [name, given[at]]))
     : (given ?? {});
-  const read = method.accepts.safeParse(named);
+  const read = safely(() => method.accepts.safeParse(named));
   if (read.success) return read.data;
   const [issue] = read.error.issues;
   const { path, why } = issue === undefined ? { path: [], why: "cannot be read" } : toComplaint(issue, named);
@@ -239,4 +249,14 @@ function parseParams<S>(method: Method<S>, given: unknown): Record<string, unkno
 
 function errorText(fault: Fault, id: IdText): string {
   return `{"jsonrpc":"2.0","error":${JSON.stringify(toWireError(fault))},"id":${id}}`;
+}
+
+/** A schema trips over values such as `{"length": {"valueOf": 1}}`; that is the caller's mistake, not a bug. */
+function safely<T>(parse: () => T): T {
+  try {
+    return parse();
+  } catch (error) {
+    if (error instanceof Fault || !(error instanceof TypeError)) throw error;
+    throw new Fault("InvalidParams", "params cannot be read");
+  }
 }

@@ -1,5 +1,4 @@
 import { Fault } from "../base/fault.ts";
-import { RawJson } from "../base/raw-json.ts";
 
 export const maxBatch = 1000;
 
@@ -33,7 +32,7 @@ export function parseEnvelope(text: string): Envelope {
   } catch {
     return { batch: false, item: broken("Parse", "the request is not JSON") };
   }
-  if (!Array.isArray(json)) return { batch: false, item: toItem(json) };
+  if (!Array.isArray(json)) return { batch: false, item: toItem(json, text) };
   if (json.length === 0) return { batch: false, item: broken("InvalidRequest", "the batch is empty") };
   if (json.length > maxBatch) {
     const fault = new Fault("BatchTooLong", `${json.length} calls; a batch may hold ${maxBatch}`, {
@@ -42,14 +41,14 @@ export function parseEnvelope(text: string): Envelope {
     });
     return { batch: false, item: { fault, id: "null" } };
   }
-  return { batch: true, items: json.map(toItem) };
+  return { batch: true, items: json.map((item) => toItem(item, text)) };
 }
 
-function toItem(json: unknown): Item {
+function toItem(json: unknown, text: string): Item {
   if (typeof json !== "object" || json === null || Array.isArray(json))
     return broken("InvalidRequest", "a request must be an object");
   const { jsonrpc, method, params, id } = json as Record<string, unknown>;
-  const idText = toIdText(id);
+  const idText = toIdText(id, text);
   if (idText === undefined && id !== undefined)
     return broken("InvalidRequest", "`id` must be a string, a number or null");
   const refuse = (why: string) => broken("InvalidRequest", why, idText);
@@ -66,22 +65,30 @@ function broken(kind: "Parse" | "InvalidRequest", detail: string, id: IdText = "
   return { fault: new Fault(kind, "", { detail }), id };
 }
 
-function toIdText(id: unknown): IdText | undefined {
+function toIdText(id: unknown, text: string): IdText | undefined {
   if (typeof id === "string" || id === null) return JSON.stringify(id);
-  if (id instanceof RawJson) return id.text;
-  if (typeof id === "bigint" || (typeof id === "number" && Number.isFinite(id))) return String(id);
-  return undefined;
+  if (typeof id === "bigint") return String(id);
+  if (typeof id !== "number") return undefined;
+  return Number.isSafeInteger(id) ? String(id) : asWritten(id, text);
 }
 
-/** Integers that a double would bend (an id of 20 digits, a 64-bit SQL value) come out as bigint. Few texts have any. */
+/** The digits of an id that a double bends: 12345678901234567890, 1e400. */
+function asWritten(id: number, text: string): IdText {
+  for (const [, digits = ""] of text.matchAll(/"id"\s*:\s*(-?\d[\d.eE+-]*)/g))
+    if (Number(digits) === id) return digits;
+  return JSON.stringify(id);
+}
+
+/** In texts up to this length integers are read exactly; reading a larger one in this way would hold up others. */
+const exactBytes = 256 * 1024;
+
+/** Integers that a double would bend (a 64-bit SQL value) come out as bigint. Few texts have any. */
 function parseExactly(text: string): unknown {
-  if (!/\d{16}|[eE]\+?\d{3}/.test(text)) return JSON.parse(text);
-  const exact = (key: string, value: unknown, context?: { source?: string }): unknown => {
+  if (text.length > exactBytes || !/\d{16}/.test(text)) return JSON.parse(text);
+  const exact = (_: string, value: unknown, context?: { source?: string }): unknown => {
     if (typeof value !== "number" || Number.isSafeInteger(value)) return value;
     const digits = context?.source ?? "";
-    // 1e400 is a legal id, though no number of ours.
-    if (key === "id" && !Number.isFinite(value)) return new RawJson(digits);
-    return /^-?\d+$/.test(digits) ? BigInt(digits) : value;
+    return /^-?\d{16,40}$/.test(digits) ? BigInt(digits) : value;
   };
   return JSON.parse(text, exact);
 }

@@ -12,6 +12,7 @@ interface Subscription {
 /** The subscriptions of one connection. They end when it does. */
 export class Session {
   readonly #subscriptions = new Map<string, Subscription>();
+  #closed = false;
 
   /** `send` resolves when the connection can take more; it never rejects. */
   constructor(private readonly send: (text: string) => void | Promise<void>) {}
@@ -23,6 +24,7 @@ export class Session {
         limit: maxSubscriptions,
       });
     }
+    if (this.#closed) throw new Fault("Other", "the connection has closed");
     const id = randomText(24);
     const stop = new AbortController();
     this.#subscriptions.set(id, { method, stop });
@@ -60,6 +62,7 @@ export class Session {
   }
 
   close(): void {
+    this.#closed = true;
     for (const id of [...this.#subscriptions.keys()]) this.cancel(id);
   }
 }

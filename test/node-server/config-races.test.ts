@@ -1,9 +1,12 @@
-import { expect, test } from "bun:test";
+import { expect, setDefaultTimeout, test } from "bun:test";
 import { chmod, mkdir, readdir, readFile, stat, symlink, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { finishOverwrite } from "../../src/config/edit.ts";
 import { configText, eachDatabase, tempFolder, testNode, type WireReply } from "../support/node.ts";
 import { newHome, sqliteUrl, until } from "../support/process.ts";
+
+// A busy machine may take its time.
+setDefaultTimeout(30_000);
 
 /** A second process that does `body` again and again; it ends by itself when nobody ends it. */
 function keepDoing(body: string, args: readonly string[]): Disposable {
@@ -96,7 +99,7 @@ eachDatabase(
     const uuids = Array.from({ length: 20 }, () => crypto.randomUUID());
     const texts = uuids.map((uuid, at) =>
       configText(node.databaseUrl, {
-        top: `# ${"padding ".repeat(at * 500)}\nserver_uuid = "${uuid}"`,
+        top: `static_path = ${JSON.stringify(join(node.folder, "static"))}\n# ${"padding ".repeat(at * 500)}\nserver_uuid = "${uuid}"`,
       }),
     );
     let editing = true;

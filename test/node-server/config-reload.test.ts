@@ -1,4 +1,4 @@
-import { expect, test } from "bun:test";
+import { expect, setDefaultTimeout, test } from "bun:test";
 import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import type { LogEntry } from "../../src/log/entry.ts";
@@ -6,6 +6,9 @@ import { configText, eachDatabase, type TestNode, type TestNodeOptions, testNode
 import { freePort, newPostgresDatabase } from "../support/postgres.ts";
 import { hello, helloAt, until } from "../support/process.ts";
 import { series } from "../support/sql.ts";
+
+// A busy machine may take its time.
+setDefaultTimeout(30_000);
 
 /** The same on every database, so that calls go on after a move. */
 const token = "sameEverywhere00:sameEverywhere00sameEverywhere00";
@@ -20,6 +23,14 @@ async function newToken(node: TestNode): Promise<string> {
   const limit = { scopes: ["global"], permissions: [{ node: "get_database_type" }] };
   const made = (await node.call("token_create", [token, { token_limit: [limit] }])) as Record<string, string>;
   return `${made.key}:${made.secret}`;
+}
+
+type Settings = Pick<TestNodeOptions, "top" | "logging" | "databaseKeys">;
+
+/** The node's own configuration with other settings, and maybe another database. */
+function configOf(node: TestNode, settings: Settings, databaseUrl = node.databaseUrl): string {
+  const storage = `static_path = ${JSON.stringify(join(node.folder, "static"))}\n`;
+  return configText(databaseUrl, { logging, ...settings, top: storage + (settings.top ?? "") });
 }
 
 const edit = (node: TestNode, config_string: string) =>
@@ -41,7 +52,7 @@ async function editAndHear(node: TestNode, config: string): Promise<LogEntry> {
 eachDatabase("an edit changes what the log in memory keeps, and how much", async (kind) => {
   await using node = await openNode({ database: kind });
   const config = (capacity: number, filter: string) =>
-    configText(node.databaseUrl, {
+    configOf(node, {
       logging: `memory_log_capacity = ${capacity}\nmemory_log_filter = "${filter}"`,
     });
   const told = await editAndHear(node, config(50, "info,task=trace"));
@@ -65,10 +76,10 @@ test("an edit changes the limits of the next call, on open sockets too", async (
   await using socket = await node.socket();
   const big = "x".repeat(5000);
   expect(await socket.call("node-server_hello", [big])).toMatchObject({ result: hello });
-  await editAndHear(node, configText(node.databaseUrl, { top: "max_response_body_size = 1000", logging }));
+  await editAndHear(node, configOf(node, { top: "max_response_body_size = 1000" }));
   expect(await socket.call("rpc.discover")).toMatchObject({ error: { code: -32008 } });
   const top = "max_request_body_size = 3000\njsonrpc_max_connections = 1";
-  await editAndHear(node, configText(node.databaseUrl, { top, logging }));
+  await editAndHear(node, configOf(node, { top }));
   // The open socket is the one connection that is allowed.
   expect((await node.post("[]")).status).toBe(429);
   expect(await socket.call("node-server_hello")).toMatchObject({ result: hello });
@@ -81,7 +92,7 @@ eachDatabase(
     const old = node.url;
     const port = await freePort();
     const socket = await node.socket();
-    const config = configText(node.databaseUrl, { top: `ws_listener = "127.0.0.1:${port}"` });
+    const config = configOf(node, { top: `ws_listener = "127.0.0.1:${port}"` });
     expect(await socket.call("node-server_edit_config", { token, config_string: config })).toMatchObject({
       result: true,
     });
@@ -104,12 +115,12 @@ eachDatabase(
     const made = await newToken(node);
     const known = () => node.send("node-server_get_database_type", { token: made });
     expect(await known()).toHaveProperty("result");
-    const told = await editAndHear(node, configText(url, { logging }));
+    const told = await editAndHear(node, configOf(node, {}, url));
     expect(told.message).toBe("configuration reloaded: database");
     expect((await known()).error?.code).toBe(102);
     expect(await node.call("node-server_database_storage", { token })).toHaveProperty("tables.token");
     await node.call("node-server_exec_sql", { token, sql: "CREATE TABLE only_here (a INT)" });
-    await editAndHear(node, configText(node.databaseUrl, { logging }));
+    await editAndHear(node, configOf(node, {}));
     expect(await known()).toHaveProperty("result");
     expect(await node.call("node-server_database_storage", { token })).not.toHaveProperty("tables.only_here");
     await other?.drop();
@@ -119,9 +130,7 @@ eachDatabase(
 test("an edit may spell the same SQLite file in another way", async () => {
   await using node = await openNode();
   const url = node.databaseUrl.replace("/data/", "/data/../data/");
-  expect((await editAndHear(node, configText(url, { logging }))).message).toBe(
-    "configuration reloaded: database",
-  );
+  expect((await editAndHear(node, configOf(node, {}, url))).message).toBe("configuration reloaded: database");
   await newToken(node);
 });
 
@@ -139,7 +148,7 @@ eachDatabase(
     });
     await Bun.sleep(200);
     const databaseKeys = "acquire_timeout_ms = 2999";
-    const told = await editAndHear(node, configText(node.databaseUrl, { logging, databaseKeys }));
+    const told = await editAndHear(node, configOf(node, { databaseKeys }));
     expect(told.message).toBe("configuration reloaded: database");
     expect(running).toBe(true);
     expect((await slow).result).toMatchObject({ data: [{ n: 8_000_000 }] });
@@ -152,9 +161,9 @@ test("an edit moves from SQLite to PostgreSQL and back", async () => {
   const other = await newPostgresDatabase();
   const kind = async () =>
     ((await node.call("node-server_get_database_type", { token })) as { data: string }).data;
-  await editAndHear(node, configText(other.url, { logging }));
+  await editAndHear(node, configOf(node, {}, other.url));
   expect(await kind()).toBe("postgres");
-  await editAndHear(node, configText(node.databaseUrl, { logging }));
+  await editAndHear(node, configOf(node, {}));
   expect(await kind()).toBe("sqlite");
   await other.drop();
 });
@@ -163,7 +172,7 @@ test("an edit opens, moves and closes the Unix socket", async () => {
   await using node = await openNode();
   const [one, two] = [join(node.folder, "one.sock"), join(node.folder, "two.sock")];
   const at = (unix: string) => helloAt("http://unix", { unix });
-  const config = (top: string) => configText(node.databaseUrl, { top, logging });
+  const config = (top: string) => configOf(node, { top });
   for (const path of [one, two]) {
     await editAndHear(node, config(`enable_unix_socket = true\nunix_socket_path = "${path}"`));
     expect(await at(path)).toBe(hello);
@@ -193,16 +202,16 @@ eachDatabase("what cannot be applied leaves the server as it was, and the log sa
   const port = new URL(url).port;
   for (const [config, why] of [
     [
-      configText(node.databaseUrl, { top: `ws_listener = "127.0.0.1:${taken.port}"`, logging: silent }),
+      configOf(node, { top: `ws_listener = "127.0.0.1:${taken.port}"`, logging: silent }),
       /cannot listen on 127\.0\.0\.1:\d+: another program/,
     ],
     [
-      configText(`postgres://root:hidden-word@127.0.0.1:${nowhere}/x`, { logging: silent }),
+      configOf(node, { logging: silent }, `postgres://root:hidden-word@127.0.0.1:${nowhere}/x`),
       new RegExp(`127\\.0\\.0\\.1:${nowhere}/x cannot be reached`),
     ],
-    [configText("sqlite:///proc/nowhere/node.db?mode=rwc", { logging: silent }), /\/proc\/nowhere/],
+    [configOf(node, { logging: silent }, "sqlite:///proc/nowhere/node.db?mode=rwc"), /\/proc\/nowhere/],
     [
-      configText(node.databaseUrl, {
+      configOf(node, {
         top: `ws_listener = "127.0.0.1:${port}"\ntls_cert = "no.pem"\ntls_key = "no.key"`,
         logging: silent,
       }),
@@ -221,6 +230,6 @@ eachDatabase("what cannot be applied leaves the server as it was, and the log sa
     expect(await node.call("node-server_read_config", { token })).toBe(config);
     await newToken(node);
   }
-  const repaired = await editAndHear(node, configText(node.databaseUrl, { logging }));
+  const repaired = await editAndHear(node, configOf(node, {}));
   expect(repaired.message).toContain("nothing changed");
 });

@@ -18,7 +18,7 @@ function nthConfig(node: TestNode, n: number): string {
     n % 3 === 0 ? `enable_unix_socket = true\nunix_socket_path = "${join(node.folder, "x.sock")}"` : "";
   const file = n % 2 === 0 ? `json_log_file = "${join(node.folder, `log-${n % 4}.json`)}"` : "";
   return configText(node.databaseUrl, {
-    top: `jsonrpc_max_connections = ${100 + n}\nmax_request_body_size = ${1_000_000 + n}\n${unix}`,
+    top: `static_path = ${JSON.stringify(join(node.folder, "static"))}\njsonrpc_max_connections = ${100 + n}\nmax_request_body_size = ${1_000_000 + n}\n${unix}`,
     logging: `memory_log_filter = "info"\nmemory_log_capacity = ${1000 + n}\njson_log_filter = "info"\n${file}`,
     databaseKeys: `acquire_timeout_ms = ${3000 + n}`,
   });

@@ -1,4 +1,4 @@
-import { expect, test } from "bun:test";
+import { expect, setDefaultTimeout, test } from "bun:test";
 import { once } from "node:events";
 import {
   chmod,
@@ -18,6 +18,9 @@ import { join } from "node:path";
 import { ConfigFile } from "../../src/config/edit.ts";
 import { configText, type TestNode, tempFolder, testNode } from "../support/node.ts";
 import { newHome, sqliteUrl, within } from "../support/process.ts";
+
+// A busy machine may take its time.
+setDefaultTimeout(30_000);
 
 const read = (node: TestNode) => node.call("node-server_read_config", { token: node.superToken });
 const edit = (node: TestNode, config_string: string) =>

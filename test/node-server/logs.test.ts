@@ -1,8 +1,11 @@
-import { expect, test } from "bun:test";
+import { expect, setDefaultTimeout, test } from "bun:test";
 import type { LogEntry } from "../../src/log/entry.ts";
 import { eachDatabase, type TestNode, testNode } from "../support/node.ts";
 import { within } from "../support/process.ts";
 import type { Notification, TestSocket } from "../support/socket.ts";
+
+// A busy machine may take its time.
+setDefaultTimeout(30_000);
 
 const log = async (node: TestNode) =>
   (await node.call("node-server_log", { token: node.superToken })) as LogEntry[];

@@ -1,10 +1,13 @@
-import { expect, test } from "bun:test";
+import { expect, setDefaultTimeout, test } from "bun:test";
 import { readFile, writeFile } from "node:fs/promises";
 import { connect, createServer, type Socket } from "node:net";
 import { SQL } from "bun";
 import { newPostgresDatabase } from "../support/postgres.ts";
 import { hello, newHome, type Server, until, within } from "../support/process.ts";
 import type { SqlResult } from "../support/sql.ts";
+
+// A busy machine may take its time.
+setDefaultTimeout(30_000);
 
 const select = "SELECT current_user AS who, 1 AS one";
 const send = (server: Server, sql = select) => server.send("node-server_exec_sql", [server.superToken, sql]);

@@ -1,10 +1,13 @@
 import { Database } from "bun:sqlite";
-import { expect, test } from "bun:test";
+import { expect, setDefaultTimeout, test } from "bun:test";
 import { SQL } from "bun";
 import { type DatabaseKind, eachDatabase } from "../support/node.ts";
 import { newPostgresDatabase } from "../support/postgres.ts";
 import { hello, newHome, type Server, sqliteUrl, until } from "../support/process.ts";
 import { endless, residentMiB, type SqlResult, series, sqlChildrenOf } from "../support/sql.ts";
+
+// A busy machine may take its time.
+setDefaultTimeout(30_000);
 
 const exec = async (server: Server, sql: string) =>
   (await server.call("node-server_exec_sql", [server.superToken, sql])) as SqlResult;
@@ -144,7 +147,7 @@ test("a child that dies while it has nothing to do is not missed", async () => {
 });
 
 test("a stopped statement leaves no process behind", async () => {
-  await using home = await newHome({ databaseKeys: "sql_timeout_ms = 300" });
+  await using home = await newHome({ databaseKeys: "sql_timeout_ms = 3000" });
   const server = await home.serve();
   const calls = Array.from({ length: 4 }, () =>
     server.send("node-server_exec_sql", [server.superToken, endless("sqlite")]),

@@ -1,7 +1,10 @@
-import { expect, test } from "bun:test";
+import { expect, setDefaultTimeout, test } from "bun:test";
 import { join } from "node:path";
 import { eachDatabase, testNode } from "../support/node.ts";
 import { exec, refusedSql, rows } from "../support/sql.ts";
+
+// A busy machine may take its time.
+setDefaultTimeout(30_000);
 
 /** More calls than there are connections or children, so that every one of them is met. */
 const rounds = Array.from({ length: 12 }, (_, round) => round);
@@ -92,7 +95,7 @@ eachDatabase("what a statement changes counts for the very next call", async (ki
   );
   await change(`token_limit = '${JSON.stringify(limits)}', time_stamp_to = 1`);
   expect((await ask()).error?.message).toBe("Permission Denied: Token has expired");
-  await change("time_stamp_to = NULL, password_hash = 'x'");
+  await change("time_stamp_to = NULL, password_hash = NULL");
   expect(await ask()).toHaveProperty("result");
   expect((await askThere()).error?.message).toBe("Permission Denied: Invalid credentials");
   await exec(node, "DELETE FROM token WHERE username = 'alice'");
@@ -101,6 +104,15 @@ eachDatabase("what a statement changes counts for the very next call", async (ki
   expect(await node.call("agent-uuid_list_all", { token: node.superToken })).toEqual([
     "0b6c9c0e-6d0c-4a86-8a55-2f4f7f1f6f10",
   ]);
+});
+
+eachDatabase("a password hash that is none refuses like a wrong password", async (kind) => {
+  await using node = await testNode({ database: kind });
+  await exec(node, "UPDATE token SET password_hash = 'none' WHERE id = 1");
+  expect(await node.refused("token_get", [`root|${node.rootPassword}`])).toMatchObject({
+    code: 102,
+    message: "Permission Denied: Invalid credentials",
+  });
 });
 
 eachDatabase("what the server changes is seen by the next statement", async (kind) => {

@@ -1,7 +1,10 @@
-import { expect, test } from "bun:test";
+import { expect, setDefaultTimeout, test } from "bun:test";
 import { join } from "node:path";
 import { type DatabaseKind, eachDatabase, testNode } from "../support/node.ts";
 import { exec, refusedSql, rows, series } from "../support/sql.ts";
+
+// A busy machine may take its time.
+setDefaultTimeout(30_000);
 
 /** What a statement without rows to show answers. */
 const affected = (row_count: number) => ({ success: true, data: [], row_count, truncated: false });

@@ -1,10 +1,13 @@
 import { Database } from "bun:sqlite";
-import { expect, test } from "bun:test";
+import { expect, setDefaultTimeout, test } from "bun:test";
 import { SQL } from "bun";
 import { eachDatabase, type TestNode, testNode } from "../support/node.ts";
 import { newPostgresDatabase } from "../support/postgres.ts";
 import { newHome } from "../support/process.ts";
 import { exec } from "../support/sql.ts";
+
+// A busy machine may take its time.
+setDefaultTimeout(30_000);
 
 interface Storage {
   readonly tables: Readonly<Record<string, number>>;

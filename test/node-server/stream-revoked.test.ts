@@ -1,4 +1,4 @@
-import { expect } from "bun:test";
+import { expect, setDefaultTimeout } from "bun:test";
 import { rollSuperToken } from "../../src/auth/super-token.ts";
 import { openDatabase } from "../../src/db/database.ts";
 import type { LogEntry } from "../../src/log/entry.ts";
@@ -8,6 +8,9 @@ import { eachDatabase, type TestNode, testNode } from "../support/node.ts";
 import { hello, until, within } from "../support/process.ts";
 import type { Notification, TestSocket } from "../support/socket.ts";
 import { exec } from "../support/sql.ts";
+
+// A busy machine may take its time.
+setDefaultTimeout(30_000);
 
 const filter = "off,task=info";
 
