@@ -1,4 +1,4 @@
-import { dirname, join } from "node:path";
+import { dirname, join, resolve } from "node:path";
 import { Agents } from "./agents/agents.ts";
 import { AuthDoor } from "./auth/door.ts";
 import { Guesses } from "./auth/guesses.ts";
@@ -197,6 +197,11 @@ export async function openNode(options: NodeOptions): Promise<Node> {
   ];
   const finished = await finishOverwrite(options.configPath);
   const live = await LiveConfig.open(options.configPath, log, parts);
+  const close = () => {
+    tcp.stopAccepting();
+    unix.stopAccepting();
+    return live.close();
+  };
   if (finished)
     log.warn("an edit of the configuration that was cut short has been finished", {
       path: options.configPath,
@@ -208,8 +213,8 @@ export async function openNode(options: NodeOptions): Promise<Node> {
       return tcp.url ?? "";
     },
     reload: () => live.reload(),
-    close: () => live.close(),
-    [Symbol.asyncDispose]: () => live.close(),
+    close,
+    [Symbol.asyncDispose]: close,
   };
 }
 
@@ -256,5 +261,5 @@ function tcpPlace({ ws_listener, tls_cert, tls_key }: Config): Place {
 function unixPlace({ enable_unix_socket, unix_socket_path, database }: Config): Place | undefined {
   if (!enable_unix_socket) return undefined;
   const beside = dirname(databaseFile(database.database_url) ?? "data/node.db");
-  return { at: "unix", path: unix_socket_path ?? join(beside, "node.sock") };
+  return { at: "unix", path: resolve(unix_socket_path ?? join(beside, "node.sock")) };
 }

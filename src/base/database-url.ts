@@ -14,6 +14,8 @@ export function parseDatabaseUrl(url: string): DatabasePlace {
   if (!/^postgres(ql)?:\/\//.test(url))
     throw refusal("must begin with sqlite:, postgres:// or postgresql://");
   if (!URL.canParse(url)) throw refusal("is no URL; in a password, write special characters as %XX");
+  // An unencoded `/` in the password ends the host early, and what follows would be taken for the database's name.
+  if (new URL(url).pathname.includes("@")) throw refusal("has a `/` in its password; write it as %2F");
   return { postgres: url };
 }
 

@@ -6,3 +6,13 @@ export class RawJson {
 export function toJsonText(value: unknown): string {
   return value instanceof RawJson ? value.text : (JSON.stringify(value) ?? "null");
 }
+
+/** As `JSON.stringify`, with every digit of a bigint. */
+export function exactJson(value: unknown): string {
+  const digits = (_: string, inner: unknown): unknown =>
+    typeof inner === "bigint" ? rawNumber(String(inner)) : inner;
+  return JSON.stringify(value, digits) ?? "null";
+}
+
+/** In every engine since 2024, not yet in TypeScript's library. */
+const { rawJSON: rawNumber } = JSON as typeof JSON & { rawJSON(text: string): unknown };

@@ -1,6 +1,8 @@
-import { mkdir, open, readFile } from "node:fs/promises";
+import { link, lstat, mkdir, readFile, rm } from "node:fs/promises";
 import { dirname } from "node:path";
 import { codeOf, Fault, messageOf } from "../base/fault.ts";
+import { randomText } from "../base/random.ts";
+import { writeWhole } from "../base/replace-file.ts";
 import { defaultOf, type Key, sections } from "./schema.ts";
 
 export async function readConfigFile(path: string): Promise<string> {
@@ -14,22 +16,34 @@ export async function readConfigFile(path: string): Promise<string> {
   }
 }
 
-/** Writes the commented default where no file stands yet. True when it did. */
+/** Puts the commented default, whole, where no file stands yet. True when it did. */
 export async function ensureConfigFile(path: string): Promise<boolean> {
   try {
+    if (await exists(path)) return false;
     await mkdir(dirname(path), { recursive: true });
-    // It may come to hold a database password, so only the owner reads it.
-    const file = await open(path, "wx", 0o600);
+    const beside = `${path}.${randomText(8)}.tmp`;
     try {
-      await file.writeFile(defaultConfigText());
-      await file.sync();
+      // It may come to hold a database password, so only the owner reads it.
+      await writeWhole(beside, defaultConfigText(), { mode: 0o600 });
+      // Unlike rename, link never replaces what somebody else made meanwhile.
+      await link(beside, path);
     } finally {
-      await file.close();
+      await rm(beside, { force: true });
     }
     return true;
   } catch (error) {
-    if (codeOf(error) === "EEXIST") return false;
+    if (codeOf(error) === "EEXIST" && (await exists(path))) return false;
     throw new Fault("IoError", `the configuration ${path} cannot be made: ${messageOf(error)}`, { path });
+  }
+}
+
+async function exists(path: string): Promise<boolean> {
+  try {
+    await lstat(path);
+    return true;
+  } catch (error) {
+    if (codeOf(error) === "ENOENT" || codeOf(error) === "ENOTDIR") return false;
+    throw error;
   }
 }
 

@@ -27,6 +27,7 @@ export type Outcome = "applied" | "unchanged" | "refused";
 /** The configuration in force, and the only way to another one: all parts move, or none does. */
 export class LiveConfig {
   #queue: Promise<unknown> = Promise.resolve();
+  #closing = false;
   /** The parts in the order they were opened, each with the slice that is in force. */
   readonly #opened = new Map<Part, unknown>();
 
@@ -64,14 +65,16 @@ export class LiveConfig {
     return result;
   }
 
-  /** Closes the parts, last opened first. */
+  /** Closes the parts, last opened first. From here on nothing is reloaded. */
   async close(): Promise<void> {
+    this.#closing = true;
     await this.#queue;
     for (const part of [...this.#opened.keys()].reverse()) await part.close();
     this.#opened.clear();
   }
 
   async #reload(): Promise<Outcome> {
+    if (this.#closing) return "refused";
     const ready: Array<{ part: Part; slice: unknown; change: Prepared }> = [];
     let parsed: ParsedConfig;
     try {

@@ -60,7 +60,10 @@ export const topKeys = {
   ),
   server_uuid: key(
     "UUID",
-    z.union([z.literal("auto_gen"), z.uuid()], { error: "must be a UUID or auto_gen" }).default("auto_gen"),
+    z
+      .string()
+      .regex(/^(auto_gen|[0-9a-fA-F]{8}(-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12})$/, "must be a UUID or auto_gen")
+      .default("auto_gen"),
     "The identity that `node-server_uuid` answers. `auto_gen` makes one on first start and keeps it in a file beside this one.",
     "auto_gen",
   ),
@@ -187,12 +190,16 @@ export const configSchema = z
     logging: z.object(shapeOf(loggingKeys)).prefault({}),
     database: z.object(shapeOf(databaseKeys)),
   })
-  .superRefine((config, context) => {
-    const [given, missing] =
-      config.tls_cert === undefined ? ["tls_key", "tls_cert"] : ["tls_cert", "tls_key"];
-    if ((config.tls_cert === undefined) !== (config.tls_key === undefined)) {
-      context.addIssue({ code: "custom", path: [given], message: `needs ${missing} beside it` });
-    }
+  // Also when other keys are wrong, so that one look tells everything.
+  .refine((config) => config.tls_cert === undefined || config.tls_key !== undefined, {
+    path: ["tls_cert"],
+    error: "needs tls_key beside it",
+    when: () => true,
+  })
+  .refine((config) => config.tls_key === undefined || config.tls_cert !== undefined, {
+    path: ["tls_key"],
+    error: "needs tls_cert beside it",
+    when: () => true,
   });
 
 /** A configuration that was checked whole. Only `parseConfig` makes one. */

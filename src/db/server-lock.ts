@@ -1,4 +1,4 @@
-import { lockSqlite } from "./sqlite-lock.ts";
+import { canonicalPath, lockSqlite } from "./sqlite-lock.ts";
 
 /** A server's claim on its SQLite file, which passes from one opening of the file to the next without a gap. */
 export class ServerLock {
@@ -6,8 +6,9 @@ export class ServerLock {
 
   /** Claims `file` (undefined: a database that needs no claim) beside the present one; `commit` lets that one go. */
   prepare(file: string | undefined): { commit(): void; discard(): void } {
-    if (file !== undefined && file === this.#held?.file) return { commit() {}, discard() {} };
-    const next = file === undefined ? undefined : { file, unlock: lockSqlite(file) };
+    const real = file === undefined ? undefined : canonicalPath(file);
+    if (real !== undefined && real === this.#held?.file) return { commit() {}, discard() {} };
+    const next = real === undefined ? undefined : { file: real, unlock: lockSqlite(real) };
     return {
       commit: () => {
         this.close();

@@ -1,10 +1,31 @@
 import { Database } from "bun:sqlite";
-import { closeSync, mkdirSync, openSync, readSync } from "node:fs";
-import { dirname } from "node:path";
-import { codeOf, Fault } from "../base/fault.ts";
+import { closeSync, mkdirSync, openSync, readSync, realpathSync, rmSync } from "node:fs";
+import { basename, dirname, join } from "node:path";
+import { codeOf, Fault, messageOf } from "../base/fault.ts";
 
 /** Where SQLite keeps `user_version` in the header of a file: four bytes, big-endian. */
 const userVersionOffset = 60;
+
+/**
+ * The locks of this process. POSIX locks belong to the process, not to the handle: opening and closing a lock file here
+ * would drop the lock on it, so a file that this process holds is never looked into.
+ */
+const heldHere = new Set<string>();
+
+/** A database's one true path, however it is spelled and whatever links lead to it; its folder is made. */
+export function canonicalPath(path: string): string {
+  try {
+    return realpathSync(path);
+  } catch (error) {
+    if (codeOf(error) !== "ENOENT") throw cannotLock(path, error);
+  }
+  try {
+    mkdirSync(dirname(path), { recursive: true });
+    return join(realpathSync(dirname(path)), basename(path));
+  } catch (error) {
+    throw cannotLock(path, error);
+  }
+}
 
 /**
  * One server per SQLite file. The lock is an exclusive lock of the operating system, taken by SQLite itself on
@@ -12,25 +33,50 @@ const userVersionOffset = 60;
  * stands in that file's header, where a second server can read it past the lock.
  */
 export function lockSqlite(path: string): () => void {
-  const lockPath = `${path}.lock`;
-  mkdirSync(dirname(path), { recursive: true });
+  const lockPath = `${canonicalPath(path)}.lock`;
+  if (heldHere.has(lockPath)) throw inUse(path, process.pid);
+  let lock: Database;
+  try {
+    lock = takeLock(lockPath);
+  } catch (error) {
+    if (codeOf(error) === "SQLITE_BUSY") throw inUse(path, holderOf(lockPath));
+    throw cannotLock(path, error);
+  }
+  heldHere.add(lockPath);
+  return () => {
+    heldHere.delete(lockPath);
+    lock.close();
+  };
+}
+
+function takeLock(lockPath: string): Database {
+  try {
+    return tryLock(lockPath);
+  } catch (error) {
+    // A power loss may leave garbage. Whoever holds the lock has a good file, so this one is nobody's.
+    if (codeOf(error) !== "SQLITE_NOTADB" && codeOf(error) !== "SQLITE_CORRUPT") throw error;
+    rmSync(lockPath, { force: true });
+    return tryLock(lockPath);
+  }
+}
+
+function tryLock(lockPath: string): Database {
   const lock = new Database(lockPath, { create: true, readwrite: true });
   try {
+    // Of several that ask at the same moment one gets it; the others wait for it to write down who it is.
+    lock.run("PRAGMA busy_timeout = 500");
     // The journal stays in memory: the file's content is worth nothing after a crash.
-    lock.run("PRAGMA locking_mode = EXCLUSIVE");
     lock.run("PRAGMA journal_mode = MEMORY");
     lock.run("PRAGMA synchronous = OFF");
+    lock.run("BEGIN EXCLUSIVE");
+    lock.run("PRAGMA locking_mode = EXCLUSIVE");
     lock.run(`PRAGMA user_version = ${process.pid}`);
+    lock.run("COMMIT");
+    return lock;
   } catch (error) {
     lock.close();
-    if (codeOf(error) !== "SQLITE_BUSY") throw error;
-    throw new Fault(
-      "DatabaseError",
-      `the database ${path} is in use by another node-server, process ${holderOf(lockPath)}; stop that one, or name another database`,
-      { pid: holderOf(lockPath) },
-    );
+    throw error;
   }
-  return () => lock.close();
 }
 
 function holderOf(lockPath: string): number {
@@ -42,4 +88,18 @@ function holderOf(lockPath: string): number {
   } finally {
     closeSync(file);
   }
+}
+
+function inUse(path: string, pid: number): Fault {
+  const detail = `the database ${path} is in use by another node-server, process ${pid}; stop that one, or name another database`;
+  return new Fault("DatabaseError", detail, { pid });
+}
+
+function cannotLock(path: string, error: unknown): Fault {
+  return new Fault(
+    "DatabaseError",
+    `the database ${path} cannot be opened: ${messageOf(error)}`,
+    { path },
+    { cause: error },
+  );
 }

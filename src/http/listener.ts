@@ -1,4 +1,5 @@
-import { chmodSync, existsSync, mkdirSync, readFileSync, rmSync } from "node:fs";
+import { createPrivateKey, X509Certificate } from "node:crypto";
+import { chmodSync, lstatSync, mkdirSync, readFileSync, rmSync } from "node:fs";
 import { connect } from "node:net";
 import { dirname } from "node:path";
 import type { Server } from "bun";
@@ -61,6 +62,11 @@ export class Listener {
     return `${tls === undefined ? "http" : "https"}://${formatAddress({ host: address.host, port: this.server.port ?? address.port })}`;
   }
 
+  /** The port that was found where any was asked for. */
+  get port(): number | undefined {
+    return this.server.port;
+  }
+
   /** New limits, without dropping a connection. */
   limit(limits: SizeLimits, log: Logger): void {
     this.server.reload(handlers(this.doors, limits, log));
@@ -93,6 +99,8 @@ function bindingOf(place: Place) {
     hostname: address.host,
     port: address.port,
     idleTimeout: idleSeconds,
+    // Bun would let a second program listen on the same port, and each would get some of the connections.
+    reusePort: false,
     ...(tls === undefined ? {} : { tls }),
   };
 }
@@ -124,15 +132,36 @@ function handlers(doors: Doors, limits: SizeLimits, log: Logger) {
   };
 }
 
+/** Reads a certificate and its key, and makes sure that they are what they should be and belong together. */
 export function readTls(certPath: string, keyPath: string): Tls {
-  const read = (path: string, what: string) => {
-    try {
-      return readFileSync(path, "utf8");
-    } catch (error) {
-      throw new Fault("IoError", `the ${what} ${path} cannot be read: ${messageOf(error)}`, { path });
-    }
-  };
-  return { cert: read(certPath, "certificate"), key: read(keyPath, "private key") };
+  const cert = readPem(certPath, "certificate");
+  const key = readPem(keyPath, "private key");
+  const certificate = parsePem(certPath, "PEM certificate", () => new X509Certificate(cert));
+  const privateKey = parsePem(keyPath, "PEM private key", () => createPrivateKey(key));
+  if (!certificate.checkPrivateKey(privateKey)) {
+    throw new Fault(
+      "InvalidInput",
+      `the private key ${keyPath} does not belong to the certificate ${certPath}`,
+      { path: keyPath },
+    );
+  }
+  return { cert, key };
+}
+
+function readPem(path: string, what: string): string {
+  try {
+    return readFileSync(path, "utf8");
+  } catch (error) {
+    throw new Fault("IoError", `the ${what} ${path} cannot be read: ${messageOf(error)}`, { path });
+  }
+}
+
+function parsePem<T>(path: string, what: string, parse: () => T): T {
+  try {
+    return parse();
+  } catch (error) {
+    throw new Fault("InvalidInput", `${path} is no ${what}`, { path }, { cause: error });
+  }
 }
 
 function describePlace(place: Place): string {
@@ -150,17 +179,22 @@ function reasonOf(error: unknown): string {
   }
 }
 
-/** A socket file whose server is gone is in the way; one that answers is somebody's. */
+/** A socket file whose server is gone is in the way; one that answers is somebody's, and so is anything that is no socket. */
 async function clearStaleSocket(path: string): Promise<void> {
-  mkdirSync(dirname(path), { recursive: true });
-  if (!existsSync(path)) return;
+  const refuse = (why: string) => new Fault("IoError", `cannot listen on ${path}: ${why}`, { path });
+  try {
+    mkdirSync(dirname(path), { recursive: true });
+    if (!lstatSync(path).isSocket())
+      throw refuse("a file that is no socket stands there; move it or change unix_socket_path");
+  } catch (error) {
+    if (error instanceof Fault) throw error;
+    if (codeOf(error) === "ENOENT") return;
+    throw refuse(messageOf(error));
+  }
   const alive = await new Promise<boolean>((resolve) => {
     const probe = connect(path, () => resolve(true)).on("error", () => resolve(false));
     probe.unref();
   });
-  if (alive)
-    throw new Fault("IoError", `another program listens on ${path}; stop it or change unix_socket_path`, {
-      path,
-    });
+  if (alive) throw refuse("another program listens there; stop it or change unix_socket_path");
   rmSync(path, { force: true });
 }

@@ -11,6 +11,8 @@ export class Listening {
   #current: Listener | undefined;
   /** Listeners that were left and still finish their calls. */
   readonly #leaving = new Set<Promise<void>>();
+  /** Listeners that accept no more because another one took over their address; their connections live on. */
+  readonly #lingering = new Set<Listener>();
 
   constructor(
     private readonly doors: SharedDoors,
@@ -25,7 +27,10 @@ export class Listening {
     return {
       commit: () => {
         this.#current = next;
-        if (old !== undefined) this.#leave(old);
+        // Other parts of the same reload may have changed them since the new one was bound.
+        next?.limit(this.limits(), this.log);
+        if (old !== undefined && tookOver) this.#linger(old);
+        else if (old !== undefined) this.#leave(old);
         if (next !== undefined) this.log.info(`listening on ${next.url}`);
       },
       discard: async () => {
@@ -43,9 +48,16 @@ export class Listening {
     this.#current?.limit(this.limits(), this.log);
   }
 
+  /** For the way out: all places stop accepting before any waits for its calls. */
+  stopAccepting(): void {
+    this.#current?.stopAccepting();
+  }
+
   async close(): Promise<void> {
     if (this.#current !== undefined) this.#leave(this.#current);
+    for (const listener of this.#lingering) this.#leave(listener);
     this.#current = undefined;
+    this.#lingering.clear();
     await Promise.all(this.#leaving);
   }
 
@@ -62,7 +74,7 @@ export class Listening {
       return { next: await this.#open(place), tookOver: false };
     } catch (error) {
       const inTheWay =
-        codeOf((error as Error).cause) === "EADDRINUSE" && old !== undefined && samePort(place, old.place);
+        codeOf((error as Error).cause) === "EADDRINUSE" && old !== undefined && samePort(place, old);
       if (!inTheWay) throw error;
     }
     old.stopAccepting();
@@ -80,7 +92,12 @@ export class Listening {
 
   async #resume(old: Listener): Promise<void> {
     this.#current = await this.#open(old.place);
-    this.#leave(old);
+    this.#linger(old);
+  }
+
+  #linger(listener: Listener): void {
+    listener.stopAccepting();
+    this.#lingering.add(listener);
   }
 
   #leave(listener: Listener): void {
@@ -89,6 +106,6 @@ export class Listening {
   }
 }
 
-function samePort(a: Place, b: Place): boolean {
-  return a.at === "tcp" && b.at === "tcp" && a.address.port === b.address.port;
+function samePort(place: Place, { place: old, port }: Listener): boolean {
+  return place.at === "tcp" && old.at === "tcp" && place.address.port === port;
 }

@@ -28,7 +28,8 @@ export class JsonFileSink implements Sink {
     this.#pending = "";
     if (text === "") return;
     try {
-      writeSync(this.#file, text);
+      const bytes = Buffer.from(text);
+      for (let at = 0; at < bytes.length; ) at += writeSync(this.#file, bytes, at);
       this.#failing = false;
     } catch (error) {
       // A full disk must not stop the server, and a sink may not log: say it once on the terminal.

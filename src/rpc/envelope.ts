@@ -1,4 +1,5 @@
 import { Fault } from "../base/fault.ts";
+import { RawJson } from "../base/raw-json.ts";
 
 export const maxBatch = 1000;
 
@@ -68,6 +69,7 @@ function broken(kind: "Parse" | "InvalidRequest", detail: string, id: IdText = "
 function toIdText(id: unknown, text: string): IdText | undefined {
   if (typeof id === "string" || id === null) return JSON.stringify(id);
   if (typeof id === "bigint") return String(id);
+  if (id instanceof RawJson) return id.text;
   if (typeof id !== "number") return undefined;
   return Number.isSafeInteger(id) ? String(id) : asWritten(id, text);
 }
@@ -84,10 +86,11 @@ const exactBytes = 256 * 1024;
 
 /** Integers that a double would bend (a 64-bit SQL value) come out as bigint. Few texts have any. */
 function parseExactly(text: string): unknown {
-  if (text.length > exactBytes || !/\d{16}/.test(text)) return JSON.parse(text);
-  const exact = (_: string, value: unknown, context?: { source?: string }): unknown => {
+  if (text.length > exactBytes || !/\d{16}|[eE]\+?\d{3}/.test(text)) return JSON.parse(text);
+  const exact = (key: string, value: unknown, context?: { source?: string }): unknown => {
     if (typeof value !== "number" || Number.isSafeInteger(value)) return value;
     const digits = context?.source ?? "";
+    if (key === "id" && !Number.isFinite(value)) return new RawJson(digits);
     return /^-?\d{16,40}$/.test(digits) ? BigInt(digits) : value;
   };
   return JSON.parse(text, exact);

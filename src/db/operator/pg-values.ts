@@ -1,3 +1,4 @@
+import { exactJson } from "../../base/raw-json.ts";
 import { doubleJson } from "./rows.ts";
 
 /** The types that come back as something else than text, by the numbers PostgreSQL gives them. */
@@ -103,15 +104,11 @@ function arrayToJson(literal: string, element: number, arrays: ReadonlyMap<numbe
 
 /** A JSON param as the text PostgreSQL reads for the type it wants; null for SQL's NULL. */
 export function jsonToPg(value: unknown, type: number, arrays: ReadonlyMap<number, number>): string | null {
-  if (type === oids.json || type === oids.jsonb) return value === null ? null : jsonText(value);
+  if (type === oids.json || type === oids.jsonb) return value === null ? null : exactJson(value);
   if (value === null || value === undefined) return null;
   if (Array.isArray(value) && arrays.has(type)) return arrayLiteral(value, arrays.get(type) ?? 0, arrays);
-  if (typeof value === "object") return jsonText(value);
+  if (typeof value === "object") return exactJson(value);
   return String(value);
-}
-
-function jsonText(value: unknown): string {
-  return JSON.stringify(value, (_, inner: unknown) => (typeof inner === "bigint" ? String(inner) : inner));
 }
 
 function arrayLiteral(

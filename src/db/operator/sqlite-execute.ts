@@ -1,6 +1,7 @@
 import { Database } from "bun:sqlite";
 import { DatabaseSync, type SQLInputValue, type StatementSync } from "node:sqlite";
 import { Fault, messageOf } from "../../base/fault.ts";
+import { exactJson } from "../../base/raw-json.ts";
 import { doubleJson, positionData, RowWriter, resultJson, skipGap } from "./rows.ts";
 
 export interface SqliteRequest {
@@ -122,7 +123,7 @@ export function toBinding(value: unknown, at: number): Binding {
   if (typeof value === "boolean") return { int: value ? "1" : "0" };
   if (typeof value === "number")
     return Number.isSafeInteger(value) ? { int: String(value) } : { real: value };
-  if (typeof value !== "bigint") return { text: JSON.stringify(value) };
+  if (typeof value !== "bigint") return { text: exactJson(value) };
   if (BigInt.asIntN(64, value) === value) return { int: String(value) };
   throw new Fault("InvalidInput", `params[${at}] does not fit into 64 bits; give it as text`, {
     field: `params.${at}`,
