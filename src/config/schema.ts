@@ -61,7 +61,7 @@ export const topKeys = {
   server_uuid: key(
     "UUID",
     z
-      .string()
+      .string("must be a UUID or auto_gen")
       .regex(/^(auto_gen|[0-9a-fA-F]{8}(-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12})$/, "must be a UUID or auto_gen")
       .default("auto_gen"),
     "The identity that `node-server_uuid` answers. `auto_gen` makes one on first start and keeps it in a file beside this one.",
