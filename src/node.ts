@@ -145,10 +145,7 @@ export async function openNode(options: NodeOptions): Promise<Node> {
             agents: new Agents(database),
             buckets,
             database,
-            limits: () => ({
-              maxAnswerBytes: limits.maxResponseBytes,
-              sqlTimeoutMs: settings.sql_timeout_ms,
-            }),
+            limits: () => ({ sqlTimeoutMs: settings.sql_timeout_ms }),
             hub,
             ring,
             configFile,

@@ -1,6 +1,6 @@
 import { constants } from "node:fs";
 import { type FileHandle, open, readlink, realpath } from "node:fs/promises";
-import { join } from "node:path";
+import { join, sep } from "node:path";
 
 /**
  * A folder held open. On Linux the names in it are reached through the open folder itself, so that nobody can lead
@@ -51,4 +51,9 @@ export async function heldPlace(
   }
   const real = await realpath(path);
   return { real, path: real };
+}
+
+/** Whether a real path is this folder or below it. */
+export function isInside(real: string, folder: string): boolean {
+  return real === folder || real.startsWith(folder.endsWith(sep) ? folder : folder + sep);
 }

@@ -11,9 +11,9 @@ import {
   rm,
   stat,
 } from "node:fs/promises";
-import { join, sep } from "node:path";
+import { join } from "node:path";
 import { codeOf, Fault } from "../base/fault.ts";
-import { Folder, heldPlace } from "../base/folder.ts";
+import { Folder, heldPlace, isInside } from "../base/folder.ts";
 import { randomText } from "../base/random.ts";
 import { toTreeFault } from "./disk-faults.ts";
 import { childPath, splitPath, type TreePath, treeRoot } from "./path.ts";
@@ -334,10 +334,6 @@ async function moveInto(staged: string, parent: Folder, name: string): Promise<v
 
 async function writeAll(file: FileHandle, chunk: Uint8Array): Promise<void> {
   for (let at = 0; at < chunk.length; ) at += (await file.write(chunk, at)).bytesWritten;
-}
-
-function isInside(real: string, root: string): boolean {
-  return real === root || real.startsWith(root + sep);
 }
 
 function notFound(path: TreePath): Fault {

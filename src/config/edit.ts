@@ -1,8 +1,8 @@
 import { constants } from "node:fs";
 import { type FileHandle, open, readFile, realpath, rm } from "node:fs/promises";
-import { basename, dirname, sep } from "node:path";
+import { basename, dirname } from "node:path";
 import { codeOf, Fault, messageOf } from "../base/fault.ts";
-import { Folder } from "../base/folder.ts";
+import { Folder, isInside } from "../base/folder.ts";
 import { replaceIn, writeWhole } from "../base/replace-file.ts";
 import { parseConfig } from "./parse.ts";
 
@@ -55,7 +55,7 @@ export class ConfigFile {
     try {
       folder = await Folder.open(dirname(this.path));
       const inside = await realpath(this.workingDirectory);
-      if (folder.realPath !== inside && !folder.realPath.startsWith(inside + sep)) {
+      if (!isInside(folder.realPath, inside)) {
         throw new Fault(
           "InvalidInput",
           "the configuration file is outside the working directory; edit it on the machine itself",

@@ -101,7 +101,7 @@ export async function openPostgres(url: string, options: PostgresOptions, log: L
 async function tableSizes(query: Kysely<Schema>): Promise<ReadonlyMap<string, number>> {
   const { rows } = await raw<{ name: string; bytes: bigint }>`
     SELECT c.relname AS name, pg_total_relation_size(c.oid) AS bytes
-    FROM pg_class c WHERE c.relnamespace = current_schema()::regnamespace AND c.relkind IN ('r', 'p')`.execute(
+    FROM pg_class c WHERE c.relnamespace = (SELECT oid FROM pg_namespace WHERE nspname = current_schema()) AND c.relkind IN ('r', 'p')`.execute(
     query,
   );
   return new Map(rows.map(({ name, bytes }) => [name, Number(bytes)]));

@@ -90,24 +90,37 @@ function openFile(path: string): Database {
   // It holds hashes of secrets: only the owner reads it, and SQLite gives its side files the same mode.
   if (!existsSync(path)) closeSync(openSync(path, "a", 0o600));
   const file = new Database(path, { create: true, readwrite: true });
-  for (const pragma of [
-    "busy_timeout = 5000",
-    "journal_mode = WAL",
-    "synchronous = NORMAL",
-    "foreign_keys = ON",
-  ]) {
+  file.run(`PRAGMA busy_timeout = ${busyMs}`);
+  for (const pragma of ["journal_mode = WAL", "synchronous = NORMAL", "foreign_keys = ON"]) {
     file.run(`PRAGMA ${pragma}`);
   }
+  // From here on `whenFree` waits instead: SQLite's own waiting would hold up every request.
+  file.run("PRAGMA busy_timeout = 0");
   return file;
+}
+
+/** How long a statement waits for another process that writes. */
+const busyMs = 5000;
+
+async function whenFree<T>(run: () => T): Promise<T> {
+  const deadline = Date.now() + busyMs;
+  for (let pause = 1; ; pause = Math.min(pause * 2, 50)) {
+    try {
+      return run();
+    } catch (error) {
+      if (!codeOf(error)?.startsWith("SQLITE_BUSY") || Date.now() > deadline) throw error;
+    }
+    await Bun.sleep(pause);
+  }
 }
 
 function toSource(file: Database): Source {
   const execute = async (sql: string, params: readonly unknown[]): Promise<QueryResult<unknown>> => {
     try {
-      const statement = file.query(sql);
+      const statement = await whenFree(() => file.query(sql));
       const bindings = params as SQLQueryBindings[];
-      if (statement.columnNames.length > 0) return { rows: statement.all(...bindings) };
-      const { changes, lastInsertRowid } = statement.run(...bindings);
+      if (statement.columnNames.length > 0) return { rows: await whenFree(() => statement.all(...bindings)) };
+      const { changes, lastInsertRowid } = await whenFree(() => statement.run(...bindings));
       return { rows: [], numAffectedRows: BigInt(changes), insertId: BigInt(lastInsertRowid) };
     } catch (error) {
       const unique =

@@ -2,6 +2,7 @@ import { z } from "zod";
 import { listPermissions } from "../agents/agents.ts";
 import { anyone, anywhere, globally, owner, superToken } from "../auth/need.ts";
 import { Fault } from "../base/fault.ts";
+import { RawJson } from "../base/raw-json.ts";
 import { build } from "../build.ts";
 import { levels } from "../log/entry.ts";
 import { parseFilter } from "../log/filter.ts";
@@ -210,13 +211,17 @@ export const nodeServer = {
         truncated: false,
       },
     },
-    run: async ({ database, limits, buckets }, { sql, params }) => {
+    run: async ({ database, limits, buckets, room }, { sql, params }) => {
       if (params != null && !Array.isArray(params)) {
         throw new Fault("InvalidInput", "params must be an array", { field: "params" });
       }
-      const { maxAnswerBytes: maxBytes, sqlTimeoutMs: timeoutMs } = limits();
       try {
-        return await database.operator.run({ sql, params: params ?? null, maxBytes, timeoutMs });
+        return await database.operator.run({
+          sql,
+          params: params ?? null,
+          maxBytes: room,
+          timeoutMs: limits().sqlTimeoutMs,
+        });
       } finally {
         // It may have changed a bucket's row.
         buckets.forget();
@@ -225,13 +230,13 @@ export const nodeServer = {
   }),
 };
 
-/** The migrations table is no business of the operator's. */
-function storageResult(sizes: ReadonlyMap<string, number>): {
-  tables: Record<string, number>;
-  total: number;
-} {
+/** As text, because an object would put names that look like numbers first. The migrations table is no business of the operator's. */
+function storageResult(sizes: ReadonlyMap<string, number>): RawJson {
   const tables = [...sizes]
     .filter(([name]) => name !== "seaql_migrations")
     .sort(([a], [b]) => (a < b ? -1 : 1));
-  return { tables: Object.fromEntries(tables), total: tables.reduce((sum, [, bytes]) => sum + bytes, 0) };
+  const members = tables.map(([name, bytes]) => `${JSON.stringify(name)}:${bytes}`);
+  return new RawJson(
+    `{"tables":{${members.join(",")}},"total":${tables.reduce((sum, [, bytes]) => sum + bytes, 0)}}`,
+  );
 }

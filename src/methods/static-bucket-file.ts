@@ -50,13 +50,11 @@ export const staticBucketFile = {
     result: z.string(),
     fails: ["InvalidInput", "NotFound", "IoError", "ResponseTooBig"],
     example: { params: { token: "<SUPER_TOKEN>", name: "site", path: "hello.txt" }, result: "aGVsbG8=" },
-    run: async ({ buckets, limits }, { name, path }) => {
+    run: async ({ buckets, room }, { name, path }) => {
       const target = treePath(path);
       const tree = await buckets.tree(name);
       // Base64 makes four letters of three bytes.
-      return (await tree.read(target, Math.floor((limits().maxAnswerBytes - 1000) * 0.75))).toString(
-        "base64",
-      );
+      return (await tree.read(target, Math.floor(((room - 2) * 3) / 4))).toString("base64");
     },
   }),
   "static-bucket-file_delete": method({

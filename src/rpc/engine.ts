@@ -48,6 +48,8 @@ interface Trip {
   delayMs: number;
   /** Bytes of answer that are left. */
   room: number;
+  /** What the present call's id takes of it. */
+  idBytes: number;
   /** The subscription that the present call began. */
   opened: string | undefined;
 }
@@ -91,6 +93,7 @@ export class Engine<S extends object> {
       after: [],
       delayMs: 0,
       room: this.parts.maxResponseBytes(),
+      idBytes: 0,
       opened: undefined,
     };
     const envelope = parseEnvelope(text);
@@ -127,6 +130,7 @@ export class Engine<S extends object> {
     trip: Trip,
   ): Promise<string | undefined> {
     const start = this.#log.wants("DEBUG") ? performance.now() : undefined;
+    trip.idBytes = Buffer.byteLength(request.id ?? "");
     let fault: Fault | undefined;
     let text: string | undefined;
     try {
@@ -226,9 +230,13 @@ export class Engine<S extends object> {
   }
 }
 
+/** What JSON-RPC puts around a result, without the id. */
+const envelopeBytes = Buffer.byteLength('{"jsonrpc":"2.0","result":,"id":}');
+
 function toContext(caller: Caller, trip: Trip): CallContext {
   return {
     caller,
+    room: trip.room - envelopeBytes - trip.idBytes,
     afterReply: (work) => void trip.after.push(work),
     cancel: (id) => trip.origin.session?.cancel(id) ?? false,
   };

@@ -50,6 +50,6 @@ export class Guards {
 
   async #recheckOne({ id, session, caller, need, farewell }: Guarded): Promise<void> {
     if (await this.admits(caller, need)) return;
-    await session.end(id, farewell?.("its token was revoked or has expired"));
+    session.end(id, farewell?.("its token was revoked or has expired"));
   }
 }

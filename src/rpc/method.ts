@@ -11,6 +11,8 @@ export type ParamValues<P extends Params> = { [K in keyof P]: z.output<P[K]> };
 /** What a method is handed beside the services and its params. */
 export interface CallContext {
   readonly caller: Caller;
+  /** How many bytes of JSON the result may have to fit into the answer. */
+  readonly room: number;
   /** Runs once the answer has left: what follows the answer is part of the method. */
   afterReply(work: () => void | Promise<void>): void;
   /** Ends a subscription of this connection; false when it has none with this id. */

@@ -47,11 +47,12 @@ export class Session {
   }
 
   /** Ends a subscription from this side; `last` is the event that tells why. */
-  async end(id: string, last: unknown): Promise<void> {
+  end(id: string, last: unknown): void {
     const subscription = this.#subscriptions.get(id);
     if (subscription === undefined) return;
     this.cancel(id);
-    if (last !== undefined) await this.send(eventText(subscription.method, id, last));
+    // Nobody waits for a reader that may be slow.
+    if (last !== undefined) void this.send(eventText(subscription.method, id, last));
   }
 
   cancel(id: string): boolean {

@@ -21,18 +21,21 @@ export interface Piece {
   readonly offset: number;
 }
 
-/** The statements of a text, without empty ones. The body of a standard SQL function (`BEGIN ATOMIC … END`) is part of its statement. */
+/** The statements of a text, without empty ones. The body of a standard SQL function
+ * (`BEGIN ATOMIC … END`) and the commands of a rule (`DO (…; …)`) are part of their statement. */
 export function splitPgStatements(sql: string): Piece[] {
   const found: Piece[] = [];
   let start = 0;
   let hasWords = false;
   let bodies = 0;
+  let parentheses = 0;
   let previous = "";
   const close = (end: number) => {
     if (hasWords) found.push({ sql: sql.slice(start, end), offset: start });
     start = end + 1;
     hasWords = false;
     bodies = 0;
+    parentheses = 0;
   };
   pieces.lastIndex = 0;
   for (let match = pieces.exec(sql); match !== null; match = pieces.exec(sql)) {
@@ -40,7 +43,9 @@ export function splitPgStatements(sql: string): Piece[] {
     if (piece === "/*") pieces.lastIndex = commentEnd(sql, match.index);
     else if (piece.startsWith("$") && piece.length > 1)
       pieces.lastIndex = quoteEnd(sql, match.index + piece.length, piece);
-    if (piece === ";" && bodies === 0) {
+    if (piece === "(") parentheses += 1;
+    if (piece === ")") parentheses -= 1;
+    if (piece === ";" && bodies === 0 && parentheses <= 0) {
       close(match.index);
       continue;
     }

@@ -114,11 +114,16 @@ export class PgConnection {
     });
   }
 
-  close(): void {
-    if (this.#ended === undefined) this.socket.end(packet("X"));
+  /** Says goodbye and waits until the server has gone too, and with it every lock and setting of this session. */
+  async close(): Promise<void> {
+    if (this.#ended !== undefined) return;
+    const gone = new Promise<void>((resolve) => this.socket.once("close", () => resolve()));
+    this.socket.end(packet("X"));
     // Whoever leaves in the middle of a result does not wait for its end.
     this.socket.resume();
-    setTimeout(() => this.socket.destroy(), 1000).unref();
+    const timer = setTimeout(() => this.socket.destroy(), 1000);
+    await gone;
+    clearTimeout(timer);
   }
 
   destroy(): void {
@@ -248,7 +253,17 @@ async function connect(target: PgTarget, timeoutMs: number): Promise<Socket> {
   const sslRequest = 80877103;
   socket.write(packet("", int32(sslRequest)));
   const answer = await new Promise<string>((resolve, reject) => {
-    socket.once("data", (chunk: Buffer) => resolve(chunk.toString("latin1"))).once("error", reject);
+    const refuse = () =>
+      reject(new Fault("DatabaseError", "PostgreSQL closed the connection before it began"));
+    const timer = setTimeout(() => socket.destroy(), timeoutMs);
+    socket
+      .once("data", (chunk: Buffer) => {
+        clearTimeout(timer);
+        socket.off("close", refuse);
+        resolve(chunk.toString("latin1"));
+      })
+      .once("close", refuse)
+      .once("error", refuse);
   });
   if (answer !== "S") {
     if (sslmode === "prefer" || sslmode === "allow") return socket;

@@ -3,9 +3,9 @@ import { Permits } from "../../base/permits.ts";
 import { RawJson } from "../../base/raw-json.ts";
 import { maxRows, maxStatements, type OperatorSql, type SqlRequest } from "./operator-sql.ts";
 import { splitPgStatements } from "./pg-statements.ts";
-import { commonArrays, jsonToPg, pgToJson, plainTypes } from "./pg-values.ts";
+import { type ArrayTypes, commonArrays, jsonToPg, pgToJson, plainTypes } from "./pg-values.ts";
 import { int16, int32, PgConnection, type PgMessage, packet, parsePgUrl, text, toFault } from "./pg-wire.ts";
-import { positionData, RowWriter, resultJson } from "./rows.ts";
+import { positionData, RowWriter, resultJson, skipGap } from "./rows.ts";
 
 /** What a message may hold beside the values. */
 const messageMargin = 65_536;
@@ -35,7 +35,8 @@ export class PostgresSql implements OperatorSql {
       return await this.#connected(request.timeoutMs, async (connection) => {
         let result = "";
         for (const [at, piece] of pieces.entries()) {
-          const position = (from: number) => positionData(request.sql, piece.offset + from - 1);
+          const position = (from: number) =>
+            positionData(request.sql, piece.offset + unitsIn(piece.sql, from - 1));
           result = await runStatement(connection, `operator_${at}`, piece.sql, request, position);
         }
         return new RawJson(result);
@@ -92,7 +93,7 @@ export class PostgresSql implements OperatorSql {
     } finally {
       clearTimeout(timer);
       this.#open.delete(connection);
-      connection.close();
+      await connection.close();
     }
   }
 }
@@ -125,7 +126,7 @@ async function runStatement(
   const arrays = await knownArrays(connection, [...paramTypes, ...columns.map(({ type }) => type)]);
   const values = params.map((value, at) => jsonToPg(value, paramTypes[at] ?? 0, arrays));
   // A statement that changes rows counts all of them, however few are shown, so its portal is read to the end.
-  const changes = /^\s*(insert|update|delete|merge)\b/i.test(sql);
+  const changes = changesRows(sql);
   const writer = new RowWriter(
     columns.map(({ name }) => name),
     request.maxBytes,
@@ -133,7 +134,7 @@ async function runStatement(
   connection.maxMessage = request.maxBytes + messageMargin;
   // Flush, not Sync: the statement is committed only once its rows were found to fit into the answer.
   connection.send(bind(name, values), execute(changes ? 0 : maxRows + 1), packet("H"));
-  let affected = 0;
+  let affected: number | undefined;
   for (let done = false; !done; ) {
     const { tag, body } = await connection.receive();
     if (tag === "D") writer.add(readRow(body, columns, arrays));
@@ -148,8 +149,8 @@ async function runStatement(
   connection.send(packet("S"));
   await untilReady(connection, position, () => {});
   return columns.length === 0
-    ? resultJson([], affected, false)
-    : writer.toJson(changes ? affected : writer.count);
+    ? resultJson([], affected ?? 0, false)
+    : writer.toJson((changes ? affected : undefined) ?? writer.count);
 }
 
 async function describe(
@@ -190,33 +191,55 @@ async function untilReady(
 }
 
 /** Which of these types are arrays, and of what; PostgreSQL is asked about those that are not common. */
-async function knownArrays(
-  connection: PgConnection,
-  types: readonly number[],
-): Promise<ReadonlyMap<number, number>> {
+async function knownArrays(connection: PgConnection, types: readonly number[]): Promise<ArrayTypes> {
   const unknown = types.filter((type) => !commonArrays.has(type) && !plainTypes.has(type));
   if (unknown.length === 0) return commonArrays;
   const arrays = new Map(commonArrays);
   connection.send(
     packet(
       "Q",
-      text(`SELECT oid, typelem FROM pg_type WHERE typcategory = 'A' AND oid IN (${unknown.join(",")})`),
+      text(
+        `SELECT a.oid, CASE e.typtype WHEN 'd' THEN e.typbasetype ELSE e.oid END, e.typdelim FROM pg_type a JOIN pg_type e ON e.oid = a.typelem WHERE a.typcategory = 'A' AND a.oid IN (${unknown.join(",")})`,
+      ),
     ),
   );
   const columns = [
     { name: "oid", type: 0 },
-    { name: "typelem", type: 0 },
+    { name: "element", type: 0 },
+    { name: "delimiter", type: 0 },
   ];
   await untilReady(
     connection,
     () => ({}),
     ({ tag, body }) => {
       if (tag !== "D") return;
-      const [oid, element] = readRow(body, columns, commonArrays).map((cell) => Number(JSON.parse(cell)));
-      if (oid !== undefined && element !== undefined) arrays.set(oid, element);
+      const [oid, element, delimiter] = readRow(body, columns, commonArrays).map((cell) =>
+        String(JSON.parse(cell)),
+      );
+      arrays.set(Number(oid), { element: Number(element), delimiter: delimiter ?? "," });
     },
   );
   return arrays;
+}
+
+/** Whether a statement may change rows. A SELECT that is mistaken for one is only read further than need be. */
+function changesRows(sql: string): boolean {
+  const words = skipGap(sql);
+  return (
+    /^(insert|update|delete|merge)\b/i.test(words) ||
+    (/^with\b/i.test(words) && /\b(insert|update|delete|merge)\b/i.test(words))
+  );
+}
+
+/** PostgreSQL counts characters, editors and this language count units of UTF-16. */
+function unitsIn(text: string, characters: number): number {
+  let units = 0;
+  for (const character of text) {
+    if (characters <= 0) break;
+    characters -= 1;
+    units += character.length;
+  }
+  return units;
 }
 
 function bind(name: string, values: ReadonlyArray<string | null>): Buffer {
@@ -244,7 +267,7 @@ function readColumns(body: Buffer): Column[] {
   return columns;
 }
 
-function readRow(body: Buffer, columns: readonly Column[], arrays: ReadonlyMap<number, number>): string[] {
+function readRow(body: Buffer, columns: readonly Column[], arrays: ArrayTypes): string[] {
   let at = 2;
   return columns.map(({ type }) => {
     const length = body.readInt32BE(at);
@@ -256,7 +279,8 @@ function readRow(body: Buffer, columns: readonly Column[], arrays: ReadonlyMap<n
   });
 }
 
-/** `INSERT 0 3`, `UPDATE 3`: the last number; `CREATE TABLE` has none. */
-function affectedRows(body: Buffer): number {
-  return Number(/ (\d+)\0$/.exec(body.toString("latin1"))?.[1] ?? 0);
+/** `INSERT 0 3`, `UPDATE 3`: the last number; `CREATE TABLE` has none. A SELECT counts what it showed. */
+function affectedRows(body: Buffer): number | undefined {
+  const tag = body.toString("latin1");
+  return tag.startsWith("SELECT") ? undefined : Number(/ (\d+)\0$/.exec(tag)?.[1] ?? 0);
 }

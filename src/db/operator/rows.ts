@@ -5,7 +5,8 @@ import { maxRows } from "./operator-sql.ts";
 export class RowWriter {
   readonly #keys: readonly string[];
   readonly #rows: string[] = [];
-  #bytes = 0;
+  /** What stands around the rows. */
+  #bytes = Buffer.byteLength(resultJson([], Number.MAX_SAFE_INTEGER, false));
   #truncated = false;
 
   constructor(

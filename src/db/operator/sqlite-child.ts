@@ -4,6 +4,7 @@ import { executeSqlite, type SqliteRequest, sqliteTableSizes } from "./sqlite-ex
 
 /** What the server asks its child for, one JSON line each. */
 export type ChildRequest =
+  | { readonly do: "ping" }
   | ({ readonly do: "execute" } & SqliteRequest)
   | { readonly do: "sizes"; readonly path: string };
 
@@ -28,13 +29,22 @@ function answer(
   request: ChildRequest,
 ): { ok: true; kind?: never; body: string } | { ok: false; kind: FaultKind; body: string } {
   try {
-    const body =
-      request.do === "execute" ? executeSqlite(request) : JSON.stringify(sqliteTableSizes(request.path));
-    return { ok: true, body };
+    return { ok: true, body: perform(request) };
   } catch (error) {
     const { kind, detail, data } =
       error instanceof Fault ? error : { kind: "DatabaseError" as const, detail: messageOf(error), data: {} };
     return { ok: false, kind, body: JSON.stringify({ detail, data }) };
+  }
+}
+
+function perform(request: ChildRequest): string {
+  switch (request.do) {
+    case "ping":
+      return "";
+    case "execute":
+      return executeSqlite(request);
+    case "sizes":
+      return JSON.stringify(sqliteTableSizes(request.path));
   }
 }
 

@@ -3,6 +3,7 @@ import { DatabaseSync, type SQLInputValue, type StatementSync } from "node:sqlit
 import { Fault, messageOf } from "../../base/fault.ts";
 import { exactJson } from "../../base/raw-json.ts";
 import { doubleJson, positionData, RowWriter, resultJson, skipGap } from "./rows.ts";
+import { numberPlaceholders } from "./sqlite-placeholders.ts";
 
 export interface SqliteRequest {
   readonly path: string;
@@ -26,15 +27,19 @@ export function executeSqlite(request: SqliteRequest): string {
 
 /** The last statement's result counts. */
 function runAll(connection: DatabaseSync, { path, sql, bindings, maxBytes }: SqliteRequest): string {
+  // SQLite would take it for the end of the text.
+  if (sql.includes("\0")) throw new Fault("InvalidInput", "`sql` holds a NUL character", { field: "sql" });
   let rest = skipGap(sql);
   if (rest === "") throw new Fault("InvalidInput", "there is no statement in `sql`", { field: "sql" });
   let result = "";
   while (rest !== "") {
     try {
-      const statement = connection.prepare(rest);
-      const next = skipGap(rest.slice(statement.sourceSQL.length));
-      if (bindings !== null) refuseWrongParams(path, rest, bindings.length, next !== "");
-      result = runOne(connection, statement, (bindings ?? []).map(fromBinding), maxBytes);
+      const { sourceSQL } = connection.prepare(rest);
+      const next = skipGap(rest.slice(sourceSQL.length));
+      const { sql: plain, order, count } = numberPlaceholders(sourceSQL);
+      refuseWrongParams(bindings, count, next !== "");
+      const values = order.map((at) => fromBinding(bindings?.[at] ?? null));
+      result = runOne(connection, connection.prepare(plain), values, maxBytes);
       rest = next;
     } catch (error) {
       if (error instanceof Fault) throw error;
@@ -136,18 +141,14 @@ function fromBinding(binding: Binding): SQLInputValue {
   return "int" in binding ? BigInt(binding.int) : binding.real;
 }
 
-function refuseWrongParams(path: string, sql: string, given: number, more: boolean): void {
-  if (more) throw new Fault("InvalidInput", "params go with a single statement only", { field: "params" });
-  using metadata = new Database(path, { readonly: true });
-  using statement = metadata.prepare(sql);
-  if (statement.paramsCount === given) return;
-  throw new Fault(
-    "InvalidInput",
-    `the statement has ${statement.paramsCount} placeholders, but ${given} params were given`,
-    {
-      field: "params",
-    },
-  );
+function refuseWrongParams(bindings: readonly Binding[] | null, count: number, more: boolean): void {
+  if (bindings !== null && more)
+    throw new Fault("InvalidInput", "params go with a single statement only", { field: "params" });
+  const given = bindings?.length ?? 0;
+  if (count === given) return;
+  throw new Fault("InvalidInput", `the statement has ${count} placeholders, but ${given} params were given`, {
+    field: "params",
+  });
 }
 
 /** Bun's own SQLite tells where a statement cannot be read; node's does not. */

@@ -5,6 +5,8 @@ import { maxStatements, type OperatorSql, type SqlRequest } from "./operator-sql
 import type { ChildHeader, ChildRequest } from "./sqlite-child.ts";
 import { type Binding, toBinding } from "./sqlite-execute.ts";
 
+/** A child that does not answer at once is replaced. */
+const pingMs = 1000;
 /** An idle child is ended after this. */
 const idleMs = 60_000;
 
@@ -42,7 +44,7 @@ export class SqliteSql implements OperatorSql {
 
   async #ask(request: ChildRequest, timeoutMs: number): Promise<string> {
     await this.#turns.take();
-    const child = this.#idle.pop() ?? this.#start();
+    const child = (await this.#idleChild()) ?? this.#start();
     try {
       return await child.ask(request, timeoutMs);
     } finally {
@@ -54,8 +56,25 @@ export class SqliteSql implements OperatorSql {
     }
   }
 
+  /** One that waits for work; it may have been ended from outside meanwhile, so it is asked first. */
+  async #idleChild(): Promise<Child | undefined> {
+    for (let child = this.#idle.pop(); child !== undefined; child = this.#idle.pop()) {
+      try {
+        await child.ask({ do: "ping" }, pingMs);
+        return child;
+      } catch (error) {
+        if (!(error instanceof Fault)) throw error;
+      }
+    }
+    return undefined;
+  }
+
   #start(): Child {
-    const child = new Child(this.command, () => void this.#all.delete(child));
+    const child = new Child(this.command, () => {
+      this.#all.delete(child);
+      const at = this.#idle.indexOf(child);
+      if (at >= 0) this.#idle.splice(at, 1);
+    });
     this.#all.add(child);
     return child;
   }
