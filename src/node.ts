@@ -145,7 +145,10 @@ export async function openNode(options: NodeOptions): Promise<Node> {
             agents: new Agents(database),
             buckets,
             database,
-            limits: () => ({ sqlTimeoutMs: settings.sql_timeout_ms }),
+            limits: () => ({
+              maxAnswerBytes: limits.maxResponseBytes,
+              sqlTimeoutMs: settings.sql_timeout_ms,
+            }),
             hub,
             ring,
             configFile,

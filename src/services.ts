@@ -14,7 +14,7 @@ export interface Services {
   readonly buckets: Buckets;
   readonly database: Database;
   /** The configuration's bounds as they are now. */
-  limits(): { readonly sqlTimeoutMs: number };
+  limits(): { readonly maxAnswerBytes: number; readonly sqlTimeoutMs: number };
   readonly hub: LogHub;
   readonly ring: LogRing;
   readonly configFile: ConfigFile;

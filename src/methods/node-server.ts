@@ -216,12 +216,8 @@ export const nodeServer = {
         throw new Fault("InvalidInput", "params must be an array", { field: "params" });
       }
       try {
-        return await database.operator.run({
-          sql,
-          params: params ?? null,
-          maxBytes: room,
-          timeoutMs: limits().sqlTimeoutMs,
-        });
+        const { maxAnswerBytes: limit, sqlTimeoutMs: timeoutMs } = limits();
+        return await database.operator.run({ sql, params: params ?? null, maxBytes: room, limit, timeoutMs });
       } finally {
         // It may have changed a bucket's row.
         buckets.forget();

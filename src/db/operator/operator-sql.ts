@@ -1,14 +1,14 @@
 import type { RawJson } from "../../base/raw-json.ts";
+import type { Bounds } from "./rows.ts";
 
 /** How many rows a statement may answer with. */
 export const maxRows = 10_000;
 
 /** One request of `node-server_exec_sql`. */
-export interface SqlRequest {
+export interface SqlRequest extends Bounds {
   readonly sql: string;
   /** Only with a single statement. */
   readonly params: readonly unknown[] | null;
-  readonly maxBytes: number;
   /** 0: no limit. */
   readonly timeoutMs: number;
 }

@@ -129,28 +129,27 @@ async function runStatement(
   const changes = changesRows(sql);
   const writer = new RowWriter(
     columns.map(({ name }) => name),
-    request.maxBytes,
+    request,
   );
   connection.maxMessage = request.maxBytes + messageMargin;
   // Flush, not Sync: the statement is committed only once its rows were found to fit into the answer.
   connection.send(bind(name, values), execute(changes ? 0 : maxRows + 1), packet("H"));
-  let affected: number | undefined;
+  let tag = "";
   for (let done = false; !done; ) {
-    const { tag, body } = await connection.receive();
-    if (tag === "D") writer.add(readRow(body, columns, arrays));
-    else if (tag === "E") throw toFault(body, position);
-    else if (tag === "G") connection.send(packet("f", text("COPY from the client is not possible here")));
-    else if (tag === "H")
+    const { tag: kind, body } = await connection.receive();
+    if (kind === "D") writer.add(readRow(body, columns, arrays));
+    else if (kind === "E") throw toFault(body, position);
+    else if (kind === "G") connection.send(packet("f", text("COPY from the client is not possible here")));
+    else if (kind === "H")
       throw new Fault("InvalidInput", "COPY to the client is not possible here; use a SELECT");
-    if (tag === "C") affected = affectedRows(body);
+    if (kind === "C") tag = body.toString("latin1", 0, body.length - 1);
     // Complete, empty, or stopped at the last row that was asked for.
-    done = tag === "C" || tag === "I" || tag === "s";
+    done = kind === "C" || kind === "I" || kind === "s";
   }
   connection.send(packet("S"));
   await untilReady(connection, position, () => {});
-  return columns.length === 0
-    ? resultJson([], affected ?? 0, false)
-    : writer.toJson((changes ? affected : undefined) ?? writer.count);
+  if (columns.length === 0) return resultJson([], countIn(tag), false);
+  return writer.toJson(changes && !tag.startsWith("SELECT") ? countIn(tag) : writer.count);
 }
 
 async function describe(
@@ -279,8 +278,7 @@ function readRow(body: Buffer, columns: readonly Column[], arrays: ArrayTypes): 
   });
 }
 
-/** `INSERT 0 3`, `UPDATE 3`: the last number; `CREATE TABLE` has none. A SELECT counts what it showed. */
-function affectedRows(body: Buffer): number | undefined {
-  const tag = body.toString("latin1");
-  return tag.startsWith("SELECT") ? undefined : Number(/ (\d+)\0$/.exec(tag)?.[1] ?? 0);
+/** `INSERT 0 3`, `UPDATE 3`, `SELECT 3`: the last number; `CREATE TABLE` has none. */
+function countIn(tag: string): number {
+  return Number(/ (\d+)$/.exec(tag)?.[1] ?? 0);
 }

@@ -1,6 +1,13 @@
 import { Fault } from "../../base/fault.ts";
 import { maxRows } from "./operator-sql.ts";
 
+export interface Bounds {
+  /** What is left for the result. */
+  readonly maxBytes: number;
+  /** What the configuration allows for a whole answer. */
+  readonly limit: number;
+}
+
 /** Collects rows as JSON text, and knows when there are enough. */
 export class RowWriter {
   readonly #keys: readonly string[];
@@ -11,7 +18,7 @@ export class RowWriter {
 
   constructor(
     columns: readonly string[],
-    private readonly maxBytes: number,
+    private readonly bounds: Bounds,
   ) {
     this.#keys = uniqueNames(columns).map((name) => `${JSON.stringify(name)}:`);
   }
@@ -24,11 +31,11 @@ export class RowWriter {
     }
     const row = `{${cells.map((cell, at) => this.#keys[at] + cell).join(",")}}`;
     this.#bytes += Buffer.byteLength(row) + 1;
-    if (this.#bytes > this.maxBytes) {
+    if (this.#bytes > this.bounds.maxBytes) {
       throw new Fault(
         "ResponseTooBig",
-        `the rows are above ${this.maxBytes} bytes (max_response_body_size) after ${this.#rows.length} of them; ask for fewer columns or add a LIMIT`,
-        { limit: this.maxBytes },
+        `the rows are above ${this.bounds.limit} bytes (max_response_body_size) after ${this.#rows.length} of them; ask for fewer columns or add a LIMIT`,
+        { limit: this.bounds.limit },
       );
     }
     this.#rows.push(row);

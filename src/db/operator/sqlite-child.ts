@@ -2,6 +2,9 @@ import { dlopen } from "bun:ffi";
 import { Fault, type FaultKind, messageOf } from "../../base/fault.ts";
 import { executeSqlite, type SqliteRequest, sqliteTableSizes } from "./sqlite-execute.ts";
 
+/** Tells the child whose child it is. */
+export const parentVariable = "NODE_SERVER_PARENT";
+
 /** What the server asks its child for, one JSON line each. */
 export type ChildRequest =
   | { readonly do: "ping" }
@@ -17,6 +20,8 @@ export type ChildHeader = { readonly bytes: number } & (
 /** The child: reads requests from standard input until it ends, answers each on standard output. */
 export async function runSqliteChild(): Promise<void> {
   dieWithParent();
+  // The server may have ended before the kernel was told; then this process has another parent by now.
+  if (process.env[parentVariable] !== String(process.ppid)) return;
   for await (const line of console) {
     const { ok, kind, body } = answer(JSON.parse(line) as ChildRequest);
     const bytes = Buffer.from(body);

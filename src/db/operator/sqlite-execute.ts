@@ -2,14 +2,13 @@ import { Database } from "bun:sqlite";
 import { DatabaseSync, type SQLInputValue, type StatementSync } from "node:sqlite";
 import { Fault, messageOf } from "../../base/fault.ts";
 import { exactJson } from "../../base/raw-json.ts";
-import { doubleJson, positionData, RowWriter, resultJson, skipGap } from "./rows.ts";
+import { type Bounds, doubleJson, positionData, RowWriter, resultJson, skipGap } from "./rows.ts";
 import { numberPlaceholders } from "./sqlite-placeholders.ts";
 
-export interface SqliteRequest {
+export interface SqliteRequest extends Bounds {
   readonly path: string;
   readonly sql: string;
   readonly bindings: readonly Binding[] | null;
-  readonly maxBytes: number;
 }
 
 /**
@@ -26,7 +25,7 @@ export function executeSqlite(request: SqliteRequest): string {
 }
 
 /** The last statement's result counts. */
-function runAll(connection: DatabaseSync, { path, sql, bindings, maxBytes }: SqliteRequest): string {
+function runAll(connection: DatabaseSync, { path, sql, bindings, ...bounds }: SqliteRequest): string {
   // SQLite would take it for the end of the text.
   if (sql.includes("\0")) throw new Fault("InvalidInput", "`sql` holds a NUL character", { field: "sql" });
   let rest = skipGap(sql);
@@ -39,7 +38,7 @@ function runAll(connection: DatabaseSync, { path, sql, bindings, maxBytes }: Sql
       const { sql: plain, order, count } = numberPlaceholders(sourceSQL);
       refuseWrongParams(bindings, count, next !== "");
       const values = order.map((at) => fromBinding(bindings?.[at] ?? null));
-      result = runOne(connection, connection.prepare(plain), values, maxBytes);
+      result = runOne(connection, connection.prepare(plain), values, bounds);
       rest = next;
     } catch (error) {
       if (error instanceof Fault) throw error;
@@ -53,7 +52,7 @@ function runOne(
   connection: DatabaseSync,
   statement: StatementSync,
   bindings: SQLInputValue[],
-  maxBytes: number,
+  bounds: Bounds,
 ): string {
   statement.setReadBigInts(true);
   const columns = statement.columns();
@@ -67,7 +66,7 @@ function runOne(
   const own = changes && !connection.isTransaction;
   if (own) connection.exec("BEGIN");
   try {
-    const writer = readRows(statement, bindings, columns, maxBytes);
+    const writer = readRows(statement, bindings, columns, bounds);
     const affected = affectedSince(before, connection);
     if (own) connection.exec("COMMIT");
     return writer.toJson(affected > 0 ? affected : writer.count);
@@ -81,11 +80,11 @@ function readRows(
   statement: StatementSync,
   bindings: SQLInputValue[],
   columns: Column[],
-  maxBytes: number,
+  bounds: Bounds,
 ): RowWriter {
   const writer = new RowWriter(
     columns.map(({ name }) => name),
-    maxBytes,
+    bounds,
   );
   const flags = columns.map(({ type }) => /^bool(ean)?$/i.test(type ?? ""));
   statement.setReturnArrays(true);

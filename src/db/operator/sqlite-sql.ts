@@ -2,7 +2,7 @@ import { Fault, messageOf } from "../../base/fault.ts";
 import { Permits } from "../../base/permits.ts";
 import { RawJson } from "../../base/raw-json.ts";
 import { maxStatements, type OperatorSql, type SqlRequest } from "./operator-sql.ts";
-import type { ChildHeader, ChildRequest } from "./sqlite-child.ts";
+import { type ChildHeader, type ChildRequest, parentVariable } from "./sqlite-child.ts";
 import { type Binding, toBinding } from "./sqlite-execute.ts";
 
 /** A child that does not answer at once is replaced. */
@@ -25,10 +25,10 @@ export class SqliteSql implements OperatorSql {
     private readonly command: readonly string[],
   ) {}
 
-  async run({ sql, params, maxBytes, timeoutMs }: SqlRequest): Promise<RawJson> {
+  async run({ sql, params, maxBytes, limit, timeoutMs }: SqlRequest): Promise<RawJson> {
     const bindings: Binding[] | null = params === null ? null : params.map(toBinding);
     return new RawJson(
-      await this.#ask({ do: "execute", path: this.path, sql, bindings, maxBytes }, timeoutMs),
+      await this.#ask({ do: "execute", path: this.path, sql, bindings, maxBytes, limit }, timeoutMs),
     );
   }
 
@@ -92,7 +92,7 @@ class Child {
       stdin: "pipe",
       stdout: "pipe",
       stderr: "inherit",
-      env: { TZ: process.env.TZ ?? "" },
+      env: { TZ: process.env.TZ ?? "", [parentVariable]: String(process.pid) },
     });
     this.#reader = this.#process.stdout[Symbol.asyncIterator]();
     void this.#process.exited.then(() => {
