@@ -1,10 +1,13 @@
 import { parseArgs } from "node:util";
 import type { Line, Pace } from "./figures.ts";
+import { log } from "./log.ts";
 import { noteOtherWork } from "./proc.ts";
 import { updateReadme } from "./readme.ts";
 import { rpc } from "./rpc.ts";
 import { type Bench, openBench } from "./servers.ts";
+import { sql } from "./sql.ts";
 import { start } from "./start.ts";
+import { storage } from "./storage.ts";
 
 interface Benchmark {
   readonly run: (bench: Bench, pace: Pace) => Promise<Line[]>;
@@ -16,6 +19,9 @@ interface Benchmark {
 const benchmarks: Readonly<Record<string, Benchmark>> = {
   start: { run: start, lines: 2 },
   rpc: { run: rpc, lines: 2 },
+  log: { run: log, lines: 0 },
+  sql: { run: sql, lines: 0 },
+  storage: { run: storage, lines: 0 },
 };
 
 const { values, positionals } = parseArgs({

@@ -67,10 +67,7 @@ export async function log(_: Bench, { quick }: Pace): Promise<Line[]> {
 }
 
 /** Milliseconds an event, with everything it set off. */
-async function storm(
-  logger: Logger,
-  events: number,
-): Promise<number> {
+async function storm(logger: Logger, events: number): Promise<number> {
   const begin = performance.now();
   for (let at = 0; at < events; at += 100) {
     for (let more = 0; more < 100; more += 1) logger.info("an event of a storm", { at: at + more });

@@ -40,7 +40,10 @@ export async function openBench(): Promise<Bench> {
   const config = join(folder, "config.toml");
   const databasePath = join(folder, "node.db");
   const database = `sqlite://${databasePath}?mode=rwc`;
-  await writeFile(config, `ws_listener = "127.0.0.1:${port}"\n[database]\ndatabase_url = "${database}"\n`);
+  await writeFile(
+    config,
+    `ws_listener = "127.0.0.1:${port}"\n[database]\ndatabase_url = "${database}"\nsql_timeout_ms = 10000\n`,
+  );
   await finish([binary, "init", "-c", config], { NODE_SERVER_SUPER_TOKEN: superToken });
   const bare = join(folder, "bare");
   await compile("bench/bare.ts", bare);

@@ -68,6 +68,19 @@ export class Session {
   }
 }
 
-function eventText(method: string, subscription: string, result: unknown): string {
-  return JSON.stringify({ jsonrpc: "2.0", method, params: { subscription, result } });
+/** The words of an event that many subscribers receive are made once. */
+const words = new WeakMap<object, string>();
+
+function eventText(method: string, subscription: string, event: unknown): string {
+  return `{"jsonrpc":"2.0","method":"${method}","params":{"subscription":"${subscription}","result":${wordsOf(event)}}}`;
+}
+
+function wordsOf(event: unknown): string {
+  if (typeof event !== "object" || event === null) return JSON.stringify(event) ?? "null";
+  let text = words.get(event);
+  if (text === undefined) {
+    text = JSON.stringify(event);
+    words.set(event, text);
+  }
+  return text;
 }

@@ -1,0 +1,196 @@
+import { expect, test } from "bun:test";
+import { existsSync, readdirSync, symlinkSync } from "node:fs";
+import { mkdir, readFile, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { siteWith } from "../support/bucket.ts";
+import { eachDatabase, tempFolder, testNode } from "../support/node.ts";
+
+eachDatabase("a file is uploaded, read, listed, moved and deleted", async (database) => {
+  await using node = await testNode({ database });
+  const token = node.superToken;
+  await siteWith(node, {});
+  const upload = (path: string, content: object) =>
+    node.call("static-bucket-file_upload", { token, name: "site", path, ...content });
+  expect(await upload("a/日本.txt", { body: "héllo" })).toEqual({ success: true });
+  await upload("bytes.bin", { body: [0, 255, 7] });
+  await upload("b64.bin", { base64: "AP8H" });
+  await upload("empty", { body: "" });
+  expect(await node.call("static-bucket-file_read", [token, "site", "a/日本.txt"])).toBe(
+    Buffer.from("héllo").toString("base64"),
+  );
+  expect(await node.call("static-bucket-file_read", [token, "site", "bytes.bin"])).toBe("AP8H");
+  const files = (await node.call("static-bucket-file_list", [token, "site"])) as Array<{
+    path: string;
+    size: number;
+    mtime: number;
+  }>;
+  expect(files.map(({ path, size }) => [path, size])).toEqual([
+    ["a/日本.txt", 6],
+    ["b64.bin", 3],
+    ["bytes.bin", 3],
+    ["empty", 0],
+  ]);
+  for (const { mtime } of files) expect(Math.abs(Date.now() - mtime)).toBeLessThan(60_000);
+  expect(await node.call("static-bucket-file_rename", [token, "site", "a/日本.txt", "c/d/e.txt"])).toEqual({
+    success: true,
+  });
+  expect(await node.call("static-bucket-file_rename", [token, "site", "c/d/e.txt", "empty"])).toEqual({
+    success: true,
+  });
+  expect(await node.call("static-bucket-file_read", [token, "site", "empty"])).toBe(
+    Buffer.from("héllo").toString("base64"),
+  );
+  expect(await node.refused("static-bucket-file_rename", [token, "site", "nope", "x/y"])).toMatchObject({
+    code: 105,
+  });
+  expect(await node.refused("static-bucket-file_rename", [token, "site", "nope", "nope"])).toMatchObject({
+    code: 105,
+  });
+  expect(existsSync(join(node.folder, "static/site/x"))).toBe(false);
+  for (const _ of [1, 2])
+    expect(await node.call("static-bucket-file_delete", [token, "site", "empty"])).toEqual({ success: true });
+  expect(await node.refused("static-bucket-file_read", [token, "site", "empty"])).toMatchObject({
+    code: 105,
+  });
+});
+
+test("what is no file content, no path and no place for a file is refused in words", async () => {
+  await using node = await testNode();
+  const token = node.superToken;
+  await siteWith(node, { "folder/file": "x" });
+  const upload = (path: string, content: object) =>
+    node.refused("static-bucket-file_upload", { token, name: "site", path, ...content });
+  expect(await upload("a", { body: "x", base64: "eA==" })).toMatchObject({
+    code: 108,
+    message: expect.stringContaining("InvalidInput"),
+  });
+  expect(await upload("a", {})).toMatchObject({ code: 108 });
+  expect(await upload("a", { base64: "not base64" })).toMatchObject({ code: 108, data: { field: "base64" } });
+  expect(await upload("a", { body: [256] })).toMatchObject({ code: -32602, data: { field: "body" } });
+  for (const path of [
+    "",
+    ".",
+    "..",
+    "../x",
+    "a/../../x",
+    "/etc/passwd",
+    "a\\b",
+    "C:x",
+    "c:/x",
+    "a\0b",
+    "a//b",
+    "a/./b",
+    "a/",
+  ]) {
+    expect({ path, error: await upload(path, { body: "x" }) }).toMatchObject({
+      path,
+      error: { code: 108, data: { field: "path" } },
+    });
+  }
+  expect(await upload("folder", { body: "x" })).toMatchObject({
+    code: 108,
+    message: expect.stringContaining("folder"),
+  });
+  expect(await upload("folder/file/deeper", { body: "x" })).toMatchObject({ code: 108 });
+  expect(await upload("x".repeat(300), { body: "x" })).toMatchObject({
+    code: 108,
+    message: expect.stringContaining("too long"),
+  });
+  expect(
+    await node.refused("static-bucket-file_upload", { token, name: "nope", path: "a", body: "x" }),
+  ).toMatchObject({ code: 105 });
+  expect(readdirSync(join(node.folder, "static/site"))).toEqual(["folder"]);
+});
+
+test("each method asks for its own permission, in its own bucket", async () => {
+  await using node = await testNode();
+  await siteWith(node, { "a.txt": "a" });
+  await node.call("static-bucket_create", [node.superToken, "other"]);
+  const calls = {
+    read: ["static-bucket-file_read", { name: "site", path: "a.txt" }],
+    list: ["static-bucket-file_list", { name: "site" }],
+    write: ["static-bucket-file_upload", { name: "site", path: "b.txt", body: "b" }],
+    delete: ["static-bucket-file_delete", { name: "site", path: "c.txt" }],
+  } as const;
+  for (const [action, [method, params]] of Object.entries(calls)) {
+    const others = Object.keys(calls).filter((other) => other !== action);
+    const without = await node.newToken([
+      {
+        scopes: [{ static_bucket: "site" }],
+        permissions: others.map((other) => ({ static_bucket_file: other })),
+      },
+    ]);
+    const elsewhere = await node.newToken([
+      { scopes: [{ static_bucket: "other" }], permissions: [{ static_bucket_file: action }] },
+    ]);
+    const right = await node.newToken([
+      { scopes: [{ static_bucket: "s*" }], permissions: [{ static_bucket_file: action }] },
+    ]);
+    for (const token of [without, elsewhere])
+      expect(await node.refused(method, { token, ...params })).toMatchObject({ code: 102 });
+    await node.call(method, { token: right, ...params });
+  }
+  const writer = await node.newToken([
+    { scopes: ["global"], permissions: [{ static_bucket_file: "write" }] },
+  ]);
+  expect(await node.refused("static-bucket-file_rename", [writer, "site", "a.txt", "z.txt"])).toMatchObject({
+    code: 102,
+    message: expect.stringContaining("StaticBucketFile::Delete"),
+  });
+});
+
+test("links never lead out of a bucket, by any method, and are not listed", async () => {
+  await using node = await testNode();
+  await using outside = await tempFolder();
+  const token = node.superToken;
+  const { folder, get } = await siteWith(node, { "real/inside.txt": "inside" });
+  await mkdir(join(outside.path, "deep"));
+  await writeFile(join(outside.path, "secret.txt"), "secret");
+  symlinkSync(join(outside.path, "secret.txt"), join(folder, "link.txt"));
+  symlinkSync(outside.path, join(folder, "out"));
+  symlinkSync("real", join(folder, "current"));
+  for (const path of ["link.txt", "out/secret.txt"]) {
+    expect(await node.refused("static-bucket-file_read", [token, "site", path])).toMatchObject({ code: 105 });
+    expect((await get(`/${path}`)).status).toBe(404);
+  }
+  expect(await (await get("/current/inside.txt")).text()).toBe("inside");
+  for (const path of ["out/new.txt", "out/deep/new.txt"]) {
+    expect(
+      await node.refused("static-bucket-file_upload", { token, name: "site", path, body: "x" }),
+    ).toMatchObject({ code: 105 });
+  }
+  expect(
+    await node.refused("static-bucket-file_upload", { token, name: "site", path: "link.txt", body: "x" }),
+  ).toMatchObject({ code: 108 });
+  await node.call("static-bucket-file_delete", [token, "site", "out/secret.txt"]);
+  expect(await readFile(join(outside.path, "secret.txt"), "utf8")).toBe("secret");
+  expect(readdirSync(outside.path).sort()).toEqual(["deep", "secret.txt"]);
+  const files = (await node.call("static-bucket-file_list", [token, "site"])) as Array<{ path: string }>;
+  expect(files.map(({ path }) => path)).toEqual(["real/inside.txt"]);
+});
+
+test("special files are neither opened nor listed, and a FIFO holds up nobody", async () => {
+  await using node = await testNode();
+  const { folder, get } = await siteWith(node, { "a.txt": "a" });
+  Bun.spawnSync(["mkfifo", join(folder, "pipe")]);
+  expect((await get("/pipe")).status).toBe(404);
+  expect(await node.refused("static-bucket-file_read", [node.superToken, "site", "pipe"])).toMatchObject({
+    code: 105,
+  });
+  const files = (await node.call("static-bucket-file_list", [node.superToken, "site"])) as Array<{
+    path: string;
+  }>;
+  expect(files.map(({ path }) => path)).toEqual(["a.txt"]);
+});
+
+test("a name is found in its other Unicode form, and stored as it was sent", async () => {
+  await using node = await testNode();
+  const token = node.superToken;
+  await siteWith(node, {});
+  const [nfc, nfd] = ["ü/é.txt".normalize("NFC"), "ü/é.txt".normalize("NFD")];
+  await node.call("static-bucket-file_upload", { token, name: "site", path: nfd, body: "x" });
+  expect(await node.call("static-bucket-file_read", [token, "site", nfc])).toBe("eA==");
+  await node.call("static-bucket-file_upload", { token, name: "site", path: nfc, body: "y" });
+  const files = (await node.call("static-bucket-file_list", [token, "site"])) as Array<{ path: string }>;
+  expect(files.map(({ path }) => path)).toEqual([nfd]);
+});
