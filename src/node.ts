@@ -13,6 +13,7 @@ import type { Config } from "./config/schema.ts";
 import { resolveServerUuid } from "./config/server-uuid.ts";
 import { type Database, databaseFile, openDatabase } from "./db/database.ts";
 import { ServerLock } from "./db/server-lock.ts";
+import { HotFiles } from "./http/hot-files.ts";
 import { type Place, readTls } from "./http/listener.ts";
 import { Listening } from "./http/listening.ts";
 import type { SharedDoors } from "./http/routes.ts";
@@ -63,7 +64,7 @@ export async function openNode(options: NodeOptions): Promise<Node> {
   const passwords = new Passwords();
   const guesses = new Guesses();
   const ring = new LogRing(0, parseFilter("off"));
-  let limits: Limits = { maxConnections: 0, maxRequestBytes: 0, maxResponseBytes: 0 };
+  let limits: Limits = { maxConnections: 0, maxRequestBytes: 0, maxResponseBytes: 0, hotBytes: 0 };
   const configFile = new ConfigFile(options.configPath, options.workingDirectory);
   let floor: Shared<Floor> | undefined;
 
@@ -86,6 +87,7 @@ export async function openNode(options: NodeOptions): Promise<Node> {
       maxRequestBytes: () => limits.maxRequestBytes,
     },
     borrow,
+    hot: new HotFiles(() => limits.hotBytes),
   };
   const tcp = new Listening(doors, () => limits, log);
   const unix = new Listening(doors, () => limits, log);
@@ -96,6 +98,7 @@ export async function openNode(options: NodeOptions): Promise<Node> {
       maxConnections: config.jsonrpc_max_connections,
       maxRequestBytes: config.max_request_body_size,
       maxResponseBytes: config.max_response_body_size,
+      hotBytes: config.static_cache_bytes,
     }),
     prepare: async (slice) => ({
       commit: () => {
@@ -222,6 +225,8 @@ interface Limits {
   readonly maxConnections: number;
   readonly maxRequestBytes: number;
   readonly maxResponseBytes: number;
+  /** For small files in memory. */
+  readonly hotBytes: number;
 }
 
 type FloorSlice = Pick<Config, "database" | "server_uuid" | "static_path" | "sync_uploads">;

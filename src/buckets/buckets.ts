@@ -29,6 +29,7 @@ export class Buckets {
       }
     | undefined;
   #changes = 0;
+  #lastRead: ReadonlyMap<string, Bucket> = new Map();
   readonly #trees = new Map<string, Tree>();
 
   readonly #staging: string;
@@ -109,6 +110,12 @@ export class Buckets {
     return (await this.#load()).root;
   }
 
+  /** Whether a record is what is believed now, without asking the database. */
+  isCurrent(bucket: Bucket): boolean {
+    const known = this.#known;
+    return known !== undefined && known.until > Date.now() && known.byName.get(bucket.name) === bucket;
+  }
+
   /** The files of a bucket, enabled or not; NotFound when there is no such bucket. */
   async tree(name: string): Promise<Tree> {
     const bucket = await this.get(name);
@@ -142,11 +149,14 @@ export class Buckets {
     const until = Date.now() + believedMs;
     const before = this.#changes;
     const rows = await this.database.buckets.list();
-    const read = {
-      until,
-      byName: new Map(rows.map((row) => [row.name, row])),
-      root: rows.find((row) => row.is_http_root && row.enable),
-    };
+    // A record that did not change stays the same object, so that what was derived from it still counts.
+    const same = rows.map((row) => {
+      const old = this.#lastRead.get(row.name);
+      return old !== undefined && Bun.deepEquals(old, row) ? old : row;
+    });
+    const byName = new Map(same.map((row) => [row.name, row]));
+    this.#lastRead = byName;
+    const read = { until, byName, root: same.find((row) => row.is_http_root && row.enable) };
     // A change while the rows were on their way makes them old news.
     if (before === this.#changes) this.#known = read;
     return read;

@@ -1,4 +1,4 @@
-import { constants, type Stats } from "node:fs";
+import { constants, type Stats, statSync } from "node:fs";
 import {
   copyFile,
   type FileHandle,
@@ -16,6 +16,7 @@ import { codeOf, Fault } from "../base/fault.ts";
 import { Folder, heldPlace, isInside } from "../base/folder.ts";
 import { randomText } from "../base/random.ts";
 import { toTreeFault } from "./disk-faults.ts";
+import { sameContent } from "./etag.ts";
 import { childPath, splitPath, type TreePath, treeRoot } from "./path.ts";
 
 /** A FIFO must not hold up whoever opens it; what it is gets decided on what was opened. */
@@ -63,6 +64,12 @@ export class Tree {
     const stats = await lookAt(this.#diskPath(spelled), stat);
     if (stats === undefined || !(await this.#isInside(spelled))) return undefined;
     return toEntry(spelled, stats);
+  }
+
+  /** Whether a path still shows what it showed; undefined for nothing. At once, because it is asked for every request. */
+  isUnchanged(path: TreePath, stats: Stats | undefined): boolean {
+    const now = statSync(this.#diskPath(path), { throwIfNoEntry: false });
+    return now === undefined || stats === undefined ? now === stats : sameContent(now, stats);
   }
 
   /** Opens a file for reading; NotFound when there is none. */

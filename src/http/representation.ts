@@ -67,6 +67,18 @@ function release({ content }: Representation): void {
   if ("file" in content) void content.file[Symbol.asyncDispose]();
 }
 
+/** A GET that asks for nothing but the file: the whole of it is the answer. */
+export function isPlainGet({ method, headers }: Request): boolean {
+  return (
+    method === "GET" &&
+    !headers.has("if-none-match") &&
+    !headers.has("range") &&
+    !headers.has("if-modified-since") &&
+    !headers.has("if-match") &&
+    !headers.has("if-unmodified-since")
+  );
+}
+
 /** RFC 9110 §14.6. */
 function multipart(representation: Representation, ranges: readonly ByteRange[]): Response {
   const { headers, size } = representation;

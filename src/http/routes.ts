@@ -1,15 +1,17 @@
 import type { Server } from "bun";
 import type { Loan } from "../rpc/engine.ts";
 import type { Services } from "../services.ts";
+import type { HotFiles } from "./hot-files.ts";
 import { answerPost, answerPreflight, busy, cors, type JsonRpcDoor, jsonRpcMethods } from "./jsonrpc.ts";
 import { methodNotAllowed, notFound, placeholderPage, plainText } from "./pages.ts";
 import { Connection } from "./socket.ts";
-import { serveBucket, staticMethods, toSlashForm, withCors } from "./static.ts";
+import { serveBucket, serveHot, staticMethods, toSlashForm, withCors } from "./static.ts";
 
 /** What all listeners share. */
 export interface SharedDoors {
   readonly jsonRpc: JsonRpcDoor;
   readonly borrow: () => Loan<Services>;
+  readonly hot: HotFiles;
 }
 
 export interface Doors extends SharedDoors {
@@ -27,10 +29,19 @@ export function route(request: Request, server: Server<Connection>, doors: Doors
   if (path === undefined || !isHost(request.headers.get("host")))
     return plainText(400, "400 Bad Request: the Host header names no host.");
   if (path === "/jsonrpc") return jsonRpc(request, server, doors);
-  if (path.startsWith(staticPrefix)) return bucketRoute(request, path.slice(staticPrefix.length), doors);
+  if (path.startsWith(staticPrefix))
+    return fromMemory(request, path, doors) ?? bucketRoute(request, path, doors);
   if (path === "/terminal") return terminal(request);
   if (path === "/node" || path.startsWith("/node/")) return notFound();
-  return rootRoute(request, path, doors);
+  return fromMemory(request, path, doors) ?? rootRoute(request, path, doors);
+}
+
+/** At once, where the answer is in memory and still holds. */
+function fromMemory(request: Request, path: string, { borrow, hot }: Doors): Response | undefined {
+  const { services, release } = borrow();
+  const response = serveHot(request, path, { buckets: services.buckets, hot });
+  release();
+  return response;
 }
 
 /** Route on the same normalised path that handlers read: the one in `request.url`. Without a Host header that is a path alone. */
@@ -91,7 +102,8 @@ function isUpgrade(request: Request): boolean {
 }
 
 /** `{name}`, `{name}/` and `{name}/{path}` of a bucket. */
-async function bucketRoute(request: Request, rest: string, { borrow }: Doors): Promise<Response> {
+async function bucketRoute(request: Request, path: string, { borrow, hot }: Doors): Promise<Response> {
+  const rest = path.slice(staticPrefix.length);
   const slash = rest.indexOf("/");
   const name = slash === -1 ? rest : rest.slice(0, slash);
   const { services, release } = borrow();
@@ -102,18 +114,25 @@ async function bucketRoute(request: Request, rest: string, { borrow }: Doors): P
         ? options()
         : plainText(404, "404 Not Found: there is no such bucket.");
     if (slash === -1 && isReading(request)) return withCors(bucket, request, toSlashForm(request));
-    return await serveBucket(request, bucket, rest.slice(slash + 1), services.buckets);
+    return await serveBucket(
+      { request, address: path, bucket, rest: rest.slice(slash + 1) },
+      { buckets: services.buckets, hot },
+    );
   } finally {
     release();
   }
 }
 
 /** Whatever no other route owns: the bucket that is the HTTP root, else the placeholder page at `/`. */
-async function rootRoute(request: Request, path: string, { borrow }: Doors): Promise<Response> {
+async function rootRoute(request: Request, path: string, { borrow, hot }: Doors): Promise<Response> {
   const { services, release } = borrow();
   try {
     const bucket = await services.buckets.httpRoot();
-    if (bucket !== undefined) return await serveBucket(request, bucket, path.slice(1), services.buckets);
+    if (bucket !== undefined)
+      return await serveBucket(
+        { request, address: path, bucket, rest: path.slice(1) },
+        { buckets: services.buckets, hot },
+      );
   } finally {
     release();
   }

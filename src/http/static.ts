@@ -1,24 +1,19 @@
-import type { Stats } from "node:fs";
-import { Readable } from "node:stream";
+import { pipeline, Readable } from "node:stream";
 import { Fault } from "../base/fault.ts";
 import type { Buckets } from "../buckets/buckets.ts";
-import { etagOf } from "../buckets/etag.ts";
+import { isFresh } from "../buckets/etag.ts";
 import { childPath, folderPath, type TreePath, treePath } from "../buckets/path.ts";
 import type { Bucket } from "../buckets/record.ts";
-import type { OpenFile, Tree, TreeEntry } from "../buckets/tree.ts";
-import { acceptedEncodings, compress, compressor, type Encoding, endings } from "./encoding.ts";
-import { mediaTypeOf } from "./media-type.ts";
+import type { Tree } from "../buckets/tree.ts";
+import { acceptedEncodings, compressor } from "./encoding.ts";
+import { type Found, findForm, wholeBytes } from "./forms.ts";
+import type { HotFiles } from "./hot-files.ts";
 import { methodNotAllowed, plainText } from "./pages.ts";
-import { type Representation, respond } from "./representation.ts";
+import { isPlainGet, respond } from "./representation.ts";
 
 export const staticMethods = "GET, HEAD, OPTIONS";
 
-/** Files up to this size are read whole; larger ones are sent from the disk. */
-const wholeBytes = 2 * 1024 * 1024;
-/** Smaller ones are not worth a header. */
-const worthCompressing = 512;
-
-const corsHeaders = {
+export const corsHeaders = {
   "access-control-allow-origin": "*",
   "access-control-expose-headers": "ETag, Content-Length, Content-Range",
 };
@@ -29,14 +24,42 @@ const preflightHeaders = {
   "access-control-max-age": "86400",
 };
 
-/** One request for a file of a bucket, from its own route or from the root: `path` is the rest of the address, still encoded. */
-export async function serveBucket(
+/** A request for a file, however it came to its bucket. */
+export interface StaticRequest {
+  readonly request: Request;
+  /** The whole path, as it was sent: what the answer is remembered under. */
+  readonly address: string;
+  readonly bucket: Bucket;
+  /** The path below the bucket, still encoded. */
+  readonly rest: string;
+}
+
+export interface StaticDoor {
+  readonly buckets: Buckets;
+  readonly hot: HotFiles;
+}
+
+/** The answer from memory, where there is one that still holds. */
+export function serveHot(
   request: Request,
-  bucket: Bucket,
-  path: string,
-  buckets: Buckets,
-): Promise<Response> {
-  return withCors(bucket, request, await answer(request, bucket, path, buckets));
+  address: string,
+  { buckets, hot }: StaticDoor,
+): Response | undefined {
+  if (request.method !== "GET" && request.method !== "HEAD") return undefined;
+  const file = hot.file(address);
+  if (file === undefined || !buckets.isCurrent(file.bucket)) return undefined;
+  const [encoding = "plain"] =
+    file.compressible && !request.headers.has("range")
+      ? acceptedEncodings(request.headers.get("accept-encoding"))
+      : [];
+  const form = hot.form(address, encoding);
+  if (form === undefined) return undefined;
+  return isPlainGet(request) ? new Response(form.blob, form.whole) : respond(request, form.representation);
+}
+
+/** One request for a file of a bucket, from its own route or from the root. */
+export async function serveBucket(asked: StaticRequest, door: StaticDoor): Promise<Response> {
+  return withCors(asked.bucket, asked.request, await answer(asked, door));
 }
 
 /** Every answer of a bucket with `cors`, errors included. */
@@ -48,28 +71,43 @@ export function withCors(bucket: Bucket, { method }: Request, response: Response
   return response;
 }
 
-async function answer(request: Request, bucket: Bucket, path: string, buckets: Buckets): Promise<Response> {
+async function answer(asked: StaticRequest, door: StaticDoor): Promise<Response> {
+  const { request, bucket, rest } = asked;
   if (request.method === "OPTIONS")
     return new Response(null, { status: 204, headers: { allow: staticMethods } });
   if (request.method !== "GET" && request.method !== "HEAD") return methodNotAllowed(staticMethods);
-  const decoded = decodePath(path);
+  const decoded = decodePath(rest);
   if (decoded === undefined) return plainText(400, "400 Bad Request: this is no path of a file.");
-  const tree = buckets.treeOf(bucket);
+  const tree = door.buckets.treeOf(bucket);
   try {
     const entry = await tree.find(decoded.path);
-    if (entry === undefined) return await missing(request, tree);
-    if (entry.kind === "folder") {
-      if (!decoded.slash) return toSlashForm(request);
-      return (
-        (await serveFile(request, tree, childPath(entry.path, "index.html"))) ??
-        (await missing(request, tree))
-      );
-    }
-    if (decoded.slash) return await missing(request, tree);
-    return (await serveFile(request, tree, entry.path)) ?? (await missing(request, tree));
+    if (entry?.kind === "folder" && !decoded.slash) return toSlashForm(request);
+    if (entry === undefined || (entry.kind === "file" && decoded.slash)) return await missing(request, tree);
+    const path = entry.kind === "folder" ? childPath(entry.path, "index.html") : entry.path;
+    const found = await findForm(tree, path, request.headers);
+    if (found === undefined) return await missing(request, tree);
+    remember(asked, tree, found, door.hot);
+    return found.stream === undefined
+      ? respond(request, found.representation)
+      : streamed(request, found, found.stream);
   } catch (error) {
     return refusal(error);
   }
+}
+
+/** What is in memory now stays there for the next, unless the file is so new that a change of it could go unseen. */
+function remember({ address, bucket }: StaticRequest, tree: Tree, found: Found, hot: HotFiles): void {
+  const { content } = found.representation;
+  if (!("blob" in content) || found.stream !== undefined) return;
+  if (found.guards.some(({ stats }) => stats !== undefined && isFresh(stats))) return;
+  const headers = { ...found.representation.headers, ...(bucket.cors ? corsHeaders : {}) };
+  const representation = { ...found.representation, headers };
+  hot.keep(address, { bucket, tree, compressible: found.compressible }, found.encoding ?? "plain", {
+    representation,
+    blob: content.blob,
+    whole: { headers: new Headers(headers) },
+    guards: found.guards,
+  });
 }
 
 /** Percent-decoded once, segment by segment: an encoded slash is part of a name, and so of no name. */
@@ -78,9 +116,8 @@ function decodePath(raw: string): { readonly path: TreePath; readonly slash: boo
     const segments = raw.split("/").map(decodeURIComponent);
     if (segments.some((segment) => segment.includes("/"))) return undefined;
     const text = segments.join("/");
-    return text === ""
-      ? { path: folderPath(""), slash: true }
-      : { path: treePath(text.replace(/\/$/, "")), slash: text.endsWith("/") };
+    if (text === "") return { path: folderPath(""), slash: true };
+    return { path: treePath(text.replace(/\/$/, "")), slash: text.endsWith("/") };
   } catch (error) {
     if (error instanceof URIError || error instanceof Fault) return undefined;
     throw error;
@@ -118,121 +155,23 @@ function refusal(error: unknown): Response {
   return plainText(503, `503 Service Unavailable: ${error.detail}.`);
 }
 
-/** Undefined when the file is not there (any more). */
-async function serveFile(request: Request, tree: Tree, path: TreePath): Promise<Response | undefined> {
-  const entry = await tree.find(path);
-  if (entry?.kind !== "file") return undefined;
-  const type = mediaTypeOf(path);
-  const ranged = request.headers.has("range");
-  const accepted =
-    type.compressible && !ranged ? acceptedEncodings(request.headers.get("accept-encoding")) : [];
-  const neighbour = await precompressed(tree, entry, accepted);
-  const file = await tree.open(neighbour?.path ?? path);
-  const vary: Record<string, string> = type.compressible ? { vary: "accept-encoding" } : {};
-  if (neighbour !== undefined)
-    return respond(
-      request,
-      toRepresentation(file, type.value, { ...vary, "content-encoding": neighbour.encoding }),
-    );
-  const [encoding] = accepted;
-  if (encoding === undefined || file.stats.size < worthCompressing)
-    return respond(request, toRepresentation(file, type.value, vary));
-  return compressed(request, file, type.value, encoding);
-}
-
-/** A compressed neighbour (`x.js.br`) that is not older than the file itself. */
-async function precompressed(
-  tree: Tree,
-  entry: TreeEntry,
-  accepted: readonly Encoding[],
-): Promise<{ path: TreePath; encoding: Encoding } | undefined> {
-  for (const encoding of accepted) {
-    const neighbour = await tree.find(treePath(entry.path + endings[encoding]));
-    if (neighbour?.kind === "file" && neighbour.stats.mtimeMs >= entry.stats.mtimeMs)
-      return { path: neighbour.path, encoding };
-  }
-  return undefined;
-}
-
-function toRepresentation(file: OpenFile, type: string, more: Record<string, string>): Representation {
-  const etag = etagOf(file.stats);
-  return {
-    ...validators(file.stats, etag),
-    size: file.stats.size,
-    headers: fileHeaders(file.stats, type, etag, more),
-    content: { file },
-  };
-}
-
-function validators(stats: Stats, etag: string) {
-  return { etag, modifiedMs: Math.floor(stats.mtimeMs / 1000) * 1000 };
-}
-
-function fileHeaders(
-  stats: Stats,
-  type: string,
-  etag: string,
-  more: Record<string, string>,
-): Record<string, string> {
-  return {
-    "content-type": type,
-    etag,
-    "last-modified": new Date(stats.mtimeMs).toUTCString(),
-    "cache-control": "no-cache",
-    "accept-ranges": "bytes",
-    "x-content-type-options": "nosniff",
-    ...more,
-  };
-}
-
-/** Compressed on the way: small files whole, so that their length is known, large ones as they are read. */
-async function compressed(
+/** A large file, compressed while it is read: its length is not known beforehand. */
+function streamed(
   request: Request,
-  file: OpenFile,
-  type: string,
-  encoding: Encoding,
-): Promise<Response> {
-  const etag = etagOf(file.stats).replace(/"$/, `-${encoding}"`);
-  const headers = fileHeaders(file.stats, type, etag, {
-    vary: "accept-encoding",
-    "content-encoding": encoding,
-  });
-  if (file.stats.size <= wholeBytes) {
-    const bytes = await readAll(file);
-    const blob = new Blob([await compress(bytes, encoding)]);
-    return respond(request, { ...validators(file.stats, etag), size: blob.size, headers, content: { blob } });
-  }
-  return stream(request, file, headers, encoding, etag);
-}
-
-async function readAll(file: OpenFile): Promise<Buffer> {
-  try {
-    return await file.handle.readFile();
-  } finally {
-    await file[Symbol.asyncDispose]();
-  }
-}
-
-function stream(
-  request: Request,
-  file: OpenFile,
-  headers: Record<string, string>,
-  encoding: Encoding,
-  etag: string,
+  { representation }: Found,
+  { file, encoding }: NonNullable<Found["stream"]>,
 ): Response {
-  const empty = respond(request, {
-    ...validators(file.stats, etag),
-    size: 0,
-    headers,
-    content: { blob: new Blob() },
-  });
-  if (empty.status !== 200 || request.method === "HEAD") {
+  const judged = respond(request, representation);
+  if (judged.status !== 200 || request.method === "HEAD") {
     void file[Symbol.asyncDispose]();
-    empty.headers.delete("content-length");
-    return empty;
+    judged.headers.delete("content-length");
+    return judged;
   }
-  const source = file.handle.createReadStream({ start: 0, end: file.stats.size - 1 });
-  return new Response(Readable.toWeb(source.pipe(compressor(encoding))) as unknown as ReadableStream, {
-    headers,
+  const packed = compressor(encoding);
+  pipeline(file.handle.createReadStream({ start: 0, end: file.stats.size - 1 }), packed, () => {
+    // Either all was sent, or the client left and the stream was destroyed with it.
+  });
+  return new Response(Readable.toWeb(packed) as unknown as ReadableStream, {
+    headers: representation.headers,
   });
 }

@@ -1,0 +1,143 @@
+import type { Stats } from "node:fs";
+import { etagOf } from "../buckets/etag.ts";
+import { type TreePath, treePath } from "../buckets/path.ts";
+import type { OpenFile, Tree, TreeEntry } from "../buckets/tree.ts";
+import { acceptedEncodings, compress, type Encoding, endings } from "./encoding.ts";
+import type { Guard } from "./hot-files.ts";
+import { mediaTypeOf } from "./media-type.ts";
+import type { Representation } from "./representation.ts";
+
+/** Files up to this size are read whole; larger ones are sent from the disk. */
+export const wholeBytes = 2 * 1024 * 1024;
+/** Smaller ones are not worth a header. */
+const worthCompressing = 512;
+
+/** The form of a file that suits a request. */
+export interface Found {
+  readonly representation: Representation;
+  readonly encoding: Encoding | undefined;
+  readonly compressible: boolean;
+  /** What the form was made from, and what was looked for in vain. */
+  readonly guards: readonly Guard[];
+  /** Too large to be compressed beforehand. */
+  readonly stream?: { readonly file: OpenFile; readonly encoding: Encoding };
+}
+
+/** Plain, compressed beforehand by somebody, or compressed now. Undefined when there is no such file. */
+export async function findForm(tree: Tree, path: TreePath, headers: Headers): Promise<Found | undefined> {
+  const entry = await tree.find(path);
+  if (entry?.kind !== "file") return undefined;
+  const { value: type, compressible } = mediaTypeOf(path);
+  // A range is one of the plain bytes, which a client can put together with others.
+  const accepted =
+    compressible && !headers.has("range") ? acceptedEncodings(headers.get("accept-encoding")) : [];
+  const vary: Record<string, string> = compressible ? { vary: "accept-encoding" } : {};
+  const { neighbour, looked } = await precompressed(tree, entry, accepted);
+  const file = await tree.open(neighbour?.path ?? entry.path);
+  const guards =
+    neighbour === undefined
+      ? [{ path: entry.path, stats: file.stats }, ...looked]
+      : [{ path: entry.path, stats: entry.stats }, ...looked];
+  const [encoding] = accepted;
+  if (neighbour !== undefined) {
+    const representation = await toRepresentation(file, type, etagOf(file.stats), {
+      ...vary,
+      "content-encoding": neighbour.encoding,
+    });
+    // Remembered under the encoding that was asked for first, which is what the next request is looked up by.
+    return {
+      representation,
+      encoding,
+      compressible,
+      guards: [...guards, { path: neighbour.path, stats: file.stats }],
+    };
+  }
+  if (encoding === undefined || file.stats.size < worthCompressing) {
+    return {
+      representation: await toRepresentation(file, type, etagOf(file.stats), vary),
+      encoding,
+      compressible,
+      guards,
+    };
+  }
+  return compressed(file, type, encoding, guards);
+}
+
+/** A compressed neighbour (`x.js.br`) that is not older than the file itself, and those that were not there. */
+async function precompressed(tree: Tree, entry: TreeEntry, accepted: readonly Encoding[]) {
+  const looked: Guard[] = [];
+  for (const encoding of accepted) {
+    const path = treePath(entry.path + endings[encoding]);
+    const neighbour = await tree.find(path);
+    if (neighbour?.kind === "file" && neighbour.stats.mtimeMs >= entry.stats.mtimeMs) {
+      return { neighbour: { path: neighbour.path, encoding }, looked };
+    }
+    looked.push({ path, stats: neighbour?.stats });
+  }
+  return { neighbour: undefined, looked };
+}
+
+async function toRepresentation(
+  file: OpenFile,
+  type: string,
+  etag: string,
+  more: Record<string, string>,
+): Promise<Representation> {
+  const { stats } = file;
+  const head = { ...validators(stats, etag), headers: fileHeaders(stats, type, etag, more) };
+  if (stats.size > wholeBytes) return { ...head, size: stats.size, content: { file } };
+  const blob = new Blob([await readAll(file)]);
+  return { ...head, size: blob.size, content: { blob } };
+}
+
+async function compressed(
+  file: OpenFile,
+  type: string,
+  encoding: Encoding,
+  guards: readonly Guard[],
+): Promise<Found> {
+  const { stats } = file;
+  const etag = etagOf(stats).replace(/"$/, `-${encoding}"`);
+  const headers = fileHeaders(stats, type, etag, { vary: "accept-encoding", "content-encoding": encoding });
+  const head = { ...validators(stats, etag), headers };
+  if (stats.size > wholeBytes) {
+    const representation = { ...head, size: 0, content: { blob: new Blob() } };
+    return { representation, encoding, compressible: true, guards, stream: { file, encoding } };
+  }
+  const blob = new Blob([await compress(await readAll(file), encoding)]);
+  return {
+    representation: { ...head, size: blob.size, content: { blob } },
+    encoding,
+    compressible: true,
+    guards,
+  };
+}
+
+async function readAll(file: OpenFile): Promise<Buffer> {
+  try {
+    return await file.handle.readFile();
+  } finally {
+    await file[Symbol.asyncDispose]();
+  }
+}
+
+function validators(stats: Stats, etag: string) {
+  return { etag, modifiedMs: Math.floor(stats.mtimeMs / 1000) * 1000 };
+}
+
+function fileHeaders(
+  stats: Stats,
+  type: string,
+  etag: string,
+  more: Record<string, string>,
+): Record<string, string> {
+  return {
+    "content-type": type,
+    etag,
+    "last-modified": new Date(stats.mtimeMs).toUTCString(),
+    "cache-control": "no-cache",
+    "accept-ranges": "bytes",
+    "x-content-type-options": "nosniff",
+    ...more,
+  };
+}
