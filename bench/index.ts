@@ -7,6 +7,7 @@ import { rpc } from "./rpc.ts";
 import { type Bench, openBench } from "./servers.ts";
 import { sql } from "./sql.ts";
 import { start } from "./start.ts";
+import { staticFiles } from "./static.ts";
 import { storage } from "./storage.ts";
 
 interface Benchmark {
@@ -22,6 +23,7 @@ const benchmarks: Readonly<Record<string, Benchmark>> = {
   log: { run: log, lines: 0 },
   sql: { run: sql, lines: 0 },
   storage: { run: storage, lines: 0 },
+  static: { run: staticFiles, lines: 0 },
 };
 
 const { values, positionals } = parseArgs({

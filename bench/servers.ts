@@ -42,7 +42,7 @@ export async function openBench(): Promise<Bench> {
   const database = `sqlite://${databasePath}?mode=rwc`;
   await writeFile(
     config,
-    `ws_listener = "127.0.0.1:${port}"\n[database]\ndatabase_url = "${database}"\nsql_timeout_ms = 10000\n`,
+    `ws_listener = "127.0.0.1:${port}"\nstatic_path = "${join(folder, "static")}"\n[database]\ndatabase_url = "${database}"\nsql_timeout_ms = 10000\n`,
   );
   await finish([binary, "init", "-c", config], { NODE_SERVER_SUPER_TOKEN: superToken });
   const bare = join(folder, "bare");
