@@ -48,7 +48,7 @@ export async function answerPost(
   // Kept back outside the slot: a crowd of guesses must not fill the server while it waits.
   if (reply.delayMs > 0) await slot.aside(() => Bun.sleep(reply.delayMs));
   // Bun tells nobody when a response has left; the next turn of the event loop is after it was handed over.
-  setImmediate(reply.sent);
+  if (reply.sent !== undefined) setImmediate(reply.sent);
   if (reply.text !== undefined && reply.text.length > pacedAbove)
     return new Response(paced(reply.text, slot), answered);
   slot.give();

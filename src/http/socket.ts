@@ -51,7 +51,7 @@ export class Connection {
       });
       if (reply.delayMs > 0) await Bun.sleep(reply.delayMs);
       if (reply.text !== undefined) this.#send(reply.text);
-      reply.sent();
+      reply.sent?.();
     } finally {
       this.#running -= 1;
       if (this.#running === 0) this.#idle?.resolve();

@@ -23,8 +23,8 @@ export interface Reply {
   readonly text: string | undefined;
   /** Keep the answer back this long: its address guesses. */
   readonly delayMs: number;
-  /** To be called once the answer has left. */
-  sent(): void;
+  /** To be called once the answer has left; most calls leave nothing to do. */
+  readonly sent: (() => void) | undefined;
 }
 
 /** The services as they are now, kept open until `release`. */
@@ -108,10 +108,14 @@ export class Engine<S extends object> {
     } else {
       answer = await this.#answerItem(envelope.item, trip);
     }
-    return { text: answer, delayMs: trip.delayMs, sent: () => this.#runAfter(trip) };
+    return {
+      text: answer,
+      delayMs: trip.delayMs,
+      sent: trip.after.length === 0 ? undefined : () => this.#runAfter(trip),
+    };
   }
 
-  async #answerItem(item: Item, trip: Trip): Promise<string | undefined> {
+  #answerItem(item: Item, trip: Trip): string | undefined | Promise<string | undefined> {
     if ("fault" in item) return errorText(item.fault, item.id);
     const found = this.#methods.get(item.method);
     if (found === undefined) {
@@ -134,7 +138,9 @@ export class Engine<S extends object> {
     let fault: Fault | undefined;
     let text: string | undefined;
     try {
-      const result = toJsonText(await this.#run(request, method, about, trip));
+      const ran = this.#run(request, method, about, trip);
+      // Most open methods answer at once, and need not wait for a turn of their own.
+      const result = toJsonText(ran instanceof Promise ? await ran : ran);
       if (request.id !== undefined)
         text = this.#fitting(`{"jsonrpc":"2.0","result":${result},"id":${request.id}}`, trip);
     } catch (error) {
@@ -168,29 +174,48 @@ export class Engine<S extends object> {
   }
 
   /** Parse, authenticate, authorise, run. */
-  async #run(
-    request: Request,
-    method: Method<S>,
-    about: Record<string, unknown>,
-    trip: Trip,
-  ): Promise<unknown> {
+  #run(request: Request, method: Method<S>, about: Record<string, unknown>, trip: Trip): unknown {
     const params = parseParams(method, request.params);
     for (const name of method.logged) about[name] = params[name];
     const need = method.needFor(params);
     const loan = this.parts.borrow();
-    try {
-      let caller = nobody;
-      if (!isOpen(need)) {
-        caller = await loan.door.admit(method.tokenIn(params), need, trip.origin);
+    if (isOpen(need)) return this.#invoke(request.method, method, loan, need, nobody, params, trip);
+    return loan.door.admit(method.tokenIn(params), need, trip.origin).then(
+      (caller) => {
         if (caller.by === "key") about.token_key = caller.key;
         else about.username = caller.username;
-      }
-      if (method.event !== undefined)
-        return this.#subscribe(request.method, method, loan.services, need, caller, params, trip);
-      return await method.run({ ...loan.services, ...toContext(caller, trip) }, params);
-    } finally {
+        return this.#invoke(request.method, method, loan, need, caller, params, trip);
+      },
+      (refusal: unknown) => {
+        loan.release();
+        throw refusal;
+      },
+    );
+  }
+
+  /** Runs the body, and gives the loan back when it is done. */
+  #invoke(
+    name: string,
+    method: Method<S>,
+    loan: Loan<S>,
+    need: Need,
+    caller: Caller,
+    params: Record<string, unknown>,
+    trip: Trip,
+  ): unknown {
+    let result: unknown;
+    try {
+      result =
+        method.event === undefined
+          ? method.run({ ...loan.services, ...toContext(caller, trip) }, params)
+          : this.#subscribe(name, method, loan.services, need, caller, params, trip);
+    } catch (error) {
       loan.release();
+      throw error;
     }
+    if (result instanceof Promise) return result.finally(loan.release);
+    loan.release();
+    return result;
   }
 
   #subscribe(
