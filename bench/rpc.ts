@@ -11,19 +11,22 @@ import {
   helloAnswer,
   launch,
   ownTokenRequest,
+  type Program,
   type Running,
 } from "./servers.ts";
 
 const connections = 32;
 const callsInFlight = 4;
 const httpTarget = 0.8;
+/** Until the just-in-time compiler has seen enough. */
+const warmUpSeconds = 1;
 
 /** One load on one server: calls a second. */
 type Load = (server: Running, seconds: number) => Promise<number>;
 
 interface Contender {
   readonly name: string;
-  readonly server: Running;
+  readonly program: Program;
   readonly load: Load;
 }
 
@@ -37,45 +40,57 @@ interface Score {
 /** `hello` beside a server that does nothing else, on the same core, turn by turn. */
 export async function rpc(bench: Bench, pace: Pace): Promise<Line[]> {
   const pin = pins();
-  await using ours = launch(bench.ours, pin.server);
-  await using parsing = launch(bench.parsing, pin.server);
-  await using ignoring = launch(bench.ignoring, pin.server);
-  for (const server of [ours, parsing, ignoring]) {
-    const answer = await firstAnswer(server);
-    if (answer !== helloAnswer) throw new Error(`${server.name} answered ${answer}`);
-  }
-  const asking = await ownTokenRequest(ours);
+  const { ours, parsing, ignoring } = bench;
+  const own = await ownToken(ours);
   const lines: Line[] = [];
   if (Bun.which("wrk") === null) {
     console.log("LEFT OUT: calls over HTTP, which need wrk (apt-get install wrk)");
   } else {
     const post = (body: string) => wrk(bench.folder, pin.load, body);
-    const scores = await compete(pace, [
-      { name: "node-server", server: ours, load: await post(hello) },
-      { name: "bare Bun, body parsed", server: parsing, load: await post(hello) },
-      { name: "bare Bun, body ignored", server: ignoring, load: await post(hello) },
-      { name: "node-server, token_get", server: ours, load: await post(asking) },
+    const scores = await compete(pace, pin.server, [
+      { name: "node-server", program: ours, load: await post(hello) },
+      { name: "bare Bun, body parsed", program: parsing, load: await post(hello) },
+      { name: "bare Bun, body ignored", program: ignoring, load: await post(hello) },
+      { name: "node-server, token_get", program: ours, load: await post(own.request) },
     ]);
     lines.push(report(`hello over HTTP, ${connections} connections`, pace, scores, httpTarget));
   }
   const talk = (message: string, answer: string) => sockets(pin.load, message, answer);
-  const scores = await compete(pace, [
-    { name: "node-server", server: ours, load: talk(hello, helloAnswer) },
-    { name: "bare Bun, message parsed", server: parsing, load: talk(hello, helloAnswer) },
-    { name: "bare Bun, message ignored", server: ignoring, load: talk(hello, helloAnswer) },
-    { name: "node-server, token_get", server: ours, load: talk(asking, await call(ours.url, asking)) },
+  const scores = await compete(pace, pin.server, [
+    { name: "node-server", program: ours, load: talk(hello, helloAnswer) },
+    { name: "bare Bun, message parsed", program: parsing, load: talk(hello, helloAnswer) },
+    { name: "bare Bun, message ignored", program: ignoring, load: talk(hello, helloAnswer) },
+    { name: "node-server, token_get", program: ours, load: talk(own.request, own.answer) },
   ]);
   const title = `hello over WebSocket, ${connections} sockets with ${callsInFlight} calls each`;
   lines.push(report(title, pace, scores));
   return lines;
 }
 
-/** Everybody's first round, then everybody's second: what slows the machine down for a while slows all. */
-async function compete(pace: Pace, contenders: readonly Contender[]): Promise<Score[]> {
+/** A token that asks for itself: what a call with credentials costs. */
+async function ownToken(program: Program): Promise<{ request: string; answer: string }> {
+  await using server = launch(program);
+  await firstAnswer(server);
+  const request = await ownTokenRequest(server);
+  return { request, answer: await call(server.url, request) };
+}
+
+/**
+ * Everybody's first round, then everybody's second: what slows the machine down for a while slows all. Each round has
+ * a process of its own, because one and the same program is some 10 % faster in one process than in the next.
+ */
+async function compete(
+  pace: Pace,
+  pin: readonly string[],
+  contenders: readonly Contender[],
+): Promise<Score[]> {
   const scores = contenders.map(({ name }): Score => ({ name, rates: [], costs: [] }));
-  for (const { server, load } of contenders) await load(server, 1);
   for (let round = 0; round < pace.rounds; round += 1) {
-    for (const [at, { server, load }] of contenders.entries()) {
+    for (const [at, { program, load }] of contenders.entries()) {
+      await using server = launch(program, pin);
+      const answer = await firstAnswer(server);
+      if (answer !== helloAnswer) throw new Error(`${program.name} answered ${answer}`);
+      await load(server, warmUpSeconds);
       const before = cpuSeconds(server.pid);
       const rate = await load(server, pace.roundSeconds);
       scores[at]?.rates.push(rate);

@@ -6,7 +6,7 @@ import { Slot, type Slots } from "./slots.ts";
 /** The token travels in the body and there are no cookies, so any origin may call. */
 export const cors = { "access-control-allow-origin": "*" };
 const jsonHeaders = { "content-type": "application/json", "x-content-type-options": "nosniff", ...cors };
-const answered: ResponseInit = { headers: jsonHeaders };
+const answered: ResponseInit = { headers: new Headers(jsonHeaders) };
 export const jsonRpcMethods = "POST, OPTIONS, GET";
 
 export interface JsonRpcDoor {
@@ -36,11 +36,12 @@ export async function answerPost(
       slot.give();
       return tooBig(door.maxRequestBytes());
     }
-    reply = await door.engine.answer(body, {
+    const answer = door.engine.answer(body, {
       address,
       session: undefined,
       aside: (wait) => slot.aside(wait),
     });
+    reply = answer instanceof Promise ? await answer : answer;
   } catch (error) {
     slot.give();
     throw error;
@@ -120,9 +121,13 @@ function isJson(contentType: string | null): boolean {
 }
 
 /** The body as text; undefined when it is above the limit, which is found out without reading past it. */
-async function readBody(request: Request, limit: number): Promise<string | undefined> {
+function readBody(request: Request, limit: number): Promise<string | undefined> | undefined {
   const declared = request.headers.get("content-length");
   if (declared !== null) return Number(declared) > limit ? undefined : request.text();
+  return readChunks(request, limit);
+}
+
+async function readChunks(request: Request, limit: number): Promise<string | undefined> {
   const chunks: Uint8Array[] = [];
   let size = 0;
   for await (const chunk of request.body ?? []) {

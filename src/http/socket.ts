@@ -1,6 +1,6 @@
 import type { ServerWebSocket } from "bun";
 import { Fault } from "../base/fault.ts";
-import type { Engine } from "../rpc/engine.ts";
+import type { Engine, Origin, Reply } from "../rpc/engine.ts";
 import { toWireError } from "../rpc/errors.ts";
 import { Session } from "../rpc/session.ts";
 
@@ -14,6 +14,7 @@ const closeCodes = { goingAway: 1001, tryAgainLater: 1013 };
 /** One WebSocket on the JSON-RPC route: its session, and its pace. */
 export class Connection {
   readonly #session: Session;
+  readonly #origin: Origin;
   #socket: ServerWebSocket<Connection> | undefined;
   #running = 0;
   #drained: PromiseWithResolvers<void> | undefined;
@@ -26,13 +27,14 @@ export class Connection {
     private readonly gone: () => void,
   ) {
     this.#session = new Session((text) => this.#sendEvent(text));
+    this.#origin = { address: () => this.address, aside: (wait) => wait(), session: this.#session };
   }
 
   opened(socket: ServerWebSocket<Connection>): void {
     this.#socket = socket;
   }
 
-  async received(message: string | Buffer): Promise<void> {
+  received(message: string | Buffer): void | Promise<void> {
     const text = typeof message === "string" ? message : message.toString("utf8");
     if (this.#running >= maxRunning) {
       const fault = new Fault(
@@ -42,20 +44,26 @@ export class Connection {
       this.#send(JSON.stringify({ jsonrpc: "2.0", error: toWireError(fault), id: null }));
       return;
     }
+    const answer = this.engine.answer(text, this.#origin);
+    if (answer instanceof Promise) return this.#finish(answer);
+    this.#reply(answer);
+  }
+
+  async #finish(answer: Promise<Reply>): Promise<void> {
     this.#running += 1;
     try {
-      const reply = await this.engine.answer(text, {
-        address: () => this.address,
-        aside: (wait) => wait(),
-        session: this.#session,
-      });
+      const reply = await answer;
       if (reply.delayMs > 0) await Bun.sleep(reply.delayMs);
-      if (reply.text !== undefined) this.#send(reply.text);
-      reply.sent?.();
+      this.#reply(reply);
     } finally {
       this.#running -= 1;
       if (this.#running === 0) this.#idle?.resolve();
     }
+  }
+
+  #reply({ text, sent }: Reply): void {
+    if (text !== undefined) this.#send(text);
+    sent?.();
   }
 
   drained(): void {

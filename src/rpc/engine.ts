@@ -48,11 +48,13 @@ interface Trip {
   delayMs: number;
   /** Bytes of answer that are left. */
   room: number;
-  /** What the present call's id takes of it. */
+  /** What the present call's id takes of it at the most. */
   idBytes: number;
   /** The subscription that the present call began. */
   opened: string | undefined;
 }
+
+type Answer = string | undefined | Promise<string | undefined>;
 
 /** JSON-RPC 2.0 over any services: one pipeline for every door. */
 export class Engine<S extends object> {
@@ -86,8 +88,8 @@ export class Engine<S extends object> {
     return this.#guards.recheck();
   }
 
-  /** Answers a request or a batch; a batch runs in order. */
-  async answer(text: string, origin: Origin): Promise<Reply> {
+  /** Answers a request or a batch; a batch runs in order. What has nothing to wait for is answered at once. */
+  answer(text: string, origin: Origin): Reply | Promise<Reply> {
     const trip: Trip = {
       origin,
       after: [],
@@ -97,25 +99,32 @@ export class Engine<S extends object> {
       opened: undefined,
     };
     const envelope = parseEnvelope(text);
-    let answer: string | undefined;
-    if (envelope.batch) {
-      const answers: string[] = [];
-      for (const item of envelope.items) {
-        const one = await this.#answerItem(item, trip);
-        if (one !== undefined) answers.push(one);
-      }
-      answer = answers.length === 0 ? undefined : `[${answers.join(",")}]`;
-    } else {
-      answer = await this.#answerItem(envelope.item, trip);
-    }
+    const answer = envelope.batch
+      ? this.#answerBatch(envelope.items, trip)
+      : this.#answerItem(envelope.item, trip);
+    return answer instanceof Promise
+      ? answer.then((words) => this.#toReply(words, trip))
+      : this.#toReply(answer, trip);
+  }
+
+  #toReply(text: string | undefined, trip: Trip): Reply {
     return {
-      text: answer,
+      text,
       delayMs: trip.delayMs,
       sent: trip.after.length === 0 ? undefined : () => this.#runAfter(trip),
     };
   }
 
-  #answerItem(item: Item, trip: Trip): string | undefined | Promise<string | undefined> {
+  async #answerBatch(items: readonly Item[], trip: Trip): Promise<string | undefined> {
+    const answers: string[] = [];
+    for (const item of items) {
+      const one = await this.#answerItem(item, trip);
+      if (one !== undefined) answers.push(one);
+    }
+    return answers.length === 0 ? undefined : `[${answers.join(",")}]`;
+  }
+
+  #answerItem(item: Item, trip: Trip): Answer {
     if ("fault" in item) return errorText(item.fault, item.id);
     const found = this.#methods.get(item.method);
     if (found === undefined) {
@@ -127,35 +136,34 @@ export class Engine<S extends object> {
   }
 
   /** Runs the call and puts its outcome into words; one line in the log says how it went. */
-  async #answerCall(
-    request: Request,
-    method: Method<S>,
-    about: Record<string, unknown>,
-    trip: Trip,
-  ): Promise<string | undefined> {
+  #answerCall(request: Request, method: Method<S>, about: Record<string, unknown>, trip: Trip): Answer {
     const start = this.#log.wants("DEBUG") ? performance.now() : undefined;
-    trip.idBytes = Buffer.byteLength(request.id ?? "");
-    let fault: Fault | undefined;
-    let text: string | undefined;
+    trip.idBytes = (request.id?.length ?? 0) * 3;
     try {
-      const ran = this.#run(request, method, about, trip);
-      // Most open methods answer at once, and need not wait for a turn of their own.
-      const result = toJsonText(ran instanceof Promise ? await ran : ran);
-      if (request.id !== undefined)
-        text = this.#fitting(`{"jsonrpc":"2.0","result":${result},"id":${request.id}}`, trip);
+      const result = this.#run(request, method, about, trip);
+      if (!(result instanceof Promise)) return this.#succeeded(result, request, trip, start);
+      return result
+        .then((value) => this.#succeeded(value, request, trip, start))
+        .catch((error: unknown) => this.#failed(error, request, trip, start));
     } catch (error) {
-      fault = toFault(error, this.#log);
-      if (fault instanceof Refusal) trip.delayMs = Math.max(trip.delayMs, fault.delayMs);
-      if (request.id !== undefined) text = errorText(fault, request.id);
+      return this.#failed(error, request, trip, start);
     }
-    if (start !== undefined) {
-      const elapsed_ms = Math.round((performance.now() - start) * 1000) / 1000;
-      this.#log.debug(fault === undefined ? "success" : "failed", {
-        elapsed_ms,
-        ...(fault === undefined ? {} : { error: fault.message }),
-      });
-    }
+  }
+
+  #succeeded(result: unknown, { id }: Request, trip: Trip, start: number | undefined): string | undefined {
+    const words = toJsonText(result);
+    const text =
+      id === undefined ? undefined : this.#fitting(`{"jsonrpc":"2.0","result":${words},"id":${id}}`, trip);
+    if (start !== undefined) this.#log.debug("success", { elapsed_ms: millisecondsSince(start) });
     return text;
+  }
+
+  #failed(error: unknown, { id }: Request, trip: Trip, start: number | undefined): string | undefined {
+    const fault = toFault(error, this.#log);
+    if (fault instanceof Refusal) trip.delayMs = Math.max(trip.delayMs, fault.delayMs);
+    if (start !== undefined)
+      this.#log.debug("failed", { elapsed_ms: millisecondsSince(start), error: fault.message });
+    return id === undefined ? undefined : errorText(fault, id);
   }
 
   #fitting(text: string, trip: Trip): string {
@@ -253,6 +261,10 @@ export class Engine<S extends object> {
       Promise.try(work).catch((error: unknown) => toFault(error, this.#log));
     }
   }
+}
+
+function millisecondsSince(start: number): number {
+  return Math.round((performance.now() - start) * 1000) / 1000;
 }
 
 /** What JSON-RPC puts around a result, without the id. */
