@@ -17,7 +17,9 @@ const believedMs = 1000;
 /** No bucket can have this path: `~` is not allowed in one. */
 const stagingFolder = "~staging";
 
-type Wish = Partial<Pick<Bucket, "path" | "is_http_root" | "cors" | "enable">>;
+type Changeable = Pick<Bucket, "path" | "is_http_root" | "cors" | "enable">;
+/** What a caller wants; what is left out, or null, stays or takes its default. */
+type Wish = { readonly [K in keyof Changeable]?: Changeable[K] | null | undefined };
 
 /** The buckets: their records, and the tree of each. */
 export class Buckets {
@@ -77,7 +79,7 @@ export class Buckets {
     const changed = await this.database.buckets.change(async ({ rows, update }) => {
       const old = rows.find((row) => row.name === name);
       if (old === undefined) throw noBucket(name);
-      const next: Bucket = { ...old, ...withoutUndefined(wish) };
+      const next: Bucket = { ...old, ...given(wish) };
       checkBucketPath(next.path);
       refuseConflict(
         next,
@@ -179,8 +181,6 @@ function noBucket(name: string): Fault {
   return new Fault("NotFound", `there is no bucket ${name.slice(0, 128)}`, { field: "name" });
 }
 
-function withoutUndefined(wish: Wish): Wish {
-  return Object.fromEntries(
-    Object.entries(wish).filter(([, value]) => value !== undefined && value !== null),
-  );
+function given(wish: Wish): Partial<Changeable> {
+  return Object.fromEntries(Object.entries(wish).filter(([, value]) => value != null));
 }

@@ -29,12 +29,7 @@ export const staticBucket = {
       params: { token: "<SUPER_TOKEN>", name: "docs", cors: true },
       result: { ...shown, name: "docs", path: "docs" },
     },
-    run: ({ buckets }, { name, path, is_http_root, cors }) =>
-      buckets.create(name, {
-        ...(path == null ? {} : { path }),
-        ...(is_http_root == null ? {} : { is_http_root }),
-        ...(cors == null ? {} : { cors }),
-      }),
+    run: ({ buckets }, { name, ...wish }) => buckets.create(name, wish),
   }),
   "static-bucket_read": method({
     doc: "Shows a bucket's record; null when there is none.",
@@ -62,13 +57,7 @@ export const staticBucket = {
       params: { token: "<SUPER_TOKEN>", name: "site", is_http_root: true },
       result: { ...shown, is_http_root: true },
     },
-    run: ({ buckets }, { name, path, is_http_root, cors, enable }) =>
-      buckets.update(name, {
-        ...(path == null ? {} : { path }),
-        ...(is_http_root == null ? {} : { is_http_root }),
-        ...(cors == null ? {} : { cors }),
-        ...(enable == null ? {} : { enable }),
-      }),
+    run: ({ buckets }, { name, ...wish }) => buckets.update(name, wish),
   }),
   "static-bucket_delete": method({
     doc: "Forgets a bucket; its files stay on the disk.",
