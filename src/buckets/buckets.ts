@@ -181,6 +181,10 @@ function noBucket(name: string): Fault {
   return new Fault("NotFound", `there is no bucket ${name.slice(0, 128)}`, { field: "name" });
 }
 
+const changeable = ["path", "is_http_root", "cors", "enable"] as const satisfies ReadonlyArray<
+  keyof Changeable
+>;
+
 function given(wish: Wish): Partial<Changeable> {
-  return Object.fromEntries(Object.entries(wish).filter(([, value]) => value != null));
+  return Object.fromEntries(changeable.flatMap((name) => (wish[name] == null ? [] : [[name, wish[name]]])));
 }
