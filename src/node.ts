@@ -27,8 +27,10 @@ import { Engine, type Loan } from "./rpc/engine.ts";
 import type { MethodTable } from "./rpc/method.ts";
 import type { Services } from "./services.ts";
 
-/** How long an old database stays open for calls that began on it. */
+/** How long an old database stays open, at the least, for calls that began on it. */
 const patienceMs = 30_000;
+/** The same when the server stops: its listeners have waited for their calls already. */
+const lastPatienceMs = 1000;
 
 export interface NodeOptions {
   readonly configPath: string;
@@ -55,6 +57,8 @@ interface Floor {
   readonly database: Database;
   readonly services: Services;
   readonly door: AuthDoor;
+  /** How long a call may take that the configuration sets a limit for. */
+  readonly longestCallMs: number;
 }
 
 /** The only constructor of the house: opens every service in order, watches the configuration, closes in reverse. */
@@ -158,10 +162,13 @@ export async function openNode(options: NodeOptions): Promise<Node> {
             reload: () => live.reload(),
           },
           door: new AuthDoor(database, passwords, guesses, hub),
+          longestCallMs: settings.sql_timeout_ms + 5000,
         });
         return {
           commit: () => {
-            if (floor !== undefined) retiring.add(retire(floor));
+            // An operator's statement may run as long as it was allowed to when it began.
+            const patience = Math.max(patienceMs, floor?.value.longestCallMs ?? 0);
+            if (floor !== undefined) retiring.add(retire(floor, patience));
             floor = next;
             claim.commit();
           },
@@ -176,7 +183,7 @@ export async function openNode(options: NodeOptions): Promise<Node> {
       }
     },
     async close() {
-      if (floor !== undefined) retiring.add(retire(floor));
+      if (floor !== undefined) retiring.add(retire(floor, lastPatienceMs));
       await Promise.all(retiring);
       lock.close();
     },
@@ -231,8 +238,8 @@ interface Limits {
 
 type FloorSlice = Pick<Config, "database" | "server_uuid" | "static_path" | "sync_uploads">;
 
-async function retire(floor: Shared<Floor>): Promise<void> {
-  await floor.unused(patienceMs);
+async function retire(floor: Shared<Floor>, patience: number): Promise<void> {
+  await floor.unused(patience);
   await floor.value.database.close();
 }
 

@@ -1,5 +1,5 @@
 import { constants } from "node:fs";
-import { type FileHandle, open, readFile, realpath, rm } from "node:fs/promises";
+import { type FileHandle, open, readFile, realpath, rm, stat } from "node:fs/promises";
 import { basename, dirname } from "node:path";
 import { codeOf, Fault, messageOf } from "../base/fault.ts";
 import { Folder, isInside } from "../base/folder.ts";
@@ -98,12 +98,18 @@ async function fill(file: FileHandle, text: string): Promise<void> {
   await file.sync();
 }
 
+/** A rewrite takes no longer than this. */
+const cutShortMs = 60_000;
+
 /** Finishes a rewrite in place that a crash cut short. True when there was one. */
 export async function finishOverwrite(path: string): Promise<boolean> {
   const copy = recoveryName(path);
   let text: string;
   try {
     text = await readFile(copy, "utf8");
+    // Somebody has written the configuration since.
+    if ((await stat(path)).mtimeMs > (await stat(copy)).mtimeMs + cutShortMs)
+      throw new Fault("Other", "the copy is old");
     // A copy that is not whole was cut short itself; then the configuration was not touched yet.
     parseConfig(text);
   } catch (error) {
