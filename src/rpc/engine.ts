@@ -2,7 +2,6 @@ import { type Caller, nobody } from "../auth/caller.ts";
 import { type AuthDoor, type Guest, Refusal } from "../auth/door.ts";
 import { isOpen, type Need } from "../auth/need.ts";
 import { Fault } from "../base/fault.ts";
-import { toComplaint } from "../base/issue.ts";
 import { toJsonText } from "../base/raw-json.ts";
 import type { Logger, LogHub } from "../log/hub.ts";
 import { inSpan } from "../log/span.ts";
@@ -10,6 +9,7 @@ import { type IdText, type Item, parseEnvelope, type Request } from "./envelope.
 import { toFault, toWireError } from "./errors.ts";
 import { Guards } from "./guards.ts";
 import type { CallContext, Method, MethodTable } from "./method.ts";
+import { parseParams } from "./params.ts";
 import type { Session } from "./session.ts";
 
 /** The door a request came through. */
@@ -279,29 +279,6 @@ function toContext(caller: Caller, trip: Trip): CallContext {
   };
 }
 
-function parseParams<S>(method: Method<S>, given: unknown): Record<string, unknown> {
-  if (method.names.length === 0) return {};
-  const named: unknown = Array.isArray(given)
-    ? Object.fromEntries(method.names.map((name, at) => [name, given[at]]))
-    : (given ?? {});
-  const read = safely(() => method.accepts.safeParse(named));
-  if (read.success) return read.data;
-  const [issue] = read.error.issues;
-  const { path, why } = issue === undefined ? { path: [], why: "cannot be read" } : toComplaint(issue, named);
-  const field = path.join(".");
-  throw new Fault("InvalidParams", `${field} ${why}`, { field });
-}
-
 function errorText(fault: Fault, id: IdText): string {
   return `{"jsonrpc":"2.0","error":${JSON.stringify(toWireError(fault))},"id":${id}}`;
-}
-
-/** A schema trips over values such as `{"length": {"valueOf": 1}}`; that is the caller's mistake, not a bug. */
-function safely<T>(parse: () => T): T {
-  try {
-    return parse();
-  } catch (error) {
-    if (error instanceof Fault || !(error instanceof TypeError)) throw error;
-    throw new Fault("InvalidParams", "params cannot be read");
-  }
 }

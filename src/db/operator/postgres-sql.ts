@@ -2,9 +2,10 @@ import { Fault, messageOf } from "../../base/fault.ts";
 import { Permits } from "../../base/permits.ts";
 import { RawJson } from "../../base/raw-json.ts";
 import { maxRows, maxStatements, type OperatorSql, type SqlRequest } from "./operator-sql.ts";
+import { int16, int32, packet, text, toFault } from "./pg-packets.ts";
 import { splitPgStatements } from "./pg-statements.ts";
 import { type ArrayTypes, commonArrays, jsonToPg, pgToJson, plainTypes } from "./pg-values.ts";
-import { int16, int32, PgConnection, type PgMessage, packet, parsePgUrl, text, toFault } from "./pg-wire.ts";
+import { PgConnection, type PgMessage, parsePgUrl } from "./pg-wire.ts";
 import { positionData, RowWriter, resultJson, skipGap } from "./rows.ts";
 
 /** What a message may hold beside the values. */
