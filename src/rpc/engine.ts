@@ -215,7 +215,7 @@ export class Engine<S extends object> {
     try {
       result =
         method.event === undefined
-          ? method.run({ ...loan.services, ...toContext(caller, trip) }, params)
+          ? method.run(toContext(loan.services, caller, trip), params)
           : this.#subscribe(name, method, loan.services, need, caller, params, trip);
     } catch (error) {
       loan.release();
@@ -245,7 +245,7 @@ export class Engine<S extends object> {
     const { id, stop } = session.subscribe(name);
     trip.opened = id;
     try {
-      const events = method.run({ ...services, ...toContext(caller, trip), stop }, params);
+      const events = method.run({ ...toContext(services, caller, trip), stop }, params);
       trip.after.push(() => session.pump(id, events));
       if (!isOpen(need)) this.#guards.watch({ id, session, caller, need, farewell: method.farewell }, stop);
     } catch (error) {
@@ -270,8 +270,9 @@ function millisecondsSince(start: number): number {
 /** What JSON-RPC puts around a result, without the id. */
 const envelopeBytes = Buffer.byteLength('{"jsonrpc":"2.0","result":,"id":}');
 
-function toContext(caller: Caller, trip: Trip): CallContext {
+function toContext<S extends object>(services: S, caller: Caller, trip: Trip): S & CallContext {
   return {
+    ...services,
     caller,
     room: trip.room - envelopeBytes - trip.idBytes,
     afterReply: (work) => void trip.after.push(work),
