@@ -72,9 +72,12 @@ export async function openNode(options: NodeOptions): Promise<Node> {
   const configFile = new ConfigFile(options.configPath, options.workingDirectory);
   let floor: Shared<Floor> | undefined;
 
+  const standing = (): Shared<Floor> => {
+    if (floor === undefined) throw new TypeError("a call came before the services were open");
+    return floor;
+  };
   const borrow = (): Loan<Services> => {
-    const current = floor;
-    if (current === undefined) throw new TypeError("a call came before the services were open");
+    const current = standing();
     current.enter();
     return { services: current.value.services, door: current.value.door, release: () => current.leave() };
   };
@@ -91,6 +94,7 @@ export async function openNode(options: NodeOptions): Promise<Node> {
       maxRequestBytes: () => limits.maxRequestBytes,
     },
     borrow,
+    buckets: () => standing().value.services.buckets,
     hot: new HotFiles(() => limits.hotBytes),
   };
   const tcp = new Listening(doors, () => limits, log);

@@ -1,4 +1,5 @@
 import type { Stats } from "node:fs";
+import type { Buckets } from "../buckets/buckets.ts";
 import type { TreePath } from "../buckets/path.ts";
 import type { Bucket } from "../buckets/record.ts";
 import type { Tree } from "../buckets/tree.ts";
@@ -17,30 +18,35 @@ export interface HotForm {
   readonly blob: Blob;
   /** The answer to a plain GET, but for the body. */
   readonly whole: ResponseInit;
+  /** The answer to who has it already. */
+  readonly unchanged: ResponseInit;
   readonly guards: readonly Guard[];
+}
+
+interface KeptForm extends HotForm {
+  /** The turn in which it was last held against the disk. */
+  checked: number;
 }
 
 /** An address whose answer is in memory. */
 export interface HotFile {
+  readonly address: string;
   readonly bucket: Bucket;
   readonly tree: Tree;
   readonly compressible: boolean;
-  readonly forms: Map<Encoding | "plain", HotForm>;
 }
 
-interface Kept {
-  readonly file: HotFile;
+interface Kept extends HotFile {
+  readonly forms: Map<Encoding | "plain", KeptForm>;
   bytes: number;
   /** Asked for since the last time room was made. */
   used: boolean;
-  /** The turn in which each form was last held against the disk. */
-  readonly checked: Map<Encoding | "plain", number>;
 }
 
 /**
- * Small files that are asked for often. Nothing in here is believed without a look at the disk, once in a turn of the event
- * loop: all requests of a turn had arrived before it began, so none of them can have been sent after a change that the look
- * did not see.
+ * Small files that are asked for often. Nothing in here is believed without a look at the disk in the same turn of the event
+ * loop. One look serves all requests of the turn: they were under way when it began, so each of them began before any change
+ * that the look did not see.
  */
 export class HotFiles {
   readonly #kept = new Map<string, Kept>();
@@ -50,39 +56,37 @@ export class HotFiles {
 
   constructor(private readonly budget: () => number) {}
 
-  /** The form if it is in memory and still what is on the disk. */
-  form(address: string, encoding: Encoding | "plain"): HotForm | undefined {
-    const kept = this.#kept.get(address);
-    const form = kept?.file.forms.get(encoding);
-    if (kept === undefined || form === undefined) return undefined;
+  file(address: string): HotFile | undefined {
+    return this.#kept.get(address);
+  }
+
+  /** The form if it is in memory and still what the bucket's record and the disk say. */
+  form(file: HotFile, encoding: Encoding | "plain", buckets: Buckets): HotForm | undefined {
+    const kept = file as Kept;
+    const form = kept.forms.get(encoding);
+    if (form === undefined) return undefined;
     kept.used = true;
-    if (kept.checked.get(encoding) === this.#turn) return form;
-    if (!form.guards.every(({ path, stats }) => kept.file.tree.isUnchanged(path, stats))) {
-      this.#drop(address, kept);
+    if (form.checked === this.#turn) return form;
+    if (!buckets.isCurrent(kept.bucket)) return undefined;
+    for (const { path, stats } of form.guards) {
+      if (kept.tree.isUnchanged(path, stats)) continue;
+      this.#drop(kept);
       return undefined;
     }
-    kept.checked.set(encoding, this.#turn);
+    form.checked = this.#turn;
     this.#arm();
     return form;
   }
 
-  file(address: string): HotFile | undefined {
-    return this.#kept.get(address)?.file;
-  }
-
-  keep(address: string, file: Omit<HotFile, "forms">, encoding: Encoding | "plain", form: HotForm): void {
+  keep(file: HotFile, encoding: Encoding | "plain", form: HotForm): void {
+    const { address } = file;
     const size = form.blob.size + address.length * 2 + 1024;
     if (size > this.budget() / 8) return;
     const present = this.#kept.get(address);
-    if (present !== undefined && present.file.bucket !== file.bucket) this.#drop(address, present);
-    const kept = this.#kept.get(address) ?? {
-      file: { ...file, forms: new Map() },
-      bytes: 0,
-      used: true,
-      checked: new Map(),
-    };
-    if (kept.file.forms.has(encoding)) return;
-    kept.file.forms.set(encoding, form);
+    if (present !== undefined && present.bucket !== file.bucket) this.#drop(present);
+    const kept = this.#kept.get(address) ?? { ...file, forms: new Map(), bytes: 0, used: true };
+    if (kept.forms.has(encoding)) return;
+    kept.forms.set(encoding, { ...form, checked: 0 });
     kept.bytes += size;
     this.#bytes += size;
     this.#kept.set(address, kept);
@@ -103,8 +107,8 @@ export class HotFiles {
     }
   }
 
-  #drop(address: string, kept: Kept): void {
-    this.#kept.delete(address);
+  #drop(kept: Kept): void {
+    this.#kept.delete(kept.address);
     this.#bytes -= kept.bytes;
   }
 

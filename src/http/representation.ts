@@ -16,11 +16,9 @@ const openedAfterMs = 200;
 export function respond(request: Request, representation: Representation): Response {
   const { headers, size } = representation;
   switch (judge(request.headers, representation)) {
-    case "not modified": {
+    case "not modified":
       release(representation);
-      const { "content-type": _, "content-encoding": __, "accept-ranges": ___, ...kept } = headers;
-      return new Response(null, { status: 304, headers: kept });
-    }
+      return new Response(null, { status: 304, headers: unchangedHeaders(headers) });
     case "precondition failed":
       release(representation);
       return new Response(null, { status: 412, headers });
@@ -67,6 +65,12 @@ function release({ content }: Representation): void {
   if ("file" in content) void content.file[Symbol.asyncDispose]();
 }
 
+/** What a 304 repeats: RFC 9110 §15.4.5. */
+export function unchangedHeaders(headers: Readonly<Record<string, string>>): Record<string, string> {
+  const { "content-type": _, "content-encoding": __, "accept-ranges": ___, ...kept } = headers;
+  return kept;
+}
+
 /** A GET that asks for nothing but the file: the whole of it is the answer. */
 export function isPlainGet({ method, headers }: Request): boolean {
   return (
@@ -74,9 +78,13 @@ export function isPlainGet({ method, headers }: Request): boolean {
     !headers.has("if-none-match") &&
     !headers.has("range") &&
     !headers.has("if-modified-since") &&
-    !headers.has("if-match") &&
-    !headers.has("if-unmodified-since")
+    !isGuarded(headers)
   );
+}
+
+/** A request that wants no answer but about the file it knows. */
+export function isGuarded(headers: Headers): boolean {
+  return headers.has("if-match") || headers.has("if-unmodified-since");
 }
 
 /** RFC 9110 §14.6. */

@@ -9,7 +9,7 @@ import { acceptedEncodings, compressor } from "./encoding.ts";
 import { type Found, findForm, wholeBytes } from "./forms.ts";
 import type { HotFiles } from "./hot-files.ts";
 import { methodNotAllowed, plainText } from "./pages.ts";
-import { isPlainGet, respond } from "./representation.ts";
+import { isGuarded, isPlainGet, respond, unchangedHeaders } from "./representation.ts";
 
 export const staticMethods = "GET, HEAD, OPTIONS";
 
@@ -45,16 +45,18 @@ export function serveHot(
   address: string,
   { buckets, hot }: StaticDoor,
 ): Response | undefined {
-  if (request.method !== "GET" && request.method !== "HEAD") return undefined;
   const file = hot.file(address);
-  if (file === undefined || !buckets.isCurrent(file.bucket)) return undefined;
+  if (file === undefined || (request.method !== "GET" && request.method !== "HEAD")) return undefined;
+  const { headers } = request;
   const [encoding = "plain"] =
-    file.compressible && !request.headers.has("range")
-      ? acceptedEncodings(request.headers.get("accept-encoding"))
-      : [];
-  const form = hot.form(address, encoding);
+    file.compressible && !headers.has("range") ? acceptedEncodings(headers.get("accept-encoding")) : [];
+  const form = hot.form(file, encoding, buckets);
   if (form === undefined) return undefined;
-  return isPlainGet(request) ? new Response(form.blob, form.whole) : respond(request, form.representation);
+  const known = headers.get("if-none-match");
+  if (known === form.representation.etag && !isGuarded(headers)) return new Response(null, form.unchanged);
+  return known === null && isPlainGet(request)
+    ? new Response(form.blob, form.whole)
+    : respond(request, form.representation);
 }
 
 /** One request for a file of a bucket, from its own route or from the root. */
@@ -102,10 +104,11 @@ function remember({ address, bucket }: StaticRequest, tree: Tree, found: Found, 
   if (found.guards.some(({ stats }) => stats !== undefined && isFresh(stats))) return;
   const headers = { ...found.representation.headers, ...(bucket.cors ? corsHeaders : {}) };
   const representation = { ...found.representation, headers };
-  hot.keep(address, { bucket, tree, compressible: found.compressible }, found.encoding ?? "plain", {
+  hot.keep({ address, bucket, tree, compressible: found.compressible }, found.encoding ?? "plain", {
     representation,
     blob: content.blob,
     whole: { headers: new Headers(headers) },
+    unchanged: { status: 304, headers: new Headers(unchangedHeaders(headers)) },
     guards: found.guards,
   });
 }
