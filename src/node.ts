@@ -147,7 +147,9 @@ export async function openNode(options: NodeOptions): Promise<Node> {
           serverUuid,
         });
         // Only at the start: later there may be uploads under way.
-        if (floor === undefined) await buckets.clearStaging();
+        const stayed = floor === undefined ? await buckets.clearStaging() : [];
+        if (stayed.length > 0)
+          log.warn("remains of changes that were cut short cannot be removed", { stayed: stayed.join("; ") });
         const next = new Shared<Floor>({
           database,
           services: {

@@ -1,9 +1,11 @@
-import { readdir, rm } from "node:fs/promises";
+import { mkdir, readdir, readFile, rm } from "node:fs/promises";
 import { join, resolve } from "node:path";
 import { codeOf, Fault, messageOf } from "../base/fault.ts";
 import type { Database } from "../db/database.ts";
+import { noteEnding } from "./disk.ts";
+import { Files } from "./files.ts";
+import { locksNamespace, propertiesNamespace } from "./kept.ts";
 import { type Bucket, checkBucketName, checkBucketPath, refuseConflict } from "./record.ts";
-import { Tree } from "./tree.ts";
 
 export interface BucketSettings {
   readonly staticPath: string;
@@ -32,7 +34,7 @@ export class Buckets {
     | undefined;
   #changes = 0;
   #lastRead: ReadonlyMap<string, Bucket> = new Map();
-  readonly #trees = new Map<string, Tree>();
+  readonly #files = new Map<string, Files>();
 
   readonly #staging: string;
 
@@ -43,15 +45,19 @@ export class Buckets {
     this.#staging = resolve(settings.staticPath, stagingFolder, settings.serverUuid);
   }
 
-  /** Removes what uploads left behind that a crash cut short. To be called once, before anything is uploaded. */
-  async clearStaging(): Promise<void> {
-    const folder = this.#staging;
-    try {
-      for (const name of await readdir(folder)) await rm(join(folder, name), { force: true });
-    } catch (error) {
-      if (codeOf(error) !== "ENOENT")
-        throw new Fault("IoError", `${folder} cannot be cleared: ${messageOf(error)}`);
+  /** Removes what a crash cut short, uploads and removals. To be called once, before anything is changed. Says what stayed. */
+  async clearStaging(): Promise<string[]> {
+    const stayed: string[] = [];
+    for (const name of await namesIn(this.#staging)) {
+      const path = join(this.#staging, name);
+      try {
+        if (name.endsWith(noteEnding)) await rm(await readFile(path, "utf8"), { force: true });
+        await rm(path, { recursive: true, force: true });
+      } catch (error) {
+        stayed.push(`${name}: ${messageOf(error)}`);
+      }
     }
+    return stayed;
   }
 
   async create(name: string, wish: Wish): Promise<Bucket> {
@@ -96,6 +102,7 @@ export class Buckets {
   /** The files stay on the disk. */
   async delete(name: string): Promise<void> {
     if (!(await this.database.buckets.delete(name))) throw noBucket(name);
+    await this.database.kv.removeAll([locksNamespace(name), propertiesNamespace(name)]);
     this.forget();
   }
 
@@ -119,24 +126,21 @@ export class Buckets {
   }
 
   /** The files of a bucket, enabled or not; NotFound when there is no such bucket. */
-  async tree(name: string): Promise<Tree> {
+  async files(name: string): Promise<Files> {
     const bucket = await this.get(name);
     if (bucket === undefined) throw noBucket(name);
-    return this.treeOf(bucket);
+    return this.filesOf(bucket);
   }
 
-  treeOf({ path }: Bucket): Tree {
-    let tree = this.#trees.get(path);
-    if (tree === undefined) {
-      const { staticPath, syncUploads } = this.settings;
-      tree = new Tree({
-        root: resolve(staticPath, path),
-        staging: this.#staging,
-        sync: syncUploads,
-      });
-      this.#trees.set(path, tree);
+  filesOf({ name, path }: Pick<Bucket, "name" | "path">): Files {
+    const known = `${name}\n${path}`;
+    let files = this.#files.get(known);
+    if (files === undefined) {
+      const { staticPath, syncUploads: sync } = this.settings;
+      files = new Files(name, resolve(staticPath, path), this.database.kv, { staging: this.#staging, sync });
+      this.#files.set(known, files);
     }
-    return tree;
+    return files;
   }
 
   /** What is known of the records is read again by the next who asks. */
@@ -166,7 +170,7 @@ export class Buckets {
 
   async #makeFolder(bucket: Pick<Bucket, "path">): Promise<void> {
     try {
-      await this.treeOf(bucket as Bucket).make();
+      await mkdir(resolve(this.settings.staticPath, bucket.path), { recursive: true });
     } catch (error) {
       throw new Fault(
         "IoError",
@@ -174,6 +178,15 @@ export class Buckets {
         { field: "path" },
       );
     }
+  }
+}
+
+async function namesIn(folder: string): Promise<string[]> {
+  try {
+    return await readdir(folder);
+  } catch (error) {
+    if (codeOf(error) === "ENOENT") return [];
+    throw new Fault("IoError", `${folder} cannot be read: ${messageOf(error)}`);
   }
 }
 

@@ -29,3 +29,8 @@ export function toTreeFault(error: unknown, path: TreePath): unknown {
   const [kind, detail] = words[code] ?? (["IoError", `the disk failed (${code})`] as const);
   return new Fault(kind, detail, { path }, { cause: error });
 }
+
+export function isDiskFull(error: unknown): boolean {
+  const code = error instanceof Fault ? codeOf(error.cause) : codeOf(error);
+  return code === "ENOSPC" || code === "EDQUOT" || code === "EFBIG";
+}

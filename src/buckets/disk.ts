@@ -1,11 +1,16 @@
 import { constants, type Stats } from "node:fs";
-import { copyFile, type FileHandle, lstat, mkdir, rename, rm } from "node:fs/promises";
+import { copyFile, type FileHandle, lstat, mkdir, open, rename, rm, writeFile } from "node:fs/promises";
+import { join } from "node:path";
 import { codeOf, Fault } from "../base/fault.ts";
 import { Folder } from "../base/folder.ts";
 import { randomText } from "../base/random.ts";
 import type { TreePath } from "./path.ts";
 
 const absences = new Set(["ENOENT", "ENOTDIR", "ELOOP", "ENAMETOOLONG"]);
+
+export function isAbsence(error: unknown): boolean {
+  return absences.has(codeOf(error) ?? "");
+}
 
 export async function lookAt(
   diskPath: string,
@@ -14,7 +19,20 @@ export async function lookAt(
   try {
     return await look(diskPath);
   } catch (error) {
-    if (absences.has(codeOf(error) ?? "")) return undefined;
+    if (isAbsence(error)) return undefined;
+    throw error;
+  }
+}
+
+/** The same at once; what may not be looked at is not there either. */
+export function lookNow(
+  diskPath: string,
+  look: (path: string, options: { throwIfNoEntry: false }) => Stats | undefined,
+): Stats | undefined {
+  try {
+    return look(diskPath, { throwIfNoEntry: false });
+  } catch (error) {
+    if (isAbsence(error) || codeOf(error) === "EACCES" || codeOf(error) === "EIO") return undefined;
     throw error;
   }
 }
@@ -46,19 +64,32 @@ export async function refuseNonFile(diskPath: string, path: TreePath): Promise<v
   }
 }
 
-/** A bucket may hold folders of other file systems; a file cannot be renamed into one, so there it is copied first. */
-export async function moveInto(staged: string, parent: Folder, name: string): Promise<void> {
+/** The ending of a note about a file that grows outside the staging folder. */
+export const noteEnding = ".part";
+
+/**
+ * A bucket may hold folders of other file systems; a file cannot be renamed into one, so there it is copied first. A note
+ * beside the staged file says where, for a start after a crash to clear it up.
+ */
+export async function moveInto(staged: string, parent: Folder, name: string, sync: boolean): Promise<void> {
   try {
     await rename(staged, parent.at(name));
+    return;
   } catch (error) {
     if (codeOf(error) !== "EXDEV") throw error;
-    const beside = parent.at(`.${randomText(16)}.part`);
-    try {
-      await copyFile(staged, beside, constants.COPYFILE_EXCL);
-      await rename(beside, parent.at(name));
-    } finally {
-      await rm(beside, { force: true });
+  }
+  const part = `.${randomText(16)}${noteEnding}`;
+  await writeFile(staged + noteEnding, join(parent.realPath, part));
+  try {
+    await copyFile(staged, parent.at(part), constants.COPYFILE_EXCL);
+    if (sync) {
+      const copy = await open(parent.at(part), "r");
+      await copy.datasync().finally(() => copy.close());
     }
+    await rename(parent.at(part), parent.at(name));
+  } finally {
+    await rm(parent.at(part), { force: true });
+    await rm(staged + noteEnding, { force: true });
   }
 }
 

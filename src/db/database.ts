@@ -4,6 +4,7 @@ import type { LogHub } from "../log/hub.ts";
 import { AgentRows } from "./agent-rows.ts";
 import { BucketRows } from "./bucket-rows.ts";
 import type { Dialect } from "./dialect.ts";
+import { KvRows } from "./kv-rows.ts";
 import { migrate } from "./migrations.ts";
 import type { OperatorSql } from "./operator/operator-sql.ts";
 import { openPostgres } from "./postgres.ts";
@@ -26,12 +27,14 @@ export class Database {
   readonly tokens: TokenRows;
   readonly agents: AgentRows;
   readonly buckets: BucketRows;
+  readonly kv: KvRows;
 
   constructor(private readonly dialect: Dialect) {
     this.kind = dialect.kind;
     this.tokens = new TokenRows(dialect);
     this.agents = new AgentRows(dialect);
     this.buckets = new BucketRows(dialect);
+    this.kv = new KvRows(dialect);
   }
 
   /** An operator's own statements. */

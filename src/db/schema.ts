@@ -34,6 +34,12 @@ export interface Schema {
     cors: Flag;
     enable: ColumnType<number | boolean | null, boolean, boolean>;
   };
+  kv: {
+    id: Generated<number | bigint>;
+    namespace: string;
+    key: string;
+    value: Json;
+  };
   seaql_migrations: {
     version: string;
     applied_at: Big;

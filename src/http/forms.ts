@@ -1,6 +1,6 @@
 import type { Stats } from "node:fs";
 import { etagOf } from "../buckets/etag.ts";
-import { type TreePath, treePath } from "../buckets/path.ts";
+import { treePath } from "../buckets/path.ts";
 import type { OpenFile, Tree, TreeEntry } from "../buckets/tree.ts";
 import { acceptedEncodings, compress, type Encoding, endings } from "./encoding.ts";
 import type { Guard } from "./hot-files.ts";
@@ -23,11 +23,9 @@ export interface Found {
   readonly stream?: { readonly file: OpenFile; readonly encoding: Encoding };
 }
 
-/** Plain, compressed beforehand by somebody, or compressed now. Undefined when there is no such file. */
-export async function findForm(tree: Tree, path: TreePath, headers: Headers): Promise<Found | undefined> {
-  const entry = await tree.find(path);
-  if (entry?.kind !== "file") return undefined;
-  const { value: type, compressible } = mediaTypeOf(path);
+/** A file plain, compressed beforehand by somebody, or compressed now. */
+export async function findForm(tree: Tree, entry: TreeEntry, headers: Headers): Promise<Found> {
+  const { value: type, compressible } = mediaTypeOf(entry.path);
   // A range is one of the plain bytes, which a client can put together with others.
   const accepted =
     compressible && !headers.has("range") ? acceptedEncodings(headers.get("accept-encoding")) : [];

@@ -80,14 +80,14 @@ async function answer(asked: StaticRequest, door: StaticDoor): Promise<Response>
   if (request.method !== "GET" && request.method !== "HEAD") return methodNotAllowed(staticMethods);
   const decoded = decodePath(rest);
   if (decoded === undefined) return plainText(400, "400 Bad Request: this is no path of a file.");
-  const tree = door.buckets.treeOf(bucket);
+  const tree = door.buckets.filesOf(bucket).tree;
   try {
     const entry = await tree.find(decoded.path);
     if (entry?.kind === "folder" && !decoded.slash) return toSlashForm(request);
     if (entry === undefined || (entry.kind === "file" && decoded.slash)) return await missing(request, tree);
-    const path = entry.kind === "folder" ? childPath(entry.path, "index.html") : entry.path;
-    const found = await findForm(tree, path, request.headers);
-    if (found === undefined) return await missing(request, tree);
+    const file = entry.kind === "folder" ? await tree.find(childPath(entry.path, "index.html")) : entry;
+    if (file?.kind !== "file") return await missing(request, tree);
+    const found = await findForm(tree, file, request.headers);
     remember(asked, tree, found, door.hot);
     return found.stream === undefined
       ? respond(request, found.representation)

@@ -1,0 +1,268 @@
+/** An element with its names resolved. */
+export interface XmlElement {
+  readonly namespace: string;
+  readonly name: string;
+  /** `{namespace}name` → value. Declarations of namespaces are not among them. */
+  readonly attributes: ReadonlyMap<string, string>;
+  readonly children: ReadonlyArray<XmlElement | string>;
+}
+
+/** Why a text is no XML that this server reads. */
+export class XmlError extends Error {
+  override readonly name = "XmlError";
+}
+
+const xmlNamespace = "http://www.w3.org/XML/1998/namespace";
+const deepest = 64;
+const entities: Readonly<Record<string, string>> = { lt: "<", gt: ">", amp: "&", quot: '"', apos: "'" };
+const nameForm =
+  // biome-ignore lint/suspicious/noMisleadingCharacterClass: the standard's own list of characters, each meant alone.
+  /[A-Za-z_:\u{C0}-\u{D6}\u{D8}-\u{F6}\u{F8}-\u{2FF}\u{370}-\u{37D}\u{37F}-\u{1FFF}\u{200C}\u{200D}\u{2070}-\u{218F}\u{2C00}-\u{2FEF}\u{3001}-\u{D7FF}\u{F900}-\u{FDCF}\u{FDF0}-\u{FFFD}\u{10000}-\u{EFFFF}][\w:.\-\u{B7}\u{C0}-\u{D6}\u{D8}-\u{F6}\u{F8}-\u{37D}\u{37F}-\u{1FFF}\u{200C}\u{200D}\u{203F}\u{2040}\u{2070}-\u{218F}\u{2C00}-\u{2FEF}\u{3001}-\u{D7FF}\u{F900}-\u{FDCF}\u{FDF0}-\u{FFFD}\u{10000}-\u{EFFFF}]*/uy;
+const space = /[ \t\r\n]*/y;
+/** Characters that XML 1.0 cannot hold. */
+const unwritable = /[\0-\x08\x0b\x0c\x0e-\x1f\ufffe\uffff]/;
+
+type Scope = ReadonlyMap<string, string>;
+
+/** A whole document, as the tree under its root. No DOCTYPE, so no entity can be declared; nested so deep and no deeper. */
+export function parseXml(bytes: Uint8Array): XmlElement {
+  return new Parser(decode(bytes)).document();
+}
+
+function decode(bytes: Uint8Array): string {
+  const [a, b] = bytes;
+  const encoding = a === 0xfe && b === 0xff ? "utf-16be" : a === 0xff && b === 0xfe ? "utf-16le" : "utf-8";
+  try {
+    return new TextDecoder(encoding as "utf-8", { fatal: true }).decode(bytes);
+  } catch {
+    throw new XmlError(`it is not ${encoding}`);
+  }
+}
+
+class Parser {
+  #at = 0;
+
+  constructor(private readonly text: string) {
+    if (unwritable.test(text)) throw new XmlError("it holds a character that XML does not allow");
+  }
+
+  document(): XmlElement {
+    if (this.#sees("<?xml")) this.#until("?>");
+    this.#misc();
+    if (!this.#sees("<")) throw this.#error("an element must come here");
+    const root = this.#element(new Map([["xml", xmlNamespace]]), 1);
+    this.#misc();
+    if (this.#at < this.text.length) throw this.#error("nothing may follow the root element");
+    return root;
+  }
+
+  /** Comments, processing instructions and space, which say nothing. */
+  #misc(): void {
+    for (;;) {
+      this.#space();
+      if (this.#sees("<!--")) this.#comment();
+      else if (this.#sees("<?")) this.#until("?>");
+      else if (this.#sees("<!")) throw this.#error("a DOCTYPE is not read");
+      else return;
+    }
+  }
+
+  #element(outer: Scope, depth: number): XmlElement {
+    if (depth > deepest) throw new XmlError(`it is nested deeper than ${deepest}`);
+    this.#at += 1;
+    const tag = this.#name();
+    const raw = this.#attributes();
+    const scope = declared(outer, raw);
+    const { namespace, name } = resolve(tag, scope, true);
+    const attributes = new Map<string, string>();
+    for (const [key, value] of raw) {
+      if (key === "xmlns" || key.startsWith("xmlns:")) continue;
+      const own = resolve(key, scope, false);
+      const full = `{${own.namespace}}${own.name}`;
+      if (attributes.has(full)) throw this.#error(`the attribute ${key} comes twice`);
+      attributes.set(full, value);
+    }
+    if (this.#take("/>")) return { namespace, name, attributes, children: [] };
+    if (!this.#take(">")) throw this.#error("the tag does not end");
+    const children = this.#content(scope, depth);
+    if (!this.#take(`</${tag}`)) throw this.#error(`</${tag}> must come here`);
+    this.#space();
+    if (!this.#take(">")) throw this.#error("the tag does not end");
+    return { namespace, name, attributes, children };
+  }
+
+  #attributes(): Map<string, string> {
+    const found = new Map<string, string>();
+    for (;;) {
+      const spaced = this.#space();
+      if (this.#sees(">") || this.#sees("/>")) return found;
+      if (!spaced) throw this.#error("a space must come here");
+      const key = this.#name();
+      this.#space();
+      if (!this.#take("=")) throw this.#error("= must come here");
+      this.#space();
+      const quote = this.text[this.#at];
+      if (quote !== '"' && quote !== "'") throw this.#error("a quoted value must come here");
+      this.#at += 1;
+      const value = this.#until(quote);
+      if (value.includes("<")) throw this.#error("a value may not hold <");
+      if (found.has(key)) throw this.#error(`the attribute ${key} comes twice`);
+      found.set(key, this.#plain(value.replace(/[\t\r\n]/g, " ")));
+    }
+  }
+
+  #content(scope: Scope, depth: number): Array<XmlElement | string> {
+    const children: Array<XmlElement | string> = [];
+    const text = (more: string) => {
+      const last = children.length - 1;
+      if (typeof children[last] === "string") children[last] += more;
+      else if (more !== "") children.push(more);
+    };
+    for (;;) {
+      const next = this.text.indexOf("<", this.#at);
+      if (next === -1) throw this.#error("an element does not end");
+      const run = this.text.slice(this.#at, next);
+      if (run.includes("]]>")) throw this.#error("]]> may not stand here");
+      text(this.#plain(run.replace(/\r\n?/g, "\n")));
+      this.#at = next;
+      if (this.#sees("</")) return children;
+      if (this.#sees("<!--")) this.#comment();
+      else if (this.#take("<![CDATA[")) text(this.#until("]]>"));
+      else if (this.#sees("<!")) throw this.#error("a declaration is not read");
+      else if (this.#sees("<?")) this.#until("?>");
+      else children.push(this.#element(scope, depth + 1));
+    }
+  }
+
+  #comment(): void {
+    this.#at += 4;
+    this.#until("--");
+    if (!this.#take(">")) throw this.#error("-- may not stand in a comment");
+  }
+
+  /** Characters written as references, read. */
+  #plain(text: string): string {
+    if (!text.includes("&")) return text;
+    return text.replace(/&([^;&]{0,12})(;?)/g, (_, body: string, end: string) => {
+      const number = /^#(?:x([0-9a-fA-F]+)|([0-9]+))$/.exec(body);
+      const point =
+        number === null ? undefined : Number.parseInt(number[1] ?? number[2] ?? "", number[1] ? 16 : 10);
+      const found =
+        point === undefined
+          ? Object.hasOwn(entities, body)
+            ? entities[body]
+            : undefined
+          : toCharacter(point);
+      if (found === undefined || end === "") throw this.#error("an entity is not known");
+      return found;
+    });
+  }
+
+  #name(): string {
+    nameForm.lastIndex = this.#at;
+    const found = nameForm.exec(this.text)?.[0];
+    if (found === undefined) throw this.#error("a name must come here");
+    this.#at += found.length;
+    return found;
+  }
+
+  #space(): boolean {
+    space.lastIndex = this.#at;
+    const length = space.exec(this.text)?.[0].length ?? 0;
+    this.#at += length;
+    return length > 0;
+  }
+
+  #sees(word: string): boolean {
+    return this.text.startsWith(word, this.#at);
+  }
+
+  #take(word: string): boolean {
+    if (!this.#sees(word)) return false;
+    this.#at += word.length;
+    return true;
+  }
+
+  #until(end: string): string {
+    const found = this.text.indexOf(end, this.#at);
+    if (found === -1) throw this.#error(`${end} is missing`);
+    const skipped = this.text.slice(this.#at, found);
+    this.#at = found + end.length;
+    return skipped;
+  }
+
+  #error(why: string): XmlError {
+    return new XmlError(`${why} (at character ${this.#at + 1})`);
+  }
+}
+
+function toCharacter(point: number): string | undefined {
+  if (point > 0x10ffff || (point >= 0xd800 && point <= 0xdfff)) return undefined;
+  const character = String.fromCodePoint(point);
+  return unwritable.test(character) ? undefined : character;
+}
+
+function declared(outer: Scope, attributes: ReadonlyMap<string, string>): Scope {
+  let scope: Map<string, string> | undefined;
+  for (const [key, value] of attributes) {
+    if (key !== "xmlns" && !key.startsWith("xmlns:")) continue;
+    const prefix = key === "xmlns" ? "" : key.slice(6);
+    // Namespaces in XML 1.0 §3: only the default one can be taken back.
+    if (prefix !== "" && value === "") throw new XmlError(`the prefix ${prefix} has no namespace`);
+    if (prefix === "xmlns" || (prefix === "xml") !== (value === xmlNamespace))
+      throw new XmlError("the prefixes xml and xmlns cannot be declared");
+    scope ??= new Map(outer);
+    scope.set(prefix, value);
+  }
+  return scope ?? outer;
+}
+
+function resolve(qualified: string, scope: Scope, isElement: boolean): { namespace: string; name: string } {
+  const colon = qualified.indexOf(":");
+  const prefix = colon === -1 ? "" : qualified.slice(0, colon);
+  const name = qualified.slice(colon + 1);
+  if (colon === 0 || name === "" || name.includes(":")) throw new XmlError(`${qualified} is no name`);
+  if (prefix === "" && !isElement) return { namespace: "", name };
+  const namespace = scope.get(prefix);
+  if (namespace === undefined && prefix !== "") throw new XmlError(`the prefix ${prefix} is not declared`);
+  return { namespace: namespace ?? "", name };
+}
+
+/** Text as it stands in XML. What XML cannot hold becomes U+FFFD. */
+export function escapeXml(text: string): string {
+  if (!/[&<>"\r]/.test(text) && !unwritable.test(text)) return text;
+  return text
+    .replaceAll("&", "&amp;")
+    .replaceAll("<", "&lt;")
+    .replaceAll(">", "&gt;")
+    .replaceAll('"', "&quot;")
+    .replaceAll("\r", "&#13;")
+    .replace(new RegExp(unwritable, "g"), "\ufffd");
+}
+
+/** An element as text that needs nothing around it: every namespace is declared where it is used. */
+export function printXml({ namespace, name, attributes, children }: XmlElement): string {
+  const declarations = [namespace === "" ? ` xmlns=""` : ` xmlns:n="${escapeXml(namespace)}"`];
+  const own = [...attributes].map(([full, value], at) => {
+    const end = full.lastIndexOf("}");
+    const [space, local] = [full.slice(1, end), full.slice(end + 1)];
+    if (space === xmlNamespace) return ` xml:${local}="${escapeXml(value)}"`;
+    if (space === "") return ` ${local}="${escapeXml(value)}"`;
+    declarations.push(` xmlns:a${at}="${escapeXml(space)}"`);
+    return ` a${at}:${local}="${escapeXml(value)}"`;
+  });
+  const tag = namespace === "" ? name : `n:${name}`;
+  const inner = children
+    .map((child) => (typeof child === "string" ? escapeXml(child) : printXml(child)))
+    .join("");
+  return `<${tag}${declarations.join("")}${own.join("")}${inner === "" ? "/>" : `>${inner}</${tag}>`}`;
+}
+
+export function isElement(child: XmlElement | string): child is XmlElement {
+  return typeof child !== "string";
+}
+
+/** All text below an element. */
+export function textOf({ children }: XmlElement): string {
+  return children.map((child) => (typeof child === "string" ? child : textOf(child))).join("");
+}

@@ -1,0 +1,110 @@
+import type { Stats } from "node:fs";
+import { type FileHandle, realpath, stat } from "node:fs/promises";
+import { join } from "node:path";
+import { codeOf, Fault } from "../base/fault.ts";
+import { Folder, heldPlace, isInside } from "../base/folder.ts";
+import { lookAt, openChild } from "./disk.ts";
+import { childPath, type TreePath, treeRoot } from "./path.ts";
+
+/** Of a file system, in bytes. */
+const longestName = 255;
+const longestPath = 4095;
+
+/** Where the paths of a bucket meet the disk: which name is meant, and that it is inside. */
+export class Ground {
+  constructor(readonly root: string) {}
+
+  diskPath(path: TreePath): string {
+    return join(this.root, path);
+  }
+
+  /** What stands at exactly this path, links followed, wherever they lead. */
+  look(path: TreePath): Promise<Stats | undefined> {
+    return lookAt(this.diskPath(path), stat);
+  }
+
+  /** The path as given or, where the disk has it otherwise, with each segment in the Unicode form that the disk has. */
+  async spell(path: TreePath): Promise<TreePath> {
+    if (/^[\x20-\x7e]*$/.test(path) || (await this.look(path)) !== undefined) return path;
+    let found = treeRoot;
+    for (const segment of path.split("/")) {
+      const forms = [segment, segment.normalize("NFC"), segment.normalize("NFD")];
+      const seen = await Promise.all(forms.map((form) => this.look(childPath(found, form))));
+      found = childPath(found, forms[seen.findIndex((stats) => stats !== undefined)] ?? segment);
+    }
+    return found;
+  }
+
+  /** Where a change of a path goes: the path as the disk spells it, if the disk can take it. Before anything is made for it. */
+  async target(path: TreePath): Promise<TreePath> {
+    const spelled = await this.spell(path);
+    const tooLong =
+      spelled.split("/").some((name) => Buffer.byteLength(name) > longestName) ||
+      Buffer.byteLength(this.diskPath(spelled)) > longestPath;
+    if (tooLong)
+      throw new Fault("InvalidInput", "the path, or a name in it, is too long for the disk", { path });
+    return spelled;
+  }
+
+  /** Whether the path, every link in it resolved, stays in the bucket. */
+  async contains(path: TreePath): Promise<boolean> {
+    const [real, root] = await Promise.all([realpath(this.diskPath(path)), realpath(this.root)]);
+    return isInside(real, root);
+  }
+
+  /** Second of the two path checks: what was opened lies inside the bucket's real folder. Undefined when it does not. */
+  async heldPath(handle: FileHandle, path: TreePath): Promise<string | undefined> {
+    const [held, root] = await Promise.all([heldPlace(handle, this.diskPath(path)), realpath(this.root)]);
+    return isInside(held.real, root) ? held.path : undefined;
+  }
+
+  /** Opens a folder of the bucket and proves that it is inside. */
+  async inFolder<T>(path: TreePath, make: boolean, use: (folder: Folder) => Promise<T>): Promise<T> {
+    const root = await this.#openRoot();
+    let folder: Folder | undefined;
+    try {
+      folder = await descend(root, path, make);
+      return await use(folder);
+    } finally {
+      if (folder !== root) await folder?.close();
+      await root.close();
+    }
+  }
+
+  async #openRoot(): Promise<Folder> {
+    try {
+      return await Folder.open(this.root);
+    } catch (error) {
+      throw codeOf(error) === "ENOENT" ? folderIsGone() : error;
+    }
+  }
+}
+
+/** One segment after the other, each opened in the one before it: a link that leads out is refused wherever it appears. */
+async function descend(root: Folder, path: TreePath, make: boolean): Promise<Folder> {
+  let folder = root;
+  try {
+    for (const segment of path === treeRoot ? [] : path.split("/")) {
+      const next = await openChild(folder, segment, make);
+      if (folder !== root) await folder.close();
+      folder = next;
+      if (!isInside(folder.realPath, root.realPath)) throw notFound(path);
+    }
+    return folder;
+  } catch (error) {
+    if (folder !== root) await folder.close();
+    throw error;
+  }
+}
+
+export function notFound(path: TreePath): Fault {
+  if (path === treeRoot) return folderIsGone();
+  return new Fault("NotFound", "there is no such file in the bucket", { path });
+}
+
+function folderIsGone(): Fault {
+  return new Fault(
+    "IoError",
+    "the bucket's folder is gone from the disk; make it again or delete the bucket",
+  );
+}

@@ -1,0 +1,127 @@
+import { type Expression, type SqlBool, sql, type Transaction } from "kysely";
+import type { Dialect } from "./dialect.ts";
+import type { Schema } from "./schema.ts";
+
+export interface KvRow {
+  readonly key: string;
+  readonly value: unknown;
+}
+
+type Query = Dialect["query"] | Transaction<Schema>;
+
+/** Values by namespace and key. Keys are read as paths: `below` a key is what begins with it and a slash. */
+export class KvRows {
+  constructor(private readonly dialect: Dialect) {}
+
+  some(namespace: string, keys: readonly string[]): Promise<KvRow[]> {
+    return this.#read(this.dialect.query, namespace, keys);
+  }
+
+  /** A key itself and everything below it. */
+  async within(namespace: string, key: string): Promise<KvRow[]> {
+    const rows = await this.dialect.query
+      .selectFrom("kv")
+      .select(["key", "value"])
+      .where("namespace", "=", namespace)
+      .where(isWithin(key))
+      .execute();
+    return rows.map((row) => this.#toRow(row));
+  }
+
+  async isEmpty(namespace: string): Promise<boolean> {
+    const row = await this.dialect.query
+      .selectFrom("kv")
+      .select("id")
+      .where("namespace", "=", namespace)
+      .limit(1)
+      .executeTakeFirst();
+    return row === undefined;
+  }
+
+  /** Reads some keys and writes what `change` makes of them, as one step. Undefined removes. */
+  change<T>(
+    namespace: string,
+    read: { readonly keys: readonly string[]; readonly within?: string },
+    change: (rows: ReadonlyMap<string, unknown>) => {
+      readonly write: ReadonlyMap<string, unknown>;
+      readonly result: T;
+    },
+  ): Promise<T> {
+    return this.dialect.exclusively(async (transaction) => {
+      const rows = new Map<string, unknown>();
+      for (const { key, value } of await this.#read(transaction, namespace, read.keys)) rows.set(key, value);
+      if (read.within !== undefined) {
+        const below = await transaction
+          .selectFrom("kv")
+          .select(["key", "value"])
+          .where("namespace", "=", namespace)
+          .where(isWithin(read.within))
+          .execute();
+        for (const row of below) rows.set(row.key, this.dialect.fromJson(row.value));
+      }
+      const { write, result } = change(rows);
+      for (const [key, value] of write) await this.#write(transaction, namespace, key, value);
+      return result;
+    });
+  }
+
+  /** Forgets a key and everything below it. */
+  async remove(namespace: string, key: string): Promise<void> {
+    await this.dialect.query
+      .deleteFrom("kv")
+      .where("namespace", "=", namespace)
+      .where(isWithin(key))
+      .execute();
+  }
+
+  async removeAll(namespaces: readonly string[]): Promise<void> {
+    await this.dialect.query.deleteFrom("kv").where("namespace", "in", namespaces).execute();
+  }
+
+  /** A key and everything below it takes another's place; what stood there is gone. */
+  async move(namespace: string, from: string, to: string): Promise<void> {
+    await this.dialect.exclusively(async (transaction) => {
+      await transaction.deleteFrom("kv").where("namespace", "=", namespace).where(isWithin(to)).execute();
+      await transaction
+        .updateTable("kv")
+        .set({ key: sql<string>`cast(${to} as text) || substr(key, length(cast(${from} as text)) + 1)` })
+        .where("namespace", "=", namespace)
+        .where(isWithin(from))
+        .execute();
+    });
+  }
+
+  async #read(query: Query, namespace: string, keys: readonly string[]): Promise<KvRow[]> {
+    if (keys.length === 0) return [];
+    const rows = await query
+      .selectFrom("kv")
+      .select(["key", "value"])
+      .where("namespace", "=", namespace)
+      .where("key", "in", keys)
+      .execute();
+    return rows.map((row) => this.#toRow(row));
+  }
+
+  async #write(query: Query, namespace: string, key: string, value: unknown): Promise<void> {
+    if (value === undefined) {
+      await query.deleteFrom("kv").where("namespace", "=", namespace).where("key", "=", key).execute();
+      return;
+    }
+    const stored = this.dialect.json(value);
+    await query
+      .insertInto("kv")
+      .values({ namespace, key, value: stored })
+      .onConflict((conflict) => conflict.columns(["namespace", "key"]).doUpdateSet({ value: stored }))
+      .execute();
+  }
+
+  #toRow({ key, value }: { readonly key: string; readonly value: unknown }): KvRow {
+    return { key, value: this.dialect.fromJson(value) };
+  }
+}
+
+/** By the text itself: a pattern would need escapes, and a range would depend on the database's sorting. */
+function isWithin(key: string): Expression<SqlBool> {
+  const folder = key.endsWith("/") ? key : `${key}/`;
+  return sql<SqlBool>`(key = ${key} or substr(key, 1, length(cast(${folder} as text))) = ${folder})`;
+}
