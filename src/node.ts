@@ -68,7 +68,13 @@ export async function openNode(options: NodeOptions): Promise<Node> {
   const passwords = new Passwords();
   const guesses = new Guesses();
   const ring = new LogRing(0, parseFilter("off"));
-  let limits: Limits = { maxConnections: 0, maxRequestBytes: 0, maxResponseBytes: 0, hotBytes: 0 };
+  let limits: Limits = {
+    maxConnections: 0,
+    maxRequestBytes: 0,
+    maxResponseBytes: 0,
+    hotBytes: 0,
+    maxUploadBytes: 0,
+  };
   const configFile = new ConfigFile(options.configPath, options.workingDirectory);
   let floor: Shared<Floor> | undefined;
 
@@ -96,6 +102,7 @@ export async function openNode(options: NodeOptions): Promise<Node> {
     borrow,
     buckets: () => standing().value.services.buckets,
     hot: new HotFiles(() => limits.hotBytes),
+    maxUploadBytes: () => limits.maxUploadBytes,
   };
   const tcp = new Listening(doors, () => limits, log);
   const unix = new Listening(doors, () => limits, log);
@@ -107,6 +114,7 @@ export async function openNode(options: NodeOptions): Promise<Node> {
       maxRequestBytes: config.max_request_body_size,
       maxResponseBytes: config.max_response_body_size,
       hotBytes: config.static_cache_bytes,
+      maxUploadBytes: config.max_upload_size,
     }),
     prepare: async (slice) => ({
       commit: () => {
@@ -240,6 +248,7 @@ interface Limits {
   readonly maxResponseBytes: number;
   /** For small files in memory. */
   readonly hotBytes: number;
+  readonly maxUploadBytes: number;
 }
 
 type FloorSlice = Pick<Config, "database" | "server_uuid" | "static_path" | "sync_uploads">;

@@ -1,6 +1,6 @@
 import { Fault } from "../base/fault.ts";
 
-/** What a caller claims, read from a token text but not yet believed. Only `parseCredentials` makes one. */
+/** What a caller claims, not yet believed. */
 export type Credentials =
   | { readonly by: "key"; readonly name: string; readonly proof: string }
   | { readonly by: "username"; readonly name: string; readonly proof: string };

@@ -5,7 +5,7 @@ import type { LogHub } from "../log/hub.ts";
 import { authorise, type Caller, superRefusal } from "./caller.ts";
 import { type Credentials, parseCredentials } from "./credentials.ts";
 import type { Guesses } from "./guesses.ts";
-import type { Need } from "./need.ts";
+import { anyToken, type Need } from "./need.ts";
 import { toLimits } from "./permission.ts";
 import { noSecretHash, type Passwords, secretMatches } from "./secrets.ts";
 
@@ -51,6 +51,19 @@ export class AuthDoor {
     refuseOutsideLifetime(row);
     authorise(caller, need);
     return caller;
+  }
+
+  /** The caller behind a name and a proof that do not say which they are: key and secret, or user name and password. */
+  async recognise(name: string, proof: string, guest: Guest): Promise<Caller> {
+    const byKey: Credentials = { by: "key", name, proof };
+    const byUsername: Credentials = { by: "username", name, proof };
+    for (const credentials of [byKey, byUsername]) {
+      const row = await this.#prove(credentials, guest);
+      if (row === undefined) continue;
+      refuseOutsideLifetime(row);
+      return toCaller(row, credentials.by);
+    }
+    throw this.#refuse(byUsername, anyToken, guest.address());
   }
 
   /** Whether what let the caller in would let it in now: for work that goes on after its call. */

@@ -8,6 +8,7 @@ export interface Lock {
   readonly token: string;
   /** What it was taken on. */
   readonly path: TreePath;
+  readonly kind: "file" | "folder";
   readonly scope: "exclusive" | "shared";
   /** Also for everything below. */
   readonly deep: boolean;

@@ -1,3 +1,6 @@
+import type { Stats } from "node:fs";
+import { etagOf } from "../buckets/etag.ts";
+
 /** What a conditional request is held against. */
 export interface Validators {
   /** Strong, with its quotes. */
@@ -42,4 +45,25 @@ function parseDate(text: string | null): number | undefined {
   if (text === null) return undefined;
   const at = Date.parse(text);
   return Number.isNaN(at) ? undefined : at;
+}
+
+/** What a file's conditions are held against. */
+export function toValidators(stats: Stats): Validators {
+  return { etag: etagOf(stats), modifiedMs: Math.floor(stats.mtimeMs / 1000) * 1000 };
+}
+
+/** RFC 9110 §13.1 for methods that write. A folder has no tag, so it matches nothing but `*`. */
+export function judgeWrite(
+  headers: Headers,
+  current: (Validators & { readonly kind: "file" | "folder" }) | undefined,
+): boolean {
+  const etag = current?.kind === "file" ? current.etag : undefined;
+  const matches = (header: string, weakly: boolean) =>
+    current !== undefined && (header.trim() === "*" || (etag !== undefined && listed(header, etag, weakly)));
+  const match = headers.get("if-match");
+  if (match !== null && !matches(match, false)) return false;
+  const since = match === null ? parseDate(headers.get("if-unmodified-since")) : undefined;
+  if (since !== undefined && current !== undefined && current.modifiedMs > since) return false;
+  const noneMatch = headers.get("if-none-match");
+  return noneMatch === null || !matches(noneMatch, true);
 }

@@ -2,6 +2,7 @@ import type { Stats } from "node:fs";
 import { etagOf } from "../buckets/etag.ts";
 import { treePath } from "../buckets/path.ts";
 import type { OpenFile, Tree, TreeEntry } from "../buckets/tree.ts";
+import { toValidators } from "./conditions.ts";
 import { acceptedEncodings, compress, type Encoding, endings } from "./encoding.ts";
 import type { Guard } from "./hot-files.ts";
 import { mediaTypeOf } from "./media-type.ts";
@@ -82,7 +83,7 @@ async function toRepresentation(
   more: Record<string, string>,
 ): Promise<Representation> {
   const { stats } = file;
-  const head = { ...validators(stats, etag), headers: fileHeaders(stats, type, etag, more) };
+  const head = { ...toValidators(stats), etag, headers: fileHeaders(stats, type, etag, more) };
   if (stats.size > wholeBytes) return { ...head, size: stats.size, content: { file } };
   const blob = new Blob([await readAll(file)]);
   return { ...head, size: blob.size, content: { blob } };
@@ -97,7 +98,7 @@ async function compressed(
   const { stats } = file;
   const etag = etagOf(stats).replace(/"$/, `-${encoding}"`);
   const headers = fileHeaders(stats, type, etag, { vary: "accept-encoding", "content-encoding": encoding });
-  const head = { ...validators(stats, etag), headers };
+  const head = { ...toValidators(stats), etag, headers };
   if (stats.size > wholeBytes) {
     const representation = { ...head, size: 0, content: { blob: new Blob() } };
     return { representation, encoding, compressible: true, guards, stream: { file, encoding } };
@@ -117,10 +118,6 @@ async function readAll(file: OpenFile): Promise<Buffer> {
   } finally {
     await file[Symbol.asyncDispose]();
   }
-}
-
-function validators(stats: Stats, etag: string) {
-  return { etag, modifiedMs: Math.floor(stats.mtimeMs / 1000) * 1000 };
 }
 
 function fileHeaders(

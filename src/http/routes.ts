@@ -1,17 +1,16 @@
 import type { Server } from "bun";
 import type { Buckets } from "../buckets/buckets.ts";
-import type { Loan } from "../rpc/engine.ts";
-import type { Services } from "../services.ts";
 import type { HotFiles } from "./hot-files.ts";
 import { answerPost, answerPreflight, busy, cors, type JsonRpcDoor, jsonRpcMethods } from "./jsonrpc.ts";
 import { methodNotAllowed, notFound, placeholderPage, plainText } from "./pages.ts";
 import { Connection } from "./socket.ts";
 import { serveBucket, serveHot, staticMethods, toSlashForm, withCors } from "./static.ts";
+import { webdavPrefix } from "./webdav/address.ts";
+import { optionsHeaders, serveWebdav, type WebdavDoor } from "./webdav/handler.ts";
 
 /** What all listeners share. */
-export interface SharedDoors {
+export interface SharedDoors extends WebdavDoor {
   readonly jsonRpc: JsonRpcDoor;
-  readonly borrow: () => Loan<Services>;
   /** For a question that is answered at once, which needs no loan. */
   readonly buckets: () => Buckets;
   readonly hot: HotFiles;
@@ -35,6 +34,10 @@ export function route(request: Request, server: Server<Connection>, doors: Doors
   if (path.startsWith(staticPrefix))
     return fromMemory(request, path, doors) ?? bucketRoute(request, path, doors);
   if (path === "/terminal") return terminal(request);
+  if (path === webdavPrefix || path.startsWith(`${webdavPrefix}/`))
+    return serveWebdav(request, path, addressOf(request, server), doors);
+  if (path === "/" && request.method === "OPTIONS")
+    return new Response(null, { status: 204, headers: optionsHeaders });
   if (path === "/node" || path.startsWith("/node/")) return notFound();
   return fromMemory(request, path, doors) ?? rootRoute(request, path, doors);
 }
@@ -64,7 +67,7 @@ function isHost(host: string | null): boolean {
 }
 
 function jsonRpc(request: Request, server: Server<Connection>, doors: Doors): Answer {
-  const address = () => server.requestIP(request)?.address ?? "local";
+  const address = addressOf(request, server);
   switch (request.method) {
     case "POST":
       return answerPost(request, address, doors.jsonRpc);
@@ -74,6 +77,10 @@ function jsonRpc(request: Request, server: Server<Connection>, doors: Doors): An
       if (isUpgrade(request)) return upgrade(request, server, doors, address());
   }
   return methodNotAllowed(jsonRpcMethods, cors);
+}
+
+function addressOf(request: Request, server: Server<Connection>): () => string {
+  return () => server.requestIP(request)?.address ?? "local";
 }
 
 function upgrade(

@@ -1,0 +1,80 @@
+import type { Failure } from "../../buckets/changes.ts";
+import { isBelow } from "../../buckets/locks.ts";
+import { treeRoot } from "../../buckets/path.ts";
+import { hrefOf, parseDestination } from "./address.ts";
+import { statusOf } from "./faults.ts";
+import { statuses } from "./multistatus.ts";
+import { Refused } from "./refused.ts";
+import { depthOf, modifiedOf, requireParent, type Visit } from "./visit.ts";
+import { warrantOf } from "./warrant.ts";
+
+export async function mkcol(visit: Visit): Promise<Response> {
+  const { request, files, path } = visit;
+  for await (const chunk of request.body ?? [])
+    if (chunk.length > 0) throw new Refused(415, "a folder is made without a body");
+  if ((await files.tree.find(path)) !== undefined)
+    throw new Refused(405, "something stands at this address already");
+  await requireParent(files, path);
+  const modified = modifiedOf(visit);
+  await files.makeFolder(path, warrantOf(visit), { modified });
+  return new Response(null, {
+    status: 201,
+    headers: modified === undefined ? {} : { "x-oc-mtime": "accepted" },
+  });
+}
+
+export async function remove(visit: Visit): Promise<Response> {
+  const { files, path, slash } = visit;
+  depthOf(visit, ["infinity"], "infinity");
+  if (path === treeRoot) throw new Refused(403, "a bucket is deleted with static-bucket_delete");
+  const entry = await files.tree.find(path);
+  if (entry === undefined || (entry.kind === "file" && slash))
+    throw new Refused(404, "there is no such file or folder");
+  const failures = await files.remove(path, warrantOf(visit));
+  return failures.length === 0 ? new Response(null, { status: 204 }) : failed(visit, failures);
+}
+
+export function copy(visit: Visit): Promise<Response> {
+  return transfer(visit, "copy");
+}
+
+export function move(visit: Visit): Promise<Response> {
+  return transfer(visit, "move");
+}
+
+async function transfer(visit: Visit, kind: "copy" | "move"): Promise<Response> {
+  const { request, files, path, bucket, slash } = visit;
+  const target = parseDestination(request.headers.get("destination"), bucket.name);
+  const depth = depthOf(visit, kind === "copy" ? [0, "infinity"] : ["infinity"], "infinity");
+  const overwrite = overwriteOf(request);
+  const entry = await files.tree.find(path);
+  if (entry === undefined || (entry.kind === "file" && slash))
+    throw new Refused(404, "there is no such file or folder");
+  const to = (await files.tree.find(target.path))?.path ?? target.path;
+  if (entry.path === to || isBelow(to, entry.path) || isBelow(entry.path, to))
+    throw new Refused(403, "source and destination are the same, or one holds the other");
+  await requireParent(files, to);
+  const warrant = warrantOf(visit);
+  const done =
+    kind === "copy"
+      ? await files.copy(entry.path, to, depth === "infinity", overwrite, warrant)
+      : await files.move(entry.path, to, overwrite, warrant);
+  if (done === "in the way") throw new Refused(412, "something stands at the destination (Overwrite: F)");
+  if (done.failures.length > 0) return failed(visit, done.failures);
+  return new Response(null, {
+    status: done.replaced ? 204 : 201,
+    headers: done.replaced ? {} : { location: hrefOf(bucket.name, to, entry.kind === "folder") },
+  });
+}
+
+function overwriteOf({ headers }: Request): boolean {
+  const header = headers.get("overwrite")?.trim().toUpperCase() ?? "T";
+  if (header !== "T" && header !== "F") throw new Refused(400, "Overwrite must be T or F");
+  return header === "T";
+}
+
+function failed({ bucket }: Visit, failures: readonly Failure[]): Response {
+  return statuses(
+    failures.map(({ path, fault }) => ({ href: hrefOf(bucket.name, path, false), status: statusOf(fault) })),
+  );
+}

@@ -1,0 +1,67 @@
+import { etagOf } from "../../buckets/etag.ts";
+import type { Warrant } from "../../buckets/files.ts";
+import { covers, type Lock, LockedFault } from "../../buckets/locks.ts";
+import { type TreePath, treeRoot } from "../../buckets/path.ts";
+import { judgeWrite, toValidators } from "../conditions.ts";
+import { parsePlace, pathOfAddress } from "./address.ts";
+import { type ConditionList, parseIf } from "./if-header.ts";
+import { Refused } from "./refused.ts";
+import type { Visit } from "./visit.ts";
+
+/** What a request shows and what it asks for: its lock tokens, and all of its conditions. */
+export function warrantOf(visit: Visit): Warrant & { readonly tokens: ReadonlySet<string> } {
+  const lists = parseIf(visit.request.headers.get("if"));
+  const tokens = new Set(
+    (lists ?? []).flatMap(({ conditions }) =>
+      conditions.flatMap(({ negated, state }) => (!negated && "token" in state ? [state.token] : [])),
+    ),
+  );
+  // RFC 4918 §6.4: a token is good in the hands of who took the lock. The operator's opens all.
+  const shows = (lock: Lock) =>
+    tokens.has(lock.token) && (lock.holder === visit.caller.key || visit.caller.isSuper);
+  return { tokens, shows, check: () => check(visit, lists, shows) };
+}
+
+async function check(
+  { request, files, path, bucket }: Visit,
+  lists: readonly ConditionList[] | undefined,
+  shows: (lock: Lock) => boolean,
+): Promise<void> {
+  const entry = await files.tree.find(path);
+  if (!judgeWrite(request.headers, entry && { kind: entry.kind, ...toValidators(entry.stats) }))
+    throw new Refused(412, "the file is not what the request's conditions say");
+  if (lists === undefined) return;
+  for (const list of lists) {
+    const resource = list.resource === undefined ? path : toPath(list.resource, bucket.name);
+    if (await holds(files, resource, list)) return;
+  }
+  const locks = (await files.locks.around(path, false)).filter((lock) => covers(lock, path));
+  const [first, ...more] = locks;
+  // Whose token is for no lock of this file has no say in it, whatever else does not hold.
+  if (first !== undefined && !locks.some(shows)) throw new LockedFault([first, ...more]);
+  throw new Refused(412, "no list of the If header holds");
+}
+
+async function holds(
+  files: Visit["files"],
+  resource: TreePath | undefined,
+  { conditions }: ConditionList,
+): Promise<boolean> {
+  const entry = resource === undefined ? undefined : await files.tree.find(resource);
+  const etag = entry?.kind === "file" ? etagOf(entry.stats) : undefined;
+  const at = entry?.path ?? resource;
+  const locks = at === undefined ? [] : await files.locks.around(at, false);
+  return conditions.every(({ negated, state }) => {
+    const found =
+      "etag" in state
+        ? state.etag === etag
+        : locks.some((lock) => lock.token === state.token && covers(lock, at ?? treeRoot));
+    return found !== negated;
+  });
+}
+
+/** Undefined for what is not in the bucket: it has no state that is known here. */
+function toPath(address: string, bucket: string): TreePath | undefined {
+  const place = parsePlace(pathOfAddress(address));
+  return place?.bucket === bucket ? place.path : undefined;
+}
