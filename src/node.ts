@@ -52,6 +52,9 @@ export interface Node extends AsyncDisposable {
   close(): Promise<void>;
 }
 
+/** Large files that are compressed at a time while they are sent; each takes some megabytes. */
+const mostPacking = 16;
+
 /** What depends on the database and is replaced with it. */
 interface Floor {
   readonly database: Database;
@@ -102,6 +105,7 @@ export async function openNode(options: NodeOptions): Promise<Node> {
     borrow,
     buckets: () => standing().value.services.buckets,
     hot: new HotFiles(() => limits.hotBytes),
+    packing: new Slots(() => mostPacking),
     maxUploadBytes: () => limits.maxUploadBytes,
   };
   const tcp = new Listening(doors, () => limits, log);

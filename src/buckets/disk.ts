@@ -37,11 +37,12 @@ export function lookNow(
   }
 }
 
-export async function openChild(folder: Folder, name: string, make: boolean): Promise<Folder> {
+/** A folder in a folder, made if it is missing. */
+export async function openChild(folder: Folder, name: string): Promise<Folder> {
   try {
     return await Folder.open(folder.at(name));
   } catch (error) {
-    if (codeOf(error) !== "ENOENT" || !make) throw error;
+    if (codeOf(error) !== "ENOENT") throw error;
   }
   try {
     await mkdir(folder.at(name));

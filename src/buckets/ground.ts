@@ -53,47 +53,53 @@ export class Ground {
   }
 
   /** Second of the two path checks: what was opened lies inside the bucket's real folder. Undefined when it does not. */
-  async heldPath(handle: FileHandle, path: TreePath): Promise<string | undefined> {
+  async held(handle: FileHandle, path: TreePath) {
     const [held, root] = await Promise.all([heldPlace(handle, this.diskPath(path)), realpath(this.root)]);
-    return isInside(held.real, root) ? held.path : undefined;
+    return isInside(held.real, root) ? held : undefined;
   }
 
-  /** Opens a folder of the bucket and proves that it is inside. */
+  /** Opens a folder of the bucket, made where it is missing if so wished, and proves that it is inside. */
   async inFolder<T>(path: TreePath, make: boolean, use: (folder: Folder) => Promise<T>): Promise<T> {
-    const root = await this.#openRoot();
-    let folder: Folder | undefined;
+    const folder = make ? await this.#make(path) : await this.#open(path);
     try {
-      folder = await descend(root, path, make);
       return await use(folder);
     } finally {
-      if (folder !== root) await folder?.close();
-      await root.close();
+      await folder.close();
     }
   }
 
-  async #openRoot(): Promise<Folder> {
+  async #open(path: TreePath): Promise<Folder> {
+    const root = await this.#realRoot();
+    const folder = await Folder.open(this.diskPath(path));
+    if (isInside(folder.realPath, root)) return folder;
+    await folder.close();
+    throw notFound(path);
+  }
+
+  /** One segment after the other, each opened in the one before it, so that nothing is made outside. */
+  async #make(path: TreePath): Promise<Folder> {
+    const root = await this.#realRoot();
+    let folder = await Folder.open(root);
     try {
-      return await Folder.open(this.root);
+      for (const segment of path === treeRoot ? [] : path.split("/")) {
+        const next = await openChild(folder, segment);
+        await folder.close();
+        folder = next;
+        if (!isInside(folder.realPath, root)) throw notFound(path);
+      }
+      return folder;
+    } catch (error) {
+      await folder.close();
+      throw error;
+    }
+  }
+
+  async #realRoot(): Promise<string> {
+    try {
+      return await realpath(this.root);
     } catch (error) {
       throw codeOf(error) === "ENOENT" ? folderIsGone() : error;
     }
-  }
-}
-
-/** One segment after the other, each opened in the one before it: a link that leads out is refused wherever it appears. */
-async function descend(root: Folder, path: TreePath, make: boolean): Promise<Folder> {
-  let folder = root;
-  try {
-    for (const segment of path === treeRoot ? [] : path.split("/")) {
-      const next = await openChild(folder, segment, make);
-      if (folder !== root) await folder.close();
-      folder = next;
-      if (!isInside(folder.realPath, root.realPath)) throw notFound(path);
-    }
-    return folder;
-  } catch (error) {
-    if (folder !== root) await folder.close();
-    throw error;
   }
 }
 

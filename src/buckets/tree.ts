@@ -1,4 +1,4 @@
-import { constants, lstatSync, type Stats, statSync } from "node:fs";
+import { constants, lstatSync, realpathSync, type Stats, statSync } from "node:fs";
 import { type FileHandle, open, readdir, statfs } from "node:fs/promises";
 import { Fault } from "../base/fault.ts";
 import { isAbsence, lookNow } from "./disk.ts";
@@ -18,12 +18,22 @@ export interface TreeEntry {
   readonly stats: Stats;
 }
 
+/** What a path showed, undefined for nothing. */
+export interface Look {
+  readonly path: TreePath;
+  readonly stats: Stats | undefined;
+  /** Where it is once every link is resolved; undefined where no folder is in between that could be one. */
+  readonly real: string | undefined;
+}
+
 /** A file that was found to be regular and inside its bucket, held open. */
 export interface OpenFile extends AsyncDisposable {
   readonly handle: FileHandle;
   readonly stats: Stats;
   /** A path to exactly what was opened, whatever happens to its name. */
   readonly heldPath: string;
+  /** Where it was, every link resolved. */
+  readonly realPath: string;
 }
 
 /**
@@ -47,10 +57,21 @@ export class Tree {
     }
   }
 
-  /** Whether a path still shows what it showed; undefined for nothing. At once, because it is asked for every request. */
-  isUnchanged(path: TreePath, stats: Stats | undefined): boolean {
+  /** Whether a path still shows what it showed. At once, because it is asked for every request. */
+  isUnchanged({ path, stats, real }: Look): boolean {
     const now = lookNow(this.ground.diskPath(path), statSync);
-    return now === undefined || stats === undefined ? now === stats : sameContent(now, stats);
+    if (now === undefined || stats === undefined) return now === stats;
+    // A folder above that was moved elsewhere, with a link left behind, changes nothing about the file itself.
+    return sameContent(now, stats) && (real === undefined || real === this.#real(path));
+  }
+
+  #real(path: TreePath): string | undefined {
+    try {
+      return realpathSync(this.ground.diskPath(path));
+    } catch (error) {
+      if (isAbsence(error)) return undefined;
+      throw error;
+    }
   }
 
   /** Opens a file for reading; NotFound when there is none. */
@@ -63,10 +84,16 @@ export class Tree {
       if (entry.kind === "folder")
         throw (await this.ground.contains(spelled)) ? isFolder(path) : notFound(path);
       handle = await open(this.ground.diskPath(spelled), careful);
-      const [held, stats] = await Promise.all([this.ground.heldPath(handle, spelled), handle.stat()]);
+      const [held, stats] = await Promise.all([this.ground.held(handle, spelled), handle.stat()]);
       if (held === undefined || !stats.isFile()) throw notFound(path);
       const kept = handle;
-      return { handle, stats, heldPath: held, [Symbol.asyncDispose]: () => kept.close() };
+      return {
+        handle,
+        stats,
+        heldPath: held.path,
+        realPath: held.real,
+        [Symbol.asyncDispose]: () => kept.close(),
+      };
     } catch (error) {
       await handle?.close();
       throw toTreeFault(error, path);

@@ -1,10 +1,9 @@
 import type { Stats } from "node:fs";
 import { etagOf } from "../buckets/etag.ts";
 import { treePath } from "../buckets/path.ts";
-import type { OpenFile, Tree, TreeEntry } from "../buckets/tree.ts";
+import type { Look, OpenFile, Tree, TreeEntry } from "../buckets/tree.ts";
 import { toValidators } from "./conditions.ts";
-import { acceptedEncodings, compress, type Encoding, endings } from "./encoding.ts";
-import type { Guard } from "./hot-files.ts";
+import { compress, type Encoding, endings } from "./encoding.ts";
 import { mediaTypeOf } from "./media-type.ts";
 import type { Representation } from "./representation.ts";
 
@@ -16,62 +15,48 @@ const worthCompressing = 512;
 /** The form of a file that suits a request. */
 export interface Found {
   readonly representation: Representation;
-  readonly encoding: Encoding | undefined;
+  /** The encodings that were taken into account. */
+  readonly accepted: readonly Encoding[];
   readonly compressible: boolean;
   /** What the form was made from, and what was looked for in vain. */
-  readonly guards: readonly Guard[];
+  readonly guards: readonly Look[];
   /** Too large to be compressed beforehand. */
   readonly stream?: { readonly file: OpenFile; readonly encoding: Encoding };
 }
 
 /** A file plain, compressed beforehand by somebody, or compressed now. */
-export async function findForm(tree: Tree, entry: TreeEntry, headers: Headers): Promise<Found> {
+export async function findForm(tree: Tree, entry: TreeEntry, accepted: readonly Encoding[]): Promise<Found> {
   const { value: type, compressible } = mediaTypeOf(entry.path);
-  // A range is one of the plain bytes, which a client can put together with others.
-  const accepted =
-    compressible && !headers.has("range") ? acceptedEncodings(headers.get("accept-encoding")) : [];
   const vary: Record<string, string> = compressible ? { vary: "accept-encoding" } : {};
   const { neighbour, looked } = await precompressed(tree, entry, accepted);
-  const file = await tree.open(neighbour?.path ?? entry.path);
-  const guards =
-    neighbour === undefined
-      ? [{ path: entry.path, stats: file.stats }, ...looked]
-      : [{ path: entry.path, stats: entry.stats }, ...looked];
-  const [encoding] = accepted;
+  const path = neighbour?.path ?? entry.path;
+  const file = await tree.open(path);
+  const guards: Look[] = [
+    ...looked,
+    { path, stats: file.stats, real: path.includes("/") ? file.realPath : undefined },
+  ];
+  const judged = { accepted, compressible, guards };
   if (neighbour !== undefined) {
-    const representation = await toRepresentation(file, type, etagOf(file.stats), {
-      ...vary,
-      "content-encoding": neighbour.encoding,
-    });
-    // Remembered under the encoding that was asked for first, which is what the next request is looked up by.
-    return {
-      representation,
-      encoding,
-      compressible,
-      guards: [...guards, { path: neighbour.path, stats: file.stats }],
-    };
+    guards.push({ path: entry.path, stats: entry.stats, real: undefined });
+    const more = { ...vary, "content-encoding": neighbour.encoding };
+    return { ...judged, representation: await toRepresentation(file, type, etagOf(file.stats), more) };
   }
-  if (encoding === undefined || file.stats.size < worthCompressing) {
-    return {
-      representation: await toRepresentation(file, type, etagOf(file.stats), vary),
-      encoding,
-      compressible,
-      guards,
-    };
-  }
-  return compressed(file, type, encoding, guards);
+  const [encoding] = accepted;
+  if (encoding === undefined || file.stats.size < worthCompressing)
+    return { ...judged, representation: await toRepresentation(file, type, etagOf(file.stats), vary) };
+  return { ...judged, ...(await compressed(file, type, encoding)) };
 }
 
 /** A compressed neighbour (`x.js.br`) that is not older than the file itself, and those that were not there. */
 async function precompressed(tree: Tree, entry: TreeEntry, accepted: readonly Encoding[]) {
-  const looked: Guard[] = [];
+  const looked: Look[] = [];
   for (const encoding of accepted) {
     const path = treePath(entry.path + endings[encoding]);
     const neighbour = await tree.find(path);
     if (neighbour?.kind === "file" && neighbour.stats.mtimeMs >= entry.stats.mtimeMs) {
       return { neighbour: { path: neighbour.path, encoding }, looked };
     }
-    looked.push({ path, stats: neighbour?.stats });
+    looked.push({ path, stats: neighbour?.stats, real: undefined });
   }
   return { neighbour: undefined, looked };
 }
@@ -93,23 +78,18 @@ async function compressed(
   file: OpenFile,
   type: string,
   encoding: Encoding,
-  guards: readonly Guard[],
-): Promise<Found> {
+): Promise<Pick<Found, "representation" | "stream">> {
   const { stats } = file;
   const etag = etagOf(stats).replace(/"$/, `-${encoding}"`);
   const headers = fileHeaders(stats, type, etag, { vary: "accept-encoding", "content-encoding": encoding });
   const head = { ...toValidators(stats), etag, headers };
-  if (stats.size > wholeBytes) {
-    const representation = { ...head, size: 0, content: { blob: new Blob() } };
-    return { representation, encoding, compressible: true, guards, stream: { file, encoding } };
-  }
+  if (stats.size > wholeBytes)
+    return {
+      representation: { ...head, size: 0, content: { blob: new Blob() } },
+      stream: { file, encoding },
+    };
   const blob = new Blob([await compress(await readAll(file), encoding)]);
-  return {
-    representation: { ...head, size: blob.size, content: { blob } },
-    encoding,
-    compressible: true,
-    guards,
-  };
+  return { representation: { ...head, size: blob.size, content: { blob } } };
 }
 
 async function readAll(file: OpenFile): Promise<Buffer> {

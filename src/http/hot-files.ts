@@ -1,16 +1,7 @@
-import type { Stats } from "node:fs";
 import type { Buckets } from "../buckets/buckets.ts";
-import type { TreePath } from "../buckets/path.ts";
 import type { Bucket } from "../buckets/record.ts";
-import type { Tree } from "../buckets/tree.ts";
-import type { Encoding } from "./encoding.ts";
+import type { Look, Tree } from "../buckets/tree.ts";
 import type { Representation } from "./representation.ts";
-
-/** What must be as it was for a form to count: a file with these stats, or no file at all. */
-export interface Guard {
-  readonly path: TreePath;
-  readonly stats: Stats | undefined;
-}
 
 /** One form of a file, in memory, with everything decided. */
 export interface HotForm {
@@ -20,7 +11,8 @@ export interface HotForm {
   readonly whole: ResponseInit;
   /** The answer to who has it already. */
   readonly unchanged: ResponseInit;
-  readonly guards: readonly Guard[];
+  /** What must be as it was for the form to count, things that were not there among them. */
+  readonly guards: readonly Look[];
 }
 
 interface KeptForm extends HotForm {
@@ -37,7 +29,8 @@ export interface HotFile {
 }
 
 interface Kept extends HotFile {
-  readonly forms: Map<Encoding | "plain", KeptForm>;
+  /** By the encodings that the client takes, in its order. */
+  readonly forms: Map<string, KeptForm>;
   bytes: number;
   /** Asked for since the last time room was made. */
   used: boolean;
@@ -61,15 +54,14 @@ export class HotFiles {
   }
 
   /** The form if it is in memory and still what the bucket's record and the disk say. */
-  form(file: HotFile, encoding: Encoding | "plain", buckets: Buckets): HotForm | undefined {
+  form(file: HotFile, accepted: string, buckets: Buckets): HotForm | undefined {
     const kept = file as Kept;
-    const form = kept.forms.get(encoding);
+    const form = kept.forms.get(accepted);
     if (form === undefined) return undefined;
     kept.used = true;
     if (form.checked === this.#turn) return form;
     if (!buckets.isCurrent(kept.bucket)) return undefined;
-    for (const { path, stats } of form.guards) {
-      if (kept.tree.isUnchanged(path, stats)) continue;
+    if (!form.guards.every((guard) => kept.tree.isUnchanged(guard))) {
       this.#drop(kept);
       return undefined;
     }
@@ -78,15 +70,16 @@ export class HotFiles {
     return form;
   }
 
-  keep(file: HotFile, encoding: Encoding | "plain", form: HotForm): void {
+  keep(file: HotFile, accepted: string, form: HotForm): void {
     const { address } = file;
     const size = form.blob.size + address.length * 2 + 1024;
+    this.#makeRoom();
     if (size > this.budget() / 8) return;
     const present = this.#kept.get(address);
     if (present !== undefined && present.bucket !== file.bucket) this.#drop(present);
     const kept = this.#kept.get(address) ?? { ...file, forms: new Map(), bytes: 0, used: true };
-    if (kept.forms.has(encoding)) return;
-    kept.forms.set(encoding, { ...form, checked: 0 });
+    if (kept.forms.has(accepted)) return;
+    kept.forms.set(accepted, { ...form, checked: 0 });
     kept.bytes += size;
     this.#bytes += size;
     this.#kept.set(address, kept);

@@ -94,23 +94,42 @@ function multipart(representation: Representation, ranges: readonly ByteRange[])
   const head = (range: ByteRange, first: boolean) =>
     `${first ? "" : "\r\n"}--${boundary}\r\ncontent-type: ${headers["content-type"]}\r\ncontent-range: ${contentRange(range, size)}\r\n\r\n`;
   async function* parts(): AsyncGenerator<Uint8Array> {
-    try {
-      for (const [at, range] of ranges.entries()) {
-        yield Buffer.from(head(range, at === 0));
-        yield* bytesOf(representation, range);
-      }
-      yield Buffer.from(`\r\n--${boundary}--\r\n`);
-    } finally {
-      release(representation);
+    for (const [at, range] of ranges.entries()) {
+      yield Buffer.from(head(range, at === 0));
+      yield* bytesOf(representation, range);
     }
+    yield Buffer.from(`\r\n--${boundary}--\r\n`);
   }
-  return new Response(parts(), {
-    status: 206,
-    headers: {
-      ...headers,
-      "content-type": `multipart/byteranges; boundary=${boundary}`,
+  return new Response(
+    pulled(parts(), () => release(representation)),
+    {
+      status: 206,
+      headers: {
+        ...headers,
+        "content-type": `multipart/byteranges; boundary=${boundary}`,
+      },
     },
-  });
+  );
+}
+
+/** Parts as they are taken. `done` is called once, also for a client that left before it took any, which starts no generator. */
+function pulled(parts: AsyncGenerator<Uint8Array>, done: () => void): ReadableStream<Uint8Array> {
+  return new ReadableStream<Uint8Array>(
+    {
+      async pull(controller) {
+        try {
+          const next = await parts.next();
+          if (!next.done) return controller.enqueue(next.value);
+          controller.close();
+        } catch (error) {
+          controller.error(error);
+        }
+        done();
+      },
+      cancel: done,
+    },
+    { highWaterMark: 0 },
+  );
 }
 
 const chunkBytes = 256 * 1024;

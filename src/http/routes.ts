@@ -1,19 +1,17 @@
 import type { Server } from "bun";
 import type { Buckets } from "../buckets/buckets.ts";
-import type { HotFiles } from "./hot-files.ts";
 import { answerPost, answerPreflight, busy, cors, type JsonRpcDoor, jsonRpcMethods } from "./jsonrpc.ts";
 import { methodNotAllowed, notFound, placeholderPage, plainText } from "./pages.ts";
 import { Connection } from "./socket.ts";
-import { serveBucket, serveHot, staticMethods, toSlashForm, withCors } from "./static.ts";
+import { type StaticDoor, serveBucket, serveHot, staticMethods, toSlashForm, withCors } from "./static.ts";
 import { webdavPrefix } from "./webdav/address.ts";
 import { optionsHeaders, serveWebdav, type WebdavDoor } from "./webdav/handler.ts";
 
 /** What all listeners share. */
-export interface SharedDoors extends WebdavDoor {
+export interface SharedDoors extends WebdavDoor, Omit<StaticDoor, "buckets"> {
   readonly jsonRpc: JsonRpcDoor;
   /** For a question that is answered at once, which needs no loan. */
   readonly buckets: () => Buckets;
-  readonly hot: HotFiles;
 }
 
 export interface Doors extends SharedDoors {
@@ -44,7 +42,7 @@ export function route(request: Request, server: Server<Connection>, doors: Doors
 
 /** At once, where the answer is in memory and still holds. */
 function fromMemory(request: Request, path: string, { buckets, hot }: Doors): Response | undefined {
-  return serveHot(request, path, { buckets: buckets(), hot });
+  return serveHot(request, path, buckets(), hot);
 }
 
 /** Route on the same normalised path that handlers read: the one in `request.url`. Without a Host header that is a path alone. */
@@ -115,7 +113,11 @@ function isUpgrade(request: Request): boolean {
 }
 
 /** `{name}`, `{name}/` and `{name}/{path}` of a bucket. */
-async function bucketRoute(request: Request, path: string, { borrow, hot }: Doors): Promise<Response> {
+async function bucketRoute(
+  request: Request,
+  path: string,
+  { borrow, hot, packing }: Doors,
+): Promise<Response> {
   const rest = path.slice(staticPrefix.length);
   const slash = rest.indexOf("/");
   const name = slash === -1 ? rest : rest.slice(0, slash);
@@ -129,7 +131,7 @@ async function bucketRoute(request: Request, path: string, { borrow, hot }: Door
     if (slash === -1 && isReading(request)) return withCors(bucket, request, toSlashForm(request));
     return await serveBucket(
       { request, address: path, bucket, rest: rest.slice(slash + 1) },
-      { buckets: services.buckets, hot },
+      { buckets: services.buckets, hot, packing },
     );
   } finally {
     release();
@@ -137,14 +139,14 @@ async function bucketRoute(request: Request, path: string, { borrow, hot }: Door
 }
 
 /** Whatever no other route owns: the bucket that is the HTTP root, else the placeholder page at `/`. */
-async function rootRoute(request: Request, path: string, { borrow, hot }: Doors): Promise<Response> {
+async function rootRoute(request: Request, path: string, { borrow, hot, packing }: Doors): Promise<Response> {
   const { services, release } = borrow();
   try {
     const bucket = await services.buckets.httpRoot();
     if (bucket !== undefined)
       return await serveBucket(
         { request, address: path, bucket, rest: path.slice(1) },
-        { buckets: services.buckets, hot },
+        { buckets: services.buckets, hot, packing },
       );
   } finally {
     release();

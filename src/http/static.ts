@@ -4,12 +4,14 @@ import type { Buckets } from "../buckets/buckets.ts";
 import { isFresh } from "../buckets/etag.ts";
 import { childPath, folderPath, type TreePath, treePath } from "../buckets/path.ts";
 import type { Bucket } from "../buckets/record.ts";
-import type { Tree } from "../buckets/tree.ts";
-import { acceptedEncodings, compressor } from "./encoding.ts";
+import type { Tree, TreeEntry } from "../buckets/tree.ts";
+import { acceptedEncodings, compressor, type Encoding } from "./encoding.ts";
 import { type Found, findForm, wholeBytes } from "./forms.ts";
 import type { HotFiles } from "./hot-files.ts";
+import { mediaTypeOf } from "./media-type.ts";
 import { methodNotAllowed, plainText } from "./pages.ts";
 import { isGuarded, isPlainGet, respond, unchangedHeaders } from "./representation.ts";
+import { Slot, type Slots } from "./slots.ts";
 
 export const staticMethods = "GET, HEAD, OPTIONS";
 
@@ -37,26 +39,33 @@ export interface StaticRequest {
 export interface StaticDoor {
   readonly buckets: Buckets;
   readonly hot: HotFiles;
+  /** Large files that are compressed while they are sent. */
+  readonly packing: Slots;
 }
 
 /** The answer from memory, where there is one that still holds. */
 export function serveHot(
   request: Request,
   address: string,
-  { buckets, hot }: StaticDoor,
+  buckets: Buckets,
+  hot: HotFiles,
 ): Response | undefined {
   const file = hot.file(address);
   if (file === undefined || (request.method !== "GET" && request.method !== "HEAD")) return undefined;
   const { headers } = request;
-  const [encoding = "plain"] =
-    file.compressible && !headers.has("range") ? acceptedEncodings(headers.get("accept-encoding")) : [];
-  const form = hot.form(file, encoding, buckets);
+  const accepted = file.compressible ? encodingsFor(headers).join() : "";
+  const form = hot.form(file, accepted, buckets);
   if (form === undefined) return undefined;
   const known = headers.get("if-none-match");
   if (known === form.representation.etag && !isGuarded(headers)) return new Response(null, form.unchanged);
   return known === null && isPlainGet(request)
     ? new Response(form.blob, form.whole)
     : respond(request, form.representation);
+}
+
+/** A range is one of the plain bytes, which a client can put together with others. */
+function encodingsFor(headers: Headers): readonly Encoding[] {
+  return headers.has("range") ? [] : acceptedEncodings(headers.get("accept-encoding"));
 }
 
 /** One request for a file of a bucket, from its own route or from the root. */
@@ -87,24 +96,41 @@ async function answer(asked: StaticRequest, door: StaticDoor): Promise<Response>
     if (entry === undefined || (entry.kind === "file" && decoded.slash)) return await missing(request, tree);
     const file = entry.kind === "folder" ? await tree.find(childPath(entry.path, "index.html")) : entry;
     if (file?.kind !== "file") return await missing(request, tree);
-    const found = await findForm(tree, file, request.headers);
-    remember(asked, tree, found, door.hot);
-    return found.stream === undefined
-      ? respond(request, found.representation)
-      : streamed(request, found, found.stream);
+    const { found, sent } = await formFor(request, tree, file, door.packing);
+    if (found.stream !== undefined) return streamed(request, found, found.stream, sent);
+    // The name as it was asked for is not on the disk; once it is, it counts.
+    const asSent =
+      entry.path === decoded.path ? [] : [{ path: decoded.path, stats: undefined, real: undefined }];
+    remember(asked, tree, { ...found, guards: [...found.guards, ...asSent] }, door.hot);
+    return respond(request, found.representation);
   } catch (error) {
     return refusal(error);
+  }
+}
+
+/** Compressing while sending takes some megabytes for each: beyond so many at a time, large files go out plain. */
+async function formFor(request: Request, tree: Tree, file: TreeEntry, packing: Slots) {
+  const accepted = mediaTypeOf(file.path).compressible ? encodingsFor(request.headers) : [];
+  const large = file.stats.size > wholeBytes && accepted.length > 0;
+  const slot = large && packing.take() ? new Slot(packing) : undefined;
+  try {
+    const found = await findForm(tree, file, large && slot === undefined ? [] : accepted);
+    if (found.stream === undefined) slot?.give();
+    return { found, sent: () => slot?.give() };
+  } catch (error) {
+    slot?.give();
+    throw error;
   }
 }
 
 /** What is in memory now stays there for the next, unless the file is so new that a change of it could go unseen. */
 function remember({ address, bucket }: StaticRequest, tree: Tree, found: Found, hot: HotFiles): void {
   const { content } = found.representation;
-  if (!("blob" in content) || found.stream !== undefined) return;
+  if (!("blob" in content)) return;
   if (found.guards.some(({ stats }) => stats !== undefined && isFresh(stats))) return;
   const headers = { ...found.representation.headers, ...(bucket.cors ? corsHeaders : {}) };
   const representation = { ...found.representation, headers };
-  hot.keep({ address, bucket, tree, compressible: found.compressible }, found.encoding ?? "plain", {
+  hot.keep({ address, bucket, tree, compressible: found.compressible }, found.accepted.join(), {
     representation,
     blob: content.blob,
     whole: { headers: new Headers(headers) },
@@ -163,17 +189,18 @@ function streamed(
   request: Request,
   { representation }: Found,
   { file, encoding }: NonNullable<Found["stream"]>,
+  done: () => void,
 ): Response {
   const judged = respond(request, representation);
   if (judged.status !== 200 || request.method === "HEAD") {
     void file[Symbol.asyncDispose]();
+    done();
     judged.headers.delete("content-length");
     return judged;
   }
   const packed = compressor(encoding);
-  pipeline(file.handle.createReadStream({ start: 0, end: file.stats.size - 1 }), packed, () => {
-    // Either all was sent, or the client left and the stream was destroyed with it.
-  });
+  // Called once either all was sent, or the client left and the stream was destroyed with it.
+  pipeline(file.handle.createReadStream({ start: 0, end: file.stats.size - 1 }), packed, done);
   return new Response(Readable.toWeb(packed) as unknown as ReadableStream, {
     headers: representation.headers,
   });

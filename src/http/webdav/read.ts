@@ -13,9 +13,7 @@ export async function get(visit: Visit): Promise<Response> {
   if (entry === undefined) throw new Refused(404, "there is no such file or folder");
   if (entry.kind === "folder")
     return request.method === "HEAD" ? page(null) : page(await listing(visit, entry.path));
-  const headers = new Headers(request.headers);
-  headers.delete("accept-encoding");
-  const { representation } = await findForm(files.tree, entry, headers);
+  const { representation } = await findForm(files.tree, entry, []);
   return respond(request, representation);
 }
 

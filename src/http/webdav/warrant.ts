@@ -1,6 +1,6 @@
 import { etagOf } from "../../buckets/etag.ts";
 import type { Warrant } from "../../buckets/files.ts";
-import { covers, type Lock, LockedFault } from "../../buckets/locks.ts";
+import { covers, type Lock } from "../../buckets/locks.ts";
 import { type TreePath, treeRoot } from "../../buckets/path.ts";
 import { judgeWrite, toValidators } from "../conditions.ts";
 import { parsePlace, pathOfAddress } from "./address.ts";
@@ -19,13 +19,12 @@ export function warrantOf(visit: Visit): Warrant & { readonly tokens: ReadonlySe
   // RFC 4918 §6.4: a token is good in the hands of who took the lock. The operator's opens all.
   const shows = (lock: Lock) =>
     tokens.has(lock.token) && (lock.holder === visit.caller.key || visit.caller.isSuper);
-  return { tokens, shows, check: () => check(visit, lists, shows) };
+  return { tokens, shows, check: () => check(visit, lists) };
 }
 
 async function check(
   { request, files, path, bucket }: Visit,
   lists: readonly ConditionList[] | undefined,
-  shows: (lock: Lock) => boolean,
 ): Promise<void> {
   const entry = await files.tree.find(path);
   if (!judgeWrite(request.headers, entry && { kind: entry.kind, ...toValidators(entry.stats) }))
@@ -35,10 +34,6 @@ async function check(
     const resource = list.resource === undefined ? path : toPath(list.resource, bucket.name);
     if (await holds(files, resource, list)) return;
   }
-  const locks = (await files.locks.around(path, false)).filter((lock) => covers(lock, path));
-  const [first, ...more] = locks;
-  // Whose token is for no lock of this file has no say in it, whatever else does not hold.
-  if (first !== undefined && !locks.some(shows)) throw new LockedFault([first, ...more]);
   throw new Refused(412, "no list of the If header holds");
 }
 

@@ -1,0 +1,295 @@
+import { expect, test } from "bun:test";
+import { mkdirSync, renameSync, rmSync, statSync, symlinkSync, utimesSync, writeFileSync } from "node:fs";
+import { dirname, join } from "node:path";
+import { brotliCompressSync } from "node:zlib";
+import { siteWith } from "../support/bucket.ts";
+import { configText, type TestNode, tempFolder, testNode } from "../support/node.ts";
+import { until } from "../support/process.ts";
+
+type Site = Awaited<ReturnType<typeof siteWith>>;
+
+const style = "p { color: red }\n".repeat(100);
+
+/** What a client sees, unpacked, that takes only these encodings. */
+async function seen(site: Site, path: string, accept: string) {
+  const response = await site.get(path, { "accept-encoding": accept });
+  return { encoding: response.headers.get("content-encoding"), text: await response.text() };
+}
+
+/** Has the answers in memory: what was changed a moment ago is not kept yet. */
+async function heat(site: Site, paths: readonly string[], headers: Record<string, string> = {}) {
+  await Bun.sleep(120);
+  for (const _ of [1, 2])
+    for (const path of paths) expect((await site.get(`/${path}`, headers)).status).toBeOneOf([200, 206]);
+}
+
+function replace(file: string, content: string): void {
+  writeFileSync(`${file}.new`, content);
+  renameSync(`${file}.new`, file);
+}
+
+function removeAnd(path: string, put: (path: string) => void): void {
+  rmSync(path, { recursive: true });
+  put(path);
+}
+
+function overwriteUnseen(file: string): void {
+  const { atime, mtime } = statSync(file);
+  writeFileSync(file, "new text");
+  utimesSync(file, atime, mtime);
+}
+
+function moveOut(folder: string, outside: string): void {
+  const moved = join(outside, folder.replaceAll("/", "_"));
+  renameSync(folder, moved);
+  symlinkSync(moved, folder);
+}
+
+async function reload(node: TestNode, cacheBytes: number): Promise<void> {
+  const top = `static_path = ${JSON.stringify(join(node.folder, "static"))}\nstatic_cache_bytes = ${cacheBytes}\n`;
+  const config_string = configText(node.databaseUrl, { top, logging: 'memory_log_filter = "info"' });
+  const told = () => node.node.ring.entries().filter(({ message }) => message.includes("reloaded"));
+  const before = told().length;
+  await node.call("node-server_edit_config", [node.superToken, config_string]);
+  await until("it is in force", () => told().length > before);
+}
+
+test("whatever another program does to a file in memory, the next request sees it", async () => {
+  await using node = await testNode();
+  await using outside = await tempFolder();
+  const secret = join(outside.path, "secret");
+  writeFileSync(secret, "secret");
+  const changes: ReadonlyArray<readonly [name: string, status: number, change: (file: string) => void]> = [
+    ["overwritten in place", 200, (file) => writeFileSync(file, "new text")],
+    ["overwritten, with its old time", 200, overwriteUnseen],
+    ["replaced by rename", 200, (file) => replace(file, "new text")],
+    ["deleted", 404, (file) => rmSync(file)],
+    ["replaced by a folder", 301, (file) => removeAnd(file, mkdirSync)],
+    ["replaced by a link that leads out", 404, (file) => removeAnd(file, () => symlinkSync(secret, file))],
+    ["replaced by a link to itself", 404, (file) => removeAnd(file, () => symlinkSync(file, file))],
+    ["its folder replaced by a file", 404, (file) => removeAnd(dirname(file), (at) => writeFileSync(at, ""))],
+    ["its folder moved out, a link left behind", 404, (file) => moveOut(dirname(file), outside.path)],
+  ];
+  const pathsOf = (kind: number) => Array.from({ length: 40 }, (_, at) => `${kind}/${at}/a.txt`);
+  const paths = changes.flatMap((_, kind) => pathsOf(kind));
+  const site = await siteWith(node, Object.fromEntries(paths.map((path) => [path, "old text"])));
+  await heat(site, paths);
+  const wrong: Record<string, string> = {};
+  for (const [kind, [name, status, change]] of changes.entries()) {
+    for (const path of pathsOf(kind)) {
+      change(join(site.folder, path));
+      const answer = await site.get(`/${path}`);
+      const text = await answer.text();
+      const right = answer.status === status && (status !== 200 || text === "new text");
+      if (!right) wrong[name] = `${answer.status} ${text.slice(0, 20)}`;
+    }
+  }
+  expect(wrong).toEqual({});
+});
+
+test("a file that changes all the time is never answered older than it was when asked for, nor two contents under one tag", async () => {
+  await using node = await testNode();
+  const site = await siteWith(node, { "n.txt": "00000000" });
+  const file = join(site.folder, "n.txt");
+  const tags = new Map<string | null, string>();
+  const wrong: unknown[] = [];
+  for (let version = 1; version <= 400; version += 1) {
+    const content = String(version).padStart(8, "0");
+    if (version % 2 === 0) writeFileSync(file, content);
+    else replace(file, content);
+    const answers = await Promise.all([site.get("/n.txt"), site.get("/n.txt")]);
+    for (const answer of answers) {
+      const [text, tag] = [await answer.text(), answer.headers.get("etag")];
+      const before = tags.get(tag) ?? text;
+      tags.set(tag, text);
+      if (text !== content || before !== text) wrong.push({ content, text, tag, before });
+    }
+    // Now and then long enough for the file to be kept in memory.
+    if (version % 20 === 0) await heat(site, ["n.txt"]);
+  }
+  expect(wrong).toEqual([]);
+});
+
+test("compressed neighbours and index.html come and go with the next request", async () => {
+  await using node = await testNode();
+  const site = await siteWith(node, { "x.js": style, "docs/index.html": "first" });
+  const [js, br] = [join(site.folder, "x.js"), join(site.folder, "x.js.br")];
+  const index = join(site.folder, "docs/index.html");
+  const neighbour = style.toUpperCase();
+  const dated = (file: string, seconds: number) => utimesSync(file, seconds, seconds);
+  /** What the next request sees, and then one from memory. */
+  const script = async (text: string) => {
+    expect(await seen(site, "/x.js", "br")).toEqual({ encoding: "br", text });
+    await heat(site, ["x.js"], { "accept-encoding": "br" });
+    expect(await seen(site, "/x.js", "br")).toEqual({ encoding: "br", text });
+  };
+  for (let round = 0; round < 8; round += 1) {
+    for (const [change, text] of [
+      [() => dated(js, 2000), style],
+      [() => writeFileSync(br, brotliCompressSync(neighbour)), neighbour],
+      [() => dated(br, 1999), style],
+      [() => dated(br, 2000), neighbour],
+      [() => dated(js, 2001), style],
+      [() => dated(br, 2002), neighbour],
+      [() => rmSync(br), style],
+    ] as const) {
+      change();
+      await script(text);
+    }
+    await heat(site, ["docs/"]);
+    writeFileSync(index, `round ${round}`);
+    expect(await (await site.get("/docs/")).text()).toBe(`round ${round}`);
+    await heat(site, ["docs/"]);
+    rmSync(index);
+    expect((await site.get("/docs/")).status).toBe(404);
+    writeFileSync(index, "");
+  }
+});
+
+test("nobody gets an encoding that he did not ask for, whoever asked before him", async () => {
+  await using node = await testNode();
+  const site = await siteWith(node, { "x.js": style, "y.js": style, "y.js.gz": Bun.gzipSync(style) });
+  const wishes = ["zstd, br, gzip", "zstd, gzip", "zstd", "br, gzip;q=0.5", "br", "gzip", "gzip;q=0", ""];
+  await heat(site, ["x.js", "y.js"]);
+  const wrong = new Set<string>();
+  for (const wish of [...wishes, ...wishes, ...wishes]) {
+    for (const path of ["x.js", "y.js"]) {
+      const { encoding, text } = await seen(site, `/${path}`, wish);
+      const refused = encoding !== null && (!wish.includes(encoding) || wish.endsWith("q=0"));
+      if (refused) wrong.add(`${path}: "${wish}" got ${encoding}`);
+      expect(text === style).toBe(true);
+    }
+  }
+  expect([...wrong]).toEqual([]);
+});
+
+test("a name as long as the disk takes, whose neighbours would be too long, is answered again and again", async () => {
+  await using node = await testNode();
+  const long = `${"n".repeat(250)}.css`;
+  const site = await siteWith(node, { [long]: style });
+  await heat(site, [long], { "accept-encoding": "zstd, br" });
+});
+
+test("a file is seen that appears under the very name for which another Unicode form was in memory", async () => {
+  await using node = await testNode();
+  const site = await siteWith(node, { "e\u0301.txt": "decomposed" });
+  await heat(site, ["%C3%A9.txt"]);
+  writeFileSync(join(site.folder, "\u00e9.txt"), "composed");
+  expect(await (await site.get("/%C3%A9.txt")).text()).toBe("composed");
+});
+
+test("a change of the bucket counts at once for a file in memory", async () => {
+  await using node = await testNode();
+  const token = node.superToken;
+  const site = await siteWith(node, { "a.txt": "first" }, { is_http_root: true });
+  await node.call("static-bucket_create", { token, name: "other" });
+  for (const name of ["other", "elsewhere"]) {
+    mkdirSync(join(node.folder, "static", name), { recursive: true });
+    writeFileSync(join(node.folder, "static", name, "a.txt"), name);
+  }
+  /** The next answer of both addresses, and one from memory. */
+  const expectBoth = async (inBucket: string | 404, atRoot: string | 404, origin: string | null = null) => {
+    for (const [at, expected] of [inBucket, inBucket, atRoot, atRoot].entries()) {
+      const answer = await (at < 2 ? site.get("/a.txt") : fetch(`${node.url}/a.txt`));
+      expect(typeof expected === "number" ? answer.status : await answer.text()).toBe(expected);
+      if (expected !== 404) expect(answer.headers.get("access-control-allow-origin")).toBe(origin);
+    }
+  };
+  for (let round = 0; round < 10; round += 1) {
+    await heat(site, ["a.txt"]);
+    await expectBoth("first", "first");
+    for (const [name, change, inBucket, atRoot, origin] of [
+      ["site", { cors: true }, "first", "first", "*"],
+      ["site", { cors: false }, "first", "first", null],
+      ["site", { path: "elsewhere" }, "elsewhere", "elsewhere", null],
+      ["site", { path: "site", enable: false }, 404, 404, null],
+      ["site", { enable: true }, "first", "first", null],
+      ["site", { is_http_root: false }, "first", 404, null],
+      ["other", { is_http_root: true }, "first", "other", null],
+      ["other", { is_http_root: false }, "first", 404, null],
+      ["site", { is_http_root: true }, "first", "first", null],
+    ] as const) {
+      await node.call("static-bucket_update", { token, name, ...change });
+      await expectBoth(inBucket, atRoot, origin);
+    }
+    await node.call("static-bucket_delete", { token, name: "site" });
+    await expectBoth(404, 404);
+    await node.call("static-bucket_create", { token, name: "site", is_http_root: true });
+  }
+});
+
+/** Everything that an answer says, but for the time of day and what is drawn at random. */
+async function answerText(url: string, init: BunFetchRequestInit): Promise<string> {
+  const answer = await fetch(url, { ...init, decompress: false });
+  const lines = [...answer.headers].map(([name, value]) => `${name}: ${value}`).sort();
+  const told = lines.filter((line) => !line.startsWith("date:"));
+  const body = Buffer.from(await answer.arrayBuffer()).toString("latin1");
+  return [answer.status, ...told, body].join("\n").replace(/[0-9a-f]{8}-[0-9a-f-]{27}/g, "boundary");
+}
+
+test("the answers from memory are those from the disk, header by header, and the budget can be changed while it runs", async () => {
+  const logging = 'memory_log_filter = "info"';
+  await using node = await testNode({ top: "static_cache_bytes = 0\n", logging });
+  const packable = { "a.css": style, "docs/index.html": style, "x.js": style, "x.js.gz": "gz" };
+  const files = { ...packable, "b.bin": "0123456789" };
+  const site = await siteWith(node, files, { cors: true });
+  await Bun.sleep(1100);
+  const old = "Sat, 01 Jan 2000 00:00:00 GMT";
+  const asks: Record<string, string>[] = [{}, { "if-modified-since": old }, { "if-unmodified-since": old }];
+  for (const encoding of ["gzip", "br", "zstd", "gzip;q=0.3, br;q=0.2"])
+    asks.push({ "accept-encoding": encoding });
+  for (const range of ["bytes=0-3", "bytes=-4", "bytes=3-", "bytes=99999-", "bytes=a-b", "bytes=0-1,4-5"])
+    asks.push({ range }, { range, "accept-encoding": "gzip" }, { range, "if-range": '"other"' });
+  const all = async () => {
+    const answers: unknown[] = [];
+    for (const path of ["/a.css", "/b.bin", "/docs/", "/x.js"]) {
+      const { headers: plain } = await site.get(path);
+      const { headers: packed } = await site.get(path, { "accept-encoding": "br" });
+      const [tag, brTag] = [plain.get("etag") ?? "", packed.get("etag") ?? ""];
+      const date = plain.get("last-modified") ?? "";
+      const range = "bytes=1-2";
+      const own = [
+        ...[{ "if-none-match": tag }, { "if-none-match": brTag }, { "if-match": brTag }],
+        ...[{ "if-none-match": brTag, "accept-encoding": "br" }, { "if-modified-since": date }],
+        ...[
+          { "if-match": tag, range },
+          { "if-range": tag, range },
+          { "if-range": date, range },
+        ],
+      ];
+      for (const method of ["GET", "HEAD", "OPTIONS", "PUT"])
+        for (const more of [...asks, ...own]) {
+          const headers = { "accept-encoding": "identity", ...more };
+          const url = `${node.url}/node/static/site${path}`;
+          answers.push([path, method, more, await answerText(url, { method, headers })]);
+        }
+    }
+    return answers;
+  };
+  const fromDisk = await all();
+  expect(await all()).toEqual(fromDisk);
+  await reload(node, 1024 * 1024);
+  for (const _ of [1, 2]) expect(await all()).toEqual(fromDisk);
+  await reload(node, 0);
+  expect(await all()).toEqual(fromDisk);
+});
+
+test("forty times more small files than the budget holds are all answered right, in bounded memory", async () => {
+  await using node = await testNode({ top: "static_cache_bytes = 1048576\n" });
+  const content = (at: number) => `${at} `.padEnd(20 * 1024, String.fromCharCode(97 + (at % 26)));
+  const files = Array.from({ length: 2048 }, (_, at) => [`${at}.txt`, content(at)]);
+  const site = await siteWith(node, Object.fromEntries(files));
+  await Bun.sleep(120);
+  const wrong: number[] = [];
+  const askAll = async (from: number, to: number) => {
+    for (let at = from; at < to; at += 1)
+      if ((await (await site.get(`/${at}.txt`)).text()) !== content(at)) wrong.push(at);
+    Bun.gc(true);
+    return process.memoryUsage().rss;
+  };
+  for (const _ of [1, 2, 3]) await askAll(0, 256);
+  const before = await askAll(0, 256);
+  for (const _ of [1, 2]) await askAll(256, 2048);
+  expect((await askAll(0, 2048)) - before).toBeLessThan(20 * 1024 * 1024);
+  expect(wrong).toEqual([]);
+});

@@ -1,0 +1,280 @@
+import { expect, test } from "bun:test";
+import { readdirSync, readFileSync, rmSync, statSync } from "node:fs";
+import { mkdir, writeFile } from "node:fs/promises";
+import { connect } from "node:net";
+import { join } from "node:path";
+import { siteWith } from "../support/bucket.ts";
+import { type TestNode, testNode } from "../support/node.ts";
+import { within } from "../support/process.ts";
+
+const mark = "TOP-SECRET-7351";
+/** What stands in every file that is none of the bucket's business, the server's own among them. */
+const secrets = new RegExp(`${mark}|SQLite format 3|database_url|root:[^\\n]*:0:0:`);
+
+/** Where an attacker wants to get: from the bucket's folder, with `/` between the segments. */
+const targets = (node: TestNode) => [
+  "../secret.txt",
+  "../site-two/secret.txt",
+  "../../config.toml",
+  "../../data/node.db",
+  "x/../../secret.txt",
+  "inner/../../site-two/secret.txt",
+  `${"../".repeat(12)}etc/passwd`,
+  `${"../".repeat(12)}${join(node.folder, "config.toml").slice(1)}`,
+  "/etc/passwd",
+  join(node.folder, "config.toml"),
+];
+
+const hex = (text: string) =>
+  [...Buffer.from(text)].map((byte) => `%${byte.toString(16).padStart(2, "0")}`).join("");
+const each = (pattern: RegExp, by: string | ((found: string) => string)) => (path: string) =>
+  path.replace(pattern, (found) => (typeof by === "string" ? by : by(found)));
+
+/** The same place in other words, some of which one server or another has believed. */
+const disguises: ReadonlyArray<(path: string) => string> = [
+  (path) => path,
+  each(/\./g, "%2e"),
+  each(/\./g, "%2E"),
+  each(/\.\./g, ".%2e"),
+  each(/\//g, "%2f"),
+  each(/[./]/g, hex),
+  hex,
+  (path) => hex(path).replaceAll("%", "%25"),
+  each(/[./]/g, (found) => hex(found).replaceAll("%", "%2525")),
+  each(/\./g, "%c0%ae"),
+  each(/[./]/g, (found) => (found === "." ? "%c0%2e" : "%c0%af")),
+  each(/\./g, "%e0%80%ae"),
+  each(/\./g, "%f0%80%80%ae"),
+  each(/\//g, "%e0%80%af"),
+  each(/\./g, "%u002e"),
+  each(/\./g, "\uff0e"),
+  each(/\//g, "\u2215"),
+  each(/\//g, "\\"),
+  each(/\//g, "%5c"),
+  each(/\//g, "%255c"),
+  each(/\.\.\//g, "..\\/"),
+  each(/\.\.\//g, "..%5c/"),
+  each(/\.\.\//g, "....//"),
+  each(/\.\.\//g, "..././"),
+  each(/\.\.\//g, ".../"),
+  each(/\.\.\//g, "../.../"),
+  each(/\.\.\//g, "..;/"),
+  each(/\.\.\//g, "..;a=b/"),
+  each(/\.\.\//g, "..%3b/"),
+  each(/\.\.\//g, "..//"),
+  each(/\.\.\//g, "./.././"),
+  each(/\.\.\//g, "..%00/"),
+  each(/\.\.\//g, "..\0/"),
+  each(/\.\.\//g, "..%20/"),
+  each(/\.\.\//g, "..%09/"),
+  each(/\.\.\//g, "..%0d%0a/"),
+  each(/\.\.\//g, "%2e%2e%2f"),
+  each(/\.\.\//g, "..%252f"),
+  (path) => `${path}%00.txt`,
+  (path) => `${path}\0.txt`,
+  (path) => `${path}.`,
+  (path) => `${path}...`,
+  (path) => `${path}::$DATA`,
+  (path) => `${path}%20`,
+  (path) => `${path}/`,
+  (path) => `${path}?x=../`,
+  (path) => `${path}#a.txt`,
+  (path) => `a.txt/${path}`,
+  (path) => `/${path}`,
+  (path) => `//${path}`,
+  (path) => `%2f${path}`,
+  (path) => `./${path}`,
+  (path) => `.//${path}`,
+  (path) => `C:/${path}`,
+  (path) => `c:${path}`,
+  (path) => `c%3a%5c${path}`,
+  (path) => `\\\\localhost\\c$\\${path}`,
+  (path) => `//localhost/${path}`,
+  (path) => `\\\\?\\${path}`,
+  (path) => `file:///${path}`,
+  (path) => `file://${path}`,
+  (path) => `~/${path}`,
+  (path) => `~root/${path}`,
+  (path) => `/proc/self/cwd/${path}`,
+  (path) => `/proc/self/root/${path}`,
+  (path) => `${"a/".repeat(300)}${"../".repeat(300)}${path}`,
+  (path) => `${"./".repeat(1000)}${path}`,
+  (path) => `${"/".repeat(1000)}${path}`,
+];
+
+/** A bucket `site` that is the HTTP root, among things it must not touch: a secret above it, and a bucket whose name begins as its own. */
+async function besiegedSite(node: TestNode) {
+  const site = await siteWith(
+    node,
+    { "a.txt": "a", "inner/b.txt": "b", "404.html": "own" },
+    { is_http_root: true },
+  );
+  const other = { token: node.superToken, name: "site-two" };
+  await node.call("static-bucket_create", other);
+  // Closed to the public, so that no address of its own leads to it either.
+  await node.call("static-bucket_update", { ...other, enable: false });
+  for (const path of ["static/secret.txt", "static/site-two/secret.txt", "secret.txt", "static/site.txt"]) {
+    await mkdir(join(node.folder, path, ".."), { recursive: true });
+    await writeFile(join(node.folder, path), mark);
+  }
+  return site;
+}
+
+/** Everything below the node's folder that is not the bucket's, with its content; the database lives. */
+function surroundings(node: TestNode): Record<string, string> {
+  const found: Record<string, string> = {};
+  for (const name of readdirSync(node.folder, { recursive: true, encoding: "utf8" }).sort()) {
+    const path = join(node.folder, name);
+    if (/^static\/site(\/|$)/.test(name) || /^static\/~staging/.test(name)) continue;
+    found[name] = !statSync(path).isFile() || name.startsWith("data/") ? "" : readFileSync(path, "latin1");
+  }
+  return found;
+}
+
+/** What comes back for bytes that no well-bred client would send; nothing, when the server waits for more. */
+function sendRaw(url: string, request: string): Promise<string> {
+  const { hostname, port } = new URL(url);
+  return new Promise((resolve) => {
+    let heard = "";
+    const socket = connect(Number(port), hostname, () => socket.write(request));
+    socket.setTimeout(3000, () => socket.destroy());
+    socket.on("data", (chunk) => {
+      heard += chunk.toString("latin1");
+    });
+    socket.on("close", () => resolve(heard)).on("error", () => {});
+  });
+}
+
+test("no request line reads or lists anything outside the bucket, however it spells the way", async () => {
+  await using node = await testNode();
+  await besiegedSite(node);
+  const before = surroundings(node);
+  const { host } = new URL(node.url);
+  const prefixes = [
+    ...[
+      "/node/static/site/",
+      "/node/static/site/inner/",
+      "/node/static/site",
+      "/node/static/",
+      "/",
+      "//",
+      "",
+    ],
+    ...[`http://${host}/node/static/site/`, `http://${host}/`, "http://elsewhere/node/static/site/"],
+    ...["/node/static/site/%2e%2e/site/", "/node/static//site/", "/node/static/site//", "/NODE/static/site/"],
+  ];
+  const request = (verb: string, target: string) =>
+    `${verb} ${target} HTTP/1.1\r\nHost: ${host}\r\nConnection: close\r\n\r\n`;
+  expect(await sendRaw(node.url, request("GET", "/node/static/site/inner/../a.txt"))).toEndWith("\r\n\r\na");
+  const leaks: string[] = [];
+  const statuses = new Set<string>();
+  for (const prefix of prefixes) {
+    for (const target of targets(node)) {
+      const requests = disguises.flatMap((disguise) =>
+        ["GET", "PUT", "DELETE"].map((verb) => request(verb, prefix + disguise(target))),
+      );
+      const answers = await Promise.all(requests.map((one) => sendRaw(node.url, one)));
+      for (const [at, answer] of answers.entries()) {
+        const [head = ""] = answer.split("\r\n\r\n");
+        statuses.add(/^HTTP\/1\.1 (\d+)/.exec(head)?.[1] ?? `no answer (${answer.length} bytes)`);
+        // A redirect that leads to another host would be a way out of another kind.
+        const away = /^location: *(?!\/(?![/\\]))/im.test(head);
+        if (secrets.test(answer) || away) leaks.push(`${requests[at]} -> ${answer.slice(0, 300)}`);
+      }
+    }
+  }
+  expect(leaks).toEqual([]);
+  // Refusals in the words of the protocol, and no failure of the server's own.
+  expect([...statuses].filter((status) => !/^(200|204|301|400|404|405|414|431|505)$/.test(status))).toEqual(
+    [],
+  );
+  expect(surroundings(node)).toEqual(before);
+  expect(await node.call("node-server_hello")).toBe("Node Server Is Running!");
+}, 60_000);
+
+test("no path of a file method reads, lists, writes, moves or deletes anything outside the bucket", async () => {
+  await using node = await testNode();
+  const { folder } = await besiegedSite(node);
+  const token = node.superToken;
+  const before = surroundings(node);
+  const calls = (path: string): ReadonlyArray<readonly [string, Record<string, unknown>]> => [
+    ["read", { path }],
+    ["list", { path }],
+    ["upload", { path, body: "written" }],
+    ["upload", { path, base64: "AA==" }],
+    ["rename", { from: path, to: "taken.txt" }],
+    ["rename", { from: "a.txt", to: path }],
+    ["rename", { from: path, to: path }],
+    ["delete", { path }],
+  ];
+  const leaks: string[] = [];
+  const faults = new Set<string>();
+  for (const target of targets(node)) {
+    for (const disguise of disguises) {
+      const path = disguise(target);
+      for (const [method, params] of calls(path)) {
+        const reply = await node.send(`static-bucket-file_${method}`, { token, name: "site", ...params });
+        const { result, error } = reply;
+        const text = typeof result === "string" ? Buffer.from(result, "base64").toString() : "";
+        if (secrets.test(JSON.stringify(result) ?? "") || secrets.test(text) || text.includes(mark))
+          leaks.push(`${method} ${JSON.stringify(params)} -> ${JSON.stringify(result)}`);
+        if (error !== undefined) faults.add(`${error.code}`);
+        const told = JSON.stringify(error ?? "");
+        if (told.includes(node.folder) && !path.includes(node.folder.slice(1)))
+          leaks.push(`${method} told ${told}`);
+      }
+    }
+    // Many disguises are legal names of files, which are then made inside; the next target begins anew.
+    expect(surroundings(node)).toEqual(before);
+    for (const name of readdirSync(folder)) rmSync(join(folder, name), { recursive: true });
+    for (const name of ["a.txt", "taken.txt"]) await writeFile(join(folder, name), "a");
+    await mkdir(join(folder, "inner"));
+  }
+  expect(leaks).toEqual([]);
+  expect([...faults].sort()).toEqual(["105", "108"]);
+}, 120_000);
+
+test("a bucket's name is no way out either", async () => {
+  await using node = await testNode();
+  const token = node.superToken;
+  await besiegedSite(node);
+  const before = surroundings(node);
+  for (const name of [
+    "..",
+    ".",
+    "",
+    "site/..",
+    "../static/site",
+    "site/../site-two",
+    "/",
+    "site\0",
+    "~staging",
+    "site\\",
+  ]) {
+    for (const [method, params] of [
+      ["read", { path: "secret.txt" }],
+      ["list", {}],
+      ["upload", { path: "new.txt", body: "x" }],
+      ["rename", { from: "secret.txt", to: "b.txt" }],
+      ["delete", { path: "secret.txt" }],
+    ] as const) {
+      const { code } = await node.refused(`static-bucket-file_${method}`, { token, name, ...params });
+      expect({ name, method, code }).toEqual({ name, method, code: expect.any(Number) });
+    }
+    for (const change of [{ name }, { name: "fine", path: name }])
+      await node.refused("static-bucket_create", { token, ...change });
+  }
+  expect(surroundings(node)).toEqual(before);
+});
+
+test("a path longer than the disk can name is refused, and leaves the bucket listable", async () => {
+  await using node = await testNode();
+  const token = node.superToken;
+  await siteWith(node, { "a.txt": "a" });
+  const deep = `${"d/".repeat(2500)}f`;
+  const upload = { token, name: "site", path: deep, body: "x" };
+  expect(await node.send("static-bucket-file_upload", upload)).toMatchObject({ error: { code: 108 } });
+  const list = node.call("static-bucket-file_list", { token, name: "site" });
+  expect(await within("the bucket is listed", list)).toMatchObject([{ path: "a.txt" }]);
+  expect((await fetch(`${node.url}/node/static/site/${deep}`)).status).toBeOneOf([400, 404, 414]);
+});
