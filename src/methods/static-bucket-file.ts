@@ -64,7 +64,7 @@ export const staticBucketFile = {
     params: { name, path },
     logged: ["name", "path"],
     result: done,
-    fails: ["InvalidInput", "NotFound", "IoError"],
+    fails: ["InvalidInput", "NotFound", "IoError", "Other"],
     example: {
       params: { token: "<SUPER_TOKEN>", name: "site", path: "hello.txt" },
       result: { success: true },
@@ -82,7 +82,7 @@ export const staticBucketFile = {
     params: { name, from: path, to: path },
     logged: ["name", "from", "to"],
     result: done,
-    fails: ["InvalidInput", "NotFound", "IoError"],
+    fails: ["InvalidInput", "NotFound", "IoError", "Other"],
     example: {
       params: { token: "<SUPER_TOKEN>", name: "site", from: "hello.txt", to: "old/hello.txt" },
       result: { success: true },

@@ -25,11 +25,12 @@ export async function mkcol(visit: Visit): Promise<Response> {
 
 export async function remove(visit: Visit): Promise<Response> {
   const { files, path, slash } = visit;
-  depthOf(visit, ["infinity"], "infinity");
   if (path === treeRoot) throw new Refused(403, "a bucket is deleted with static-bucket_delete");
   const entry = await files.tree.find(path);
   if (entry === undefined || (entry.kind === "file" && slash))
     throw new Refused(404, "there is no such file or folder");
+  // RFC 4918 §9.6.1: a folder goes whole or not at all.
+  if (entry.kind === "folder") depthOf(visit, ["infinity"], "infinity");
   const failures = await files.remove(path, warrantOf(visit));
   return failures.length === 0 ? new Response(null, { status: 204 }) : failed(visit, failures);
 }
@@ -45,11 +46,12 @@ export function move(visit: Visit): Promise<Response> {
 async function transfer(visit: Visit, kind: "copy" | "move"): Promise<Response> {
   const { request, files, path, bucket, slash } = visit;
   const target = parseDestination(request.headers.get("destination"), bucket.name);
-  const depth = depthOf(visit, kind === "copy" ? [0, "infinity"] : ["infinity"], "infinity");
   const overwrite = overwriteOf(request);
   const entry = await files.tree.find(path);
   if (entry === undefined || (entry.kind === "file" && slash))
     throw new Refused(404, "there is no such file or folder");
+  const alone = kind === "copy" || entry.kind === "file";
+  const depth = depthOf(visit, alone ? [0, "infinity"] : ["infinity"], "infinity");
   const to = (await files.tree.find(target.path))?.path ?? target.path;
   if (entry.path === to || isBelow(to, entry.path) || isBelow(entry.path, to))
     throw new Refused(403, "source and destination are the same, or one holds the other");
