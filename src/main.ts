@@ -4,9 +4,12 @@ import { check } from "./cli/check.ts";
 import { exitCodes } from "./cli/command.ts";
 import { getUuid } from "./cli/get-uuid.ts";
 import { init } from "./cli/init.ts";
+import { releaseServer } from "./cli/release-server.ts";
 import { rollSuper } from "./cli/roll-super-token.ts";
 import { serve } from "./cli/serve.ts";
+import { installService, uninstallService } from "./cli/service.ts";
 import { sqlChild } from "./cli/sql-child.ts";
+import { update } from "./cli/update.ts";
 import { version } from "./cli/version.ts";
 
 /** argv → command → exit code. */
@@ -44,6 +47,33 @@ async function main(args: readonly string[]): Promise<number> {
     .description("print what was built")
     .option("--json", "the whole record")
     .action(run(version));
+  program
+    .command("update")
+    .description("update to a release: the running server, or the binary when none runs")
+    .option("--tag <tag>", "the version, as vX.Y.Z (default: the newest release)")
+    .action(run(update));
+  const service = program.command("service").description("run the server with systemd");
+  for (const [name, words, command] of [
+    ["install", "write the unit file, enable and start it", installService],
+    ["uninstall", "stop it and remove the unit file", uninstallService],
+  ] as const) {
+    service
+      .command(name)
+      .description(words)
+      .option("--name <name>", "what the service is called", "node-server")
+      .option("--dir <folder>", "where unit files are", "/etc/systemd/system")
+      .option("--user <user>", "who the server runs as (default: who called sudo)")
+      .option("--print", "show the unit file and change nothing")
+      .option("--no-start", "write or remove the file, but tell systemd nothing")
+      .action(run(command));
+  }
+  program
+    .command("release-server <folder>")
+    .description("serve a folder of releases to servers that update themselves")
+    .option("--listen <address>", "where to listen", "127.0.0.1:2212")
+    .action(async (folder: string, { listen }: { listen: string }) => {
+      code = await releaseServer({ folder, listen });
+    });
   program.command("sql-child", { hidden: true }).action(run(sqlChild));
   try {
     await program.parseAsync(args, { from: "user" });

@@ -7,6 +7,7 @@ import { ensureSuperToken, type SuperCredentials } from "./auth/super-token.ts";
 import { Tokens } from "./auth/tokens.ts";
 import { Shared } from "./base/shared.ts";
 import { Buckets } from "./buckets/buckets.ts";
+import { build } from "./build.ts";
 import { ConfigFile, finishOverwrite } from "./config/edit.ts";
 import { LiveConfig, type Outcome, type Part } from "./config/live.ts";
 import type { Config } from "./config/schema.ts";
@@ -18,6 +19,7 @@ import { type Place, readTls } from "./http/listener.ts";
 import { Listening } from "./http/listening.ts";
 import type { SharedDoors } from "./http/routes.ts";
 import { Slots } from "./http/slots.ts";
+import type { Goodbye } from "./http/socket.ts";
 import { parseFilter } from "./log/filter.ts";
 import { LogHub } from "./log/hub.ts";
 import { LogRing } from "./log/ring.ts";
@@ -26,6 +28,8 @@ import { methods } from "./methods/index.ts";
 import { Engine, type Loan } from "./rpc/engine.ts";
 import type { MethodTable } from "./rpc/method.ts";
 import type { Services } from "./services.ts";
+import { parsePublicKeys } from "./update/minisign.ts";
+import { type Installed, Updater, type UpdateSettings } from "./update/updater.ts";
 
 /** How long an old database stays open, at the least, for calls that began on it. */
 const patienceMs = 30_000;
@@ -39,6 +43,8 @@ export interface NodeOptions {
   readonly show: (credentials: SuperCredentials) => void;
   /** Callers may read and rewrite a configuration below this folder only. */
   readonly workingDirectory: string;
+  /** The program that can be updated, and what makes it close the node and become the binary that is on the disk. */
+  readonly program?: { readonly installed: Installed; restart(): void };
   /** Methods beside the product's own. */
   readonly extraMethods?: MethodTable<Services>;
 }
@@ -49,8 +55,14 @@ export interface Node extends AsyncDisposable {
   readonly ring: LogRing;
   reload(): Promise<Outcome>;
   /** Stops accepting, finishes what runs within bounds, closes the database. */
-  close(): Promise<void>;
+  close(why?: Goodbye): Promise<void>;
 }
+
+const fromSource: Installed = {
+  binary: undefined,
+  version: build.cargo_version,
+  triple: build.cargo_target_triple,
+};
 
 /** Large files that are compressed at a time while they are sent; each takes some megabytes. */
 const mostPacking = 16;
@@ -108,6 +120,8 @@ export async function openNode(options: NodeOptions): Promise<Node> {
     packing: new Slots(() => mostPacking),
     maxUploadBytes: () => limits.maxUploadBytes,
   };
+  let releases: UpdateSettings = { releaseUrl: undefined, publicKey: undefined };
+  const updater = new Updater(options.program?.installed ?? fromSource, () => releases, log);
   const tcp = new Listening(doors, () => limits, log);
   const unix = new Listening(doors, () => limits, log);
 
@@ -128,6 +142,22 @@ export async function openNode(options: NodeOptions): Promise<Node> {
       },
       discard() {},
     }),
+    close() {},
+  };
+
+  const releasesPart: Part<UpdateSettings> = {
+    name: "releases",
+    slice: (config) => ({ releaseUrl: config.release_url, publicKey: config.release_public_key }),
+    async prepare(slice) {
+      // A key that is none must be found now, not when an update is due.
+      if (slice.publicKey !== undefined) parsePublicKeys(slice.publicKey);
+      return {
+        commit: () => {
+          releases = slice;
+        },
+        discard() {},
+      };
+    },
     close() {},
   };
 
@@ -178,6 +208,8 @@ export async function openNode(options: NodeOptions): Promise<Node> {
             ring,
             configFile,
             reload: () => live.reload(),
+            updater,
+            restart: () => options.program?.restart(),
           },
           door: new AuthDoor(database, passwords, guesses, hub),
           longestCallMs: settings.sql_timeout_ms + 5000,
@@ -218,6 +250,7 @@ export async function openNode(options: NodeOptions): Promise<Node> {
 
   const parts = [
     limitsPart,
+    releasesPart,
     loggingPart,
     databasePart,
     listeningPart("listener", tcp, tcpPlace),
@@ -225,7 +258,9 @@ export async function openNode(options: NodeOptions): Promise<Node> {
   ];
   const finished = await finishOverwrite(options.configPath);
   const live = await LiveConfig.open(options.configPath, log, parts);
-  const close = () => {
+  const close = (why: Goodbye = "stop") => {
+    tcp.farewell = why;
+    unix.farewell = why;
     tcp.stopAccepting();
     unix.stopAccepting();
     return live.close();
@@ -242,7 +277,7 @@ export async function openNode(options: NodeOptions): Promise<Node> {
     },
     reload: () => live.reload(),
     close,
-    [Symbol.asyncDispose]: close,
+    [Symbol.asyncDispose]: () => close(),
   };
 }
 

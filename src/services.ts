@@ -5,6 +5,7 @@ import type { ConfigFile } from "./config/edit.ts";
 import type { Database } from "./db/database.ts";
 import type { LogHub } from "./log/hub.ts";
 import type { LogRing } from "./log/ring.ts";
+import type { Updater } from "./update/updater.ts";
 
 /** What a method may use. */
 export interface Services {
@@ -20,4 +21,7 @@ export interface Services {
   readonly configFile: ConfigFile;
   /** Reads the configuration again and applies it, or logs why not. */
   reload(): Promise<unknown>;
+  readonly updater: Updater;
+  /** Becomes the binary that is on the disk, once what runs is done. */
+  restart(): void;
 }

@@ -75,14 +75,20 @@ export class Changes {
     );
   }
 
-  /** A new folder in one that exists. */
-  async makeFolder(path: TreePath, { modified }: Times = {}): Promise<void> {
+  /** A new folder in one that exists; false when something stands there. */
+  async makeFolder(path: TreePath, { modified }: Times): Promise<boolean> {
     const { folder, name } = splitPath(await this.ground.target(path));
-    await this.#attempt(path, () =>
+    return this.#attempt(path, () =>
       this.ground.inFolder(folder, false, async (parent) => {
-        await mkdir(parent.at(name));
+        try {
+          await mkdir(parent.at(name));
+        } catch (error) {
+          if (codeOf(error) === "EEXIST") return false;
+          throw error;
+        }
         if (modified !== undefined) await utimes(parent.at(name), modified, modified);
         if (this.options.sync) await parent.sync();
+        return true;
       }),
     );
   }

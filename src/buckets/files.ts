@@ -74,11 +74,13 @@ export class Files {
     });
   }
 
-  async makeFolder(asked: TreePath, warrant: Warrant, times: Times): Promise<void> {
-    await this.#hold([asked], warrant, async ([path = asked]) => {
+  /** False when something stands there already. */
+  async makeFolder(asked: TreePath, warrant: Warrant, times: Times): Promise<boolean> {
+    return this.#hold([asked], warrant, async ([path = asked]) => {
       await this.#refuseLocked(warrant, { path, deep: false, membership: true });
+      if (!(await this.#changes.makeFolder(path, times))) return false;
       await this.#forget(path);
-      await this.#changes.makeFolder(path, times);
+      return true;
     });
   }
 

@@ -1,7 +1,17 @@
+import { realpathSync } from "node:fs";
+import { messageOf } from "../base/fault.ts";
+import { build, isCompiled } from "../build.ts";
 import { ensureConfigFile } from "../config/file.ts";
 import { type Node, openNode } from "../node.ts";
+import { become } from "../update/become.ts";
+import { Binary } from "../update/binary.ts";
+import { type Beginning, beginTrial, endTrial } from "../update/trial.ts";
 import { type CommandOptions, exitCodes } from "./command.ts";
 import { showCredentials } from "./credentials.ts";
+import { openNotifier } from "./systemd-notify.ts";
+
+/** Between two starts of a new version that fails, so that what it waits for may come. */
+const retryMs = 1000;
 
 /** Runs until a signal says stop. */
 export async function serve({ config }: CommandOptions): Promise<number> {
@@ -9,21 +19,95 @@ export async function serve({ config }: CommandOptions): Promise<number> {
   // comes while it starts.
   for (const stream of [process.stdout, process.stderr]) stream.on("error", () => {});
   let node: Node | undefined;
-  process.on("SIGHUP", () => void node?.reload());
+  const notifier = openNotifier(process.env);
+  process.on("SIGHUP", () => void notifier.reloading(() => node?.reload()));
   const stop = Promise.withResolvers<string>();
   for (const name of ["SIGTERM", "SIGINT"] as const) process.once(name, () => stop.resolve(name));
 
+  const binary = isCompiled ? new Binary(realpathSync(process.execPath)) : undefined;
+  const beginning = await begin(binary);
   await ensureConfigFile(config);
-  node = await openNode({
-    configPath: config,
-    workingDirectory: process.cwd(),
-    env: process.env,
-    show: showCredentials,
-  });
-  const signal = await stop.promise;
-  // The second signal does not wait.
-  for (const name of ["SIGTERM", "SIGINT"] as const) process.on(name, () => process.exit(exitCodes.failed));
-  node.hub.logger("server").info(`stopping on ${signal}`);
-  await node.close();
-  return exitCodes.done;
+  for (;;) {
+    const restart = Promise.withResolvers<"restart">();
+    node = await open(config, binary, beginning, () => restart.resolve("restart"));
+    await greet(node, binary, beginning);
+    notifier.ready();
+    const why = await Promise.race([stop.promise, restart.promise]);
+    const log = node.hub.logger("server");
+    if (why !== "restart" || binary === undefined) {
+      // The second signal does not wait.
+      for (const name of ["SIGTERM", "SIGINT"] as const)
+        process.on(name, () => process.exit(exitCodes.failed));
+      notifier.stopping();
+      log.info(`stopping on ${why}`);
+      await node.close();
+      return exitCodes.done;
+    }
+    log.info("restarting into the new binary");
+    notifier.restarting();
+    await node.close("restart");
+    const failure = await tryToBecome(binary);
+    process.stderr.write(`node-server: ${failure}; the old binary is back in place and the server goes on\n`);
+  }
+}
+
+/** A new version that failed twice is given up before it can fail again. */
+async function begin(binary: Binary | undefined): Promise<Beginning> {
+  if (binary === undefined) return { kind: "ordinary" };
+  const beginning = await beginTrial(binary, build.cargo_version);
+  if (beginning.kind !== "give up") return beginning;
+  const { from, to } = beginning;
+  process.stderr.write(`node-server: version ${to} failed to start twice; going back to ${from}\n`);
+  become(binary);
+}
+
+async function open(
+  config: string,
+  binary: Binary | undefined,
+  beginning: Beginning,
+  restart: () => void,
+): Promise<Node> {
+  try {
+    return await openNode({
+      configPath: config,
+      workingDirectory: process.cwd(),
+      env: process.env,
+      show: showCredentials,
+      program: {
+        installed: { binary, version: build.cargo_version, triple: build.cargo_target_triple },
+        restart,
+      },
+    });
+  } catch (error) {
+    if (beginning.kind !== "trial" || binary === undefined) throw error;
+    // Nobody may be there to start it again, so it does so itself, until its trial is over.
+    process.stderr.write(`node-server: version ${build.cargo_version} did not start: ${messageOf(error)}\n`);
+    await Bun.sleep(retryMs);
+    become(binary);
+  }
+}
+
+/** It is up: a new version has proven itself, and one that was taken back is remembered. */
+async function greet(node: Node, binary: Binary | undefined, beginning: Beginning): Promise<void> {
+  const log = node.hub.logger("server");
+  if (beginning.kind === "trial" && binary !== undefined) {
+    await endTrial(binary);
+    log.info("update done", { from: beginning.from, to: build.cargo_version });
+  }
+  if (beginning.kind === "taken back")
+    log.error("an update was taken back because it did not start", {
+      failed: beginning.failed,
+      running: build.cargo_version,
+    });
+}
+
+/** Why it is still this process. */
+async function tryToBecome(binary: Binary): Promise<string> {
+  try {
+    become(binary);
+  } catch (error) {
+    await binary.restore();
+    await endTrial(binary);
+    return messageOf(error);
+  }
 }

@@ -9,7 +9,7 @@ import type { Logger } from "../log/hub.ts";
 import { toFault } from "../rpc/errors.ts";
 import { plainText } from "./pages.ts";
 import { type Doors, route, type SharedDoors } from "./routes.ts";
-import { type Connection, socketIdleSeconds } from "./socket.ts";
+import { type Connection, type Goodbye, socketIdleSeconds } from "./socket.ts";
 
 /** Seconds without a byte in either direction, while a request is read, before its connection is dropped. */
 const idleSeconds = 30;
@@ -79,14 +79,14 @@ export class Listener {
   }
 
   /** Lets what runs finish, within bounds, then drops every connection that is left. */
-  async close(graceMs: number): Promise<void> {
+  async close(graceMs: number, why: Goodbye): Promise<void> {
     this.stopAccepting();
-    await Promise.race([this.#finish(graceMs), Bun.sleep(graceMs)]);
+    await Promise.race([this.#finish(graceMs, why), Bun.sleep(graceMs)]);
     await this.server.stop(true);
   }
 
-  async #finish(graceMs: number): Promise<void> {
-    await Promise.all([...this.doors.connections].map((connection) => connection.leave()));
+  async #finish(graceMs: number, why: Goodbye): Promise<void> {
+    await Promise.all([...this.doors.connections].map((connection) => connection.leave(why)));
     const deadline = Date.now() + graceMs;
     while (this.server.pendingRequests > 0 && Date.now() < deadline) await Bun.sleep(10);
   }

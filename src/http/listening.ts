@@ -2,6 +2,7 @@ import { codeOf } from "../base/fault.ts";
 import type { Logger } from "../log/hub.ts";
 import { Listener, type Place, type SizeLimits } from "./listener.ts";
 import type { SharedDoors } from "./routes.ts";
+import type { Goodbye } from "./socket.ts";
 
 /** How long a listener that is left waits for its running calls. */
 const graceMs = 10_000;
@@ -13,6 +14,9 @@ export class Listening {
   readonly #leaving = new Set<Promise<void>>();
   /** Listeners that accept no more because another one took over their address; their connections live on. */
   readonly #lingering = new Set<Listener>();
+
+  /** What open sockets are told when they are left. */
+  farewell: Goodbye = "stop";
 
   constructor(
     private readonly doors: SharedDoors,
@@ -34,7 +38,7 @@ export class Listening {
         if (next !== undefined) this.log.info(`listening on ${next.url}`);
       },
       discard: async () => {
-        await next?.close(0);
+        await next?.close(0, this.farewell);
         if (tookOver && old !== undefined) await this.#resume(old);
       },
     };
@@ -101,7 +105,7 @@ export class Listening {
   }
 
   #leave(listener: Listener): void {
-    const left = listener.close(graceMs).finally(() => this.#leaving.delete(left));
+    const left = listener.close(graceMs, this.farewell).finally(() => this.#leaving.delete(left));
     this.#leaving.add(left);
   }
 }

@@ -9,7 +9,10 @@ const maxRunning = 1000;
 /** Bun pings a socket that is silent, and drops it when this many seconds pass without a pong. */
 export const socketIdleSeconds = 60;
 
-const closeCodes = { goingAway: 1001, tryAgainLater: 1013 };
+const closeCodes = { goingAway: 1001, restart: 1012, tryAgainLater: 1013 };
+
+/** Why the server leaves its clients. */
+export type Goodbye = "stop" | "restart";
 
 /** One WebSocket on the JSON-RPC route: its session, and its pace. */
 export class Connection {
@@ -79,12 +82,14 @@ export class Connection {
   }
 
   /** Finishes what runs, then says goodbye. */
-  async leave(): Promise<void> {
+  async leave(why: Goodbye): Promise<void> {
     if (this.#running > 0) {
       this.#idle ??= Promise.withResolvers();
       await this.#idle.promise;
     }
-    this.#socket?.close(closeCodes.goingAway, "the server is stopping");
+    if (why === "restart")
+      this.#socket?.close(closeCodes.restart, "the server restarts; come back in a moment");
+    else this.#socket?.close(closeCodes.goingAway, "the server is stopping");
   }
 
   #send(text: string): void {

@@ -7,6 +7,7 @@ import { build } from "../build.ts";
 import { levels } from "../log/entry.ts";
 import { parseFilter } from "../log/filter.ts";
 import { openTail, tailNotice } from "../log/tail.ts";
+import { parseTag } from "../update/release.ts";
 import { method, subscription } from "./declare.ts";
 
 const versionRecord = z
@@ -50,6 +51,9 @@ const logFilter = z
     }
   })
   .describe("as `RUST_LOG`: `info`, `debug,db=trace`, `token`, `off`");
+
+/** A client has its answer, and time to prepare, before the server is away for a moment. */
+const restartDelayMs = 3000;
 
 export const nodeServer = {
   "node-server_hello": method({
@@ -187,6 +191,22 @@ export const nodeServer = {
       result: { tables: { crontab: 4096, token: 8192 }, total: 12288 },
     },
     run: async ({ database }) => storageResult(await database.operator.tableSizes()),
+  }),
+  "node-server_self_update": method({
+    doc: "Replaces the server's binary by the release `tag`, up or down, and restarts into it 3 seconds after the answer; the process id stays. Nothing happens when that version runs already. Progress is in the log.",
+    need: superToken,
+    params: { tag: z.string().describe("the version, as `vX.Y.Z`") },
+    logged: ["tag"],
+    result: z.null(),
+    fails: ["InvalidInput", "IoError", "Other"],
+    example: { params: { token: "<SUPER_TOKEN>", tag: "v1.2.3" }, result: null },
+    run: async ({ updater, restart, afterReply }, { tag }) => {
+      if (await updater.update(parseTag(tag)))
+        afterReply(() => {
+          setTimeout(restart, restartDelayMs);
+        });
+      return null;
+    },
   }),
   "node-server_exec_sql": method({
     doc: "Runs SQL on the main database; of several statements the last one's result is answered. It means full trust: on SQLite it can write any file that the server can.",

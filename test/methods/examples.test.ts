@@ -1,5 +1,6 @@
 import { describe, expect, test } from "bun:test";
 import { readFile } from "node:fs/promises";
+import { build } from "../../src/build.ts";
 import { methods } from "../../src/methods/index.ts";
 import { testNode } from "../support/node.ts";
 
@@ -37,7 +38,8 @@ describe("the example in the documents works", () => {
       const params: unknown = JSON.parse(
         JSON.stringify(example.params)
           .replaceAll("<SUPER_TOKEN>", node.superToken)
-          .replaceAll("<CONFIG>", () => config),
+          .replaceAll("<CONFIG>", () => config)
+          .replaceAll("v1.2.3", `v${build.cargo_version}`),
       );
       await using socket = await node.socket();
       const reply = await socket.call(name, params);

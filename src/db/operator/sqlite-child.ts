@@ -1,5 +1,5 @@
-import { dlopen } from "bun:ffi";
 import { Fault, type FaultKind, messageOf } from "../../base/fault.ts";
+import { openLibc } from "../../base/libc.ts";
 import { executeSqlite, type SqliteRequest, sqliteTableSizes } from "./sqlite-execute.ts";
 
 /** Tells the child whose child it is. */
@@ -58,13 +58,7 @@ function dieWithParent(): void {
   if (process.platform !== "linux") return;
   const setParentDeathSignal = 1;
   const sigkill = 9n;
-  for (const library of ["libc.so.6", "libc.so"]) {
-    try {
-      const libc = dlopen(library, { prctl: { args: ["i32", "u64", "u64", "u64", "u64"], returns: "i32" } });
-      libc.symbols.prctl(setParentDeathSignal, sigkill, 0n, 0n, 0n);
-      return;
-    } catch {
-      // The other C library is tried next. Without either the child still ends when its statement does.
-    }
-  }
+  const libc = openLibc({ prctl: { args: ["i32", "u64", "u64", "u64", "u64"], returns: "i32" } });
+  // Without it the child still ends when its statement does.
+  libc?.prctl(setParentDeathSignal, sigkill, 0n, 0n, 0n);
 }

@@ -12,11 +12,11 @@ export async function mkcol(visit: Visit): Promise<Response> {
   const { request, files, path } = visit;
   for await (const chunk of request.body ?? [])
     if (chunk.length > 0) throw new Refused(415, "a folder is made without a body");
-  if ((await files.tree.find(path)) !== undefined)
-    throw new Refused(405, "something stands at this address already");
+  const taken = () => new Refused(405, "something stands at this address already");
+  if ((await files.tree.find(path)) !== undefined) throw taken();
   await requireParent(files, path);
   const modified = modifiedOf(visit);
-  await files.makeFolder(path, warrantOf(visit), { modified });
+  if (!(await files.makeFolder(path, warrantOf(visit), { modified }))) throw taken();
   return new Response(null, {
     status: 201,
     headers: modified === undefined ? {} : { "x-oc-mtime": "accepted" },

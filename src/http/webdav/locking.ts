@@ -64,7 +64,8 @@ async function refresh(visit: Visit): Promise<Response> {
 
 export async function unlock(visit: Visit): Promise<Response> {
   const { request, files, path, caller } = visit;
-  const token = /^\s*<([^<>]+)>\s*$/.exec(request.headers.get("lock-token") ?? "")?.[1];
+  // Some clients leave the brackets out.
+  const token = /^\s*<?([^<>\s]+)>?\s*$/.exec(request.headers.get("lock-token") ?? "")?.[1];
   if (token === undefined) throw new Refused(400, "the Lock-Token header must hold <the lock's token>");
   await warrantOf(visit).check();
   const at = (await files.tree.find(path))?.path ?? path;

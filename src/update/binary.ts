@@ -1,0 +1,83 @@
+import { link, open, readdir, rename, rm, stat } from "node:fs/promises";
+import { basename, dirname, join } from "node:path";
+import { codeOf } from "../base/fault.ts";
+import { Folder } from "../base/folder.ts";
+import { randomText } from "../base/random.ts";
+
+/** The executable file of this server, and those around it while it changes. At no moment is there none. */
+export class Binary {
+  readonly folder: string;
+  readonly name: string;
+
+  constructor(readonly path: string) {
+    this.folder = dirname(path);
+    this.name = basename(path);
+  }
+
+  get oldPath(): string {
+    return `${this.path}.old`;
+  }
+
+  get statePath(): string {
+    return join(this.folder, `.${this.name}.update.json`);
+  }
+
+  /** Where the next version grows. */
+  newPath(): string {
+    return join(this.folder, `${this.#newPrefix}${randomText(8)}`);
+  }
+
+  async mode(): Promise<number> {
+    return (await stat(this.path)).mode & 0o777;
+  }
+
+  /** Keeps the present file as `<name>.old` and puts another in its place. */
+  async replaceWith(newPath: string): Promise<void> {
+    await this.#linkOver(this.path, this.oldPath);
+    await rename(newPath, this.path);
+    await this.#sync();
+  }
+
+  /** The old file is the present one again; it stays under both names. */
+  async restore(): Promise<void> {
+    await this.#linkOver(this.oldPath, this.path);
+    await this.#sync();
+  }
+
+  /** What a power cut left behind of a download. */
+  async clearLeftovers(): Promise<void> {
+    for (const name of await readdir(this.folder))
+      if (name.startsWith(this.#newPrefix)) await rm(join(this.folder, name), { force: true });
+  }
+
+  get #newPrefix(): string {
+    return `.${this.name}.new-`;
+  }
+
+  async #linkOver(from: string, to: string): Promise<void> {
+    const beside = this.newPath();
+    try {
+      await link(from, beside);
+      await rename(beside, to);
+    } catch (error) {
+      // A file system without hard links, as some network drives are.
+      if (!["EPERM", "EOPNOTSUPP", "ENOTSUP", "EMLINK"].includes(codeOf(error) ?? "")) throw error;
+      await copyDurably(from, beside);
+      await rename(beside, to);
+    } finally {
+      // Linking a file to a name of its own does nothing, rename included.
+      await rm(beside, { force: true });
+    }
+  }
+
+  async #sync(): Promise<void> {
+    const folder = await Folder.open(this.folder);
+    await folder.sync().finally(() => folder.close());
+  }
+}
+
+async function copyDurably(from: string, to: string): Promise<void> {
+  await Bun.write(Bun.file(to), Bun.file(from), { mode: (await stat(from)).mode & 0o777 });
+  const copy = await open(to, "r");
+  await copy.sync().finally(() => copy.close());
+}

@@ -1,0 +1,166 @@
+import { constants } from "node:fs";
+import { access, rm } from "node:fs/promises";
+import { Fault, messageOf } from "../base/fault.ts";
+import type { Logger } from "../log/hub.ts";
+import type { Binary } from "./binary.ts";
+import { download, downloadText, type Progress } from "./download.ts";
+import { parsePublicKeys, verifyMinisign } from "./minisign.ts";
+import { binaryName, releaseAddress, type Tag } from "./release.ts";
+import { endTrial, noteTrial } from "./trial.ts";
+
+export interface UpdateSettings {
+  readonly releaseUrl: string | undefined;
+  /** With it, a valid signature is a must. */
+  readonly publicKey: string | undefined;
+}
+
+/** Who is to be updated. */
+export interface Installed {
+  /** Undefined when run from source. */
+  readonly binary: Binary | undefined;
+  readonly version: string;
+  readonly triple: string;
+}
+
+/** A binary that says which it is does so at once; one that hangs is none. */
+const tryMs = 30_000;
+
+/** Replaces the server's own binary by a release. What goes wrong changes nothing. */
+export class Updater {
+  #busy = false;
+
+  constructor(
+    private readonly installed: Installed,
+    private readonly settings: () => UpdateSettings,
+    private readonly log: Logger,
+  ) {}
+
+  /** Resolves to false when this is the version already. After true the binary on the disk is the new one. */
+  async update(tag: Tag, told: (progress: Progress) => void = () => {}): Promise<boolean> {
+    if (tag.version === this.installed.version) return false;
+    const { binary } = this.installed;
+    if (binary === undefined)
+      throw new Fault(
+        "Other",
+        "this server runs from source and has no binary to replace; update the source",
+      );
+    if (this.#busy) throw new Fault("Other", "an update is under way already; wait until it is done");
+    this.#busy = true;
+    try {
+      await this.#replace(binary, tag, told);
+      // Stays busy: the process is about to be another.
+      return true;
+    } catch (error) {
+      this.#busy = false;
+      this.log.error("update failed", { tag: tag.text, reason: messageOf(error) });
+      throw error;
+    }
+  }
+
+  async #replace(binary: Binary, tag: Tag, told: (progress: Progress) => void): Promise<void> {
+    const { releaseUrl, publicKey } = this.settings();
+    if (releaseUrl === undefined)
+      throw new Fault("Other", "release_url is not set in the configuration; it says where releases are");
+    const keys = publicKey === undefined ? undefined : parsePublicKeys(publicKey);
+    await requireWritable(binary);
+    await binary.clearLeftovers();
+    const name = binaryName(this.installed.triple);
+    const path = binary.newPath();
+    try {
+      this.log.info("update: downloading", { tag: tag.text });
+      const mode = await binary.mode();
+      const tell = paced((progress) =>
+        this.log.info("update: downloading", { tag: tag.text, ...figures(progress) }),
+      );
+      const done = await download(releaseAddress(releaseUrl, name, tag), path, mode, (progress) => {
+        tell(progress);
+        told(progress);
+      });
+      if (keys !== undefined) {
+        const address = releaseAddress(releaseUrl, `${name}.minisig`, tag);
+        const words = verifyMinisign(await downloadText(address, "the signature"), done.blake2b, keys);
+        if (words.get("file") !== name || words.get("version") !== tag.text)
+          throw new Fault(
+            "IoError",
+            "the release's signature is for another file or version; nothing was changed",
+          );
+      }
+      await this.#tryOut(path, tag);
+      await noteTrial(binary, this.installed.version, tag.version);
+      await binary.replaceWith(path);
+      this.log.info("update: in place", { tag: tag.text, bytes: done.bytes, signed: keys !== undefined });
+    } catch (error) {
+      await endTrial(binary);
+      throw error instanceof Fault
+        ? error
+        : new Fault(
+            "IoError",
+            `the binary was not replaced: ${messageOf(error)}; the server goes on`,
+            {},
+            { cause: error },
+          );
+    } finally {
+      await rm(path, { force: true });
+    }
+  }
+
+  /** Runs the new file before it is trusted: another system's, a damaged one or another version gives itself away. */
+  async #tryOut(path: string, tag: Tag): Promise<void> {
+    const refuse = (why: string) =>
+      new Fault("IoError", `the release does not work here: ${why}; nothing was changed`);
+    let told: string;
+    try {
+      await using child = Bun.spawn([path, "version", "--json"], {
+        stdin: "ignore",
+        stderr: "ignore",
+        timeout: tryMs,
+        killSignal: "SIGKILL",
+      });
+      told = await new Response(child.stdout).text();
+      const code = await child.exited;
+      if (code !== 0) throw refuse(`it ends with code ${code} when asked for its version`);
+    } catch (error) {
+      throw error instanceof Fault ? error : refuse(messageOf(error));
+    }
+    const record = parseRecord(told);
+    if (record?.cargo_version !== tag.version)
+      throw refuse(`it says it is version ${String(record?.cargo_version ?? "unknown").slice(0, 32)}`);
+    if (record.cargo_target_triple !== this.installed.triple)
+      throw refuse(`it was built for ${String(record.cargo_target_triple).slice(0, 64)}`);
+  }
+}
+
+async function requireWritable(binary: Binary): Promise<void> {
+  try {
+    await access(binary.folder, constants.W_OK);
+  } catch {
+    throw new Fault(
+      "IoError",
+      "the server may not write to the folder of its binary; update it in the way it was installed, or give its user that folder",
+    );
+  }
+}
+
+function parseRecord(text: string): Record<string, unknown> | undefined {
+  try {
+    const record: unknown = JSON.parse(text);
+    return typeof record === "object" && record !== null ? (record as Record<string, unknown>) : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
+function figures({ bytes, total }: Progress) {
+  return total === undefined ? { bytes } : { bytes, total, percent: Math.floor((bytes / total) * 100) };
+}
+
+/** At most once a second, and at the end. */
+function paced(tell: (progress: Progress) => void): (progress: Progress) => void {
+  let next = 0;
+  return (progress) => {
+    const now = Date.now();
+    if (now < next && progress.bytes !== progress.total) return;
+    next = now + 1000;
+    tell(progress);
+  };
+}
