@@ -23,7 +23,9 @@ export const isCompiled = typeof BUILD_RECORD !== "undefined";
 
 /** The command that runs this program again, compiled or from source. */
 export function selfCommand(...args: string[]): string[] {
-  return isCompiled ? [process.execPath, ...args] : [process.execPath, `${import.meta.dir}/main.ts`, ...args];
+  // On Linux exactly what runs now, also when an update has put another file at its path.
+  const own = process.platform === "linux" ? "/proc/self/exe" : process.execPath;
+  return isCompiled ? [own, ...args] : [process.execPath, `${import.meta.dir}/main.ts`, ...args];
 }
 
 const fromSource: VersionRecord = {

@@ -14,6 +14,9 @@ export class XmlError extends Error {
 
 const xmlNamespace = "http://www.w3.org/XML/1998/namespace";
 const deepest = 64;
+/** Names of namespaces are written out again for every element, so they may not be books. */
+const longestNamespace = 1024;
+const mostElements = 20_000;
 const entities: Readonly<Record<string, string>> = { lt: "<", gt: ">", amp: "&", quot: '"', apos: "'" };
 const nameForm =
   // biome-ignore lint/suspicious/noMisleadingCharacterClass: the standard's own list of characters, each meant alone.
@@ -22,7 +25,11 @@ const space = /[ \t\r\n]*/y;
 /** Characters that XML 1.0 cannot hold. */
 const unwritable = /[\0-\x08\x0b\x0c\x0e-\x1f\ufffe\uffff]/;
 
-type Scope = ReadonlyMap<string, string>;
+/** Prefix → namespace, and the scope around it. Linked and not copied: there may be thousands of each. */
+interface Scope {
+  readonly own: ReadonlyMap<string, string>;
+  readonly outer: Scope | undefined;
+}
 
 /** A whole document, as the tree under its root. No DOCTYPE, so no entity can be declared; nested so deep and no deeper. */
 export function parseXml(bytes: Uint8Array): XmlElement {
@@ -41,6 +48,7 @@ function decode(bytes: Uint8Array): string {
 
 class Parser {
   #at = 0;
+  #elements = 0;
 
   constructor(private readonly text: string) {
     if (unwritable.test(text)) throw new XmlError("it holds a character that XML does not allow");
@@ -50,7 +58,7 @@ class Parser {
     if (this.#sees("<?xml")) this.#until("?>");
     this.#misc();
     if (!this.#sees("<")) throw this.#error("an element must come here");
-    const root = this.#element(new Map([["xml", xmlNamespace]]), 1);
+    const root = this.#element({ own: new Map([["xml", xmlNamespace]]), outer: undefined }, 1);
     this.#misc();
     if (this.#at < this.text.length) throw this.#error("nothing may follow the root element");
     return root;
@@ -69,6 +77,8 @@ class Parser {
 
   #element(outer: Scope, depth: number): XmlElement {
     if (depth > deepest) throw new XmlError(`it is nested deeper than ${deepest}`);
+    this.#elements += 1;
+    if (this.#elements > mostElements) throw new XmlError(`it has more than ${mostElements} elements`);
     this.#at += 1;
     const tag = this.#name();
     const raw = this.#attributes();
@@ -203,7 +213,7 @@ function toCharacter(point: number): string | undefined {
 }
 
 function declared(outer: Scope, attributes: ReadonlyMap<string, string>): Scope {
-  let scope: Map<string, string> | undefined;
+  const own = new Map<string, string>();
   for (const [key, value] of attributes) {
     if (key !== "xmlns" && !key.startsWith("xmlns:")) continue;
     const prefix = key === "xmlns" ? "" : key.slice(6);
@@ -211,10 +221,11 @@ function declared(outer: Scope, attributes: ReadonlyMap<string, string>): Scope 
     if (prefix !== "" && value === "") throw new XmlError(`the prefix ${prefix} has no namespace`);
     if (prefix === "xmlns" || (prefix === "xml") !== (value === xmlNamespace))
       throw new XmlError("the prefixes xml and xmlns cannot be declared");
-    scope ??= new Map(outer);
-    scope.set(prefix, value);
+    if (value.length > longestNamespace)
+      throw new XmlError(`the name of a namespace is longer than ${longestNamespace}`);
+    own.set(prefix, value);
   }
-  return scope ?? outer;
+  return own.size === 0 ? outer : { own, outer };
 }
 
 function resolve(qualified: string, scope: Scope, isElement: boolean): { namespace: string; name: string } {
@@ -223,9 +234,17 @@ function resolve(qualified: string, scope: Scope, isElement: boolean): { namespa
   const name = qualified.slice(colon + 1);
   if (colon === 0 || name === "" || name.includes(":")) throw new XmlError(`${qualified} is no name`);
   if (prefix === "" && !isElement) return { namespace: "", name };
-  const namespace = scope.get(prefix);
+  const namespace = namespaceOf(prefix, scope);
   if (namespace === undefined && prefix !== "") throw new XmlError(`the prefix ${prefix} is not declared`);
   return { namespace: namespace ?? "", name };
+}
+
+function namespaceOf(prefix: string, scope: Scope): string | undefined {
+  for (let at: Scope | undefined = scope; at !== undefined; at = at.outer) {
+    const found = at.own.get(prefix);
+    if (found !== undefined) return found;
+  }
+  return undefined;
 }
 
 /** Text as it stands in XML. What XML cannot hold becomes U+FFFD. */

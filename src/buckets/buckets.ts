@@ -1,11 +1,11 @@
-import { mkdir, readdir, readFile, rm } from "node:fs/promises";
-import { join, resolve } from "node:path";
-import { codeOf, Fault, messageOf } from "../base/fault.ts";
+import { mkdir } from "node:fs/promises";
+import { resolve } from "node:path";
+import { codeOf, Fault } from "../base/fault.ts";
 import type { Database } from "../db/database.ts";
-import { noteEnding } from "./disk.ts";
 import { Files } from "./files.ts";
 import { locksNamespace, propertiesNamespace } from "./kept.ts";
 import { type Bucket, checkBucketName, checkBucketPath, refuseConflict } from "./record.ts";
+import { Staging } from "./staging.ts";
 
 export interface BucketSettings {
   readonly staticPath: string;
@@ -36,28 +36,18 @@ export class Buckets {
   #lastRead: ReadonlyMap<string, Bucket> = new Map();
   readonly #files = new Map<string, Files>();
 
-  readonly #staging: string;
+  readonly #staging: Staging;
 
   constructor(
     private readonly database: Database,
     private readonly settings: BucketSettings,
   ) {
-    this.#staging = resolve(settings.staticPath, stagingFolder, settings.serverUuid);
+    this.#staging = new Staging(resolve(settings.staticPath, stagingFolder, settings.serverUuid));
   }
 
-  /** Removes what a crash cut short, uploads and removals. To be called once, before anything is changed. Says what stayed. */
-  async clearStaging(): Promise<string[]> {
-    const stayed: string[] = [];
-    for (const name of await namesIn(this.#staging)) {
-      const path = join(this.#staging, name);
-      try {
-        if (name.endsWith(noteEnding)) await rm(await readFile(path, "utf8"), { force: true });
-        await rm(path, { recursive: true, force: true });
-      } catch (error) {
-        stayed.push(`${name}: ${messageOf(error)}`);
-      }
-    }
-    return stayed;
+  /** Finishes or undoes what a crash cut short. To be called once, before anything is changed. Says what stayed. */
+  clearStaging(): Promise<string[]> {
+    return this.#staging.clear();
   }
 
   async create(name: string, wish: Wish): Promise<Bucket> {
@@ -178,15 +168,6 @@ export class Buckets {
         { field: "path" },
       );
     }
-  }
-}
-
-async function namesIn(folder: string): Promise<string[]> {
-  try {
-    return await readdir(folder);
-  } catch (error) {
-    if (codeOf(error) === "ENOENT") return [];
-    throw new Fault("IoError", `${folder} cannot be read: ${messageOf(error)}`);
   }
 }
 

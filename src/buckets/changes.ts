@@ -1,13 +1,15 @@
-import { constants, type Stats } from "node:fs";
-import { copyFile, lstat, mkdir, open, readdir, rename, rm, rmdir, utimes } from "node:fs/promises";
-import { basename, join } from "node:path";
+import type { Stats } from "node:fs";
+import { lstat, mkdir, open, rename, rm, utimes } from "node:fs/promises";
+import { basename, dirname } from "node:path";
 import { codeOf, Fault } from "../base/fault.ts";
-import { Folder, isInside } from "../base/folder.ts";
-import { randomText } from "../base/random.ts";
+import type { Folder } from "../base/folder.ts";
+import { copyTree } from "./copying.ts";
 import { lookAt, moveInto, refuseNonFile, writeAll } from "./disk.ts";
-import { isDiskFull, toTreeFault } from "./disk-faults.ts";
+import { toTreeFault } from "./disk-faults.ts";
 import { type Ground, notFound } from "./ground.ts";
-import { childPath, splitPath, type TreePath } from "./path.ts";
+import { splitPath, type TreePath } from "./path.ts";
+import { dismantle, dismantleAt, type Failure } from "./removal.ts";
+import type { Staging } from "./staging.ts";
 import { isFolder, type Tree, type TreeEntry } from "./tree.ts";
 
 /** Content that is on the disk but not in the bucket yet. Gone at the end of its scope unless it was put in place. */
@@ -16,45 +18,43 @@ export interface Staged extends AsyncDisposable {
   readonly size: number;
 }
 
-/** What could not be done to one of many. */
-export interface Failure {
-  readonly path: TreePath;
-  readonly fault: Fault;
-}
-
 export interface Times {
   readonly modified?: Date | undefined;
   readonly accessed?: Date | undefined;
 }
 
 export interface ChangeOptions {
-  /** Where uploads grow before they are moved into place; on the same file system. */
-  readonly staging: string;
+  readonly staging: Staging;
   /** An upload is on the disk before it is answered. */
   readonly sync: boolean;
 }
 
-/** How many files of a folder are copied at a time. */
-const copiesAtOnce = 8;
-
 /** What alters a bucket's folder. Everything is made beside and renamed into place, and what is replaced goes last. */
 export class Changes {
+  readonly #staging: Staging;
+  readonly #sync: boolean;
+
   constructor(
     private readonly tree: Tree,
     private readonly ground: Ground,
-    private readonly options: ChangeOptions,
-  ) {}
+    { staging, sync }: ChangeOptions,
+  ) {
+    this.#staging = staging;
+    this.#sync = sync;
+  }
 
   /** Takes content in, whole or piece by piece, and has it on the disk. */
   async stage(content: Uint8Array | AsyncIterable<Uint8Array>, path: TreePath): Promise<Staged> {
-    const diskPath = await this.#besideAll();
-    try {
-      const size = await this.#fill(diskPath, content);
-      return { diskPath, size, [Symbol.asyncDispose]: () => rm(diskPath, { force: true }) };
-    } catch (error) {
-      await rm(diskPath, { force: true });
-      throw toTreeFault(error, path);
-    }
+    return this.#attempt(path, async () => {
+      const diskPath = await this.#staging.here();
+      try {
+        const size = await this.#fill(diskPath, content);
+        return { diskPath, size, [Symbol.asyncDispose]: () => rm(diskPath, { force: true }) };
+      } catch (error) {
+        await rm(diskPath, { force: true });
+        throw error;
+      }
+    });
   }
 
   /** Puts staged content in place: a reader, or the next start after a crash, sees the old file or the new one. */
@@ -68,8 +68,8 @@ export class Changes {
       this.ground.inFolder(folder, makeParents, async (parent) => {
         await refuseNonFile(parent.at(name), path);
         if (modified !== undefined) await utimes(staged.diskPath, modified, modified);
-        await moveInto(staged.diskPath, parent, name, this.options.sync);
-        if (this.options.sync) await parent.sync();
+        await moveInto(staged.diskPath, parent, name, this.#staging, this.#sync);
+        await this.#synced(parent);
         return lstat(parent.at(name));
       }),
     );
@@ -87,7 +87,7 @@ export class Changes {
           throw error;
         }
         if (modified !== undefined) await utimes(parent.at(name), modified, modified);
-        if (this.options.sync) await parent.sync();
+        await this.#synced(parent);
         return true;
       }),
     );
@@ -116,7 +116,7 @@ export class Changes {
     try {
       await this.ground.inFolder(folder, false, async (parent) => {
         await rm(parent.at(name));
-        if (this.options.sync) await parent.sync();
+        await this.#synced(parent);
       });
       return true;
     } catch (error) {
@@ -130,17 +130,19 @@ export class Changes {
     const { folder, name } = splitPath(path);
     return this.#attempt(path, () =>
       this.ground.inFolder(folder, false, async (parent) => {
-        const aside = await this.#besideAll();
+        const spot = await this.#staging.near(parent);
         try {
-          await rename(parent.at(name), aside);
+          await rename(parent.at(name), spot.path);
         } catch (error) {
+          await spot.leave();
           // Another file system is mounted there: piece by piece, in place.
-          if (codeOf(error) !== "EXDEV" && codeOf(error) !== "EBUSY") throw error;
+          if (!crossesDisks(error)) throw error;
           return await dismantle(parent, name, path);
         }
-        const failures = await this.#dismantleAside(aside, path);
-        if (failures.length > 0) await rename(aside, parent.at(name));
-        if (this.options.sync) await parent.sync();
+        const failures = await dismantleAt(dirname(spot.path), basename(spot.path), path);
+        if (failures.length > 0) await rename(spot.path, parent.at(name));
+        await spot.leave();
+        await this.#synced(parent);
         return failures;
       }),
     );
@@ -151,45 +153,47 @@ export class Changes {
     const source = splitPath(entry.path);
     const target = splitPath(await this.ground.target(to));
     try {
-      await this.ground.inFolder(source.folder, false, (fromFolder) =>
+      return await this.ground.inFolder(source.folder, false, (fromFolder) =>
         this.ground.inFolder(target.folder, makeParents, async (toFolder) => {
-          await this.#swapIn(fromFolder.at(source.name), toFolder, target.name, to);
-          if (this.options.sync) await Promise.all([fromFolder.sync(), toFolder.sync()]);
+          const failures = await this.#swapIn(fromFolder.at(source.name), toFolder, target.name, to);
+          await Promise.all([this.#synced(fromFolder), this.#synced(toFolder)]);
+          return failures;
         }),
       );
-      return [];
     } catch (error) {
-      if (codeOf(error) !== "EXDEV") throw toTreeFault(error, entry.path);
+      if (!crossesDisks(error)) throw toTreeFault(error, entry.path);
     }
-    const failures = await this.copy(entry, to, true);
+    const failures = await this.copy(entry, to, { deep: true, whole: true });
     if (failures.length > 0) return failures;
     if (entry.kind === "folder") return this.removeFolder(entry.path);
     await this.removeFile(entry.path);
     return [];
   }
 
-  /** Copies a file, or a folder with what it holds if `deep`. What of it could not be copied is told; the rest is in place. */
-  async copy(entry: TreeEntry, to: TreePath, deep: boolean): Promise<Failure[]> {
+  /**
+   * Copies a file, or a folder with what it holds if `deep`. What of it could not be copied is told, and the rest is in
+   * place unless it had to be `whole`.
+   */
+  async copy(
+    entry: TreeEntry,
+    to: TreePath,
+    { deep, whole }: { readonly deep: boolean; readonly whole: boolean },
+  ): Promise<Failure[]> {
     const target = splitPath(await this.ground.target(to));
-    const staged = await this.#besideAll();
-    try {
-      return await this.#attempt(to, async () => {
-        const failures = await this.#copyTo(staged, entry, to, deep);
-        await this.ground.inFolder(target.folder, false, async (toFolder) => {
-          await this.#swapIn(staged, toFolder, target.name, to);
-          if (this.options.sync) await toFolder.sync();
-        });
-        return failures;
-      });
-    } finally {
-      await rm(staged, { recursive: true, force: true });
-    }
-  }
-
-  /** A disk path that nothing has, in the staging folder. */
-  async #besideAll(): Promise<string> {
-    await mkdir(this.options.staging, { recursive: true });
-    return join(this.options.staging, randomText(16));
+    return this.#attempt(to, () =>
+      this.ground.inFolder(target.folder, false, async (toFolder) => {
+        const spot = await this.#staging.near(toFolder);
+        try {
+          const failures = await copyTree(this.tree, entry, spot.path, to, { deep, sync: this.#sync });
+          if (whole && failures.length > 0) return failures;
+          failures.push(...(await this.#swapIn(spot.path, toFolder, target.name, to)));
+          await this.#synced(toFolder);
+          return failures;
+        } finally {
+          await rm(spot.path, { recursive: true, force: true }).finally(() => spot.leave());
+        }
+      }),
+    );
   }
 
   async #fill(diskPath: string, content: Uint8Array | AsyncIterable<Uint8Array>): Promise<number> {
@@ -200,15 +204,18 @@ export class Changes {
         await writeAll(file, chunk);
         size += chunk.length;
       }
-      if (this.options.sync) await file.datasync();
+      if (this.#sync) await file.datasync();
       return size;
     } finally {
       await file.close();
     }
   }
 
-  /** Renames something into a folder. A file replaces a file in one step; anything else steps aside first. */
-  async #swapIn(source: string, parent: Folder, name: string, to: TreePath): Promise<void> {
+  /**
+   * Renames something into a folder. A file replaces a file in one step; anything else steps aside first. Where that
+   * cannot be removed, source and target are as they were, but for what could be, and the rest is told.
+   */
+  async #swapIn(source: string, parent: Folder, name: string, to: TreePath): Promise<Failure[]> {
     const target = parent.at(name);
     const [old, now] = [await lookAt(target, lstat), await lstat(source)];
     if (old !== undefined && !old.isFile() && !old.isDirectory())
@@ -221,77 +228,30 @@ export class Changes {
       // POSIX: renaming one name of a file to another of its names does nothing. On a disk that does not tell cases
       // apart the two may be one name, but then there is only one.
       if (same && now.isFile() && now.nlink > 1) await rm(source, { force: true });
-      return;
-    }
-    const aside = await this.#besideAll();
-    await rename(target, aside);
-    try {
-      await rename(source, target);
-    } catch (error) {
-      await rename(aside, target);
-      throw error;
-    }
-    await this.#dismantleAside(aside, to);
-  }
-
-  async #copyTo(staged: string, entry: TreeEntry, to: TreePath, deep: boolean): Promise<Failure[]> {
-    if (entry.kind === "file") {
-      await this.#copyFile(entry.path, staged);
       return [];
     }
-    await mkdir(staged);
-    const failures: Failure[] = [];
-    const running = new Set<Promise<void>>();
-    const failed = (path: TreePath, error: unknown) => {
-      const fault = toTreeFault(error, path);
-      // Where the disk is full, nothing that follows can succeed either.
-      if (!(fault instanceof Fault) || isDiskFull(fault)) throw fault;
-      failures.push({ path, fault });
-    };
-    let broken: { readonly error: unknown } | undefined;
-    if (deep) {
-      for await (const { path, kind } of this.tree.walk(entry.path)) {
-        if (broken !== undefined) break;
-        const rest = entry.path === "" ? path : path.slice(entry.path.length + 1);
-        const [copy, copied] = [join(staged, rest), childPath(to, rest)];
-        if (kind === "folder") {
-          await mkdir(copy);
-          continue;
-        }
-        const one: Promise<void> = this.#copyFile(path, copy)
-          .catch((error: unknown) => failed(copied, error))
-          .catch((error: unknown) => {
-            broken = { error };
-          })
-          .finally(() => running.delete(one));
-        running.add(one);
-        if (running.size >= copiesAtOnce) await Promise.race(running);
+    const aside = await this.#staging.near(parent, name);
+    try {
+      await rename(target, aside.path);
+      try {
+        await rename(source, target);
+      } catch (error) {
+        await rename(aside.path, target);
+        throw error;
       }
-      await Promise.all(running);
-    }
-    if (broken !== undefined) throw broken.error;
-    return failures;
-  }
-
-  async #copyFile(from: TreePath, diskPath: string): Promise<void> {
-    await using file = await this.tree.open(from);
-    await copyFile(file.heldPath, diskPath, constants.COPYFILE_EXCL | constants.COPYFILE_FICLONE);
-    const copy = await open(diskPath, "r");
-    try {
-      await copy.utimes(file.stats.atime, file.stats.mtime);
-      if (this.options.sync) await copy.datasync();
+      const failures = await dismantleAt(dirname(aside.path), basename(aside.path), to);
+      if (failures.length > 0) {
+        await rename(target, source);
+        await rename(aside.path, target);
+      }
+      return failures;
     } finally {
-      await copy.close();
+      await aside.leave();
     }
   }
 
-  async #dismantleAside(aside: string, path: TreePath): Promise<Failure[]> {
-    const staging = await Folder.open(this.options.staging);
-    try {
-      return await dismantle(staging, basename(aside), path);
-    } finally {
-      await staging.close();
-    }
+  async #synced(folder: Folder): Promise<void> {
+    if (this.#sync) await folder.sync();
   }
 
   async #attempt<T>(path: TreePath, work: () => Promise<T>): Promise<T> {
@@ -303,27 +263,7 @@ export class Changes {
   }
 }
 
-/** Removes a file or folder on the disk piece by piece, links as links, so that each piece that stays can be told. */
-async function dismantle(parent: Folder, name: string, path: TreePath): Promise<Failure[]> {
-  try {
-    if (!(await lstat(parent.at(name))).isDirectory()) {
-      await rm(parent.at(name));
-      return [];
-    }
-    const failures: Failure[] = [];
-    const folder = await Folder.open(parent.at(name));
-    try {
-      if (!isInside(folder.realPath, parent.realPath)) throw notFound(path);
-      for (const child of await readdir(folder.at("")))
-        failures.push(...(await dismantle(folder, child, childPath(path, child))));
-    } finally {
-      await folder.close();
-    }
-    if (failures.length === 0) await rmdir(parent.at(name));
-    return failures;
-  } catch (error) {
-    const fault = toTreeFault(error, path);
-    if (!(fault instanceof Fault)) throw error;
-    return fault.kind === "NotFound" ? [] : [{ path, fault }];
-  }
+/** What cannot be renamed because another file system begins there. */
+function crossesDisks(error: unknown): boolean {
+  return codeOf(error) === "EXDEV" || codeOf(error) === "EBUSY";
 }

@@ -1,10 +1,9 @@
 import { constants, type Stats } from "node:fs";
-import { copyFile, type FileHandle, lstat, mkdir, open, rename, rm, writeFile } from "node:fs/promises";
-import { join } from "node:path";
+import { copyFile, type FileHandle, lstat, mkdir, open, rename, rm, stat } from "node:fs/promises";
 import { codeOf, Fault } from "../base/fault.ts";
 import { Folder } from "../base/folder.ts";
-import { randomText } from "../base/random.ts";
 import type { TreePath } from "./path.ts";
+import type { Staging } from "./staging.ts";
 
 const absences = new Set(["ENOENT", "ENOTDIR", "ELOOP", "ENAMETOOLONG"]);
 
@@ -65,32 +64,38 @@ export async function refuseNonFile(diskPath: string, path: TreePath): Promise<v
   }
 }
 
-/** The ending of a note about a file that grows outside the staging folder. */
-export const noteEnding = ".part";
-
-/**
- * A bucket may hold folders of other file systems; a file cannot be renamed into one, so there it is copied first. A note
- * beside the staged file says where, for a start after a crash to clear it up.
- */
-export async function moveInto(staged: string, parent: Folder, name: string, sync: boolean): Promise<void> {
+/** A bucket may hold folders of other file systems; a file cannot be renamed into one, so there it is copied first. */
+export async function moveInto(
+  staged: string,
+  parent: Folder,
+  name: string,
+  staging: Staging,
+  sync: boolean,
+): Promise<void> {
   try {
     await rename(staged, parent.at(name));
     return;
   } catch (error) {
     if (codeOf(error) !== "EXDEV") throw error;
   }
-  const part = `.${randomText(16)}${noteEnding}`;
-  await writeFile(staged + noteEnding, join(parent.realPath, part));
+  const spot = await staging.near(parent);
   try {
-    await copyFile(staged, parent.at(part), constants.COPYFILE_EXCL);
-    if (sync) {
-      const copy = await open(parent.at(part), "r");
-      await copy.datasync().finally(() => copy.close());
+    await copyFile(staged, spot.path, constants.COPYFILE_EXCL);
+    const copy = await open(spot.path, "r");
+    try {
+      const { atime, mtime } = await stat(staged);
+      await copy.utimes(atime, mtime);
+      if (sync) await copy.datasync();
+    } finally {
+      await copy.close();
     }
-    await rename(parent.at(part), parent.at(name));
+    await rename(spot.path, parent.at(name));
+  } catch (error) {
+    // On a disk that cannot be written there is nothing to remove.
+    await rm(spot.path, { force: true }).catch(() => {});
+    throw error;
   } finally {
-    await rm(parent.at(part), { force: true });
-    await rm(staged + noteEnding, { force: true });
+    await spot.leave();
   }
 }
 

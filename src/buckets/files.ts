@@ -2,12 +2,14 @@ import type { Stats } from "node:fs";
 import { Claims } from "../base/claims.ts";
 import { Fault } from "../base/fault.ts";
 import type { KvRows } from "../db/kv-rows.ts";
-import { type ChangeOptions, Changes, type Failure, type Staged, type Times } from "./changes.ts";
+import { type ChangeOptions, Changes, type Staged, type Times } from "./changes.ts";
+import { toTreeFault } from "./disk-faults.ts";
 import { Ground, notFound } from "./ground.ts";
 import { locksNamespace, propertiesNamespace } from "./kept.ts";
 import { covers, isBelow, type Lock, LockedFault, Locks } from "./locks.ts";
 import { splitPath, type TreePath, treeRoot } from "./path.ts";
 import { PropertyRecords } from "./properties.ts";
+import type { Failure } from "./removal.ts";
 import { isFolder, Tree, type TreeEntry } from "./tree.ts";
 
 /** What whoever changes files has to show for it. */
@@ -30,6 +32,12 @@ interface Touch {
   readonly membership: boolean;
 }
 
+/** How a COPY or MOVE went. */
+export type Transferred =
+  | { readonly replaced: boolean; readonly failures: Failure[] }
+  | "in the way"
+  | "one holds the other";
+
 /** Where the files of one bucket are changed, by whichever door: one at a time for each path, locks kept, properties along. */
 export class Files {
   readonly tree: Tree;
@@ -47,6 +55,15 @@ export class Files {
     this.properties = new PropertyRecords(rows, propertiesNamespace(bucket));
   }
 
+  /** The path that locks and properties are kept under. */
+  async canonical(path: TreePath): Promise<TreePath> {
+    try {
+      return await this.#ground.canonical(path);
+    } catch (error) {
+      throw toTreeFault(error, path);
+    }
+  }
+
   /** Takes content in; `write` puts it in place. */
   stage(content: Uint8Array | AsyncIterable<Uint8Array>, path: TreePath): Promise<Staged> {
     return this.#changes.stage(content, path);
@@ -54,7 +71,7 @@ export class Files {
 
   /** What would be refused now, before anybody sends a large body for it. */
   async examine(asked: TreePath, warrant: Warrant): Promise<void> {
-    const path = await this.#ground.spell(asked);
+    const path = await this.canonical(asked);
     await warrant.check();
     const present = await this.tree.find(path);
     await this.#refuseLocked(warrant, { path, deep: false, membership: present === undefined });
@@ -137,7 +154,7 @@ export class Files {
   /** Copies a file, or a folder with what it holds if `deep`, in the same way. */
   async copy(from: TreePath, to: TreePath, deep: boolean, overwrite: boolean, warrant: Warrant) {
     return this.#transfer(from, to, overwrite, warrant, false, async (entry, target) => {
-      const failures = await this.#changes.copy(entry, target, deep);
+      const failures = await this.#changes.copy(entry, target, { deep, whole: false });
       await this.properties.copy(entry.path, target, deep);
       return failures;
     });
@@ -190,8 +207,10 @@ export class Files {
     warrant: Warrant,
     leaves: boolean,
     work: (entry: TreeEntry, target: TreePath) => Promise<Failure[]>,
-  ): Promise<{ readonly replaced: boolean; readonly failures: Failure[] } | "in the way"> {
+  ): Promise<Transferred> {
     return this.#hold([from, to], warrant, async ([source = from, target = to]) => {
+      if (source === target || isBelow(source, target) || isBelow(target, source))
+        return "one holds the other";
       const entry = await this.tree.find(source);
       if (entry === undefined) throw notFound(from);
       const old = await this.tree.find(target);
@@ -199,7 +218,10 @@ export class Files {
       if (leaves) touches.push({ path: source, deep: true, membership: true });
       await this.#refuseLocked(warrant, ...touches);
       if (old !== undefined && !overwrite) return "in the way";
-      return { replaced: old !== undefined, failures: await work(entry, target) };
+      const failures = await work(entry, target);
+      // The lock on what was replaced stays, for who saves by rename; what was below it is gone.
+      if (failures.length === 0) await this.locks.forgetBelow(target);
+      return { replaced: old !== undefined, failures };
     });
   }
 
@@ -209,7 +231,7 @@ export class Files {
     warrant: Warrant = plainWarrant,
     work: (paths: readonly TreePath[], warrant: Warrant) => Promise<T>,
   ): Promise<T> {
-    const paths = await Promise.all(asked.map((path) => this.#ground.spell(path)));
+    const paths = await Promise.all(asked.map((path) => this.canonical(path)));
     return this.#claims.hold(paths, async () => {
       await warrant.check();
       return work(paths, warrant);

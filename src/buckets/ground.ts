@@ -1,10 +1,10 @@
 import type { Stats } from "node:fs";
 import { type FileHandle, realpath, stat } from "node:fs/promises";
-import { join } from "node:path";
+import { join, sep } from "node:path";
 import { codeOf, Fault } from "../base/fault.ts";
 import { Folder, heldPlace, isInside } from "../base/folder.ts";
-import { lookAt, openChild } from "./disk.ts";
-import { childPath, type TreePath, treeRoot } from "./path.ts";
+import { isAbsence, lookAt, openChild } from "./disk.ts";
+import { childPath, splitPath, type TreePath, treeRoot } from "./path.ts";
 
 /** Of a file system, in bytes. */
 const longestName = 255;
@@ -44,6 +44,25 @@ export class Ground {
     if (tooLong)
       throw new Fault("InvalidInput", "the path, or a name in it, is too long for the disk", { path });
     return spelled;
+  }
+
+  /**
+   * The one path of a thing, however it was reached: spelled as the disk has it, links on the way resolved. A link at its
+   * end stays, because that is what a change would change.
+   */
+  async canonical(path: TreePath): Promise<TreePath> {
+    const { folder, name } = splitPath(await this.spell(path));
+    if (name === "" || folder === treeRoot) return childPath(folder, name);
+    const root = await this.#realRoot();
+    try {
+      const real = await realpath(this.diskPath(folder));
+      if (!isInside(real, root)) throw notFound(path);
+      return childPath(real.slice(root.length + 1).replaceAll(sep, "/") as TreePath, name);
+    } catch (error) {
+      // What is not there yet is what it is called.
+      if (isAbsence(error)) return childPath(folder, name);
+      throw error;
+    }
   }
 
   /** Whether the path, every link in it resolved, stays in the bucket. */

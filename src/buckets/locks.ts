@@ -83,7 +83,12 @@ export class Locks {
 
   /** Forgets the locks on a path and below it: they go with their resource. */
   async forget(path: TreePath): Promise<void> {
-    await this.rows.remove(this.namespace, keyOf(path));
+    await this.rows.remove(this.namespace, keyOf(path), true);
+  }
+
+  /** The same for all below it, but not for itself. */
+  async forgetBelow(path: TreePath): Promise<void> {
+    await this.rows.remove(this.namespace, keyOf(path), false);
   }
 
   #replace(lock: Lock, next: Lock | undefined): Promise<Lock | undefined> {

@@ -65,6 +65,6 @@ export class PropertyRecords {
   }
 
   async forget(path: TreePath): Promise<void> {
-    await this.rows.remove(this.namespace, keyOf(path));
+    await this.rows.remove(this.namespace, keyOf(path), true);
   }
 }

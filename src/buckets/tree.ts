@@ -6,6 +6,7 @@ import { toTreeFault } from "./disk-faults.ts";
 import { sameContent } from "./etag.ts";
 import { type Ground, notFound } from "./ground.ts";
 import { childPath, type TreePath } from "./path.ts";
+import { stagedPrefix } from "./staging.ts";
 
 /** A FIFO must not hold up whoever opens it; what it is gets decided on what was opened. */
 const careful = constants.O_RDONLY | constants.O_NONBLOCK;
@@ -128,14 +129,17 @@ export class Tree {
       const batch = names.slice(at, at + batchSize);
       // Each batch in the folder opened anew, so that none is held open while a slow reader takes its time.
       const entries = await this.#inFolder(path, (held) =>
-        batch.map((name) => toEntry(childPath(path, name), lookNow(held(name), lstatSync))),
+        batch.map((name) => toEntry(childPath(path, name), lstatSync(held(name), { throwIfNoEntry: false }))),
       );
       yield entries.filter((entry) => entry !== undefined);
     }
   }
 
-  /** Everything below a folder, folders before what they hold. */
-  async *walk(folder: TreePath): AsyncGenerator<TreeEntry> {
+  /** Everything below a folder, folders before what they hold. One that cannot be read ends it, or is told if so wished. */
+  async *walk(
+    folder: TreePath,
+    unreadable?: (path: TreePath, error: unknown) => void,
+  ): AsyncGenerator<TreeEntry> {
     const folders = [folder];
     for (let at = folders.pop(); at !== undefined; at = folders.pop()) {
       try {
@@ -147,7 +151,9 @@ export class Tree {
         }
       } catch (error) {
         // A folder inside may go while it is walked; the one that was asked for may not.
-        if (at === folder || !(error instanceof Fault) || error.kind !== "NotFound") throw error;
+        const gone = at !== folder && error instanceof Fault && error.kind === "NotFound";
+        if (!gone && unreadable === undefined) throw error;
+        if (!gone) unreadable?.(at, error);
       }
     }
   }
@@ -167,7 +173,10 @@ export class Tree {
 
   async #names(folder: TreePath): Promise<string[]> {
     try {
-      return await this.ground.inFolder(folder, false, async (held) => (await readdir(held.at(""))).sort());
+      return await this.ground.inFolder(folder, false, async (held) => {
+        const names = await readdir(held.at(""));
+        return names.filter((name) => isServed(folder, name)).sort();
+      });
     } catch (error) {
       throw toTreeFault(error, folder);
     }
@@ -180,6 +189,12 @@ export class Tree {
       throw toTreeFault(error, folder);
     }
   }
+}
+
+/** Whether a name on the disk can be asked for: not what is on its way, nor what no path can say. */
+function isServed(folder: TreePath, name: string): boolean {
+  if (name.startsWith(stagedPrefix) || name.includes("\\")) return false;
+  return folder !== "" || !/^[A-Za-z]:/.test(name);
 }
 
 export function toEntry(path: TreePath, stats: Stats | undefined): TreeEntry | undefined {

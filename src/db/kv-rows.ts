@@ -65,12 +65,13 @@ export class KvRows {
     });
   }
 
-  /** Forgets a key and everything below it. */
-  async remove(namespace: string, key: string): Promise<void> {
+  /** Forgets everything below a key, and the key itself if so wished. */
+  async remove(namespace: string, key: string, itself: boolean): Promise<void> {
     await this.dialect.query
       .deleteFrom("kv")
       .where("namespace", "=", namespace)
       .where(isWithin(key))
+      .$if(!itself, (query) => query.where("key", "!=", key))
       .execute();
   }
 

@@ -1,6 +1,6 @@
-import type { Failure } from "../../buckets/changes.ts";
 import { isBelow } from "../../buckets/locks.ts";
 import { treeRoot } from "../../buckets/path.ts";
+import type { Failure } from "../../buckets/removal.ts";
 import { hrefOf, parseDestination } from "./address.ts";
 import { statusOf } from "./faults.ts";
 import { statuses } from "./multistatus.ts";
@@ -52,15 +52,16 @@ async function transfer(visit: Visit, kind: "copy" | "move"): Promise<Response> 
     throw new Refused(404, "there is no such file or folder");
   const alone = kind === "copy" || entry.kind === "file";
   const depth = depthOf(visit, alone ? [0, "infinity"] : ["infinity"], "infinity");
-  const to = (await files.tree.find(target.path))?.path ?? target.path;
-  if (entry.path === to || isBelow(to, entry.path) || isBelow(entry.path, to))
-    throw new Refused(403, "source and destination are the same, or one holds the other");
+  const overlap = () => new Refused(403, "source and destination are the same, or one holds the other");
+  const [from, to] = await Promise.all([files.canonical(path), files.canonical(target.path)]);
+  if (from === to || isBelow(to, from) || isBelow(from, to)) throw overlap();
   await requireParent(files, to);
   const warrant = warrantOf(visit);
   const done =
     kind === "copy"
-      ? await files.copy(entry.path, to, depth === "infinity", overwrite, warrant)
-      : await files.move(entry.path, to, overwrite, warrant);
+      ? await files.copy(from, to, depth === "infinity", overwrite, warrant)
+      : await files.move(from, to, overwrite, warrant);
+  if (done === "one holds the other") throw overlap();
   if (done === "in the way") throw new Refused(412, "something stands at the destination (Overwrite: F)");
   if (done.failures.length > 0) return failed(visit, done.failures);
   return new Response(null, {

@@ -54,7 +54,7 @@ async function refresh(visit: Visit): Promise<Response> {
   if (warrant.tokens.size === 0)
     throw new Refused(400, "a lock needs a lockinfo body; a refresh needs the lock's token in the If header");
   await warrant.check();
-  const at = (await files.tree.find(path))?.path ?? path;
+  const at = await files.canonical(path);
   const held = (await files.locks.around(at, false)).find((lock) => covers(lock, at) && warrant.shows(lock));
   const renewed = held && (await files.locks.refresh(held, Date.now() + secondsOf(visit) * 1000));
   if (renewed === undefined)
@@ -68,7 +68,7 @@ export async function unlock(visit: Visit): Promise<Response> {
   const token = /^\s*<?([^<>\s]+)>?\s*$/.exec(request.headers.get("lock-token") ?? "")?.[1];
   if (token === undefined) throw new Refused(400, "the Lock-Token header must hold <the lock's token>");
   await warrantOf(visit).check();
-  const at = (await files.tree.find(path))?.path ?? path;
+  const at = await files.canonical(path);
   const held = (await files.locks.around(at, false)).find((lock) => covers(lock, at) && lock.token === token);
   if (held === undefined)
     throw new Refused(409, "there is no such lock here", "<D:lock-token-matches-request-uri/>");

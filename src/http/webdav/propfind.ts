@@ -7,6 +7,7 @@ import { liveProperties, lockDiscovery, quotaNames, type Subject } from "./live-
 import { statusLine, streamedMultistatus } from "./multistatus.ts";
 import { Refused } from "./refused.ts";
 import { depthOf, type Visit } from "./visit.ts";
+import { checkIf } from "./warrant.ts";
 
 /** What a PROPFIND wants to know. */
 type Question =
@@ -21,6 +22,7 @@ const resourcesAtOnce = 128;
 export async function propfind(visit: Visit): Promise<Response> {
   const depth = depthOf(visit, [0, 1, "infinity"], "infinity");
   const question = parseQuestion(await readXml(visit.request));
+  await checkIf(visit);
   const entry = await visit.files.tree.find(visit.path);
   if (entry === undefined) throw new Refused(404, "there is no such file or folder");
   const batches = depth === "infinity" ? await everything(visit, entry) : family(visit, entry, depth === 1);

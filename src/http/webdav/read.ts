@@ -5,10 +5,12 @@ import { respond } from "../representation.ts";
 import { hrefOf } from "./address.ts";
 import { Refused } from "./refused.ts";
 import type { Visit } from "./visit.ts";
+import { checkIf } from "./warrant.ts";
 
 /** A file as plain HTTP gives it, but never compressed: its length and its tag are those that PROPFIND told. */
 export async function get(visit: Visit): Promise<Response> {
   const { request, files, path } = visit;
+  await checkIf(visit);
   const entry = await files.tree.find(path);
   if (entry === undefined) throw new Refused(404, "there is no such file or folder");
   if (entry.kind === "folder")

@@ -22,13 +22,23 @@ export function warrantOf(visit: Visit): Warrant & { readonly tokens: ReadonlySe
   return { tokens, shows, check: () => check(visit, lists) };
 }
 
-async function check(
-  { request, files, path, bucket }: Visit,
-  lists: readonly ConditionList[] | undefined,
-): Promise<void> {
+async function check(visit: Visit, lists: readonly ConditionList[] | undefined): Promise<void> {
+  const { request, files, path } = visit;
   const entry = await files.tree.find(path);
   if (!judgeWrite(request.headers, entry && { kind: entry.kind, ...toValidators(entry.stats) }))
     throw new Refused(412, "the file is not what the request's conditions say");
+  await checkLists(visit, lists);
+}
+
+/** The If header alone, which counts for reading as well. */
+export async function checkIf(visit: Visit): Promise<void> {
+  await checkLists(visit, parseIf(visit.request.headers.get("if")));
+}
+
+async function checkLists(
+  { files, path, bucket }: Visit,
+  lists: readonly ConditionList[] | undefined,
+): Promise<void> {
   if (lists === undefined) return;
   for (const list of lists) {
     const resource = list.resource === undefined ? path : toPath(list.resource, bucket.name);
@@ -44,7 +54,7 @@ async function holds(
 ): Promise<boolean> {
   const entry = resource === undefined ? undefined : await files.tree.find(resource);
   const etag = entry?.kind === "file" ? etagOf(entry.stats) : undefined;
-  const at = entry?.path ?? resource;
+  const at = resource === undefined ? undefined : await files.canonical(resource);
   const locks = at === undefined ? [] : await files.locks.around(at, false);
   return conditions.every(({ negated, state }) => {
     const found =

@@ -1,0 +1,251 @@
+import { expect, test } from "bun:test";
+import { readdirSync, readFileSync, statSync } from "node:fs";
+import { join } from "node:path";
+import { XMLValidator } from "fast-xml-parser";
+import { eachDatabase, type TestNode, testNode } from "../support/node.ts";
+import { webdavSite } from "../support/webdav.ts";
+
+/** All names below a folder; links are names and no more. */
+function namesIn(folder: string): string[] {
+  return readdirSync(folder, { withFileTypes: true })
+    .flatMap((entry) => [
+      entry.name,
+      ...(entry.isDirectory()
+        ? namesIn(join(folder, entry.name)).map((name) => `${entry.name}/${name}`)
+        : []),
+    ])
+    .sort();
+}
+
+async function siteOf(node: TestNode) {
+  const site = await webdavSite(node);
+  const folder = join(node.folder, "static/site");
+  const status = async (verb: string, path: string, to?: string, body?: string) =>
+    (await site.dav(verb, path, to === undefined ? {} : { destination: site.base + to }, body)).status;
+  return {
+    ...site,
+    folder,
+    status,
+    names: (below = folder) => namesIn(below),
+    read: (path: string) => readFileSync(join(folder, path), "utf8"),
+  };
+}
+
+const hrefsOf = (multistatus: string) =>
+  [...multistatus.matchAll(/<D:href>([^<]*)<\/D:href>/g)].map(([, href]) => href);
+
+test("a folder goes neither into its own child, nor onto itself, nor onto a folder above it, and nothing is made", async () => {
+  await using node = await testNode();
+  const { dav, status, names, base } = await siteOf(node);
+  for (const path of ["/a", "/a/b", "/a/b/c"]) await dav("MKCOL", path);
+  await dav("PUT", "/a/f.txt", {}, "words");
+  await dav("PUT", "/a/b/g.txt", {}, "words");
+  const before = names();
+  const places = [
+    ["/a", "/a/x"],
+    ["/a/", "/a/b/x/"],
+    ["/a", "/a/b"],
+    ["/a", "/a/b/c"],
+    ["/a", "/a"],
+    ["/a/", "/a"],
+    ["/a", "//a//"],
+    ["/a/b", "/a"],
+    ["/a/b/c", "/a"],
+    ["/a/f.txt", "/a"],
+    ["/a/f.txt", "/a/f.txt"],
+    ["/a", ""],
+    ["/", "/a"],
+    ["", "/x"],
+    ["/a", "/%61/x"],
+  ] as const;
+  for (const [from, to] of places)
+    for (const verb of ["COPY", "MOVE"])
+      for (const overwrite of ["T", "F"]) {
+        const response = await dav(verb, from, { destination: base + to, overwrite });
+        expect([verb, from, to, response.status]).toEqual([verb, from, to, 403]);
+      }
+  for (const [from, to] of [
+    ["/a", "/a/x"],
+    ["/a", "/a"],
+  ] as const)
+    expect((await dav("COPY", from, { destination: base + to, depth: "0" })).status).toBe(403);
+  expect(names()).toEqual(before);
+  // A neighbour whose name only begins the same is no child.
+  expect([await status("COPY", "/a", "/ab"), await status("MOVE", "/ab", "/a.")]).toEqual([201, 201]);
+});
+
+test("of many who make the same folder at the same moment one succeeds, and the others hear that it is there", async () => {
+  await using node = await testNode();
+  const { status } = await siteOf(node);
+  for (let round = 0; round < 5; round += 1) {
+    const answers = await Promise.all(Array.from({ length: 10 }, () => status("MKCOL", `/folder-${round}`)));
+    expect(answers.sort()).toEqual([201, ...Array.from({ length: 9 }, () => 405)]);
+  }
+});
+
+test("the same folder by its other Unicode form is still itself: nothing is copied or moved into it", async () => {
+  await using node = await testNode();
+  const { dav, status, names } = await siteOf(node);
+  const [nfc, nfd] = ["é", "é"].map(
+    (name, at) => `/${encodeURIComponent(name.normalize(at === 0 ? "NFC" : "NFD"))}`,
+  );
+  await dav("MKCOL", nfc ?? "");
+  await dav("PUT", `${nfc}/a.txt`, {}, "words");
+  const before = names();
+  for (const verb of ["COPY", "MOVE"])
+    for (const to of [`${nfd}/x`, nfd ?? "", `${nfd}/a.txt`])
+      expect([verb, to, await status(verb, nfc ?? "", to), names()]).toEqual([verb, to, 403, before]);
+});
+
+eachDatabase(
+  "a name is found in its other Unicode form by every verb, and no twin is made beside it",
+  async (database) => {
+    await using node = await testNode({ database });
+    const { dav, status, names, base } = await siteOf(node);
+    const forms = [(name: string) => name.normalize("NFC"), (name: string) => name.normalize("NFD")];
+    for (const [made, asked] of [forms, [...forms].reverse()] as const) {
+      if (made === undefined || asked === undefined) throw new Error("there are two forms");
+      const at = (form: typeof made, ...parts: string[]) =>
+        parts.map((part) => `/${encodeURIComponent(form(part))}`).join("");
+      await dav("MKCOL", at(made, "Møller é"));
+      await dav("PUT", at(made, "Møller é", "Ångström.txt"), {}, "old");
+      const file = at(asked, "Møller é", "Ångström.txt");
+      expect(file).not.toBe(at(made, "Møller é", "Ångström.txt"));
+      expect(await (await dav("GET", file)).text()).toBe("old");
+      const listing = await (await dav("PROPFIND", at(asked, "Møller é"), { depth: "1" })).text();
+      expect(
+        hrefsOf(listing).map(
+          (href) => base.replace(node.url, "") && href?.replace("/node/static-webdav/site", ""),
+        ),
+      ).toEqual([`${at(made, "Møller é")}/`, at(made, "Møller é", "Ångström.txt")]);
+      expect([
+        await status("PUT", file, undefined, "new"),
+        await status("MKCOL", at(asked, "Møller é")),
+      ]).toEqual([204, 405]);
+      expect((await dav("PUT", file, { "if-none-match": "*" }, "bad")).status).toBe(412);
+      const update =
+        '<propertyupdate xmlns="DAV:"><set><prop><x xmlns="urn:x">kept</x></prop></set></propertyupdate>';
+      expect(await status("PROPPATCH", file, undefined, update)).toBe(207);
+      expect(
+        await (await dav("PROPFIND", at(made, "Møller é", "Ångström.txt"), { depth: "0" })).text(),
+      ).toContain("kept");
+      const lockinfo =
+        '<lockinfo xmlns="DAV:"><lockscope><exclusive/></lockscope><locktype><write/></locktype></lockinfo>';
+      const token = (await dav("LOCK", file, {}, lockinfo)).headers.get("lock-token") ?? "";
+      expect(await status("PUT", at(made, "Møller é", "Ångström.txt"), undefined, "bad")).toBe(423);
+      expect(
+        (await dav("UNLOCK", at(made, "Møller é", "Ångström.txt"), { "lock-token": token })).status,
+      ).toBe(204);
+      // A new file in a folder named in the other form joins the folder that is there.
+      expect(await status("PUT", at(asked, "Møller é", "b"), undefined, "b")).toBe(201);
+      expect(await status("COPY", file, at(asked, "Møller é", "c"))).toBe(201);
+      expect(await status("MOVE", file, at(asked, "Møller é", "d"))).toBe(201);
+      const [folder] = [made("Møller é")];
+      expect(names()).toEqual([folder, `${folder}/b`, `${folder}/c`, `${folder}/d`]);
+      expect(await status("DELETE", at(asked, "Møller é"))).toBe(204);
+      expect(names()).toEqual([]);
+    }
+  },
+);
+
+eachDatabase(
+  "a client's own times are kept: X-OC-Mtime on PUT and MKCOL, and the times that Windows sets",
+  async (database) => {
+    await using node = await testNode({ database });
+    const { dav, folder } = await siteOf(node);
+    const seconds = 1_000_000_000;
+    const timeOf = (path: string) => statSync(join(folder, path)).mtimeMs / 1000;
+    for (const [verb, path, body] of [
+      ["PUT", "/a.txt", "one"],
+      ["PUT", "/a.txt", "two"],
+      ["MKCOL", "/d", undefined],
+    ] as const) {
+      const { headers, status } = await dav(verb, path, { "x-oc-mtime": String(seconds) }, body);
+      expect([verb, status < 300, headers.get("x-oc-mtime"), timeOf(path)]).toEqual([
+        verb,
+        true,
+        "accepted",
+        seconds,
+      ]);
+    }
+    const listed = await (await dav("PROPFIND", "/a.txt", { depth: "0" })).text();
+    expect(listed).toContain(new Date(seconds * 1000).toUTCString());
+    for (const odd of ["", "soon", "NaN", "1e400", "-"]) {
+      const { headers, status } = await dav("PUT", "/odd.txt", { "x-oc-mtime": odd }, "words");
+      expect([odd, status < 300, headers.get("x-oc-mtime")]).toEqual([odd, true, null]);
+      expect(Math.abs(timeOf("odd.txt") - Date.now() / 1000)).toBeLessThan(60);
+    }
+    const windows = (modified: string) =>
+      `<?xml version="1.0" encoding="utf-8" ?><D:propertyupdate xmlns:D="DAV:" xmlns:Z="urn:schemas-microsoft-com:"><D:set><D:prop><Z:Win32CreationTime>Mon, 01 Jan 2001 00:00:00 GMT</Z:Win32CreationTime><Z:Win32LastAccessTime>Tue, 02 Jan 2001 00:00:00 GMT</Z:Win32LastAccessTime><Z:Win32LastModifiedTime>${modified}</Z:Win32LastModifiedTime><Z:Win32FileAttributes>00000020</Z:Win32FileAttributes></D:prop></D:set></D:propertyupdate>`;
+    for (const path of ["/a.txt", "/d", "/"]) {
+      const answer = await dav("PROPPATCH", path, {}, windows("Wed, 03 Jan 2001 10:00:00 GMT"));
+      const text = await answer.text();
+      expect([path, answer.status, [...new Set(text.match(/HTTP\/1\.1 \d+ \w+/g))]]).toEqual([
+        path,
+        207,
+        ["HTTP/1.1 200 OK"],
+      ]);
+      expect(timeOf(path)).toBe(Date.UTC(2001, 0, 3, 10) / 1000);
+    }
+    // A time that is none changes nothing, and nothing else of the same request either.
+    const refused = await (await dav("PROPPATCH", "/a.txt", {}, windows("yesterday"))).text();
+    expect([refused.includes(" 200 OK"), refused.includes("424"), timeOf("a.txt")]).toEqual([
+      false,
+      true,
+      Date.UTC(2001, 0, 3, 10) / 1000,
+    ]);
+  },
+);
+
+test("a listing of 5,000 files is whole and well-formed, with or without a content type, whatever it claims to be", async () => {
+  await using node = await testNode();
+  const { dav, folder } = await siteOf(node);
+  const names = Array.from({ length: 5000 }, (_, number) => `file & ${number}.txt`);
+  await Promise.all(names.map((name, number) => Bun.write(join(folder, name), "x".repeat(number % 7))));
+  const body =
+    '<propfind xmlns="DAV:"><prop><resourcetype/><getcontentlength/><getlastmodified/><getetag/></prop></propfind>';
+  for (const type of [
+    undefined,
+    "text/xml",
+    "application/xml",
+    "text/plain",
+    "application/x-www-form-urlencoded",
+    "nonsense",
+  ]) {
+    const bytes = Uint8Array.from(Buffer.from(body));
+    const response = await dav(
+      "PROPFIND",
+      "/",
+      { depth: "1", ...(type === undefined ? {} : { "content-type": type }) },
+      bytes,
+    );
+    const text = await response.text();
+    expect([type, response.status, XMLValidator.validate(text)]).toEqual([type, 207, true]);
+    const hrefs = [...text.matchAll(/<D:href>([^<]*)<\/D:href>/g)].map(([, href = ""]) =>
+      decodeURIComponent(href.slice(href.lastIndexOf("/") + 1)),
+    );
+    expect(hrefs.sort()).toEqual(["", ...names].sort());
+    expect(text.match(/<D:getcontentlength>\d+</g)).toHaveLength(5000);
+  }
+});
+
+eachDatabase(
+  "the locks in a folder that is replaced are gone with it, and stand in nobody's way",
+  async (database) => {
+    await using node = await testNode({ database });
+    const { dav, status, base, names } = await siteOf(node);
+    const lockinfo =
+      '<lockinfo xmlns="DAV:"><lockscope><exclusive/></lockscope><locktype><write/></locktype></lockinfo>';
+    for (const verb of ["COPY", "MOVE"]) {
+      await dav("MKCOL", "/folder");
+      await dav("PUT", "/folder/x", {}, "x");
+      await dav("PUT", "/file", {}, "f");
+      const token = (await dav("LOCK", "/folder/x", { depth: "0" }, lockinfo)).headers.get("lock-token");
+      const headers = { destination: `${base}/folder`, if: `<${base}/folder/x> (${token})` };
+      expect([verb, (await dav(verb, "/file", headers)).status]).toEqual([verb, 204]);
+      expect([verb, await status("DELETE", "/folder")]).toEqual([verb, 204]);
+      await dav("DELETE", "/file");
+    }
+    expect(names()).toEqual([]);
+  },
+);
