@@ -13,10 +13,10 @@ export class XmlError extends Error {
 }
 
 const xmlNamespace = "http://www.w3.org/XML/1998/namespace";
+const declarations = "http://www.w3.org/2000/xmlns/";
 const deepest = 64;
 /** Names of namespaces are written out again for every element, so they may not be books. */
 const longestNamespace = 1024;
-const mostElements = 20_000;
 const entities: Readonly<Record<string, string>> = { lt: "<", gt: ">", amp: "&", quot: '"', apos: "'" };
 const nameForm =
   // biome-ignore lint/suspicious/noMisleadingCharacterClass: the standard's own list of characters, each meant alone.
@@ -32,15 +32,16 @@ interface Scope {
 }
 
 /** A whole document, as the tree under its root. No DOCTYPE, so no entity can be declared; nested so deep and no deeper. */
-export function parseXml(bytes: Uint8Array): XmlElement {
-  return new Parser(decode(bytes)).document();
+export function parseXml(bytes: Uint8Array, mostElements = Number.POSITIVE_INFINITY): XmlElement {
+  return new Parser(decode(bytes), mostElements).document();
 }
 
 function decode(bytes: Uint8Array): string {
   const [a, b] = bytes;
   const encoding = a === 0xfe && b === 0xff ? "utf-16be" : a === 0xff && b === 0xfe ? "utf-16le" : "utf-8";
   try {
-    return new TextDecoder(encoding as "utf-8", { fatal: true }).decode(bytes);
+    // XML 1.0 §2.11: line ends are one character from here on.
+    return new TextDecoder(encoding as "utf-8", { fatal: true }).decode(bytes).replace(/\r\n?/g, "\n");
   } catch {
     throw new XmlError(`it is not ${encoding}`);
   }
@@ -50,7 +51,10 @@ class Parser {
   #at = 0;
   #elements = 0;
 
-  constructor(private readonly text: string) {
+  constructor(
+    private readonly text: string,
+    private readonly mostElements: number,
+  ) {
     if (unwritable.test(text)) throw new XmlError("it holds a character that XML does not allow");
   }
 
@@ -78,7 +82,8 @@ class Parser {
   #element(outer: Scope, depth: number): XmlElement {
     if (depth > deepest) throw new XmlError(`it is nested deeper than ${deepest}`);
     this.#elements += 1;
-    if (this.#elements > mostElements) throw new XmlError(`it has more than ${mostElements} elements`);
+    if (this.#elements > this.mostElements)
+      throw new XmlError(`it has more than ${this.mostElements} elements`);
     this.#at += 1;
     const tag = this.#name();
     const raw = this.#attributes();
@@ -117,7 +122,7 @@ class Parser {
       const value = this.#until(quote);
       if (value.includes("<")) throw this.#error("a value may not hold <");
       if (found.has(key)) throw this.#error(`the attribute ${key} comes twice`);
-      found.set(key, this.#plain(value.replace(/[\t\r\n]/g, " ")));
+      found.set(key, this.#plain(value.replace(/[\t\n]/g, " ")));
     }
   }
 
@@ -133,7 +138,7 @@ class Parser {
       if (next === -1) throw this.#error("an element does not end");
       const run = this.text.slice(this.#at, next);
       if (run.includes("]]>")) throw this.#error("]]> may not stand here");
-      text(this.#plain(run.replace(/\r\n?/g, "\n")));
+      text(this.#plain(run));
       this.#at = next;
       if (this.#sees("</")) return children;
       if (this.#sees("<!--")) this.#comment();
@@ -153,7 +158,7 @@ class Parser {
   /** Characters written as references, read. */
   #plain(text: string): string {
     if (!text.includes("&")) return text;
-    return text.replace(/&([^;&]{0,12})(;?)/g, (_, body: string, end: string) => {
+    return text.replace(/&([^;&]{0,64})(;?)/g, (_, body: string, end: string) => {
       const number = /^#(?:x([0-9a-fA-F]+)|([0-9]+))$/.exec(body);
       const point =
         number === null ? undefined : Number.parseInt(number[1] ?? number[2] ?? "", number[1] ? 16 : 10);
@@ -219,7 +224,7 @@ function declared(outer: Scope, attributes: ReadonlyMap<string, string>): Scope 
     const prefix = key === "xmlns" ? "" : key.slice(6);
     // Namespaces in XML 1.0 §3: only the default one can be taken back.
     if (prefix !== "" && value === "") throw new XmlError(`the prefix ${prefix} has no namespace`);
-    if (prefix === "xmlns" || (prefix === "xml") !== (value === xmlNamespace))
+    if (prefix === "xmlns" || value === declarations || (prefix === "xml") !== (value === xmlNamespace))
       throw new XmlError("the prefixes xml and xmlns cannot be declared");
     if (value.length > longestNamespace)
       throw new XmlError(`the name of a namespace is longer than ${longestNamespace}`);
@@ -259,22 +264,36 @@ export function escapeXml(text: string): string {
     .replace(new RegExp(unwritable, "g"), "\ufffd");
 }
 
+/** Text as it stands in an attribute, where a line end would be read as a space. */
+function escapeAttribute(text: string): string {
+  return escapeXml(text).replaceAll("\t", "&#9;").replaceAll("\n", "&#10;");
+}
+
+/** A tag for a name in a namespace, and the declaration that it needs. */
+export function tagFor(
+  namespace: string,
+  name: string,
+): { readonly tag: string; readonly declaration: string } {
+  if (namespace === "") return { tag: name, declaration: ' xmlns=""' };
+  if (namespace === xmlNamespace) return { tag: `xml:${name}`, declaration: "" };
+  return { tag: `n:${name}`, declaration: ` xmlns:n="${escapeAttribute(namespace)}"` };
+}
+
 /** An element as text that needs nothing around it: every namespace is declared where it is used. */
 export function printXml({ namespace, name, attributes, children }: XmlElement): string {
-  const declarations = [namespace === "" ? ` xmlns=""` : ` xmlns:n="${escapeXml(namespace)}"`];
+  const { tag, declaration } = tagFor(namespace, name);
   const own = [...attributes].map(([full, value], at) => {
     const end = full.lastIndexOf("}");
     const [space, local] = [full.slice(1, end), full.slice(end + 1)];
-    if (space === xmlNamespace) return ` xml:${local}="${escapeXml(value)}"`;
-    if (space === "") return ` ${local}="${escapeXml(value)}"`;
-    declarations.push(` xmlns:a${at}="${escapeXml(space)}"`);
-    return ` a${at}:${local}="${escapeXml(value)}"`;
+    const shown = `="${escapeAttribute(value)}"`;
+    if (space === xmlNamespace) return ` xml:${local}${shown}`;
+    if (space === "") return ` ${local}${shown}`;
+    return ` xmlns:a${at}="${escapeAttribute(space)}" a${at}:${local}${shown}`;
   });
-  const tag = namespace === "" ? name : `n:${name}`;
   const inner = children
     .map((child) => (typeof child === "string" ? escapeXml(child) : printXml(child)))
     .join("");
-  return `<${tag}${declarations.join("")}${own.join("")}${inner === "" ? "/>" : `>${inner}</${tag}>`}`;
+  return `<${tag}${declaration}${own.join("")}${inner === "" ? "/>" : `>${inner}</${tag}>`}`;
 }
 
 export function isElement(child: XmlElement | string): child is XmlElement {

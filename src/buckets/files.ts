@@ -85,7 +85,8 @@ export class Files {
   ): Promise<{ readonly created: boolean; readonly stats: Stats }> {
     return this.#hold([asked], how.warrant, async ([path = asked], warrant) => {
       const created = (await this.tree.find(path)) === undefined;
-      await this.#refuseLocked(warrant, { path, deep: false, membership: created });
+      const first = created && how.makeParents ? await this.#firstMissing(path) : path;
+      await this.#refuseLocked(warrant, { path: first, deep: false, membership: created });
       if (created) await this.#forget(path);
       return { created, stats: await this.#changes.place(staged, path, how) };
     });
@@ -104,6 +105,7 @@ export class Files {
   /** Removes a file, not a folder; nothing happens when there is none. */
   async removeFile(asked: TreePath): Promise<void> {
     await this.#hold([asked], plainWarrant, async ([path = asked], warrant) => {
+      if ((await this.tree.find(path)) === undefined) return;
       await this.#refuseLocked(warrant, { path, deep: false, membership: true });
       if (await this.#changes.removeFile(path)) await this.#forget(path);
     });
@@ -135,7 +137,11 @@ export class Files {
       await this.#refuseLocked(
         warrant,
         { path: source, deep: false, membership: true },
-        { path: target, deep: false, membership: old === undefined },
+        {
+          path: old === undefined ? await this.#firstMissing(target) : target,
+          deep: false,
+          membership: old === undefined,
+        },
       );
       await this.#changes.move(entry, target, true);
       await this.#carry(source, target);
@@ -171,9 +177,9 @@ export class Files {
       const entry = await this.tree.find(path);
       if (entry === undefined) throw notFound(asked);
       await this.#refuseLocked(warrant, { path, deep: false, membership: false });
+      if (changes.size > 0) await this.properties.change(path, changes);
       if (times.modified !== undefined || times.accessed !== undefined)
         await this.#changes.setTimes(entry, times);
-      if (changes.size > 0) await this.properties.change(path, changes);
     });
   }
 
@@ -223,6 +229,14 @@ export class Files {
       if (failures.length === 0) await this.locks.forgetBelow(target);
       return { replaced: old !== undefined, failures };
     });
+  }
+
+  /** The topmost of what has to be made for a path: it is what a folder that exists gains. */
+  async #firstMissing(path: TreePath): Promise<TreePath> {
+    const { folder } = splitPath(path);
+    return folder === treeRoot || (await this.tree.find(folder)) !== undefined
+      ? path
+      : this.#firstMissing(folder);
   }
 
   /** One change at a time where paths meet, with paths as the disk spells them and the asker's conditions fulfilled. */

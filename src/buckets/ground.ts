@@ -56,7 +56,8 @@ export class Ground {
     const root = await this.#realRoot();
     try {
       const real = await realpath(this.diskPath(folder));
-      if (!isInside(real, root)) throw notFound(path);
+      // What is elsewhere is nothing here; whoever opens it finds that out.
+      if (!isInside(real, root)) return childPath(folder, name);
       return childPath(real.slice(root.length + 1).replaceAll(sep, "/") as TreePath, name);
     } catch (error) {
       // What is not there yet is what it is called.

@@ -1,6 +1,6 @@
 import { Fault } from "../base/fault.ts";
 import type { KvRows } from "../db/kv-rows.ts";
-import { keyOf, pathOfKey } from "./kept.ts";
+import { keyOf, pathOfKey, storedKey } from "./kept.ts";
 import { splitPath, type TreePath, treeRoot } from "./path.ts";
 
 /** A WebDAV lock. */
@@ -33,8 +33,8 @@ export class LockedFault extends Fault {
   }
 }
 
-/** How many locks a bucket may hold. */
-const most = 10_000;
+/** How many may share one resource. */
+const most = 1000;
 
 /** The locks of one bucket. They are in the database, so that they outlive the process and count for every server. */
 export class Locks {
@@ -68,7 +68,7 @@ export class Locks {
       if (first !== undefined) throw new LockedFault([first, ...more]);
       const own = locks.filter((lock) => lock.path === path);
       if (own.length >= most) throw new Fault("Other", "the resource has too many locks already", { path });
-      return { write: new Map([[keyOf(path), [...own.map(toKept), kept]]]), result: wanted };
+      return { write: new Map([[storedKey(path), [...own.map(toKept), kept]]]), result: wanted };
     });
   }
 

@@ -1,6 +1,7 @@
 import { Fault } from "../base/fault.ts";
 import type { KvRows } from "../db/kv-rows.ts";
-import { keyOf, pathOfKey } from "./kept.ts";
+import { longestKey } from "../db/kv-rows.ts";
+import { keyOf, pathOfKey, storedKey } from "./kept.ts";
 import type { TreePath } from "./path.ts";
 
 /** Dead properties of one resource: `{namespace}name` → the element as XML. */
@@ -32,14 +33,17 @@ export class PropertyRecords {
 
   /** Sets and, where the value is undefined, removes. */
   async change(path: TreePath, changes: ReadonlyMap<string, string | undefined>): Promise<void> {
-    const key = keyOf(path);
+    const key = storedKey(path);
     await this.rows.change(this.namespace, { keys: [key] }, (rows) => {
       const next = new Map(Object.entries((rows.get(key) as Properties | undefined) ?? none));
       for (const [name, value] of changes) {
         if (value === undefined) next.delete(name);
         else next.set(name, value);
       }
-      const bytes = [...next].reduce((sum, [name, value]) => sum + name.length + value.length, 0);
+      const bytes = [...next].reduce(
+        (sum, [name, value]) => sum + Buffer.byteLength(name) + Buffer.byteLength(value),
+        0,
+      );
       if (bytes > mostBytes)
         throw new Fault("InvalidInput", `the properties of one file may have ${mostBytes} bytes`, { path });
       return {
@@ -60,7 +64,11 @@ export class PropertyRecords {
       ? await this.rows.within(this.namespace, keyOf(from))
       : await this.rows.some(this.namespace, [keyOf(from)]);
     if (rows.length === 0) return;
-    const write = new Map(rows.map(({ key, value }) => [keyOf(to) + key.slice(keyOf(from).length), value]));
+    const write = new Map(
+      rows
+        .map(({ key, value }) => [keyOf(to) + key.slice(keyOf(from).length), value] as const)
+        .filter(([key]) => Buffer.byteLength(key) <= longestKey),
+    );
     await this.rows.change(this.namespace, { keys: [] }, () => ({ write, result: undefined }));
   }
 

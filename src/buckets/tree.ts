@@ -10,6 +10,8 @@ import { stagedPrefix } from "./staging.ts";
 
 /** A FIFO must not hold up whoever opens it; what it is gets decided on what was opened. */
 const careful = constants.O_RDONLY | constants.O_NONBLOCK;
+/** How often something is looked for that is replaced all the time. */
+const looks = 20;
 /** So many entries of a folder are looked at before others get their turn. */
 const batchSize = 128;
 
@@ -47,14 +49,16 @@ export class Tree {
 
   /** What stands at the path, or undefined. */
   async find(path: TreePath): Promise<TreeEntry | undefined> {
-    try {
-      const spelled = await this.ground.spell(path);
-      const entry = toEntry(spelled, await this.ground.look(spelled));
-      return entry !== undefined && (await this.ground.contains(spelled)) ? entry : undefined;
-    } catch (error) {
-      // It may have gone since it was seen.
-      if (isAbsence(error)) return undefined;
-      throw toTreeFault(error, path);
+    for (let attempt = 1; ; attempt += 1) {
+      try {
+        const spelled = await this.ground.spell(path);
+        const entry = toEntry(spelled, await this.ground.look(spelled));
+        return entry !== undefined && (await this.ground.contains(spelled)) ? entry : undefined;
+      } catch (error) {
+        if (!isAbsence(error)) throw toTreeFault(error, path);
+        // It was there and was not: gone, or just being replaced, which another look tells.
+        if (attempt === looks) return undefined;
+      }
     }
   }
 

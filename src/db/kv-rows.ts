@@ -2,6 +2,9 @@ import { type Expression, type SqlBool, sql, type Transaction } from "kysely";
 import type { Dialect } from "./dialect.ts";
 import type { Schema } from "./schema.ts";
 
+/** What the index of PostgreSQL holds, in bytes, with room for the namespace. */
+export const longestKey = 2000;
+
 export interface KvRow {
   readonly key: string;
   readonly value: unknown;
@@ -79,16 +82,23 @@ export class KvRows {
     await this.dialect.query.deleteFrom("kv").where("namespace", "in", namespaces).execute();
   }
 
-  /** A key and everything below it takes another's place; what stood there is gone. */
+  /** A key and everything below it takes another's place; what stood there is gone, and what would become too long. */
   async move(namespace: string, from: string, to: string): Promise<void> {
     await this.dialect.exclusively(async (transaction) => {
       await transaction.deleteFrom("kv").where("namespace", "=", namespace).where(isWithin(to)).execute();
-      await transaction
+      const moved = sql<string>`cast(${to} as text) || substr(key, length(cast(${from} as text)) + 1)`;
+      const moving = transaction
         .updateTable("kv")
-        .set({ key: sql<string>`cast(${to} as text) || substr(key, length(cast(${from} as text)) + 1)` })
+        .set({ key: moved })
+        .where("namespace", "=", namespace)
+        .where(isWithin(from));
+      await transaction
+        .deleteFrom("kv")
         .where("namespace", "=", namespace)
         .where(isWithin(from))
+        .where(sql<SqlBool>`octet_length(${moved}) > ${longestKey}`)
         .execute();
+      await moving.execute();
     });
   }
 

@@ -76,8 +76,11 @@ export async function openPostgres(url: string, options: PostgresOptions, log: L
     kind: "postgres",
     query,
     spelling,
-    // A string given for a jsonb parameter would become a JSON string, so values go in as they are.
-    json: (value) => value,
+    // A string given for a jsonb parameter would become a JSON string, so values go in as they are; a number would be none.
+    json: (value) =>
+      typeof value === "number" || typeof value === "boolean"
+        ? raw`cast(cast(${String(value)} as text) as jsonb)`
+        : value,
     fromJson: (value) => value,
     exclusively: (work) =>
       query.transaction().execute(async (transaction) => {

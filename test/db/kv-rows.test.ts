@@ -1,7 +1,7 @@
 import { expect, test } from "bun:test";
 import fc from "fast-check";
 import { openDatabase } from "../../src/db/database.ts";
-import type { KvRows } from "../../src/db/kv-rows.ts";
+import { type KvRows, longestKey } from "../../src/db/kv-rows.ts";
 import { LogHub } from "../../src/log/hub.ts";
 import { type DatabaseKind, eachDatabase, newDatabase, tempFolder } from "../support/node.ts";
 
@@ -106,26 +106,31 @@ eachDatabase(
       ];
       const found = (await rows.within("n", "/")).map(({ key, value }) => [key, value]);
       expect(found.sort()).toEqual(expected.sort());
-      await rows.remove("n", "/");
+      await rows.remove("n", "/", true);
     }
   },
 );
 
-eachDatabase("removing a key removes all below it and nothing beside it", async (kind) => {
-  await using database = await openRows(kind);
-  const { rows } = database;
-  const keys = oddNames.flatMap((name) => [`/${name}`, `/${name}/x`]);
-  await put(rows, "n", Object.fromEntries(keys.map((key) => [key, {}])));
-  await put(rows, "other", { "/a": {} });
-  for (const [at, name] of oddNames.entries()) {
-    await rows.remove("n", `/${name}`);
-    expect(await everything(rows, "n")).toEqual(keys.slice((at + 1) * 2).sort());
-  }
-  expect([await rows.isEmpty("n"), await rows.isEmpty("other")]).toEqual([true, false]);
-  await put(rows, "third", { "/a": {} });
-  await rows.removeAll(["n", "other"]);
-  expect([await rows.isEmpty("other"), await rows.isEmpty("third")]).toEqual([true, false]);
-});
+eachDatabase(
+  "removing a key removes all below it, the key itself as wished, and nothing beside it",
+  async (kind) => {
+    await using database = await openRows(kind);
+    const { rows } = database;
+    const keys = oddNames.flatMap((name) => [`/${name}`, `/${name}/x`]);
+    await put(rows, "n", Object.fromEntries(keys.map((key) => [key, {}])));
+    await put(rows, "other", { "/a": {} });
+    for (const [at, name] of oddNames.entries()) {
+      await rows.remove("n", `/${name}`, false);
+      expect(await everything(rows, "n")).toEqual([`/${name}`, ...keys.slice((at + 1) * 2)].sort());
+      await rows.remove("n", `/${name}`, true);
+      expect(await everything(rows, "n")).toEqual(keys.slice((at + 1) * 2).sort());
+    }
+    expect([await rows.isEmpty("n"), await rows.isEmpty("other")]).toEqual([true, false]);
+    await put(rows, "third", { "/a": {} });
+    await rows.removeAll(["n", "other"]);
+    expect([await rows.isEmpty("other"), await rows.isEmpty("third")]).toEqual([true, false]);
+  },
+);
 
 eachDatabase("a change sees what it asked for, writes all of its answer or nothing", async (kind) => {
   await using database = await openRows(kind);
@@ -189,14 +194,18 @@ eachDatabase("every JSON value comes back as it was kept", async (kind) => {
   }
 });
 
-eachDatabase("a key may be as long as the longest path of a disk", async (kind) => {
+eachDatabase("a key may be as long as it says, and what a move would make longer is gone", async (kind) => {
   await using database = await openRows(kind);
   const { rows } = database;
   // Random, so that no compression makes it short.
   const name = () => Buffer.from(crypto.getRandomValues(new Uint8Array(120))).toString("hex");
-  const key = `/${Array.from({ length: 16 }, name).join("/")}`;
+  const key = `/${Array.from({ length: 16 }, name).join("/")}`.slice(0, longestKey);
   await put(rows, "n", { [key]: "here" });
-  expect(await rows.within("n", key.slice(0, key.indexOf("/", 1)))).toEqual([{ key, value: "here" }]);
+  const top = key.slice(0, key.indexOf("/", 1));
+  expect(await rows.within("n", top)).toEqual([{ key, value: "here" }]);
+  await put(rows, "n", { [top]: "top" });
+  await rows.move("n", top, `${top}x`);
+  expect(await rows.within("n", "/")).toEqual([{ key: `${top}x`, value: "top" }]);
 });
 
 test("on SQLite, as many keys as a folder has files are asked for at once", async () => {
@@ -236,7 +245,7 @@ eachDatabase(
           .filter((one) => isWithin(one, from) || !isWithin(one, target))
           .map((one) => (isWithin(one, from) ? target + one.slice(from.length) : one));
         expect(await everything(rows, "n")).toEqual(expected.sort());
-        await rows.remove("n", "/");
+        await rows.remove("n", "/", true);
       }),
       { numRuns: 60 },
     );

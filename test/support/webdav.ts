@@ -9,7 +9,12 @@ export async function webdavSite(node: TestNode, token = node.superToken) {
     base,
     authorization,
     /** `path` begins with a slash and is encoded already. */
-    dav: (method: string, path: string, headers: Record<string, string> = {}, body?: string | Uint8Array<ArrayBuffer> | ReadableStream) =>
+    dav: (
+      method: string,
+      path: string,
+      headers: Record<string, string> = {},
+      body?: string | Uint8Array<ArrayBuffer> | ReadableStream,
+    ) =>
       fetch(base + path, {
         method,
         headers: { authorization, ...headers },

@@ -71,17 +71,24 @@ test("a small request is not answered with a monster", async () => {
   expect((await patched.bytes()).length).toBeLessThan(50 * body.length);
 });
 
-eachDatabase("a file as deep as a disk allows is locked and described like any other", async (database) => {
-  await using node = await testNode({ database });
-  const { dav } = await siteWithFile(node);
-  let path = "";
-  // Random, so that no compression in the database makes it short.
-  for (let depth = 0; depth < 14; depth += 1) {
-    path += `/${Buffer.from(crypto.getRandomValues(new Uint8Array(120))).toString("hex")}`;
-    expect((await dav("MKCOL", path)).status).toBe(201);
-  }
-  expect((await dav("PROPPATCH", path, {}, update("<x:a>1</x:a>"))).status).toBe(207);
-  const info =
-    '<D:lockinfo xmlns:D="DAV:"><D:lockscope><D:exclusive/></D:lockscope><D:locktype><D:write/></D:locktype></D:lockinfo>';
-  expect((await dav("LOCK", `${path}/file`, {}, info)).status).toBe(201);
-});
+eachDatabase(
+  "a path too long to be kept is neither locked nor described, and says so; its file works all the same",
+  async (database) => {
+    await using node = await testNode({ database });
+    const { dav } = await siteWithFile(node);
+    let path = "";
+    // Random, so that no compression in the database makes it short.
+    for (let depth = 0; depth < 14; depth += 1) {
+      path += `/${Buffer.from(crypto.getRandomValues(new Uint8Array(120))).toString("hex")}`;
+      expect((await dav("MKCOL", path)).status).toBe(201);
+    }
+    const described = await dav("PROPPATCH", path, {}, update("<x:a>1</x:a>"));
+    expect([described.status, await described.text()]).toEqual([409, expect.stringContaining("2000 bytes")]);
+    const info =
+      '<D:lockinfo xmlns:D="DAV:"><D:lockscope><D:exclusive/></D:lockscope><D:locktype><D:write/></D:locktype></D:lockinfo>';
+    expect((await dav("LOCK", `${path}/file`, {}, info)).status).toBe(409);
+    expect((await dav("PUT", `${path}/file`, {}, "x")).status).toBe(201);
+    expect((await dav("LOCK", `${path}/file`, {}, info)).status).toBe(409);
+    expect((await dav("DELETE", `${path}/file`)).status).toBe(204);
+  },
+);

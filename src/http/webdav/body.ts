@@ -3,13 +3,15 @@ import { Refused } from "./refused.ts";
 
 /** Enough for a PROPPATCH that fills all that one resource may carry. */
 const maxXmlBytes = 1024 * 1024;
+/** More properties than anybody asks for. */
+const mostElements = 10_000;
 
 /** The request's XML, whatever type it claims to be; undefined when there is none. */
 export async function readXml(request: Request): Promise<XmlElement | undefined> {
   const bytes = await readSome(request);
   if (bytes.length === 0) return undefined;
   try {
-    return parseXml(bytes);
+    return parseXml(bytes, mostElements);
   } catch (error) {
     if (error instanceof XmlError)
       throw new Refused(400, `the body is no XML that is read here: ${error.message}`);

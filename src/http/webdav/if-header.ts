@@ -32,7 +32,7 @@ function parseList(reader: Reader): Condition[] {
   while (!reader.sees(")")) {
     const negated = reader.takeNot();
     if (reader.sees("<")) conditions.push({ negated, state: { token: reader.between("<", ">") } });
-    else conditions.push({ negated, state: { etag: reader.between("[", "]") } });
+    else conditions.push({ negated, state: { etag: reader.tag() } });
   }
   reader.take(")");
   if (conditions.length === 0) throw malformed();
@@ -75,6 +75,17 @@ class Reader {
     this.#at = end + close.length;
     this.#space();
     return inside.trim();
+  }
+
+  /** In brackets, and quoted within them, so that it may hold brackets itself. */
+  tag(): string {
+    this.take("[");
+    const found = /^(?:W\/)?"[^"]*"/.exec(this.text.slice(this.#at))?.[0];
+    if (found === undefined) throw malformed();
+    this.#at += found.length;
+    this.#space();
+    this.take("]");
+    return found;
   }
 
   #space(): void {

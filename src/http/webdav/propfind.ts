@@ -1,4 +1,4 @@
-import { escapeXml, isElement, type XmlElement } from "../../base/xml.ts";
+import { escapeXml, isElement, tagFor, type XmlElement } from "../../base/xml.ts";
 import type { Properties } from "../../buckets/properties.ts";
 import type { TreeEntry } from "../../buckets/tree.ts";
 import { hrefOf } from "./address.ts";
@@ -137,11 +137,7 @@ export function propstat(elements: readonly string[], status: number, more = "")
 export function element(full: string, inside: string): string {
   const end = full.lastIndexOf("}");
   const [namespace, name] = [full.slice(1, end), full.slice(end + 1)];
-  const [tag, declared] =
-    namespace === "DAV:"
-      ? [`D:${name}`, ""]
-      : namespace === ""
-        ? [name, ' xmlns=""']
-        : [`n:${name}`, ` xmlns:n="${escapeXml(namespace)}"`];
-  return inside === "" ? `<${tag}${declared}/>` : `<${tag}${declared}>${inside}</${tag}>`;
+  const { tag, declaration } =
+    namespace === "DAV:" ? { tag: `D:${name}`, declaration: "" } : tagFor(namespace, name);
+  return inside === "" ? `<${tag}${declaration}/>` : `<${tag}${declaration}>${inside}</${tag}>`;
 }

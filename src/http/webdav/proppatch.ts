@@ -25,6 +25,8 @@ export async function proppatch(visit: Visit): Promise<Response> {
   const instructions = parseInstructions(await readXml(request));
   const entry = await files.tree.find(path);
   if (entry === undefined) throw new Refused(404, "there is no such file or folder");
+  const warrant = warrantOf(visit);
+  await files.examine(path, warrant);
   const changes = new Map<string, string | undefined>();
   const times: { -readonly [K in keyof Times]: Times[K] } = {};
   const problems = new Map<string, { readonly status: number; readonly condition: string }>();
@@ -37,7 +39,7 @@ export async function proppatch(visit: Visit): Promise<Response> {
       problems.set(name, { status: 403, condition: "<D:cannot-modify-protected-property/>" });
     } else changes.set(name, property === undefined ? undefined : printXml(property));
   }
-  if (problems.size === 0) await files.describe(path, warrantOf(visit), changes, times);
+  if (problems.size === 0) await files.describe(path, warrant, changes, times);
   const names = [...new Set(instructions.map(({ name }) => name))];
   const stats = names.map((name) => {
     const problem = problems.get(name);
