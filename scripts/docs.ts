@@ -7,13 +7,19 @@ import { methods } from "../src/methods/index.ts";
 import { needWords } from "../src/rpc/discover.ts";
 import type { Method, MethodTable } from "../src/rpc/method.ts";
 import type { Services } from "../src/services.ts";
+import { clientTypes } from "./client-types.ts";
 import { type NamedTypes, typeText } from "./type-text.ts";
 
 const note = "<!-- Printed by `npm run docs`; edit the declarations instead. -->\n";
 
 /** Path → text of every page that is printed from the tables. */
 export function generatedDocs(): Record<string, string> {
-  return { "docs/rpc.md": rpcPage(methods), "docs/errors.md": errorsPage(), "docs/config.md": configPage() };
+  return {
+    "docs/rpc.md": rpcPage(methods),
+    "docs/errors.md": errorsPage(),
+    "docs/config.md": configPage(),
+    "src/client/methods.ts": clientTypes(),
+  };
 }
 
 function rpcPage(table: MethodTable<Services>): string {

@@ -31,8 +31,9 @@ const rooms: Readonly<Record<string, readonly string[]>> = {
     "http",
     "build",
   ],
-  cli: ["base", "log", "config", "db", "auth", "update", "node", "build"],
-  main: ["base", "cli"],
+  client: [],
+  cli: ["client", "base", "log", "config", "db", "auth", "update", "node", "build"],
+  main: ["base", "client", "cli"],
 };
 
 /** Every import in `src/` that goes through a wall. */

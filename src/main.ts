@@ -5,12 +5,14 @@ import { exitCodes } from "./cli/command.ts";
 import { getUuid } from "./cli/get-uuid.ts";
 import { init } from "./cli/init.ts";
 import { releaseServer } from "./cli/release-server.ts";
+import { exitCodeOf } from "./cli/remote.ts";
 import { rollSuper } from "./cli/roll-super-token.ts";
 import { serve } from "./cli/serve.ts";
 import { installService, uninstallService } from "./cli/service.ts";
 import { sqlChild } from "./cli/sql-child.ts";
 import { update } from "./cli/update.ts";
 import { version } from "./cli/version.ts";
+import { ClientError } from "./client/index.ts";
 
 /** argv → command → exit code. */
 async function main(args: readonly string[]): Promise<number> {
@@ -80,12 +82,13 @@ async function main(args: readonly string[]): Promise<number> {
     return code;
   } catch (error) {
     if (error instanceof CommanderError) return error.exitCode === 0 ? exitCodes.done : exitCodes.usage;
-    if (error instanceof Fault) process.stderr.write(`node-server: ${error.detail}\n`);
+    if (error instanceof ClientError) process.stderr.write(`node-server: ${error.message}\n`);
+    else if (error instanceof Fault) process.stderr.write(`node-server: ${error.detail}\n`);
     else
       process.stderr.write(
         `node-server: this is a bug: ${messageOf(error)}\n${(error instanceof Error && error.stack) || ""}\n`,
       );
-    return exitCodes.failed;
+    return exitCodeOf(error);
   }
 }
 

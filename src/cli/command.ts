@@ -1,5 +1,5 @@
 /** The exit codes that scripts rely on. */
-export const exitCodes = { done: 0, failed: 1, usage: 2 } as const;
+export const exitCodes = { done: 0, failed: 1, usage: 2, refused: 3, unreachable: 4 } as const;
 
 /** What every command is given by the command line. */
 export interface CommandOptions {

@@ -1,0 +1,68 @@
+import { z } from "zod";
+import { isOpen } from "../src/auth/need.ts";
+import { faultKinds } from "../src/base/fault.ts";
+import { methods } from "../src/methods/index.ts";
+import type { MethodTable } from "../src/rpc/method.ts";
+import type { Services } from "../src/services.ts";
+import { type NamedTypes, typeText } from "./type-text.ts";
+
+/** `src/client/methods.ts`: what the client knows of the server, as types that need nothing else. */
+export function clientTypes(): string {
+  const table: MethodTable<Services> = methods;
+  const named: NamedTypes = new Map();
+  const rows = Object.entries(table).map(([name, method]) => {
+    const credential = credentialOf(name);
+    const params = Object.entries(method.accepts.shape).map(([param, type]) => {
+      const optional = param === credential || z.safeParse(type, undefined).success;
+      return `${param}${optional ? "?" : ""}: ${toTypeScript(typeText(type, "input", named))}${optional ? " | undefined" : ""}`;
+    });
+    const event =
+      method.event === undefined
+        ? ""
+        : ` readonly event: ${toTypeScript(typeText(method.event, "output", named))};`;
+    const shape = params.length === 0 ? "Record<never, never>" : `{ ${params.join("; ")} }`;
+    return `  /** ${method.doc} */\n  ${JSON.stringify(name)}: { readonly params: ${shape}; readonly result: ${toTypeScript(typeText(method.result, "output", named))};${event} };`;
+  });
+  const types = [...named]
+    .sort(([a], [b]) => (a < b ? -1 : 1))
+    .map(([name, text]) => `export type ${name} = ${toTypeScript(text)};`);
+  const credentials = Object.keys(table).flatMap((name) => {
+    const credential = credentialOf(name);
+    return credential === undefined ? [] : [`  ${JSON.stringify(name)}: ${JSON.stringify(credential)},`];
+  });
+  const kinds = Object.entries(faultKinds).map(([kind, { code }]) => `  ${kind}: ${code},`);
+  return `// Printed by \`npm run docs\` from the declarations; edit those instead.
+
+${types.join("\n\n")}
+
+/** Every method of the server: what it takes and what it answers. */
+export interface Methods {
+${rows.join("\n")}
+}
+
+/** The param that holds the caller's token, which the client fills in. */
+export const credentialParams: Readonly<Record<string, string>> = {
+${credentials.join("\n")}
+};
+
+/** Every kind of error, with its number. */
+export const errorKinds = {
+${kinds.join("\n")}
+} as const;
+`;
+}
+
+function credentialOf(name: string): string | undefined {
+  const method = (methods as MethodTable<Services>)[name];
+  if (method === undefined || isOpen(method.needFor({}))) return undefined;
+  // The one param whose value the method takes for its caller's token.
+  return method.names.find((param) => method.tokenIn({ [param]: "here" }) === "here");
+}
+
+/** The documents' way of writing types, made exact. */
+function toTypeScript(text: string): string {
+  return text
+    .replace(/\binteger\b/g, "number")
+    .replace(/\bany\b/g, "unknown")
+    .replaceAll("{ [name]:", "{ [name: string]:");
+}

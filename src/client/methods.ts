@@ -1,0 +1,139 @@
+// Printed by `npm run docs` from the declarations; edit those instead.
+
+export type Bucket = { id: number; name: string; path: string; is_http_root: boolean; cors: boolean; enable: boolean };
+
+export type Limit = { scopes: Scope[]; permissions: Permission[] };
+
+export type LogEntry = { timestamp: string; level: "ERROR" | "WARN" | "INFO" | "DEBUG" | "TRACE"; target: string; message: string; fields: { [name: string]: unknown }; spans: { name: string; fields: string }[] };
+
+export type Permission = { static_bucket_file: "read" | "write" | "delete" | "list" } | { static_bucket: "read" | "write" | "delete" } | { node: "exec_sql" | "get_database_type" | "list_all_agent_uuid" } | { monitoring_uuid: "list" | "delete" } | { token: "create" } | { db: "list" | "read" | "create" | "update" | "delete" | "exec_sql" } | { kv: string | { [name: string]: string } } | { task: string | { [name: string]: string } } | { crontab: string | { [name: string]: string } } | { crontab_result: string | { [name: string]: string } } | { terminal: string | { [name: string]: string } } | { js_worker: string | { [name: string]: string } } | { js_result: string | { [name: string]: string } } | { static_monitoring: string | { [name: string]: string } } | { dynamic_monitoring: string | { [name: string]: string } } | { dynamic_monitoring_summary: string | { [name: string]: string } };
+
+export type Scope = "global" | { global: null } | { static_bucket: string } | { global_static_bucket: string } | { agent_uuid: string } | { kv_namespace: string } | { js_worker: string } | { db: string };
+
+export type Token = { version: number; token_key: string; timestamp_from: number | null; timestamp_to: number | null; token_limit: unknown; username: string | null };
+
+export type VersionRecord = { binary_type: string; build_time: string; cargo_target_triple: string; cargo_version: string; git_branch: string; git_commit_date: string; git_commit_message: string; git_commit_sha: string; rustc_channel: string; rustc_commit_date: string; rustc_commit_hash: string; rustc_llvm_version: string; rustc_version: string };
+
+/** Every method of the server: what it takes and what it answers. */
+export interface Methods {
+  /** Answers a fixed text: the server runs. */
+  "node-server_hello": { readonly params: Record<never, never>; readonly result: "Node Server Is Running!"; };
+  /** Tells what was built, when, and from which commit. */
+  "node-server_version": { readonly params: Record<never, never>; readonly result: VersionRecord; };
+  /** Tells the server's identity, set by `server_uuid` in the configuration. */
+  "node-server_uuid": { readonly params: Record<never, never>; readonly result: string; };
+  /** Lists the agents that the token may see, sorted. */
+  "node-server_list_all_agent_uuid": { readonly params: { token?: string | undefined }; readonly result: { uuids: string[] }; };
+  /** Reads the configuration file, as it is on the disk. */
+  "node-server_read_config": { readonly params: { token?: string | undefined }; readonly result: string; };
+  /** Checks a whole configuration, writes it, and applies it once the answer has left. What cannot be applied leaves the server as it was and is told in the log. */
+  "node-server_edit_config": { readonly params: { token?: string | undefined; config_string: string }; readonly result: true; };
+  /** Shows the log entries kept in memory, oldest first. */
+  "node-server_log": { readonly params: { token?: string | undefined }; readonly result: LogEntry[]; };
+  /** Sends every new log entry that the filter lets through, until unsubscribed. A reader that falls 512 entries behind is told how many it missed. */
+  "node-server_stream_log": { readonly params: { token?: string | undefined; log_filter: string }; readonly result: string; readonly event: LogEntry; };
+  /** Ends a log stream of this connection; false when it has none with this id. */
+  "node-server_unsubscribe_stream_log": { readonly params: { subscription: string }; readonly result: boolean; };
+  /** Tells which kind of database the server runs on. */
+  "node-server_get_database_type": { readonly params: { token?: string | undefined }; readonly result: { success: true; data: "sqlite" | "postgres" | "mysql" | "unknown" }; };
+  /** Tells how many bytes each table takes: on PostgreSQL with its indexes and out-of-line storage, on SQLite its own pages. */
+  "node-server_database_storage": { readonly params: { token?: string | undefined }; readonly result: { tables: { [name: string]: number }; total: number }; };
+  /** Replaces the server's binary by the release `tag`, up or down, and restarts into it 3 seconds after the answer; the process id stays. Nothing happens when that version runs already. Progress is in the log. */
+  "node-server_self_update": { readonly params: { token?: string | undefined; tag: string }; readonly result: null; };
+  /** Runs SQL on the main database; of several statements the last one's result is answered. It means full trust: on SQLite it can write any file that the server can. */
+  "node-server_exec_sql": { readonly params: { token?: string | undefined; sql: string; params?: unknown | undefined }; readonly result: { success: true; data: { [name: string]: unknown }[]; row_count: number; truncated: boolean }; };
+  /** Makes a bucket and its folder. `path` defaults to the name. */
+  "static-bucket_create": { readonly params: { token?: string | undefined; name: string; path?: string | null | undefined; is_http_root?: boolean | null | undefined; cors?: boolean | null | undefined }; readonly result: Bucket; };
+  /** Shows a bucket's record; null when there is none. */
+  "static-bucket_read": { readonly params: { token?: string | undefined; name: string }; readonly result: Bucket | null; };
+  /** Changes a bucket; what is left out stays. `enable: false` takes it off HTTP and WebDAV. */
+  "static-bucket_update": { readonly params: { token?: string | undefined; name: string; path?: string | null | undefined; is_http_root?: boolean | null | undefined; cors?: boolean | null | undefined; enable?: boolean | null | undefined }; readonly result: Bucket; };
+  /** Forgets a bucket; its files stay on the disk. */
+  "static-bucket_delete": { readonly params: { token?: string | undefined; name: string }; readonly result: { success: true }; };
+  /** Names every bucket, sorted. */
+  "static-bucket_list": { readonly params: { token?: string | undefined }; readonly result: string[]; };
+  /** Writes a file, given as `body` or as `base64`. Readers see the old file or the whole new one. Folders on the way are made. */
+  "static-bucket-file_upload": { readonly params: { token?: string | undefined; name: string; path: string; body?: unknown | null | undefined; base64?: string | null | undefined }; readonly result: { success: true }; };
+  /** Reads a file; the content comes as base64. */
+  "static-bucket-file_read": { readonly params: { token?: string | undefined; name: string; path: string }; readonly result: string; };
+  /** Deletes a file; it succeeds as well when there is none. */
+  "static-bucket-file_delete": { readonly params: { token?: string | undefined; name: string; path: string }; readonly result: { success: true }; };
+  /** Moves a file inside its bucket; replaces what file stands at `to`. Folders on the way are made. */
+  "static-bucket-file_rename": { readonly params: { token?: string | undefined; name: string; from: string; to: string }; readonly result: { success: true }; };
+  /** Lists every file below a folder (default: the whole bucket), by path, with size and time of change in Unix milliseconds. */
+  "static-bucket-file_list": { readonly params: { token?: string | undefined; name: string; path?: string | null | undefined }; readonly result: { path: string; size: number; mtime: number }[]; };
+  /** Lists the agents that the token may see, sorted. In the scope of one agent, a List permission shows it only beside another permission on it. */
+  "agent-uuid_list_all": { readonly params: { token?: string | undefined }; readonly result: string[]; };
+  /** Makes a token. The secret is shown this once. A caller that is not super can hand out only what it holds. */
+  "token_create": { readonly params: { father_token?: string | undefined; token_creation: { token_limit: Limit[]; username?: string | null; password?: string | null; timestamp_from?: number | null; timestamp_to?: number | null } }; readonly result: { key: string; secret: string }; };
+  /** Shows a token without its hashes: the caller's own, or with `supertoken` any, by key or user name. */
+  "token_get": { readonly params: { token?: string | undefined; supertoken?: string | null | undefined }; readonly result: Token; };
+  /** Shows every token, by id. */
+  "token_list_all_tokens": { readonly params: { token?: string | undefined }; readonly result: { tokens: Token[] }; };
+  /** Replaces what a token may do. The Super Token cannot be edited. */
+  "token_edit": { readonly params: { token?: string | undefined; target_token: string; limit: Limit[] }; readonly result: { success: true; id: number; token_key: string }; };
+  /** Ends a token. The Super Token cannot be deleted. */
+  "token_delete": { readonly params: { token?: string | undefined; target_token: string }; readonly result: { message: string; rows_affected: number; matched_by: "token_key" | "username" }; };
+  /** Sets the password of a token that has a user name; the old one ends at once. */
+  "token_change_password": { readonly params: { token?: string | undefined; target_token: string; new_password: string }; readonly result: { success: true; message: string }; };
+  /** Gives a token a new secret; the old one ends at once. */
+  "token_roll_token_secret": { readonly params: { token?: string | undefined; target_token: string }; readonly result: { key: string; secret: string }; };
+  /** Describes every method as an OpenRPC document. */
+  "rpc.discover": { readonly params: Record<never, never>; readonly result: { [name: string]: unknown }; };
+}
+
+/** The param that holds the caller's token, which the client fills in. */
+export const credentialParams: Readonly<Record<string, string>> = {
+  "node-server_list_all_agent_uuid": "token",
+  "node-server_read_config": "token",
+  "node-server_edit_config": "token",
+  "node-server_log": "token",
+  "node-server_stream_log": "token",
+  "node-server_get_database_type": "token",
+  "node-server_database_storage": "token",
+  "node-server_self_update": "token",
+  "node-server_exec_sql": "token",
+  "static-bucket_create": "token",
+  "static-bucket_read": "token",
+  "static-bucket_update": "token",
+  "static-bucket_delete": "token",
+  "static-bucket_list": "token",
+  "static-bucket-file_upload": "token",
+  "static-bucket-file_read": "token",
+  "static-bucket-file_delete": "token",
+  "static-bucket-file_rename": "token",
+  "static-bucket-file_list": "token",
+  "agent-uuid_list_all": "token",
+  "token_create": "father_token",
+  "token_get": "token",
+  "token_list_all_tokens": "token",
+  "token_edit": "token",
+  "token_delete": "token",
+  "token_change_password": "token",
+  "token_roll_token_secret": "token",
+};
+
+/** Every kind of error, with its number. */
+export const errorKinds = {
+  Parse: -32700,
+  InvalidRequest: -32600,
+  MethodNotFound: -32601,
+  InvalidParams: -32602,
+  Internal: -32603,
+  NeedsWebSocket: -32000,
+  TooManySubscriptions: -32006,
+  RequestTooBig: -32007,
+  ResponseTooBig: -32008,
+  Busy: -32009,
+  BatchTooLong: -32010,
+  ParseError: 101,
+  SerializationError: 101,
+  IoError: 101,
+  PermissionDenied: 102,
+  DatabaseError: 103,
+  NotFound: 105,
+  UuidNotFound: 106,
+  ConfigNotFound: 107,
+  InvalidInput: 108,
+  Other: 999,
+} as const;

@@ -1,0 +1,166 @@
+import { createHash } from "node:crypto";
+import { createReadStream } from "node:fs";
+import { chmod, link, mkdir, mkdtemp, rm, writeFile } from "node:fs/promises";
+import { createServer, type Socket } from "node:net";
+import { tmpdir } from "node:os";
+import { join, resolve } from "node:path";
+import type { VersionRecord } from "../../src/build.ts";
+import { binaryName } from "../../src/update/release.ts";
+import { ReleaseServer } from "../../src/update/release-server.ts";
+
+export const root = resolve(import.meta.dir, "../..");
+
+export interface Version {
+  readonly tag: string;
+  readonly path: string;
+  readonly digest: string;
+}
+
+/** Two really compiled versions and a folder of releases with both. */
+export interface Versions extends AsyncDisposable {
+  readonly folder: string;
+  readonly one: Version;
+  readonly two: Version;
+  readonly record: VersionRecord;
+  /** What a release calls the binary of this machine. */
+  readonly name: string;
+  readonly releases: ReleaseServer;
+  readonly releasesFolder: string;
+  /** The product with its version changed and one of its modules replaced in part; the path of the binary. */
+  compileBroken(version: string, module: string, replacement: string): Promise<string>;
+}
+
+export async function compileVersions(): Promise<Versions> {
+  const folder = await mkdtemp(join(tmpdir(), "node-server-versions-"));
+  // Those who run as somebody else in a story must reach the binaries.
+  await chmod(folder, 0o755);
+  const compile = async (version: string): Promise<Version> => {
+    const path = join(folder, version);
+    await does([process.execPath, "scripts/build.ts", path, version], root);
+    return { tag: `v${version}`, path, digest: await digestOf(path) };
+  };
+  const [one, two] = [await compile("1.0.0"), await compile("2.0.0")];
+  const record = JSON.parse(await does([one.path, "version", "--json"], folder)) as VersionRecord;
+  const name = binaryName(record.cargo_target_triple);
+  const releasesFolder = join(folder, "releases");
+  for (const { tag, path } of [one, two]) {
+    await mkdir(join(releasesFolder, tag), { recursive: true });
+    await link(path, join(releasesFolder, tag, name));
+  }
+  return {
+    folder,
+    one,
+    two,
+    record,
+    name,
+    releasesFolder,
+    releases: new ReleaseServer(releasesFolder),
+    async compileBroken(version, module, replacement) {
+      const outfile = join(folder, `broken-${version}`);
+      const real = join(root, "src", module);
+      const wrapper = join(folder, `${version}.ts`);
+      await writeFile(wrapper, `export * from ${JSON.stringify(real)};\n${replacement}\n`);
+      const made = await Bun.build({
+        entrypoints: [join(root, "src/main.ts")],
+        compile: { outfile, autoloadDotenv: false, autoloadBunfig: false },
+        define: { BUILD_RECORD: JSON.stringify({ ...record, cargo_version: version }) },
+        plugins: [
+          {
+            name: "replace a module",
+            setup: (build) =>
+              void build.onResolve({ filter: /\.ts$/ }, ({ path, importer }) =>
+                importer !== wrapper && resolve(importer, "..", path) === real
+                  ? { path: wrapper }
+                  : undefined,
+              ),
+          },
+        ],
+      });
+      if (!made.success) throw new AggregateError(made.logs, `${outfile} was not compiled`);
+      return outfile;
+    },
+    [Symbol.asyncDispose]: () => rm(folder, { recursive: true, force: true }),
+  };
+}
+
+async function does(command: string[], cwd: string): Promise<string> {
+  const child = Bun.spawn(command, { cwd, stdout: "pipe", stderr: "pipe" });
+  const [out, err] = await Promise.all([
+    new Response(child.stdout).text(),
+    new Response(child.stderr).text(),
+  ]);
+  if ((await child.exited) !== 0) throw new Error(`${command.join(" ")} failed:\n${out}${err}`);
+  return out;
+}
+
+export async function digestOf(path: string): Promise<string> {
+  const hash = createHash("sha256");
+  for await (const chunk of createReadStream(path)) hash.update(chunk as Buffer);
+  return hash.digest("hex");
+}
+
+/** A small program that says it is the server's binary; on `serve` it runs these lines of shell. */
+export function script(record: Partial<VersionRecord>, onServe = "exit 1"): string {
+  const told = JSON.stringify(record);
+  return `#!/bin/sh\nif [ "$1" = version ]; then echo '${told}'; exit 0; fi\n${onServe}\n# ${"x".repeat(2000)}\n`;
+}
+
+/** Serves the versions, except where a story answers something else. */
+export class Releases implements Disposable {
+  answer: (request: Request) => Response | undefined | Promise<Response | undefined> = () => undefined;
+  readonly #server;
+
+  constructor(versions: Versions) {
+    this.#server = Bun.serve({
+      hostname: "127.0.0.1",
+      port: 0,
+      fetch: async (request) => (await this.answer(request)) ?? versions.releases.answer(request),
+    });
+  }
+
+  get url(): string {
+    return `http://127.0.0.1:${this.#server.port}`;
+  }
+
+  [Symbol.dispose](): void {
+    void this.#server.stop(true);
+  }
+}
+
+/** Sends bytes as no HTTP library would: `tell` is handed each connection once a request has come. */
+export async function rawServer(
+  tell: (socket: Socket) => void,
+): Promise<{ readonly url: string } & Disposable> {
+  const open = new Set<Socket>();
+  const server = createServer((socket) => {
+    open.add(socket);
+    socket.on("error", () => {}).once("data", () => tell(socket));
+  });
+  await new Promise<void>((done) => void server.listen(0, "127.0.0.1", done));
+  const address = server.address();
+  const port = typeof address === "object" && address !== null ? address.port : 0;
+  return {
+    url: `http://127.0.0.1:${port}/`,
+    [Symbol.dispose]: () => {
+      for (const socket of open) socket.destroy();
+      server.close();
+    },
+  };
+}
+
+/** The file in small pieces, so that its way takes about this long; with its length, unless that is not to be told. */
+export function slowly(path: string, ms: number, told = true): Response {
+  const file = Bun.file(path);
+  const pieces = 40;
+  const step = Math.ceil(file.size / pieces);
+  let at = 0;
+  const body = new ReadableStream<Uint8Array>({
+    async pull(controller) {
+      if (at >= file.size) return controller.close();
+      await Bun.sleep(ms / pieces);
+      controller.enqueue(await file.slice(at, at + step).bytes());
+      at += step;
+    },
+  });
+  return new Response(body, { headers: told ? { "content-length": String(file.size) } : {} });
+}
