@@ -50,10 +50,6 @@ export class Locks {
     return toLocks(new Map(found.map(({ key, value }) => [key, value])));
   }
 
-  async all(): Promise<Lock[]> {
-    return this.around(treeRoot, true);
-  }
-
   /** Gives a lock unless another is in the way. */
   take(wanted: Lock): Promise<Lock> {
     const { path, ...kept } = wanted;

@@ -114,14 +114,26 @@ async function whenFree<T>(run: () => T): Promise<T> {
   }
 }
 
+/** Whether a statement has rows is a matter of its text, and asking it costs more than many statements do. */
+const mostTexts = 500;
+
 function toSource(file: Database): Source {
+  const hasRows = new Map<string, boolean>();
+  const run = (sql: string, bindings: SQLQueryBindings[]): QueryResult<unknown> => {
+    const statement = file.query(sql);
+    let rows = hasRows.get(sql);
+    if (rows === undefined) {
+      rows = statement.columnNames.length > 0;
+      if (hasRows.size >= mostTexts) hasRows.clear();
+      hasRows.set(sql, rows);
+    }
+    if (rows) return { rows: statement.all(...bindings) };
+    const { changes, lastInsertRowid } = statement.run(...bindings);
+    return { rows: [], numAffectedRows: BigInt(changes), insertId: BigInt(lastInsertRowid) };
+  };
   const execute = async (sql: string, params: readonly unknown[]): Promise<QueryResult<unknown>> => {
     try {
-      const statement = await whenFree(() => file.query(sql));
-      const bindings = params as SQLQueryBindings[];
-      if (statement.columnNames.length > 0) return { rows: await whenFree(() => statement.all(...bindings)) };
-      const { changes, lastInsertRowid } = await whenFree(() => statement.run(...bindings));
-      return { rows: [], numAffectedRows: BigInt(changes), insertId: BigInt(lastInsertRowid) };
+      return await whenFree(() => run(sql, params as SQLQueryBindings[]));
     } catch (error) {
       const unique =
         codeOf(error) === "SQLITE_CONSTRAINT_UNIQUE" || codeOf(error) === "SQLITE_CONSTRAINT_PRIMARYKEY";

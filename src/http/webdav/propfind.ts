@@ -6,7 +6,7 @@ import { fullName, isDav, readXml } from "./body.ts";
 import { liveProperties, lockDiscovery, quotaNames, type Subject } from "./live-properties.ts";
 import { statusLine, streamedMultistatus } from "./multistatus.ts";
 import { Refused } from "./refused.ts";
-import { depthOf, type Visit } from "./visit.ts";
+import { type Depth, depthOf, type Visit } from "./visit.ts";
 import { checkIf } from "./warrant.ts";
 
 /** What a PROPFIND wants to know. */
@@ -26,7 +26,7 @@ export async function propfind(visit: Visit): Promise<Response> {
   const entry = await visit.files.tree.find(visit.path);
   if (entry === undefined) throw new Refused(404, "there is no such file or folder");
   const batches = depth === "infinity" ? await everything(visit, entry) : family(visit, entry, depth === 1);
-  return streamedMultistatus(answers(visit, question, batches));
+  return streamedMultistatus(answers(visit, question, entry, depth, batches));
 }
 
 function parseQuestion(root: XmlElement | undefined): Question {
@@ -74,6 +74,8 @@ async function everything({ files }: Visit, entry: TreeEntry): Promise<AsyncGene
 async function* answers(
   visit: Visit,
   question: Question,
+  top: TreeEntry,
+  depth: Depth,
   batches: AsyncGenerator<TreeEntry[]>,
 ): AsyncGenerator<string> {
   const { files, bucket, request } = visit;
@@ -81,12 +83,13 @@ async function* answers(
     question.kind === "some"
       ? question.names.includes(name)
       : question.kind === "all" && (question.include.includes(name) || !liveProperties.get(name)?.hidden);
-  const locks = asks(lockDiscovery) ? await files.locks.all() : [];
+  const locks = asks(lockDiscovery) ? await files.locks.around(top.path, depth !== 0) : [];
   // macOS stalls for a minute and a half on the quota of a volume.
   const isFinder = /^WebDAVFS\//.test(request.headers.get("user-agent") ?? "");
   const room = quotaNames.some(asks) && !isFinder ? await files.tree.room() : undefined;
   const bare =
-    (question.kind === "some" && question.names.every(isClosed)) || (await files.properties.isEmpty());
+    (question.kind === "some" && question.names.every(isClosed)) ||
+    (depth !== 0 && (await files.properties.isEmpty()));
   for await (const entries of batches) {
     const dead = bare ? undefined : await files.properties.ofSome(entries.map(({ path }) => path));
     yield entries
