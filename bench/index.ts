@@ -9,6 +9,7 @@ import { sql } from "./sql.ts";
 import { start } from "./start.ts";
 import { staticFiles } from "./static.ts";
 import { storage } from "./storage.ts";
+import { webdav } from "./webdav.ts";
 
 interface Benchmark {
   readonly run: (bench: Bench, pace: Pace) => Promise<Line[]>;
@@ -24,6 +25,7 @@ const benchmarks: Readonly<Record<string, Benchmark>> = {
   sql: { run: sql, lines: 0 },
   storage: { run: storage, lines: 0 },
   static: { run: staticFiles, lines: 0 },
+  webdav: { run: webdav, lines: 0 },
 };
 
 const { values, positionals } = parseArgs({

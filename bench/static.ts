@@ -112,7 +112,8 @@ function unchanged(
   };
 }
 
-async function peer(
+/** Another server, if it is installed. */
+export async function peer(
   name: string,
   program: (port: number) => Promise<Program>,
   pin: readonly string[],
