@@ -4,6 +4,7 @@ import { chmod, mkdir, readFile, rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { siteWith } from "../support/bucket.ts";
 import { type TestNode, testNode } from "../support/node.ts";
+import { mounted } from "../support/webdav-disk.ts";
 
 /** The five methods on the bucket `site`. */
 function filesOf(node: TestNode) {
@@ -33,22 +34,6 @@ function filesOf(node: TestNode) {
 const error = (code: number, words: RegExp) => ({ code, message: expect.stringMatching(words) });
 /** Files and folders below a folder, by name. */
 const below = (folder: string) => readdirSync(folder, { recursive: true }).map(String).sort();
-
-/** A file system of its own at `folder` until the end of the scope; undefined, and told, where that is not allowed. */
-async function mounted(what: string, folder: string, options: string) {
-  await mkdir(folder, { recursive: true });
-  const asRoot = process.getuid?.() === 0 ? [] : ["sudo", "-n"];
-  const run = (...words: string[]) =>
-    Bun.which(asRoot[0] ?? "mount") !== null && Bun.spawnSync([...asRoot, ...words]).exitCode === 0;
-  if (!run("mount", "-t", "tmpfs", "-o", `mode=1777,${options}`, "tmpfs", folder)) {
-    console.log(`SKIPPED: ${what} needs mount as root (apt install mount)`);
-    return undefined;
-  }
-  return {
-    remount: (mode: "ro" | "rw") => expect(run("mount", "-o", `remount,${mode}`, folder)).toBe(true),
-    [Symbol.dispose]: () => expect(run("umount", "-l", folder)).toBe(true),
-  };
-}
 
 for (const [where, place] of [
   ["all buckets", "static"],

@@ -1,5 +1,5 @@
 import { readdirSync } from "node:fs";
-import { chmod, copyFile, link, mkdir, mkdtemp, rm, writeFile } from "node:fs/promises";
+import { chmod, link, mkdir, mkdtemp, rm, writeFile } from "node:fs/promises";
 import { createServer } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -177,7 +177,9 @@ export class Installation implements AsyncDisposable {
 
   /** Puts a copy into place, whose mode may be told. */
   async put({ path }: Pick<Version, "path">, mode = 0o755): Promise<void> {
-    await copyFile(path, this.binary);
+    // By another process: one that this process starts in the same moment could hold a file open that is written here,
+    // and then it cannot be run.
+    Bun.spawnSync(["cp", "--remove-destination", path, this.binary]);
     await chmod(this.binary, mode);
   }
 

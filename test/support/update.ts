@@ -148,19 +148,16 @@ export async function rawServer(
   };
 }
 
-/** The file in small pieces, so that its way takes about this long; with its length, unless that is not to be told. */
-export function slowly(path: string, ms: number, told = true): Response {
+/** Sends the file in small pieces, so that its way takes about this long. */
+export function slowServer(path: string, ms: number): ReturnType<typeof rawServer> {
   const file = Bun.file(path);
   const pieces = 40;
   const step = Math.ceil(file.size / pieces);
-  let at = 0;
-  const body = new ReadableStream<Uint8Array>({
-    async pull(controller) {
-      if (at >= file.size) return controller.close();
+  return rawServer(async (socket) => {
+    socket.write(`HTTP/1.1 200 OK\r\nContent-Length: ${file.size}\r\n\r\n`);
+    for (let at = 0; at < file.size && !socket.destroyed; at += step) {
       await Bun.sleep(ms / pieces);
-      controller.enqueue(await file.slice(at, at + step).bytes());
-      at += step;
-    },
+      socket.write(await file.slice(at, at + step).bytes());
+    }
   });
-  return new Response(body, { headers: told ? { "content-length": String(file.size) } : {} });
 }

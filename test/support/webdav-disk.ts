@@ -90,7 +90,11 @@ export function mounted(what: string, folder: string, options: string) {
   const run = (...words: string[]) =>
     Bun.which(asRoot[0] ?? "mount") !== null && Bun.spawnSync([...asRoot, ...words]).exitCode === 0;
   if (!run("mount", "-t", "tmpfs", "-o", `mode=1777,${options}`, "tmpfs", folder)) {
-    console.log(`SKIPPED: ${what} needs mount as root (apt install mount)`);
+    console.log(
+      Bun.which("mount") === null
+        ? `SKIPPED: ${what} needs mount (apt install mount)`
+        : `note: ${what} is not shown, because nothing may be mounted here`,
+    );
     return undefined;
   }
   return {

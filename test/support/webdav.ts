@@ -1,3 +1,5 @@
+import { readdirSync, readFileSync } from "node:fs";
+import { join } from "node:path";
 import type { TestNode } from "./node.ts";
 
 /** A bucket `site` and what it takes to talk to it over WebDAV. */
@@ -22,4 +24,35 @@ export async function webdavSite(node: TestNode, token = node.superToken) {
         ...(body === undefined ? {} : { body }),
       }),
   };
+}
+
+/** The same, with what its folder holds. */
+export async function siteOf(node: TestNode) {
+  const site = await webdavSite(node);
+  const folder = join(node.folder, "static/site");
+  const status = async (verb: string, path: string, to?: string, body?: string) =>
+    (await site.dav(verb, path, to === undefined ? {} : { destination: site.base + to }, body)).status;
+  return {
+    ...site,
+    folder,
+    status,
+    names: (below = folder) => namesIn(below),
+    read: (path: string) => readFileSync(join(folder, path), "utf8"),
+  };
+}
+
+export function hrefsOf(multistatus: string): Array<string | undefined> {
+  return [...multistatus.matchAll(/<D:href>([^<]*)<\/D:href>/g)].map(([, href]) => href);
+}
+
+/** All names below a folder; links are names and no more. */
+function namesIn(folder: string): string[] {
+  return readdirSync(folder, { withFileTypes: true })
+    .flatMap((entry) => [
+      entry.name,
+      ...(entry.isDirectory()
+        ? namesIn(join(folder, entry.name)).map((name) => `${entry.name}/${name}`)
+        : []),
+    ])
+    .sort();
 }

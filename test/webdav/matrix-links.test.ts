@@ -1,46 +1,8 @@
 import { expect, test } from "bun:test";
-import {
-  linkSync,
-  mkdirSync,
-  readdirSync,
-  readFileSync,
-  rmSync,
-  statSync,
-  symlinkSync,
-  writeFileSync,
-} from "node:fs";
+import { linkSync, mkdirSync, rmSync, statSync, symlinkSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { type TestNode, tempFolder, testNode } from "../support/node.ts";
-import { webdavSite } from "../support/webdav.ts";
-
-/** All names below a folder; links are names and no more. */
-function namesIn(folder: string): string[] {
-  return readdirSync(folder, { withFileTypes: true })
-    .flatMap((entry) => [
-      entry.name,
-      ...(entry.isDirectory()
-        ? namesIn(join(folder, entry.name)).map((name) => `${entry.name}/${name}`)
-        : []),
-    ])
-    .sort();
-}
-
-async function siteOf(node: TestNode) {
-  const site = await webdavSite(node);
-  const folder = join(node.folder, "static/site");
-  const status = async (verb: string, path: string, to?: string, body?: string) =>
-    (await site.dav(verb, path, to === undefined ? {} : { destination: site.base + to }, body)).status;
-  return {
-    ...site,
-    folder,
-    status,
-    names: (below = folder) => namesIn(below),
-    read: (path: string) => readFileSync(join(folder, path), "utf8"),
-  };
-}
-
-const hrefsOf = (multistatus: string) =>
-  [...multistatus.matchAll(/<D:href>([^<]*)<\/D:href>/g)].map(([, href]) => href);
+import { tempFolder, testNode } from "../support/node.ts";
+import { hrefsOf, siteOf } from "../support/webdav.ts";
 
 test("the same folder by a link that stays in the bucket is still itself: no file is lost when one is moved onto the other", async () => {
   await using node = await testNode();
