@@ -4,7 +4,7 @@ import { join, resolve } from "node:path";
 import { parseArgs, promisify } from "node:util";
 import { constants, gzip, zstdCompress } from "node:zlib";
 import { version } from "../package.json";
-import { binaryName } from "../src/update/release.ts";
+import { binaryName, parseTag } from "../src/update/release.ts";
 import { compile, ownTriple } from "./compile.ts";
 import { readSecretKey, signFile } from "./minisign.ts";
 
@@ -27,6 +27,8 @@ const { values } = parseArgs({
     /** Some targets only, by triple. */
     only: { type: "string", multiple: true },
     version: { type: "string", default: version },
+    /** How hard zstd tries; 19 takes its time. */
+    level: { type: "string", default: "19" },
   },
 });
 const keyPath = values.key ?? process.env.RELEASE_KEY;
@@ -36,6 +38,10 @@ const folder = resolve(values.out);
 const chosen = values.only ?? Object.keys(targets);
 const runtimes = join(folder, ".runtimes");
 
+parseTag(tag);
+const unknown = chosen.find((triple) => targets[triple] === undefined);
+if (unknown !== undefined)
+  throw new Error(`no target is called ${unknown}; there are ${Object.keys(targets).join(", ")}`);
 await rm(folder, { recursive: true, force: true });
 await mkdir(runtimes, { recursive: true });
 const sums: string[] = [];
@@ -65,9 +71,9 @@ async function release(triple: string): Promise<string[]> {
     ...(own ? {} : { runtime: { target: known.target, path: await fetchRuntime(known.runtime) } }),
   });
   const bytes = await Bun.file(path).bytes();
-  const level = { params: { [constants.ZSTD_c_compressionLevel]: 19 } };
+  const level = { params: { [constants.ZSTD_c_compressionLevel]: Number(values.level) } };
   await Bun.write(`${path}.zst`, await promisify(zstdCompress)(bytes, level));
-  await Bun.write(`${path}.gz`, await promisify(gzip)(bytes, { level: 9 }));
+  await Bun.write(`${path}.gz`, await promisify(gzip)(bytes, { level: Math.min(9, Number(values.level)) }));
   if (key !== undefined) await Bun.write(`${path}.minisig`, await signFile(path, name, tag, key));
   console.log(
     `${name}: ${Math.round(bytes.length / 1e6)} MB, ${Math.round(Bun.file(`${path}.zst`).size / 1e6)} MB packed`,

@@ -2,6 +2,7 @@ import { Command, CommanderError } from "commander";
 import { Fault, messageOf } from "./base/fault.ts";
 import { check } from "./cli/check.ts";
 import { exitCodes } from "./cli/command.ts";
+import { addDeployCommands } from "./cli/deploy-commands.ts";
 import { getUuid } from "./cli/get-uuid.ts";
 import { init } from "./cli/init.ts";
 import { releaseServer } from "./cli/release-server.ts";
@@ -76,6 +77,9 @@ async function main(args: readonly string[]): Promise<number> {
     .action(async (folder: string, { listen }: { listen: string }) => {
       code = await releaseServer({ folder, listen });
     });
+  addDeployCommands(program, (ended) => {
+    code = ended;
+  });
   program.command("sql-child", { hidden: true }).action(run(sqlChild));
   try {
     await program.parseAsync(args, { from: "user" });

@@ -3,6 +3,17 @@ import { Fault, messageOf } from "../base/fault.ts";
 import { ReleaseServer } from "../update/release-server.ts";
 import { exitCodes } from "./command.ts";
 
+function listenAt(
+  options: Parameters<typeof Bun.serve>[0] & { readonly hostname: string; readonly port: number },
+) {
+  try {
+    return Bun.serve(options);
+  } catch (error) {
+    const shown = formatAddress({ host: options.hostname, port: options.port });
+    throw new Fault("IoError", `cannot listen on ${shown}: ${messageOf(error)}`);
+  }
+}
+
 /** Serves a folder of releases on the route that self-update asks. */
 export async function releaseServer({
   folder,
@@ -18,7 +29,7 @@ export async function releaseServer({
   const tags = await releases.tags().catch((error: unknown) => {
     throw new Fault("IoError", `${folder} cannot be read: ${messageOf(error)}`);
   });
-  const server = Bun.serve({
+  const server = listenAt({
     hostname: address.host,
     port: address.port,
     reusePort: false,

@@ -20,7 +20,10 @@ export async function serve({ config }: CommandOptions): Promise<number> {
   for (const stream of [process.stdout, process.stderr]) stream.on("error", () => {});
   let node: Node | undefined;
   const notifier = openNotifier(process.env);
-  process.on("SIGHUP", () => void notifier.reloading(() => node?.reload()));
+  // Before it is up there is nothing to reload, and nobody may be told that it is ready.
+  process.on("SIGHUP", () => {
+    if (node !== undefined) void notifier.reloading(() => node?.reload());
+  });
   const stop = Promise.withResolvers<string>();
   for (const name of ["SIGTERM", "SIGINT"] as const) process.once(name, () => stop.resolve(name));
 

@@ -2,7 +2,7 @@ import { existsSync } from "node:fs";
 import { mkdir, rm, stat } from "node:fs/promises";
 import { userInfo } from "node:os";
 import { dirname, join, resolve } from "node:path";
-import { Fault } from "../base/fault.ts";
+import { Fault, messageOf } from "../base/fault.ts";
 import { replaceFile } from "../base/replace-file.ts";
 import { isCompiled } from "../build.ts";
 import { type CommandOptions, exitCodes } from "./command.ts";
@@ -34,10 +34,17 @@ export async function installService(options: ServiceOptions): Promise<number> {
       "the server should not run as root: name another user with --user (or --user root if you mean it)",
     );
   const path = unitPath(options);
-  await mkdir(options.dir, { recursive: true });
-  await replaceFile(path, unit, { mode: 0o644 });
+  const home = dirname(resolve(options.config));
+  const { uid } = await stat(home).catch((error: unknown) => {
+    throw new Fault("IoError", `${home} must be there before the service: ${messageOf(error)}`);
+  });
+  try {
+    await mkdir(options.dir, { recursive: true });
+    await replaceFile(path, unit, { mode: 0o644 });
+  } catch (error) {
+    throw new Fault("IoError", `${path} cannot be written (sudo?): ${messageOf(error)}`);
+  }
   process.stdout.write(`wrote ${path}\n`);
-  const { uid } = await stat(dirname(resolve(options.config)));
   if (user !== "root" && uid === 0)
     process.stderr.write(
       `note: ${dirname(resolve(options.config))} belongs to root; ${user} must be able to write there (chown)\n`,
@@ -76,9 +83,7 @@ function systemctl(...args: string[]): void {
 /** The folder of the binary stays writable, because self-update replaces it there. */
 function unitFile(binary: string, config: string, user: string): string {
   const home = dirname(config);
-  const quoted = (text: string) =>
-    `"${text.replace(/[\\"%$]/g, (sign) => (sign === "%" || sign === "$" ? sign + sign : `\\${sign}`))}"`;
-  const path = (text: string) => text.replaceAll("%", "%%").replaceAll(" ", "\\x20");
+  const path = (text: string) => `"${text.replace(/[\\"]/g, "\\$&").replaceAll("%", "%%")}"`;
   return `[Unit]
 Description=node-server
 Wants=network-online.target
@@ -88,8 +93,8 @@ After=network-online.target
 Type=notify
 NotifyAccess=main
 User=${user}
-WorkingDirectory=${path(home)}
-ExecStart=${quoted(binary)} serve -c ${quoted(config)}
+WorkingDirectory=${home.replaceAll("%", "%%")}
+ExecStart=${path(binary)} serve -c ${path(config).replaceAll("$", "$$$$")}
 ExecReload=/bin/kill -HUP $MAINPID
 Restart=on-failure
 RestartSec=1

@@ -21,7 +21,7 @@ export function openNotifier(env: Readonly<Record<string, string | undefined>>):
   const isOurs = env.WATCHDOG_PID === undefined || Number(env.WATCHDOG_PID) === process.pid;
   // Half the time that systemd waits: a timer that still fires is a server that still turns.
   if (watchdogMs > 0 && isOurs) setInterval(() => send("WATCHDOG=1"), watchdogMs / 2).unref();
-  const reloading = () => send(`RELOADING=1\nMONOTONIC_USEC=${process.hrtime.bigint() / 1000n}`);
+  const reloading = () => send("RELOADING=1");
   return {
     ready: () => send("READY=1\nSTATUS=serving"),
     restarting: reloading,

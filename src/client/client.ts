@@ -1,7 +1,9 @@
+import { ClientError } from "./errors.ts";
 import { BucketFiles } from "./files.ts";
 import { credentialParams, type Methods } from "./methods.ts";
-import { events, type SubscribeOptions } from "./stream.ts";
-import { post, resultOf, type WireCall } from "./wire.ts";
+import { type SocketClass, socketClass } from "./socket.ts";
+import { type SubscribeOptions, Subscription } from "./subscription.ts";
+import { type CallOptions, type Fetch, postBatch, postCall, type WireCall } from "./wire.ts";
 
 export type MethodName = keyof Methods;
 export type ParamsOf<M extends MethodName> = Methods[M]["params"];
@@ -13,57 +15,63 @@ export type SubscriptionName = {
 }[MethodName];
 export type EventOf<M extends SubscriptionName> = Methods[M] extends { readonly event: infer E } ? E : never;
 
-/** Methods that can be called without params. */
-type Bare<M extends MethodName> =
+/** Params may be left out where none is required. */
+export type Arguments<M extends MethodName> =
   Record<never, never> extends ParamsOf<M> ? [params?: ParamsOf<M>] : [params: ParamsOf<M>];
 
 /** One call of a batch. */
-export type Call = { [M in MethodName]: readonly [method: M, ...params: Bare<M>] }[MethodName];
-type Answers<C extends readonly Call[]> = { -readonly [I in keyof C]: ResultOf<C[I][0]> | Error };
+export type Call = { [M in MethodName]: readonly [method: M, ...params: Arguments<M>] }[MethodName];
+/** For each call of a batch its result, or the error of it alone. */
+export type Answers<C extends readonly Call[]> = {
+  -readonly [I in keyof C]: ResultOf<C[I][0]> | ClientError;
+};
 
 export interface ClientOptions {
   /** `<key>:<secret>` or `<username>|<password>`; goes with every call that takes one. */
-  readonly token?: string;
-  readonly fetch?: typeof globalThis.fetch;
-  readonly WebSocket?: typeof globalThis.WebSocket;
+  readonly token?: string | undefined;
+  /** For every call that names none of its own. */
+  readonly timeoutMs?: number | undefined;
+  /** Default: the runtime's. */
+  readonly fetch?: Fetch | undefined;
+  /** Default: the runtime's, or on Node 20 one of this package. */
+  readonly WebSocket?: SocketClass | undefined;
 }
+
+/** How long a subscription may take to begin. */
+const connectMs = 30_000;
 
 /** Talks to one server. Calls go by POST, subscriptions over WebSocket, files over WebDAV. */
 export class NodeServerClient {
   /** `https://host:port`, without a slash at the end. */
   readonly url: string;
   #next = 1;
+  readonly #options: ClientOptions;
 
-  constructor(
-    url: string,
-    private readonly options: ClientOptions = {},
-  ) {
-    this.url = url.replace(/\/+$/, "").replace(/\/jsonrpc$/, "");
+  constructor(url: string, options: ClientOptions = {}) {
+    this.url = parseUrl(url);
+    this.#options = options;
   }
 
   /** One call. Throws an `RpcError` when the server says no, `Unreachable` when it says nothing. */
-  async call<M extends MethodName>(method: M, ...[params]: Bare<M>): Promise<ResultOf<M>> {
-    return (await this.callAny(method, params ?? {})) as ResultOf<M>;
+  async call<M extends MethodName>(
+    method: M,
+    ...[params, options]: [...Arguments<M>, options?: CallOptions]
+  ): Promise<ResultOf<M>> {
+    return (await this.callAny(method, params ?? {}, options as CallOptions | undefined)) as ResultOf<M>;
   }
 
   /** The same for a method whose name is known only when the program runs. */
-  async callAny(method: string, params: object, signal?: AbortSignal): Promise<unknown> {
-    const [answer] = await this.#post(this.#toCall(method, params), signal);
-    return resultOf(answer);
+  callAny(method: string, params: object = {}, options?: CallOptions | AbortSignal): Promise<unknown> {
+    return postCall(this.#address, this.#toCall(method, params), this.#fetch, this.#patience(options));
   }
 
-  /** Several calls in one request, run in order. Each answer is a result or the error of its call. */
-  async batch<const C extends readonly Call[]>(calls: C): Promise<Answers<C>> {
+  /** Several calls in one request, run in order. Throws only when the batch as a whole comes to nothing. */
+  async batch<const C extends readonly Call[]>(calls: C, options?: CallOptions): Promise<Answers<C>> {
     const wire = calls.map(([method, params]) => this.#toCall(method, params ?? {}));
-    const answers = await this.#post(wire, undefined);
-    const byId = new Map(answers.map((answer) => [answer.id, answer]));
-    return wire.map(({ id }) => {
-      try {
-        return resultOf(byId.get(id) ?? (answers.length === 1 ? answers[0] : undefined));
-      } catch (error) {
-        return error;
-      }
-    }) as Answers<C>;
+    // JSON-RPC 2.0 §6 makes an empty batch an error.
+    const answers =
+      wire.length === 0 ? [] : await postBatch(this.#address, wire, this.#fetch, this.#patience(options));
+    return answers as Answers<C>;
   }
 
   /** Events as they happen, until the loop is left or `signal` fires. The connection is made again when it breaks. */
@@ -71,35 +79,67 @@ export class NodeServerClient {
     method: M,
     params: ParamsOf<M>,
     options: SubscribeOptions = {},
-  ): AsyncGenerator<EventOf<M>, void> {
-    const Socket = this.options.WebSocket ?? globalThis.WebSocket;
-    if (Socket === undefined)
-      throw new TypeError(
-        "this runtime has no WebSocket; give one in the options (Node 22 has it, Node 20 with the package ws)",
-      );
-    const { params: all } = this.#toCall(method, params);
-    return events(`${this.url}/jsonrpc`, method, all, Socket, options) as AsyncGenerator<EventOf<M>, void>;
+  ): Subscription<EventOf<M>> {
+    const { heartbeatMs = 30_000, buffer = 10_000, onMissed } = options;
+    const plan = {
+      url: this.#address,
+      Socket: this.#options.WebSocket ?? socketClass(),
+      method,
+      params: this.#toCall(method, params).params,
+      connectMs: this.#options.timeoutMs ?? connectMs,
+      heartbeatMs,
+      buffer,
+      onMissed,
+    };
+    return new Subscription<EventOf<M>>(plan, options);
   }
 
   /** The files of a bucket. The token needs all four permissions there. */
   bucket(name: string): BucketFiles {
+    const { token } = this.#options;
     return new BucketFiles(
       `${this.url}/node/static-webdav/${encodeURIComponent(name)}`,
-      basic(this.options.token ?? ""),
-      this.options.fetch ?? globalThis.fetch,
+      token === undefined ? undefined : basic(token),
+      this.#fetch,
     );
   }
 
-  #post(calls: WireCall | readonly WireCall[], signal: AbortSignal | undefined) {
-    return post(`${this.url}/jsonrpc`, calls, { fetch: this.options.fetch ?? globalThis.fetch, signal });
+  get #address(): string {
+    return `${this.url}/jsonrpc`;
+  }
+
+  get #fetch(): Fetch {
+    return this.#options.fetch ?? ((url, init) => globalThis.fetch(url, init));
+  }
+
+  #patience(options: CallOptions | AbortSignal = {}): CallOptions {
+    const { timeoutMs } = this.#options;
+    return options instanceof AbortSignal ? { timeoutMs, signal: options } : { timeoutMs, ...options };
   }
 
   #toCall(method: string, params: object): WireCall {
-    const credential = credentialParams[method];
-    const { token } = this.options;
+    const credential = Object.hasOwn(credentialParams, method) ? credentialParams[method] : undefined;
+    const { token } = this.#options;
     const all = credential === undefined || token === undefined ? params : { [credential]: token, ...params };
     return { jsonrpc: "2.0", method, params: all, id: this.#next++ };
   }
+}
+
+/** In a page, an address may be relative to it. */
+function parseUrl(text: string): string {
+  const { location } = globalThis as { location?: { href: string } };
+  const url = URL.canParse(text, location?.href) ? new URL(text, location?.href) : undefined;
+  if (url === undefined || !/^https?:$/.test(url.protocol))
+    throw new ClientError(
+      `"${hideCredentials(text)}" is no address of a server; write it as https://host:port`,
+    );
+  if (url.username !== "" || url.password !== "")
+    throw new ClientError(`the address of ${url.host} holds credentials; give them as \`token\``);
+  return `${url.origin}${url.pathname}`.replace(/\/+$/, "").replace(/\/jsonrpc$/, "");
+}
+
+function hideCredentials(text: string): string {
+  return text.replace(/[^/]*@/, "…@");
 }
 
 function basic(token: string): string {

@@ -2,14 +2,38 @@ import { errorKinds } from "./methods.ts";
 
 export type ErrorKind = keyof typeof errorKinds;
 
-/** Everything that this client throws. */
+/** Everything that this client throws, except the reason of an aborted signal and what a source of an upload throws. */
 export class ClientError extends Error {
   override readonly name: string = "ClientError";
 }
 
-/** The server could not be reached, or what answered is no node-server. */
+/** The server could not be reached, or what answered is no node-server. Asking again may help. */
 export class Unreachable extends ClientError {
-  override readonly name = "Unreachable";
+  override readonly name: string = "Unreachable";
+}
+
+/** No answer came within `timeoutMs`. The server may have done what it was asked. */
+export class TimedOut extends Unreachable {
+  override readonly name = "TimedOut";
+}
+
+/** Something answered, but not as a node-server does: a proxy's error page, or another program. */
+export class NotNodeServer extends Unreachable {
+  override readonly name = "NotNodeServer";
+}
+
+/** A connection that worked broke. */
+export class Disconnected extends Unreachable {
+  override readonly name = "Disconnected";
+
+  constructor(
+    message: string,
+    /** Of a WebSocket: 1001 the server stops, 1012 it restarts, 1006 nobody said goodbye. */
+    readonly code?: number,
+    options?: { readonly cause?: unknown },
+  ) {
+    super(message, options);
+  }
 }
 
 /** The server said no: `kind` says why in a word, `message` in a sentence. */
@@ -34,14 +58,35 @@ export class PermissionDenied extends RpcError {
 export class NotFound extends RpcError {
   override readonly name = "NotFound";
 }
+/** A param is missing, ill-typed or not acceptable; `data.field` may name it. */
 export class InvalidInput extends RpcError {
   override readonly name = "InvalidInput";
+}
+/** A text (token, TOML, filter) could not be read; `data` may hold `line` and `column`. */
+export class ParseError extends RpcError {
+  override readonly name = "ParseError";
 }
 export class DatabaseError extends RpcError {
   override readonly name = "DatabaseError";
 }
 export class IoError extends RpcError {
   override readonly name = "IoError";
+}
+/** The server has no such method: it is older or newer than this client. */
+export class MethodNotFound extends RpcError {
+  override readonly name = "MethodNotFound";
+}
+/** Too many calls at once; the same call works in a moment. */
+export class Busy extends RpcError {
+  override readonly name = "Busy";
+}
+/** Request, answer, batch or number of subscriptions are above what the server allows. */
+export class LimitReached extends RpcError {
+  override readonly name = "LimitReached";
+}
+/** A bug of the server; its log holds the whole story under `data.reference`. */
+export class InternalError extends RpcError {
+  override readonly name = "InternalError";
 }
 
 const classes: Partial<Record<ErrorKind, typeof RpcError>> = {
@@ -51,8 +96,16 @@ const classes: Partial<Record<ErrorKind, typeof RpcError>> = {
   ConfigNotFound: NotFound,
   InvalidInput,
   InvalidParams: InvalidInput,
+  ParseError,
   DatabaseError,
   IoError,
+  MethodNotFound,
+  Busy,
+  TooManySubscriptions: LimitReached,
+  RequestTooBig: LimitReached,
+  ResponseTooBig: LimitReached,
+  BatchTooLong: LimitReached,
+  Internal: InternalError,
 };
 
 export interface WireError {
@@ -63,10 +116,16 @@ export interface WireError {
 
 export function toRpcError({ code, message, data }: WireError): RpcError {
   const more = typeof data === "object" && data !== null ? (data as Record<string, unknown>) : {};
-  const known = Object.entries(errorKinds).find(([kind, number]) =>
-    typeof more.kind === "string" ? kind === more.kind : number === code,
-  )?.[0];
-  const kind = (known ?? "Other") as ErrorKind;
+  const kind = kindNamed(more.kind) ?? kindNumbered(code) ?? "Other";
   const Kind = classes[kind] ?? RpcError;
   return new Kind(message, code, kind, more);
+}
+
+function kindNamed(name: unknown): ErrorKind | undefined {
+  return typeof name === "string" && Object.hasOwn(errorKinds, name) ? (name as ErrorKind) : undefined;
+}
+
+/** For a kind that is newer than this client. */
+function kindNumbered(code: number): ErrorKind | undefined {
+  return (Object.keys(errorKinds) as ErrorKind[]).find((kind) => errorKinds[kind] === code);
 }

@@ -1,49 +1,38 @@
-import { ClientError, Unreachable } from "./errors.ts";
+import { isBrowser, uploadInBrowser } from "./browser-upload.ts";
+import { Body, type Content, isWhole, pieceBytes, piecesOf, sizeOf, toBytes } from "./content.ts";
+import { Disconnected, NotNodeServer, Unreachable } from "./errors.ts";
+import { toFileError } from "./file-error.ts";
+import { type Fetch, reasonOf } from "./wire.ts";
 
 export interface Transfer {
-  readonly signal?: AbortSignal;
+  readonly signal?: AbortSignal | undefined;
   /** `total` is undefined where nobody knows it. */
-  readonly onProgress?: (bytes: number, total: number | undefined) => void;
+  readonly onProgress?: ((bytes: number, total: number | undefined) => void) | undefined;
+}
+
+export interface Upload extends Transfer {
   /** When the file was changed last, to be kept. */
-  readonly modified?: Date;
+  readonly modified?: Date | undefined;
+  /** Makes the folders on its way that are missing. */
+  readonly makeFolders?: boolean | undefined;
 }
 
-/** What a file can be given as. */
-export type Content = string | Uint8Array<ArrayBuffer> | Blob | ReadableStream<Uint8Array>;
-
-/** The server refused a file over WebDAV. */
-export class FileError extends ClientError {
-  override readonly name = "FileError";
-
-  constructor(
-    message: string,
-    readonly status: number,
-  ) {
-    super(message);
-  }
+interface Request {
+  readonly headers?: Readonly<Record<string, string>> | undefined;
+  readonly body?: Uint8Array | Blob | Body | undefined;
+  readonly signal?: AbortSignal | undefined;
+  /** Statuses that are no failures here. */
+  readonly allowed?: readonly number[];
 }
-
-/** What of a browser's oldest request object is needed here. */
-interface OldRequest {
-  readonly status: number;
-  readonly responseText: string;
-  readonly upload: { onprogress: ((event: { loaded: number; total: number }) => void) | null };
-  onload: (() => void) | null;
-  onerror: (() => void) | null;
-  onabort: (() => void) | null;
-  open(method: string, address: string): void;
-  setRequestHeader(name: string, value: string): void;
-  send(content: Exclude<Content, ReadableStream<Uint8Array>>): void;
-  abort(): void;
-}
-declare const XMLHttpRequest: (new () => OldRequest) | undefined;
 
 /** The files of one bucket, over WebDAV: any size, as a stream, with progress. */
 export class BucketFiles {
+  /** @internal */
   constructor(
     private readonly base: string,
-    private readonly authorization: string,
-    private readonly fetch: typeof globalThis.fetch,
+    /** The `Authorization` header; undefined without a token. */
+    private readonly authorization: string | undefined,
+    private readonly fetch: Fetch,
   ) {}
 
   /** Where a file is, for other programs. */
@@ -51,144 +40,154 @@ export class BucketFiles {
     return `${this.base}/${path.split("/").map(encodeURIComponent).join("/")}`;
   }
 
-  /** Puts a file in place whole; the folders on its way must exist (`makeFolder`). */
-  async upload(
-    path: string,
-    content: Content,
-    { signal, onProgress, modified }: Transfer = {},
-  ): Promise<void> {
-    const headers: Record<string, string> =
-      modified === undefined ? {} : { "x-oc-mtime": String(modified.getTime() / 1000) };
-    const total = sizeOf(content);
-    // A browser tells how far an upload is only in this old way.
-    if (
-      onProgress !== undefined &&
-      typeof XMLHttpRequest !== "undefined" &&
-      !(content instanceof ReadableStream)
-    )
-      return this.#send(new XMLHttpRequest(), this.address(path), content, headers, onProgress, signal);
-    const counted =
-      onProgress === undefined ? content : counting(toStream(content), (bytes) => onProgress(bytes, total));
-    if (total !== undefined && counted instanceof ReadableStream)
-      headers["x-expected-entity-length"] = String(total);
-    await this.#ask("PUT", path, { headers, signal, body: counted });
+  /** Puts a file in place whole: readers see the old one or the new one. */
+  async upload(path: string, content: Content, options: Upload = {}): Promise<void> {
+    const { signal, onProgress, modified, makeFolders } = options;
+    if (makeFolders) await this.makeFolder(path.split("/").slice(0, -1).join("/"), options);
+    const headers: Record<string, string> = {};
+    if (modified !== undefined) headers["x-oc-mtime"] = String(modified.getTime() / 1000);
+    // Browsers send streams over HTTP/2 only, if at all.
+    const whole = isWhole(content) ? toBytes(content) : isBrowser() ? await collect(content) : undefined;
+    const total = whole === undefined ? undefined : sizeOf(whole);
+    let told = 0;
+    const tell = (bytes: number) => {
+      if (bytes <= told) return;
+      told = bytes;
+      onProgress?.(bytes, total);
+    };
+    if (isBrowser() && whole !== undefined && onProgress !== undefined)
+      await uploadInBrowser({
+        address: this.address(path),
+        path,
+        headers: { ...this.#identity(), ...headers },
+        content: whole,
+        signal,
+        onProgress: tell,
+      });
+    else {
+      const body = await toBody(whole ?? content, tell, onProgress !== undefined);
+      // In pieces the request does not tell its length, and a server that waits for so many bytes takes no part for the whole.
+      if (body instanceof Body && total !== undefined) headers["x-expected-entity-length"] = String(total);
+      await this.#change("PUT", path, { headers, signal, body });
+    }
+    if (total === 0) onProgress?.(0, 0);
+    else if (total !== undefined) tell(total);
   }
 
   /** The whole file. `onProgress` is told while it comes. */
   async download(path: string, { signal, onProgress }: Transfer = {}): Promise<Blob> {
-    const response = await this.open(path, signal === undefined ? {} : { signal });
-    if (onProgress === undefined || response.body === null) return response.blob();
-    const length = response.headers.get("content-length");
-    const total = length === null ? undefined : Number(length);
-    return new Response(counting(response.body, (bytes) => onProgress(bytes, total))).blob();
+    const response = await this.open(path, { signal });
+    const total = lengthOf(response);
+    const parts: Uint8Array[] = [];
+    let bytes = 0;
+    try {
+      for await (const part of response.body === null ? [] : piecesOf(response.body)) {
+        signal?.throwIfAborted();
+        parts.push(part);
+        bytes += part.length;
+        onProgress?.(bytes, total);
+      }
+    } catch (error) {
+      if (signal?.aborted) throw signal.reason;
+      throw new Disconnected(`${path}: the connection broke after ${bytes} bytes`, undefined, {
+        cause: error,
+      });
+    }
+    if (total !== undefined && bytes !== total)
+      throw new Disconnected(`${path}: the connection broke after ${bytes} of ${total} bytes`);
+    const type = response.headers.get("content-type") ?? "";
+    return new Blob(parts as Uint8Array<ArrayBuffer>[], { type });
   }
 
   /** The answer itself, to be read as a stream. */
-  open(path: string, { signal }: { readonly signal?: AbortSignal } = {}): Promise<Response> {
+  open(path: string, { signal }: Pick<Transfer, "signal"> = {}): Promise<Response> {
     return this.#ask("GET", path, { signal });
   }
 
   /** Makes a folder, and those on its way. */
-  async makeFolder(path: string): Promise<void> {
+  async makeFolder(path: string, { signal }: Pick<Transfer, "signal"> = {}): Promise<void> {
     const made: string[] = [];
     for (const name of path.split("/").filter((segment) => segment !== "")) {
       made.push(name);
-      await this.#ask("MKCOL", made.join("/"), { allowed: [405] });
+      // 405: it is there already.
+      await this.#change("MKCOL", made.join("/"), { signal, allowed: [405] });
     }
   }
 
-  /** Removes a file, or a folder with all it holds. */
-  async remove(path: string): Promise<void> {
-    await this.#ask("DELETE", path, { allowed: [404] });
+  /** Removes a file, or a folder with all it holds; what is not there is removed already. */
+  async remove(path: string, { signal }: Pick<Transfer, "signal"> = {}): Promise<void> {
+    await this.#change("DELETE", path, { signal, allowed: [404] });
   }
 
-  async move(from: string, to: string): Promise<void> {
-    await this.#ask("MOVE", from, {
-      headers: { destination: new URL(this.address(to), "http://localhost").pathname },
-    });
+  /** Moves a file or a folder; replaces what stands at `to`. */
+  async move(from: string, to: string, { signal }: Pick<Transfer, "signal"> = {}): Promise<void> {
+    const destination = new URL(this.address(to)).pathname;
+    await this.#change("MOVE", from, { signal, headers: { destination } });
+  }
+
+  async #change(method: string, path: string, request: Request): Promise<void> {
+    const response = await this.#ask(method, path, request);
+    // Unread answers keep their connections.
+    await response.arrayBuffer().catch(() => {});
+    if (response.status === 200)
+      throw new NotNodeServer(`${this.base} is no node-server: it answers 200 to ${method}`);
   }
 
   async #ask(
     method: string,
     path: string,
-    more: {
-      readonly headers?: Record<string, string>;
-      readonly body?: Content;
-      readonly signal?: AbortSignal | undefined;
-      readonly allowed?: readonly number[];
-    },
+    { headers, body, signal, allowed = [] }: Request,
   ): Promise<Response> {
-    const { headers, body, signal, allowed = [] } = more;
     let response: Response;
+    // A browser's own `fetch` refuses to be called as a method.
+    const { fetch } = this;
     try {
-      response = await this.fetch(this.address(path), {
+      response = await fetch(this.address(path), {
         method,
-        headers: { authorization: this.authorization, ...headers },
-        ...(body === undefined ? {} : { body }),
-        ...(body instanceof ReadableStream ? { duplex: "half" } : {}),
+        headers: { ...this.#identity(), ...headers },
         ...(signal === undefined ? {} : { signal }),
+        ...(body instanceof Body
+          ? { body: body.stream, duplex: "half" }
+          : body === undefined
+            ? {}
+            : { body }),
       } as RequestInit);
     } catch (error) {
       if (signal?.aborted) throw signal.reason;
-      throw new Unreachable(`${this.base} cannot be reached`, { cause: error });
+      if (body instanceof Body && body.failure !== undefined) throw body.failure.error;
+      throw new Unreachable(`${this.base} cannot be reached: ${reasonOf(error)}`, { cause: error });
     }
-    if (response.ok || allowed.includes(response.status)) return response;
-    throw await refusal(path, response.status, await response.text());
+    if (allowed.includes(response.status) || (response.ok && response.status !== 207)) return response;
+    throw toFileError(path, response.status, await response.text().catch(() => ""));
   }
 
-  #send(
-    request: OldRequest,
-    address: string,
-    content: Exclude<Content, ReadableStream<Uint8Array>>,
-    headers: Readonly<Record<string, string>>,
-    onProgress: (bytes: number, total: number | undefined) => void,
-    signal: AbortSignal | undefined,
-  ): Promise<void> {
-    return new Promise((resolve, reject) => {
-      request.open("PUT", address);
-      for (const [name, value] of Object.entries({ ...headers, authorization: this.authorization }))
-        request.setRequestHeader(name, value);
-      request.upload.onprogress = ({ loaded, total }) => onProgress(loaded, total);
-      request.onload = () => {
-        if (request.status < 300) resolve();
-        else void refusal(address, request.status, request.responseText).then(reject);
-      };
-      request.onerror = () => reject(new Unreachable(`${this.base} cannot be reached`));
-      request.onabort = () => reject(signal?.reason ?? new ClientError("broken off"));
-      signal?.addEventListener("abort", () => request.abort(), { once: true });
-      request.send(content);
-    });
+  #identity(): Record<string, string> {
+    return this.authorization === undefined ? {} : { authorization: this.authorization };
   }
 }
 
-async function refusal(path: string, status: number, text: string): Promise<FileError> {
-  const line = text.startsWith("<") ? "" : text.trim().replace(/^\d+ /, "");
-  return new FileError(`${path}: ${line === "" ? `the server answers ${status}` : line}`, status);
+/** What is small goes at once and with its length; so does what is in memory, when nobody asks how far it is. */
+async function toBody(
+  content: Uint8Array | Blob | Content,
+  tell: (bytes: number) => void,
+  watched: boolean,
+): Promise<Uint8Array | Blob | Body> {
+  if (content instanceof Uint8Array && (!watched || content.length <= pieceBytes)) return content;
+  if (content instanceof Blob) {
+    if (content.size <= pieceBytes) return new Uint8Array(await content.arrayBuffer());
+    if (isBrowser()) return content;
+  }
+  return new Body(content, tell);
 }
 
-function sizeOf(content: Content): number | undefined {
-  if (typeof content === "string") return new TextEncoder().encode(content).length;
-  if (content instanceof Uint8Array) return content.length;
-  return content instanceof Blob ? content.size : undefined;
+async function collect(content: Content): Promise<Blob> {
+  const parts: Uint8Array[] = [];
+  for await (const part of piecesOf(content)) parts.push(part);
+  return new Blob(parts as Uint8Array<ArrayBuffer>[]);
 }
 
-function toStream(content: Content): ReadableStream<Uint8Array> {
-  if (content instanceof ReadableStream) return content;
-  return (content instanceof Blob ? content : new Blob([content])).stream();
-}
-
-function counting(
-  stream: ReadableStream<Uint8Array>,
-  told: (bytes: number) => void,
-): ReadableStream<Uint8Array<ArrayBuffer>> {
-  let bytes = 0;
-  return stream.pipeThrough(
-    new TransformStream<Uint8Array, Uint8Array<ArrayBuffer>>({
-      transform(chunk, controller) {
-        bytes += chunk.length;
-        controller.enqueue(chunk as Uint8Array<ArrayBuffer>);
-        told(bytes);
-      },
-    }),
-  );
+/** Undefined as well for a compressed answer, whose length is not that of the file. */
+function lengthOf({ headers }: Response): number | undefined {
+  const length = headers.get("content-length");
+  return length === null || headers.has("content-encoding") ? undefined : Number(length);
 }

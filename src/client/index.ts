@@ -1,4 +1,6 @@
 export {
+  type Answers,
+  type Arguments,
   type Call,
   type ClientOptions,
   type EventOf,
@@ -8,17 +10,46 @@ export {
   type ResultOf,
   type SubscriptionName,
 } from "./client.ts";
+export type { Content } from "./content.ts";
 export {
+  Busy,
   ClientError,
   DatabaseError,
+  Disconnected,
   type ErrorKind,
+  InternalError,
   InvalidInput,
   IoError,
+  LimitReached,
+  MethodNotFound,
   NotFound,
+  NotNodeServer,
+  ParseError,
   PermissionDenied,
   RpcError,
+  TimedOut,
   Unreachable,
 } from "./errors.ts";
-export { BucketFiles, type Content, FileError, type Transfer } from "./files.ts";
-export { errorKinds, type Methods } from "./methods.ts";
-export type { SubscribeOptions } from "./stream.ts";
+export {
+  FileConflict,
+  FileDenied,
+  FileError,
+  FileLocked,
+  FileNotFound,
+  FileTooBig,
+} from "./file-error.ts";
+export type { BucketFiles, Transfer, Upload } from "./files.ts";
+export {
+  type Bucket,
+  errorKinds,
+  type Limit,
+  type LogEntry,
+  type Methods,
+  type Permission,
+  type Scope,
+  type Token,
+  type VersionRecord,
+} from "./methods.ts";
+export type { SocketClass, SocketLike } from "./socket.ts";
+export type { SubscribeOptions, Subscription } from "./subscription.ts";
+export type { CallOptions, Fetch } from "./wire.ts";

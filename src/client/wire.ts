@@ -1,4 +1,5 @@
-import { toRpcError, Unreachable, type WireError } from "./errors.ts";
+import { Deadline } from "./deadline.ts";
+import { NotNodeServer, toRpcError, Unreachable, type WireError } from "./errors.ts";
 
 export interface WireCall {
   readonly jsonrpc: "2.0";
@@ -7,57 +8,123 @@ export interface WireCall {
   readonly id: number;
 }
 
-interface WireAnswer {
+export interface WireAnswer {
   readonly id: unknown;
   readonly result?: unknown;
   readonly error?: WireError;
 }
 
-/** Sends calls by POST: one, or several as a batch. Answers come in the order of the calls. */
-export async function post(
-  url: string,
-  calls: WireCall | readonly WireCall[],
-  { fetch, signal }: { readonly fetch: typeof globalThis.fetch; readonly signal: AbortSignal | undefined },
-): Promise<WireAnswer[]> {
-  let response: Response;
-  let text: string;
-  try {
-    response = await fetch(url, {
-      method: "POST",
-      headers: { "content-type": "application/json" },
-      body: JSON.stringify(calls),
-      ...(signal === undefined ? {} : { signal }),
-    });
-    text = await response.text();
-  } catch (error) {
-    if (signal?.aborted) throw signal.reason;
-    throw new Unreachable(`${url} cannot be reached: ${reasonOf(error)}`, { cause: error });
-  }
-  const answer = parse(text);
-  if (answer === undefined)
-    throw new Unreachable(`${url} is no node-server: it answers ${response.status} and no JSON-RPC`);
-  return Array.isArray(answer) ? (answer as WireAnswer[]) : [answer as WireAnswer];
+/** What this client uses of `fetch`. */
+export type Fetch = (url: string, init?: RequestInit) => Promise<Response>;
+
+export interface CallOptions {
+  readonly signal?: AbortSignal | undefined;
+  /** Without it, the runtime's own patience counts: about five minutes. */
+  readonly timeoutMs?: number | undefined;
 }
 
-export function resultOf(answer: WireAnswer | undefined): unknown {
-  if (answer === undefined) throw new Unreachable("an answer is missing");
-  if (answer.error !== undefined) throw toRpcError(answer.error);
-  return answer.result;
+/** One call by POST; its result. */
+export async function postCall(
+  url: string,
+  call: WireCall,
+  fetch: Fetch,
+  options: CallOptions,
+): Promise<unknown> {
+  const { answer, status } = await post(url, call, fetch, options);
+  if (!isAnswer(answer) || (answer.error === undefined && answer.id !== call.id))
+    throw new NotNodeServer(`${url} is no node-server: it answers ${status} with other JSON`);
+  return resultOf(answer);
+}
+
+/** Several calls by POST; for each its result or its error. Throws when the batch is refused as a whole. */
+export async function postBatch(
+  url: string,
+  calls: readonly WireCall[],
+  fetch: Fetch,
+  options: CallOptions,
+): Promise<unknown[]> {
+  const { answer, status } = await post(url, calls, fetch, options);
+  if (isAnswer(answer) && answer.error !== undefined) throw toRpcError(answer.error);
+  if (!Array.isArray(answer) || !answer.every(isAnswer))
+    throw new NotNodeServer(`${url} is no node-server: it answers ${status} with other JSON`);
+  // JSON-RPC 2.0 §6: the answers of a batch may come in any order.
+  const byId = new Map(answer.map((one) => [one.id, one]));
+  return calls.map(({ id, method }) => {
+    const own = byId.get(id);
+    if (own === undefined) return new NotNodeServer(`the answer to ${method} is missing in the batch`);
+    return own.error === undefined ? own.result : toRpcError(own.error);
+  });
+}
+
+export function resultOf({ error, result }: WireAnswer): unknown {
+  if (error !== undefined) throw toRpcError(error);
+  return result;
+}
+
+export function isAnswer(value: unknown): value is WireAnswer {
+  if (typeof value !== "object" || value === null || !("id" in value)) return false;
+  return "error" in value ? isWireError(value.error) : "result" in value;
+}
+
+function isWireError(value: unknown): value is WireError {
+  return (
+    typeof value === "object" &&
+    value !== null &&
+    "code" in value &&
+    typeof value.code === "number" &&
+    "message" in value &&
+    typeof value.message === "string"
+  );
+}
+
+async function post(
+  url: string,
+  calls: WireCall | readonly WireCall[],
+  fetch: Fetch,
+  { signal, timeoutMs }: CallOptions,
+): Promise<{ readonly answer: unknown; readonly status: number }> {
+  const body = JSON.stringify(calls);
+  const deadline = new Deadline(signal, timeoutMs, url);
+  try {
+    const response = await fetch(url, {
+      method: "POST",
+      headers: { "content-type": "application/json" },
+      body,
+      signal: deadline.signal,
+    });
+    const text = await response.text();
+    return { answer: parse(text) ?? notJson(url, response), status: response.status };
+  } catch (error) {
+    deadline.throwIfOver();
+    if (error instanceof NotNodeServer) throw error;
+    throw new Unreachable(`${url} cannot be reached: ${reasonOf(error)}`, { cause: error });
+  } finally {
+    deadline.clear();
+  }
 }
 
 function parse(text: string): unknown {
   try {
-    const value: unknown = JSON.parse(text);
-    return typeof value === "object" && value !== null && (Array.isArray(value) || "jsonrpc" in value)
-      ? value
-      : undefined;
+    return JSON.parse(text);
   } catch {
     return undefined;
   }
 }
 
-function reasonOf(error: unknown): string {
+function notJson(url: string, response: Response): never {
+  // Following a redirect turns a POST into a GET, which no JSON-RPC server answers.
+  const where = response.redirected ? `; it redirects to ${response.url}, so use that address` : "";
+  const type = response.headers.get("content-type")?.split(";", 1)[0] ?? "";
+  const form = type === "" || type.includes("json") ? "no JSON" : type;
+  throw new NotNodeServer(`${url} is no node-server: it answers ${response.status} with ${form}${where}`);
+}
+
+/** What a failed `fetch` has to say; Node hides it in the cause. */
+export function reasonOf(error: unknown): string {
   if (!(error instanceof Error)) return String(error);
   const { cause } = error;
-  return cause instanceof Error && cause.message !== "" ? cause.message : error.message;
+  if (!(cause instanceof Error)) return error.message;
+  // Several addresses were tried (IPv6, IPv4), and the error that joins them has no words.
+  const first = cause instanceof AggregateError ? cause.errors[0] : cause;
+  return first instanceof Error && first.message !== "" ? first.message : error.message;
 }

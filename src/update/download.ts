@@ -1,8 +1,6 @@
 import { createHash } from "node:crypto";
 import { type FileHandle, open, statfs } from "node:fs/promises";
 import { dirname } from "node:path";
-import { Readable } from "node:stream";
-import { createZstdDecompress } from "node:zlib";
 import { codeOf, Fault, messageOf } from "../base/fault.ts";
 
 const smallest = 1024;
@@ -68,6 +66,8 @@ export async function download(
     throw failed(codeOf(error) === "ENOSPC" ? "the disk is full" : messageOf(error));
   } finally {
     clearTimeout(timer);
+    // Also ends the connection of an answer that was not read to its end.
+    stall.abort();
   }
 }
 
@@ -77,10 +77,21 @@ export async function downloadText(address: string, what: string): Promise<strin
   try {
     const response = await fetch(address, { signal });
     if (!response.ok) throw failed(`${what}: the release server answers ${response.status}`);
-    return (await response.text()).slice(0, 64 * 1024);
+    return await smallText(response);
   } catch (error) {
     throw error instanceof Fault ? error : failed(`${what}: ${messageOf(error)}`);
   }
+}
+
+async function smallText(response: Response): Promise<string> {
+  const parts: Uint8Array[] = [];
+  let bytes = 0;
+  for await (const chunk of response.body ?? []) {
+    bytes += chunk.length;
+    if (bytes > 64 * 1024) throw failed("too much came");
+    parts.push(chunk);
+  }
+  return Buffer.concat(parts).toString();
 }
 
 async function ask(address: string, signal: AbortSignal): Promise<Response> {
@@ -116,7 +127,7 @@ async function* wireBytes(
   response: Response,
   total: number | undefined,
   told: (chunk: Uint8Array, bytes: number) => void,
-): AsyncGenerator<Uint8Array> {
+): AsyncGenerator<Uint8Array<ArrayBuffer>> {
   let bytes = 0;
   for await (const chunk of response.body ?? []) {
     bytes += chunk.length;
@@ -127,11 +138,19 @@ async function* wireBytes(
   if (total !== undefined && bytes !== total) throw failed(`${bytes} of ${total} bytes came`);
 }
 
-function unpacked(wire: AsyncGenerator<Uint8Array>): AsyncIterable<Uint8Array> {
-  const source = Readable.from(wire);
-  const unpack = createZstdDecompress();
-  source.on("error", (error) => unpack.destroy(error));
-  return source.pipe(unpack);
+/** Unlike the stream of zlib, this one refuses a frame that lacks its end. */
+function unpacked(wire: AsyncGenerator<Uint8Array<ArrayBuffer>>): AsyncIterable<Uint8Array> {
+  const source = new ReadableStream<ArrayBuffer | ArrayBufferView<ArrayBuffer>>({
+    async pull(controller) {
+      const { done, value } = await wire.next();
+      if (done) controller.close();
+      else controller.enqueue(value);
+    },
+    async cancel() {
+      await wire.return(undefined);
+    },
+  });
+  return source.pipeThrough(new DecompressionStream("zstd"));
 }
 
 async function store(file: FileHandle, content: AsyncIterable<Uint8Array>): Promise<Downloaded> {

@@ -23,9 +23,15 @@ export function parsePublicKeys(text: string): MinisignKey[] {
 }
 
 function parsePublicKey(text: string): MinisignKey {
-  const bytes = Buffer.from(text, "base64");
+  const bytes = strict(text);
   if (bytes.length !== 42 || bytes.subarray(0, 2).toString("latin1") !== "Ed") throw badKey();
   return { id: bytes.subarray(2, 10).toString("hex"), key: bytes.subarray(10) };
+}
+
+/** Only the one spelling of the bytes; the runtime's reader overlooks what is no Base64. Empty for anything else. */
+function strict(text: string): Buffer {
+  const bytes = Buffer.from(text, "base64");
+  return bytes.toString("base64") === text ? bytes : Buffer.alloc(0);
 }
 
 function badKey(): Fault {
@@ -45,9 +51,9 @@ export function verifyMinisign(
   keys: readonly MinisignKey[],
 ): ReadonlyMap<string, string> {
   const [, signed, comment, sealed] = signature.split(/\r?\n/);
-  const blob = Buffer.from(signed ?? "", "base64");
+  const blob = strict(signed ?? "");
   const trusted = /^trusted comment: (.*)$/.exec(comment ?? "")?.[1];
-  const seal = Buffer.from(sealed ?? "", "base64");
+  const seal = strict(sealed ?? "");
   if (blob.length !== 74 || trusted === undefined || seal.length !== 64) throw bad("cannot be read");
   // `Ed` signs the file itself and would have to be held in memory; minisign has made `ED` for years.
   if (blob.subarray(0, 2).toString("latin1") !== "ED")

@@ -66,7 +66,9 @@ export class ReleaseServer {
       "x-checksum-sha256": digest.toString("hex"),
       vary: "accept-encoding",
     };
-    const packed = /\bzstd\b/.test(request.headers.get("accept-encoding") ?? "")
+    const packed = /(?:^|,)\s*zstd\s*(?:$|,|;(?!\s*q=0(?:\.0*)?\s*(?:$|,)))/i.test(
+      request.headers.get("accept-encoding") ?? "",
+    )
       ? await isThere(`${path}.zst`)
       : undefined;
     const sent =
@@ -107,7 +109,7 @@ async function isThere(path: string) {
   try {
     return await stat(path);
   } catch (error) {
-    if (codeOf(error) === "ENOENT") return undefined;
+    if (codeOf(error) === "ENOENT" || codeOf(error) === "ENOTDIR") return undefined;
     throw error;
   }
 }

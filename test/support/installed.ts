@@ -82,16 +82,17 @@ export class Program implements AsyncDisposable {
     return this.#child.exitCode === null && this.#child.signalCode === null;
   }
 
-  says(words: RegExp): Promise<unknown> {
-    return until(
-      `the process says ${words}; so far:\n${this.stderr}`,
-      () => {
-        if (words.test(this.stderr)) return true;
-        if (!this.alive) throw new Error(`it ended without ${words}:\n${this.stderr}`);
-        return false;
-      },
-      patienceMs,
-    );
+  async says(words: RegExp): Promise<void> {
+    const deadline = Date.now() + patienceMs;
+    while (!words.test(this.stderr)) {
+      const ended = !this.alive;
+      // What it said last may arrive after its end.
+      if (ended) await this.exited;
+      if (words.test(this.stderr)) return;
+      if (ended || Date.now() > deadline)
+        throw new Error(`it ${ended ? "ended" : "goes on"} without ${words}:\n${this.stderr}`);
+      await Bun.sleep(5);
+    }
   }
 
   send(method: string, params?: unknown): Promise<WireReply> {

@@ -1,0 +1,52 @@
+import { Unreachable } from "./errors.ts";
+import { toFileError } from "./file-error.ts";
+
+/** What of a browser's oldest request object is needed here. */
+interface OldRequest {
+  readonly status: number;
+  readonly responseText: string;
+  readonly upload: { onprogress: ((event: { loaded: number }) => void) | null };
+  onload: (() => void) | null;
+  onerror: (() => void) | null;
+  onabort: (() => void) | null;
+  open(method: string, address: string): void;
+  setRequestHeader(name: string, value: string): void;
+  send(content: Uint8Array | Blob): void;
+  abort(): void;
+}
+
+export function isBrowser(): boolean {
+  return "XMLHttpRequest" in globalThis;
+}
+
+export interface BrowserUpload {
+  readonly address: string;
+  readonly path: string;
+  readonly headers: Readonly<Record<string, string>>;
+  readonly content: Uint8Array | Blob;
+  readonly signal: AbortSignal | undefined;
+  readonly onProgress: (bytes: number) => void;
+}
+
+/** A browser tells how far an upload is only in this old way. */
+export function uploadInBrowser(upload: BrowserUpload): Promise<void> {
+  const { address, path, headers, content, signal, onProgress } = upload;
+  const { XMLHttpRequest } = globalThis as unknown as { XMLHttpRequest: new () => OldRequest };
+  const request = new XMLHttpRequest();
+  const abort = () => request.abort();
+  const sent = new Promise<void>((resolve, reject) => {
+    signal?.throwIfAborted();
+    request.open("PUT", address);
+    for (const [name, value] of Object.entries(headers)) request.setRequestHeader(name, value);
+    request.upload.onprogress = ({ loaded }) => onProgress(loaded);
+    request.onload = () => {
+      if (request.status === 201 || request.status === 204) resolve();
+      else reject(toFileError(path, request.status, request.responseText));
+    };
+    request.onerror = () => reject(new Unreachable(`${address} cannot be reached`));
+    request.onabort = () => reject(signal?.reason);
+    signal?.addEventListener("abort", abort);
+    request.send(content);
+  });
+  return sent.finally(() => signal?.removeEventListener("abort", abort));
+}

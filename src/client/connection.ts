@@ -1,0 +1,152 @@
+import { Disconnected, NotNodeServer, TimedOut, toRpcError, Unreachable } from "./errors.ts";
+import type { SocketClass, SocketLike } from "./socket.ts";
+import { isAnswer } from "./wire.ts";
+
+export interface ConnectionPlan {
+  readonly url: string;
+  readonly Socket: SocketClass;
+  readonly method: string;
+  readonly params: object;
+  readonly connectMs: number;
+  /** 0: never. */
+  readonly heartbeatMs: number;
+  /** So many events wait for their reader; newer ones are counted and dropped. */
+  readonly buffer: number;
+  readonly onMissed: ((events: number) => void) | undefined;
+}
+
+const ids = { subscribe: 1, heartbeat: 2 };
+
+/** One WebSocket with one subscription on it. */
+export class Connection {
+  /** Why it ended. */
+  ended: Error | undefined;
+  /** The server ended the subscription, though not the connection. */
+  dismissed = false;
+
+  readonly #socket: SocketLike;
+  readonly #waiting: unknown[] = [];
+  #missed = 0;
+  #subscribed = false;
+  #wake: (() => void) | undefined;
+  #timer: ReturnType<typeof setTimeout> | undefined;
+
+  constructor(private readonly plan: ConnectionPlan) {
+    const { url, Socket, method, params, connectMs } = plan;
+    const socket = new Socket(url.replace(/^http/, "ws"));
+    this.#socket = socket;
+    let detail = "";
+    socket.onopen = () => this.#ask(method, params, ids.subscribe);
+    socket.onerror = ({ message }: { message?: unknown }) => {
+      if (typeof message === "string" && message !== "") detail = `: ${message}`;
+    };
+    socket.onclose = ({ code, reason }: { code: number; reason: string }) =>
+      this.#end(
+        this.#subscribed
+          ? new Disconnected(`the connection to ${url} broke (${code}${reason && `, ${reason}`})`, code)
+          : new Unreachable(`${url} cannot be reached by WebSocket${detail}`),
+      );
+    socket.onmessage = ({ data }: { data: unknown }) => this.#received(data);
+    this.#watch(connectMs, () =>
+      this.#end(new TimedOut(`${url} did not answer by WebSocket within ${connectMs} ms`)),
+    );
+  }
+
+  /** Resolves when events come; throws when that cannot be. */
+  async opened(): Promise<void> {
+    while (!this.#subscribed && this.ended === undefined) await this.#change();
+    if (!this.#subscribed) throw this.ended;
+  }
+
+  /** Events in order, until the connection ends and all that came is read. */
+  async *received(): AsyncGenerator<unknown, void> {
+    for (;;) {
+      while (this.#waiting.length > 0) yield this.#waiting.shift();
+      if (this.#missed > 0) this.plan.onMissed?.(this.#missed);
+      this.#missed = 0;
+      if (this.ended !== undefined) return;
+      if (this.#waiting.length === 0) await this.#change();
+    }
+  }
+
+  /** At once and without an error; what was not read is gone. */
+  close(): void {
+    this.#waiting.length = 0;
+    this.#end(new Disconnected("closed by this side", 1000));
+  }
+
+  #received(data: unknown): void {
+    const message = parse(data);
+    if (message === undefined) this.#end(new NotNodeServer(`${this.plan.url} sends what is no JSON-RPC`));
+    else if (!isAnswer(message)) this.#take((message as { params?: { result?: unknown } }).params?.result);
+    else if (!this.#subscribed && message.error !== undefined) this.#end(toRpcError(message.error));
+    else if (message.id === ids.subscribe) this.#subscribed = true;
+    if (this.ended !== undefined || !this.#subscribed) return;
+    this.#watch(this.plan.heartbeatMs, () => this.#beat());
+    this.#wake?.();
+  }
+
+  /** A peer that vanished without a word is found out by asking it something. */
+  #beat(): void {
+    const { heartbeatMs, url } = this.plan;
+    this.#ask("node-server_hello", {}, ids.heartbeat);
+    this.#watch(heartbeatMs, () =>
+      this.#end(new Disconnected(`${url} has been silent for ${2 * heartbeatMs} ms`, 1006)),
+    );
+  }
+
+  #take(event: unknown): void {
+    if (this.#waiting.length >= this.plan.buffer) this.#missed += 1;
+    else this.#waiting.push(event);
+    if (!isFarewell(event)) return;
+    this.dismissed = true;
+    this.#end(new Disconnected(`${this.plan.url} ended the subscription`));
+  }
+
+  #ask(method: string, params: object, id: number): void {
+    this.#socket.send(JSON.stringify({ jsonrpc: "2.0", method, params, id }));
+  }
+
+  #watch(ms: number, then: () => void): void {
+    clearTimeout(this.#timer);
+    this.#timer = ms > 0 ? setTimeout(then, ms) : undefined;
+  }
+
+  #change(): Promise<void> {
+    return new Promise((resolve) => {
+      this.#wake = resolve;
+    });
+  }
+
+  #end(why: Error): void {
+    if (this.ended !== undefined) return;
+    this.ended = why;
+    clearTimeout(this.#timer);
+    const socket = this.#socket as SocketLike & { terminate?: () => void };
+    socket.onopen = socket.onmessage = socket.onclose = socket.onerror = null;
+    // Nobody is there any more to say goodbye to.
+    if (why instanceof Disconnected && why.code === 1006 && socket.terminate !== undefined)
+      socket.terminate();
+    else socket.close();
+    this.#wake?.();
+  }
+}
+
+/**
+ * The last event of a subscription whose token was revoked. Whoever takes another one for it loses nothing: asking
+ * again shows whether the token still holds.
+ */
+function isFarewell(event: unknown): boolean {
+  if (typeof event !== "object" || event === null || !("message" in event)) return false;
+  return typeof event.message === "string" && /^this \w+ stream ends: /.test(event.message);
+}
+
+function parse(data: unknown): object | undefined {
+  if (typeof data !== "string") return undefined;
+  try {
+    const value: unknown = JSON.parse(data);
+    return typeof value === "object" && value !== null ? value : undefined;
+  } catch {
+    return undefined;
+  }
+}

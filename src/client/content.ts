@@ -1,0 +1,88 @@
+/** What a file can be given as. An iterable may be a stream of Node's. */
+export type Content =
+  | string
+  | Uint8Array
+  | ArrayBuffer
+  | Blob
+  | ReadableStream<Uint8Array>
+  | AsyncIterable<Uint8Array | string>;
+
+/** What is at hand as a whole, so that its size is known. */
+export type Whole = Exclude<Content, ReadableStream<Uint8Array> | AsyncIterable<Uint8Array | string>>;
+
+export const pieceBytes = 256 * 1024;
+
+export function isWhole(content: Content): content is Whole {
+  return (
+    typeof content === "string" ||
+    content instanceof Uint8Array ||
+    content instanceof ArrayBuffer ||
+    content instanceof Blob
+  );
+}
+
+/** A text's size is known only as bytes; a blob may be a file, and stays where it is. */
+export function toBytes(content: Whole): Uint8Array | Blob {
+  if (typeof content === "string") return new TextEncoder().encode(content);
+  return content instanceof ArrayBuffer ? new Uint8Array(content) : content;
+}
+
+export function sizeOf(content: Uint8Array | Blob): number {
+  return content instanceof Blob ? content.size : content.length;
+}
+
+/** The content in order, in pieces small enough to tell progress by. */
+export async function* piecesOf(content: Uint8Array | Blob | Content): AsyncGenerator<Uint8Array, void> {
+  if (!isWhole(content)) {
+    for await (const piece of content instanceof ReadableStream ? readFrom(content) : content)
+      yield typeof piece === "string" ? new TextEncoder().encode(piece) : piece;
+    return;
+  }
+  const whole = toBytes(content);
+  for (let at = 0; at < sizeOf(whole); at += pieceBytes) {
+    const piece = whole.slice(at, at + pieceBytes);
+    yield piece instanceof Blob ? new Uint8Array(await piece.arrayBuffer()) : piece;
+  }
+}
+
+/** Not every browser can loop over a stream. */
+async function* readFrom(stream: ReadableStream<Uint8Array>): AsyncGenerator<Uint8Array, void> {
+  const reader = stream.getReader();
+  let whole = false;
+  try {
+    for (let part = await reader.read(); !part.done; part = await reader.read()) yield part.value;
+    whole = true;
+  } finally {
+    if (!whole) await reader.cancel().catch(() => {});
+    reader.releaseLock();
+  }
+}
+
+/** A body for `fetch` that remembers when its source failed, which is not the network's fault. */
+export class Body {
+  failure: { readonly error: unknown } | undefined;
+  readonly stream: ReadableStream<Uint8Array>;
+
+  constructor(content: Content, told: (bytes: number) => void) {
+    const pieces = piecesOf(content);
+    let bytes = 0;
+    this.stream = new ReadableStream<Uint8Array>(
+      {
+        pull: async (controller) => {
+          try {
+            const { done, value } = await pieces.next();
+            if (done) return controller.close();
+            controller.enqueue(value);
+            bytes += value.length;
+            told(bytes);
+          } catch (error) {
+            this.failure = { error };
+            controller.error(error);
+          }
+        },
+        cancel: async () => void (await pieces.return()),
+      },
+      { highWaterMark: 0 },
+    );
+  }
+}

@@ -1,0 +1,228 @@
+import { afterAll, beforeAll, expect, test } from "bun:test";
+import { existsSync } from "node:fs";
+import { link, mkdir, readdir, readFile, stat, writeFile } from "node:fs/promises";
+import { join, resolve } from "node:path";
+import { tempFolder } from "../support/node.ts";
+import { openTool } from "../support/tools.ts";
+
+const root = resolve(import.meta.dir, "../..");
+const source = resolve(root, "src/main.ts");
+const built = await tempFolder();
+const binary = join(built.path, "node-server");
+
+beforeAll(() => {
+  const named = process.env.NODE_SERVER_BINARY;
+  if (named !== undefined)
+    return Bun.write(binary, Bun.file(resolve(named))).then(() => run(["chmod", "755", binary]));
+  return run([process.execPath, "scripts/build.ts", binary, "1.2.3"], { cwd: root });
+}, 60_000);
+afterAll(() => built[Symbol.asyncDispose]());
+
+interface How {
+  readonly cwd?: string;
+  readonly env?: Record<string, string>;
+}
+
+async function run(command: readonly string[], { cwd = built.path, env }: How = {}) {
+  const child = Bun.spawn([...command], {
+    cwd,
+    // Whoever runs the tests, with sudo or without: a server is for an ordinary user unless a story says otherwise.
+    env: { PATH: process.env.PATH, HOME: built.path, SUDO_USER: "operator", ...env },
+    stdin: "ignore",
+    stdout: "pipe",
+    stderr: "pipe",
+  });
+  const [stdout, stderr, code] = await Promise.all([
+    new Response(child.stdout).text(),
+    new Response(child.stderr).text(),
+    child.exited,
+  ]);
+  return { code, stdout, stderr };
+}
+
+/** An installed server: its binary and its configuration, in folders of these names. */
+async function install(bin = "bin", etc = "etc") {
+  const folder = await tempFolder();
+  const [program, config] = [join(folder.path, bin, "node-server"), join(folder.path, etc, "config.toml")];
+  const units = join(folder.path, "units");
+  await mkdir(join(folder.path, bin));
+  await mkdir(join(folder.path, etc));
+  await link(binary, program);
+  await writeFile(config, "");
+  return {
+    folder: folder.path,
+    program,
+    config,
+    units,
+    service: (args: readonly string[], how?: How) =>
+      run([program, "service", ...args, "-c", config], { cwd: folder.path, ...how }),
+    [Symbol.asyncDispose]: () => folder[Symbol.asyncDispose](),
+  };
+}
+
+/** The unit as systemd understands it, with all that it complains of; undefined, and told, where it is missing. */
+async function asSystemdReads(unit: string) {
+  const path = Bun.which("systemd-analyze");
+  if (path === null) {
+    console.log("note: unit files are not held against systemd, because systemd-analyze is not here");
+    return undefined;
+  }
+  await using systemd = await openTool(path);
+  await writeFile(join(systemd.home, "node-server-test.service"), unit);
+  const verify = ["verify", "--man=no", "--recursive-errors=no", "node-server-test.service"];
+  const { code, stderr } = await systemd.run(verify);
+  const { stdout } = await systemd.run(verify, { env: { SYSTEMD_LOG_LEVEL: "debug" } });
+  const values = (name: string) =>
+    [...stdout.matchAll(new RegExp(`^\\s+${name}: (.*)$`, "gm"))].map(([, value]) => value);
+  return { code, stderr, values };
+}
+
+test("the unit is shown without a change to the disk, and runs the binary with its configuration", async () => {
+  await using server = await install();
+  const { code, stdout, stderr } = await server.service(["install", "--print", "--dir", server.units]);
+  expect([code, stderr]).toEqual([0, ""]);
+  expect((await readdir(server.folder)).sort()).toEqual(["bin", "etc"]);
+  const lines = stdout.split("\n");
+  for (const line of [
+    "[Unit]",
+    "[Service]",
+    "Type=notify",
+    "User=operator",
+    `WorkingDirectory=${join(server.folder, "etc")}`,
+    `ExecStart="${server.program}" serve -c "${server.config}"`,
+    "ExecReload=/bin/kill -HUP $MAINPID",
+    "NoNewPrivileges=yes",
+    "ProtectSystem=strict",
+    "[Install]",
+    "WantedBy=multi-user.target",
+  ])
+    expect(lines).toContain(line);
+  const named = await server.service(["install", "--print", "--user", "alice"]);
+  expect(named.stdout).toContain("\nUser=alice\n");
+});
+
+test("systemd has nothing against the unit, and lets the server write where its files and its binary are", async () => {
+  await using server = await install();
+  const { stdout } = await server.service(["install", "--print", "--user", "daemon"]);
+  const read = await asSystemdReads(stdout);
+  if (read === undefined) return;
+  expect({ code: read.code, stderr: read.stderr }).toEqual({ code: 0, stderr: "" });
+  expect(read.values("WorkingDirectory")).toEqual([join(server.folder, "etc")]);
+  expect(read.values("ReadWritePaths")).toEqual([`${server.folder}/etc ${server.folder}/bin`]);
+});
+
+/** Folders whose names mean something in a unit file. */
+const awkward: readonly (readonly [string, string, string])[] = [
+  ["a space", "my bin", "my etc"],
+  ["a percent sign", "100%n", "50%h"],
+  ["a dollar sign", "b$HOME", "e$MAINPID"],
+  // systemd runs no program whose path has quotes in it.
+  ["quotes and backslashes", "bin", `e"t'\\c`],
+];
+
+for (const [what, bin, etc] of awkward)
+  test(`systemd finds the binary and the configuration in folders with ${what} in their names`, async () => {
+    await using server = await install(bin, etc);
+    const { code, stdout } = await server.service(["install", "--print", "--user", "daemon"]);
+    expect(code).toBe(0);
+    const read = await asSystemdReads(stdout);
+    if (read === undefined) return;
+    // It checks that the program is there.
+    expect({ code: read.code, stderr: read.stderr }).toEqual({ code: 0, stderr: "" });
+    expect(read.values("WorkingDirectory")).toEqual([join(server.folder, etc)]);
+    expect(read.values("ReadWritePaths")).toEqual([
+      `${join(server.folder, etc)} ${join(server.folder, bin)}`,
+    ]);
+    // Shown as a shell would read it, with a dollar doubled that is to stay one.
+    const shown = (text: string) => text.replace(/[\\"$]/g, "\\$&");
+    const command = read
+      .values("Command Line")[0]
+      ?.replaceAll('"/', "/")
+      .replaceAll(/(node-server|toml)"/g, "$1");
+    expect(command).toBe(
+      `${shown(server.program)} serve -c ${shown(server.config).replaceAll("\\$", "\\$\\$")}`,
+    );
+  });
+
+test("without a start the unit is written, readable for all, and uninstall removes it and nothing else", async () => {
+  await using server = await install();
+  const place = ["--no-start", "--dir", server.units];
+  const shown = await server.service(["install", "--print"]);
+  const written = await server.service(["install", ...place]);
+  expect(written).toMatchObject({ code: 0, stdout: `wrote ${server.units}/node-server.service\n` });
+  expect(await readdir(server.units)).toEqual(["node-server.service"]);
+  const path = join(server.units, "node-server.service");
+  expect(await readFile(path, "utf8")).toBe(shown.stdout);
+  expect((await stat(path)).mode & 0o777).toBe(0o644);
+
+  expect((await server.service(["install", ...place, "--name", "second"])).code).toBe(0);
+  expect((await server.service(["install", ...place])).code).toBe(0);
+  expect((await readdir(server.units)).sort()).toEqual(["node-server.service", "second.service"]);
+  const removed = await server.service(["uninstall", ...place]);
+  expect(removed).toMatchObject({ code: 0, stderr: "" });
+  expect(removed.stdout).toContain(`removed ${path}`);
+  expect(await readdir(server.units)).toEqual(["second.service"]);
+  expect([existsSync(server.config), existsSync(server.program)]).toEqual([true, true]);
+  const again = await server.service(["uninstall", ...place]);
+  expect(again).toMatchObject({ code: 1, stdout: "", stderr: `node-server: there is no ${path}\n` });
+});
+
+test("root is no user for a server unless somebody says so", async () => {
+  await using server = await install();
+  const place = ["install", "--no-start", "--dir", server.units];
+  const asRoot = { env: { SUDO_USER: "root" } };
+  const refused = await server.service(place, asRoot);
+  expect(refused).toMatchObject({ code: 1, stdout: "" });
+  expect(refused.stderr).toMatch(/^node-server: the server should not run as root: .*--user.*\n$/);
+  expect(existsSync(server.units)).toBe(false);
+  expect((await server.service([...place, "--user", "root"], asRoot)).code).toBe(0);
+  expect(await readFile(join(server.units, "node-server.service"), "utf8")).toContain("\nUser=root\n");
+});
+
+test("a name that leads elsewhere is none", async () => {
+  await using server = await install();
+  for (const name of ["../evil", "a/b", "", "a b", "a\nb", "x".repeat(65)]) {
+    const place = ["--no-start", "--dir", server.units, "--name", name];
+    for (const verb of ["install", "uninstall"]) {
+      const { code, stderr } = await server.service([verb, ...place]);
+      expect([name, code, stderr]).toEqual([name, 1, expect.stringContaining("is no name for a service")]);
+    }
+  }
+  expect((await readdir(server.folder)).sort()).toEqual(["bin", "etc"]);
+});
+
+/** One line for the operator, not a stack trace. */
+function expectWords({ code, stderr }: { code: number; stderr: string }): void {
+  expect(code).toBe(1);
+  expect(stderr).toMatch(/^node-server: .*\n$/);
+  expect(stderr).not.toContain("this is a bug");
+}
+
+test("a folder for units that cannot be written to is told in words", async () => {
+  await using server = await install();
+  await writeFile(join(server.folder, "file"), "");
+  for (const dir of ["file", "file/units", "/proc/self/fdinfo"])
+    expectWords(await server.service(["install", "--no-start", "--dir", resolve(server.folder, dir)]));
+});
+
+test("a configuration that is nowhere is told in words, and no unit is written for it", async () => {
+  await using server = await install();
+  const config = join(server.folder, "no/where.toml");
+  expectWords(
+    await run([server.program, "service", "install", "--no-start", "--dir", server.units, "-c", config]),
+  );
+  expect(existsSync(join(server.units, "node-server.service"))).toBe(false);
+});
+
+test("from source there is nothing to install", async () => {
+  await using folder = await tempFolder();
+  const units = join(folder.path, "units");
+  for (const how of [["--print"], ["--no-start", "--dir", units]]) {
+    const { code, stdout, stderr } = await run([process.execPath, source, "service", "install", ...how], {
+      cwd: folder.path,
+    });
+    expect([code, stdout]).toEqual([1, ""]);
+    expect(stderr).toMatch(/^node-server: the service runs the compiled binary; .*\n$/);
+  }
+  expect(await readdir(folder.path)).toEqual([]);
+});

@@ -1,0 +1,296 @@
+import { afterAll, beforeAll, expect } from "bun:test";
+import { createHash } from "node:crypto";
+import { chmodSync, chownSync, renameSync, rmSync, statSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { newKeyPair, publicKeyOf, readSecretKey, signFile } from "../../scripts/minisign.ts";
+import {
+  bothBinaries,
+  type Installation,
+  install,
+  justTheBinary,
+  type Program,
+} from "../support/installed.ts";
+import { story, until } from "../support/process.ts";
+import { findProgram } from "../support/tools.ts";
+import {
+  compileVersions,
+  digestOf,
+  Releases,
+  rawServer,
+  script,
+  slowServer,
+  type Versions,
+} from "../support/update.ts";
+
+const nobody = 65_534;
+const isRoot = process.getuid?.() === 0;
+let versions: Versions;
+beforeAll(async () => {
+  versions = await compileVersions();
+}, 120_000);
+afterAll(() => versions[Symbol.asyncDispose]());
+
+/** An update that must fail: an error that says why, and everything as before. */
+async function expectFailure(home: Installation, server: Program, why: RegExp): Promise<void> {
+  const { ino, mtimeMs } = statSync(home.binary);
+  const { error, result } = await server.update("v2.0.0");
+  expect({ result, message: error?.message }).toEqual({
+    result: undefined,
+    message: expect.stringMatching(why),
+  });
+  expect(error?.code).toBeGreaterThan(100);
+  expect(home.files()).toEqual(justTheBinary);
+  expect(statSync(home.binary)).toMatchObject({ ino, mtimeMs });
+  expect(await server.version()).toBe("1.0.0");
+}
+
+/** After failures: no restart came, the log knows of them, and a good release is taken. */
+async function expectRecovery(home: Installation, server: Program, failures: number): Promise<void> {
+  await Bun.sleep(3500);
+  expect(server.stderr).not.toMatch(/restarting/);
+  const failed = (await server.log()).filter(({ level }) => level === "ERROR");
+  expect(failed.map(({ message }) => message)).toEqual(Array(failures).fill("update failed"));
+  expect(await server.update("v2.0.0")).toMatchObject({ result: null });
+  await server.runs(versions.two);
+  await until("the new version has confirmed itself", () => home.files().length === 2);
+  expect(home.files()).toEqual(bothBinaries);
+  expect(await digestOf(`${home.binary}.old`)).toBe(versions.one.digest);
+}
+
+/** A story about a running server and releases that are not what they should be. */
+function failures(
+  title: string,
+  kinds: () => Array<readonly [answer: Releases["answer"], why: RegExp]>,
+  top = () => "",
+): void {
+  story(title, async () => {
+    using releases = new Releases(versions);
+    await using home = await install(versions, { releases, top: top() });
+    const server = await home.serve();
+    const told = kinds();
+    for (const [answer, why] of told) {
+      releases.answer = answer;
+      await expectFailure(home, server, why);
+    }
+    releases.answer = () => undefined;
+    await expectRecovery(home, server, told.length);
+  });
+}
+
+failures("a release server that has nothing, is broken or sends a page changes nothing", () => [
+  [() => new Response("no", { status: 404 }), /404/],
+  [() => new Response("oops", { status: 500 }), /500/],
+  [() => new Response("x".repeat(1023)), /1023 bytes/],
+  [() => new Response(""), /0 bytes/],
+  [
+    () =>
+      new Response(`<!doctype html>${"<p>Sign in</p>".repeat(500)}`, {
+        headers: { "content-type": "text/html" },
+      }),
+    /does not work here/,
+  ],
+]);
+
+const right = () => script({ ...versions.record, cargo_version: "2.0.0" });
+const with200 = (headers: Record<string, string>) => () => new Response(right(), { headers });
+const wrong = createHash("sha256").update("another file").digest();
+
+failures("a release whose digest is not the announced one changes nothing", () => [
+  [with200({ "repr-digest": `sha-256=:${wrong.toString("base64")}:` }), /digest/],
+  [with200({ digest: `SHA-256=${wrong.toString("base64")}` }), /digest/],
+  [with200({ "x-checksum-sha256": wrong.toString("hex") }), /digest/],
+  [with200({ "x-checksum-sha256": "" }), /digest/],
+]);
+
+failures("a file that is no program of this system and this version changes nothing", () => {
+  const elf = Buffer.alloc(4096);
+  // 64 bits, little-endian, an executable, for a processor that nobody has (e_machine 0x1234).
+  elf.write("7f454c460201010000000000000000000200341201000000", "hex");
+  const says = (record: object) => () => new Response(script({ ...versions.record, ...record }));
+  return [
+    [() => new Response(crypto.getRandomValues(new Uint8Array(5000))), /does not work here/],
+    [() => new Response(elf), /does not work here/],
+    [says({ cargo_version: "2.0.1" }), /version 2\.0\.1/],
+    [says({ cargo_version: "2.0.0", cargo_target_triple: "m68k-unknown-linux-gnu" }), /built for m68k/],
+    [() => new Response(script({})), /version unknown/],
+    [() => new Response(`#!/bin/sh\nexit 3\n#${"x".repeat(2000)}`), /code 3/],
+    [() => new Response(`#!/bin/sh\necho '[1'\n#${"x".repeat(2000)}`), /version unknown/],
+  ];
+});
+
+story("a download that is cut, or is not as long as announced, changes nothing", async () => {
+  const bytes = await Bun.file(versions.two.path).bytes();
+  const part = bytes.subarray(0, 5_000_000);
+  const more = bytes.subarray(0, 6_000_000);
+  const head = (length: string) => `HTTP/1.1 200 OK\r\n${length}\r\n\r\n`;
+  const chunk = Buffer.concat([Buffer.from(`${part.length.toString(16)}\r\n`), part, Buffer.from("\r\n")]);
+  const kinds: Array<readonly [length: string, body: Uint8Array, leave: "end" | "resetAndDestroy"]> = [
+    [`Content-Length: ${bytes.length}`, part, "end"],
+    [`Content-Length: ${bytes.length}`, part, "resetAndDestroy"],
+    [`Content-Length: ${part.length}`, more, "end"],
+    ["Transfer-Encoding: chunked", chunk, "end"],
+    ["Connection: close", part, "end"],
+    ["Content-Length: 9999999999", part, "end"],
+  ];
+  using releases = new Releases(versions);
+  await using home = await install(versions, { releases });
+  const server = await home.serve();
+  for (const [length, body, leave] of kinds) {
+    using raw = await rawServer((socket) => {
+      socket.write(head(length));
+      socket.write(body, () => socket[leave]());
+    });
+    releases.answer = () => Response.redirect(raw.url);
+    // What is shorter or longer than its own server knows can only show when it is run.
+    const isToldLonger = length.includes("Length") && body === part;
+    await expectFailure(home, server, isToldLonger ? /not downloaded/ : /not downloaded|does not work here/);
+  }
+  releases.answer = () => undefined;
+  await expectRecovery(home, server, kinds.length);
+});
+
+story("with a public key, only a signature of this very file, name and version is good enough", async () => {
+  const keys = ["ours", "theirs"].map((name) => {
+    const path = join(versions.folder, `${name}.key`);
+    writeFileSync(path, newKeyPair().secret);
+    return readSecretKey(path);
+  });
+  const [ours, theirs] = keys;
+  if (ours === undefined || theirs === undefined) throw new Error("there are no keys");
+  const { two, name } = versions;
+  // Small, so that the story is short; that it is no server would come to light only after its signature.
+  const small = { path: join(versions.folder, "small"), other: join(versions.folder, "other") };
+  writeFileSync(small.path, right());
+  writeFileSync(small.other, `${right()}#`);
+  const wrongs: Array<readonly [signature: string | undefined, why: RegExp]> = [
+    [undefined, /signature.*404/],
+    ["", /signature cannot be read/],
+    [await signFile(small.other, name, "v2.0.0", ours), /does not belong to the file/],
+    [await signFile(small.path, name, "v1.0.0", ours), /another file or version/],
+    [await signFile(small.path, `${name}.zst`, "v2.0.0", ours), /another file or version/],
+    [await signFile(small.path, name, "v2.0.0", theirs), /another key/],
+    [await signFile(small.path, name, "v2.0.0", { id: ours.id, seed: theirs.seed }), /does not belong/],
+    [(await signFile(small.path, name, "v1.0.0", ours)).replace(/version:v1/, "version:v2"), /comment/],
+  ];
+  let signature: string | undefined;
+  using releases = new Releases(versions);
+  releases.answer = (request) => {
+    if (!request.url.includes(".minisig")) return new Response(Bun.file(small.path));
+    return signature === undefined ? new Response("none", { status: 404 }) : new Response(signature);
+  };
+  const top = `release_public_key = "${publicKeyOf(ours)}"\n`;
+  await using home = await install(versions, { releases, top });
+  const server = await home.serve();
+  for (const [given, why] of wrongs) {
+    signature = given;
+    await expectFailure(home, server, why);
+  }
+  const good = await signFile(two.path, name, "v2.0.0", ours);
+  releases.answer = (request) => (request.url.includes(".minisig") ? new Response(good) : undefined);
+  await expectRecovery(home, server, wrongs.length);
+});
+
+story("a folder that the server may not write to is a reason to refuse, politely", async () => {
+  if (isRoot && findProgram("a folder that is not writable", "setpriv", "util-linux") === undefined) return;
+  const as = isRoot ? ["setpriv", `--reuid=${nobody}`, `--regid=${nobody}`, "--clear-groups"] : [];
+  using releases = new Releases(versions);
+  await using home = await install(versions, { releases, as });
+  if (isRoot) for (const path of ["", "config.toml"]) chownSync(join(home.path, path), nobody, nobody);
+  chmodSync(home.bin, 0o555);
+  const server = await home.serve();
+  await expectFailure(home, server, /may not write to the folder/);
+  if (isRoot) chownSync(home.bin, nobody, nobody);
+  chmodSync(home.bin, 0o755);
+  await expectRecovery(home, server, 1);
+});
+
+story("a disk without room is seen before the download, or at the latest when it is full", async () => {
+  const asRoot = isRoot ? [] : ["sudo", "-n"];
+  const run = (...words: string[]) =>
+    Bun.which(asRoot[0] ?? "mount") !== null && Bun.spawnSync([...asRoot, ...words]).exitCode === 0;
+  using releases = new Releases(versions);
+  await using home = await install(versions, { releases });
+  rmSync(home.binary);
+  const { size } = Bun.file(versions.one.path);
+  if (!run("mount", "-t", "tmpfs", "-o", `mode=1777,size=${size + 40_000_000}`, "tmpfs", home.bin)) {
+    console.log("SKIPPED: a full disk needs mount as root (apt install mount)");
+    return;
+  }
+  try {
+    await home.put(versions.one);
+    const server = await home.serve();
+    await expectFailure(home, server, /the disk has \d+ MB left/);
+    // Nobody can know how long this one is.
+    releases.answer = () =>
+      new Response(Bun.file(versions.two.path).stream().pipeThrough(new TransformStream()));
+    await expectFailure(home, server, /the disk is full/);
+    releases.answer = () => undefined;
+    run("mount", "-o", `remount,size=${4 * size}`, home.bin);
+    await expectRecovery(home, server, 2);
+    await server.end("SIGKILL");
+  } finally {
+    run("umount", "-l", home.bin);
+  }
+});
+
+story(
+  "a second update is refused while one is under way, until the restart; the first is not disturbed",
+  async () => {
+    using releases = new Releases(versions);
+    using slow = await slowServer(versions.two.path, 1500);
+    let asked = 0;
+    releases.answer = () => {
+      asked += 1;
+      return Response.redirect(slow.url);
+    };
+    await using home = await install(versions, { releases });
+    const server = await home.serve();
+    const first = server.update("v2.0.0");
+    await until("the first has begun", () => asked === 1);
+    const busy = { error: { code: 999, message: expect.stringMatching(/under way/) } };
+    expect(await server.update("v2.0.0")).toMatchObject(busy);
+    expect(await server.update("v3.0.0")).toMatchObject(busy);
+    expect(await server.update("v1.0.0")).toMatchObject({ result: null });
+    expect(await first).toMatchObject({ result: null });
+    expect(await server.update("v3.0.0")).toMatchObject(busy);
+    await server.runs(versions.two);
+    expect(asked).toBe(1);
+  },
+);
+
+const spoilers: Record<string, (binary: string) => void> = {
+  "loses its right to be executed": (binary) => chmodSync(binary, 0o644),
+  "is damaged": (binary) => {
+    writeFileSync(`${binary}.damaged`, Buffer.alloc(5000, 7), { mode: 0o755 });
+    renameSync(`${binary}.damaged`, binary);
+  },
+  "is gone": (binary) => rmSync(binary),
+};
+for (const [what, spoil] of Object.entries(spoilers))
+  story(`when the new binary ${what} before the restart, the old one is back and goes on`, async () => {
+    using releases = new Releases(versions);
+    await using home = await install(versions, { releases });
+    const server = await home.serve();
+    expect(await server.update("v2.0.0")).toMatchObject({ result: null });
+    spoil(home.binary);
+    await server.says(/the old binary is back in place and the server goes on[\s\S]*listening on/);
+    await server.runs(versions.one);
+    expect(await digestOf(home.binary)).toBe(versions.one.digest);
+    expect(home.files()).toEqual(bothBinaries);
+    expect(await server.update("v2.0.0")).toMatchObject({ result: null });
+    await server.runs(versions.two);
+  });
+
+story(
+  "when neither the new binary nor the old one is there at the restart, the process goes on",
+  async () => {
+    using releases = new Releases(versions);
+    await using home = await install(versions, { releases });
+    const server = await home.serve();
+    expect(await server.update("v2.0.0")).toMatchObject({ result: null });
+    rmSync(home.binary);
+    rmSync(`${home.binary}.old`);
+    await server.says(/restarting into the new binary[\s\S]*listening on/);
+    await server.runs(versions.one);
+  },
+);

@@ -1,0 +1,242 @@
+import { afterAll, beforeAll, expect } from "bun:test";
+import { existsSync, readlinkSync, statSync } from "node:fs";
+import { join } from "node:path";
+import { bothBinaries, type Installation, install, type Program, token } from "../support/installed.ts";
+import { halfCall, story, until, within } from "../support/process.ts";
+import { compileVersions, digestOf, Releases, script, slowServer, type Versions } from "../support/update.ts";
+
+let versions: Versions;
+/** Releases that say the right version when asked and fail when they are to serve. */
+const broken = { noDatabase: "", noConfig: "", crashes: "" };
+beforeAll(async () => {
+  versions = await compileVersions();
+  const failing = (name: string) =>
+    `export async function ${name}() { throw new Error("this version cannot do that"); }`;
+  broken.noDatabase = await versions.compileBroken("2.1.0", "db/database.ts", failing("openDatabase"));
+  broken.noConfig = await versions.compileBroken(
+    "2.2.0",
+    "config/parse.ts",
+    failing("parseConfig").replace("async ", ""),
+  );
+  broken.crashes = await versions.compileBroken(
+    "2.3.0",
+    "node.ts",
+    "export function openNode() { process.exit(1); }",
+  );
+}, 120_000);
+afterAll(() => versions[Symbol.asyncDispose]());
+
+/** The old version serves, the log tells of the broken one, and nothing is left of it. */
+async function expectTakenBack(home: Installation, server: Program, failed: string): Promise<void> {
+  await server.runs(versions.one);
+  const { log, files } = { log: await server.log(), files: home.files() };
+  expect(log.filter(({ level }) => level === "ERROR")).toEqual([
+    expect.objectContaining({
+      message: expect.stringMatching(/taken back/),
+      fields: { failed, running: "1.0.0" },
+    }),
+  ]);
+  expect(files).toEqual(bothBinaries);
+  expect(await digestOf(home.binary)).toBe(versions.one.digest);
+  expect(statSync(`${home.binary}.old`).ino).toBe(statSync(versions.one.path).ino);
+}
+
+async function expectGoodUpdate(home: Installation, server: Program): Promise<void> {
+  expect(await server.update("v2.0.0")).toMatchObject({ result: null });
+  await server.runs(versions.two);
+  await until("the new version has confirmed itself", () => home.files().length === 2);
+  expect(home.files()).toEqual(bothBinaries);
+}
+
+function statePath(home: Installation): string {
+  return join(home.bin, ".node-server.update.json");
+}
+
+/** Releases of which those above 2.0.0 are `path`. */
+function releasesWith(path: string): Releases {
+  const releases = new Releases(versions);
+  releases.answer = ({ url }) => (/tag=v2\.[1-9]/.test(url) ? new Response(Bun.file(path)) : undefined);
+  return releases;
+}
+
+for (const [what, version, path] of [
+  ["cannot open the database", "2.1.0", () => broken.noDatabase],
+  ["rejects the configuration", "2.2.0", () => broken.noConfig],
+] as const)
+  story(`a new version that ${what} gives way to the old one, in the same process`, async () => {
+    using releases = releasesWith(path());
+    await using home = await install(versions, { releases });
+    const server = await home.serve();
+    const made = (await server.call("token_create", [token, { token_limit: [] }])) as { key: string };
+    expect(await server.update(`v${version}`)).toMatchObject({ result: null });
+    await server.says(/did not start: .*cannot do that/);
+    await server.says(/failed to start twice; going back to 1\.0\.0/);
+    await expectTakenBack(home, server, version);
+    expect(JSON.stringify(await server.call("token_list_all_tokens", [token]))).toContain(made.key);
+    if (version === "2.1.0") await expectGoodUpdate(home, server);
+  });
+
+story("a new version that crashes is started twice; the third start is the old version", async () => {
+  using releases = releasesWith(broken.crashes);
+  await using home = await install(versions, { releases });
+  const first = await home.serve();
+  expect(await first.update("v2.3.0")).toMatchObject({ result: null });
+  expect(await within("it crashes", first.exited)).toMatchObject({ code: 1 });
+  const second = home.launch();
+  expect(await within("it crashes again", second.exited)).toMatchObject({ code: 1 });
+  const third = await home.serve();
+  await expectTakenBack(home, third, "2.3.0");
+});
+
+story(
+  "a new version that fails at `serve` whatever is started leaves a server that can be started",
+  async () => {
+    using releases = new Releases(versions);
+    releases.answer = ({ url }) =>
+      url.includes("v2.4.0")
+        ? new Response(script({ ...versions.record, cargo_version: "2.4.0" }))
+        : undefined;
+    await using home = await install(versions, { releases });
+    const first = await home.serve();
+    // It may be found out before it is put into place, or be taken back afterwards.
+    await first.update("v2.4.0");
+    await Bun.sleep(4000);
+    for (let start = 0; start < 5 && (await first.version()) === undefined; start += 1) {
+      const next = home.launch();
+      await Promise.race([
+        next.exited,
+        until("it serves", () => next.version().then((it) => it !== undefined)),
+      ]);
+    }
+    expect(await first.version()).toBe("1.0.0");
+  },
+);
+
+story(
+  "a stopped server whose new version fails comes up as the old one, a failed update in between or not",
+  async () => {
+    using releases = releasesWith(broken.noDatabase);
+    await using home = await install(versions, { releases });
+    expect(await home.run(["update", "--tag", "v2.1.0"])).toMatchObject({ code: 0 });
+    expect(await home.run(["update", "--tag", "v9.9.9"])).toMatchObject({ code: 1 });
+    const server = home.launch();
+    await server.says(/going back to 1\.0\.0/);
+    await expectTakenBack(home, server, "2.1.0");
+  },
+);
+
+/** After a kill, the binary on the disk is whole and starts as what it says it is; nothing else is left of the update. */
+async function startsAs(home: Installation): Promise<string> {
+  const { code, stdout } = await home.run(["version", "--json"]);
+  expect(code).toBe(0);
+  const { cargo_version } = JSON.parse(stdout) as { cargo_version: string };
+  const { digest } = cargo_version === "1.0.0" ? versions.one : versions.two;
+  expect(await digestOf(home.binary)).toBe(digest);
+  const server = await home.serve();
+  expect(await server.version()).toBe(cargo_version);
+  const strays = () => home.files().filter((name) => !bothBinaries.includes(name));
+  // It says that it listens a little before it confirms itself.
+  await until("all is tidy", () => strays().length === 0, 2000).catch(() => {});
+  expect(strays()).toEqual([]);
+  return cargo_version;
+}
+
+story("kill -9 during the download: the old version starts, and nothing is left of the new one", async () => {
+  using releases = new Releases(versions);
+  using slow = await slowServer(versions.two.path, 4000);
+  releases.answer = () => Response.redirect(slow.url);
+  await using home = await install(versions, { releases });
+  const server = await home.serve();
+  const answer = server.update("v2.0.0").catch(() => undefined);
+  await until("the download has begun", () => home.files().length > 1);
+  await server.end("SIGKILL");
+  await answer;
+  expect(home.files().length).toBeGreaterThan(1);
+  releases.answer = () => undefined;
+  expect(await startsAs(home)).toBe("1.0.0");
+});
+
+story("kill -9 while the binaries are exchanged: whichever is in place starts", async () => {
+  for (let round = 0; round < 3; round += 1) {
+    using releases = new Releases(versions);
+    await using home = await install(versions, { releases });
+    const server = await home.serve();
+    const answer = server.update("v2.0.0").catch(() => undefined);
+    const deadline = Date.now() + 30_000;
+    await until("the download has begun", () => home.files().length > 1);
+    // Sleeps hardly at all, to strike within the few milliseconds that it takes.
+    while (Date.now() < deadline && !existsSync(statePath(home))) await new Promise(setImmediate);
+    if (round > 0) await Bun.sleep(round - 1);
+    await server.end("SIGKILL");
+    await answer;
+    await startsAs(home);
+  }
+});
+
+story("kill -9 between the exchange and the restart: the new version starts", async () => {
+  using releases = new Releases(versions);
+  await using home = await install(versions, { releases });
+  const server = await home.serve();
+  expect(await server.update("v2.0.0")).toMatchObject({ result: null });
+  await server.end("SIGKILL");
+  expect(await startsAs(home)).toBe("2.0.0");
+});
+
+story("kill -9 at any moment of the new version's first start: it starts again", async () => {
+  const struck = await Promise.all(
+    [0, 15, 30].map(async (delay) => {
+      using releases = new Releases(versions);
+      await using home = await install(versions, { releases });
+      const server = await home.serve();
+      expect(await server.update("v2.0.0")).toMatchObject({ result: null });
+      // The old image's file has lost this name.
+      await until("it is the new image", () => readlinkSync(`/proc/${server.pid}/exe`) === home.binary);
+      await Bun.sleep(delay);
+      await server.end("SIGKILL");
+      const unconfirmed = existsSync(statePath(home));
+      expect(await startsAs(home)).toBe("2.0.0");
+      return unconfirmed;
+    }),
+  );
+  console.log(`${struck.filter(Boolean).length} of ${struck.length} kills struck an unconfirmed version`);
+});
+
+story("kill -9 while a failing version is on trial ends with the old version all the same", async () => {
+  using releases = releasesWith(broken.noDatabase);
+  await using home = await install(versions, { releases });
+  const first = await home.serve();
+  expect(await first.update("v2.1.0")).toMatchObject({ result: null });
+  await first.says(/did not start/);
+  await first.end("SIGKILL");
+  const second = home.launch();
+  await second.says(/going back to 1\.0\.0/);
+  await second.end("SIGKILL");
+  const third = await home.serve();
+  await expectTakenBack(home, third, "2.1.0");
+});
+
+story("a stop that is asked for while the restart waits for a call is a stop", async () => {
+  using releases = new Releases(versions);
+  await using home = await install(versions, { releases });
+  const server = await home.serve();
+  expect(await server.update("v2.0.0")).toMatchObject({ result: null });
+  using _call = await halfCall({ host: "127.0.0.1", port: Number(new URL(home.url).port) });
+  await server.says(/restarting into the new binary/);
+  server.signal("SIGTERM");
+  expect(await within("the server ends", server.exited)).toMatchObject({ code: 0 });
+});
+
+story(
+  "two `update` commands at once on a stopped server leave one new binary and the old one beside it",
+  async () => {
+    using releases = new Releases(versions);
+    await using home = await install(versions, { releases });
+    const ended = await Promise.all([home.run(["update"]), home.run(["update"])]);
+    expect(ended.map(({ code }) => code)).toContain(0);
+    expect(await digestOf(home.binary)).toBe(versions.two.digest);
+    expect(await digestOf(`${home.binary}.old`)).toBe(versions.one.digest);
+    await home.serve();
+    await until("the new version has confirmed itself", () => home.files().length === 2);
+    expect(home.files()).toEqual(bothBinaries);
+  },
+);
