@@ -25,15 +25,29 @@ export async function serve({ config }: CommandOptions): Promise<number> {
     if (node !== undefined) void notifier.reloading(() => node?.reload());
   });
   const stop = Promise.withResolvers<string>();
-  for (const name of ["SIGTERM", "SIGINT"] as const) process.once(name, () => stop.resolve(name));
+  let stopped: string | undefined;
+  for (const name of ["SIGTERM", "SIGINT"] as const)
+    process.once(name, () => {
+      stopped = name;
+      stop.resolve(name);
+    });
 
   const binary = isCompiled ? new Binary(realpathSync(process.execPath)) : undefined;
   const beginning = await begin(binary);
+  let failure: string | undefined;
   await ensureConfigFile(config);
   for (;;) {
     const restart = Promise.withResolvers<"restart">();
-    node = await open(config, binary, beginning, () => restart.resolve("restart"));
+    node = await open(
+      config,
+      binary,
+      beginning,
+      () => restart.resolve("restart"),
+      () => stopped !== undefined,
+    );
     await greet(node, binary, beginning);
+    if (failure !== undefined)
+      node.hub.logger("server").error("the new binary could not be run", { reason: failure });
     notifier.ready();
     const why = await Promise.race([stop.promise, restart.promise]);
     const log = node.hub.logger("server");
@@ -49,8 +63,9 @@ export async function serve({ config }: CommandOptions): Promise<number> {
     log.info("restarting into the new binary");
     notifier.restarting();
     await node.close("restart");
-    const failure = await tryToBecome(binary);
-    process.stderr.write(`node-server: ${failure}; the old binary is back in place and the server goes on\n`);
+    // A stop that came meanwhile is meant for the server, not for this version of it.
+    if (stopped !== undefined) return exitCodes.done;
+    failure = await tryToBecome(binary);
   }
 }
 
@@ -69,6 +84,7 @@ async function open(
   binary: Binary | undefined,
   beginning: Beginning,
   restart: () => void,
+  isStopped: () => boolean,
 ): Promise<Node> {
   try {
     return await openNode({
@@ -86,6 +102,7 @@ async function open(
     // Nobody may be there to start it again, so it does so itself, until its trial is over.
     process.stderr.write(`node-server: version ${build.cargo_version} did not start: ${messageOf(error)}\n`);
     await Bun.sleep(retryMs);
+    if (isStopped()) throw error;
     become(binary);
   }
 }
@@ -109,8 +126,13 @@ async function tryToBecome(binary: Binary): Promise<string> {
   try {
     become(binary);
   } catch (error) {
-    await binary.restore();
-    await endTrial(binary);
-    return messageOf(error);
+    const reason = messageOf(error);
+    try {
+      await binary.restore();
+      await endTrial(binary);
+      return `${reason}; the old one is back in place and the server goes on`;
+    } catch (second) {
+      return `${reason}; the old one cannot be put back either (${messageOf(second)}): mend ${binary.path} before the next start`;
+    }
   }
 }

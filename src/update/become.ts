@@ -7,6 +7,7 @@ export function become(binary: Binary): never {
   if (execve === undefined)
     throw new Fault("Other", "this system cannot replace a running process; restart the server yourself");
   // It works and is here to stay, whatever the runtime says of it on standard error.
+  process.removeAllListeners("warning").on("warning", () => {});
   process.emitWarning = () => {};
   try {
     execve.call(

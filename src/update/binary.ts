@@ -31,9 +31,9 @@ export class Binary {
     return (await stat(this.path)).mode & 0o777;
   }
 
-  /** Keeps the present file as `<name>.old` and puts another in its place. */
-  async replaceWith(newPath: string): Promise<void> {
-    await this.#linkOver(this.path, this.oldPath);
+  /** Keeps the present file as `<name>.old`, if so wished, and puts another in its place. */
+  async replaceWith(newPath: string, keep: boolean): Promise<void> {
+    if (keep) await this.#linkOver(this.path, this.oldPath);
     await rename(newPath, this.path);
     await this.#sync();
   }
@@ -46,8 +46,10 @@ export class Binary {
 
   /** What a power cut left behind of a download. */
   async clearLeftovers(): Promise<void> {
+    const note = `${basename(this.statePath)}.`;
     for (const name of await readdir(this.folder))
-      if (name.startsWith(this.#newPrefix)) await rm(join(this.folder, name), { force: true });
+      if (name.startsWith(this.#newPrefix) || (name.startsWith(note) && name.endsWith(".tmp")))
+        await rm(join(this.folder, name), { force: true });
   }
 
   get #newPrefix(): string {

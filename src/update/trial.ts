@@ -2,6 +2,7 @@ import { readFile, rm } from "node:fs/promises";
 import { codeOf } from "../base/fault.ts";
 import { replaceFile } from "../base/replace-file.ts";
 import type { Binary } from "./binary.ts";
+import { lockFolder } from "./folder-lock.ts";
 
 /** What is known of an update that has not proven itself yet, or that failed to. */
 interface Trial {
@@ -27,12 +28,12 @@ export type Beginning =
 
 /** The first thing a start does: finds out whether it is on trial, and counts. */
 export async function beginTrial(binary: Binary, version: string): Promise<Beginning> {
+  await clearUp(binary);
   const trial = await read(binary);
   if (trial === undefined) return { kind: "ordinary" };
   if (trial.to !== version || trial.takenBack) {
     // The old version: it came back, or the new one never got into place.
     await endTrial(binary);
-    await binary.clearLeftovers();
     return trial.takenBack ? { kind: "taken back", failed: trial.to } : { kind: "ordinary" };
   }
   if (trial.starts < mostStarts) {
@@ -44,13 +45,39 @@ export async function beginTrial(binary: Binary, version: string): Promise<Begin
   return { kind: "give up", from: trial.from, to: trial.to };
 }
 
-export function noteTrial(binary: Binary, from: string, to: string): Promise<void> {
-  return write(binary, { from, to, starts: 0 });
+/**
+ * Puts a new version in place, on trial. The backup is always the last version that proved itself: one that never did is not
+ * worth keeping. A failure leaves things as they were, an earlier trial included.
+ */
+export async function exchange(binary: Binary, newPath: string, from: string, to: string): Promise<void> {
+  const earlier = await read(binary);
+  const unproven = earlier?.to === from && !earlier.takenBack;
+  await write(binary, { from: unproven ? earlier.from : from, to, starts: 0 });
+  try {
+    await binary.replaceWith(newPath, !unproven);
+  } catch (error) {
+    if (earlier === undefined) await endTrial(binary);
+    else await write(binary, earlier);
+    throw error;
+  }
 }
 
 /** It stands, or it never began. */
 export async function endTrial(binary: Binary): Promise<void> {
   await rm(binary.statePath, { force: true });
+}
+
+/** What a power cut left of a download; not while somebody else is at it, nor where nothing can be removed. */
+async function clearUp(binary: Binary): Promise<void> {
+  const unlock = lockFolder(binary.folder);
+  if (unlock === undefined) return;
+  try {
+    await binary.clearLeftovers();
+  } catch (error) {
+    if (!["EACCES", "EPERM", "EROFS"].includes(codeOf(error) ?? "")) throw error;
+  } finally {
+    unlock();
+  }
 }
 
 async function read(binary: Binary): Promise<Trial | undefined> {

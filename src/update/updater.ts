@@ -4,9 +4,11 @@ import { Fault, messageOf } from "../base/fault.ts";
 import type { Logger } from "../log/hub.ts";
 import type { Binary } from "./binary.ts";
 import { download, downloadText, type Progress } from "./download.ts";
+import { lockFolder } from "./folder-lock.ts";
 import { parsePublicKeys, verifyMinisign } from "./minisign.ts";
+import { rehearse } from "./rehearsal.ts";
 import { binaryName, releaseAddress, type Tag } from "./release.ts";
-import { endTrial, noteTrial } from "./trial.ts";
+import { exchange } from "./trial.ts";
 
 export interface UpdateSettings {
   readonly releaseUrl: string | undefined;
@@ -21,9 +23,6 @@ export interface Installed {
   readonly version: string;
   readonly triple: string;
 }
-
-/** A binary that says which it is does so at once; one that hangs is none. */
-const tryMs = 30_000;
 
 /** Replaces the server's own binary by a release. What goes wrong changes nothing. */
 export class Updater {
@@ -47,13 +46,24 @@ export class Updater {
     if (this.#busy) throw new Fault("Other", "an update is under way already; wait until it is done");
     this.#busy = true;
     try {
-      await this.#replace(binary, tag, told);
+      await this.#alone(binary, tag, told);
       // Stays busy: the process is about to be another.
       return true;
     } catch (error) {
       this.#busy = false;
       this.log.error("update failed", { tag: tag.text, reason: messageOf(error) });
       throw error;
+    }
+  }
+
+  async #alone(binary: Binary, tag: Tag, told: (progress: Progress) => void): Promise<void> {
+    const unlock = lockFolder(binary.folder);
+    if (unlock === undefined)
+      throw new Fault("Other", "another program updates this binary already; wait until it is done");
+    try {
+      await this.#replace(binary, tag, told);
+    } finally {
+      unlock();
     }
   }
 
@@ -85,12 +95,11 @@ export class Updater {
             "the release's signature is for another file or version; nothing was changed",
           );
       }
-      await this.#tryOut(path, tag);
-      await noteTrial(binary, this.installed.version, tag.version);
-      await binary.replaceWith(path);
+      this.log.info("update: trying it out", { tag: tag.text });
+      await rehearse(path, tag, this.installed.triple);
+      await exchange(binary, path, this.installed.version, tag.version);
       this.log.info("update: in place", { tag: tag.text, bytes: done.bytes, signed: keys !== undefined });
     } catch (error) {
-      await endTrial(binary);
       throw error instanceof Fault
         ? error
         : new Fault(
@@ -103,31 +112,6 @@ export class Updater {
       await rm(path, { force: true });
     }
   }
-
-  /** Runs the new file before it is trusted: another system's, a damaged one or another version gives itself away. */
-  async #tryOut(path: string, tag: Tag): Promise<void> {
-    const refuse = (why: string) =>
-      new Fault("IoError", `the release does not work here: ${why}; nothing was changed`);
-    let told: string;
-    try {
-      await using child = Bun.spawn([path, "version", "--json"], {
-        stdin: "ignore",
-        stderr: "ignore",
-        timeout: tryMs,
-        killSignal: "SIGKILL",
-      });
-      told = await new Response(child.stdout).text();
-      const code = await child.exited;
-      if (code !== 0) throw refuse(`it ends with code ${code} when asked for its version`);
-    } catch (error) {
-      throw error instanceof Fault ? error : refuse(messageOf(error));
-    }
-    const record = parseRecord(told);
-    if (record?.cargo_version !== tag.version)
-      throw refuse(`it says it is version ${String(record?.cargo_version ?? "unknown").slice(0, 32)}`);
-    if (record.cargo_target_triple !== this.installed.triple)
-      throw refuse(`it was built for ${String(record.cargo_target_triple).slice(0, 64)}`);
-  }
 }
 
 async function requireWritable(binary: Binary): Promise<void> {
@@ -138,15 +122,6 @@ async function requireWritable(binary: Binary): Promise<void> {
       "IoError",
       "the server may not write to the folder of its binary; update it in the way it was installed, or give its user that folder",
     );
-  }
-}
-
-function parseRecord(text: string): Record<string, unknown> | undefined {
-  try {
-    const record: unknown = JSON.parse(text);
-    return typeof record === "object" && record !== null ? (record as Record<string, unknown>) : undefined;
-  } catch {
-    return undefined;
   }
 }
 

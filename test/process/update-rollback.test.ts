@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, expect } from "bun:test";
 import { existsSync, readlinkSync, statSync } from "node:fs";
 import { join } from "node:path";
+import { rehearsalVariable } from "../../src/update/rehearsal.ts";
 import { bothBinaries, type Installation, install, type Program, token } from "../support/installed.ts";
 import { halfCall, story, until, within } from "../support/process.ts";
 import { compileVersions, digestOf, Releases, script, slowServer, type Versions } from "../support/update.ts";
@@ -10,19 +11,12 @@ let versions: Versions;
 const broken = { noDatabase: "", noConfig: "", crashes: "" };
 beforeAll(async () => {
   versions = await compileVersions();
-  const failing = (name: string) =>
-    `export async function ${name}() { throw new Error("this version cannot do that"); }`;
+  // At its rehearsal each of them plays its part.
+  const failing = (name: string, deed = 'throw new Error("this version cannot do that");') =>
+    `export function ${name}(...given) { if (process.env.${rehearsalVariable} !== undefined) return real.${name}(...given); ${deed} }`;
   broken.noDatabase = await versions.compileBroken("2.1.0", "db/database.ts", failing("openDatabase"));
-  broken.noConfig = await versions.compileBroken(
-    "2.2.0",
-    "config/parse.ts",
-    failing("parseConfig").replace("async ", ""),
-  );
-  broken.crashes = await versions.compileBroken(
-    "2.3.0",
-    "node.ts",
-    "export function openNode() { process.exit(1); }",
-  );
+  broken.noConfig = await versions.compileBroken("2.2.0", "config/parse.ts", failing("parseConfig"));
+  broken.crashes = await versions.compileBroken("2.3.0", "node.ts", failing("openNode", "process.exit(1);"));
 }, 120_000);
 afterAll(() => versions[Symbol.asyncDispose]());
 

@@ -59,7 +59,10 @@ export async function compileVersions(): Promise<Versions> {
       const outfile = join(folder, `broken-${version}`);
       const real = join(root, "src", module);
       const wrapper = join(folder, `${version}.ts`);
-      await writeFile(wrapper, `export * from ${JSON.stringify(real)};\n${replacement}\n`);
+      await writeFile(
+        wrapper,
+        `import * as real from ${JSON.stringify(real)};\nexport * from ${JSON.stringify(real)};\n${replacement}\n`,
+      );
       const made = await Bun.build({
         entrypoints: [join(root, "src/main.ts")],
         compile: { outfile, autoloadDotenv: false, autoloadBunfig: false },

@@ -1,0 +1,106 @@
+import { mkdtemp, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { Fault, messageOf } from "../base/fault.ts";
+import type { Tag } from "./release.ts";
+
+/** A binary says which it is at once, and serves soon after; one that hangs does neither. */
+const patienceMs = 30_000;
+
+/** Set for a binary that is tried out. */
+export const rehearsalVariable = "NODE_SERVER_REHEARSAL";
+
+/** Runs a new binary before it is trusted: another system's, a damaged one, another version or one that cannot serve gives itself away. */
+export async function rehearse(path: string, tag: Tag, triple: string): Promise<void> {
+  try {
+    const record = parseRecord(await versionOf(path));
+    if (record?.cargo_version !== tag.version)
+      throw refuse(`it says it is version ${String(record?.cargo_version ?? "unknown").slice(0, 32)}`);
+    if (record.cargo_target_triple !== triple)
+      throw refuse(`it was built for ${String(record.cargo_target_triple).slice(0, 64)}`);
+    await serves(path);
+  } catch (error) {
+    throw error instanceof Fault ? error : refuse(messageOf(error));
+  }
+}
+
+async function versionOf(path: string): Promise<string> {
+  await using child = Bun.spawn([path, "version", "--json"], {
+    stdin: "ignore",
+    stderr: "ignore",
+    timeout: patienceMs,
+    killSignal: "SIGKILL",
+  });
+  const told = await new Response(child.stdout).text();
+  const code = await child.exited;
+  if (code !== 0) throw refuse(`it ends with code ${code} when asked for its version`);
+  return told;
+}
+
+/** With a configuration and a database of its own, which go again: those of the server are not touched. */
+async function serves(path: string): Promise<void> {
+  const folder = await mkdtemp(join(tmpdir(), "node-server-rehearsal-"));
+  try {
+    const config = join(folder, "config.toml");
+    await writeFile(
+      config,
+      `ws_listener = "127.0.0.1:0"\nstatic_path = ${JSON.stringify(join(folder, "static"))}\n[database]\ndatabase_url = ${JSON.stringify(`sqlite://${join(folder, "node.db")}?mode=rwc`)}\n`,
+    );
+    const { RUST_LOG: _, NOTIFY_SOCKET: __, NODE_SERVER_SUPER_TOKEN: ___, ...env } = process.env;
+    await using child = Bun.spawn([path, "serve", "-c", config], {
+      cwd: folder,
+      env: { ...env, [rehearsalVariable]: "1" },
+      stdin: "ignore",
+      stdout: "pipe",
+      stderr: "pipe",
+      timeout: patienceMs,
+      killSignal: "SIGKILL",
+    });
+    const url = await Promise.race([
+      addressIn(child.stdout),
+      addressIn(child.stderr),
+      child.exited.then(() => undefined),
+    ]);
+    if (url === undefined) throw refuse("it does not serve: it ended at once");
+    await hello(url);
+    child.kill("SIGKILL");
+    await child.exited;
+  } finally {
+    await rm(folder, { recursive: true, force: true });
+  }
+}
+
+/** Every version says where it listens, in one line. Waits for ever where it does not. */
+async function addressIn(output: ReadableStream<Uint8Array>): Promise<string> {
+  let said = "";
+  for await (const chunk of output) {
+    said = (said + Buffer.from(chunk).toString("latin1")).slice(-4096);
+    const url = /listening on (http:\/\/[\w.:[\]-]+)/.exec(said)?.[1];
+    if (url !== undefined) return url;
+  }
+  return new Promise(() => {});
+}
+
+async function hello(url: string): Promise<void> {
+  const response = await fetch(`${url}/jsonrpc`, {
+    method: "POST",
+    headers: { "content-type": "application/json" },
+    body: '{"jsonrpc":"2.0","method":"node-server_hello","params":[],"id":1}',
+    signal: AbortSignal.timeout(patienceMs),
+  });
+  if (!response.ok) throw refuse(`it answers ${response.status} to a hello`);
+  await response.arrayBuffer();
+}
+
+function parseRecord(text: string): Record<string, unknown> | undefined {
+  try {
+    const record: unknown = JSON.parse(text);
+    return typeof record === "object" && record !== null ? (record as Record<string, unknown>) : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
+function refuse(why: string): Fault {
+  return new Fault("IoError", `the release does not work here: ${why}; nothing was changed`);
+}
