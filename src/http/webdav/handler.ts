@@ -1,14 +1,14 @@
-import { authorise, type Caller } from "../../auth/caller.ts";
-import { type AuthDoor, Refusal } from "../../auth/door.ts";
+import { authorise } from "../../auth/caller.ts";
 import { inBucket } from "../../auth/need.ts";
 import { Fault } from "../../base/fault.ts";
-import { type TreePath, treeRoot } from "../../buckets/path.ts";
+import { treeRoot } from "../../buckets/path.ts";
 import type { Logger } from "../../log/hub.ts";
 import { inSpan } from "../../log/span.ts";
 import type { Loan } from "../../rpc/engine.ts";
 import type { Services } from "../../services.ts";
 import { methodNotAllowed, plainText } from "../pages.ts";
 import { type Place, parsePlace } from "./address.ts";
+import { authenticate } from "./basic.ts";
 import { faultResponse, refusedResponse } from "./faults.ts";
 import { Refused } from "./refused.ts";
 import { allow, verbs } from "./verbs.ts";
@@ -18,8 +18,6 @@ export interface WebdavDoor {
   /** The largest upload; 0 means no limit. */
   readonly maxUploadBytes: () => number;
 }
-
-const challenge = { "www-authenticate": 'Basic realm="Node Static WebDAV", charset="UTF-8"' };
 
 /** The credentials are in a header of their own and no cookie exists, so any origin may try. */
 const cors = {
@@ -48,85 +46,59 @@ export async function serveWebdav(
   door: WebdavDoor,
 ): Promise<Response> {
   if (request.method === "OPTIONS") return new Response(null, { headers: optionsHeaders });
-  const { services, door: auth, release } = door.borrow();
+  const loan = door.borrow();
+  const start = performance.now();
+  const asked: Asked = { request, rawPath, place: nowhere };
   try {
-    const response = await answer(request, rawPath, address, auth, services, door.maxUploadBytes());
+    const response = await answer(asked, address, loan, door.maxUploadBytes()).catch((error: unknown) =>
+      toResponse(error, asked.place),
+    );
     for (const [name, value] of Object.entries(cors)) response.headers.set(name, value);
+    tell(loan.services.hub.logger("server"), asked, response.status, start);
     return response;
   } finally {
-    release();
+    loan.release();
   }
 }
+
+interface Asked {
+  readonly request: Request;
+  readonly rawPath: string;
+  /** Read once it is known who asks. */
+  place: Place;
+}
+
+const nowhere: Place = { bucket: "", path: treeRoot, slash: false };
 
 /** Who asks comes first: a stranger learns nothing, not even whether there is such a bucket. */
 async function answer(
-  request: Request,
-  rawPath: string,
+  asked: Asked,
   address: () => string,
-  auth: AuthDoor,
-  services: Services,
+  { services, door }: Loan<Services>,
   maxUploadBytes: number,
 ): Promise<Response> {
-  const log = services.hub.logger("server");
-  const start = performance.now();
-  let path: TreePath = treeRoot;
-  let bucketName = "";
-  try {
-    const caller = await authenticate(request, address, auth);
-    const place = placeOf(rawPath);
-    ({ path, bucket: bucketName } = place);
-    authorise(
-      caller,
-      inBucket(
-        bucketName,
-        "static_bucket_file.read",
-        "static_bucket_file.write",
-        "static_bucket_file.delete",
-        "static_bucket_file.list",
-      ),
-    );
-    const bucket = await services.buckets.get(bucketName);
-    if (bucket === undefined || !bucket.enable) throw new Refused(404, "there is no such bucket");
-    const verb = Object.hasOwn(verbs, request.method) ? verbs[request.method] : undefined;
-    if (verb === undefined) return methodNotAllowed(allow);
-    const files = services.buckets.filesOf(bucket);
-    const visit = { request, caller, bucket, files, path, slash: place.slash, maxUploadBytes };
-    const response = await inSpan(`webdav::${request.method}`, spanFields(caller, bucketName, path), () =>
-      verb(visit),
-    );
-    tell(log, request, bucketName, path, response.status, start);
-    return response;
-  } catch (error) {
-    const response = toResponse(error, bucketName, path);
-    tell(log, request, bucketName, path, response.status, start);
-    return response;
-  }
+  const { request } = asked;
+  const caller = await authenticate(request, address, door);
+  asked.place = placeOf(asked.rawPath);
+  const { bucket: name, path, slash } = asked.place;
+  authorise(caller, inBucket(name, ...allFour));
+  const bucket = await services.buckets.get(name);
+  if (bucket === undefined || !bucket.enable) throw new Refused(404, "there is no such bucket");
+  const verb = Object.hasOwn(verbs, request.method) ? verbs[request.method] : undefined;
+  if (verb === undefined) return methodNotAllowed(allow);
+  const files = services.buckets.filesOf(bucket);
+  const who = caller.by === "key" ? { token_key: caller.key } : { username: caller.username };
+  return inSpan(`webdav::${request.method}`, { ...who, bucket: name, path }, () =>
+    verb({ request, caller, bucket, files, path, slash, maxUploadBytes }),
+  );
 }
 
-async function authenticate(request: Request, address: () => string, auth: AuthDoor): Promise<Caller> {
-  const basic = /^Basic +([A-Za-z0-9+/=_-]+) *$/i.exec(request.headers.get("authorization") ?? "")?.[1];
-  const text = basic === undefined ? undefined : Buffer.from(basic, "base64").toString("utf8");
-  const colon = text?.indexOf(":") ?? -1;
-  if (text === undefined || colon <= 0 || colon === text.length - 1)
-    throw new Refused(
-      401,
-      "this address asks for a token's key and secret, or a user name and password",
-      undefined,
-      challenge,
-    );
-  try {
-    return await auth.recognise(text.slice(0, colon), text.slice(colon + 1), {
-      address,
-      aside: (wait) => wait(),
-    });
-  } catch (error) {
-    if (error instanceof Refusal && error.delayMs > 0) await Bun.sleep(error.delayMs);
-    // One that ran out is as good as a wrong one: the client asks its user again.
-    if (error instanceof Fault && error.kind === "PermissionDenied")
-      throw new Refused(401, error.detail, undefined, challenge);
-    throw error;
-  }
-}
+const allFour = [
+  "static_bucket_file.read",
+  "static_bucket_file.write",
+  "static_bucket_file.delete",
+  "static_bucket_file.list",
+] as const;
 
 function placeOf(rawPath: string): Place {
   const place = parsePlace(rawPath);
@@ -134,7 +106,7 @@ function placeOf(rawPath: string): Place {
   return place;
 }
 
-function toResponse(error: unknown, bucket: string, path: TreePath): Response {
+function toResponse(error: unknown, { bucket, path }: Place): Response {
   if (error instanceof Refused) return refusedResponse(error);
   if (error instanceof Fault && error.kind === "PermissionDenied")
     return plainText(403, `403 ${error.message}.`);
@@ -145,20 +117,9 @@ function toResponse(error: unknown, bucket: string, path: TreePath): Response {
   throw error;
 }
 
-function spanFields({ by, key, username }: Caller, bucket: string, path: TreePath) {
-  return { ...(by === "key" ? { token_key: key } : { username }), bucket, path };
-}
-
 /** One line for each request. */
-function tell(
-  log: Logger,
-  { method }: Request,
-  bucket: string,
-  path: TreePath,
-  status: number,
-  start: number,
-): void {
+function tell(log: Logger, { request, place: { bucket, path } }: Asked, status: number, start: number): void {
   if (!log.wants("DEBUG")) return;
   const elapsed_ms = Math.round((performance.now() - start) * 1000) / 1000;
-  log.debug(`webdav ${method}`, { bucket, path, status, elapsed_ms });
+  log.debug(`webdav ${request.method}`, { bucket, path, status, elapsed_ms });
 }

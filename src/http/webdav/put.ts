@@ -1,12 +1,11 @@
 import { etagOf } from "../../buckets/etag.ts";
-import type { TreePath } from "../../buckets/path.ts";
 import { Refused } from "./refused.ts";
 import { modifiedOf, requireParent, type Visit } from "./visit.ts";
 import { warrantOf } from "./warrant.ts";
 
 /** Streamed to the disk beside the target, synced, renamed: whatever breaks before that leaves the old file and nothing else. */
 export async function put(visit: Visit): Promise<Response> {
-  const { request, files, path, slash, maxUploadBytes } = visit;
+  const { request, files, path, maxUploadBytes } = visit;
   const { headers } = request;
   await refuseFolder(visit);
   // RFC 9110 §14.5: a part must not be stored as if it were the whole.
@@ -36,14 +35,14 @@ export async function put(visit: Visit): Promise<Response> {
       ...(modified === undefined ? {} : { "x-oc-mtime": "accepted" }),
     },
   });
+}
 
-  async function refuseFolder({ files, path }: { files: Visit["files"]; path: TreePath }): Promise<void> {
-    if ((await files.tree.find(path))?.kind === "folder")
-      throw new Refused(405, "a folder stands there; a file is put into it under a name", undefined, {
-        allow: "OPTIONS, PROPFIND, PROPPATCH, GET, HEAD, DELETE, COPY, MOVE, LOCK, UNLOCK",
-      });
-    if (slash) throw new Refused(409, "a file's address does not end in a slash");
-  }
+async function refuseFolder({ files, path, slash }: Visit): Promise<void> {
+  if ((await files.tree.find(path))?.kind === "folder")
+    throw new Refused(405, "a folder stands there; a file is put into it under a name", undefined, {
+      allow: "OPTIONS, PROPFIND, PROPPATCH, GET, HEAD, DELETE, COPY, MOVE, LOCK, UNLOCK",
+    });
+  if (slash) throw new Refused(409, "a file's address does not end in a slash");
 }
 
 async function* bounded({ body }: Request, maxBytes: number): AsyncGenerator<Uint8Array> {
