@@ -1,4 +1,5 @@
 import { parseArgs } from "node:util";
+import { deploy } from "./deploy.ts";
 import type { Line, Pace } from "./figures.ts";
 import { log } from "./log.ts";
 import { noteOtherWork } from "./proc.ts";
@@ -25,6 +26,7 @@ const benchmarks: Readonly<Record<string, Benchmark>> = {
   sql: { run: sql, lines: 0 },
   storage: { run: storage, lines: 0 },
   static: { run: staticFiles, lines: 0 },
+  deploy: { run: deploy, lines: 0 },
   webdav: { run: webdav, lines: 0 },
 };
 

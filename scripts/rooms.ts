@@ -32,7 +32,7 @@ const rooms: Readonly<Record<string, readonly string[]>> = {
     "build",
   ],
   client: [],
-  cli: ["client", "base", "log", "config", "db", "auth", "update", "node", "build"],
+  cli: ["client", "base", "log", "config", "db", "auth", "update", "node", "build", "rpc", "methods"],
   main: ["base", "client", "cli"],
 };
 

@@ -1,10 +1,12 @@
 import { Command, CommanderError } from "commander";
 import { Fault, messageOf } from "./base/fault.ts";
 import { check } from "./cli/check.ts";
+import { addClientCommands } from "./cli/client-commands.ts";
 import { exitCodes } from "./cli/command.ts";
 import { addDeployCommands } from "./cli/deploy-commands.ts";
 import { getUuid } from "./cli/get-uuid.ts";
 import { init } from "./cli/init.ts";
+import { PipeClosed } from "./cli/output.ts";
 import { releaseServer } from "./cli/release-server.ts";
 import { exitCodeOf } from "./cli/remote.ts";
 import { rollSuper } from "./cli/roll-super-token.ts";
@@ -77,6 +79,9 @@ async function main(args: readonly string[]): Promise<number> {
     .action(async (folder: string, { listen }: { listen: string }) => {
       code = await releaseServer({ folder, listen });
     });
+  addClientCommands(program, (ended) => {
+    code = ended;
+  });
   addDeployCommands(program, (ended) => {
     code = ended;
   });
@@ -86,6 +91,7 @@ async function main(args: readonly string[]): Promise<number> {
     return code;
   } catch (error) {
     if (error instanceof CommanderError) return error.exitCode === 0 ? exitCodes.done : exitCodes.usage;
+    if (error instanceof PipeClosed) return exitCodes.done;
     if (error instanceof ClientError) process.stderr.write(`node-server: ${error.message}\n`);
     else if (error instanceof Fault) process.stderr.write(`node-server: ${error.detail}\n`);
     else

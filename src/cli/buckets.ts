@@ -2,8 +2,10 @@ import { Fault } from "../base/fault.ts";
 import type { NodeServerClient, ResultOf } from "../client/index.ts";
 import { exitCodes } from "./command.ts";
 import { confirm } from "./confirm.ts";
+import { print } from "./output.ts";
 import { connect, type RemoteOptions } from "./remote.ts";
 import { columns } from "./sizes.ts";
+import { WrongUsage } from "./wrong-usage.ts";
 
 type Bucket = ResultOf<"static-bucket_create">;
 
@@ -49,12 +51,10 @@ export async function showBucket(name: string, options: BucketOptions): Promise<
 
 export async function updateBucket(name: string, options: BucketOptions): Promise<number> {
   const { path, root, cors, enable } = options;
-  if ([path, root, cors, enable].every((wish) => wish === undefined)) {
-    process.stderr.write(
-      "node-server: nothing to change: give --path, --root, --no-root, --cors, --no-cors, --enable or --no-enable\n",
+  if ([path, root, cors, enable].every((wish) => wish === undefined))
+    throw new WrongUsage(
+      "nothing to change: give --path, --root, --no-root, --cors, --no-cors, --enable or --no-enable",
     );
-    return exitCodes.usage;
-  }
   const client = await connect(options);
   return show(
     [await client.call("static-bucket_update", { name, path, is_http_root: root, cors, enable })],
@@ -79,9 +79,9 @@ function tellAddress({ url }: NodeServerClient, { name, is_http_root, enable }: 
   process.stderr.write(`${url}${is_http_root ? "/" : `/node/static/${name}/`}\n`);
 }
 
-function show(buckets: readonly Bucket[], { json }: BucketOptions): number {
+async function show(buckets: readonly Bucket[], { json }: BucketOptions): Promise<number> {
   const word = (yes: boolean) => (yes ? "yes" : "no");
-  process.stdout.write(
+  await print(
     json
       ? `${JSON.stringify(buckets)}\n`
       : columns(

@@ -5,7 +5,6 @@ const codes = { SIGINT: 130, SIGTERM: 143 } as const;
 export async function interruptible(
   work: (signal: AbortSignal) => Promise<number>,
   words: string,
-  leave: () => Promise<void> = async () => {},
 ): Promise<number> {
   const stop = new AbortController();
   let code: number | undefined;
@@ -22,7 +21,6 @@ export async function interruptible(
     return await work(stop.signal);
   } catch (error) {
     if (code === undefined) throw error;
-    await leave();
     process.stderr.write(`${words}\n`);
     return code;
   } finally {

@@ -5,6 +5,7 @@ import { exitCodes } from "./command.ts";
 import { interruptible } from "./interrupt.ts";
 import { hashFile, type LeftOut, type LocalTree, readLocalTree, realFolder, sameLook } from "./local-tree.ts";
 import { openMeter } from "./meter.ts";
+import { print } from "./output.ts";
 import { fetchFile, removeLocal, whyUnwritable } from "./pull-place.ts";
 import { PushRecord } from "./push-record.ts";
 import { connect, type RemoteOptions } from "./remote.ts";
@@ -47,7 +48,7 @@ export async function pull(bucket: string, dir: string, options: PullOptions): P
   return interruptible(async (signal) => {
     const remote = await listRemote(client, bucket, signal);
     if (!options.dryRun) await mkdir(dir, { recursive: true });
-    const real = await mkdirOrNothing(dir, options.dryRun === true);
+    const real = await realFolderIfAny(dir, options.dryRun === true);
     const local = real === undefined ? emptyTree : readLocalTree(real);
     if (options.delete && remote.size === 0 && local.files.size > 0)
       throw new Fault(
@@ -84,7 +85,7 @@ export async function pull(bucket: string, dir: string, options: PullOptions): P
 
 const emptyTree: LocalTree = { files: new Map(), folders: new Set(), leftOut: [] };
 
-async function mkdirOrNothing(dir: string, dry: boolean): Promise<string | undefined> {
+async function realFolderIfAny(dir: string, dry: boolean): Promise<string | undefined> {
   try {
     return realFolder(dir);
   } catch (error) {
@@ -146,22 +147,20 @@ async function fetchAll(
   }
 }
 
-function showPlan(
+async function showPlan(
   { files, leftOut, unchanged }: Awaited<ReturnType<typeof choose>>,
   gone: readonly { readonly path: string }[],
   { json }: PullOptions,
-): number {
+): Promise<number> {
   const downloads = files.map(({ path, size }) => ({ path, size }));
   const deletes = gone.map(({ path }) => path);
   if (json)
-    process.stdout.write(
-      `${JSON.stringify({ dry_run: true, downloads, deletes, unchanged, left_out: leftOut })}\n`,
+    await print(`${JSON.stringify({ dry_run: true, downloads, deletes, unchanged, left_out: leftOut })}\n`);
+  else
+    await print(
+      downloads.map(({ path, size }) => `download\t${visible(path)}\t${sizeText(size)}\n`).join("") +
+        deletes.map((path) => `delete\t${visible(path)}\n`).join(""),
     );
-  else {
-    for (const { path, size } of downloads)
-      process.stdout.write(`download\t${visible(path)}\t${sizeText(size)}\n`);
-    for (const path of deletes) process.stdout.write(`delete\t${visible(path)}\n`);
-  }
   name("not pulled", leftOut);
   say(
     `would download ${countText(downloads.length, "file")} at most and delete ${deletes.length}; ${unchanged} unchanged; nothing was done`,
@@ -169,7 +168,7 @@ function showPlan(
   return exitCodes.done;
 }
 
-function report(bucket: string, summary: PullSummary, { json }: PullOptions): number {
+async function report(bucket: string, summary: PullSummary, { json }: PullOptions): Promise<number> {
   name("not pulled", summary.left_out);
   name("not deleted", summary.kept);
   name("failed", summary.failed);
@@ -177,7 +176,7 @@ function report(bucket: string, summary: PullSummary, { json }: PullOptions): nu
   say(
     `${bucket}: ${countText(downloaded, "file")} downloaded (${sizeText(bytes)}), ${deleted} deleted, ${unchanged} unchanged`,
   );
-  if (json) process.stdout.write(`${JSON.stringify(summary)}\n`);
+  if (json) await print(`${JSON.stringify(summary)}\n`);
   return summary.failed.length > 0 ? exitCodes.failed : exitCodes.done;
 }
 

@@ -4,6 +4,7 @@ import type { PushPlan } from "./push-plan.ts";
 import type { PushSummary, Site } from "./push-run.ts";
 import { whyRefused } from "./push-send.ts";
 import { foldersOf, listRemote, type RemoteTree, sameRemote } from "./remote-tree.ts";
+import { visible } from "./sizes.ts";
 import { inParallel, Patience } from "./upload-queue.ts";
 
 /** Takes away what stands where something of another kind has to go; returns the files that went with it. */
@@ -17,6 +18,7 @@ export async function removeFirst(
   const removed = new Set<string>();
   for (const place of inTheWay) {
     signal.throwIfAborted();
+    process.stderr.write(`note: ${visible(place)} is in the way of what is here and is removed first\n`);
     await site.client.bucket(site.bucket).remove(place);
     for (const path of remote.keys()) if (path === place || path.startsWith(`${place}/`)) removed.add(path);
   }

@@ -1,6 +1,6 @@
 import { Fault } from "../base/fault.ts";
 import type { NodeServerClient } from "../client/index.ts";
-import { type LeftOut, type LocalFile, readLocalTree } from "./local-tree.ts";
+import { type LeftOut, type LocalFile, type LocalTree, readLocalTree } from "./local-tree.ts";
 import { type Meter, openMeter } from "./meter.ts";
 import { inTurns } from "./push-order.ts";
 import { type PushPlan, planPush } from "./push-plan.ts";
@@ -71,21 +71,11 @@ export async function pushOnce(
   say: (line: string) => void,
   signal: AbortSignal,
 ): Promise<PushSummary> {
-  const { plan: todo, local, remote } = await plan(site, say, signal);
-  const summary: PushSummary = {
-    uploaded: 0,
-    bytes: 0,
-    unchanged: todo.unchanged,
-    compared: todo.compared,
-    deleted: 0,
-    left_out: [...local.leftOut],
-    kept: [],
-    failed: [],
-    not_sent: 0,
-  };
-  for (const path of todo.replacesOthers)
-    say(`note: ${visible(path)} was changed on the server since the last push and is replaced`);
   try {
+    const { plan: todo, local, remote } = await plan(site, say, signal);
+    for (const path of todo.replacesOthers)
+      say(`note: ${visible(path)} was changed on the server since the last push and is replaced`);
+    const summary = newSummary(todo, local);
     const removed = site.delete ? await removeFirst(site, todo, remote, summary, signal) : new Set<string>();
     await sendAll(site, todo, summary, say, signal);
     if (site.delete && summary.failed.length === 0)
@@ -95,10 +85,24 @@ export async function pushOnce(
         { local, seen: remote, summary },
         signal,
       );
+    return summary;
   } finally {
     await site.record.save();
   }
-  return summary;
+}
+
+function newSummary({ unchanged, compared }: PushPlan, { leftOut }: LocalTree): PushSummary {
+  return {
+    uploaded: 0,
+    bytes: 0,
+    unchanged,
+    compared,
+    deleted: 0,
+    left_out: [...leftOut],
+    kept: [],
+    failed: [],
+    not_sent: 0,
+  };
 }
 
 async function sendAll(

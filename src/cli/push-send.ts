@@ -36,7 +36,7 @@ export async function sendFile(
         look.size <= wholeBytes ? await sendWhole(look, modified) : await sendStream(look, modified);
       if (hash !== undefined) return { look, hash, readAt };
     }
-    return { why: "it is changed all the time; push again when it rests", harmless: false };
+    return { why: "it was changed whenever it was sent; push again when it rests", harmless: false };
   } catch (error) {
     if (codeOf(error) === "ENOENT") return { why: "it is gone meanwhile", harmless: true };
     const why = whyRefused(error);

@@ -1,13 +1,15 @@
 import { resolve } from "node:path";
-import { Fault, messageOf } from "../base/fault.ts";
-import { ClientError, PermissionDenied } from "../client/index.ts";
+import { Fault } from "../base/fault.ts";
+import { ClientError } from "../client/index.ts";
 import { exitCodes } from "./command.ts";
 import { interruptible } from "./interrupt.ts";
 import { type LeftOut, realFolder } from "./local-tree.ts";
+import { print } from "./output.ts";
 import { PushRecord } from "./push-record.ts";
 import { type PushSummary, plan, pushOnce, type Site } from "./push-run.ts";
 import { connect, exitCodeOf, type RemoteOptions } from "./remote.ts";
 import { countText, sizeText, visible } from "./sizes.ts";
+import { pause } from "./upload-queue.ts";
 import { FolderWatch } from "./watch.ts";
 
 export interface PushOptions extends RemoteOptions {
@@ -17,6 +19,9 @@ export interface PushOptions extends RemoteOptions {
   readonly json?: boolean;
 }
 
+/** Between two tries while a folder is watched. */
+const retryMs = 3000;
+
 const say = (line: string) => void process.stderr.write(`${line}\n`);
 
 /** Makes a bucket hold what a folder holds. */
@@ -25,19 +30,15 @@ export async function push(dir: string, bucket: string, options: PushOptions): P
   const real = realFolder(dir);
   const record = await PushRecord.open(client.url, bucket, real, process.env);
   const site: Site = { client, bucket, dir: real, record, delete: options.delete === true };
-  return interruptible(
-    async (signal) => {
-      if (options.dryRun) return showPlan(site, options, signal);
-      // Before the first push: what is changed during it is not missed.
-      using folder = options.watch ? new FolderWatch(resolve(dir)) : undefined;
-      const code = report(site, await pushOnce(site, say, signal), options);
-      if (folder === undefined) return code;
-      say(`watching ${dir}; Ctrl+C ends it`);
-      return await keepPushing(site, folder, resolve(dir), options, signal);
-    },
-    "broken off; what is up is whole, and the same command goes on from there",
-    () => record.save(),
-  );
+  return interruptible(async (signal) => {
+    if (options.dryRun) return showPlan(site, options, signal);
+    // Before the first push: what is changed during it is not missed.
+    using folder = options.watch ? new FolderWatch(resolve(dir)) : undefined;
+    const code = await report(site, await pushOnce(site, say, signal), options);
+    if (folder === undefined) return code;
+    say(`watching ${dir}; Ctrl+C ends it`);
+    return await keepPushing(site, folder, resolve(dir), options, signal);
+  }, "broken off; what is up is whole, and the same command goes on from there");
 }
 
 async function keepPushing(
@@ -47,18 +48,24 @@ async function keepPushing(
   options: PushOptions,
   signal: AbortSignal,
 ): Promise<number> {
-  for (;;) {
-    await folder.changed(signal);
+  for (let owed = false; ; ) {
+    // A push that failed is owed, with or without another change.
+    await (owed ? pause(retryMs, signal) : folder.changed(signal));
     signal.throwIfAborted();
     // Between `rm -rf` and `mkdir` of a build there is nothing to push, and nothing to delete.
     if (!folder.isThere) continue;
     try {
-      report(site, await pushOnce({ ...site, dir: realFolder(dir) }, say, signal), options);
+      const code = await report(
+        site,
+        await pushOnce({ ...site, dir: realFolder(dir) }, say, signal),
+        options,
+      );
+      owed = code !== exitCodes.done;
     } catch (error) {
-      if (signal.aborted || error instanceof PermissionDenied || exitCodeOf(error) === exitCodes.refused)
-        throw error;
+      if (signal.aborted || exitCodeOf(error) === exitCodes.refused) throw error;
       if (!(error instanceof ClientError || error instanceof Fault)) throw error;
-      say(`${error instanceof Fault ? error.detail : messageOf(error)}; the next change is another chance`);
+      say(`${error instanceof Fault ? error.detail : error.message}; trying again`);
+      owed = true;
     }
   }
 }
@@ -68,14 +75,14 @@ async function showPlan(site: Site, { json }: PushOptions, signal: AbortSignal):
   const uploads = todo.uploads.map(({ path, look }) => ({ path, size: look.size }));
   const deletes = site.delete ? [...todo.gone] : [];
   if (json)
-    process.stdout.write(
+    await print(
       `${JSON.stringify({ dry_run: true, uploads, deletes, unchanged: todo.unchanged, left_out: local.leftOut })}\n`,
     );
-  else {
-    for (const { path, size } of uploads)
-      process.stdout.write(`upload\t${visible(path)}\t${sizeText(size)}\n`);
-    for (const path of deletes) process.stdout.write(`delete\t${visible(path)}\n`);
-  }
+  else
+    await print(
+      uploads.map(({ path, size }) => `upload\t${visible(path)}\t${sizeText(size)}\n`).join("") +
+        deletes.map((path) => `delete\t${visible(path)}\n`).join(""),
+    );
   name("not pushed", local.leftOut);
   say(
     `would upload ${countText(uploads.length, "file")} (${sizeText(sum(uploads))}) and delete ${deletes.length}; ${todo.unchanged} unchanged; nothing was done`,
@@ -86,7 +93,7 @@ async function showPlan(site: Site, { json }: PushOptions, signal: AbortSignal):
 const sum = (files: readonly { readonly size: number }[]) =>
   files.reduce((total, { size }) => total + size, 0);
 
-function report(site: Site, summary: PushSummary, { json }: PushOptions): number {
+async function report(site: Site, summary: PushSummary, { json }: PushOptions): Promise<number> {
   name("not pushed", summary.left_out);
   name("not deleted", summary.kept);
   name("failed", summary.failed);
@@ -98,7 +105,7 @@ function report(site: Site, summary: PushSummary, { json }: PushOptions): number
   say(
     `${site.bucket}: ${countText(uploaded, "file")} uploaded (${sizeText(bytes)}), ${deleted} deleted, ${unchanged} unchanged`,
   );
-  if (json) process.stdout.write(`${JSON.stringify(summary)}\n`);
+  if (json) await print(`${JSON.stringify(summary)}\n`);
   return summary.failed.length > 0 ? exitCodes.failed : exitCodes.done;
 }
 

@@ -1,5 +1,6 @@
 import { NodeServerClient, PermissionDenied, RpcError } from "../client/index.ts";
 import { exitCodes } from "./command.ts";
+import { print } from "./output.ts";
 import { exitCodeOf, findServer, type RemoteOptions } from "./remote.ts";
 import { visible } from "./sizes.ts";
 
@@ -33,8 +34,8 @@ export async function status(options: RemoteOptions & { readonly json?: boolean 
     super: !(buckets instanceof Error),
     buckets: buckets instanceof Error ? null : buckets.length,
   };
-  if (options.json) process.stdout.write(`${JSON.stringify(state)}\n`);
-  else process.stdout.write(linesOf(state, database));
+  if (options.json) await print(`${JSON.stringify(state)}\n`);
+  else await print(linesOf(state, database));
   if (own instanceof PermissionDenied) {
     process.stderr.write(`node-server: the server does not accept the token: ${own.message}\n`);
     return exitCodes.refused;

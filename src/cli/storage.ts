@@ -1,4 +1,5 @@
 import { exitCodes } from "./command.ts";
+import { print } from "./output.ts";
 import { connect, type RemoteOptions } from "./remote.ts";
 import { columns, sizeText } from "./sizes.ts";
 
@@ -21,7 +22,7 @@ export async function storage(options: RemoteOptions & { readonly json?: boolean
       "█".repeat(Math.round((bytes / largest) * barWidth)),
     ];
   };
-  process.stdout.write(
+  await print(
     options.json
       ? `${JSON.stringify({ tables: Object.fromEntries(sorted), total })}\n`
       : columns(

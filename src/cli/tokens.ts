@@ -3,8 +3,10 @@ import type { ResultOf } from "../client/index.ts";
 import { askSecret } from "./ask.ts";
 import { exitCodes } from "./command.ts";
 import { confirm } from "./confirm.ts";
+import { print } from "./output.ts";
 import { connect, type RemoteOptions } from "./remote.ts";
 import { columns } from "./sizes.ts";
+import { WrongUsage } from "./wrong-usage.ts";
 
 type Token = ResultOf<"token_get">;
 
@@ -29,7 +31,7 @@ export interface NewTokenOptions extends TokenOptions {
 export async function listTokens(options: TokenOptions): Promise<number> {
   const client = await connect(options);
   const { tokens } = await client.call("token_list_all_tokens");
-  process.stdout.write(
+  await print(
     options.json
       ? `${JSON.stringify(tokens)}\n`
       : columns(
@@ -43,18 +45,11 @@ export async function listTokens(options: TokenOptions): Promise<number> {
 /** The secret goes to standard output, this once, and nowhere else. */
 export async function createToken(options: NewTokenOptions): Promise<number> {
   const { bucket = [], allow = ["read"], webdav = [], username, expires } = options;
-  if (bucket.length + webdav.length === 0 || (options.password && username === undefined)) {
-    process.stderr.write(
-      options.password && username === undefined
-        ? "node-server: --password needs --username\n"
-        : "node-server: say what the token may do: --webdav BUCKET, or --bucket BUCKET --allow read,list\n",
-    );
-    return exitCodes.usage;
-  }
+  if (bucket.length + webdav.length === 0)
+    throw new WrongUsage("say what the token may do: --webdav BUCKET, or --bucket BUCKET --allow read,list");
+  if (options.password && username === undefined) throw new WrongUsage("--password needs --username");
   const client = await connect(options);
-  const password = options.password
-    ? (process.env.NODE_SERVER_NEW_PASSWORD ?? (await askSecret(`Password for ${username}: `)))
-    : undefined;
+  const password = options.password ? await newPassword(username ?? "") : undefined;
   const limit = (names: readonly string[], actions: readonly FileAction[]) => ({
     scopes: names.map((static_bucket) => ({ static_bucket })),
     permissions: actions.map((static_bucket_file) => ({ static_bucket_file })),
@@ -73,6 +68,13 @@ export async function createToken(options: NewTokenOptions): Promise<number> {
   return showSecret(made, options);
 }
 
+async function newPassword(username: string): Promise<string> {
+  const given = process.env.NODE_SERVER_NEW_PASSWORD;
+  if (given === undefined && !process.stdin.isTTY)
+    throw new WrongUsage("--password asks on a terminal; elsewhere set NODE_SERVER_NEW_PASSWORD");
+  return given ?? askSecret(`Password for ${username}: `);
+}
+
 export async function deleteToken(key: string, options: TokenOptions): Promise<number> {
   const client = await connect(options);
   await confirm(`The token ${key} ends at once.`, options.yes);
@@ -87,8 +89,11 @@ export async function rollToken(key: string, options: TokenOptions): Promise<num
   return showSecret(await client.call("token_roll_token_secret", { target_token: key }), options);
 }
 
-function showSecret(made: { readonly key: string; readonly secret: string }, { json }: TokenOptions): number {
-  process.stdout.write(json ? `${JSON.stringify(made)}\n` : `${made.key}:${made.secret}\n`);
+async function showSecret(
+  made: { readonly key: string; readonly secret: string },
+  { json }: TokenOptions,
+): Promise<number> {
+  await print(json ? `${JSON.stringify(made)}\n` : `${made.key}:${made.secret}\n`);
   process.stderr.write("keep it; it is not shown again\n");
   return exitCodes.done;
 }

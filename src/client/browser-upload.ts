@@ -15,8 +15,15 @@ interface OldRequest {
   abort(): void;
 }
 
-export function isBrowser(): boolean {
+/** Service workers have no such object, and no other runtime either. */
+export function hasOldRequest(): boolean {
   return "XMLHttpRequest" in globalThis;
+}
+
+/** Whose `fetch` cannot send a stream over HTTP/1.1. */
+export function isBrowser(): boolean {
+  const { process } = globalThis as { process?: { versions?: { node?: string } } };
+  return hasOldRequest() || process?.versions?.node === undefined;
 }
 
 export interface BrowserUpload {

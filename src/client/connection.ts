@@ -15,6 +15,12 @@ export interface ConnectionPlan {
   readonly onMissed: ((events: number) => void) | undefined;
 }
 
+interface Waiting {
+  readonly event: unknown;
+  /** How many were dropped before it. */
+  readonly missed: number;
+}
+
 const ids = { subscribe: 1, heartbeat: 2 };
 
 /** One WebSocket with one subscription on it. */
@@ -25,7 +31,7 @@ export class Connection {
   dismissed = false;
 
   readonly #socket: SocketLike;
-  readonly #waiting: unknown[] = [];
+  readonly #waiting: Waiting[] = [];
   #missed = 0;
   #subscribed = false;
   #wake: (() => void) | undefined;
@@ -38,13 +44,13 @@ export class Connection {
     let detail = "";
     socket.onopen = () => this.#ask(method, params, ids.subscribe);
     socket.onerror = ({ message }: { message?: unknown }) => {
-      if (typeof message === "string" && message !== "") detail = `: ${message}`;
+      if (typeof message === "string" && message !== "") detail = message;
     };
     socket.onclose = ({ code, reason }: { code: number; reason: string }) =>
       this.#end(
         this.#subscribed
-          ? new Disconnected(`the connection to ${url} broke (${code}${reason && `, ${reason}`})`, code)
-          : new Unreachable(`${url} cannot be reached by WebSocket${detail}`),
+          ? new Disconnected(`the connection to ${url} broke (${words(code, reason || detail)})`, code)
+          : new Unreachable(`${url} cannot be reached by WebSocket (${words(code, detail)})`),
       );
     socket.onmessage = ({ data }: { data: unknown }) => this.#received(data);
     this.#watch(connectMs, () =>
@@ -60,9 +66,13 @@ export class Connection {
 
   /** Events in order, until the connection ends and all that came is read. */
   async *received(): AsyncGenerator<unknown, void> {
+    const { onMissed } = this.plan;
     for (;;) {
-      while (this.#waiting.length > 0) yield this.#waiting.shift();
-      if (this.#missed > 0) this.plan.onMissed?.(this.#missed);
+      for (let next = this.#waiting.shift(); next !== undefined; next = this.#waiting.shift()) {
+        if (next.missed > 0) onMissed?.(next.missed);
+        yield next.event;
+      }
+      if (this.#missed > 0) onMissed?.(this.#missed);
       this.#missed = 0;
       if (this.ended !== undefined) return;
       if (this.#waiting.length === 0) await this.#change();
@@ -97,7 +107,10 @@ export class Connection {
 
   #take(event: unknown): void {
     if (this.#waiting.length >= this.plan.buffer) this.#missed += 1;
-    else this.#waiting.push(event);
+    else {
+      this.#waiting.push({ event, missed: this.#missed });
+      this.#missed = 0;
+    }
     if (!isFarewell(event)) return;
     this.dismissed = true;
     this.#end(new Disconnected(`${this.plan.url} ended the subscription`));
@@ -139,6 +152,10 @@ export class Connection {
 function isFarewell(event: unknown): boolean {
   if (typeof event !== "object" || event === null || !("message" in event)) return false;
   return typeof event.message === "string" && /^this \w+ stream ends: /.test(event.message);
+}
+
+function words(code: number, detail: string): string {
+  return detail === "" ? String(code) : `${code}, ${detail}`;
 }
 
 function parse(data: unknown): object | undefined {

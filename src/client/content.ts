@@ -33,15 +33,15 @@ export function sizeOf(content: Uint8Array | Blob): number {
 
 /** The content in order, in pieces small enough to tell progress by. */
 export async function* piecesOf(content: Uint8Array | Blob | Content): AsyncGenerator<Uint8Array, void> {
-  if (!isWhole(content)) {
-    for await (const piece of content instanceof ReadableStream ? readFrom(content) : content)
-      yield typeof piece === "string" ? new TextEncoder().encode(piece) : piece;
-    return;
-  }
-  const whole = toBytes(content);
+  if (isWhole(content)) return yield* slices(toBytes(content));
+  for await (const part of content instanceof ReadableStream ? readFrom(content) : content)
+    yield* slices(typeof part === "string" ? new TextEncoder().encode(part) : part);
+}
+
+async function* slices(whole: Uint8Array | Blob): AsyncGenerator<Uint8Array, void> {
   for (let at = 0; at < sizeOf(whole); at += pieceBytes) {
-    const piece = whole.slice(at, at + pieceBytes);
-    yield piece instanceof Blob ? new Uint8Array(await piece.arrayBuffer()) : piece;
+    if (whole instanceof Blob) yield new Uint8Array(await whole.slice(at, at + pieceBytes).arrayBuffer());
+    else yield whole.subarray(at, at + pieceBytes);
   }
 }
 
@@ -62,15 +62,20 @@ async function* readFrom(stream: ReadableStream<Uint8Array>): AsyncGenerator<Uin
 export class Body {
   failure: { readonly error: unknown } | undefined;
   readonly stream: ReadableStream<Uint8Array>;
+  readonly #pieces: AsyncGenerator<Uint8Array, void>;
+  #closed = false;
 
   constructor(content: Content, told: (bytes: number) => void) {
     const pieces = piecesOf(content);
+    this.#pieces = pieces;
     let bytes = 0;
     this.stream = new ReadableStream<Uint8Array>(
       {
         pull: async (controller) => {
           try {
             const { done, value } = await pieces.next();
+            // A file must not end where its source was let go of.
+            if (this.#closed) return controller.error(new Error("the upload is over"));
             if (done) return controller.close();
             controller.enqueue(value);
             bytes += value.length;
@@ -84,5 +89,11 @@ export class Body {
       },
       { highWaterMark: 0 },
     );
+  }
+
+  /** Lets go of the source, which Node does not when a request ends before it. Nobody waits: a source may be stuck. */
+  close(): void {
+    this.#closed = true;
+    this.#pieces.return().catch(() => {});
   }
 }

@@ -1,4 +1,4 @@
-import { isBrowser, uploadInBrowser } from "./browser-upload.ts";
+import { hasOldRequest, isBrowser, uploadInBrowser } from "./browser-upload.ts";
 import { Body, type Content, isWhole, pieceBytes, piecesOf, sizeOf, toBytes } from "./content.ts";
 import { Disconnected, NotNodeServer, Unreachable } from "./errors.ts";
 import { toFileError } from "./file-error.ts";
@@ -55,7 +55,7 @@ export class BucketFiles {
       told = bytes;
       onProgress?.(bytes, total);
     };
-    if (isBrowser() && whole !== undefined && onProgress !== undefined)
+    if (hasOldRequest() && whole !== undefined && onProgress !== undefined)
       await uploadInBrowser({
         address: this.address(path),
         path,
@@ -80,21 +80,11 @@ export class BucketFiles {
     const total = lengthOf(response);
     const parts: Uint8Array[] = [];
     let bytes = 0;
-    try {
-      for await (const part of response.body === null ? [] : piecesOf(response.body)) {
-        signal?.throwIfAborted();
-        parts.push(part);
-        bytes += part.length;
-        onProgress?.(bytes, total);
-      }
-    } catch (error) {
-      if (signal?.aborted) throw signal.reason;
-      throw new Disconnected(`${path}: the connection broke after ${bytes} bytes`, undefined, {
-        cause: error,
-      });
+    for await (const part of received(path, response, total, signal)) {
+      parts.push(part);
+      bytes += part.length;
+      onProgress?.(bytes, total);
     }
-    if (total !== undefined && bytes !== total)
-      throw new Disconnected(`${path}: the connection broke after ${bytes} of ${total} bytes`);
     const type = response.headers.get("content-type") ?? "";
     return new Blob(parts as Uint8Array<ArrayBuffer>[], { type });
   }
@@ -156,6 +146,8 @@ export class BucketFiles {
       if (signal?.aborted) throw signal.reason;
       if (body instanceof Body && body.failure !== undefined) throw body.failure.error;
       throw new Unreachable(`${this.base} cannot be reached: ${reasonOf(error)}`, { cause: error });
+    } finally {
+      if (body instanceof Body) body.close();
     }
     if (allowed.includes(response.status) || (response.ok && response.status !== 207)) return response;
     throw toFileError(path, response.status, await response.text().catch(() => ""));
@@ -172,12 +164,34 @@ async function toBody(
   tell: (bytes: number) => void,
   watched: boolean,
 ): Promise<Uint8Array | Blob | Body> {
-  if (content instanceof Uint8Array && (!watched || content.length <= pieceBytes)) return content;
-  if (content instanceof Blob) {
-    if (content.size <= pieceBytes) return new Uint8Array(await content.arrayBuffer());
-    if (isBrowser()) return content;
-  }
+  if (content instanceof Blob && content.size <= pieceBytes)
+    return new Uint8Array(await content.arrayBuffer());
+  const inMemory = content instanceof Uint8Array;
+  if (inMemory && (!watched || content.length <= pieceBytes)) return content;
+  if (isBrowser() && (inMemory || content instanceof Blob)) return content;
   return new Body(content, tell);
+}
+
+/** The body of an answer; throws unless all of it comes. */
+async function* received(
+  path: string,
+  { body }: Response,
+  total: number | undefined,
+  signal: AbortSignal | undefined,
+): AsyncGenerator<Uint8Array, void> {
+  let bytes = 0;
+  const broke = (cause?: unknown) =>
+    new Disconnected(`${path}: the connection broke after ${bytes} bytes`, undefined, { cause });
+  try {
+    for await (const part of body === null ? [] : piecesOf(body)) {
+      signal?.throwIfAborted();
+      bytes += part.length;
+      yield part;
+    }
+  } catch (error) {
+    throw signal?.aborted ? signal.reason : broke(error);
+  }
+  if (total !== undefined && bytes !== total) throw broke();
 }
 
 async function collect(content: Content): Promise<Blob> {

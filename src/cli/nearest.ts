@@ -1,0 +1,26 @@
+/** Which of `names` somebody may have meant, the likeliest first. */
+export function nearest(word: string, names: readonly string[], most = 3): string[] {
+  const plain = (text: string) => text.toLowerCase().replace(/[^a-z0-9]/g, "");
+  const wanted = plain(word);
+  if (wanted === "") return [];
+  return names
+    .map((name) => ({ name, far: distance(wanted, plain(name)), inside: plain(name).includes(wanted) }))
+    .filter(({ name, far, inside }) => inside || far <= Math.max(2, plain(name).length / 4))
+    .sort((a, b) => a.far - b.far)
+    .slice(0, most)
+    .map(({ name }) => name);
+}
+
+/** How many letters must be changed, added or left out. */
+function distance(a: string, b: string): number {
+  let row = Array.from({ length: b.length + 1 }, (_, at) => at);
+  for (let i = 1; i <= a.length; i += 1) {
+    const next = [i];
+    for (let j = 1; j <= b.length; j += 1) {
+      const changed = (row[j - 1] ?? 0) + (a[i - 1] === b[j - 1] ? 0 : 1);
+      next.push(Math.min(changed, (row[j] ?? 0) + 1, (next[j - 1] ?? 0) + 1));
+    }
+    row = next;
+  }
+  return row[b.length] ?? 0;
+}

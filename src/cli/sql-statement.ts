@@ -1,0 +1,36 @@
+/** What may hold a `;` that ends nothing. An opened one without its end runs to the end of the text. */
+const enclosed = new RegExp(
+  [
+    /--[^\n]*/,
+    /\/\*[\s\S]*?(?:\*\/|$)/,
+    /'(?:[^']|'')*(?:'|$)/,
+    /"(?:[^"]|"")*(?:"|$)/,
+    /`[^`]*(?:`|$)/,
+    /(\$[A-Za-z_]*\$)[\s\S]*?(?:\1|$)/,
+  ]
+    .map(({ source }) => source)
+    .join("|"),
+  "g",
+);
+
+/** Whether what was typed so far can be sent: it ends with a `;` outside of texts, names and comments. */
+export function isComplete(text: string): boolean {
+  let open = false;
+  const bare = text.replace(enclosed, (piece) => {
+    open = isOpen(piece);
+    return piece.startsWith("-") || piece.startsWith("/") ? " " : "x";
+  });
+  if (open || !/;\s*$/.test(bare)) return false;
+  // The statements of a trigger's body end with `;` as well. PostgreSQL's triggers have no body.
+  const isTrigger = /(?:^|;)\s*create\s+(?:temp\s+|temporary\s+)?trigger\b[^;]*\bbegin\b/i.test(bare);
+  return !isTrigger || /;\s*end\s*;\s*$/i.test(bare);
+}
+
+function isOpen(piece: string): boolean {
+  if (piece.startsWith("--")) return false;
+  if (piece.startsWith("/*")) return piece.length < 4 || !piece.endsWith("*/");
+  const mark = /^\$[A-Za-z_]*\$/.exec(piece)?.[0] ?? piece.slice(0, 1);
+  if (piece.length < mark.length * 2 || !piece.endsWith(mark)) return true;
+  // `'it''` is open: its last two signs are one quoted quote.
+  return mark.length === 1 && mark !== "`" && piece.slice(1).split(mark).length % 2 === 1;
+}

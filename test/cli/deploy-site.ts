@@ -1,0 +1,134 @@
+import { existsSync, readdirSync, readFileSync, statSync } from "node:fs";
+import { mkdir, writeFile } from "node:fs/promises";
+import { dirname, join } from "node:path";
+import { type TestNode, type TestNodeOptions, testNode } from "../support/node.ts";
+import { type Finished, Home, type Server, within } from "../support/process.ts";
+
+/** What a push prints with `--json`. */
+export interface Pushed {
+  readonly uploaded: number;
+  readonly bytes: number;
+  readonly unchanged: number;
+  readonly compared: number;
+  readonly deleted: number;
+  readonly left_out: { path: string; why: string }[];
+  readonly kept: { path: string; why: string }[];
+  readonly failed: { path: string; why: string }[];
+  readonly not_sent: number;
+}
+
+export interface DeploySite extends AsyncDisposable {
+  readonly node: TestNode;
+  readonly home: Home;
+  /** The folder that is pushed. */
+  readonly local: string;
+  /** The bucket's folder on the server's disk. */
+  readonly bucket: string;
+  readonly env: Record<string, string>;
+  run(...args: string[]): Promise<Finished>;
+  start(env: Record<string, string>, ...args: string[]): Server;
+  /** A push that must end with `code`; its summary. */
+  push(...args: string[]): Promise<Pushed>;
+}
+
+/** A server with a bucket `site`, and a user whose home knows it. */
+export async function deploySite(options: TestNodeOptions = {}): Promise<DeploySite> {
+  const node = await testNode(options);
+  const home = await Home.open();
+  await node.call("static-bucket_create", { token: node.superToken, name: "site" });
+  const env = { HOME: home.path, NODE_SERVER_URL: node.url, NODE_SERVER_TOKEN: node.superToken };
+  const start: DeploySite["start"] = (more, ...args) => home.launch({ env: { ...env, ...more } }, args);
+  const run: DeploySite["run"] = (...args) =>
+    within(`\`${args.join(" ")}\` ends`, start({}, ...args).exited, 50_000);
+  const local = home.file("local");
+  await mkdir(local);
+  return {
+    node,
+    home,
+    local,
+    bucket: join(node.folder, "static", "site"),
+    env,
+    run,
+    start,
+    async push(...args) {
+      const { code, stdout, stderr } = await run("push", local, "site", "--json", ...args);
+      if (code !== 0) throw new Error(`push ended with ${code}:\n${stderr}`);
+      return JSON.parse(stdout) as Pushed;
+    },
+    async [Symbol.asyncDispose]() {
+      await home[Symbol.asyncDispose]();
+      await node[Symbol.asyncDispose]();
+    },
+  };
+}
+
+export async function fill(folder: string, files: Record<string, string | Uint8Array>): Promise<void> {
+  for (const [path, content] of Object.entries(files)) {
+    await mkdir(dirname(join(folder, path)), { recursive: true });
+    await writeFile(join(folder, path), content);
+  }
+}
+
+/** Every file below a folder with its content, and every empty folder. */
+export function contents(folder: string): Record<string, string> {
+  if (!existsSync(folder)) return {};
+  const found: Record<string, string> = {};
+  for (const name of readdirSync(folder, { recursive: true }).map(String).sort()) {
+    const path = join(folder, name);
+    if (!statSync(path).isDirectory()) found[name] = readFileSync(path, "latin1");
+    else if (readdirSync(path).length === 0) found[`${name}/`] = "";
+  }
+  return found;
+}
+
+export interface Gate extends AsyncDisposable {
+  readonly url: string;
+  /** `PUT index.html`, in the order in which they came to their end. */
+  readonly done: string[];
+  /** Cuts every connection and listens again a little later. */
+  breakFor(ms: number): Promise<void>;
+}
+
+/** Stands between a command and its server and sees every request; `before` can hold one up. */
+export async function openGate(
+  target: string,
+  before: (what: string) => Promise<void> | void = () => {},
+): Promise<Gate> {
+  const done: string[] = [];
+  const listen = (port: number) =>
+    Bun.serve({
+      hostname: "127.0.0.1",
+      port,
+      idleTimeout: 60,
+      async fetch(request) {
+        const { pathname, search } = new URL(request.url);
+        const path = decodeURIComponent(pathname.replace("/node/static-webdav/site/", ""));
+        const what = `${request.method} ${path}`;
+        const body = await request.arrayBuffer();
+        await before(what);
+        const answer = await fetch(target + pathname + search, {
+          method: request.method,
+          headers: request.headers,
+          ...(body.byteLength === 0 ? {} : { body }),
+        });
+        done.push(what);
+        const content = await answer.arrayBuffer();
+        return new Response(answer.status === 204 ? null : content, {
+          status: answer.status,
+          headers: answer.headers,
+        });
+      },
+    });
+  let server = listen(0);
+  const port = server.port ?? 0;
+  return {
+    url: `http://127.0.0.1:${port}`,
+    done,
+    async breakFor(ms) {
+      await server.stop(true);
+      await Bun.sleep(ms);
+      server = listen(port);
+    },
+    [Symbol.asyncDispose]: () => server.stop(true),
+  };
+}

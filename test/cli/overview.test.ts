@@ -1,0 +1,147 @@
+import { expect } from "bun:test";
+import { join } from "node:path";
+import { story } from "../support/process.ts";
+import { deploySite, fill } from "./deploy-site.ts";
+
+story("buckets are made, shown, changed, listed and forgotten from the shell", async () => {
+  await using site = await deploySite();
+  const { run } = site;
+  const made = await run("buckets", "create", "docs", "--cors", "--json");
+  expect([made.code, JSON.parse(made.stdout)]).toMatchObject([
+    0,
+    [{ name: "docs", path: "docs", cors: true, is_http_root: false, enable: true }],
+  ]);
+  expect((await run("buckets", "list")).stdout).toBe("docs\tdocs\tno\tyes\tyes\nsite\tsite\tno\tno\tyes\n");
+  expect((await run("buckets")).stdout).toStartWith("docs\t");
+  const changed = await run("buckets", "update", "docs", "--no-cors", "--root", "--no-enable");
+  expect([changed.code, changed.stdout]).toEqual([0, "docs\tdocs\tyes\tno\tno\n"]);
+  expect((await run("buckets", "update", "docs")).code).toBe(2);
+  expect((await run("buckets", "show", "docs")).stdout).toBe("docs\tdocs\tyes\tno\tno\n");
+  // Nobody is there to confirm.
+  const asked = await run("buckets", "delete", "docs");
+  expect([asked.code, asked.stdout]).toEqual([1, ""]);
+  expect((await run("buckets", "delete", "docs", "--yes")).code).toBe(0);
+  const missing = await run("buckets", "show", "docs");
+  expect([missing.code, missing.stdout]).toEqual([1, ""]);
+  expect(missing.stderr).toContain("no bucket docs");
+});
+
+story(
+  "a token made for WebDAV can push; its secret is on stdout once, and rolling or deleting ends it",
+  async () => {
+    await using site = await deploySite();
+    const { run, start, local } = site;
+    await fill(local, { "index.html": "x" });
+    const made = await run("tokens", "create", "--webdav", "site", "--username", "ci", "--expires", "30d");
+    expect(made.code).toBe(0);
+    expect(made.stdout).toMatch(/^[A-Za-z0-9]+:[A-Za-z0-9]+\n$/);
+    const token = made.stdout.trim();
+    const [key = "", secret = ""] = token.split(":");
+    expect(made.stderr).not.toContain(secret);
+    const push = (credentials: string) =>
+      start({ NODE_SERVER_TOKEN: credentials }, "push", local, "site").exited;
+    expect((await push(token)).code).toBe(0);
+    const listed = await run("tokens", "list");
+    expect(listed.stdout).toContain(`${key}\tci\t20`);
+    expect(listed.stdout).toContain("static_bucket:site → read, write, delete, list");
+    expect(listed.stdout).not.toContain(secret);
+    const rolled = await run("tokens", "roll", key, "--yes", "--json");
+    const renewed = JSON.parse(rolled.stdout) as { key: string; secret: string };
+    expect(renewed.key).toBe(key);
+    expect((await push(token)).code).toBe(3);
+    expect((await push(`${renewed.key}:${renewed.secret}`)).code).toBe(0);
+    expect((await run("tokens", "delete", "ci", "-y")).code).toBe(0);
+    expect((await push(`${renewed.key}:${renewed.secret}`)).code).toBe(3);
+  },
+);
+
+story("a token may do what --allow names and nothing else; nonsense is wrong usage", async () => {
+  await using site = await deploySite();
+  const { run, node } = site;
+  const made = await run(
+    "tokens",
+    "create",
+    "--bucket",
+    "site",
+    "--bucket",
+    "docs",
+    "--allow",
+    "read,list",
+    "--json",
+  );
+  const { key, secret } = JSON.parse(made.stdout) as { key: string; secret: string };
+  expect(await node.call("token_get", { token: `${key}:${secret}` })).toMatchObject({
+    timestamp_to: null,
+    token_limit: [
+      {
+        scopes: [{ static_bucket: "site" }, { static_bucket: "docs" }],
+        permissions: [{ static_bucket_file: "read" }, { static_bucket_file: "list" }],
+      },
+    ],
+  });
+  const wrong = [
+    ["create"],
+    ["create", "--bucket", "site", "--allow", "everything"],
+    ["create", "--bucket", "site", "--expires", "soon"],
+    ["create", "--bucket", "site", "--password"],
+    ["destroy", "x"],
+  ];
+  for (const args of wrong) {
+    const { code, stdout } = await run("tokens", ...args);
+    expect([args, code, stdout]).toEqual([args, 2, ""]);
+  }
+});
+
+story("storage lists the tables, the largest first; status tells whose token it is", async () => {
+  await using site = await deploySite();
+  const { run, start, node } = site;
+  const { stdout } = await run("storage");
+  const rows = stdout
+    .trimEnd()
+    .split("\n")
+    .map((line) => line.split("\t"));
+  expect(rows.map(([name]) => name)).toContain("token");
+  const sizes = rows.map(([, bytes]) => Number(bytes));
+  expect(sizes).toEqual([...sizes].sort((a, b) => b - a));
+  const { total } = JSON.parse((await run("storage", "--json")).stdout) as { total: number };
+  expect(sizes.reduce((sum, bytes) => sum + bytes, 0)).toBe(total);
+
+  const own = await run("status", "--json");
+  expect(own.code).toBe(0);
+  expect(JSON.parse(own.stdout)).toMatchObject({
+    server: node.url,
+    reachable: true,
+    uuid: await node.call("node-server_uuid"),
+    database: "sqlite",
+    super: true,
+    token: { username: "root" },
+    buckets: 1,
+  });
+  const small = await node.newToken([], { username: "alice" });
+  const others = await start({ NODE_SERVER_TOKEN: small }, "status").exited;
+  expect([others.code, others.stdout]).toEqual([0, expect.stringContaining("alice")]);
+  expect(others.stdout).not.toContain("Super Token");
+  expect(others.stdout).toContain("not for this token");
+  expect((await start({ NODE_SERVER_TOKEN: small }, "storage").exited).code).toBe(3);
+  expect((await start({ NODE_SERVER_TOKEN: "no:body" }, "status").exited).code).toBe(3);
+  expect((await start({ NODE_SERVER_URL: "http://127.0.0.1:1" }, "status").exited).code).toBe(4);
+});
+
+story("on a terminal storage draws bars and lists have a head", async () => {
+  await using site = await deploySite();
+  if (Bun.which("script") === null)
+    return void console.log("SKIPPED: tables on a terminal need script (apt install bsdutils)");
+  const program =
+    process.env.NODE_SERVER_BINARY ?? `${process.execPath} ${join(import.meta.dir, "../../src/main.ts")}`;
+  const show = async (command: string) => {
+    const child = Bun.spawn(["script", "-qec", `${program} ${command}`, "/dev/null"], {
+      cwd: site.home.path,
+      env: { PATH: process.env.PATH, ...site.env },
+      stdin: "ignore",
+      stdout: "pipe",
+    });
+    return child.stdout.text();
+  };
+  expect(await show("storage")).toMatch(/^TABLE +SIZE +SHARE\r\n\w+ +[\d.]+ kB +[\d.]+ % +█{30}\r\n/);
+  expect(await show("buckets")).toMatch(/^NAME +PATH +ROOT +CORS +ENABLED\r\nsite +site +no +no +yes\r\n/);
+});

@@ -1,0 +1,141 @@
+import { expect } from "bun:test";
+import { existsSync, statSync } from "node:fs";
+import { mkdir, readdir, symlink, utimes, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { Home, story } from "../support/process.ts";
+import { contents, deploySite, fill, openGate } from "./deploy-site.ts";
+
+story(
+  "a pull fetches a bucket with its times, a second one nothing, and one file after one was changed",
+  async () => {
+    await using site = await deploySite();
+    const { bucket, run, home } = site;
+    await fill(bucket, { "index.html": "page", "deep/er/ä #1.txt": "deep", "empty.txt": "" });
+    await utimes(join(bucket, "index.html"), 1_000_000_000, 1_000_000_000);
+    const back = home.file("made/back");
+    const pull = async (...args: string[]) => {
+      const { code, stdout, stderr } = await run("pull", "site", back, "--json", ...args);
+      if (code !== 0) throw new Error(stderr);
+      return JSON.parse(stdout) as unknown;
+    };
+    expect(await pull("--dry-run")).toMatchObject({ downloads: { length: 3 }, deletes: [] });
+    expect(existsSync(home.file("made"))).toBe(false);
+    expect(await pull()).toMatchObject({ downloaded: 3, unchanged: 0, failed: [] });
+    expect(contents(back)).toEqual(contents(bucket));
+    expect(statSync(join(back, "index.html")).mtimeMs).toBe(1_000_000_000_000);
+    expect(await pull()).toMatchObject({ downloaded: 0, unchanged: 3 });
+    await writeFile(join(bucket, "index.html"), "PAGE");
+    expect(await pull()).toMatchObject({ downloaded: 1, unchanged: 2 });
+    // What was changed here is put right as well.
+    await writeFile(join(back, "index.html"), "mine");
+    expect(await pull()).toMatchObject({ downloaded: 1, unchanged: 2 });
+    expect(contents(back)).toEqual(contents(bucket));
+    // And what was pulled need not be pushed.
+    const pushed = await run("push", back, "site", "--json");
+    expect(JSON.parse(pushed.stdout)).toMatchObject({ uploaded: 0, unchanged: 3, compared: 0 });
+  },
+);
+
+story(
+  "a pull with --delete removes what the bucket lacks and the folders it leaves empty, but no repository and no link",
+  async () => {
+    await using site = await deploySite();
+    const { bucket, local, run, home } = site;
+    await fill(bucket, { "index.html": "page" });
+    await fill(local, { "old/deep/gone.txt": "gone", "index.html": "page", ".git/config": "mine" });
+    await fill(home.path, { "outside/kept.txt": "kept" });
+    await symlink(home.file("outside"), join(local, "link"));
+    const dry = await run("pull", "site", local, "--delete", "--dry-run");
+    expect(dry.stdout).toContain("delete\told/deep/gone.txt\n");
+    expect(existsSync(join(local, "old"))).toBe(true);
+    const { code, stdout } = await run("pull", "site", local, "--delete", "--json");
+    expect(code).toBe(0);
+    expect(JSON.parse(stdout)).toMatchObject({ downloaded: 0, unchanged: 1, deleted: 1 });
+    expect((await readdir(local)).sort()).toEqual([".git", "index.html", "link"]);
+    expect(contents(home.file("outside"))).toEqual({ "kept.txt": "kept" });
+  },
+);
+
+story(
+  "whatever names a server gives, a pull writes nothing outside its folder and no hooks into a repository",
+  async () => {
+    await using home = await Home.open();
+    const names = [
+      "../up.txt",
+      "/absolute.txt",
+      "a/../../up.txt",
+      "..",
+      "a//b.txt",
+      "back\\slash.txt",
+      "C:/drive.txt",
+      ".git/hooks/post-checkout",
+      "sub/.GIT/config",
+      "link/through.txt",
+      "\u001b[31mred.txt",
+      "good/file.txt",
+    ];
+    const server = Bun.serve({
+      hostname: "127.0.0.1",
+      port: 0,
+      async fetch(request) {
+        if (request.method === "GET") return new Response("evil");
+        const { id } = (await request.json()) as { id: number };
+        return Response.json({
+          jsonrpc: "2.0",
+          id,
+          result: names.map((path) => ({ path, size: 4, mtime: 1e12 })),
+        });
+      },
+    });
+    try {
+      await mkdir(home.file("outside"));
+      await mkdir(home.file("into"));
+      await symlink(home.file("outside"), home.file("into/link"));
+      const env = { HOME: home.path, NODE_SERVER_URL: server.url.href, NODE_SERVER_TOKEN: "some:token" };
+      const { code, stdout, stderr } = await home.run(["pull", "site", "into", "--json"], { env });
+      expect(code).toBe(1);
+      const summary = JSON.parse(stdout) as { left_out: { path: string }[]; failed: { path: string }[] };
+      expect(summary.left_out.map(({ path }) => path).sort()).toEqual(names.slice(0, 9).sort());
+      expect(summary.failed.map(({ path }) => path)).toEqual(["link/through.txt"]);
+      expect(stderr).not.toContain("\u001b");
+      expect((await readdir(home.file("into"))).sort()).toEqual(["\u001b[31mred.txt", "good", "link"]);
+      expect(await readdir(home.file("outside"))).toEqual([]);
+      // Bun keeps a cache of its own there when it runs from source.
+      const beside = (await readdir(home.path)).filter((name) => name !== ".bun");
+      expect(beside.sort()).toEqual([".local", "into", "outside"]);
+    } finally {
+      await server.stop(true);
+    }
+  },
+);
+
+story("a pull goes on after the connection broke, and Ctrl+C leaves no part of a file behind", async () => {
+  await using site = await deploySite();
+  const { bucket, home, node } = site;
+  await fill(
+    bucket,
+    Object.fromEntries(Array.from({ length: 80 }, (_, n) => [`f${n % 4}/${n}.bin`, `${n}`.repeat(5000)])),
+  );
+  let gets = 0;
+  let broken: Promise<void> | undefined;
+  await using gate = await openGate(node.url, async (what) => {
+    if (!what.startsWith("GET ")) return;
+    gets += 1;
+    if (gets === 30) broken = gate.breakFor(500);
+    if (gets > 1000) await Bun.sleep(10_000);
+  });
+  const env = { NODE_SERVER_URL: gate.url };
+  const first = await site.start(env, "pull", "site", home.file("one"), "--json").exited;
+  await broken;
+  expect(first.code).toBe(0);
+  expect(first.stderr).toContain("trying again");
+  expect(contents(home.file("one"))).toEqual(contents(bucket));
+  gets = 1000 - 20;
+  const second = site.start(env, "pull", "site", home.file("two"));
+  while (gets <= 1000 && second.alive) await Bun.sleep(10);
+  const { code } = await second.stop("SIGINT");
+  expect(code).toBe(130);
+  const whole = contents(bucket);
+  for (const [path, content] of Object.entries(contents(home.file("two"))))
+    if (!path.endsWith("/")) expect([path, content]).toEqual([path, whole[path] ?? "nothing"]);
+});

@@ -1,0 +1,100 @@
+import { expect } from "bun:test";
+import { readdirSync } from "node:fs";
+import { join } from "node:path";
+import { story, until, within } from "../support/process.ts";
+import { contents, deploySite, fill, openGate, type Pushed } from "./deploy-site.ts";
+
+const pages = (count: number) =>
+  Object.fromEntries(Array.from({ length: count }, (_, n) => [`p${n % 7}/page ${n}.html`, `page ${n}`]));
+
+story("a push goes on after the connection broke, and sends nothing twice that had arrived", async () => {
+  await using site = await deploySite();
+  const { local, bucket, node } = site;
+  await fill(local, pages(300));
+  let puts = 0;
+  let broken: Promise<void> | undefined;
+  await using gate = await openGate(node.url, (what) => {
+    if (!what.startsWith("PUT ")) return;
+    puts += 1;
+    if (puts === 100) broken = gate.breakFor(700);
+  });
+  const { exited } = site.start({ NODE_SERVER_URL: gate.url }, "push", local, "site", "--json");
+  const { code, stdout, stderr } = await within("the push ends", exited, 50_000);
+  await broken;
+  expect(code).toBe(0);
+  expect(stderr).toContain("the connection broke; trying again");
+  expect(JSON.parse(stdout)).toMatchObject({ uploaded: 300, failed: [] });
+  expect(contents(bucket)).toEqual(contents(local));
+  const arrived = gate.done.filter((what) => what.startsWith("PUT "));
+  expect(new Set(arrived).size).toBe(300);
+  // Only those that were on their way when it broke, sixteen at most, may have come twice.
+  expect(arrived.length).toBeLessThanOrEqual(316);
+});
+
+story("Ctrl+C ends a push with 130; what is up is whole, and the next push sends only the rest", async () => {
+  await using site = await deploySite();
+  const { local, bucket, node } = site;
+  const files = pages(120);
+  await fill(local, files);
+  const held = Promise.withResolvers<void>();
+  let puts = 0;
+  await using gate = await openGate(node.url, async (what) => {
+    if (what.startsWith("PUT ") && ++puts > 60) await held.promise;
+  });
+  const pushing = site.start({ NODE_SERVER_URL: gate.url }, "push", local, "site");
+  await until("some are held up", () => puts >= 70 && gate.done.length >= 60);
+  const { code, stderr } = await pushing.stop("SIGINT");
+  expect(code).toBe(130);
+  expect(stderr).toContain("broken off; what is up is whole");
+  const up = contents(bucket);
+  const arrived = Object.entries(up).filter(([path]) => !path.endsWith("/"));
+  expect(arrived.length).toBeGreaterThanOrEqual(60);
+  for (const [path, content] of arrived) expect(content).toBe(files[path] ?? "nothing");
+  expect(readdirSync(join(node.folder, "static", "~staging"), { recursive: true }).length).toBe(1);
+  held.resolve();
+  await until("those on their way are over", () => gate.done.length > 0 && puts > 0);
+  await Bun.sleep(200);
+  const there = Object.keys(contents(bucket)).filter((path) => !path.endsWith("/")).length;
+  gate.done.length = 0;
+  const { exited } = site.start({ NODE_SERVER_URL: gate.url }, "push", local, "site", "--json");
+  const again = await exited;
+  const summary = JSON.parse(again.stdout) as Pushed;
+  expect(summary).toMatchObject({ uploaded: 120 - there, unchanged: there });
+  // Only what was on its way at the end is in doubt; the rest is on record.
+  expect(summary.compared).toBeLessThanOrEqual(16);
+  expect(gate.done.filter((what) => what.startsWith("PUT ")).length).toBe(120 - there);
+  expect(contents(bucket)).toEqual(contents(local));
+});
+
+story("a push whose server stays away ends with 4, and the next one goes on from there", async () => {
+  await using site = await deploySite();
+  const { local, bucket, node } = site;
+  await fill(local, pages(60));
+  let puts = 0;
+  const gate = await openGate(node.url, async (what) => {
+    if (what.startsWith("PUT ") && ++puts === 30) await gate[Symbol.asyncDispose]();
+  });
+  const pushing = site.start({ NODE_SERVER_URL: gate.url }, "push", local, "site");
+  const { code, stderr } = await within("the push gives up", pushing.exited, 55_000);
+  expect(code).toBe(4);
+  expect(stderr).toContain("cannot be reached");
+  const there = Object.keys(contents(bucket)).filter((path) => !path.endsWith("/")).length;
+  expect(there).toBeGreaterThanOrEqual(14);
+  expect(await site.push()).toMatchObject({ uploaded: 60 - there, unchanged: there });
+  expect(contents(bucket)).toEqual(contents(local));
+});
+
+story("what changes in a watched folder while the server is away arrives when it is back", async () => {
+  await using site = await deploySite();
+  const { local, bucket, node } = site;
+  await fill(local, { "index.html": "one" });
+  await using gate = await openGate(node.url);
+  const watching = site.start({ NODE_SERVER_URL: gate.url }, "push", local, "site", "--watch");
+  await watching.says(/watching/);
+  const back = gate.breakFor(2000);
+  await fill(local, { "index.html": "two" });
+  await watching.says(/cannot be reached.*; trying again/);
+  await back;
+  await until("the change is there", () => contents(bucket)["index.html"] === "two");
+  expect((await watching.stop("SIGTERM")).code).toBe(143);
+});

@@ -1,0 +1,74 @@
+import { expect } from "bun:test";
+import { statSync } from "node:fs";
+import { mkdir, rename, rm, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { story } from "../support/process.ts";
+import { contents, deploySite, fill } from "./deploy-site.ts";
+
+story(
+  "a folder that is watched is pushed again after every change, also when it is thrown away and built anew",
+  async () => {
+    await using site = await deploySite();
+    const { local, bucket } = site;
+    await fill(local, { "index.html": "one", "deep/page.html": "page" });
+    const watching = site.start({}, "push", local, "site", "--watch", "--delete");
+    const shows = async (files: Record<string, string>, what: string) => {
+      const deadline = Date.now() + 20_000;
+      while (!Bun.deepEquals(contents(bucket), files)) {
+        if (Date.now() > deadline)
+          throw new Error(`${what}: ${JSON.stringify(contents(bucket))}\n${watching.stderr}`);
+        await Bun.sleep(20);
+      }
+    };
+    await watching.says(/watching/);
+    await writeFile(join(local, "index.html"), "two");
+    await shows({ "index.html": "two", "deep/page.html": "page" }, "a change");
+    await writeFile(join(local, ".index.html.tmp"), "three");
+    await rename(join(local, ".index.html.tmp"), join(local, "index.html"));
+    await rename(join(local, "deep"), join(local, "moved"));
+    await shows({ "index.html": "three", "moved/page.html": "page" }, "renames");
+    await writeFile(join(local, "moved/page.html"), "moved page");
+    await shows({ "index.html": "three", "moved/page.html": "moved page" }, "a change in a renamed folder");
+    await rm(local, { recursive: true });
+    await Bun.sleep(1500);
+    expect(contents(bucket)).toEqual({ "index.html": "three", "moved/page.html": "moved page" });
+    await mkdir(local);
+    await fill(local, { "index.html": "built anew" });
+    await shows({ "index.html": "built anew" }, "a new folder");
+    await writeFile(join(local, "more.txt"), "more");
+    await shows({ "index.html": "built anew", "more.txt": "more" }, "a change in the new folder");
+    const { code, stderr } = await watching.stop("SIGINT");
+    expect(code).toBe(130);
+    expect(stderr).toContain("broken off");
+  },
+);
+
+story(
+  "on a terminal a bar shows how far it is; elsewhere there are lines, and stdout stays empty",
+  async () => {
+    await using site = await deploySite();
+    const { local, env, home } = site;
+    await fill(
+      local,
+      Object.fromEntries(Array.from({ length: 40 }, (_, n) => [`f${n}.bin`, "x".repeat(5000)])),
+    );
+    const plain = await site.run("push", local, "site");
+    expect(plain.stdout).toBe("");
+    expect(plain.stderr).toMatch(/^pushing: 50 %, .* of 200\.0 kB, \d+ of 40 files, \d+ s left$/m);
+    expect(plain.stderr).not.toContain("\x1b");
+    await fill(local, { "f1.bin": "y" });
+    const binary = process.env.NODE_SERVER_BINARY;
+    const program = binary ?? `${process.execPath} ${join(import.meta.dir, "../../src/main.ts")}`;
+    if (Bun.which("script") === null)
+      return void console.log("SKIPPED: the bar needs script (apt install bsdutils)");
+    const child = Bun.spawn(["script", "-qec", `${program} push ${local} site`, "/dev/null"], {
+      cwd: home.path,
+      env: { PATH: process.env.PATH, ...env },
+      stdin: "ignore",
+      stdout: "pipe",
+    });
+    expect(await child.stdout.text()).toMatch(/\rpushing \[#{25}\] 100 % {2}1 B of 1 B, 1 of 1 file/);
+    expect(await child.exited).toBe(0);
+    expect(statSync(join(site.bucket, "f1.bin")).size).toBe(1);
+  },
+);

@@ -1,0 +1,139 @@
+import { test } from "bun:test";
+import { mkdtemp, rm, symlink, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { buildClient } from "../../scripts/build-client.ts";
+import { type Finished, until, within } from "../support/process.ts";
+
+export type Runtime = "node" | "bun";
+
+const node = Bun.which("node");
+const programs: Readonly<Record<Runtime, string | null>> = { node, bun: process.execPath };
+
+/** The same story on both runtimes, with the built package. */
+export function eachRuntime(title: string, story: (runtime: Runtime) => Promise<void>): void {
+  for (const runtime of ["node", "bun"] as const) {
+    if (programs[runtime] === null) console.log("SKIPPED: the stories of the client need node 20 or later");
+    else test(`${title} (${runtime})`, () => story(runtime), 60_000);
+  }
+}
+
+let built: Promise<string> | undefined;
+
+/** The package as `npm run build:client` makes it, once for each file of tests. */
+export function builtPackage(): Promise<string> {
+  built ??= (async () => {
+    const folder = await mkdtemp(join(tmpdir(), "node-server-client-"));
+    process.once("exit", () => void Bun.spawnSync(["rm", "-rf", folder]));
+    await buildClient(folder);
+    return folder;
+  })();
+  return built;
+}
+
+/** A project that has the package installed; scripts that run in it end with its scope. */
+export class Consumer implements AsyncDisposable {
+  readonly #scripts: Script[] = [];
+
+  private constructor(readonly path: string) {}
+
+  static async open(): Promise<Consumer> {
+    const path = await mkdtemp(join(tmpdir(), "node-server-consumer-"));
+    await writeFile(join(path, "package.json"), '{"type":"module"}');
+    await Bun.write(join(path, "node_modules/.keep"), "");
+    await symlink(await builtPackage(), join(path, "node_modules/node-server-client"));
+    return new Consumer(path);
+  }
+
+  file(name: string): string {
+    return join(this.path, name);
+  }
+
+  /** Starts a module. `server` is a client for `url`; Node shows the WebSocket of this package, whatever its version. */
+  async start(
+    runtime: Runtime,
+    code: string,
+    { url = "http://127.0.0.1:9", token = "", env = {} }: Login = {},
+  ) {
+    const name = `script-${this.#scripts.length}.js`;
+    const head = `import * as client from "node-server-client";\n${runtime === "node" ? "delete globalThis.WebSocket;\n" : ""}const server = new client.NodeServerClient(${JSON.stringify(url)}, { token: ${JSON.stringify(token)} });\n`;
+    await writeFile(this.file(name), head + code);
+    return this.startFile(runtime, name, env);
+  }
+
+  startFile(runtime: Runtime, name: string, env: Record<string, string> = {}): Script {
+    const script = new Script(programs[runtime] ?? runtime, this.path, name, env);
+    this.#scripts.push(script);
+    return script;
+  }
+
+  /** Runs a module to its end, which must be a good one; what it printed. */
+  async run(runtime: Runtime, code: string, login?: Login): Promise<string[]> {
+    const script = await this.start(runtime, code, login);
+    return script.lines();
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await Promise.all(this.#scripts.map((script) => script[Symbol.asyncDispose]()));
+    await rm(this.path, { recursive: true, force: true });
+  }
+}
+
+export interface Login {
+  readonly url?: string;
+  readonly token?: string;
+  readonly env?: Record<string, string>;
+}
+
+/** A program of a user, while it runs. */
+export class Script implements AsyncDisposable {
+  stdout = "";
+  readonly exited: Promise<Finished>;
+  readonly #child;
+
+  constructor(program: string, cwd: string, name: string, env: Record<string, string>) {
+    this.#child = Bun.spawn([program, name], {
+      cwd,
+      env: { PATH: process.env.PATH, HOME: process.env.HOME, NO_COLOR: "1", ...env },
+      stdin: "ignore",
+      stdout: "pipe",
+      stderr: "pipe",
+    });
+    const errors = this.#child.stderr.text();
+    const read = this.#collect();
+    this.exited = this.#child.exited.then(async () => {
+      await read;
+      const { exitCode: code, signalCode: signal } = this.#child;
+      return { code, signal, stdout: this.stdout, stderr: await errors };
+    });
+  }
+
+  async #collect(): Promise<void> {
+    const decoder = new TextDecoder();
+    for await (const bytes of this.#child.stdout) this.stdout += decoder.decode(bytes, { stream: true });
+  }
+
+  /** Waits until the output holds a match. */
+  says(words: RegExp): Promise<RegExpExecArray> {
+    return until(`the script says ${words}`, async () => {
+      const ended = this.#child.exitCode !== null;
+      const finished = ended ? await this.exited : undefined;
+      const found = words.exec(this.stdout);
+      if (found === null && finished !== undefined)
+        throw new Error(`it ended without ${words}:\n${finished.stdout}${finished.stderr}`);
+      return found ?? undefined;
+    });
+  }
+
+  /** What it printed when it ended by itself and well. */
+  async lines(): Promise<string[]> {
+    const { code, stdout, stderr } = await within("the script ends", this.exited, 50_000);
+    if (code !== 0) throw new Error(`the script ended with ${code}:\n${stdout}${stderr}`);
+    return stdout.split("\n").filter((line) => line !== "");
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    this.#child.kill("SIGKILL");
+    await this.exited;
+  }
+}
