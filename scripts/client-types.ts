@@ -3,8 +3,8 @@ import { isOpen } from "../src/auth/need.ts";
 import { faultKinds } from "../src/base/fault.ts";
 import { methods } from "../src/methods/index.ts";
 import type { MethodTable } from "../src/rpc/method.ts";
+import { type NamedTypes, typeText } from "../src/rpc/type-text.ts";
 import type { Services } from "../src/services.ts";
-import { type NamedTypes, typeText } from "./type-text.ts";
 
 /** `src/client/methods.ts`: what the client knows of the server, as types that need nothing else. */
 export function clientTypes(): string {

@@ -6,9 +6,9 @@ import { defaultOf, type Key, sections } from "../src/config/schema.ts";
 import { methods } from "../src/methods/index.ts";
 import { needWords } from "../src/rpc/discover.ts";
 import type { Method, MethodTable } from "../src/rpc/method.ts";
+import { type NamedTypes, typeText } from "../src/rpc/type-text.ts";
 import type { Services } from "../src/services.ts";
 import { clientTypes } from "./client-types.ts";
-import { type NamedTypes, typeText } from "./type-text.ts";
 
 const note = "<!-- Printed by `npm run docs`; edit the declarations instead. -->\n";
 

@@ -1,20 +1,20 @@
 import { Command, CommanderError } from "commander";
 import { Fault, messageOf } from "./base/fault.ts";
-import { check } from "./cli/check.ts";
-import { addClientCommands } from "./cli/client-commands.ts";
 import { exitCodes } from "./cli/command.ts";
-import { addDeployCommands } from "./cli/deploy-commands.ts";
-import { getUuid } from "./cli/get-uuid.ts";
-import { init } from "./cli/init.ts";
-import { PipeClosed } from "./cli/output.ts";
-import { releaseServer } from "./cli/release-server.ts";
-import { exitCodeOf } from "./cli/remote.ts";
-import { rollSuper } from "./cli/roll-super-token.ts";
-import { serve } from "./cli/serve.ts";
-import { installService, uninstallService } from "./cli/service.ts";
-import { sqlChild } from "./cli/sql-child.ts";
-import { update } from "./cli/update.ts";
-import { version } from "./cli/version.ts";
+import { addDeployCommands } from "./cli/deploy/deploy-commands.ts";
+import { addClientCommands } from "./cli/remote/client-commands.ts";
+import { exitCodeOf } from "./cli/remote/remote.ts";
+import { check } from "./cli/server/check.ts";
+import { getUuid } from "./cli/server/get-uuid.ts";
+import { init } from "./cli/server/init.ts";
+import { releaseServer } from "./cli/server/release-server.ts";
+import { rollSuper } from "./cli/server/roll-super-token.ts";
+import { serve } from "./cli/server/serve.ts";
+import { installService, uninstallService } from "./cli/server/service.ts";
+import { sqlChild } from "./cli/server/sql-child.ts";
+import { update } from "./cli/server/update.ts";
+import { version } from "./cli/server/version.ts";
+import { PipeClosed } from "./cli/terminal/output.ts";
 import { ClientError } from "./client/index.ts";
 
 /** argv → command → exit code. */

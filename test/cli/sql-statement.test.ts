@@ -1,5 +1,5 @@
 import { expect, test } from "bun:test";
-import { isComplete } from "../../src/cli/sql-statement.ts";
+import { isComplete } from "../../src/cli/sql/sql-statement.ts";
 
 const complete = [
   "SELECT 1;",

@@ -1,0 +1,82 @@
+import { needWords } from "../../rpc/discover.ts";
+import { type NamedTypes, typeText } from "../../rpc/type-text.ts";
+import { credentialOf, findMethod, methodNames, paramsOf } from "./declared.ts";
+
+/** What a method does, needs, takes and answers, from its declaration. */
+export function methodHelp(name: string, url: string): string {
+  const method = findMethod(name);
+  const named: NamedTypes = new Map();
+  const params = paramsOf(name).map((param) => [
+    `  ${param.name}${param.required ? "" : "?"}`,
+    typeText(param.type, "input", named),
+    param.words,
+  ]);
+  const result = typeText(method.result, "output", named);
+  const event = method.event === undefined ? undefined : typeText(method.event, "output", named);
+  const types = [...named].map(([type, text]) => `  ${type} = ${text.replaceAll("} | {", "}\n    | {")}\n`);
+  return [
+    `${name}\n\n${method.replacedBy === undefined ? "" : `Deprecated: use ${method.replacedBy}. `}${method.doc}\n`,
+    `Needs: ${needWords(method).replaceAll("`", "")}\n`,
+    params.length === 0 ? "Takes no params.\n" : `Params (? may be left out):\n${aligned(params)}`,
+    event === undefined ? `Result: ${result}\n` : `Each event: ${event}\n`,
+    ...(types.length === 0 ? [] : [`Types:\n${types.join("")}`]),
+    event === undefined
+      ? `With curl:\n  ${curlLine(name, url)}\n`
+      : `Events come over WebSocket, so there is no curl line:\n  node-server call ${name}${exampleWords(name)}\n`,
+  ].join("\n");
+}
+
+/** Every method with the first sentence of what it does. */
+export function methodList(): string {
+  const rows = methodNames.map((name) => [`  ${name}`, findMethod(name).doc.split(/(?<=\.) /, 1)[0] ?? ""]);
+  return `Methods:\n${aligned(rows)}`;
+}
+
+/** A line that can be pasted; the token comes from the environment. */
+function curlLine(name: string, url: string): string {
+  const params = Object.fromEntries(exampleParams(name));
+  const credential = credentialOf(name);
+  const mark = "@token@";
+  const all = credential === undefined ? params : { [credential]: mark, ...params };
+  const request = {
+    jsonrpc: "2.0",
+    method: name,
+    ...(Object.keys(all).length > 0 ? { params: all } : {}),
+    id: 1,
+  };
+  const body = quoted(JSON.stringify(request)).replace(mark, `'"$NODE_SERVER_TOKEN"'`);
+  return `curl -sS -H 'content-type: application/json' -d ${body} ${quoted(`${url}/jsonrpc`)}`;
+}
+
+function exampleWords(name: string): string {
+  return exampleParams(name)
+    .map(
+      ([param, value]) =>
+        ` ${quoted(`${param}=${typeof value === "string" ? value : JSON.stringify(value)}`)}`,
+    )
+    .join("");
+}
+
+function exampleParams(name: string): [string, unknown][] {
+  const names = paramsOf(name).map((param) => param.name);
+  return Object.entries(findMethod(name).example?.params ?? {}).filter(([param]) => names.includes(param));
+}
+
+function quoted(text: string): string {
+  return `'${text.replaceAll("'", `'\\''`)}'`;
+}
+
+function aligned(rows: readonly (readonly string[])[]): string {
+  const widths = (rows[0] ?? []).map((_, at) =>
+    Math.min(40, Math.max(...rows.map((row) => (row[at] ?? "").length))),
+  );
+  return rows
+    .map(
+      (row) =>
+        `${row
+          .map((cell, at) => cell.padEnd(widths[at] ?? 0))
+          .join("  ")
+          .trimEnd()}\n`,
+    )
+    .join("");
+}

@@ -1,0 +1,111 @@
+import type { Command, Option } from "commander";
+import { exitCodes } from "../command.ts";
+import { readServers } from "../remote/servers.ts";
+import { print } from "../terminal/output.ts";
+import { findMethod, methodNames, paramsOf } from "./declared.ts";
+
+/** A word that may stand here, and what it means. One that ends with `=` wants a value right behind it. */
+interface Candidate {
+  readonly word: string;
+  readonly words: string;
+}
+
+/** Not for people: what may stand in place of the last of `typed`, one a line, with its meaning behind a tab. */
+export async function complete(program: Command, typed: readonly string[]): Promise<number> {
+  const beginning = typed.at(-1) ?? "";
+  const found = await candidates(program, typed.slice(0, -1), beginning);
+  const lines = found
+    .filter(({ word }) => word.startsWith(beginning))
+    .map(({ word, words }) => `${word}\t${words}\n`);
+  await print(lines.join(""));
+  return exitCodes.done;
+}
+
+async function candidates(
+  program: Command,
+  before: readonly string[],
+  beginning: string,
+): Promise<Candidate[]> {
+  const { command, words, waiting } = readWords(program, before);
+  if (waiting !== undefined) return waiting.long === "--server" ? serverNames() : [];
+  if (beginning.startsWith("-")) return optionsOf(command);
+  const commands = command.commands.filter((sub) => !isHidden(sub));
+  if (commands.length > 0 && words.length === 0) {
+    const help = command === program ? [{ word: "help", words: "tell about a command" }] : [];
+    return [...commands.map((sub) => ({ word: sub.name(), words: sub.description() })), ...help];
+  }
+  return argumentsOf(program, command, words);
+}
+
+/** Which command is meant by the words so far, and what stands behind it. */
+function readWords(program: Command, before: readonly string[]) {
+  let command = program;
+  const words: string[] = [];
+  let waiting: Option | undefined;
+  for (const word of before) {
+    if (waiting !== undefined) {
+      waiting = undefined;
+      continue;
+    }
+    if (word.startsWith("-") && word !== "-") {
+      const option = [...command.options, ...program.options].find(
+        ({ short, long }) => word === short || word === long,
+      );
+      waiting = option?.required ? option : undefined;
+      continue;
+    }
+    const sub = words.length === 0 ? command.commands.find((other) => other.name() === word) : undefined;
+    if (sub === undefined) words.push(word);
+    else command = sub;
+  }
+  return { command, words, waiting };
+}
+
+async function argumentsOf(
+  program: Command,
+  command: Command,
+  words: readonly string[],
+): Promise<Candidate[]> {
+  const path =
+    command.parent === program || command === program
+      ? command.name()
+      : `${command.parent?.name()} ${command.name()}`;
+  if (path === "call") return words.length === 0 ? methodCandidates() : paramCandidates(words);
+  if (words.length > 0) return [];
+  if (path === "logout" || path === "servers use") return serverNames();
+  return (command.registeredArguments[0]?.argChoices ?? []).map((word) => ({ word, words: "" }));
+}
+
+function methodCandidates(): Candidate[] {
+  return methodNames.map((word) => ({ word, words: findMethod(word).doc.split(/(?<=\.) /, 1)[0] ?? "" }));
+}
+
+function paramCandidates([method = "", ...given]: readonly string[]): Candidate[] {
+  if (!methodNames.includes(method)) return [];
+  return paramsOf(method)
+    .filter(({ name }) => !given.some((word) => word.startsWith(`${name}=`)))
+    .map(({ name, words }) => ({ word: `${name}=`, words }));
+}
+
+async function serverNames(): Promise<Candidate[]> {
+  const { servers } = await readServers(process.env).catch(() => ({ servers: {} }));
+  return Object.entries(servers).map(([word, { url }]) => ({ word, words: url }));
+}
+
+function optionsOf(command: Command): Candidate[] {
+  const help = { word: "--help", words: "tell about this command" };
+  const all: Command[] = [];
+  for (let at: Command | null = command; at !== null; at = at.parent) all.push(at);
+  const options = all
+    .flatMap(({ options }) => options)
+    .filter(({ hidden, long }) => !hidden && long !== "--help");
+  return [
+    ...options.map(({ long, short, description }) => ({ word: long ?? short ?? "", words: description })),
+    help,
+  ];
+}
+
+/** Commander keeps this to itself, and says it only in its help. */
+function isHidden(command: Command): boolean {
+  return "_hidden" in command && command._hidden === true;
+}

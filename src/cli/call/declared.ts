@@ -1,0 +1,51 @@
+import { z } from "zod";
+import { credentialParams } from "../../client/methods.ts";
+import { methods } from "../../methods/index.ts";
+import type { Method, MethodTable } from "../../rpc/method.ts";
+import { WrongUsage } from "../terminal/wrong-usage.ts";
+import { nearest } from "./nearest.ts";
+
+/** A method as the command line needs it: what it takes, never how it works. */
+export type Declared = Method<never>;
+
+const table: MethodTable<never> = methods;
+
+export const methodNames: readonly string[] = Object.keys(table);
+
+export function findMethod(name: string): Declared {
+  const found = Object.hasOwn(table, name) ? table[name] : undefined;
+  if (found !== undefined) return found;
+  const near = nearest(name, methodNames);
+  const hint =
+    near.length === 0 ? "`node-server call --help` lists them" : `did you mean ${near.join(" or ")}?`;
+  throw new WrongUsage(`there is no method ${name}; ${hint}`);
+}
+
+/** The param that the client fills in with the caller's token. */
+export function credentialOf(name: string): string | undefined {
+  return Object.hasOwn(credentialParams, name) ? credentialParams[name] : undefined;
+}
+
+export interface DeclaredParam {
+  readonly name: string;
+  readonly type: z.core.$ZodType;
+  readonly required: boolean;
+  readonly words: string;
+}
+
+/** Without the caller's token. */
+export function paramsOf(name: string): DeclaredParam[] {
+  const credential = credentialOf(name);
+  return Object.entries(findMethod(name).accepts.shape).flatMap(([param, type]) =>
+    param === credential
+      ? []
+      : [
+          {
+            name: param,
+            type,
+            required: !z.safeParse(type, undefined).success,
+            words: z.globalRegistry.get(type)?.description ?? "",
+          },
+        ],
+  );
+}

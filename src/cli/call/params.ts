@@ -1,0 +1,95 @@
+import { readFile } from "node:fs/promises";
+import { z } from "zod";
+import { codeOf, messageOf } from "../../base/fault.ts";
+import { WrongUsage } from "../terminal/wrong-usage.ts";
+import { credentialOf, type DeclaredParam, paramsOf } from "./declared.ts";
+import { nearest } from "./nearest.ts";
+
+type Values = Record<string, unknown>;
+
+/** The params of a call, from one JSON text or `key=value` words, held against its declaration. */
+export async function parseParams(method: string, words: readonly string[]): Promise<Values> {
+  const declared = paramsOf(method);
+  const values = /^\s*[{[]/.test(words[0] ?? "")
+    ? parseObject(words)
+    : await parsePairs(method, words, declared);
+  const names = [...declared.map(({ name }) => name), credentialOf(method)];
+  for (const name of Object.keys(values))
+    if (!names.includes(name)) throw unknownParam(method, name, declared);
+  const missing = declared.filter(({ name, required }) => required && values[name] === undefined);
+  if (missing.length > 0)
+    throw new WrongUsage(
+      `${method} needs ${missing.map(({ name }) => name).join(", ")}; \`node-server call ${method} --help\` tells more`,
+    );
+  return values;
+}
+
+function parseObject(words: readonly string[]): Values {
+  if (words.length > 1) throw new WrongUsage("write the params as one JSON text or as key=value, not both");
+  let value: unknown;
+  try {
+    value = JSON.parse(words[0] ?? "");
+  } catch (error) {
+    throw new WrongUsage(`the params are no JSON: ${messageOf(error)}`);
+  }
+  if (typeof value !== "object" || value === null || Array.isArray(value))
+    throw new WrongUsage("the params must be a JSON object: the params by name, the token left out");
+  return value as Values;
+}
+
+async function parsePairs(
+  method: string,
+  words: readonly string[],
+  declared: readonly DeclaredParam[],
+): Promise<Values> {
+  const values: Values = Object.create(null);
+  for (const word of words) {
+    const [, name, text] = /^([^=]+)=(.*)$/s.exec(word) ?? [];
+    // The word may hold a secret: it is not said again.
+    if (name === undefined || text === undefined)
+      throw new WrongUsage(`write the params of ${method} as key=value, or as one JSON text`);
+    if (name in values) throw new WrongUsage(`${name} is given twice`);
+    const param = declared.find((other) => other.name === name);
+    if (param === undefined && name !== credentialOf(method)) throw unknownParam(method, name, declared);
+    const given = text.startsWith("@") ? await readText(text.slice(1)) : text;
+    values[name] = param === undefined || isText(param.type) ? given : parseValue(given);
+  }
+  return { ...values };
+}
+
+/** JSON where it is JSON, else the text itself. */
+export function parseValue(text: string): unknown {
+  try {
+    return JSON.parse(text) as unknown;
+  } catch {
+    return text;
+  }
+}
+
+/** `-` is standard input. */
+export async function readText(path: string): Promise<string> {
+  try {
+    const bytes = path === "-" ? await Bun.stdin.bytes() : await readFile(path);
+    return new TextDecoder("utf-8", { fatal: true, ignoreBOM: true }).decode(bytes);
+  } catch (error) {
+    if (error instanceof TypeError) throw new WrongUsage(`${path} is not text (UTF-8)`);
+    throw new WrongUsage(codeOf(error) === "ENOENT" ? `there is no file ${path}` : messageOf(error));
+  }
+}
+
+/** Whether only texts are meant, so that `5` and `true` are texts too. */
+function isText(type: z.core.$ZodType): boolean {
+  const { anyOf, ...schema } = z.toJSONSchema(type, { io: "input", unrepresentable: "any" });
+  const choices = (anyOf ?? [schema]) as readonly z.core.JSONSchema.BaseSchema[];
+  const solid = choices.filter((choice) => choice.type !== "null");
+  return solid.length > 0 && solid.every((choice) => choice.type === "string");
+}
+
+function unknownParam(method: string, name: string, declared: readonly DeclaredParam[]): WrongUsage {
+  const names = declared.map((param) => param.name);
+  const [near] = nearest(name, names, 1);
+  const takes = names.length === 0 ? "it takes none" : `it takes ${names.join(", ")}`;
+  return new WrongUsage(
+    `${method} has no param ${name}; ${near === undefined ? takes : `did you mean ${near}? ${takes}`}`,
+  );
+}

@@ -1,0 +1,131 @@
+import { lstatSync, readdirSync, realpathSync, type Stats, statSync } from "node:fs";
+import { join, relative, sep } from "node:path";
+import { codeOf, Fault } from "../../base/fault.ts";
+
+export interface LocalFile {
+  /** As in the bucket: relative, with slashes. */
+  readonly path: string;
+  readonly disk: string;
+  readonly look: Look;
+}
+
+/** What tells without reading whether a file is still the same. Copy tools can set the first time back, not the second. */
+export interface Look {
+  readonly size: number;
+  readonly mtime: number;
+  readonly ctime: number;
+}
+
+export interface LeftOut {
+  readonly path: string;
+  readonly why: string;
+}
+
+export interface LocalTree {
+  readonly files: ReadonlyMap<string, LocalFile>;
+  readonly folders: ReadonlySet<string>;
+  readonly leftOut: readonly LeftOut[];
+}
+
+/** Never sent and never fetched: a repository is no site, and one that is fetched could bring hooks that run. */
+const excluded: ReadonlySet<string> = new Set([".git", ".ds_store"]);
+const partName = /^\.node-server-[A-Za-z0-9]+\.part$/;
+
+export const newPartName = (random: string) => `.node-server-${random}.part`;
+
+export function isExcluded(path: string): boolean {
+  return path.split("/").some((name) => excluded.has(name.toLowerCase()) || partName.test(name));
+}
+
+export function toLook({ size, mtimeMs, ctimeMs }: Stats): Look {
+  return { size, mtime: mtimeMs, ctime: ctimeMs };
+}
+
+export function sameLook(a: Look, b: Look): boolean {
+  return a.size === b.size && a.mtime === b.mtime && a.ctime === b.ctime;
+}
+
+export function realFolder(dir: string): string {
+  try {
+    if (statSync(dir).isDirectory()) return realpathSync(dir);
+  } catch (error) {
+    if (codeOf(error) !== "ENOENT") throw error;
+    throw new Fault("InvalidInput", `${dir} does not exist`);
+  }
+  throw new Fault("InvalidInput", `${dir} is not a folder`);
+}
+
+/** Every file below a folder. Links are followed only as long as they stay inside. */
+export function readLocalTree(root: string): LocalTree {
+  const files = new Map<string, LocalFile>();
+  const folders = new Set<string>();
+  const leftOut: LeftOut[] = [];
+  walk(root, "", [root]);
+  return { files, folders, leftOut };
+
+  /** `above`: the folders on the way here, every link resolved, so that no link leads round in circles. */
+  function walk(folder: string, prefix: string, above: readonly string[]): void {
+    for (const name of namesIn(folder)) {
+      const path = prefix + name;
+      if (isExcluded(name)) continue;
+      const why = whyUnsendable(name, prefix === "");
+      const found = why === undefined ? look(join(folder, name)) : why;
+      if (found === undefined) continue;
+      if (typeof found === "string") {
+        leftOut.push({ path, why: found });
+        continue;
+      }
+      const { disk, stats } = found;
+      if (stats.isFile()) files.set(path, { path, disk, look: toLook(stats) });
+      else if (!stats.isDirectory())
+        leftOut.push({ path, why: "it is neither a file nor a folder nor a link to one" });
+      else if (above.includes(disk)) leftOut.push({ path, why: "the link leads round in a circle" });
+      else {
+        folders.add(path);
+        walk(disk, `${path}/`, [...above, disk]);
+      }
+    }
+  }
+
+  /** What stands there once links are resolved; in words, why it is left out; undefined when it is gone meanwhile. */
+  function look(disk: string): { disk: string; stats: Stats } | string | undefined {
+    const stats = lstatSync(disk, { throwIfNoEntry: false });
+    if (stats === undefined || !stats.isSymbolicLink()) return stats && { disk, stats };
+    try {
+      const real = realpathSync(disk);
+      const inside = relative(root, real).split(sep).join("/");
+      if (real !== root && !real.startsWith(root.endsWith(sep) ? root : root + sep))
+        return "the link leads out of the folder";
+      if (isExcluded(inside)) return "the link leads to what is not pushed";
+      return { disk: real, stats: statSync(real) };
+    } catch {
+      return "the link leads nowhere";
+    }
+  }
+}
+
+/** A folder that cannot be read is an error: taken for empty, its files would be deleted on the server. */
+function namesIn(folder: string): string[] {
+  try {
+    return readdirSync(folder).sort();
+  } catch (error) {
+    if (codeOf(error) === "ENOENT") return [];
+    throw new Fault("IoError", `${folder} cannot be read (${codeOf(error)})`);
+  }
+}
+
+function whyUnsendable(name: string, top: boolean): string | undefined {
+  if (name.includes("\\")) return "a name in a bucket holds no backslash";
+  if (top && /^[A-Za-z]:/.test(name)) return "it would be taken for a drive letter";
+  return name.includes("\ufffd") || !name.isWellFormed() ? "its name is no UTF-8" : undefined;
+}
+
+export async function hashFile(disk: string): Promise<string> {
+  const hasher = new Bun.CryptoHasher("sha256");
+  for await (const chunk of Bun.file(disk).stream()) hasher.update(chunk);
+  return hasher.digest("hex");
+}
+
+export function hashBytes(bytes: Uint8Array): string {
+  return new Bun.CryptoHasher("sha256").update(bytes).digest("hex");
+}

@@ -1,0 +1,185 @@
+import { mkdir } from "node:fs/promises";
+import { Fault } from "../../base/fault.ts";
+import type { NodeServerClient } from "../../client/index.ts";
+import { exitCodes } from "../command.ts";
+import { connect, type RemoteOptions } from "../remote/remote.ts";
+import { print } from "../terminal/output.ts";
+import { countText, sizeText, visible } from "../terminal/sizes.ts";
+import { interruptible } from "./interrupt.ts";
+import { hashFile, type LeftOut, type LocalTree, readLocalTree, realFolder, sameLook } from "./local-tree.ts";
+import { openMeter } from "./meter.ts";
+import { fetchFile, removeLocal, whyUnwritable } from "./pull-place.ts";
+import { PushRecord } from "./push-record.ts";
+import { listRemote, type RemoteFile, type RemoteTree } from "./remote-tree.ts";
+import { inParallel, Patience } from "./upload-queue.ts";
+
+export interface PullOptions extends RemoteOptions {
+  readonly delete?: boolean;
+  readonly dryRun?: boolean;
+  readonly json?: boolean;
+}
+
+interface Wanted extends RemoteFile {
+  readonly path: string;
+}
+
+interface PullSummary {
+  downloaded: number;
+  bytes: number;
+  unchanged: number;
+  deleted: number;
+  readonly left_out: LeftOut[];
+  readonly kept: LeftOut[];
+  readonly failed: LeftOut[];
+}
+
+interface Pull {
+  readonly client: NodeServerClient;
+  readonly bucket: string;
+  readonly dir: string;
+  readonly record: PushRecord;
+}
+
+const say = (line: string) => void process.stderr.write(`${line}\n`);
+
+/** Makes a folder hold what a bucket holds. */
+export async function pull(bucket: string, dir: string, options: PullOptions): Promise<number> {
+  const client = await connect(options);
+  return interruptible(async (signal) => {
+    const remote = await listRemote(client, bucket, signal);
+    if (!options.dryRun) await mkdir(dir, { recursive: true });
+    const real = await realFolderIfAny(dir, options.dryRun === true);
+    const local = real === undefined ? emptyTree : readLocalTree(real);
+    if (options.delete && remote.size === 0 && local.files.size > 0)
+      throw new Fault(
+        "InvalidInput",
+        `the bucket ${bucket} is empty; \`--delete\` would empty ${dir}, so nothing was done`,
+      );
+    const record = await PushRecord.open(client.url, bucket, real ?? dir, process.env);
+    const wanted = await choose(remote, local, record, signal);
+    const gone = options.delete ? [...local.files.values()].filter(({ path }) => !remote.has(path)) : [];
+    if (options.dryRun || real === undefined) return showPlan(wanted, gone, options);
+    const summary: PullSummary = {
+      downloaded: 0,
+      bytes: 0,
+      unchanged: wanted.unchanged,
+      deleted: 0,
+      left_out: wanted.leftOut,
+      kept: [],
+      failed: [],
+    };
+    try {
+      await fetchAll({ client, bucket, dir: real, record }, wanted.files, summary, signal);
+      if (summary.failed.length === 0)
+        for (const file of gone) {
+          const why = removeLocal(real, file);
+          if (why !== undefined) summary.kept.push({ path: file.path, why });
+          else summary.deleted += 1;
+        }
+    } finally {
+      await record.save();
+    }
+    return report(bucket, summary, options);
+  }, "broken off; what is here is whole, and the same command goes on from there");
+}
+
+const emptyTree: LocalTree = { files: new Map(), folders: new Set(), leftOut: [] };
+
+async function realFolderIfAny(dir: string, dry: boolean): Promise<string | undefined> {
+  try {
+    return realFolder(dir);
+  } catch (error) {
+    // A dry run does not make the folder, so it may be missing.
+    if (dry && error instanceof Fault && /does not exist/.test(error.detail)) return undefined;
+    throw error;
+  }
+}
+
+/** What is not proven to be here already, as far as it may be written at all. */
+async function choose(remote: RemoteTree, local: LocalTree, record: PushRecord, signal: AbortSignal) {
+  const files: Wanted[] = [];
+  const leftOut: LeftOut[] = [];
+  let unchanged = 0;
+  await inParallel(remote, signal, async ([path, there]) => {
+    const why = whyUnwritable(path);
+    if (why !== undefined) return void leftOut.push({ path, why });
+    const [here, known] = [local.files.get(path), record.get(path)];
+    if (here === undefined || known === undefined || !record.vouchesFor(path, there))
+      return void files.push({ path, ...there });
+    if (!sameLook(here.look, known.look)) {
+      const readAt = Date.now();
+      const hash = here.look.size === there.size ? await hashFile(here.disk) : "";
+      if (hash !== known.hash) return void files.push({ path, ...there });
+      record.set(path, here.look, hash, there.mtime, readAt);
+    }
+    unchanged += 1;
+  });
+  return { files, leftOut, unchanged };
+}
+
+async function fetchAll(
+  { client, bucket, dir, record }: Pull,
+  wanted: readonly Wanted[],
+  summary: PullSummary,
+  signal: AbortSignal,
+): Promise<void> {
+  if (wanted.length === 0) return;
+  const meter = openMeter("pulling", {
+    bytes: wanted.reduce((sum, { size }) => sum + size, 0),
+    files: wanted.length,
+  });
+  const patience = new Patience((line) => meter.say(line));
+  const files = client.bucket(bucket);
+  try {
+    await inParallel(wanted, signal, async ({ path, size, mtime }, signal) => {
+      const got = await fetchFile(files, { path, size, mtime, dir }, meter, patience, signal);
+      meter.fileDone();
+      if ("why" in got) return void summary.failed.push({ path, why: got.why });
+      record.set(path, got.look, got.hash, mtime, got.readAt);
+      if (!got.changed) summary.unchanged += 1;
+      else {
+        summary.downloaded += 1;
+        summary.bytes += size;
+      }
+    });
+  } finally {
+    meter.end();
+  }
+}
+
+async function showPlan(
+  { files, leftOut, unchanged }: Awaited<ReturnType<typeof choose>>,
+  gone: readonly { readonly path: string }[],
+  { json }: PullOptions,
+): Promise<number> {
+  const downloads = files.map(({ path, size }) => ({ path, size }));
+  const deletes = gone.map(({ path }) => path);
+  if (json)
+    await print(`${JSON.stringify({ dry_run: true, downloads, deletes, unchanged, left_out: leftOut })}\n`);
+  else
+    await print(
+      downloads.map(({ path, size }) => `download\t${visible(path)}\t${sizeText(size)}\n`).join("") +
+        deletes.map((path) => `delete\t${visible(path)}\n`).join(""),
+    );
+  name("not pulled", leftOut);
+  say(
+    `would download ${countText(downloads.length, "file")} at most and delete ${deletes.length}; ${unchanged} unchanged; nothing was done`,
+  );
+  return exitCodes.done;
+}
+
+async function report(bucket: string, summary: PullSummary, { json }: PullOptions): Promise<number> {
+  name("not pulled", summary.left_out);
+  name("not deleted", summary.kept);
+  name("failed", summary.failed);
+  const { downloaded, bytes, deleted, unchanged } = summary;
+  say(
+    `${bucket}: ${countText(downloaded, "file")} downloaded (${sizeText(bytes)}), ${deleted} deleted, ${unchanged} unchanged`,
+  );
+  if (json) await print(`${JSON.stringify(summary)}\n`);
+  return summary.failed.length > 0 ? exitCodes.failed : exitCodes.done;
+}
+
+function name(what: string, files: readonly LeftOut[]): void {
+  for (const { path, why } of files) say(`${what}: ${visible(path)}: ${visible(why)}`);
+}

@@ -1,0 +1,99 @@
+import { Fault } from "../../base/fault.ts";
+import type { NodeServerClient, ResultOf } from "../../client/index.ts";
+import { exitCodes } from "../command.ts";
+import { confirm } from "../terminal/confirm.ts";
+import { print } from "../terminal/output.ts";
+import { columns } from "../terminal/sizes.ts";
+import { WrongUsage } from "../terminal/wrong-usage.ts";
+import { connect, type RemoteOptions } from "./remote.ts";
+
+type Bucket = ResultOf<"static-bucket_create">;
+
+export interface BucketOptions extends RemoteOptions {
+  readonly json?: boolean;
+  readonly path?: string;
+  readonly root?: boolean;
+  readonly cors?: boolean;
+  readonly enable?: boolean;
+  readonly yes?: boolean;
+}
+
+export async function listBuckets(options: BucketOptions): Promise<number> {
+  const client = await connect(options);
+  const names = await client.call("static-bucket_list");
+  // One that is deleted in this moment is not listed.
+  const found = await Promise.all(names.map((name) => client.call("static-bucket_read", { name })));
+  return show(
+    found.filter((bucket) => bucket !== null),
+    options,
+  );
+}
+
+export async function createBucket(name: string, options: BucketOptions): Promise<number> {
+  const client = await connect(options);
+  const bucket = await client.call("static-bucket_create", {
+    name,
+    path: options.path,
+    is_http_root: options.root,
+    cors: options.cors,
+  });
+  tellAddress(client, bucket);
+  return show([bucket], options);
+}
+
+export async function showBucket(name: string, options: BucketOptions): Promise<number> {
+  const client = await connect(options);
+  const bucket = await client.call("static-bucket_read", { name });
+  if (bucket === null) throw new Fault("NotFound", `the server has no bucket ${name}`);
+  tellAddress(client, bucket);
+  return show([bucket], options);
+}
+
+export async function updateBucket(name: string, options: BucketOptions): Promise<number> {
+  const { path, root, cors, enable } = options;
+  if ([path, root, cors, enable].every((wish) => wish === undefined))
+    throw new WrongUsage(
+      "nothing to change: give --path, --root, --no-root, --cors, --no-cors, --enable or --no-enable",
+    );
+  const client = await connect(options);
+  return show(
+    [await client.call("static-bucket_update", { name, path, is_http_root: root, cors, enable })],
+    options,
+  );
+}
+
+export async function deleteBucket(name: string, options: BucketOptions): Promise<number> {
+  const client = await connect(options);
+  await confirm(
+    `The bucket ${name} is forgotten and served no more; its files stay on the disk.`,
+    options.yes,
+  );
+  await client.call("static-bucket_delete", { name });
+  process.stderr.write(`the bucket ${name} is forgotten; its files are still on the server's disk\n`);
+  return exitCodes.done;
+}
+
+function tellAddress({ url }: NodeServerClient, { name, is_http_root, enable }: Bucket): void {
+  if (!enable)
+    return void process.stderr.write(`${name} is off: \`node-server buckets update ${name} --enable\`\n`);
+  process.stderr.write(`${url}${is_http_root ? "/" : `/node/static/${name}/`}\n`);
+}
+
+async function show(buckets: readonly Bucket[], { json }: BucketOptions): Promise<number> {
+  const word = (yes: boolean) => (yes ? "yes" : "no");
+  await print(
+    json
+      ? `${JSON.stringify(buckets)}\n`
+      : columns(
+          ["NAME", "PATH", "ROOT", "CORS", "ENABLED"],
+          buckets.map(({ name, path, is_http_root, cors, enable }) => [
+            name,
+            path,
+            word(is_http_root),
+            word(cors),
+            word(enable),
+          ]),
+        ),
+  );
+  return exitCodes.done;
+}

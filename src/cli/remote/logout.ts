@@ -1,0 +1,18 @@
+import { exitCodes } from "../command.ts";
+import { WrongUsage } from "../terminal/wrong-usage.ts";
+import { knownServer, readServers, writeServers } from "./servers.ts";
+
+/** Forgets a server and its token; the token itself stays valid. */
+export async function logout(wanted: string | undefined): Promise<number> {
+  const known = await readServers(process.env);
+  const name = wanted ?? known.current;
+  if (name === undefined) throw new WrongUsage("no server is in use; name the one to forget");
+  if (knownServer(known, name) === undefined)
+    throw new WrongUsage(`no server is called ${name}; \`node-server servers\` lists those that are known`);
+  const { [name]: _, ...servers } = known.servers;
+  // Which one is meant next is for the user to say, not for the order in a file.
+  const current = known.current === undefined || known.current === name ? {} : { current: known.current };
+  await writeServers({ ...current, servers }, process.env);
+  process.stderr.write(`logged out of ${name}\n`);
+  return exitCodes.done;
+}

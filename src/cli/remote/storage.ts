@@ -1,0 +1,35 @@
+import { exitCodes } from "../command.ts";
+import { print } from "../terminal/output.ts";
+import { columns, sizeText } from "../terminal/sizes.ts";
+import { connect, type RemoteOptions } from "./remote.ts";
+
+const barWidth = 30;
+
+/** How much room each table takes, the largest first. */
+export async function storage(options: RemoteOptions & { readonly json?: boolean }): Promise<number> {
+  const client = await connect(options);
+  const { tables, total } = await client.call("node-server_database_storage");
+  const sorted = Object.entries(tables).sort(([a, x], [b, y]) => y - x || a.localeCompare(b));
+  const largest = Math.max(1, ...sorted.map(([, bytes]) => bytes));
+  const terminal = process.stdout.isTTY === true;
+  const row = (name: string, bytes: number) => {
+    if (!terminal) return [name, String(bytes)];
+    const share = total === 0 ? 0 : (bytes / total) * 100;
+    return [
+      name,
+      sizeText(bytes).padStart(9),
+      `${share.toFixed(1).padStart(5)} %`,
+      "█".repeat(Math.round((bytes / largest) * barWidth)),
+    ];
+  };
+  await print(
+    options.json
+      ? `${JSON.stringify({ tables: Object.fromEntries(sorted), total })}\n`
+      : columns(
+          ["TABLE", "     SIZE", "  SHARE", ""],
+          sorted.map(([name, bytes]) => row(name, bytes)),
+        ),
+  );
+  process.stderr.write(`all tables: ${sizeText(total)}\n`);
+  return exitCodes.done;
+}

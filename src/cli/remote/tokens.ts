@@ -1,0 +1,140 @@
+import { InvalidArgumentError } from "commander";
+import type { ResultOf } from "../../client/index.ts";
+import { exitCodes } from "../command.ts";
+import { askSecret } from "../terminal/ask.ts";
+import { confirm } from "../terminal/confirm.ts";
+import { print } from "../terminal/output.ts";
+import { columns } from "../terminal/sizes.ts";
+import { WrongUsage } from "../terminal/wrong-usage.ts";
+import { connect, type RemoteOptions } from "./remote.ts";
+
+type Token = ResultOf<"token_get">;
+
+const fileActions = ["read", "write", "delete", "list"] as const;
+type FileAction = (typeof fileActions)[number];
+
+export interface TokenOptions extends RemoteOptions {
+  readonly json?: boolean;
+  readonly yes?: boolean;
+}
+
+export interface NewTokenOptions extends TokenOptions {
+  readonly bucket?: readonly string[];
+  readonly allow?: readonly FileAction[];
+  readonly webdav?: readonly string[];
+  readonly username?: string;
+  readonly password?: boolean;
+  /** Milliseconds from now. */
+  readonly expires?: number;
+}
+
+export async function listTokens(options: TokenOptions): Promise<number> {
+  const client = await connect(options);
+  const { tokens } = await client.call("token_list_all_tokens");
+  await print(
+    options.json
+      ? `${JSON.stringify(tokens)}\n`
+      : columns(
+          ["KEY", "USER", "ENDS", "MAY"],
+          tokens.map((token) => [token.token_key, token.username ?? "-", endOf(token), limitsOf(token)]),
+        ),
+  );
+  return exitCodes.done;
+}
+
+/** The secret goes to standard output, this once, and nowhere else. */
+export async function createToken(options: NewTokenOptions): Promise<number> {
+  const { bucket = [], allow = ["read"], webdav = [], username, expires } = options;
+  if (bucket.length + webdav.length === 0)
+    throw new WrongUsage("say what the token may do: --webdav BUCKET, or --bucket BUCKET --allow read,list");
+  if (options.password && username === undefined) throw new WrongUsage("--password needs --username");
+  const client = await connect(options);
+  const password = options.password ? await newPassword(username ?? "") : undefined;
+  const limit = (names: readonly string[], actions: readonly FileAction[]) => ({
+    scopes: names.map((static_bucket) => ({ static_bucket })),
+    permissions: actions.map((static_bucket_file) => ({ static_bucket_file })),
+  });
+  const made = await client.call("token_create", {
+    token_creation: {
+      token_limit: [
+        ...(bucket.length === 0 ? [] : [limit(bucket, allow)]),
+        ...(webdav.length === 0 ? [] : [limit(webdav, fileActions)]),
+      ],
+      ...(username === undefined ? {} : { username }),
+      ...(password === undefined ? {} : { password }),
+      ...(expires === undefined ? {} : { timestamp_to: Date.now() + expires }),
+    },
+  });
+  return showSecret(made, options);
+}
+
+async function newPassword(username: string): Promise<string> {
+  const given = process.env.NODE_SERVER_NEW_PASSWORD;
+  if (given === undefined && !process.stdin.isTTY)
+    throw new WrongUsage("--password asks on a terminal; elsewhere set NODE_SERVER_NEW_PASSWORD");
+  return given ?? askSecret(`Password for ${username}: `);
+}
+
+export async function deleteToken(key: string, options: TokenOptions): Promise<number> {
+  const client = await connect(options);
+  await confirm(`The token ${key} ends at once.`, options.yes);
+  await client.call("token_delete", { target_token: key });
+  process.stderr.write(`the token ${key} has ended\n`);
+  return exitCodes.done;
+}
+
+export async function rollToken(key: string, options: TokenOptions): Promise<number> {
+  const client = await connect(options);
+  await confirm(`The present secret of ${key} ends at once.`, options.yes);
+  return showSecret(await client.call("token_roll_token_secret", { target_token: key }), options);
+}
+
+async function showSecret(
+  made: { readonly key: string; readonly secret: string },
+  { json }: TokenOptions,
+): Promise<number> {
+  await print(json ? `${JSON.stringify(made)}\n` : `${made.key}:${made.secret}\n`);
+  process.stderr.write("keep it; it is not shown again\n");
+  return exitCodes.done;
+}
+
+export function parseAllow(text: string): FileAction[] {
+  const words = text.split(",").map((word) => word.trim());
+  const unknown = words.find((word) => !(fileActions as readonly string[]).includes(word));
+  if (unknown !== undefined)
+    throw new InvalidArgumentError(`${unknown || "nothing"} is none of ${fileActions.join(", ")}.`);
+  return words as FileAction[];
+}
+
+export function parseDuration(text: string): number {
+  const [, count, unit = ""] = /^(\d{1,6})(m|h|d|w|y)$/.exec(text) ?? [];
+  const ms = { m: 60e3, h: 3600e3, d: 86_400e3, w: 604_800e3, y: 365 * 86_400e3 }[unit];
+  if (count === undefined || ms === undefined || Number(count) === 0)
+    throw new InvalidArgumentError("write a time as 90m, 12h, 30d, 4w or 1y.");
+  return Number(count) * ms;
+}
+
+function endOf({ timestamp_to }: Token): string {
+  if (timestamp_to === null) return "never";
+  const day = new Date(timestamp_to).toISOString().slice(0, 16).replace("T", " ");
+  return timestamp_to < Date.now() ? `${day} (over)` : day;
+}
+
+/** `static_bucket:site → read, list`; everything else as it is stored. */
+function limitsOf({ token_limit }: Token): string {
+  if (!Array.isArray(token_limit)) return JSON.stringify(token_limit);
+  const words = (parts: unknown) =>
+    Array.isArray(parts) ? parts.map(wordOf).join(", ") : JSON.stringify(parts);
+  return token_limit
+    .map(({ scopes, permissions }: Record<string, unknown>) => `${words(scopes)} → ${words(permissions)}`)
+    .join("; ");
+}
+
+function wordOf(part: unknown): string {
+  if (typeof part === "string") return part;
+  const [first] = Object.entries((part ?? {}) as Record<string, unknown>);
+  if (first === undefined) return "-";
+  const [family, value] = first;
+  if (family === "static_bucket_file" && typeof value === "string") return value;
+  return value === null ? family : `${family}:${typeof value === "string" ? value : JSON.stringify(value)}`;
+}

@@ -1,0 +1,23 @@
+import { ensureSuperToken } from "../../auth/super-token.ts";
+import { ensureConfigFile } from "../../config/file.ts";
+import { resolveServerUuid } from "../../config/server-uuid.ts";
+import { databaseFile } from "../../db/database.ts";
+import { type CommandOptions, exitCodes } from "../command.ts";
+import { showCredentials } from "./credentials.ts";
+import { readConfig, withDatabase } from "./open.ts";
+
+/** Makes what a first start would make, and leaves. Standard output holds the credentials and nothing else. */
+export async function init({ config: path }: CommandOptions): Promise<number> {
+  const say = (line: string) => process.stderr.write(`${line}\n`);
+  const made = await ensureConfigFile(path);
+  say(made ? `Configuration written to ${path}.` : `The configuration ${path} exists; it stays as it is.`);
+  const config = await readConfig(path);
+  await resolveServerUuid(config.server_uuid, path, databaseFile(config.database.database_url));
+  const given = process.env.NODE_SERVER_SUPER_TOKEN;
+  const first = await withDatabase(config, (database) => ensureSuperToken(database, given, showCredentials));
+  if (!first)
+    say("The database and the Super Token exist; `node-server roll-super-token` makes new credentials.");
+  else if (given !== undefined) say("Database made. The Super Token is the one in NODE_SERVER_SUPER_TOKEN.");
+  else say("Database and Super Token made. Keep the two lines; they are not shown again.");
+  return exitCodes.done;
+}

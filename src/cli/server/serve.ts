@@ -1,0 +1,138 @@
+import { realpathSync } from "node:fs";
+import { messageOf } from "../../base/fault.ts";
+import { build, isCompiled } from "../../build.ts";
+import { ensureConfigFile } from "../../config/file.ts";
+import { type Node, openNode } from "../../node.ts";
+import { become } from "../../update/become.ts";
+import { Binary } from "../../update/binary.ts";
+import { type Beginning, beginTrial, endTrial } from "../../update/trial.ts";
+import { type CommandOptions, exitCodes } from "../command.ts";
+import { showCredentials } from "./credentials.ts";
+import { openNotifier } from "./systemd-notify.ts";
+
+/** Between two starts of a new version that fails, so that what it waits for may come. */
+const retryMs = 1000;
+
+/** Runs until a signal says stop. */
+export async function serve({ config }: CommandOptions): Promise<number> {
+  // From the first moment on: a terminal or a pipe that goes away must not take the server with it, nor a signal that
+  // comes while it starts.
+  for (const stream of [process.stdout, process.stderr]) stream.on("error", () => {});
+  let node: Node | undefined;
+  const notifier = openNotifier(process.env);
+  // Before it is up there is nothing to reload, and nobody may be told that it is ready.
+  process.on("SIGHUP", () => {
+    if (node !== undefined) void notifier.reloading(() => node?.reload());
+  });
+  const stop = Promise.withResolvers<string>();
+  let stopped: string | undefined;
+  for (const name of ["SIGTERM", "SIGINT"] as const)
+    process.once(name, () => {
+      stopped = name;
+      stop.resolve(name);
+    });
+
+  const binary = isCompiled ? new Binary(realpathSync(process.execPath)) : undefined;
+  const beginning = await begin(binary);
+  let failure: string | undefined;
+  await ensureConfigFile(config);
+  for (;;) {
+    const restart = Promise.withResolvers<"restart">();
+    node = await open(
+      config,
+      binary,
+      beginning,
+      () => restart.resolve("restart"),
+      () => stopped !== undefined,
+    );
+    await greet(node, binary, beginning);
+    if (failure !== undefined)
+      node.hub.logger("server").error("the new binary could not be run", { reason: failure });
+    notifier.ready();
+    const why = await Promise.race([stop.promise, restart.promise]);
+    const log = node.hub.logger("server");
+    if (why !== "restart" || binary === undefined) {
+      // The second signal does not wait.
+      for (const name of ["SIGTERM", "SIGINT"] as const)
+        process.on(name, () => process.exit(exitCodes.failed));
+      notifier.stopping();
+      log.info(`stopping on ${why}`);
+      await node.close();
+      return exitCodes.done;
+    }
+    log.info("restarting into the new binary");
+    notifier.restarting();
+    await node.close("restart");
+    // A stop that came meanwhile is meant for the server, not for this version of it.
+    if (stopped !== undefined) return exitCodes.done;
+    failure = await tryToBecome(binary);
+  }
+}
+
+/** A new version that failed twice is given up before it can fail again. */
+async function begin(binary: Binary | undefined): Promise<Beginning> {
+  if (binary === undefined) return { kind: "ordinary" };
+  const beginning = await beginTrial(binary, build.cargo_version);
+  if (beginning.kind !== "give up") return beginning;
+  const { from, to } = beginning;
+  process.stderr.write(`node-server: version ${to} failed to start twice; going back to ${from}\n`);
+  become(binary);
+}
+
+async function open(
+  config: string,
+  binary: Binary | undefined,
+  beginning: Beginning,
+  restart: () => void,
+  isStopped: () => boolean,
+): Promise<Node> {
+  try {
+    return await openNode({
+      configPath: config,
+      workingDirectory: process.cwd(),
+      env: process.env,
+      show: showCredentials,
+      program: {
+        installed: { binary, version: build.cargo_version, triple: build.cargo_target_triple },
+        restart,
+      },
+    });
+  } catch (error) {
+    if (beginning.kind !== "trial" || binary === undefined) throw error;
+    // Nobody may be there to start it again, so it does so itself, until its trial is over.
+    process.stderr.write(`node-server: version ${build.cargo_version} did not start: ${messageOf(error)}\n`);
+    await Bun.sleep(retryMs);
+    if (isStopped()) throw error;
+    become(binary);
+  }
+}
+
+/** It is up: a new version has proven itself, and one that was taken back is remembered. */
+async function greet(node: Node, binary: Binary | undefined, beginning: Beginning): Promise<void> {
+  const log = node.hub.logger("server");
+  if (beginning.kind === "trial" && binary !== undefined) {
+    await endTrial(binary);
+    log.info("update done", { from: beginning.from, to: build.cargo_version });
+  }
+  if (beginning.kind === "taken back")
+    log.error("an update was taken back because it did not start", {
+      failed: beginning.failed,
+      running: build.cargo_version,
+    });
+}
+
+/** Why it is still this process. */
+async function tryToBecome(binary: Binary): Promise<string> {
+  try {
+    become(binary);
+  } catch (error) {
+    const reason = messageOf(error);
+    try {
+      await binary.restore();
+      await endTrial(binary);
+      return `${reason}; the old one is back in place and the server goes on`;
+    } catch (second) {
+      return `${reason}; the old one cannot be put back either (${messageOf(second)}): mend ${binary.path} before the next start`;
+    }
+  }
+}

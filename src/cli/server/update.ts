@@ -1,0 +1,62 @@
+import { realpathSync } from "node:fs";
+import { Fault } from "../../base/fault.ts";
+import { build, isCompiled } from "../../build.ts";
+import type { Config } from "../../config/schema.ts";
+import { parseFilter } from "../../log/filter.ts";
+import { LogHub } from "../../log/hub.ts";
+import { TerminalSink } from "../../log/terminal.ts";
+import { Binary } from "../../update/binary.ts";
+import { downloadText } from "../../update/download.ts";
+import { parseTag, type Tag } from "../../update/release.ts";
+import { Updater } from "../../update/updater.ts";
+import { type CommandOptions, exitCodes } from "../command.ts";
+import { readConfig } from "./open.ts";
+import { openProgress } from "./progress.ts";
+import { findRunning, updateRunning } from "./running.ts";
+
+/** The same as `node-server_self_update`: through the server where one runs, else on the binary itself. */
+export async function update({
+  config: path,
+  tag,
+}: CommandOptions & { readonly tag?: string }): Promise<number> {
+  const config = await readConfig(path);
+  const wanted = parseTag(tag ?? (await newest(config)));
+  const running = await findRunning(config);
+  if (running !== undefined) {
+    process.stderr.write(`the server at ${running.url} runs ${running.version}\n`);
+    if (running.version === wanted.version) return already(wanted);
+    await updateRunning(running, wanted, process.env);
+    process.stdout.write(`the server runs ${wanted.text} now\n`);
+    return exitCodes.done;
+  }
+  return (await updateStopped(config, wanted)) ? exitCodes.done : already(wanted);
+}
+
+async function updateStopped(config: Config, tag: Tag): Promise<boolean> {
+  const hub = new LogHub();
+  hub.attach(new TerminalSink(parseFilter("warn")));
+  const installed = {
+    binary: isCompiled ? new Binary(realpathSync(process.execPath)) : undefined,
+    version: build.cargo_version,
+    triple: build.cargo_target_triple,
+  };
+  const settings = { releaseUrl: config.release_url, publicKey: config.release_public_key };
+  const updater = new Updater(installed, () => settings, hub.logger("server"));
+  const shown = openProgress(`downloading ${tag.text}`);
+  if (!(await updater.update(tag, ({ bytes, total }) => shown(bytes, total)))) return false;
+  process.stdout.write(`${tag.text} is in place; no server was running, so start it\n`);
+  return true;
+}
+
+function already({ text }: Tag): number {
+  process.stdout.write(`${text} is what runs already; nothing was done\n`);
+  return exitCodes.done;
+}
+
+async function newest({ release_url }: Config): Promise<string> {
+  if (release_url === undefined)
+    throw new Fault("Other", "release_url is not set in the configuration; it says where releases are");
+  const tag = (await downloadText(`${release_url.replace(/\/+$/, "")}/latest`, "the newest version")).trim();
+  process.stderr.write(`the newest release is ${tag.slice(0, 32)}\n`);
+  return tag;
+}

@@ -1,0 +1,28 @@
+import { Fault } from "../../base/fault.ts";
+
+/** Asks on the terminal without showing what is typed. */
+export async function askSecret(question: string): Promise<string> {
+  const { stdin, stderr } = process;
+  if (!stdin.isTTY)
+    throw new Fault(
+      "Other",
+      "a token is needed: set NODE_SERVER_TOKEN, or run this on a terminal to be asked",
+    );
+  stderr.write(question);
+  stdin.setRawMode(true);
+  try {
+    let typed = "";
+    for await (const chunk of stdin) {
+      for (const key of String(chunk)) {
+        if (key === "\r" || key === "\n") return typed;
+        if (key === "\u0003") throw new Fault("Other", "broken off");
+        typed = key === "\u007f" || key === "\b" ? typed.slice(0, -1) : typed + key;
+      }
+    }
+    return typed;
+  } finally {
+    stdin.setRawMode(false);
+    stdin.pause();
+    stderr.write("\n");
+  }
+}

@@ -1,0 +1,82 @@
+import { codeOf } from "../../base/fault.ts";
+import { exactJson } from "../../base/raw-json.ts";
+import type { Paint } from "./colour.ts";
+import { visible } from "./sizes.ts";
+import { tableText } from "./table.ts";
+
+/** Nobody reads what is written any more, as after `| head`. It is an end, not a failure. */
+export class PipeClosed extends Error {
+  override readonly name = "PipeClosed";
+}
+
+let watched = false;
+
+/** Writes data to standard output and waits until it has left. */
+export function print(text: string): Promise<void> {
+  if (!watched) {
+    // The error also comes to the callback below; without a listener it would end the process.
+    process.stdout.on("error", () => {});
+    watched = true;
+  }
+  if (text === "") return Promise.resolve();
+  return new Promise((resolve, reject) => {
+    process.stdout.write(text, (error) => {
+      if (error == null) resolve();
+      else reject(codeOf(error) === "EPIPE" ? new PipeClosed("the pipe was closed") : error);
+    });
+  });
+}
+
+/** Until Ctrl+C, SIGTERM or a closed pipe, which is how a stream is meant to end. */
+export async function untilStopped(work: (stop: AbortController) => Promise<void>): Promise<void> {
+  const stop = new AbortController();
+  const end = () => stop.abort();
+  const signals = ["SIGINT", "SIGTERM", "SIGHUP"] as const;
+  for (const name of signals) process.on(name, end);
+  try {
+    await work(stop);
+  } catch (error) {
+    if (!stop.signal.aborted && !(error instanceof PipeClosed)) throw error;
+  } finally {
+    for (const name of signals) process.off(name, end);
+  }
+}
+
+/** A result for people: text as it is, lists by line, records as a table, the rest as indented JSON. */
+export function readable(value: unknown, paint: Paint): string {
+  if (typeof value === "string") return `${shown(value)}\n`;
+  if (Array.isArray(value) && value.length > 0) {
+    if (value.every((item) => typeof item === "string"))
+      return value.map((item) => `${shown(item)}\n`).join("");
+    if (value.every(isFlat))
+      return tableText(Object.keys(value[0] ?? {}), value, { paint, widest: 100 }).text;
+  }
+  return `${shown(indented(value)).replace(/^( *)("(?:[^"\\]|\\.)*")(?=: )/gm, (_, space, name) => space + paint("cyan", name))}\n`;
+}
+
+/** As `JSON.stringify` with two spaces, with every digit of a bigint. */
+function indented(value: unknown): string {
+  return JSON.stringify(JSON.parse(exactJson(value), keepDigits), null, 2);
+}
+
+/** The digits as they stand. */
+function keepDigits(_: string, value: unknown, context?: { readonly source?: string }): unknown {
+  const { rawJSON } = JSON as typeof JSON & { rawJSON(text: string): unknown };
+  return typeof value === "number" && context?.source !== undefined ? rawJSON(context.source) : value;
+}
+
+/** A record whose values fit into cells; all of one list have the same members. */
+function isFlat(item: unknown, _: number, all: readonly unknown[]): item is Record<string, unknown> {
+  if (typeof item !== "object" || item === null || Array.isArray(item)) return false;
+  const names = Object.keys(item);
+  return (
+    names.length > 0 &&
+    names.join("\0") === Object.keys(all[0] as object).join("\0") &&
+    Object.values(item).every((value) => typeof value !== "object" || value === null)
+  );
+}
+
+/** Line ends and tabs are obeyed, other control characters shown. */
+function shown(text: string): string {
+  return text.replace(/[^\n\t]+/g, visible);
+}

@@ -1,0 +1,84 @@
+import { exactJson } from "../../base/raw-json.ts";
+import type { Paint } from "./colour.ts";
+import { visible } from "./sizes.ts";
+
+export type Row = Readonly<Record<string, unknown>>;
+
+export interface TableLook {
+  readonly paint: Paint;
+  /** Longer cells are cut, with a `…` at the cut. */
+  readonly widest?: number;
+}
+
+/** Rows under their names, numbers to the right; how many cells were cut. */
+export function tableText(
+  names: readonly string[],
+  rows: readonly Row[],
+  { paint, widest = Number.POSITIVE_INFINITY }: TableLook,
+): { readonly text: string; readonly cut: number } {
+  let cut = 0;
+  const cell = (value: unknown) => {
+    const whole = visible(cellText(value));
+    if (Bun.stringWidth(whole) <= widest) return whole;
+    cut += 1;
+    return `${cutTo(whole, widest - 1)}…`;
+  };
+  const columns = names.map((name) => {
+    const head = visible(name);
+    const cells = rows.map((row) => cell(row[name]));
+    const values = rows.map((row) => row[name]).filter((value) => value != null);
+    return {
+      head,
+      cells,
+      width: [head, ...cells].reduce((most, text) => Math.max(most, Bun.stringWidth(text)), 0),
+      right:
+        values.length > 0 && values.every((value) => typeof value === "number" || typeof value === "bigint"),
+    };
+  });
+  const line = (parts: readonly string[]) => `${parts.join(" | ").trimEnd()}\n`;
+  const head = line(columns.map(({ head, width, right }) => aligned(head, width, right)));
+  const rule = `${columns.map(({ width }) => "-".repeat(width)).join("-+-")}\n`;
+  const body = rows.map((row, at) =>
+    line(
+      columns.map(({ cells, width, right }, column) => {
+        const text = aligned(cells[at] ?? "", width, right);
+        return row[names[column] ?? ""] == null ? paint("dim", text) : text;
+      }),
+    ),
+  );
+  return { text: head + rule + body.join(""), cut };
+}
+
+/** RFC 4180. NULL is nothing at all; an empty text is `""`, so that the two can be told apart. */
+export function csvText(names: readonly string[], rows: readonly Row[]): string {
+  const field = (value: unknown) => {
+    if (value == null) return "";
+    const text = cellText(value);
+    return text === "" || /[",\r\n]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text;
+  };
+  const record = (values: readonly unknown[]) => `${values.map(field).join(",")}\r\n`;
+  if (names.length === 0) return "";
+  return record(names) + rows.map((row) => record(names.map((name) => row[name]))).join("");
+}
+
+function cellText(value: unknown): string {
+  if (value == null) return "NULL";
+  return typeof value === "string" ? value : exactJson(value);
+}
+
+/** By what a terminal shows: some signs are two columns wide, some none. */
+function aligned(text: string, width: number, right: boolean): string {
+  const space = " ".repeat(Math.max(0, width - Bun.stringWidth(text)));
+  return right ? space + text : text + space;
+}
+
+function cutTo(text: string, width: number): string {
+  let kept = "";
+  let used = 0;
+  for (const { segment } of new Intl.Segmenter().segment(text)) {
+    used += Bun.stringWidth(segment);
+    if (used > width) break;
+    kept += segment;
+  }
+  return kept;
+}
