@@ -1,36 +1,62 @@
-/**
- * Runs every test. Where a test needs a program that this machine lacks, it prints one line that begins with
- * `SKIPPED:`; those lines are shown again at the end, and CI fails on them.
- */
-const run = Bun.spawn(["node_modules/.bin/bun", "test", "--timeout", "60000", ...process.argv.slice(2)], {
-  stdout: "pipe",
-  stderr: "pipe",
-  env: { ...process.env, NO_COLOR: "1" },
-});
-const lines: string[] = [];
-await Promise.all([relay(run.stdout, process.stdout), relay(run.stderr, process.stderr)]);
-const code = await run.exited;
-for (const line of new Set(lines.filter((line) => line.startsWith("SKIPPED:")))) console.log(line);
-const count = (word: string) =>
-  Number(
-    lines
-      .findLast((line) => new RegExp(`^ *\\d+ ${word}$`).test(line))
-      ?.trim()
-      .split(" ")[0] ?? 0,
-  );
-console.log(`${count("pass")} passed, ${count("fail")} failed`);
-process.exit(code);
+import { resolve } from "node:path";
 
+/**
+ * Runs every test, or those that are named. Where a test needs a program that this machine lacks, it prints one line that
+ * begins with `SKIPPED:`; those lines are shown again at the end, and CI fails on them.
+ */
+const named = process.argv.slice(2);
+
+/** Stories of whole processes mostly wait, so the others run beside them. */
+const waiting = ["process", "update", "scripts", "client", "cli"];
+const folders = (await Array.fromAsync(new Bun.Glob("test/*/*.test.ts").scan()))
+  .map((path) => path.split("/")[1] ?? "")
+  .filter((folder, at, all) => all.indexOf(folder) === at);
+const lanes =
+  named.length > 0
+    ? [named]
+    : [waiting, folders.filter((folder) => !waiting.includes(folder))].map((lane) =>
+        lane.map((folder) => `./test/${folder}/`),
+      );
+
+// Processes are those of the compiled server, as its users run it; in-process stories are of the source.
+process.env.NODE_SERVER_BINARY ??= await builtBinary();
+const lines: string[] = [];
+const codes = await Promise.all(lanes.map(run));
+for (const line of new Set(lines.filter((line) => line.startsWith("SKIPPED:")))) console.log(line);
+for (const line of lines.filter((line) => line.startsWith("(fail)"))) console.log(line);
+const count = (word: string) =>
+  lines.reduce((sum, line) => sum + Number(new RegExp(`^ *(\\d+) ${word}$`).exec(line)?.[1] ?? 0), 0);
+console.log(`${count("pass")} passed, ${count("fail")} failed`);
+process.exit(Math.max(...codes));
+
+async function builtBinary(): Promise<string> {
+  const build = Bun.spawn(["node_modules/.bin/bun", "scripts/build.ts"], {
+    stdout: "inherit",
+    stderr: "inherit",
+  });
+  if ((await build.exited) !== 0) throw new Error("the binary was not built");
+  return resolve("dist/node-server");
+}
+
+async function run(args: readonly string[]): Promise<number> {
+  const child = Bun.spawn(["node_modules/.bin/bun", "test", "--timeout", "60000", ...args], {
+    stdout: "pipe",
+    stderr: "pipe",
+    env: { ...process.env, NO_COLOR: "1" },
+  });
+  await Promise.all([relay(child.stdout, process.stdout), relay(child.stderr, process.stderr)]);
+  return child.exited;
+}
+
+/** Whole lines, so that those of one lane do not break into those of the other. */
 async function relay(from: ReadableStream<Uint8Array>, to: NodeJS.WriteStream): Promise<void> {
   let rest = "";
   const decoder = new TextDecoder();
   for await (const bytes of from) {
-    const text = decoder.decode(bytes, { stream: true });
-    to.write(text);
-    const parts = (rest + text).split("\n");
+    const parts = (rest + decoder.decode(bytes, { stream: true })).split("\n");
     rest = parts.pop() ?? "";
+    for (const line of parts) to.write(`${line}\n`);
     lines.push(...parts);
   }
+  if (rest !== "") to.write(`${rest}\n`);
 }
-
-export {};
