@@ -1,5 +1,6 @@
 import { constants, lstatSync, realpathSync, type Stats, statSync } from "node:fs";
 import { type FileHandle, open, readdir, statfs } from "node:fs/promises";
+import { dirname } from "node:path";
 import { Fault } from "../base/fault.ts";
 import { isAbsence, lookNow } from "./disk.ts";
 import { toTreeFault } from "./disk-faults.ts";
@@ -25,7 +26,7 @@ export interface TreeEntry {
 export interface Look {
   readonly path: TreePath;
   readonly stats: Stats | undefined;
-  /** Where it is once every link is resolved; undefined where no folder is in between that could be one. */
+  /** Where it is once every link is resolved; undefined where that does not matter. */
   readonly real: string | undefined;
 }
 
@@ -62,21 +63,25 @@ export class Tree {
     }
   }
 
-  /** Whether a path still shows what it showed. At once, because it is asked for every request. */
-  isUnchanged({ path, stats, real }: Look): boolean {
-    const now = lookNow(this.ground.diskPath(path), statSync);
-    if (now === undefined || stats === undefined) return now === stats;
-    // A folder above that was moved elsewhere, with a link left behind, changes nothing about the file itself.
-    return sameContent(now, stats) && (real === undefined || real === this.#real(path));
-  }
-
-  #real(path: TreePath): string | undefined {
-    try {
-      return realpathSync(this.ground.diskPath(path));
-    } catch (error) {
-      if (isAbsence(error)) return undefined;
-      throw error;
+  /**
+   * Whether a path still shows what it showed. At once, because it is asked for every request. `folders` remembers, for as
+   * long as the asker thinks fit, where folders really are.
+   */
+  isUnchanged({ path, stats, real }: Look, folders: Map<string, string | undefined>): boolean {
+    const disk = this.ground.diskPath(path);
+    const now = lookNow(disk, lstatSync);
+    if (now?.isSymbolicLink()) {
+      const target = lookNow(disk, statSync);
+      if (target === undefined || stats === undefined) return target === stats;
+      return sameContent(target, stats) && (real === undefined || real === realNow(disk));
     }
+    if (now === undefined || stats === undefined) return now === stats;
+    if (!sameContent(now, stats)) return false;
+    if (real === undefined) return true;
+    // A folder above that was moved elsewhere, with a link left behind, changes nothing about the file itself.
+    const folder = dirname(disk);
+    if (!folders.has(folder)) folders.set(folder, realNow(folder));
+    return dirname(real) === folders.get(folder);
   }
 
   /** Opens a file for reading; NotFound when there is none. */
@@ -192,6 +197,15 @@ export class Tree {
     } catch (error) {
       throw toTreeFault(error, folder);
     }
+  }
+}
+
+function realNow(diskPath: string): string | undefined {
+  try {
+    return realpathSync(diskPath);
+  } catch (error) {
+    if (isAbsence(error)) return undefined;
+    throw error;
   }
 }
 

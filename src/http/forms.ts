@@ -31,10 +31,7 @@ export async function findForm(tree: Tree, entry: TreeEntry, accepted: readonly 
   const { neighbour, looked } = await precompressed(tree, entry, accepted);
   const path = neighbour?.path ?? entry.path;
   const file = await tree.open(path);
-  const guards: Look[] = [
-    ...looked,
-    { path, stats: file.stats, real: path.includes("/") ? file.realPath : undefined },
-  ];
+  const guards: Look[] = [...looked, { path, stats: file.stats, real: file.realPath }];
   const judged = { accepted, compressible, guards };
   if (neighbour !== undefined) {
     guards.push({ path: entry.path, stats: entry.stats, real: undefined });

@@ -45,6 +45,8 @@ export class HotFiles {
   readonly #kept = new Map<string, Kept>();
   #bytes = 0;
   #turn = 1;
+  /** Where folders really are, in this turn. */
+  readonly #folders = new Map<string, string | undefined>();
   #armed = false;
 
   constructor(private readonly budget: () => number) {}
@@ -61,12 +63,12 @@ export class HotFiles {
     kept.used = true;
     if (form.checked === this.#turn) return form;
     if (!buckets.isCurrent(kept.bucket)) return undefined;
-    if (!form.guards.every((guard) => kept.tree.isUnchanged(guard))) {
+    this.#arm();
+    if (!form.guards.every((guard) => kept.tree.isUnchanged(guard, this.#folders))) {
       this.#drop(kept);
       return undefined;
     }
     form.checked = this.#turn;
-    this.#arm();
     return form;
   }
 
@@ -111,6 +113,7 @@ export class HotFiles {
     setImmediate(() => {
       this.#armed = false;
       this.#turn += 1;
+      this.#folders.clear();
     });
   }
 }

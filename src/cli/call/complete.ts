@@ -28,6 +28,8 @@ async function candidates(
 ): Promise<Candidate[]> {
   const { command, words, waiting } = readWords(program, before);
   if (waiting !== undefined) return waiting.long === "--server" ? serverNames() : [];
+  if (beginning.startsWith("--server="))
+    return (await serverNames()).map(({ word, words }) => ({ word: `--server=${word}`, words }));
   if (beginning.startsWith("-")) return optionsOf(command);
   const commands = command.commands.filter((sub) => !isHidden(sub));
   if (commands.length > 0 && words.length === 0) {

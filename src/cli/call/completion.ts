@@ -12,7 +12,7 @@ _node_server() {
   COMPREPLY=()
   # Bash takes a = for a word of its own; file names stand behind it.
   [[ \${COMP_WORDS[COMP_CWORD]} == = || \${COMP_WORDS[COMP_CWORD-1]} == = ]] && return
-  for word in $("\${COMP_WORDS[0]}" complete -- "\${COMP_WORDS[@]:1:COMP_CWORD}" 2>/dev/null); do
+  for word in $("\${COMP_WORDS[0]/#\\~\\//$HOME/}" complete -- "\${COMP_WORDS[@]:1:COMP_CWORD}" 2>/dev/null); do
     COMPREPLY+=("\${word%%$'\\t'*}")
   done
   [[ \${#COMPREPLY[@]} == 1 && \${COMPREPLY[0]} == *= ]] && compopt -o nospace
@@ -22,27 +22,34 @@ complete -o default -F _node_server node-server
 `,
   zsh: `#compdef node-server
 # node-server, completion for zsh. In ~/.zshrc, behind compinit: source <(node-server completion zsh)
+# Or, before compinit, as a file _node-server in a folder of fpath.
 _node_server() {
-  local line
+  local line word meaning
   local -a plain open
-  for line in "\${(@f)$("\${words[1]}" complete -- "\${(@)words[2,CURRENT]}" 2>/dev/null)}"; do
+  for line in "\${(@f)$("\${words[1]/#\\~\\//$HOME/}" complete -- "\${(@Q)words[2,CURRENT]}" 2>/dev/null)}"; do
     [[ -z $line ]] && continue
-    local word=\${line%%$'\\t'*} meaning=\${line#*$'\\t'}
+    word=\${line%%$'\\t'*} meaning=\${line#*$'\\t'}
     if [[ $word == *= ]]; then open+=("$word"); else plain+=("\${word//:/\\\\:}:$meaning"); fi
   done
   (( \${#open} )) && compadd -S '' -- "\${open[@]}"
   if (( \${#plain} )); then _describe 'node-server' plain; elif (( ! \${#open} )); then _files; fi
 }
-compdef _node_server node-server
+# A file of fpath is run by the first Tab, which wants an answer too.
+if [[ \${funcstack[1]} == _node[-_]server ]]; then _node_server "$@"; else compdef _node_server node-server; fi
 `,
   fish: `# node-server, completion for fish. In a shell: node-server completion fish > ~/.config/fish/completions/node-server.fish
 function __node_server_complete
     set -l typed (commandline -opc) (commandline -ct)
-    set -l program $typed[1]
+    set -l program (string replace -r '^~/' "$HOME/" -- $typed[1])
     set -e typed[1]
-    $program complete -- $typed 2>/dev/null
+    set -l found ($program complete -- $typed 2>/dev/null)
+    if set -q found[1]
+        string join \\n -- $found
+    else
+        __fish_complete_path (commandline -ct)
+    end
 end
-complete -c node-server -a '(__node_server_complete)'
+complete -c node-server -f -a '(__node_server_complete)'
 `,
 };
 
