@@ -1,8 +1,7 @@
 import { constants, lstatSync, realpathSync, type Stats, statSync } from "node:fs";
-import { type FileHandle, open, readdir, statfs } from "node:fs/promises";
-import { dirname } from "node:path";
+import { type FileHandle, lstat, open, readdir, statfs } from "node:fs/promises";
 import { Fault } from "../base/fault.ts";
-import { isAbsence, lookNow } from "./disk.ts";
+import { isAbsence, lookAt, lookNow } from "./disk.ts";
 import { toTreeFault } from "./disk-faults.ts";
 import { sameContent } from "./etag.ts";
 import { type Ground, notFound } from "./ground.ts";
@@ -26,8 +25,10 @@ export interface TreeEntry {
 export interface Look {
   readonly path: TreePath;
   readonly stats: Stats | undefined;
-  /** Where it is once every link is resolved; undefined where that does not matter. */
-  readonly real: string | undefined;
+  /** The folders above it, none of them a link. */
+  readonly above?: ReadonlyArray<{ readonly diskPath: string; readonly ino: number; readonly dev: number }>;
+  /** Where it is once every link is resolved, for what was reached through one. */
+  readonly real?: string;
 }
 
 /** A file that was found to be regular and inside its bucket, held open. */
@@ -65,23 +66,32 @@ export class Tree {
 
   /**
    * Whether a path still shows what it showed. At once, because it is asked for every request. `folders` remembers, for as
-   * long as the asker thinks fit, where folders really are.
+   * long as the asker thinks fit, which folders are still what they were.
    */
-  isUnchanged({ path, stats, real }: Look, folders: Map<string, string | undefined>): boolean {
+  isUnchanged({ path, stats, above, real }: Look, folders: Map<string, boolean>): boolean {
     const disk = this.ground.diskPath(path);
     const now = lookNow(disk, lstatSync);
-    if (now?.isSymbolicLink()) {
+    if (real !== undefined || now?.isSymbolicLink()) {
       const target = lookNow(disk, statSync);
       if (target === undefined || stats === undefined) return target === stats;
-      return sameContent(target, stats) && (real === undefined || real === realNow(disk));
+      return sameContent(target, stats) && real === realNow(disk);
     }
     if (now === undefined || stats === undefined) return now === stats;
-    if (!sameContent(now, stats)) return false;
-    if (real === undefined) return true;
     // A folder above that was moved elsewhere, with a link left behind, changes nothing about the file itself.
-    const folder = dirname(disk);
-    if (!folders.has(folder)) folders.set(folder, realNow(folder));
-    return dirname(real) === folders.get(folder);
+    return sameContent(now, stats) && (above ?? []).every((folder) => isSame(folder, folders));
+  }
+
+  /** What a file that was opened is to be held against later. */
+  async lookOf(path: TreePath, { stats, realPath: real }: OpenFile): Promise<Look> {
+    const names = path.split("/");
+    const above = [];
+    for (const at of names.keys()) {
+      const diskPath = this.ground.diskPath(names.slice(0, at + 1).join("/") as TreePath);
+      const now = await lookAt(diskPath, lstat);
+      if (now === undefined || now.isSymbolicLink()) return { path, stats, real };
+      if (at < names.length - 1) above.push({ diskPath, ino: now.ino, dev: now.dev });
+    }
+    return { path, stats, above };
   }
 
   /** Opens a file for reading; NotFound when there is none. */
@@ -198,6 +208,19 @@ export class Tree {
       throw toTreeFault(error, folder);
     }
   }
+}
+
+function isSame(
+  { diskPath, ino, dev }: { readonly diskPath: string; readonly ino: number; readonly dev: number },
+  known: Map<string, boolean>,
+): boolean {
+  let same = known.get(diskPath);
+  if (same === undefined) {
+    const now = lookNow(diskPath, lstatSync);
+    same = now?.isDirectory() === true && now.ino === ino && now.dev === dev;
+    known.set(diskPath, same);
+  }
+  return same;
 }
 
 function realNow(diskPath: string): string | undefined {

@@ -47,7 +47,11 @@ export class BucketFiles {
     const headers: Record<string, string> = {};
     if (modified !== undefined) headers["x-oc-mtime"] = String(modified.getTime() / 1000);
     // Browsers send streams over HTTP/2 only, if at all.
-    const whole = isWhole(content) ? toBytes(content) : isBrowser() ? await collect(content) : undefined;
+    const whole = isWhole(content)
+      ? toBytes(content)
+      : isBrowser()
+        ? await collect(content, signal)
+        : undefined;
     const total = whole === undefined ? undefined : sizeOf(whole);
     let told = 0;
     const tell = (bytes: number) => {
@@ -135,6 +139,8 @@ export class BucketFiles {
       response = await fetch(this.address(path), {
         method,
         headers: { ...this.#identity(), ...headers },
+        // Otherwise a browser answers a refusal by asking its user for a password, and nothing comes back until then.
+        credentials: "omit",
         ...(signal === undefined ? {} : { signal }),
         ...(body instanceof Body
           ? { body: body.stream, duplex: "half" }
@@ -194,10 +200,26 @@ async function* received(
   if (total !== undefined && bytes !== total) throw broke();
 }
 
-async function collect(content: Content): Promise<Blob> {
+/** All of it, unless `signal` fires before; the source may be stuck then, so nobody waits for it. */
+async function collect(content: Content, signal: AbortSignal | undefined): Promise<Blob> {
+  signal?.throwIfAborted();
+  const pieces = piecesOf(content);
+  let stop = () => {};
+  const stopped = new Promise<never>((_, reject) => {
+    stop = () => reject(signal?.reason);
+  });
+  signal?.addEventListener("abort", stop);
   const parts: Uint8Array[] = [];
-  for await (const part of piecesOf(content)) parts.push(part);
-  return new Blob(parts as Uint8Array<ArrayBuffer>[]);
+  try {
+    for (;;) {
+      const { done, value } = await Promise.race([pieces.next(), stopped]);
+      if (done) return new Blob(parts as Uint8Array<ArrayBuffer>[]);
+      parts.push(value);
+    }
+  } finally {
+    signal?.removeEventListener("abort", stop);
+    pieces.return().catch(() => {});
+  }
 }
 
 /** Undefined as well for a compressed answer, whose length is not that of the file. */

@@ -31,10 +31,14 @@ export async function findForm(tree: Tree, entry: TreeEntry, accepted: readonly 
   const { neighbour, looked } = await precompressed(tree, entry, accepted);
   const path = neighbour?.path ?? entry.path;
   const file = await tree.open(path);
-  const guards: Look[] = [...looked, { path, stats: file.stats, real: file.realPath }];
+  const own = await tree.lookOf(path, file).catch(async (error: unknown) => {
+    await file[Symbol.asyncDispose]();
+    throw error;
+  });
+  const guards: Look[] = [...looked, own];
   const judged = { accepted, compressible, guards };
   if (neighbour !== undefined) {
-    guards.push({ path: entry.path, stats: entry.stats, real: undefined });
+    guards.push({ path: entry.path, stats: entry.stats });
     const more = { ...vary, "content-encoding": neighbour.encoding };
     return { ...judged, representation: await toRepresentation(file, type, etagOf(file.stats), more) };
   }
@@ -53,7 +57,7 @@ async function precompressed(tree: Tree, entry: TreeEntry, accepted: readonly En
     if (neighbour?.kind === "file" && neighbour.stats.mtimeMs >= entry.stats.mtimeMs) {
       return { neighbour: { path: neighbour.path, encoding }, looked };
     }
-    looked.push({ path, stats: neighbour?.stats, real: undefined });
+    looked.push({ path, stats: neighbour?.stats });
   }
   return { neighbour: undefined, looked };
 }

@@ -45,8 +45,8 @@ export class HotFiles {
   readonly #kept = new Map<string, Kept>();
   #bytes = 0;
   #turn = 1;
-  /** Where folders really are, in this turn. */
-  readonly #folders = new Map<string, string | undefined>();
+  /** Whether folders are what they were, in this turn. */
+  readonly #folders = new Map<string, boolean>();
   #armed = false;
 
   constructor(private readonly budget: () => number) {}

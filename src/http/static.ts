@@ -99,8 +99,7 @@ async function answer(asked: StaticRequest, door: StaticDoor): Promise<Response>
     const { found, sent } = await formFor(request, tree, file, door.packing);
     if (found.stream !== undefined) return streamed(request, found, found.stream, sent);
     // The name as it was asked for is not on the disk; once it is, it counts.
-    const asSent =
-      entry.path === decoded.path ? [] : [{ path: decoded.path, stats: undefined, real: undefined }];
+    const asSent = entry.path === decoded.path ? [] : [{ path: decoded.path, stats: undefined }];
     remember(asked, tree, { ...found, guards: [...found.guards, ...asSent] }, door.hot);
     return respond(request, found.representation);
   } catch (error) {

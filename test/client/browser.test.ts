@@ -1,5 +1,5 @@
 import { describe, expect, test } from "bun:test";
-import { mkdtemp, readdir, rm } from "node:fs/promises";
+import { mkdtemp, readdir, rm, stat } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { siteWith } from "../support/bucket.ts";
@@ -10,94 +10,29 @@ import { builtPackage } from "./consumer.ts";
 
 const chromium = findProgram("the client in a browser", "chromium");
 
-interface Reply {
-  readonly id?: number;
-  readonly result?: Readonly<Record<string, unknown>>;
-  readonly error?: { readonly message: string };
-}
-
-interface Evaluated {
-  readonly result: { readonly value?: unknown };
-  readonly exceptionDetails?: { readonly text: string; readonly exception?: { readonly description?: string } };
-}
-
-/** A real Chromium without a window, driven over its DevTools protocol; gone with its profile at the end of the scope. */
+/** A real Chromium without a window, on one page; gone with its profile at the end of the scope. */
 class Browser implements AsyncDisposable {
-  readonly #waiting = new Map<number, (reply: Reply) => void>();
-  #next = 1;
-
   private constructor(
-    private readonly child: Bun.Subprocess<"ignore", "ignore", "pipe">,
+    private readonly child: Bun.Subprocess,
     private readonly profile: string,
-    private readonly socket: WebSocket,
-  ) {
-    socket.onmessage = ({ data }) => {
-      const reply = JSON.parse(String(data)) as Reply;
-      if (reply.id !== undefined) this.#waiting.get(reply.id)?.(reply);
-    };
-  }
+  ) {}
 
-  static async open(path: string): Promise<Browser> {
+  static async open(path: string, url: string): Promise<Browser> {
     const profile = await mkdtemp(join(tmpdir(), "node-server-browser-"));
+    // The debugging port keeps it open; nobody connects to it.
     const flags =
       "--headless=new --no-sandbox --disable-gpu --disable-dev-shm-usage --disable-background-networking --no-first-run --no-proxy-server --remote-debugging-port=0";
-    const child = Bun.spawn([path, ...flags.split(" "), `--user-data-dir=${profile}`, "about:blank"], {
+    const child = Bun.spawn([path, ...flags.split(" "), `--user-data-dir=${profile}`, url], {
       env: { PATH: process.env.PATH, HOME: profile },
       stdin: "ignore",
       stdout: "ignore",
-      stderr: "pipe",
+      stderr: "ignore",
     });
-    let said = "";
-    void (async () => {
-      for await (const bytes of child.stderr) said += Buffer.from(bytes).toString();
-    })();
-    const address = await until("Chromium listens", () => /ws:\/\/\S+/.exec(said)?.[0]);
-    const socket = new WebSocket(address);
-    await new Promise((resolve, reject) => {
-      socket.onopen = resolve;
-      socket.onerror = () => reject(new Error(`Chromium does not answer:\n${said}`));
-    });
-    return new Browser(child, profile, socket);
-  }
-
-  async #send(method: string, params: object, sessionId?: string): Promise<Readonly<Record<string, unknown>>> {
-    const id = this.#next++;
-    const answered = new Promise<Reply>((resolve) => this.#waiting.set(id, resolve));
-    this.socket.send(JSON.stringify({ id, method, params, sessionId }));
-    const { result, error } = await within(`Chromium answers ${method}`, answered, 40_000);
-    this.#waiting.delete(id);
-    if (error !== undefined) throw new Error(`${method}: ${error.message}`);
-    return result ?? {};
-  }
-
-  /** Opens a page and waits for what it promises as `report`. */
-  async report(url: string): Promise<unknown> {
-    const { targetId } = await this.#send("Target.createTarget", { url: "about:blank" });
-    const { sessionId } = await this.#send("Target.attachToTarget", { targetId, flatten: true });
-    const send = (method: string, params: object = {}) => this.#send(method, params, String(sessionId));
-    await send("Network.enable");
-    // Otherwise 5 MB are gone before a page hears of progress.
-    const slow = { offline: false, latency: 0, downloadThroughput: 8e6, uploadThroughput: 8e6 };
-    await send("Network.emulateNetworkConditions", slow);
-    await send("Page.navigate", { url });
-    const evaluate = async (expression: string) =>
-      (await send("Runtime.evaluate", {
-        expression,
-        awaitPromise: true,
-        returnByValue: true,
-      })) as unknown as Evaluated;
-    await until(`${url} is read`, async () => {
-      const { result } = await evaluate(`location.href !== "about:blank" && document.readyState === "complete"`);
-      return result.value === true;
-    });
-    const { result, exceptionDetails: failed } = await evaluate("report");
-    if (failed !== undefined) throw new Error(failed.exception?.description ?? failed.text);
-    return result.value;
+    return new Browser(child, profile);
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
-    this.socket.close();
-    this.child.kill("SIGKILL");
+    this.child.kill("SIGTERM");
     await this.child.exited;
     // Its own children end a moment later, and write until then.
     await until("the profile is gone", () =>
@@ -110,7 +45,7 @@ class Browser implements AsyncDisposable {
 }
 
 /** What every page has: the package, a client for `url`, and five million bytes. */
-function pageScript(url: string, token: string, code: string): string {
+function pageScript(url: string, token: string, collector: string, code: string): string {
   return `import * as client from "./node-server-client.js";
 const token = ${JSON.stringify(token)};
 const server = new client.NodeServerClient(${JSON.stringify(url)}, { token });
@@ -120,7 +55,11 @@ const large = new Uint8Array(size);
 for (let i = 0; i < size; i += 1024) large[i] = i >> 10;
 const failure = (promise) => promise.then(() => "no failure", (error) => error);
 /** The way a request went: "fetch" or "xmlhttprequest". */
-const wayOf = (name) => performance.getEntriesByName(files.address(name)).map((entry) => entry.initiatorType);
+const pathOf = (address) => new URL(address).pathname;
+const wayOf = (name) =>
+  performance.getEntriesByType("resource")
+    .filter((entry) => pathOf(entry.name) === pathOf(files.address(name)))
+    .map((entry) => entry.initiatorType);
 const sameBytes = async (blob) => {
   const bytes = new Uint8Array(await blob.arrayBuffer());
   return bytes.length === size && bytes.every((byte, i) => byte === large[i]);
@@ -129,15 +68,15 @@ const progress = () => {
   const told = [];
   return {
     onProgress: (bytes, total) => told.push([bytes, total]),
-    verdict: (whole) => ({
-      several: told.length > 1,
+    verdict: () => ({
       rising: told.every(([bytes], i) => i === 0 || bytes > told[i - 1][0]),
       totals: [...new Set(told.map(([, total]) => total))],
       last: told.at(-1)?.[0],
     }),
   };
 };
-globalThis.report = (async () => {${code}})();
+const report = await (async () => {${code}})().catch((error) => String(error.stack ?? error));
+await fetch(${JSON.stringify(collector)}, { method: "POST", mode: "no-cors", body: JSON.stringify(report) });
 `;
 }
 
@@ -150,15 +89,23 @@ interface Visit {
 
 /** Serves a page from a bucket, opens it in Chromium, and hands back what it reports. */
 async function visit({ from, to = from, code }: Visit): Promise<unknown> {
-  const script = pageScript(to === from ? "/" : to.url, to.superToken, code);
+  const reported = Promise.withResolvers<unknown>();
+  await using collector = Bun.serve({
+    hostname: "127.0.0.1",
+    port: 0,
+    async fetch(request) {
+      reported.resolve(await request.json());
+      return new Response();
+    },
+  });
   await siteWith(from, {
     "page.html": '<!doctype html><title>page</title><script type="module" src="page.js"></script>',
-    "page.js": script,
+    "page.js": pageScript(to === from ? "/" : to.url, to.superToken, String(collector.url), code),
     "node-server-client.js": await Bun.file(join(await builtPackage(), "index.js")).text(),
   });
   if (to !== from) await siteWith(to, {});
-  await using browser = await Browser.open(chromium ?? "");
-  return browser.report(`${from.url}/node/static/site/page.html`);
+  await using _ = await Browser.open(chromium ?? "", `${from.url}/node/static/site/page.html`);
+  return await within("the page reports", reported.promise, 40_000);
 }
 
 /** The same story on a page of the server itself, and on a page of another one. */
@@ -175,3 +122,156 @@ function eachOrigin(title: string, story: (from: TestNode, to: TestNode) => Prom
 }
 
 const folderOf = (node: TestNode) => join(node.folder, "static/site");
+
+describe.if(chromium !== undefined)("in Chromium", () => {
+  eachOrigin("a page calls, batches, and gets errors as classes", async (from, to) => {
+    const code = `
+      const made = await server.call("static-bucket_create", { name: "more" });
+      const [hello, changed] = await server.batch([
+        ["node-server_hello"],
+        ["static-bucket_update", { name: "nowhere", cors: true }],
+      ]);
+      const stranger = new client.NodeServerClient(server.url, { token: "no:body" });
+      const denied = await failure(stranger.call("static-bucket_list"));
+      const nobody = await failure(new client.NodeServerClient("http://127.0.0.1:9").call("node-server_hello"));
+      const late = await failure(server.call("node-server_hello", {}, { timeoutMs: 1 }));
+      const left = new AbortController();
+      const leaving = failure(server.call("node-server_hello", {}, { signal: left.signal }));
+      left.abort("gone");
+      return {
+        url: server.url,
+        made: made.name,
+        hello,
+        changed: [changed instanceof client.NotFound, changed.name],
+        denied: [denied instanceof client.PermissionDenied, denied instanceof client.RpcError, denied.code],
+        nobody: [nobody instanceof client.Unreachable, nobody.name],
+        late: late.name,
+        left: await leaving,
+      };`;
+    expect(await visit({ from, to, code })).toEqual({
+      url: to.url,
+      made: "more",
+      hello: "Node Server Is Running!",
+      changed: [true, "NotFound"],
+      denied: [true, true, 102],
+      nobody: [true, "Unreachable"],
+      late: "TimedOut",
+      left: "gone",
+    });
+  });
+
+  eachOrigin("a page hears events, and leaves", async (from, to) => {
+    const talk = setInterval(() => to.node.hub.logger("task").info("still here"), 20);
+    const code = `
+      const connected = [];
+      const options = { onConnect: (again) => connected.push(again) };
+      const heard = [];
+      for await (const { target, message } of server.subscribe("node-server_stream_log", { log_filter: "task=info" }, options)) {
+        heard.push(target + ": " + message);
+        if (heard.length === 2) break;
+      }
+      const stop = new AbortController();
+      const silent = server.subscribe("node-server_stream_log", { log_filter: "off" }, { signal: stop.signal, onConnect: () => stop.abort() });
+      const ended = (await silent.next()).done;
+      const stranger = new client.NodeServerClient(server.url, { token: "no:body" });
+      const denied = await failure(stranger.subscribe("node-server_stream_log", { log_filter: "info" }).next());
+      return { connected, heard, ended, denied: denied.name };`;
+    try {
+      expect(await visit({ from, to, code })).toEqual({
+        connected: [false],
+        heard: ["task: still here", "task: still here"],
+        ended: true,
+        denied: "PermissionDenied",
+      });
+    } finally {
+      clearInterval(talk);
+    }
+  });
+
+  eachOrigin("a page sends and fetches 5 MB with progress, in whatever form", async (from, to) => {
+    const code = `
+      const told = {};
+      for (const [name, content] of Object.entries({
+        blob: new Blob([large]), bytes: large, stream: new Blob([large]).stream(), "a/b c/text": "Grüße", empty: "",
+      })) {
+        const { onProgress, verdict } = progress();
+        await files.upload(name, content, { onProgress, makeFolders: true, modified: new Date(1_500_000_000_000) });
+        told[name] = [verdict(), wayOf(name)];
+      }
+      await files.upload("quiet", new Blob([large]).stream());
+      const { onProgress, verdict } = progress();
+      const whole = await files.download("stream", { onProgress });
+      await files.move("a/b c/text", "moved");
+      const moved = await (await files.download("moved")).text();
+      await files.remove("a");
+      const gone = await failure(files.download("a/b c/text"));
+      return {
+        told, whole: await sameBytes(whole), download: verdict(), quiet: wayOf("quiet"), moved,
+        gone: [gone instanceof client.FileNotFound, gone.status],
+      };`;
+    const way = ["xmlhttprequest"];
+    const large = [{ rising: true, totals: [5_000_000], last: 5_000_000 }, way];
+    expect(await visit({ from, to, code })).toEqual({
+      told: {
+        blob: large,
+        bytes: large,
+        stream: large,
+        "a/b c/text": [{ rising: true, totals: [7], last: 7 }, way],
+        empty: [{ rising: true, totals: [0], last: 0 }, way],
+      },
+      whole: true,
+      download: { rising: true, totals: [5_000_000], last: 5_000_000 },
+      quiet: ["fetch"],
+      moved: "Grüße",
+      gone: [true, 404],
+    });
+    const written = await stat(join(folderOf(to), "blob"));
+    expect([written.size, written.mtimeMs]).toEqual([5_000_000, 1_500_000_000_000]);
+  });
+
+  eachOrigin("what a page breaks off or may not do leaves the old file as it was", async (from, to) => {
+    const code = `
+      const huge = new Blob(Array(20).fill(large));
+      await files.upload("kept", "old");
+      const broken = async (content) => {
+        const stop = new AbortController();
+        const onProgress = () => stop.abort("enough");
+        return failure(files.upload("kept", content, { signal: stop.signal, onProgress }));
+      };
+      const upload = await broken(huge);
+      const already = await failure(files.upload("kept", "new", { signal: AbortSignal.abort("before"), onProgress() {} }));
+      const stuck = new ReadableStream({});
+      const waiting = new AbortController();
+      setTimeout(() => waiting.abort("stuck"), 50);
+      const source = await Promise.race([
+        failure(files.upload("kept", stuck, { signal: waiting.signal })),
+        new Promise((resolve) => setTimeout(resolve, 5000, "it waits for ever")),
+      ]);
+      async function* failing() { yield large; throw new Error("no more"); }
+      const failed = await failure(files.upload("kept", failing()));
+      await files.upload("large", large);
+      const stop = new AbortController();
+      const download = await failure(files.download("large", { signal: stop.signal, onProgress: () => stop.abort("half") }));
+      const strange = new client.NodeServerClient(server.url, { token: "no:body" }).bucket("site");
+      const denied = [
+        await failure(strange.upload("kept", "new")),
+        await failure(strange.upload("kept", "new", { onProgress() {} })),
+        await failure(strange.download("kept")),
+      ];
+      return {
+        upload, already, source, failed: failed.message, download,
+        denied: denied.map((error) => error.name), kept: await (await files.download("kept")).text(),
+      };`;
+    expect(await visit({ from, to, code })).toEqual({
+      upload: "enough",
+      already: "before",
+      source: "stuck",
+      failed: "no more",
+      download: "half",
+      denied: ["FileDenied", "FileDenied", "FileDenied"],
+      kept: "old",
+    });
+    const names = (await readdir(folderOf(to))).filter((name) => !/^page|^node-server-client/.test(name));
+    expect(names.sort()).toEqual(["kept", "large"]);
+  });
+});

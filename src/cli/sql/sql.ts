@@ -1,6 +1,6 @@
 import { exactJson } from "../../base/raw-json.ts";
 import { callExactly } from "../call/exact.ts";
-import { parseValue, readText } from "../call/params.ts";
+import { readText } from "../call/params.ts";
 import { exitCodes } from "../command.ts";
 import { findServer, type RemoteOptions } from "../remote/remote.ts";
 import { paintFor } from "../terminal/colour.ts";
@@ -8,6 +8,7 @@ import { print } from "../terminal/output.ts";
 import { countText } from "../terminal/sizes.ts";
 import { csvText, type Row, tableText } from "../terminal/table.ts";
 import { WrongUsage } from "../terminal/wrong-usage.ts";
+import { parseSqlParam } from "./sql-param.ts";
 import { promptForSql } from "./sql-prompt.ts";
 
 export interface SqlOptions extends RemoteOptions {
@@ -49,7 +50,7 @@ async function runOne(
   signal?: AbortSignal,
 ): Promise<void> {
   const started = performance.now();
-  const params = options.param?.map(parseValue);
+  const params = options.param?.map(parseSqlParam);
   const call = { sql: statement, ...(params === undefined ? {} : { params }) };
   const { result, text } = await callExactly(server, "node-server_exec_sql", call, signal);
   const ms = Math.round(performance.now() - started);

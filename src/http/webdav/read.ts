@@ -16,7 +16,15 @@ export async function get(visit: Visit): Promise<Response> {
   if (entry.kind === "folder")
     return request.method === "HEAD" ? page(null) : page(await listing(visit, entry.path));
   const { representation } = await findForm(files.tree, entry, []);
-  return respond(request, representation);
+  return respond(request, { ...representation, headers: harmless(representation.headers) });
+}
+
+/** A browser that signed in here would run a page of the bucket with its user's rights: here it is text, so to speak. */
+function harmless(headers: Readonly<Record<string, string>>): Readonly<Record<string, string>> {
+  const acts = /^(?:text\/html|application\/xhtml|image\/svg|text\/xml|application\/(?:.+\+)?xml)/.test(
+    headers["content-type"] ?? "",
+  );
+  return acts ? { ...headers, "content-security-policy": "sandbox" } : headers;
 }
 
 const pageHeaders = {
