@@ -16,7 +16,9 @@ const rooms: Readonly<Record<string, readonly string[]>> = {
   services: ["log", "config", "db", "auth", "agents", "buckets", "update"],
   methods: ["base", "log", "auth", "agents", "buckets", "update", "rpc", "services", "build"],
   http: ["base", "log", "auth", "buckets", "rpc", "services"],
+  slices: ["config", "db", "log", "update", "http"],
   node: [
+    "slices",
     "base",
     "log",
     "config",

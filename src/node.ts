@@ -1,4 +1,3 @@
-import { dirname, join, resolve } from "node:path";
 import { Agents } from "./agents/agents.ts";
 import { AuthDoor } from "./auth/door.ts";
 import { Guesses } from "./auth/guesses.ts";
@@ -15,7 +14,7 @@ import { resolveServerUuid } from "./config/server-uuid.ts";
 import { type Database, databaseFile, openDatabase } from "./db/database.ts";
 import { ServerLock } from "./db/server-lock.ts";
 import { HotFiles } from "./http/hot-files.ts";
-import { type Place, readTls } from "./http/listener.ts";
+import type { Place } from "./http/listener.ts";
 import { Listening } from "./http/listening.ts";
 import type { SharedDoors } from "./http/routes.ts";
 import { Slots } from "./http/slots.ts";
@@ -28,6 +27,16 @@ import { methods } from "./methods/index.ts";
 import { Engine, type Loan } from "./rpc/engine.ts";
 import type { MethodTable } from "./rpc/method.ts";
 import type { Services } from "./services.ts";
+import {
+  type FloorSlice,
+  floorIn,
+  type Limits,
+  limitsIn,
+  releasesIn,
+  sinkSettings,
+  tcpPlace,
+  unixPlace,
+} from "./slices.ts";
 import { parsePublicKeys } from "./update/minisign.ts";
 import { type Installed, Updater, type UpdateSettings } from "./update/updater.ts";
 
@@ -127,13 +136,7 @@ export async function openNode(options: NodeOptions): Promise<Node> {
 
   const limitsPart: Part<Limits> = {
     name: "limits",
-    slice: (config) => ({
-      maxConnections: config.jsonrpc_max_connections,
-      maxRequestBytes: config.max_request_body_size,
-      maxResponseBytes: config.max_response_body_size,
-      hotBytes: config.static_cache_bytes,
-      maxUploadBytes: config.max_upload_size,
-    }),
+    slice: limitsIn,
     prepare: async (slice) => ({
       commit: () => {
         limits = slice;
@@ -147,7 +150,7 @@ export async function openNode(options: NodeOptions): Promise<Node> {
 
   const releasesPart: Part<UpdateSettings> = {
     name: "releases",
-    slice: (config) => ({ releaseUrl: config.release_url, publicKey: config.release_public_key }),
+    slice: releasesIn,
     async prepare(slice) {
       // A key that is none must be found now, not when an update is due.
       if (slice.publicKey !== undefined) parsePublicKeys(slice.publicKey);
@@ -165,12 +168,7 @@ export async function openNode(options: NodeOptions): Promise<Node> {
   const retiring = new Set<Promise<void>>();
   const databasePart: Part<FloorSlice> = {
     name: "database",
-    slice: ({ database, server_uuid, static_path, sync_uploads }) => ({
-      database,
-      server_uuid,
-      static_path,
-      sync_uploads,
-    }),
+    slice: floorIn,
     async prepare({ database: settings, server_uuid, static_path, sync_uploads }) {
       const file = databaseFile(settings.database_url);
       const claim = lock.prepare(file);
@@ -281,33 +279,9 @@ export async function openNode(options: NodeOptions): Promise<Node> {
   };
 }
 
-interface Limits {
-  readonly maxConnections: number;
-  readonly maxRequestBytes: number;
-  readonly maxResponseBytes: number;
-  /** For small files in memory. */
-  readonly hotBytes: number;
-  readonly maxUploadBytes: number;
-}
-
-type FloorSlice = Pick<Config, "database" | "server_uuid" | "static_path" | "sync_uploads">;
-
 async function retire(floor: Shared<Floor>, patience: number): Promise<void> {
   await floor.unused(patience);
   await floor.value.database.close();
-}
-
-/** The environment's `RUST_LOG` wins over `log_filter`, and what has no filter of its own follows it. */
-function sinkSettings({ logging }: Config, fromEnvironment: string | undefined): SinkSettings {
-  const terminal = fromEnvironment
-    ? parseFilter(fromEnvironment)
-    : (logging.log_filter ?? parseFilter("info"));
-  const { json_log_file: path, json_log_filter, memory_log_capacity: capacity, memory_log_filter } = logging;
-  return {
-    terminal,
-    file: path === undefined ? undefined : { path, filter: json_log_filter ?? terminal },
-    memory: { capacity, filter: memory_log_filter ?? terminal },
-  };
 }
 
 function listeningPart(
@@ -316,16 +290,4 @@ function listeningPart(
   place: (config: Config) => Place | undefined,
 ): Part<Place | undefined> {
   return { name, slice: place, prepare: (slice) => listening.prepare(slice), close: () => listening.close() };
-}
-
-function tcpPlace({ ws_listener, tls_cert, tls_key }: Config): Place {
-  // The certificate's text is part of the slice, so that a renewed one is taken up by the next reload.
-  const tls = tls_cert === undefined || tls_key === undefined ? undefined : readTls(tls_cert, tls_key);
-  return { at: "tcp", address: ws_listener, tls };
-}
-
-function unixPlace({ enable_unix_socket, unix_socket_path, database }: Config): Place | undefined {
-  if (!enable_unix_socket) return undefined;
-  const beside = dirname(databaseFile(database.database_url) ?? "data/node.db");
-  return { at: "unix", path: resolve(unix_socket_path ?? join(beside, "node.sock")) };
 }

@@ -12,7 +12,7 @@ export class XmlError extends Error {
   override readonly name = "XmlError";
 }
 
-const xmlNamespace = "http://www.w3.org/XML/1998/namespace";
+export const xmlNamespace = "http://www.w3.org/XML/1998/namespace";
 const declarations = "http://www.w3.org/2000/xmlns/";
 const deepest = 64;
 /** Names of namespaces are written out again for every element, so they may not be books. */
@@ -23,7 +23,7 @@ const nameForm =
   /[A-Za-z_:\u{C0}-\u{D6}\u{D8}-\u{F6}\u{F8}-\u{2FF}\u{370}-\u{37D}\u{37F}-\u{1FFF}\u{200C}\u{200D}\u{2070}-\u{218F}\u{2C00}-\u{2FEF}\u{3001}-\u{D7FF}\u{F900}-\u{FDCF}\u{FDF0}-\u{FFFD}\u{10000}-\u{EFFFF}][\w:.\-\u{B7}\u{C0}-\u{D6}\u{D8}-\u{F6}\u{F8}-\u{37D}\u{37F}-\u{1FFF}\u{200C}\u{200D}\u{203F}\u{2040}\u{2070}-\u{218F}\u{2C00}-\u{2FEF}\u{3001}-\u{D7FF}\u{F900}-\u{FDCF}\u{FDF0}-\u{FFFD}\u{10000}-\u{EFFFF}]*/uy;
 const space = /[ \t\r\n]*/y;
 /** Characters that XML 1.0 cannot hold. */
-const unwritable = /[\0-\x08\x0b\x0c\x0e-\x1f\ufffe\uffff]/;
+export const unwritable = /[\0-\x08\x0b\x0c\x0e-\x1f\ufffe\uffff]/;
 
 /** Prefix → namespace, and the scope around it. Linked and not copied: there may be thousands of each. */
 interface Scope {
@@ -250,50 +250,6 @@ function namespaceOf(prefix: string, scope: Scope): string | undefined {
     if (found !== undefined) return found;
   }
   return undefined;
-}
-
-/** Text as it stands in XML. What XML cannot hold becomes U+FFFD. */
-export function escapeXml(text: string): string {
-  if (!/[&<>"\r]/.test(text) && !unwritable.test(text)) return text;
-  return text
-    .replaceAll("&", "&amp;")
-    .replaceAll("<", "&lt;")
-    .replaceAll(">", "&gt;")
-    .replaceAll('"', "&quot;")
-    .replaceAll("\r", "&#13;")
-    .replace(new RegExp(unwritable, "g"), "\ufffd");
-}
-
-/** Text as it stands in an attribute, where a line end would be read as a space. */
-function escapeAttribute(text: string): string {
-  return escapeXml(text).replaceAll("\t", "&#9;").replaceAll("\n", "&#10;");
-}
-
-/** A tag for a name in a namespace, and the declaration that it needs. */
-export function tagFor(
-  namespace: string,
-  name: string,
-): { readonly tag: string; readonly declaration: string } {
-  if (namespace === "") return { tag: name, declaration: ' xmlns=""' };
-  if (namespace === xmlNamespace) return { tag: `xml:${name}`, declaration: "" };
-  return { tag: `n:${name}`, declaration: ` xmlns:n="${escapeAttribute(namespace)}"` };
-}
-
-/** An element as text that needs nothing around it: every namespace is declared where it is used. */
-export function printXml({ namespace, name, attributes, children }: XmlElement): string {
-  const { tag, declaration } = tagFor(namespace, name);
-  const own = [...attributes].map(([full, value], at) => {
-    const end = full.lastIndexOf("}");
-    const [space, local] = [full.slice(1, end), full.slice(end + 1)];
-    const shown = `="${escapeAttribute(value)}"`;
-    if (space === xmlNamespace) return ` xml:${local}${shown}`;
-    if (space === "") return ` ${local}${shown}`;
-    return ` xmlns:a${at}="${escapeAttribute(space)}" a${at}:${local}${shown}`;
-  });
-  const inner = children
-    .map((child) => (typeof child === "string" ? escapeXml(child) : printXml(child)))
-    .join("");
-  return `<${tag}${declaration}${own.join("")}${inner === "" ? "/>" : `>${inner}</${tag}>`}`;
 }
 
 export function isElement(child: XmlElement | string): child is XmlElement {

@@ -1,5 +1,6 @@
 import { expect, test } from "bun:test";
-import { parseXml, printXml, XmlError } from "../../src/base/xml.ts";
+import { parseXml, XmlError } from "../../src/base/xml.ts";
+import { printXml } from "../../src/base/xml-text.ts";
 
 const parse = (text: string) => parseXml(Buffer.from(text));
 

@@ -1,6 +1,7 @@
 import { expect, test } from "bun:test";
 import fc from "fast-check";
-import { escapeXml, parseXml, printXml, textOf, type XmlElement, XmlError } from "../../src/base/xml.ts";
+import { parseXml, textOf, type XmlElement, XmlError } from "../../src/base/xml.ts";
+import { escapeXml, printXml } from "../../src/base/xml-text.ts";
 
 const parse = (text: string) => parseXml(Buffer.from(text));
 

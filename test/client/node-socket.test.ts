@@ -32,10 +32,7 @@ async function onNode(
   await story(peer, await consumer.start("node", follow, { url: peer.url, env: { LONG: String(long) } }));
 }
 
-if (Bun.which("node") === null) console.log("SKIPPED: the stories of the client need node 20 or later");
-const story: typeof test = Bun.which("node") === null ? test.skip : test;
-
-story("on Node the handshake is a WebSocket's, and what is sent is masked, short or long", async () => {
+test("on Node the handshake is a WebSocket's, and what is sent is masked, short or long", async () => {
   for (const long of [1, 1000, 100_000]) {
     await onNode(
       async (peer, script) => {
@@ -56,7 +53,7 @@ story("on Node the handshake is a WebSocket's, and what is sent is masked, short
   }
 });
 
-story("on Node messages may come in parts, with pings between them, cut anywhere", async () => {
+test("on Node messages may come in parts, with pings between them, cut anywhere", async () => {
   await onNode(async (peer, script) => {
     await peer.subscribed();
     const text = Buffer.from(event("größer"));
@@ -88,7 +85,7 @@ story("on Node messages may come in parts, with pings between them, cut anywhere
   });
 });
 
-story("on Node the code and the words of a goodbye are told, and the goodbye is answered", async () => {
+test("on Node the code and the words of a goodbye are told, and the goodbye is answered", async () => {
   for (const [code, reason] of [
     [1012, "the server restarts"],
     [1001, ""],
@@ -108,7 +105,7 @@ story("on Node the code and the words of a goodbye are told, and the goodbye is 
   }
 });
 
-story("on Node a connection that is cut is told as 1006", async () => {
+test("on Node a connection that is cut is told as 1006", async () => {
   await onNode(async (peer, script) => {
     await peer.subscribed();
     await script.says(/connected/);
@@ -133,7 +130,7 @@ const violations: Readonly<Record<string, readonly [bytes: Buffer, code: number]
 };
 
 for (const [name, [bytes, code]] of Object.entries(violations)) {
-  story(`on Node ${name} ends the connection with ${code}`, async () => {
+  test(`on Node ${name} ends the connection with ${code}`, async () => {
     await onNode(async (peer, script) => {
       await peer.subscribed();
       peer.write(bytes);
@@ -144,7 +141,7 @@ for (const [name, [bytes, code]] of Object.entries(violations)) {
   });
 }
 
-story("on Node a handshake that proves nothing is no connection", async () => {
+test("on Node a handshake that proves nothing is no connection", async () => {
   await onNode(
     async (_, script) => {
       expect(await script.lines()).toEqual([expect.stringMatching(/^Unreachable undefined .*handshake/)]);
@@ -153,7 +150,7 @@ story("on Node a handshake that proves nothing is no connection", async () => {
   );
 });
 
-story("on Node what is no JSON-RPC ends the subscription with an error, not the program", async () => {
+test("on Node what is no JSON-RPC ends the subscription with an error, not the program", async () => {
   await onNode(async (peer, script) => {
     await peer.subscribed();
     peer.write(serverFrame("<html>"));
@@ -161,7 +158,7 @@ story("on Node what is no JSON-RPC ends the subscription with an error, not the 
   });
 });
 
-story("on Node subscriptions go over TLS, and an unknown certificate is refused", async () => {
+test("on Node subscriptions go over TLS, and an unknown certificate is refused", async () => {
   if (Bun.which("openssl") === null)
     return console.log("SKIPPED: the stories of TLS need openssl (apt install openssl)");
   await using home = await newHome({ top: 'tls_cert = "cert.pem"\ntls_key = "key.pem"' });

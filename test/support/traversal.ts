@@ -94,7 +94,7 @@ export const disguises: ReadonlyArray<(path: string) => string> = [
   (path) => `~/${path}`,
   (path) => `~root/${path}`,
   (path) => `/proc/self/cwd/${path}`,
-  (path) => `/proc/self/root/${path}`,
+  (path) => `/proc/1/cwd/${path}`,
   (path) => `${"a/".repeat(300)}${"../".repeat(300)}${path}`,
   (path) => `${"./".repeat(1000)}${path}`,
   (path) => `${"/".repeat(1000)}${path}`,

@@ -1,5 +1,6 @@
 import { expect } from "bun:test";
-import { isElement, parseXml, printXml, textOf, type XmlElement } from "../../src/base/xml.ts";
+import { isElement, parseXml, textOf, type XmlElement } from "../../src/base/xml.ts";
+import { printXml } from "../../src/base/xml-text.ts";
 import { openNode } from "../../src/node.ts";
 import { eachDatabase, type TestNode, testNode } from "../support/node.ts";
 import { webdavSite } from "../support/webdav.ts";

@@ -1,5 +1,6 @@
 import { expect, test } from "bun:test";
-import { isElement, parseXml, printXml, type XmlElement } from "../../src/base/xml.ts";
+import { isElement, parseXml, type XmlElement } from "../../src/base/xml.ts";
+import { printXml } from "../../src/base/xml-text.ts";
 import { eachDatabase, type TestNode, testNode } from "../support/node.ts";
 import { webdavSite } from "../support/webdav.ts";
 

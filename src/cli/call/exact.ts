@@ -1,4 +1,5 @@
 import { NodeServerClient } from "../../client/index.ts";
+import type { SourceReviver } from "../terminal/json-source.ts";
 
 export interface ExactAnswer {
   /** Whole numbers beyond 2⁵³ are bigints. */
@@ -31,15 +32,8 @@ export async function callExactly(
   return { text, result: (parseExactly(text) as { result: unknown }).result };
 }
 
-type Reviver = (
-  this: unknown,
-  key: string,
-  value: unknown,
-  context?: { readonly source?: string },
-) => unknown;
-
 function parseExactly(text: string): unknown {
-  const exact: Reviver = (_, value, context) =>
+  const exact: SourceReviver = (_, value, context) =>
     typeof value === "number" && !Number.isSafeInteger(value) && /^-?\d+$/.test(context?.source ?? "")
       ? BigInt(context?.source ?? 0)
       : value;

@@ -1,6 +1,8 @@
+import { rawNumber, type SourceReviver } from "../terminal/json-source.ts";
+
 /** JSON where it is JSON, else the text itself. Whole numbers keep the digits that a double would lose. */
 export function parseSqlParam(text: string): unknown {
-  const exact: Reviver = (_, value, context) => {
+  const exact: SourceReviver = (_, value, context) => {
     const digits = context?.source ?? "";
     const isBent = typeof value === "number" && !Number.isSafeInteger(value) && /^-?\d+$/.test(digits);
     return isBent ? rawNumber(digits) : value;
@@ -11,13 +13,3 @@ export function parseSqlParam(text: string): unknown {
     return text;
   }
 }
-
-type Reviver = (
-  this: unknown,
-  key: string,
-  value: unknown,
-  context?: { readonly source?: string },
-) => unknown;
-
-/** In every engine since 2024, not yet in TypeScript's library. */
-const { rawJSON: rawNumber } = JSON as typeof JSON & { rawJSON(text: string): unknown };

@@ -1,6 +1,7 @@
 import { codeOf } from "../../base/fault.ts";
 import { exactJson } from "../../base/raw-json.ts";
 import type { Paint } from "./colour.ts";
+import { rawNumber, type SourceReviver } from "./json-source.ts";
 import { visible } from "./sizes.ts";
 import { tableText } from "./table.ts";
 
@@ -60,10 +61,8 @@ function indented(value: unknown): string {
 }
 
 /** The digits as they stand. */
-function keepDigits(_: string, value: unknown, context?: { readonly source?: string }): unknown {
-  const { rawJSON } = JSON as typeof JSON & { rawJSON(text: string): unknown };
-  return typeof value === "number" && context?.source !== undefined ? rawJSON(context.source) : value;
-}
+const keepDigits: SourceReviver = (_, value, context) =>
+  typeof value === "number" && context?.source !== undefined ? rawNumber(context.source) : value;
 
 /** A record whose values fit into cells; all of one list have the same members. */
 function isFlat(item: unknown, _: number, all: readonly unknown[]): item is Record<string, unknown> {

@@ -1,5 +1,5 @@
 import { codeOf, type Fault } from "../../base/fault.ts";
-import { escapeXml } from "../../base/xml.ts";
+import { escapeXml } from "../../base/xml-text.ts";
 import { isDiskFull } from "../../buckets/disk-faults.ts";
 import { isBelow, LockedFault } from "../../buckets/locks.ts";
 import type { TreePath } from "../../buckets/path.ts";

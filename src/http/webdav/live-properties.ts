@@ -1,4 +1,4 @@
-import { escapeXml } from "../../base/xml.ts";
+import { escapeXml } from "../../base/xml-text.ts";
 import { etagOf } from "../../buckets/etag.ts";
 import { covers, type Lock } from "../../buckets/locks.ts";
 import { splitPath, treeRoot } from "../../buckets/path.ts";

@@ -1,4 +1,4 @@
-import { escapeXml } from "../../base/xml.ts";
+import { escapeXml } from "../../base/xml-text.ts";
 import type { Lock } from "../../buckets/locks.ts";
 import { hrefOf } from "./address.ts";
 

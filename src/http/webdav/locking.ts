@@ -1,4 +1,5 @@
-import { escapeXml, isElement, printXml, type XmlElement } from "../../base/xml.ts";
+import { isElement, type XmlElement } from "../../base/xml.ts";
+import { escapeXml, printXml } from "../../base/xml-text.ts";
 import { covers, isBelow, type Lock, LockedFault } from "../../buckets/locks.ts";
 import { hrefOf } from "./address.ts";
 import { isDav, readXml } from "./body.ts";

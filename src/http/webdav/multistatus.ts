@@ -1,5 +1,5 @@
 import { STATUS_CODES } from "node:http";
-import { escapeXml } from "../../base/xml.ts";
+import { escapeXml } from "../../base/xml-text.ts";
 
 const head = '<?xml version="1.0" encoding="utf-8"?>\n';
 const xmlHeaders = {

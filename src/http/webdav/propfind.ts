@@ -1,4 +1,5 @@
-import { escapeXml, isElement, tagFor, type XmlElement } from "../../base/xml.ts";
+import { isElement, type XmlElement } from "../../base/xml.ts";
+import { escapeXml, tagFor } from "../../base/xml-text.ts";
 import type { Properties } from "../../buckets/properties.ts";
 import type { TreeEntry } from "../../buckets/tree.ts";
 import { hrefOf } from "./address.ts";

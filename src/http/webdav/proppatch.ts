@@ -1,4 +1,5 @@
-import { escapeXml, isElement, printXml, textOf, type XmlElement } from "../../base/xml.ts";
+import { isElement, textOf, type XmlElement } from "../../base/xml.ts";
+import { escapeXml, printXml } from "../../base/xml-text.ts";
 import type { Times } from "../../buckets/changes.ts";
 import { hrefOf } from "./address.ts";
 import { fullName, isDav, readXml } from "./body.ts";

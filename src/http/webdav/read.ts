@@ -1,4 +1,4 @@
-import { escapeXml } from "../../base/xml.ts";
+import { escapeXml } from "../../base/xml-text.ts";
 import { splitPath, type TreePath, treeRoot } from "../../buckets/path.ts";
 import { findForm } from "../forms.ts";
 import { respond } from "../representation.ts";

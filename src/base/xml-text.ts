@@ -1,0 +1,45 @@
+import { unwritable, type XmlElement, xmlNamespace } from "./xml.ts";
+
+/** Text as it stands in XML. What XML cannot hold becomes U+FFFD. */
+export function escapeXml(text: string): string {
+  if (!/[&<>"\r]/.test(text) && !unwritable.test(text)) return text;
+  return text
+    .replaceAll("&", "&amp;")
+    .replaceAll("<", "&lt;")
+    .replaceAll(">", "&gt;")
+    .replaceAll('"', "&quot;")
+    .replaceAll("\r", "&#13;")
+    .replace(new RegExp(unwritable, "g"), "\ufffd");
+}
+
+/** Text as it stands in an attribute, where a line end would be read as a space. */
+function escapeAttribute(text: string): string {
+  return escapeXml(text).replaceAll("\t", "&#9;").replaceAll("\n", "&#10;");
+}
+
+/** A tag for a name in a namespace, and the declaration that it needs. */
+export function tagFor(
+  namespace: string,
+  name: string,
+): { readonly tag: string; readonly declaration: string } {
+  if (namespace === "") return { tag: name, declaration: ' xmlns=""' };
+  if (namespace === xmlNamespace) return { tag: `xml:${name}`, declaration: "" };
+  return { tag: `n:${name}`, declaration: ` xmlns:n="${escapeAttribute(namespace)}"` };
+}
+
+/** An element as text that needs nothing around it: every namespace is declared where it is used. */
+export function printXml({ namespace, name, attributes, children }: XmlElement): string {
+  const { tag, declaration } = tagFor(namespace, name);
+  const own = [...attributes].map(([full, value], at) => {
+    const end = full.lastIndexOf("}");
+    const [space, local] = [full.slice(1, end), full.slice(end + 1)];
+    const shown = `="${escapeAttribute(value)}"`;
+    if (space === xmlNamespace) return ` xml:${local}${shown}`;
+    if (space === "") return ` ${local}${shown}`;
+    return ` xmlns:a${at}="${escapeAttribute(space)}" a${at}:${local}${shown}`;
+  });
+  const inner = children
+    .map((child) => (typeof child === "string" ? escapeXml(child) : printXml(child)))
+    .join("");
+  return `<${tag}${declaration}${own.join("")}${inner === "" ? "/>" : `>${inner}</${tag}>`}`;
+}

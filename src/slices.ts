@@ -1,0 +1,63 @@
+import { dirname, join, resolve } from "node:path";
+import type { Config } from "./config/schema.ts";
+import { databaseFile } from "./db/database.ts";
+import { type Place, readTls } from "./http/listener.ts";
+import { parseFilter } from "./log/filter.ts";
+import type { SinkSettings } from "./log/sinks.ts";
+import type { UpdateSettings } from "./update/updater.ts";
+
+/** What each part of the node needs to know of the configuration: when its slice is the same, it is left alone. */
+export interface Limits {
+  readonly maxConnections: number;
+  readonly maxRequestBytes: number;
+  readonly maxResponseBytes: number;
+  /** For small files in memory. */
+  readonly hotBytes: number;
+  readonly maxUploadBytes: number;
+}
+
+export function limitsIn(config: Config): Limits {
+  return {
+    maxConnections: config.jsonrpc_max_connections,
+    maxRequestBytes: config.max_request_body_size,
+    maxResponseBytes: config.max_response_body_size,
+    hotBytes: config.static_cache_bytes,
+    maxUploadBytes: config.max_upload_size,
+  };
+}
+
+export function releasesIn(config: Config): UpdateSettings {
+  return { releaseUrl: config.release_url, publicKey: config.release_public_key };
+}
+
+/** What the database and all that stands on it are opened with. */
+export type FloorSlice = Pick<Config, "database" | "server_uuid" | "static_path" | "sync_uploads">;
+
+export function floorIn({ database, server_uuid, static_path, sync_uploads }: Config): FloorSlice {
+  return { database, server_uuid, static_path, sync_uploads };
+}
+
+/** The environment's `RUST_LOG` wins over `log_filter`, and what has no filter of its own follows it. */
+export function sinkSettings({ logging }: Config, fromEnvironment: string | undefined): SinkSettings {
+  const terminal = fromEnvironment
+    ? parseFilter(fromEnvironment)
+    : (logging.log_filter ?? parseFilter("info"));
+  const { json_log_file: path, json_log_filter, memory_log_capacity: capacity, memory_log_filter } = logging;
+  return {
+    terminal,
+    file: path === undefined ? undefined : { path, filter: json_log_filter ?? terminal },
+    memory: { capacity, filter: memory_log_filter ?? terminal },
+  };
+}
+
+export function tcpPlace({ ws_listener, tls_cert, tls_key }: Config): Place {
+  // The certificate's text is part of the slice, so that a renewed one is taken up by the next reload.
+  const tls = tls_cert === undefined || tls_key === undefined ? undefined : readTls(tls_cert, tls_key);
+  return { at: "tcp", address: ws_listener, tls };
+}
+
+export function unixPlace({ enable_unix_socket, unix_socket_path, database }: Config): Place | undefined {
+  if (!enable_unix_socket) return undefined;
+  const beside = dirname(databaseFile(database.database_url) ?? "data/node.db");
+  return { at: "unix", path: resolve(unix_socket_path ?? join(beside, "node.sock")) };
+}
