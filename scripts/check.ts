@@ -4,6 +4,7 @@ import { brokenWalls } from "./rooms.ts";
 /** Types, style, rooms and generated docs: all are looked at, so that one run tells everything. */
 const checks: Record<string, () => Promise<string[]>> = {
   types: () => complaintsOf("tsc"),
+  "types of the console": () => complaintsOf("tsc", "-p", "tsconfig.browser.json"),
   style: () => complaintsOf("biome", "check", "--error-on-warnings"),
   rooms: brokenWalls,
   docs: staleDocs,

@@ -34,6 +34,7 @@ const rooms: Readonly<Record<string, readonly string[]>> = {
     "build",
   ],
   client: [],
+  console: ["client"],
   cli: ["client", "base", "log", "config", "db", "auth", "update", "node", "build", "rpc", "methods"],
   main: ["base", "client", "cli"],
 };
@@ -41,7 +42,7 @@ const rooms: Readonly<Record<string, readonly string[]>> = {
 /** Every import in `src/` that goes through a wall. */
 export async function brokenWalls(): Promise<string[]> {
   const broken: string[] = [];
-  for await (const file of new Glob("**/*.ts").scan("src")) {
+  for await (const file of new Glob("**/*.{ts,tsx}").scan("src")) {
     const room = roomOf(file);
     const allowed = rooms[room];
     if (allowed === undefined)
@@ -59,5 +60,5 @@ export async function brokenWalls(): Promise<string[]> {
 }
 
 function roomOf(file: string): string {
-  return (file.split("/", 1)[0] ?? file).replace(/\.ts$/, "");
+  return (file.split("/", 1)[0] ?? file).replace(/\.tsx?$/, "");
 }
