@@ -1,3 +1,8 @@
 import { render } from "preact";
+import { App } from "./app.tsx";
+import { resume } from "./session.ts";
 
-render(<h1>node-server</h1>, document.body);
+const root = document.getElementById("app");
+if (root === null) throw new Error("the page has no place for the console");
+void resume();
+render(<App />, root);

@@ -1,0 +1,108 @@
+import type { ComponentType } from "preact";
+import { useEffect, useState } from "preact/hooks";
+import { Menu } from "./menu.tsx";
+import { SignInPage } from "./pages/sign-in/page.tsx";
+import { type PageEntry, pages } from "./pages.ts";
+import { route } from "./route.ts";
+import { resume, type Session, signedIn } from "./session.ts";
+import { Questions } from "./ui/dialog.tsx";
+import { Page } from "./ui/page.tsx";
+import { Problem } from "./ui/problem.tsx";
+import { Toasts } from "./ui/toasts.tsx";
+
+export function App() {
+  return (
+    <>
+      <Content />
+      <Questions />
+      <Toasts />
+    </>
+  );
+}
+
+function Content() {
+  const now = signedIn.value;
+  switch (now.state) {
+    case "trying":
+      return <p class="loading">Signing in…</p>;
+    case "unreachable":
+      return (
+        <main class="alone">
+          <Problem error={new Error(`The server does not answer: ${now.why}`)} retry={() => void resume()} />
+        </main>
+      );
+    case "asking":
+      return <SignInPage notice={now.notice} />;
+    case "in":
+      return <Frame session={now.session} />;
+  }
+}
+
+function Frame({ session }: { readonly session: Session }) {
+  const wanted = route.value.page || "overview";
+  const entry = pages.find(({ path }) => path === wanted);
+  return (
+    <div class="frame">
+      <button type="button" class="skip" onClick={toMain}>
+        Skip to the page
+      </button>
+      <Menu session={session} current={entry} />
+      {entry === undefined ? <NoPage /> : <Guarded key={entry.path} entry={entry} session={session} />}
+    </div>
+  );
+}
+
+function Guarded({ entry, session }: { readonly entry: PageEntry; readonly session: Session }) {
+  if (entry.shown(session.rights)) return <Fetched entry={entry} />;
+  return (
+    <Page title={entry.title}>
+      <p>
+        This page needs {entry.needs}, which the token that you signed in with does not have. Sign in with
+        another one, or ask who gave it to you.
+      </p>
+    </Page>
+  );
+}
+
+/** The page, once its code is here. */
+function Fetched({ entry }: { readonly entry: PageEntry }) {
+  const [Shown, setShown] = useState<ComponentType>();
+  const [failed, setFailed] = useState(false);
+  useEffect(() => {
+    let gone = false;
+    entry.load().then(
+      (module) => {
+        if (!gone) setShown(() => module.default);
+      },
+      () => setFailed(true),
+    );
+    return () => {
+      gone = true;
+    };
+  }, [entry]);
+  if (failed)
+    return (
+      <Page title={entry.title}>
+        <Problem
+          error={new Error("This page cannot be loaded. The server may have been updated, or is away.")}
+          retry={() => location.reload()}
+        />
+      </Page>
+    );
+  return Shown === undefined ? <p class="loading">Loading…</p> : <Shown />;
+}
+
+function NoPage() {
+  return (
+    <Page title="No such page">
+      <p>
+        The console has no page at this address. <a href="#/overview">Go to the overview.</a>
+      </p>
+    </Page>
+  );
+}
+
+/** The part after `#` names a page here, so this is no link. */
+function toMain(): void {
+  document.querySelector<HTMLElement>("#main h1")?.focus();
+}

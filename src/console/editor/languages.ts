@@ -1,0 +1,30 @@
+import { PostgreSQL, SQLite, sql } from "@codemirror/lang-sql";
+import { StreamLanguage, type StreamParser } from "@codemirror/language";
+import type { Extension } from "@codemirror/state";
+import type { EditorProps } from "./editor.tsx";
+
+type Mode = () => Promise<StreamParser<unknown>>;
+
+/** Each is fetched when a text of its kind is shown. */
+const modes: Readonly<Record<string, Mode>> = {
+  toml: async () => (await import("@codemirror/legacy-modes/mode/toml")).toml,
+  json: async () => (await import("@codemirror/legacy-modes/mode/javascript")).json,
+  javascript: async () => (await import("@codemirror/legacy-modes/mode/javascript")).javascript,
+  typescript: async () => (await import("@codemirror/legacy-modes/mode/javascript")).typescript,
+  css: async () => (await import("@codemirror/legacy-modes/mode/css")).css,
+  html: async () => (await import("@codemirror/legacy-modes/mode/xml")).html,
+  xml: async () => (await import("@codemirror/legacy-modes/mode/xml")).xml,
+  yaml: async () => (await import("@codemirror/legacy-modes/mode/yaml")).yaml,
+  shell: async () => (await import("@codemirror/legacy-modes/mode/shell")).shell,
+  python: async () => (await import("@codemirror/legacy-modes/mode/python")).python,
+};
+
+export async function languageOf({ language = "", dialect, schema }: EditorProps): Promise<Extension> {
+  if (language === "sql")
+    return sql({
+      dialect: dialect === "postgres" ? PostgreSQL : SQLite,
+      ...(schema === undefined ? {} : { schema: schema as Record<string, string[]> }),
+    });
+  const mode = Object.hasOwn(modes, language) ? modes[language] : undefined;
+  return mode === undefined ? [] : StreamLanguage.define(await mode());
+}

@@ -1,0 +1,69 @@
+/**
+ * Where a token outlives a reload of the tab. Pages of buckets share this origin and may read all of its storage, so the token
+ * lies in two halves: a random pad in `history.state`, which only documents of that very history entry can read, and the token
+ * under that pad in `sessionStorage`. Either half alone is noise, and signing out makes the pads of all older entries worthless.
+ */
+const storageKey = "node-server.half";
+let current: string | undefined;
+
+export function keepForTab(token: string): void {
+  const bytes = new TextEncoder().encode(token);
+  const pad = crypto.getRandomValues(new Uint8Array(bytes.length));
+  sessionStorage.setItem(storageKey, toText(bytes.map((byte, at) => byte ^ (pad[at] ?? 0))));
+  current = toText(pad);
+  history.replaceState({ pad: current }, "");
+}
+
+export function keptForTab(): string | undefined {
+  const half = sessionStorage.getItem(storageKey);
+  const pad = padOf(history.state);
+  if (half === null || pad === undefined || half.length !== pad.length) return undefined;
+  const padBytes = toBytes(pad);
+  return new TextDecoder().decode(toBytes(half).map((byte, at) => byte ^ (padBytes[at] ?? 0)));
+}
+
+/** A new history entry begins without a state; with one it can be reloaded as well. */
+export function carryOver(): void {
+  if (current !== undefined && padOf(history.state) === undefined) history.replaceState({ pad: current }, "");
+}
+
+export function forgetInTab(): void {
+  current = undefined;
+  sessionStorage.removeItem(storageKey);
+  history.replaceState(null, "");
+}
+
+/** What the server handed over because this browser was told to remember it. */
+export function rememberedToken(): string | undefined {
+  return document.querySelector<HTMLMetaElement>('meta[name="remembered"]')?.content;
+}
+
+/** Browsers tell the server who asks, and so let it guard the cookie, only where the connection cannot be listened to. */
+export const canRemember = window.isSecureContext;
+
+export async function remember(token: string): Promise<void> {
+  const response = await fetch("remember", {
+    method: "POST",
+    headers: { "content-type": "application/json" },
+    body: JSON.stringify({ token }),
+  });
+  if (!response.ok) throw new Error(`the token cannot be remembered: ${(await response.text()).trim()}`);
+}
+
+export async function forget(): Promise<void> {
+  if (canRemember) await fetch("remember", { method: "DELETE" });
+}
+
+function padOf(state: unknown): string | undefined {
+  return typeof state === "object" && state !== null && "pad" in state && typeof state.pad === "string"
+    ? state.pad
+    : undefined;
+}
+
+function toText(bytes: Uint8Array): string {
+  return btoa(String.fromCharCode(...bytes));
+}
+
+function toBytes(text: string): Uint8Array {
+  return Uint8Array.from(atob(text), (character) => character.charCodeAt(0));
+}

@@ -1,0 +1,9 @@
+import { Page } from "../../ui/page.tsx";
+
+export default function ExplorerPage() {
+  return (
+    <Page title="Explorer">
+      <p>Not built yet.</p>
+    </Page>
+  );
+}

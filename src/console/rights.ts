@@ -1,0 +1,74 @@
+import type { Limit, Permission, Scope, Token } from "../client/index.ts";
+
+/** What the token may do, as far as the console must know to show or hide things. The server decides. */
+export class Rights {
+  readonly #limits: readonly Limit[];
+
+  constructor(
+    token: Token,
+    readonly isSuper: boolean,
+  ) {
+    this.#limits = Array.isArray(token.token_limit) ? (token.token_limit as Limit[]) : [];
+  }
+
+  /** Everywhere. */
+  globally(permission: Permission): boolean {
+    return this.isSuper || this.#any(permission, (scope) => isGlobal(scope));
+  }
+
+  inBucket(name: string, ...permissions: readonly Permission[]): boolean {
+    return (
+      this.isSuper ||
+      permissions.every((permission) =>
+        this.#any(permission, (scope) => isGlobal(scope) || bucketPattern(scope, name)),
+      )
+    );
+  }
+
+  /** All that WebDAV asks for, and so uploads, moves and folders do. */
+  overWebdav(name: string): boolean {
+    return this.inBucket(name, ...fileActions.map((action): Permission => ({ static_bucket_file: action })));
+  }
+
+  /** Whether any limit is about buckets at all. */
+  get seesBuckets(): boolean {
+    return (
+      this.isSuper ||
+      this.#limits.some(({ permissions }) =>
+        permissions.some((permission) => "static_bucket" in permission || "static_bucket_file" in permission),
+      )
+    );
+  }
+
+  /** Buckets that the limits name. Those behind `global` or a `*` nobody but the Super Token can list. */
+  get namedBuckets(): readonly string[] {
+    const names = this.#limits.flatMap(({ scopes }) => scopes.map(bucketOf));
+    return [...new Set(names.filter((name) => name !== undefined && !name.endsWith("*")))].sort() as string[];
+  }
+
+  #any(permission: Permission, covers: (scope: Scope) => boolean): boolean {
+    const wanted = JSON.stringify(permission);
+    return this.#limits.some(
+      ({ scopes, permissions }) =>
+        scopes.some(covers) && permissions.some((held) => JSON.stringify(held) === wanted),
+    );
+  }
+}
+
+export const fileActions = ["read", "write", "delete", "list"] as const;
+
+function isGlobal(scope: Scope): boolean {
+  return scope === "global" || "global" in scope;
+}
+
+function bucketOf(scope: Scope): string | undefined {
+  if (scope === "global") return undefined;
+  if ("static_bucket" in scope) return scope.static_bucket;
+  return "global_static_bucket" in scope ? scope.global_static_bucket : undefined;
+}
+
+function bucketPattern(scope: Scope, name: string): boolean {
+  const pattern = bucketOf(scope);
+  if (pattern === undefined) return false;
+  return pattern.endsWith("*") ? name.startsWith(pattern.slice(0, -1)) : pattern === name;
+}

@@ -1,0 +1,118 @@
+import { signal } from "@preact/signals";
+import {
+  type CallOptions,
+  ClientError,
+  NodeServerClient,
+  PermissionDenied,
+  RpcError,
+  type Token,
+} from "../client/index.ts";
+import { forget, forgetInTab, keepForTab, keptForTab, remember, rememberedToken } from "./kept-token.ts";
+import { Rights } from "./rights.ts";
+
+/** Who is signed in, and what with. */
+export interface Session {
+  readonly client: NodeServerClient;
+  readonly me: Token;
+  readonly rights: Rights;
+}
+
+export type SignIn =
+  | { readonly state: "asking"; readonly notice?: string }
+  | { readonly state: "trying" }
+  /** What is kept may still be good; nobody answers. */
+  | { readonly state: "unreachable"; readonly why: string }
+  | { readonly state: "in"; readonly session: Session };
+
+export const signedIn = signal<SignIn>({ state: "trying" });
+
+/** A token that was revoked while nothing is called is noticed within this time. */
+const lookMs = 20_000;
+
+/** The server stands two folders above the console, wherever a proxy may have put them. */
+export const serverUrl = new URL("../..", location.href).href.replace(/\/$/, "");
+
+/** A refusal may mean that the token has ended, so it is looked into. */
+class WatchfulClient extends NodeServerClient {
+  override async callAny(method: string, params?: object, options?: CallOptions | AbortSignal) {
+    try {
+      return await super.callAny(method, params, options);
+    } catch (error) {
+      if (error instanceof PermissionDenied && method !== "token_get") void stillIn();
+      throw error;
+    }
+  }
+}
+
+/** With what this tab or this browser kept. */
+export async function resume(): Promise<void> {
+  const token = keptForTab() ?? rememberedToken();
+  if (token === undefined) {
+    signedIn.value = { state: "asking" };
+    return;
+  }
+  try {
+    const session = await open(token);
+    keepForTab(token);
+    begin(session);
+  } catch (error) {
+    if (error instanceof RpcError) signOut(`You are signed out: ${reason(error)}`);
+    else signedIn.value = { state: "unreachable", why: reason(error) };
+  }
+}
+
+/** Throws what the server says against it. */
+export async function signIn(token: string, keep: boolean): Promise<void> {
+  const session = await open(token);
+  if (keep) await remember(token);
+  keepForTab(token);
+  begin(session);
+}
+
+export function signOut(notice?: string): void {
+  clearInterval(watch);
+  forgetInTab();
+  void forget();
+  signedIn.value = { state: "asking", ...(notice === undefined ? {} : { notice }) };
+}
+
+/** The session, for what is shown only to who is signed in. */
+export function useSession(): Session {
+  const now = signedIn.value;
+  if (now.state !== "in") throw new Error("nobody is signed in");
+  return now.session;
+}
+
+async function open(token: string): Promise<Session> {
+  const client = new WatchfulClient(serverUrl, { token, timeoutMs: 60_000 });
+  const [me, buckets] = await client.batch([["token_get"], ["static-bucket_list"]]);
+  if (me instanceof ClientError) throw me;
+  return { client, me, rights: new Rights(me, !(buckets instanceof ClientError)) };
+}
+
+let watch: ReturnType<typeof setInterval> | undefined;
+
+function begin(session: Session): void {
+  clearInterval(watch);
+  watch = setInterval(stillIn, lookMs);
+  signedIn.value = { state: "in", session };
+}
+
+/** Signs out once the token is no longer taken. A server that cannot be reached says nothing about it. */
+export async function stillIn(): Promise<void> {
+  const now = signedIn.value;
+  if (now.state !== "in") return;
+  try {
+    await now.session.client.call("token_get");
+  } catch (error) {
+    if (error instanceof PermissionDenied && signedIn.value === now)
+      signOut(`You are signed out: ${reason(error)}`);
+  }
+}
+
+function reason(error: unknown): string {
+  if (!(error instanceof PermissionDenied)) return error instanceof Error ? error.message : String(error);
+  return /expired/i.test(error.message)
+    ? "the token has expired."
+    : "the server no longer takes this token. It was revoked, or its secret or password was changed.";
+}

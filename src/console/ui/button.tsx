@@ -1,0 +1,83 @@
+import type { ComponentChildren } from "preact";
+import { useState } from "preact/hooks";
+import { Icon, type IconName } from "./icons.tsx";
+import { tell } from "./toasts.tsx";
+
+export interface ButtonProps {
+  readonly children: ComponentChildren;
+  readonly icon?: IconName;
+  readonly kind?: "plain" | "primary" | "danger" | "quiet";
+  readonly type?: "button" | "submit";
+  readonly disabled?: boolean;
+  readonly title?: string;
+  /** While what it returns is under way the button cannot be pressed again; a failure is told. */
+  readonly onClick?: (event: MouseEvent) => void | Promise<void>;
+}
+
+export function Button({
+  children,
+  icon,
+  kind = "plain",
+  type = "button",
+  disabled,
+  title,
+  onClick,
+}: ButtonProps) {
+  const { busy, run } = useBusy();
+  return (
+    <button
+      type={type}
+      class={`button ${kind}`}
+      disabled={disabled || busy}
+      title={title}
+      aria-busy={busy || undefined}
+      onClick={onClick === undefined ? undefined : (event: MouseEvent) => run(() => onClick(event))}
+    >
+      {icon !== undefined && <Icon name={icon} />}
+      <span>{children}</span>
+    </button>
+  );
+}
+
+export interface IconButtonProps {
+  readonly icon: IconName;
+  /** What it does, for those who cannot see the drawing. */
+  readonly label: string;
+  readonly disabled?: boolean;
+  readonly pressed?: boolean;
+  readonly onClick: (event: MouseEvent) => void | Promise<void>;
+}
+
+export function IconButton({ icon, label, disabled, pressed, onClick }: IconButtonProps) {
+  const { busy, run } = useBusy();
+  return (
+    <button
+      type="button"
+      class="button quiet icon-only"
+      aria-label={label}
+      title={label}
+      aria-pressed={pressed}
+      disabled={disabled || busy}
+      onClick={(event: MouseEvent) => run(() => onClick(event))}
+    >
+      <Icon name={icon} />
+    </button>
+  );
+}
+
+function useBusy() {
+  const [busy, setBusy] = useState(false);
+  const run = async (work: () => void | Promise<void>) => {
+    try {
+      const going = work();
+      if (going === undefined) return;
+      setBusy(true);
+      await going;
+    } catch (error) {
+      tell(error);
+    } finally {
+      setBusy(false);
+    }
+  };
+  return { busy, run };
+}

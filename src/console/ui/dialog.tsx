@@ -1,0 +1,83 @@
+import { signal } from "@preact/signals";
+import type { ComponentChildren } from "preact";
+import { useEffect, useId, useRef } from "preact/hooks";
+import { Button, IconButton } from "./button.tsx";
+
+export interface DialogProps {
+  readonly title: string;
+  readonly children: ComponentChildren;
+  /** Also by Escape. */
+  readonly onClose: () => void;
+  readonly wide?: boolean;
+}
+
+/** A window above the page. The browser holds the focus inside and gives it back at the end. */
+export function Dialog({ title, children, onClose, wide }: DialogProps) {
+  const own = useRef<HTMLDialogElement>(null);
+  const heading = useId();
+  useEffect(() => {
+    const before = document.activeElement;
+    own.current?.showModal();
+    return () => {
+      if (before instanceof HTMLElement) before.focus();
+    };
+  }, []);
+  return (
+    <dialog
+      ref={own}
+      class={wide ? "dialog wide" : "dialog"}
+      aria-labelledby={heading}
+      onCancel={(event: Event) => {
+        event.preventDefault();
+        onClose();
+      }}
+    >
+      <header>
+        <h2 id={heading}>{title}</h2>
+        <IconButton icon="close" label="Close" onClick={onClose} />
+      </header>
+      {children}
+    </dialog>
+  );
+}
+
+interface Question {
+  readonly title: string;
+  readonly text: ComponentChildren;
+  /** The word on the button that does it. */
+  readonly action: string;
+  readonly danger?: boolean;
+  readonly answer: (yes: boolean) => void;
+}
+
+const question = signal<Question | undefined>(undefined);
+
+/** Asks before what cannot be undone. */
+export function confirm(asked: Omit<Question, "answer">): Promise<boolean> {
+  return new Promise((resolve) => {
+    question.value = {
+      ...asked,
+      answer: (yes) => {
+        question.value = undefined;
+        resolve(yes);
+      },
+    };
+  });
+}
+
+/** Where `confirm` asks. Stands once in the page. */
+export function Questions() {
+  const asked = question.value;
+  if (asked === undefined) return null;
+  return (
+    <Dialog title={asked.title} onClose={() => asked.answer(false)}>
+      <div class="dialog-text">{asked.text}</div>
+      <footer>
+        <Button onClick={() => asked.answer(false)}>Cancel</Button>
+        <Button kind={asked.danger ? "danger" : "primary"} onClick={() => asked.answer(true)}>
+          {asked.action}
+        </Button>
+      </footer>
+    </Dialog>
+  );
+}

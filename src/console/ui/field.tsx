@@ -1,0 +1,69 @@
+import { type ComponentChildren, cloneElement, type VNode } from "preact";
+import { useId } from "preact/hooks";
+
+export interface FieldProps {
+  readonly label: string;
+  readonly hint?: ComponentChildren;
+  /** What is wrong with what stands in it. */
+  readonly error?: string | undefined;
+  /** One input, select or textarea. */
+  readonly children: VNode<{ id?: string }>;
+}
+
+/** An input with its label, its hint and its fault, tied together for screen readers. */
+export function Field({ label, hint, error, children }: FieldProps) {
+  const id = useId();
+  const about = [hint === undefined ? "" : `${id}-hint`, error === undefined ? "" : `${id}-error`]
+    .filter((part) => part !== "")
+    .join(" ");
+  return (
+    <div class="field">
+      <label for={id}>{label}</label>
+      {cloneElement(children, {
+        id,
+        ...(about === "" ? {} : { "aria-describedby": about }),
+        ...(error === undefined ? {} : { "aria-invalid": "true" }),
+      } as { id: string })}
+      {hint !== undefined && (
+        <p class="hint" id={`${id}-hint`}>
+          {hint}
+        </p>
+      )}
+      {error !== undefined && (
+        <p class="fault" id={`${id}-error`} role="alert">
+          {error}
+        </p>
+      )}
+    </div>
+  );
+}
+
+export interface CheckProps {
+  readonly label: ComponentChildren;
+  readonly checked: boolean;
+  readonly disabled?: boolean;
+  readonly hint?: string;
+  readonly onChange: (checked: boolean) => void;
+}
+
+export function Check({ label, checked, disabled, hint, onChange }: CheckProps) {
+  return (
+    <label class="check">
+      <input
+        type="checkbox"
+        checked={checked}
+        disabled={disabled}
+        onChange={(event: Event) => onChange((event.currentTarget as HTMLInputElement).checked)}
+      />
+      <span>
+        {label}
+        {hint !== undefined && <small>{hint}</small>}
+      </span>
+    </label>
+  );
+}
+
+/** The text in the input that an event came from. */
+export function typed(event: Event): string {
+  return (event.currentTarget as HTMLInputElement | HTMLTextAreaElement | HTMLSelectElement).value;
+}

@@ -1,0 +1,29 @@
+import { useCallback, useEffect, useState } from "preact/hooks";
+
+export interface Loaded<T> {
+  readonly value: T | undefined;
+  readonly error: unknown;
+  readonly loading: boolean;
+  readonly reload: () => void;
+}
+
+/** What a promise brings, asked for again when `inputs` change; an answer to an older question is dropped. */
+export function useLoad<T>(load: (signal: AbortSignal) => Promise<T>, inputs: readonly unknown[]): Loaded<T> {
+  const [round, setRound] = useState(0);
+  const [outcome, setOutcome] = useState<{ value?: T; error?: unknown; loading: boolean }>({ loading: true });
+  useEffect(() => {
+    const leave = new AbortController();
+    setOutcome((before) => ({ ...before, loading: true }));
+    load(leave.signal).then(
+      (value) => {
+        if (!leave.signal.aborted) setOutcome({ value, loading: false });
+      },
+      (error) => {
+        if (!leave.signal.aborted) setOutcome({ error, loading: false });
+      },
+    );
+    return () => leave.abort();
+  }, [...inputs, round]);
+  const reload = useCallback(() => setRound((count) => count + 1), []);
+  return { value: outcome.value, error: outcome.error, loading: outcome.loading, reload };
+}

@@ -1,0 +1,28 @@
+import { FileDenied, FileError, PermissionDenied, RpcError, Unreachable } from "../../client/index.ts";
+import { Icon } from "./icons.tsx";
+
+/** An error in a sentence for the person at the screen. */
+export function explain(error: unknown): string {
+  if (error instanceof PermissionDenied)
+    return `This token may not do that. The server says: ${error.message}`;
+  if (error instanceof FileDenied)
+    return `This token may not do that: files need all four permissions on the bucket. ${error.message}`;
+  if (error instanceof Unreachable) return `The server cannot be reached. ${error.message}`;
+  if (error instanceof RpcError || error instanceof FileError) return error.message;
+  return error instanceof Error ? error.message : String(error);
+}
+
+/** What went wrong, where it went wrong. */
+export function Problem({ error, retry }: { readonly error: unknown; readonly retry?: () => void }) {
+  return (
+    <div class="problem" role="alert">
+      <Icon name="warning" />
+      <p>{explain(error)}</p>
+      {retry !== undefined && (
+        <button type="button" class="button" onClick={retry}>
+          <span>Try again</span>
+        </button>
+      )}
+    </div>
+  );
+}

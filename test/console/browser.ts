@@ -1,0 +1,143 @@
+import { afterAll, test } from "bun:test";
+import { mkdirSync, readFileSync } from "node:fs";
+import { join } from "node:path";
+import { type Browser, type BrowserContextOptions, chromium, type Page } from "playwright-core";
+import { type TestNode, testNode } from "../support/node.ts";
+import { findProgram } from "../support/tools.ts";
+
+const executablePath = findProgram("the console in a browser", "chromium");
+let browser: Browser | undefined;
+afterAll(() => browser?.close());
+
+/** A story in real Chromium; where there is none, that is told and the story does not run. */
+export function inBrowser(title: string, story: () => Promise<void>, timeoutMs = 60_000): void {
+  test.if(executablePath !== undefined)(title, story, timeoutMs);
+}
+
+async function theBrowser(): Promise<Browser> {
+  browser ??= await chromium.launch({
+    executablePath: executablePath ?? "",
+    args: ["--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage"],
+  });
+  return browser;
+}
+
+export interface Visit {
+  /** `key:secret`, or `user|password`; unless given, the Super Token's. Undefined on purpose: nobody signs in. */
+  readonly token?: string | undefined;
+  /** Such as `/logs?filter=info`. */
+  readonly at?: string;
+  readonly dark?: boolean;
+  readonly phone?: boolean;
+  /** What the page may complain about; everything else fails the story. */
+  readonly expected?: RegExp;
+}
+
+/** A tab of its own, with nothing kept from before. Closed at the end of its scope, which fails if the page complained. */
+export class Tab implements AsyncDisposable {
+  readonly complaints: string[] = [];
+
+  private constructor(
+    readonly page: Page,
+    private readonly expected: RegExp | undefined,
+    origin: string,
+  ) {
+    page.on("console", (message) => {
+      if (message.type() === "error") this.complaints.push(message.text());
+    });
+    page.on("pageerror", (error) => this.complaints.push(String(error)));
+    page.on("request", (request) => {
+      const url = request.url();
+      if (/^(https?|wss?):/.test(url) && new URL(url).host !== new URL(origin).host)
+        this.complaints.push(`a request to ${url}`);
+    });
+  }
+
+  static async open(node: Pick<TestNode, "url">, { dark, phone, expected }: Visit = {}): Promise<Tab> {
+    const options: BrowserContextOptions = {
+      colorScheme: dark ? "dark" : "light",
+      viewport: phone ? { width: 390, height: 844 } : { width: 1280, height: 800 },
+      reducedMotion: "reduce",
+      acceptDownloads: true,
+      permissions: ["clipboard-read", "clipboard-write"],
+    };
+    const context = await (await theBrowser()).newContext(options);
+    const page = await context.newPage();
+    page.setDefaultTimeout(15_000);
+    return new Tab(page, expected, node.url);
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.page.context().close();
+    const unexpected = this.complaints.filter((text) => !this.expected?.test(text));
+    if (unexpected.length > 0) throw new Error(`the page complained: ${unexpected.join("\n")}`);
+  }
+}
+
+/** The console, signed in unless the visit says otherwise, at a page of it. */
+export async function openConsole(node: TestNode, visit: Visit = {}): Promise<Tab> {
+  const tab = await Tab.open(node, visit);
+  await tab.page.goto(`${node.url}/node/console/#${visit.at ?? "/overview"}`);
+  const token = "token" in visit ? visit.token : node.superToken;
+  if (token !== undefined) await signIn(tab.page, token);
+  return tab;
+}
+
+export async function signIn(page: Page, token: string): Promise<void> {
+  const [name, password] = token.includes("|") ? token.split("|", 2) : [undefined, token];
+  if (name !== undefined) {
+    await page.getByRole("button", { name: "Password" }).click();
+    await page.getByLabel("User name").fill(name);
+  }
+  await page.getByLabel(name === undefined ? "Token" : "Password", { exact: true }).fill(password ?? "");
+  await page.getByRole("button", { name: "Sign in", exact: true }).click();
+  await page.locator(".menu").waitFor({ state: "attached" });
+}
+
+const shots = "test-artefacts/console";
+
+/** For people to look at. */
+export async function shoot(page: Page, name: string): Promise<void> {
+  mkdirSync(shots, { recursive: true });
+  await page.screenshot({ path: join(shots, `${name}.png`) });
+}
+
+const axe = readFileSync(join(import.meta.dir, "../../node_modules/axe-core/axe.min.js"), "utf8");
+
+/** What axe finds serious or worse in what is shown now. */
+export async function axeFindings(page: Page): Promise<string[]> {
+  await page.evaluate(axe);
+  const found = (await page.evaluate("axe.run(document, { resultTypes: ['violations'] })")) as {
+    violations: {
+      id: string;
+      impact: string;
+      help: string;
+      nodes: { target: unknown; failureSummary?: string }[];
+    }[];
+  };
+  return found.violations
+    .filter(({ impact }) => impact === "serious" || impact === "critical")
+    .map(
+      ({ id, impact, help, nodes }) =>
+        `${impact} ${id}: ${help}: ${nodes.map(({ target, failureSummary }) => `${JSON.stringify(target)} ${failureSummary ?? ""}`).join("; ")}`,
+    );
+}
+
+/** The same look at a page in light, dark and on a phone: pictures for people, and nothing serious for axe. */
+export async function lookAround(
+  node: TestNode,
+  name: string,
+  at: string,
+  settle: (page: Page) => Promise<unknown>,
+): Promise<string[]> {
+  const findings: string[] = [];
+  for (const [way, look] of Object.entries({ light: {}, dark: { dark: true }, phone: { phone: true } })) {
+    await using tab = await openConsole(node, { at, ...look });
+    await settle(tab.page);
+    await shoot(tab.page, `${name}-${way}`);
+    findings.push(...(await axeFindings(tab.page)).map((finding) => `${way}: ${finding}`));
+  }
+  return findings;
+}
+
+export { testNode };
