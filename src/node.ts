@@ -87,6 +87,7 @@ interface Floor {
 
 /** The only constructor of the house: opens every service in order, watches the configuration, closes in reverse. */
 export async function openNode(options: NodeOptions): Promise<Node> {
+  const openedAt = performance.now();
   const hub = new LogHub();
   const log = hub.logger("server");
   const passwords = new Passwords();
@@ -194,6 +195,7 @@ export async function openNode(options: NodeOptions): Promise<Node> {
           database,
           services: {
             serverUuid,
+            uptimeMs: () => Math.floor(performance.now() - openedAt),
             tokens: new Tokens(database, () => void engine.recheck()),
             agents: new Agents(database),
             buckets,

@@ -10,6 +10,8 @@ import type { Updater } from "./update/updater.ts";
 /** What a method may use. */
 export interface Services {
   readonly serverUuid: string;
+  /** Milliseconds since the node was opened, whatever became of the clock on the wall. */
+  uptimeMs(): number;
   readonly tokens: Tokens;
   readonly agents: Agents;
   readonly buckets: Buckets;

@@ -3,6 +3,8 @@ import type { z } from "zod";
 export interface Complaint {
   readonly path: readonly string[];
   readonly why: string;
+  /** What else helps a program, as whoever refused it added: `column`, … */
+  readonly data: Readonly<Record<string, unknown>>;
 }
 
 /** What a schema refused, in words for the person who wrote the value. */
@@ -10,8 +12,9 @@ export function toComplaint(issue: z.core.$ZodIssue, value: unknown): Complaint 
   const path = issue.path.map(String);
   // zod reports an absent member as a wrong type.
   const absent = path.length > 0 && memberAt(value, path) === undefined;
-  if (absent) return { path, why: "is missing" };
-  return { path, why: issue.message.replace(/^Invalid input: /, "").replace(/^Too (small|big): /, "") };
+  if (absent) return { path, why: "is missing", data: {} };
+  const why = issue.message.replace(/^Invalid input: /, "").replace(/^Too (small|big): /, "");
+  return { path, why, data: (issue.code === "custom" && issue.params) || {} };
 }
 
 function memberAt(value: unknown, path: readonly string[]): unknown {

@@ -5,6 +5,7 @@ import { toFileError } from "./file-error.ts";
 interface OldRequest {
   readonly status: number;
   readonly responseText: string;
+  getResponseHeader(name: string): string | null;
   readonly upload: { onprogress: ((event: { loaded: number }) => void) | null };
   onload: (() => void) | null;
   onerror: (() => void) | null;
@@ -35,13 +36,13 @@ export interface BrowserUpload {
   readonly onProgress: (bytes: number) => void;
 }
 
-/** A browser tells how far an upload is only in this old way. */
-export function uploadInBrowser(upload: BrowserUpload): Promise<void> {
+/** A browser tells how far an upload is only in this old way. The file's new ETag. */
+export function uploadInBrowser(upload: BrowserUpload): Promise<string | null> {
   const { address, path, headers, content, signal, onProgress } = upload;
   const { XMLHttpRequest } = globalThis as unknown as { XMLHttpRequest: new () => OldRequest };
   const request = new XMLHttpRequest();
   const abort = () => request.abort();
-  const sent = new Promise<void>((resolve, reject) => {
+  const sent = new Promise<string | null>((resolve, reject) => {
     signal?.throwIfAborted();
     // With a name of its own in the request, which the header outweighs, Chromium hands a refusal to the page instead of
     // asking its user for a password. It never asks on behalf of another origin.
@@ -50,7 +51,7 @@ export function uploadInBrowser(upload: BrowserUpload): Promise<void> {
     for (const [name, value] of Object.entries(headers)) request.setRequestHeader(name, value);
     request.upload.onprogress = ({ loaded }) => onProgress(loaded);
     request.onload = () => {
-      if (request.status === 201 || request.status === 204) resolve();
+      if (request.status === 201 || request.status === 204) resolve(request.getResponseHeader("etag"));
       else reject(toFileError(path, request.status, request.responseText));
     };
     request.onerror = () => reject(new Unreachable(`${address} cannot be reached`));

@@ -1,8 +1,11 @@
+import type { ConnectionPlan } from "./connection.ts";
+import { connections } from "./connections.ts";
 import { ClientError } from "./errors.ts";
 import { BucketFiles } from "./files.ts";
+import { type FollowLogOptions, joined, type LogEvent } from "./follow-log.ts";
 import { credentialParams, type Methods } from "./methods.ts";
 import { type SocketClass, socketClass } from "./socket.ts";
-import { type SubscribeOptions, Subscription } from "./subscription.ts";
+import { eventsOf, type SubscribeOptions, Subscription } from "./subscription.ts";
 import { type CallOptions, type Fetch, postBatch, postCall, type WireCall } from "./wire.ts";
 
 export type MethodName = keyof Methods;
@@ -80,18 +83,26 @@ export class NodeServerClient {
     params: ParamsOf<M>,
     options: SubscribeOptions = {},
   ): Subscription<EventOf<M>> {
-    const { heartbeatMs = 30_000, buffer = 10_000, onMissed } = options;
-    const plan = {
-      url: this.#address,
-      Socket: this.#options.WebSocket ?? socketClass(),
-      method,
-      params: this.#toCall(method, params).params,
-      connectMs: this.#options.timeoutMs ?? connectMs,
-      heartbeatMs,
-      buffer,
-      onMissed,
-    };
-    return new Subscription<EventOf<M>>(plan, options);
+    const plan = this.#plan(method, params, options, 1);
+    return new Subscription(
+      (stop) => eventsOf(plan, options, stop) as AsyncGenerator<EventOf<M>, void>,
+      options.signal,
+    );
+  }
+
+  /**
+   * The log that the server keeps in memory and what follows, as one: no entry twice, and no gap that is not told, over broken
+   * connections too.
+   */
+  followLog(options: FollowLogOptions): Subscription<LogEvent> {
+    const { log_filter, signal } = options;
+    const plan = this.#plan("node-server_stream_log", { log_filter }, options, Number.POSITIVE_INFINITY);
+    const kept = (stop: AbortSignal) =>
+      this.call("node-server_log", { log_filter }, { signal: stop, timeoutMs: plan.connectMs });
+    return new Subscription(
+      (stop) => joined(connections(plan, { reconnect: true, welcome: () => kept(stop) }, stop)),
+      signal,
+    );
   }
 
   /** The files of a bucket. The token needs all four permissions there. */
@@ -110,6 +121,24 @@ export class NodeServerClient {
 
   get #fetch(): Fetch {
     return this.#options.fetch ?? ((url, init) => globalThis.fetch(url, init));
+  }
+
+  #plan<M extends SubscriptionName>(
+    method: M,
+    params: ParamsOf<M>,
+    { heartbeatMs = 30_000, buffer = 10_000 }: Pick<SubscribeOptions, "heartbeatMs" | "buffer">,
+    atOnce: number,
+  ): ConnectionPlan {
+    return {
+      url: this.#address,
+      Socket: this.#options.WebSocket ?? socketClass(),
+      method,
+      params: this.#toCall(method, params).params,
+      connectMs: this.#options.timeoutMs ?? connectMs,
+      heartbeatMs,
+      buffer,
+      atOnce,
+    };
   }
 
   #patience(options: CallOptions | AbortSignal = {}): CallOptions {

@@ -12,14 +12,14 @@ export interface ConnectionPlan {
   readonly heartbeatMs: number;
   /** So many events wait for their reader; newer ones are counted and dropped. */
   readonly buffer: number;
-  readonly onMissed: ((events: number) => void) | undefined;
+  /** So many of them are handed over at once. */
+  readonly atOnce: number;
 }
 
-interface Waiting {
-  readonly event: unknown;
-  /** How many were dropped before it. */
-  readonly missed: number;
-}
+/** What a reader gets: events, or how many were dropped there. */
+export type Piece =
+  | { readonly kind: "events"; readonly events: unknown[] }
+  | { readonly kind: "missed"; count: number };
 
 const ids = { subscribe: 1, heartbeat: 2 };
 
@@ -31,8 +31,8 @@ export class Connection {
   dismissed = false;
 
   readonly #socket: SocketLike;
-  readonly #waiting: Waiting[] = [];
-  #missed = 0;
+  readonly #waiting: Piece[] = [];
+  #waitingEvents = 0;
   #subscribed = false;
   #wake: (() => void) | undefined;
   #timer: ReturnType<typeof setTimeout> | undefined;
@@ -64,18 +64,15 @@ export class Connection {
     if (!this.#subscribed) throw this.ended;
   }
 
-  /** Events in order, until the connection ends and all that came is read. */
-  async *received(): AsyncGenerator<unknown, void> {
-    const { onMissed } = this.plan;
+  /** All that comes, in order, until the connection ends. */
+  async *received(): AsyncGenerator<Piece, void> {
     for (;;) {
       for (let next = this.#waiting.shift(); next !== undefined; next = this.#waiting.shift()) {
-        if (next.missed > 0) onMissed?.(next.missed);
-        yield next.event;
+        if (next.kind === "events") this.#waitingEvents -= next.events.length;
+        yield next;
       }
-      if (this.#missed > 0) onMissed?.(this.#missed);
-      this.#missed = 0;
       if (this.ended !== undefined) return;
-      if (this.#waiting.length === 0) await this.#change();
+      await this.#change();
     }
   }
 
@@ -106,10 +103,14 @@ export class Connection {
   }
 
   #take(event: unknown): void {
-    if (this.#waiting.length >= this.plan.buffer) this.#missed += 1;
-    else {
-      this.#waiting.push({ event, missed: this.#missed });
-      this.#missed = 0;
+    const last = this.#waiting.at(-1);
+    if (this.#waitingEvents >= this.plan.buffer) {
+      if (last?.kind === "missed") last.count += 1;
+      else this.#waiting.push({ kind: "missed", count: 1 });
+    } else {
+      this.#waitingEvents += 1;
+      if (last?.kind === "events" && last.events.length < this.plan.atOnce) last.events.push(event);
+      else this.#waiting.push({ kind: "events", events: [event] });
     }
     if (!isFarewell(event)) return;
     this.dismissed = true;

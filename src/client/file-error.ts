@@ -20,7 +20,7 @@ export class FileDenied extends FileError {
 export class FileNotFound extends FileError {
   override readonly name = "FileNotFound";
 }
-/** Something else stands there, or the folder that it belongs into is missing. */
+/** Something else stands there, the folder that it belongs into is missing, or somebody changed it meanwhile (412). */
 export class FileConflict extends FileError {
   override readonly name = "FileConflict";
 }
@@ -39,16 +39,20 @@ const classes: Readonly<Record<number, typeof FileError>> = {
   404: FileNotFound,
   405: FileConflict,
   409: FileConflict,
+  412: FileConflict,
   413: FileTooBig,
   423: FileLocked,
   507: FileTooBig,
 };
 
+const changedMeanwhile = "it is not what was expected: somebody else made, changed or removed it";
+
 /** `text` is the body of the answer: a line of words, or XML. */
 export function toFileError(path: string, status: number, text: string): FileError {
   // RFC 4918 §9.6.1: a folder of which a part could not be deleted or moved is told as 207, and the part's status is in it.
   const inner = status === 207 ? Number(/HTTP\/1\.1 ([45]\d\d)/.exec(text)?.[1] ?? status) : status;
-  const line = text.startsWith("<") ? "" : text.trim().replace(/^\d+ /, "");
+  const line =
+    status === 412 ? changedMeanwhile : text.startsWith("<") ? "" : text.trim().replace(/^\d+ /, "");
   const words =
     line !== "" ? line : status === 207 ? "a part of it could not be changed" : "the server refuses";
   const Kind = classes[inner] ?? FileError;

@@ -1,7 +1,9 @@
+import { lengthOf, received, textOf } from "./answer.ts";
 import { hasOldRequest, isBrowser, uploadInBrowser } from "./browser-upload.ts";
 import { Body, type Content, isWhole, pieceBytes, piecesOf, sizeOf, toBytes } from "./content.ts";
-import { Disconnected, NotNodeServer, Unreachable } from "./errors.ts";
+import { NotNodeServer, Unreachable } from "./errors.ts";
 import { toFileError } from "./file-error.ts";
+import { type BucketEntry, listingQuestion, parseListing } from "./listing.ts";
 import { type Fetch, reasonOf } from "./wire.ts";
 
 export interface Transfer {
@@ -15,6 +17,15 @@ export interface Upload extends Transfer {
   readonly modified?: Date | undefined;
   /** Makes the folders on its way that are missing. */
   readonly makeFolders?: boolean | undefined;
+  /** Only over the file that has this ETag; a `FileConflict` when somebody else changed it. */
+  readonly ifMatch?: string | undefined;
+  /** Only where nothing stands yet; a `FileConflict` otherwise. */
+  readonly onlyNew?: boolean | undefined;
+}
+
+export interface Uploaded {
+  /** For `ifMatch` next time. Undefined where a proxy keeps it back. */
+  readonly etag: string | undefined;
 }
 
 interface Request {
@@ -40,12 +51,25 @@ export class BucketFiles {
     return `${this.base}/${path.split("/").map(encodeURIComponent).join("/")}`;
   }
 
+  /** What a folder holds, folders first, each by name; the bucket itself unless one is named. */
+  async list(folder = "", { signal }: Pick<Transfer, "signal"> = {}): Promise<BucketEntry[]> {
+    const headers = { depth: "1", "content-type": "application/xml" };
+    const body = new TextEncoder().encode(listingQuestion);
+    const response = await this.#ask("PROPFIND", folder, { headers, body, signal, allowed: [207] });
+    const text = await textOf(response, folder, signal);
+    if (response.status !== 207)
+      throw new NotNodeServer(`${this.base} is no node-server: it answers ${response.status} to PROPFIND`);
+    return parseListing(text, folder, this.base);
+  }
+
   /** Puts a file in place whole: readers see the old one or the new one. */
-  async upload(path: string, content: Content, options: Upload = {}): Promise<void> {
-    const { signal, onProgress, modified, makeFolders } = options;
+  async upload(path: string, content: Content, options: Upload = {}): Promise<Uploaded> {
+    const { signal, onProgress, modified, makeFolders, ifMatch, onlyNew } = options;
     if (makeFolders) await this.makeFolder(path.split("/").slice(0, -1).join("/"), options);
     const headers: Record<string, string> = {};
     if (modified !== undefined) headers["x-oc-mtime"] = String(modified.getTime() / 1000);
+    if (ifMatch !== undefined) headers["if-match"] = ifMatch;
+    if (onlyNew) headers["if-none-match"] = "*";
     // Browsers send streams over HTTP/2 only, if at all.
     const whole = isWhole(content)
       ? toBytes(content)
@@ -59,8 +83,9 @@ export class BucketFiles {
       told = bytes;
       onProgress?.(bytes, total);
     };
+    let etag: string | null;
     if (hasOldRequest() && whole !== undefined && onProgress !== undefined)
-      await uploadInBrowser({
+      etag = await uploadInBrowser({
         address: this.address(path),
         path,
         headers: { ...this.#identity(), ...headers },
@@ -72,10 +97,11 @@ export class BucketFiles {
       const body = await toBody(whole ?? content, tell, onProgress !== undefined);
       // In pieces the request does not tell its length, and a server that waits for so many bytes takes no part for the whole.
       if (body instanceof Body && total !== undefined) headers["x-expected-entity-length"] = String(total);
-      await this.#change("PUT", path, { headers, signal, body });
+      etag = (await this.#change("PUT", path, { headers, signal, body })).get("etag");
     }
     if (total === 0) onProgress?.(0, 0);
     else if (total !== undefined) tell(total);
+    return { etag: etag ?? undefined };
   }
 
   /** The whole file. `onProgress` is told while it comes. */
@@ -119,12 +145,13 @@ export class BucketFiles {
     await this.#change("MOVE", from, { signal, headers: { destination } });
   }
 
-  async #change(method: string, path: string, request: Request): Promise<void> {
+  async #change(method: string, path: string, request: Request): Promise<Headers> {
     const response = await this.#ask(method, path, request);
     // Unread answers keep their connections.
     await response.arrayBuffer().catch(() => {});
     if (response.status === 200)
       throw new NotNodeServer(`${this.base} is no node-server: it answers 200 to ${method}`);
+    return response.headers;
   }
 
   async #ask(
@@ -178,28 +205,6 @@ async function toBody(
   return new Body(content, tell);
 }
 
-/** The body of an answer; throws unless all of it comes. */
-async function* received(
-  path: string,
-  { body }: Response,
-  total: number | undefined,
-  signal: AbortSignal | undefined,
-): AsyncGenerator<Uint8Array, void> {
-  let bytes = 0;
-  const broke = (cause?: unknown) =>
-    new Disconnected(`${path}: the connection broke after ${bytes} bytes`, undefined, { cause });
-  try {
-    for await (const part of body === null ? [] : piecesOf(body)) {
-      signal?.throwIfAborted();
-      bytes += part.length;
-      yield part;
-    }
-  } catch (error) {
-    throw signal?.aborted ? signal.reason : broke(error);
-  }
-  if (total !== undefined && bytes !== total) throw broke();
-}
-
 /** All of it, unless `signal` fires before; the source may be stuck then, so nobody waits for it. */
 async function collect(content: Content, signal: AbortSignal | undefined): Promise<Blob> {
   signal?.throwIfAborted();
@@ -220,10 +225,4 @@ async function collect(content: Content, signal: AbortSignal | undefined): Promi
     signal?.removeEventListener("abort", stop);
     pieces.return().catch(() => {});
   }
-}
-
-/** Undefined as well for a compressed answer, whose length is not that of the file. */
-function lengthOf({ headers }: Response): number | undefined {
-  const length = headers.get("content-length");
-  return length === null || headers.has("content-encoding") ? undefined : Number(length);
 }

@@ -38,7 +38,9 @@ export {
   FileNotFound,
   FileTooBig,
 } from "./file-error.ts";
-export type { BucketFiles, Transfer, Upload } from "./files.ts";
+export type { BucketFiles, Transfer, Upload, Uploaded } from "./files.ts";
+export type { FollowLogOptions, LogEvent, LogGap } from "./follow-log.ts";
+export type { BucketEntry } from "./listing.ts";
 export {
   type Bucket,
   errorKinds,

@@ -22,14 +22,18 @@ export interface Methods {
   "node-server_version": { readonly params: Record<never, never>; readonly result: VersionRecord; };
   /** Tells the server's identity, set by `server_uuid` in the configuration. */
   "node-server_uuid": { readonly params: Record<never, never>; readonly result: string; };
+  /** Tells for how many milliseconds the server has been running; a self-update begins anew. */
+  "node-server_uptime": { readonly params: { token?: string | undefined }; readonly result: number; };
   /** Lists the agents that the token may see, sorted. */
   "node-server_list_all_agent_uuid": { readonly params: { token?: string | undefined }; readonly result: { uuids: string[] }; };
   /** Reads the configuration file, as it is on the disk. */
   "node-server_read_config": { readonly params: { token?: string | undefined }; readonly result: string; };
+  /** Checks a whole configuration as `node-server_edit_config` does before it writes, with the same errors, and writes nothing. */
+  "node-server_check_config": { readonly params: { token?: string | undefined; config_string: string }; readonly result: true; };
   /** Checks a whole configuration, writes it, and applies it once the answer has left. What cannot be applied leaves the server as it was and is told in the log. */
   "node-server_edit_config": { readonly params: { token?: string | undefined; config_string: string }; readonly result: true; };
-  /** Shows the log entries kept in memory, oldest first. */
-  "node-server_log": { readonly params: { token?: string | undefined }; readonly result: LogEntry[]; };
+  /** Shows the log entries kept in memory, oldest first; with a filter those that it lets through. */
+  "node-server_log": { readonly params: { token?: string | undefined; log_filter?: string | null | undefined }; readonly result: LogEntry[]; };
   /** Sends every new log entry that the filter lets through, until unsubscribed. A reader that falls 512 entries behind is told how many it missed. */
   "node-server_stream_log": { readonly params: { token?: string | undefined; log_filter: string }; readonly result: string; readonly event: LogEntry; };
   /** Ends a log stream of this connection; false when it has none with this id. */
@@ -84,8 +88,10 @@ export interface Methods {
 
 /** The param that holds the caller's token, which the client fills in. */
 export const credentialParams: Readonly<Record<string, string>> = {
+  "node-server_uptime": "token",
   "node-server_list_all_agent_uuid": "token",
   "node-server_read_config": "token",
+  "node-server_check_config": "token",
   "node-server_edit_config": "token",
   "node-server_log": "token",
   "node-server_stream_log": "token",

@@ -1,5 +1,5 @@
-import { Connection, type ConnectionPlan } from "./connection.ts";
-import { Busy, Unreachable } from "./errors.ts";
+import type { ConnectionPlan } from "./connection.ts";
+import { connections } from "./connections.ts";
 
 export interface SubscribeOptions {
   readonly signal?: AbortSignal | undefined;
@@ -17,21 +17,18 @@ export interface SubscribeOptions {
   readonly heartbeatMs?: number;
 }
 
-const firstWaitMs = 250;
-const longestWaitMs = 10_000;
-
-/** The events of a subscription. The connection is made with the first turn of the loop, and closed when the loop is left. */
+/** What comes over a connection that is made with the first turn of the loop, and closed when the loop is left. */
 export class Subscription<E> implements AsyncIterableIterator<E> {
   readonly #stop = new AbortController();
-  readonly #events: AsyncGenerator<unknown, void>;
+  readonly #events: AsyncGenerator<E, void>;
 
   /** @internal */
-  constructor(plan: ConnectionPlan, options: SubscribeOptions) {
-    this.#events = events(plan, options, this.#stop);
+  constructor(begin: (stop: AbortSignal) => AsyncGenerator<E, void>, signal: AbortSignal | undefined) {
+    this.#events = until(begin, signal, this.#stop);
   }
 
-  async next(): Promise<IteratorResult<E, void>> {
-    return (await this.#events.next()) as IteratorResult<E, void>;
+  next(): Promise<IteratorResult<E, void>> {
+    return this.#events.next();
   }
 
   /** Leaves at once, also while `next` waits for an event. */
@@ -47,65 +44,30 @@ export class Subscription<E> implements AsyncIterableIterator<E> {
   }
 }
 
-async function* events(
-  plan: ConnectionPlan,
-  options: SubscribeOptions,
+async function* until<E>(
+  begin: (stop: AbortSignal) => AsyncGenerator<E, void>,
+  signal: AbortSignal | undefined,
   stop: AbortController,
-): AsyncGenerator<unknown, void> {
-  const { signal } = options;
+): AsyncGenerator<E, void> {
   const follow = () => stop.abort();
   signal?.addEventListener("abort", follow);
   try {
-    if (!signal?.aborted) yield* connections(plan, options, stop.signal);
+    if (!signal?.aborted) yield* begin(stop.signal);
   } finally {
     signal?.removeEventListener("abort", follow);
   }
 }
 
-/** One connection after another. The first must come about, and a refusal is an answer. */
-async function* connections(
+/** The events one by one; everything else goes to whoever asked for it among the options. */
+export async function* eventsOf(
   plan: ConnectionPlan,
-  { reconnect = true, onConnect, onBreak }: SubscribeOptions,
+  { reconnect = true, onConnect, onBreak, onMissed }: SubscribeOptions,
   stop: AbortSignal,
 ): AsyncGenerator<unknown, void> {
-  let waitMs = firstWaitMs;
-  for (let again = false; !stop.aborted; again = true) {
-    const connection = new Connection(plan);
-    const close = () => connection.close();
-    stop.addEventListener("abort", close);
-    let why: unknown;
-    try {
-      await connection.opened();
-      waitMs = firstWaitMs;
-      onConnect?.(again);
-      yield* connection.received();
-      why = connection.ended;
-    } catch (error) {
-      if (stop.aborted) return;
-      if (!again || !(error instanceof Unreachable || error instanceof Busy)) throw error;
-      why = error;
-    } finally {
-      stop.removeEventListener("abort", close);
-      connection.close();
-    }
-    if (stop.aborted) return;
-    if (!reconnect && !connection.dismissed) throw why;
-    // A restart breaks all its clients at once; they shall not all come back at once.
-    const thisWaitMs = Math.round(waitMs * (0.5 + Math.random() / 2));
-    if (!connection.dismissed) onBreak?.(thisWaitMs, why as Error);
-    await pause(thisWaitMs, stop);
-    waitMs = Math.min(waitMs * 2, longestWaitMs);
+  for await (const step of connections(plan, { reconnect, welcome: async () => {} }, stop)) {
+    if (step.kind === "events") yield* step.events;
+    else if (step.kind === "connected") onConnect?.(step.again);
+    else if (step.kind === "broken") onBreak?.(step.waitMs, step.why);
+    else onMissed?.(step.count);
   }
-}
-
-function pause(ms: number, stop: AbortSignal): Promise<void> {
-  return new Promise((resolve) => {
-    const over = () => {
-      clearTimeout(timer);
-      stop.removeEventListener("abort", over);
-      resolve();
-    };
-    const timer = setTimeout(over, ms);
-    stop.addEventListener("abort", over);
-  });
 }

@@ -28,6 +28,11 @@ export class ConfigFile {
     return this.#open(constants.O_RDONLY, (file) => file.readFile("utf8"));
   }
 
+  /** Throws when the text is no configuration, with what is wrong and where. */
+  check(text: string): void {
+    parseConfig(text);
+  }
+
   /** Checks the whole text, then puts it in place. Two at once: one after the other, each whole. */
   write(text: string): Promise<void> {
     const next = () => this.#write(text);
@@ -37,7 +42,7 @@ export class ConfigFile {
   }
 
   async #write(text: string): Promise<void> {
-    parseConfig(text);
+    this.check(text);
     try {
       await this.#open(constants.O_RDONLY, async (file, folder) =>
         replaceIn(folder, this.#name, text, await file.stat()),

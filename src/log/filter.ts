@@ -1,5 +1,5 @@
 import { Fault } from "../base/fault.ts";
-import { detail, type Level, levels } from "./entry.ts";
+import { detail, type Level, type LogEntry, levels } from "./entry.ts";
 
 /** The library targets that stand behind the virtual target `db`. */
 const dbTargets = ["sea_orm", "sea_orm_migration", "sqlx"];
@@ -31,6 +31,12 @@ export class Filter {
     }
     return this.base;
   }
+
+  /** The same for an entry that is written already. Which of the database libraries spoke is not in it: one that may is enough. */
+  passes({ target, level }: Pick<LogEntry, "target" | "level">): boolean {
+    const targets = target === "db" ? dbTargets : [target];
+    return targets.some((name) => detail[level] <= this.detailFor(name));
+  }
 }
 
 const longest = 4096;
@@ -38,11 +44,10 @@ const longest = 4096;
 export function parseFilter(text: string): Filter {
   let base = 0;
   const rules = new Map<string, number>();
-  if (text.length > longest) throw unreadable(text, `it is longer than ${longest} characters`);
-  const items = text.split(",").map((item) => item.trim().toLowerCase());
-  if (items.every((item) => item === "")) throw unreadable(text, "it is empty; write a level such as `info`");
-  for (const item of items) {
-    if (item === "") continue;
+  if (text.length > longest) throw unreadable(text, longest, `it is longer than ${longest} characters`);
+  const items = itemsOf(text);
+  if (items.length === 0) throw unreadable(text, 0, "it is empty; write a level such as `info`");
+  for (const { item, at } of items) {
     const [name = "", level, ...rest] = item.split("=").map((part) => part.trim());
     const bare = level === undefined ? parseDetail(name) : undefined;
     if (bare !== undefined) {
@@ -50,11 +55,11 @@ export function parseFilter(text: string): Filter {
       continue;
     }
     if (rest.length > 0 || !/^[\w:.\-/]+$/.test(name)) {
-      throw unreadable(text, `\`${item}\` is neither a level, a target nor \`target=level\``);
+      throw unreadable(text, at, `\`${item}\` is neither a level, a target nor \`target=level\``);
     }
     const allowed = level === undefined ? detail.TRACE : parseDetail(level);
     if (allowed === undefined) {
-      throw unreadable(text, `\`${level}\` is no level; use off, error, warn, info, debug or trace`);
+      throw unreadable(text, at, `\`${level}\` is no level; use off, error, warn, info, debug or trace`);
     }
     for (const target of name === "db" ? dbTargets : [name]) rules.set(target, allowed);
   }
@@ -65,6 +70,17 @@ export function parseFilter(text: string): Filter {
   );
 }
 
+/** What stands between the commas, without the spaces around it, and where it begins. */
+function itemsOf(text: string): { readonly item: string; readonly at: number }[] {
+  let start = 0;
+  return text.split(",").flatMap((part) => {
+    const at = start + part.length - part.trimStart().length;
+    start += part.length + 1;
+    const item = part.trim().toLowerCase();
+    return item === "" ? [] : [{ item, at }];
+  });
+}
+
 function parseDetail(word: string): number | undefined {
   if (word === "off") return 0;
   if (/^[0-5]$/.test(word)) return Number(word);
@@ -72,8 +88,9 @@ function parseDetail(word: string): number | undefined {
   return levels.includes(level) ? detail[level] : undefined;
 }
 
-function unreadable(text: string, why: string): Fault {
+function unreadable(text: string, at: number, why: string): Fault {
   return new Fault("InvalidInput", `the log filter \`${text.slice(0, 200)}\` cannot be read: ${why}`, {
     field: "log_filter",
+    column: at + 1,
   });
 }

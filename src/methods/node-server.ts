@@ -1,6 +1,6 @@
 import { z } from "zod";
 import { listPermissions } from "../agents/agents.ts";
-import { anyone, anywhere, globally, owner, superToken } from "../auth/need.ts";
+import { anyone, anyToken, anywhere, globally, owner, superToken } from "../auth/need.ts";
 import { Fault } from "../base/fault.ts";
 import { RawJson } from "../base/raw-json.ts";
 import { build } from "../build.ts";
@@ -39,6 +39,9 @@ const logEntry = z
   })
   .meta({ id: "LogEntry" });
 
+const filterWords =
+  "as `RUST_LOG`: `info`, `debug,db=trace`, `token`, `off`; `data.column` of a refusal is the place in it";
+
 const logFilter = z
   .string()
   .transform((text, context) => {
@@ -46,11 +49,12 @@ const logFilter = z
       return parseFilter(text);
     } catch (error) {
       if (!(error instanceof Fault)) throw error;
-      context.addIssue(`is not readable: ${error.detail}`);
+      const { column } = error.data;
+      context.addIssue({ code: "custom", message: `is not readable: ${error.detail}`, params: { column } });
       return z.NEVER;
     }
   })
-  .describe("as `RUST_LOG`: `info`, `debug,db=trace`, `token`, `off`");
+  .describe(filterWords);
 
 /** A client has its answer, and time to prepare, before the server is away for a moment. */
 const restartDelayMs = 3000;
@@ -97,6 +101,14 @@ export const nodeServer = {
     example: { params: {}, result: "65d0b837-40a7-49e0-89e1-bba14a18b59f" },
     run: ({ serverUuid }) => serverUuid,
   }),
+  "node-server_uptime": method({
+    doc: "Tells for how many milliseconds the server has been running; a self-update begins anew.",
+    need: anyToken,
+    params: {},
+    result: z.int(),
+    example: { params: { token: "<SUPER_TOKEN>" }, result: 93784005 },
+    run: ({ uptimeMs }) => uptimeMs(),
+  }),
   "node-server_list_all_agent_uuid": method({
     doc: "Lists the agents that the token may see, sorted.",
     need: anywhere(...listPermissions),
@@ -118,6 +130,18 @@ export const nodeServer = {
     example: { params: { token: "<SUPER_TOKEN>" }, result: 'ws_listener = "127.0.0.1:2211"\n…' },
     run: ({ configFile }) => configFile.read(),
   }),
+  "node-server_check_config": method({
+    doc: "Checks a whole configuration as `node-server_edit_config` does before it writes, with the same errors, and writes nothing.",
+    need: superToken,
+    params: { config_string: z.string().describe("the complete TOML text") },
+    result: z.literal(true),
+    fails: ["ParseError"],
+    example: { params: { token: "<SUPER_TOKEN>", config_string: "<CONFIG>" }, result: true },
+    run: ({ configFile }, { config_string }) => {
+      configFile.check(config_string);
+      return true as const;
+    },
+  }),
   "node-server_edit_config": method({
     doc: "Checks a whole configuration, writes it, and applies it once the answer has left. What cannot be applied leaves the server as it was and is told in the log.",
     need: superToken,
@@ -132,9 +156,9 @@ export const nodeServer = {
     },
   }),
   "node-server_log": method({
-    doc: "Shows the log entries kept in memory, oldest first.",
+    doc: "Shows the log entries kept in memory, oldest first; with a filter those that it lets through.",
     need: superToken,
-    params: {},
+    params: { log_filter: logFilter.nullish().describe(filterWords) },
     result: z.array(logEntry),
     example: {
       params: { token: "<SUPER_TOKEN>" },
@@ -149,7 +173,10 @@ export const nodeServer = {
         },
       ],
     },
-    run: ({ ring }) => ring.entries(),
+    run: ({ ring }, { log_filter }) => {
+      const entries = ring.entries();
+      return log_filter == null ? entries : entries.filter((entry) => log_filter.passes(entry));
+    },
   }),
   "node-server_stream_log": subscription({
     doc: "Sends every new log entry that the filter lets through, until unsubscribed. A reader that falls 512 entries behind is told how many it missed.",

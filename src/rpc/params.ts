@@ -11,9 +11,10 @@ export function parseParams<S>(method: Method<S>, given: unknown): Record<string
   const read = safely(() => method.accepts.safeParse(named));
   if (read.success) return read.data;
   const [issue] = read.error.issues;
-  const { path, why } = issue === undefined ? { path: [], why: "cannot be read" } : toComplaint(issue, named);
+  if (issue === undefined) throw new Fault("InvalidParams", "params cannot be read");
+  const { path, why, data } = toComplaint(issue, named);
   const field = path.join(".");
-  throw new Fault("InvalidParams", `${field} ${why}`, { field });
+  throw new Fault("InvalidParams", `${field} ${why}`, { field, ...data });
 }
 
 /** A schema trips over values such as `{"length": {"valueOf": 1}}`; that is the caller's mistake, not a bug. */

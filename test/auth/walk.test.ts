@@ -147,14 +147,20 @@ eachDatabase("every method that is not open refuses a token that holds nothing",
     }
 });
 
-eachDatabase("a method for any token answers one that holds nothing about itself alone", async (database) => {
-  await using node = await testNode({ database });
-  const token = await node.newToken([]);
-  const open = guarded.filter(({ need }) => need.kind === "token");
-  expect(open.map(({ name }) => name)).toEqual(["token_get"]);
-  for (const { name, as } of open)
-    expect(await node.call(name, as(token))).toMatchObject({ token_key: token.split(":")[0] });
-});
+eachDatabase(
+  "a method for any token answers one that holds nothing about itself at the most",
+  async (database) => {
+    await using node = await testNode({ database });
+    const token = await node.newToken([]);
+    const open = guarded.filter(({ need }) => need.kind === "token");
+    const answers: Values = {};
+    for (const { name, as } of open) answers[name] = await node.call(name, as(token));
+    expect(answers).toEqual({
+      "node-server_uptime": expect.any(Number),
+      token_get: expect.objectContaining({ token_key: token.split(":")[0] }),
+    });
+  },
+);
 
 eachDatabase(
   "every method that is not open refuses a wrong token and an unknown user",

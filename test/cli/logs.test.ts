@@ -1,7 +1,7 @@
 import { expect } from "bun:test";
 import { readFile } from "node:fs/promises";
-import { connect, createServer, type Socket } from "node:net";
 import type { LogEntry } from "../../src/log/entry.ts";
+import { openRelay } from "../client/relay.ts";
 import { loggedIn, User } from "../support/cli.ts";
 import { newHome, story, until, within } from "../support/process.ts";
 
@@ -117,41 +117,6 @@ story("it comes back when the server does, and says since when entries may be mi
   const lines = stdout.trimEnd().split("\n");
   expect(new Set(lines).size).toBe(lines.length);
 });
-
-/** Passes connections on to a server, until it cuts them. */
-async function openRelay(port: number) {
-  const sockets = new Set<Socket>();
-  let isOpen = true;
-  const relay = createServer((near) => {
-    if (!isOpen) return void near.destroy();
-    const far = connect(port, "127.0.0.1");
-    for (const [socket, other] of [
-      [near, far],
-      [far, near],
-    ] as const) {
-      sockets.add(socket);
-      socket.on("error", () => {});
-      socket.on("close", () => other.destroy());
-      socket.pipe(other);
-    }
-  });
-  await new Promise<void>((resolve) => relay.listen(0, "127.0.0.1", resolve));
-  const address = relay.address();
-  return {
-    url: `http://127.0.0.1:${typeof address === "object" ? address?.port : ""}`,
-    cut() {
-      isOpen = false;
-      for (const socket of sockets) socket.destroy();
-    },
-    mend() {
-      isOpen = true;
-    },
-    async [Symbol.asyncDispose]() {
-      this.cut();
-      relay.close();
-    },
-  };
-}
 
 story(
   "after a break it shows what was logged meanwhile, once, and says that nothing of it is missing",

@@ -116,7 +116,9 @@ story("storage lists the tables, the largest first; status tells whose token it 
     super: true,
     token: { username: "root" },
     buckets: 1,
+    uptime_ms: expect.any(Number),
   });
+  expect((await run("status")).stdout).toMatch(/^up +\d+ s$/m);
   const small = await node.newToken([], { username: "alice" });
   const others = await start({ NODE_SERVER_TOKEN: small }, "status").exited;
   expect([others.code, others.stdout]).toEqual([0, expect.stringContaining("alice")]);

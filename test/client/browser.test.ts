@@ -50,6 +50,7 @@ function pageScript(url: string, token: string, collector: string, code: string)
 const token = ${JSON.stringify(token)};
 const server = new client.NodeServerClient(${JSON.stringify(url)}, { token });
 const files = server.bucket("site");
+const collector = ${JSON.stringify(collector)};
 const size = 5_000_000;
 const large = new Uint8Array(size);
 for (let i = 0; i < size; i += 1024) large[i] = i >> 10;
@@ -76,7 +77,7 @@ const progress = () => {
   };
 };
 const report = await (async () => {${code}})().catch((error) => String(error.stack ?? error));
-await fetch(${JSON.stringify(collector)}, { method: "POST", mode: "no-cors", body: JSON.stringify(report) });
+await fetch(collector, { method: "POST", mode: "no-cors", body: JSON.stringify(report) });
 `;
 }
 
@@ -85,21 +86,26 @@ interface Visit {
   readonly from: TestNode;
   readonly to?: TestNode;
   readonly code: string;
+  /** Called for each text that the page sends before its report. */
+  readonly heard?: (words: string) => void;
 }
 
 /** Serves a page from a bucket, opens it in Chromium, and hands back what it reports. */
-async function visit({ from, to = from, code }: Visit): Promise<unknown> {
+async function visit({ from, to = from, code, heard }: Visit): Promise<unknown> {
   const reported = Promise.withResolvers<unknown>();
   await using collector = Bun.serve({
     hostname: "127.0.0.1",
     port: 0,
     async fetch(request) {
-      reported.resolve(await request.json());
+      const sent: unknown = await request.json();
+      if (typeof sent === "string" && heard !== undefined) heard(sent);
+      else reported.resolve(sent);
       return new Response();
     },
   });
   await siteWith(from, {
-    "page.html": '<!doctype html><title>page</title><script type="module" src="page.js"></script>',
+    // A page as strict as the console's.
+    "page.html": `<!doctype html><meta http-equiv="Content-Security-Policy" content="require-trusted-types-for 'script'; trusted-types 'none'; script-src 'self'"><title>page</title><script type="module" src="page.js"></script>`,
     "page.js": pageScript(to === from ? "/" : to.url, to.superToken, String(collector.url), code),
     "node-server-client.js": await Bun.file(join(await builtPackage(), "index.js")).text(),
   });
@@ -110,13 +116,14 @@ async function visit({ from, to = from, code }: Visit): Promise<unknown> {
 
 /** The same story on a page of the server itself, and on a page of another one. */
 function eachOrigin(title: string, story: (from: TestNode, to: TestNode) => Promise<void>): void {
+  const logging = 'memory_log_filter = "off,task=info"';
   test(`${title} (own page)`, async () => {
-    await using node = await testNode();
+    await using node = await testNode({ logging });
     await story(node, node);
   }, 60_000);
   test(`${title} (page of another origin)`, async () => {
     await using from = await testNode();
-    await using to = await testNode();
+    await using to = await testNode({ logging });
     await story(from, to);
   }, 60_000);
 }
@@ -124,6 +131,44 @@ function eachOrigin(title: string, story: (from: TestNode, to: TestNode) => Prom
 const folderOf = (node: TestNode) => join(node.folder, "static/site");
 
 describe.if(chromium !== undefined)("in Chromium", () => {
+  eachOrigin("a page lists a folder, saves with care, and follows the log", async (from, to) => {
+    const code = `
+      await files.upload("ü & <b>/first.txt", "one", { makeFolders: true, onlyNew: true });
+      const [first] = await files.list("ü & <b>");
+      const saved = await files.upload("ü & <b>/first.txt", "two", { ifMatch: first.etag });
+      const seen = await files.upload("ü & <b>/first.txt", "three", { ifMatch: saved.etag, onProgress() {} });
+      const late = [
+        await failure(files.upload("ü & <b>/first.txt", "four", { ifMatch: first.etag })),
+        await failure(files.upload("ü & <b>/first.txt", "four", { ifMatch: first.etag, onProgress() {} })),
+      ];
+      const [last] = await files.list("ü & <b>");
+      const events = [];
+      for await (const event of server.followLog({ log_filter: "off,task=info" })) {
+        events.push(event.kind);
+        if (event.kind === "entries" && event.entries.at(-1).message === "live") break;
+        if (event.kind === "entries") await fetch(collector, { method: "POST", mode: "no-cors", body: '"kept"' });
+      }
+      return {
+        top: (await files.list()).map(({ name, folder }) => [name, folder]).slice(0, 1),
+        first: [first.name, first.folder, first.size, first.modified instanceof Date],
+        late: late.map((error) => [error instanceof client.FileConflict, error.status]),
+        tags: [saved.etag !== first.etag, seen.etag === last.etag],
+        events,
+      };`;
+    to.node.hub.logger("task").info("kept");
+    const heard = () => to.node.hub.logger("task").info("live");
+    expect(await visit({ from, to, code, heard })).toEqual({
+      top: [["ü & <b>", true]],
+      first: ["first.txt", false, 3, true],
+      late: [
+        [true, 412],
+        [true, 412],
+      ],
+      tags: [true, true],
+      events: ["connected", "entries", "entries"],
+    });
+  });
+
   eachOrigin("a page calls, batches, and gets errors as classes", async (from, to) => {
     const code = `
       const made = await server.call("static-bucket_create", { name: "more" });

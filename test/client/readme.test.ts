@@ -12,7 +12,17 @@ function promised(code: string): string[] {
 }
 
 test("the README has an example of everything that the package does", () => {
-  for (const word of ["call(", "batch(", "subscribe(", "upload(", "download(", "onProgress", "instanceof"])
+  const words = [
+    "call(",
+    "batch(",
+    "subscribe(",
+    "followLog(",
+    "upload(",
+    "download(",
+    "list(",
+    "onProgress",
+  ];
+  for (const word of [...words, "ifMatch", "instanceof"])
     expect(examples.some((code) => code.includes(word))).toBe(true);
   expect(examples.every((code) => promised(code).length > 0)).toBe(true);
 });

@@ -17,7 +17,7 @@ const projects = {
 };
 
 const right = `
-import { type LogEntry, NodeServerClient, NotFound, type Content } from "node-server-client";
+import { type BucketEntry, type LogEntry, type LogEvent, NodeServerClient, NotFound, type Content } from "node-server-client";
 const server = new NodeServerClient("https://node.example.com", { token: "a:b", timeoutMs: 1000, fetch, WebSocket });
 export const hello: "Node Server Is Running!" = await server.call("node-server_hello");
 export const names: string[] = await server.call("static-bucket_list");
@@ -30,6 +30,21 @@ if (made instanceof NotFound) made.data.field;
 else if (!(made instanceof Error)) made.cors satisfies boolean;
 for await (const entry of server.subscribe("node-server_stream_log", { log_filter: "info" }, { reconnect: false }))
   entry satisfies LogEntry;
+for await (const event of server.followLog({ log_filter: "info", buffer: 5 })) {
+  event satisfies LogEvent;
+  if (event.kind === "entries") event.entries.map(({ message }) => message) satisfies string[];
+  else if (event.kind === "gap") event.before satisfies string | undefined;
+  else if (event.kind === "broken") event.why.message satisfies string;
+  else if (event.kind === "missed") event.by satisfies "server" | "client";
+  else event.again satisfies boolean;
+}
+const entries: BucketEntry[] = await server.bucket("site").list("a", { signal: AbortSignal.timeout(5) });
+for (const entry of entries) {
+  entry.modified.getTime();
+  if (!entry.folder) entry.size.toFixed() + entry.etag.slice(1);
+}
+const { etag } = await server.bucket("site").upload("a", "b", { onlyNew: true });
+await server.bucket("site").upload("a", "b", { ifMatch: etag });
 const contents: Content[] = ["text", new Uint8Array(3), new ArrayBuffer(2), new Blob(["x"]), new Blob([]).stream()];
 for (const content of contents) await server.bucket("site").upload("a", content, { makeFolders: true });
 export const size: number = (await server.bucket("site").download("a", { onProgress: (bytes) => bytes.toFixed() })).size;
@@ -54,6 +69,10 @@ const wrong = [
   'for await (const entry of server.subscribe("node-server_stream_log", { log_filter: "" })) entry.massage;',
   'await server.bucket("site").upload("a", 5);',
   'await server.bucket("site").upload("a", "b", { onProgress: (bytes: string) => bytes });',
+  "server.followLog({});",
+  'for await (const event of server.followLog({ log_filter: "" })) event.entries;',
+  '(await server.bucket("site").list())[0]?.size.toFixed();',
+  'await server.bucket("site").upload("a", "b", { ifMatch: true });',
   "new BucketFiles();",
 ];
 const wrongHead = `import { type BucketFiles, NodeServerClient } from "node-server-client";

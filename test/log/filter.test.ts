@@ -110,7 +110,11 @@ test.each([
     parseFilter(text);
   } catch (error) {
     expect(error).toBeInstanceOf(Fault);
-    expect(error).toMatchObject({ kind: "InvalidInput", code: 108, data: { field: "log_filter" } });
+    expect(error).toMatchObject({
+      kind: "InvalidInput",
+      code: 108,
+      data: { field: "log_filter", column: 1 },
+    });
     return;
   }
   throw new Error(`${text} was accepted`);
@@ -118,6 +122,44 @@ test.each([
 
 test("one bad item spoils the whole filter", () => {
   expect(() => parseFilter("info,token=loud,db=trace")).toThrow("`loud` is no level");
+});
+
+test.each([
+  ["info,token=loud,db=trace", 6],
+  ["info, \t token = loud", 9],
+  [",,=", 3],
+  ["info,\u{1f600}", 6],
+  ["\u{1f600}x,info", 1],
+  ["", 1],
+  [" , ", 1],
+  ["a,".repeat(3000), 4097],
+])("the refusal of %j tells the column of the item at fault", (text, column) => {
+  try {
+    parseFilter(text);
+  } catch (error) {
+    expect(error).toMatchObject({ data: { column } });
+    return;
+  }
+  throw new Error(`${text} was accepted`);
+});
+
+test("an entry that is written already passes as its event would have", () => {
+  const passes = (filter: string, target: string, level: Level) =>
+    parseFilter(filter).passes({ target, level });
+  for (const filter of ["info", "off,token=debug", "trace,token=off", "token,error"])
+    for (const target of ["token", "token::roll", "server"])
+      for (const level of levels)
+        expect(passes(filter, target, level)).toBe(passing(filter, target).includes(level));
+});
+
+test("an entry shown as db passes where one of the database libraries may speak", () => {
+  const passing = (filter: string) =>
+    levels.filter((level) => parseFilter(filter).passes({ target: "db", level }));
+  expect(passing("debug,db=trace")).toEqual([...levels]);
+  expect(passing("db=warn")).toEqual(upTo("WARN"));
+  expect(passing("info,db=off")).toEqual([]);
+  expect(passing("off,sqlx=info")).toEqual(upTo("INFO"));
+  expect(passing("info")).toEqual(upTo("INFO"));
 });
 
 test("any text is either read or refused as InvalidInput, in a message of bounded length", () => {

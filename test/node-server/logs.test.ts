@@ -45,6 +45,45 @@ test("node-server_log shows the newest entries, oldest first, as many as there i
   expect(await node.call("node-server_log", [`root|${node.rootPassword}`])).toHaveLength(5);
 });
 
+eachDatabase(
+  "node-server_log with a filter shows what passes it, and without one everything",
+  async (kind) => {
+    await using node = await testNode({ database: kind, logging: 'memory_log_filter = "trace"' });
+    const { hub } = node.node;
+    hub.logger("task").info("one");
+    hub.logger("task").debug("two");
+    hub.logger("kv").warn("three");
+    const messages = async (log_filter: unknown) => {
+      const token = node.superToken;
+      const entries = (await node.call("node-server_log", { token, log_filter })) as LogEntry[];
+      return entries.map(({ message }) => message);
+    };
+    expect(await messages("off,task=info")).toEqual(["one"]);
+    expect(await messages("off,task,kv=error")).toEqual(["one", "two"]);
+    expect(await messages("off,task,kv")).toEqual(["one", "two", "three"]);
+    expect(await messages("off")).toEqual([]);
+    expect((await messages("trace,db=off")).length).toBeGreaterThan(3);
+    for (const none of [undefined, null])
+      expect(await messages(none)).toEqual(expect.arrayContaining(["one", "two", "three"]));
+    expect(await node.call("node-server_log", [node.superToken, "off,kv"])).toHaveLength(1);
+  },
+);
+
+test("a filter that cannot be read is refused with the column of what is wrong", async () => {
+  await using node = await testNode();
+  await using socket = await node.socket();
+  const params = { token: node.superToken, log_filter: "info, token=loud,db=trace" };
+  for (const error of [
+    await node.refused("node-server_log", params),
+    (await socket.call("node-server_stream_log", params)).error,
+  ]) {
+    expect(error).toMatchObject({ code: -32602, message: expect.stringContaining("`loud` is no level") });
+    expect(error?.data).toEqual({ kind: "InvalidParams", field: "log_filter", column: 7 });
+  }
+  const { data } = await node.refused("node-server_log", { token: node.superToken, log_filter: 5 });
+  expect(data).toEqual({ kind: "InvalidParams", field: "log_filter" });
+});
+
 test("a capacity of 0 turns the memory off", async () => {
   await using node = await testNode({ logging: 'memory_log_capacity = 0\nmemory_log_filter = "trace"' });
   node.node.hub.logger("task").error("unheard");

@@ -1,13 +1,12 @@
 import { Fault } from "../../base/fault.ts";
-import { type LogEntry, type NodeServerClient, PermissionDenied, Unreachable } from "../../client/index.ts";
-import { type Filter, parseFilter } from "../../log/filter.ts";
+import type { LogEntry, LogGap, NodeServerClient } from "../../client/index.ts";
+import { parseFilter } from "../../log/filter.ts";
 import { formatLine } from "../../log/terminal.ts";
 import { exitCodes } from "../command.ts";
 import { connect, type RemoteOptions } from "../remote/remote.ts";
 import { isColoured } from "../terminal/colour.ts";
 import { print, untilStopped } from "../terminal/output.ts";
 import { WrongUsage } from "../terminal/wrong-usage.ts";
-import { LogJoin, passes } from "./log-lines.ts";
 
 export interface LogsOptions extends RemoteOptions {
   readonly follow?: boolean;
@@ -15,108 +14,70 @@ export interface LogsOptions extends RemoteOptions {
   readonly json?: boolean;
 }
 
-/** What a live stream shows unless a filter is given. */
-const standardFilter = "info";
+type Show = (entries: readonly LogEntry[]) => Promise<void>;
 
 /** The entries that the server keeps in memory, and with `-f` those that follow. */
 export async function logs(options: LogsOptions): Promise<number> {
-  const filter = readFilter(options.filter ?? (options.follow ? standardFilter : undefined));
+  const { filter, json } = options;
+  if (filter !== undefined) checkFilter(filter);
   const client = await connect(options);
   const coloured = isColoured(process.stdout);
-  const show = (entries: readonly LogEntry[]) =>
-    print(
-      entries
-        .map((entry) => `${options.json ? JSON.stringify(entry) : formatLine(entry, coloured)}\n`)
-        .join(""),
-    );
-  const kept = async () => {
-    const entries = await client.call("node-server_log");
-    return filter === undefined ? entries : entries.filter((entry) => passes(filter, entry));
-  };
-  await untilStopped(async (stop) => {
-    if (filter === undefined || !options.follow) await show(await kept());
-    else await new Follower(client, filter, kept, show, stop).run();
+  const show: Show = (entries) =>
+    print(entries.map((entry) => `${json ? JSON.stringify(entry) : formatLine(entry, coloured)}\n`).join(""));
+  await untilStopped(async ({ signal }) => {
+    if (options.follow) await follow(client, filter ?? "info", show, signal);
+    else await show(await client.call("node-server_log", { log_filter: filter }, { signal }));
   });
   return exitCodes.done;
 }
 
-/** The memory and the live stream as one, over broken connections. */
-class Follower {
-  readonly #join = new LogJoin();
-  #joining: Promise<void> = Promise.resolve();
-  #failure: unknown;
-  #broken = false;
-
-  constructor(
-    private readonly client: NodeServerClient,
-    private readonly filter: Filter,
-    private readonly kept: () => Promise<LogEntry[]>,
-    private readonly show: (entries: readonly LogEntry[]) => Promise<void>,
-    private readonly stop: AbortController,
-  ) {}
-
-  async run(): Promise<void> {
-    const end = new AbortController();
-    this.stop.signal.addEventListener("abort", () => end.abort());
-    const events = this.client.subscribe(
-      "node-server_stream_log",
-      { log_filter: this.filter.text },
-      {
-        signal: end.signal,
-        onConnect: (again) => {
-          this.#joining = this.#readKept(again).catch((error) => {
-            // The stream breaks as well, and with the next connection the memory is read again.
-            if (again && error instanceof Unreachable) return;
-            this.#failure = error;
-            end.abort();
-          });
-        },
-        onBreak: (_, why) => {
-          if (!this.#broken) say(`the connection broke (${why.message}); it is made again`);
-          this.#broken = true;
-        },
-        onMissed: (count) => say(`${count} entries were dropped: the output is read too slowly`),
-      },
-    );
-    for await (const entry of events) {
-      await this.#joining;
-      if (this.#failure !== undefined) break;
-      if (this.#join.takeSent(entry)) await this.show([entry]);
-      if (isFarewell(entry)) throw new PermissionDenied(entry.message, 102, "PermissionDenied", {});
+async function follow(
+  client: NodeServerClient,
+  log_filter: string,
+  show: Show,
+  signal: AbortSignal,
+): Promise<void> {
+  let since: string | undefined;
+  let gap: LogGap | undefined;
+  let broken = false;
+  for await (const event of client.followLog({ log_filter, signal })) {
+    switch (event.kind) {
+      case "entries":
+        since = event.entries.at(-1)?.timestamp;
+        await show(event.entries);
+        break;
+      case "broken":
+        // The attempts that follow fail for the same reason.
+        if (!broken) say(`the connection broke (${event.why.message}); it is made again`);
+        broken = true;
+        break;
+      case "gap":
+        gap = event;
+        break;
+      case "connected":
+        if (event.again) say(`connected again; ${wordsFor(gap, since)}`);
+        broken = false;
+        gap = undefined;
+        break;
+      case "missed":
+        // Where the server dropped them, an entry says so.
+        if (event.by === "client") say(`${event.count} entries were dropped: the output is read too slowly`);
     }
-    await this.#joining;
-    if (this.#failure !== undefined) throw this.#failure;
-  }
-
-  async #readKept(again: boolean): Promise<void> {
-    const before = this.#join.last;
-    const entries = await this.kept();
-    const { fresh, gap } = this.#join.takeKept(entries);
-    if (again) say(`connected again; ${missedWords(before, gap ? entries : undefined)}`);
-    this.#broken = false;
-    await this.show(fresh);
   }
 }
 
-/** `entries`: what the server keeps now, when it holds nothing of what was told before. */
-function missedWords(before: string | undefined, entries: readonly LogEntry[] | undefined): string {
-  if (before === undefined) return "what the server still keeps follows";
-  if (entries === undefined)
-    return `what the server kept since ${before} follows; nothing of that is missing`;
-  const until = entries[0]?.timestamp;
-  return until === undefined
-    ? `entries since ${before} may be missing`
-    : `entries between ${before} and ${until} may be missing`;
+function wordsFor(gap: LogGap | undefined, since: string | undefined): string {
+  if (gap === undefined) return `what the server kept since ${since} follows; nothing of that is missing`;
+  const { after, before } = gap;
+  if (after === undefined) return "what the server still keeps follows; entries may be missing";
+  return before === undefined
+    ? `entries since ${after} may be missing`
+    : `entries between ${after} and ${before} may be missing`;
 }
 
-/** The server says by its last event that it ended the stream; the connection would stay, and stay silent. */
-function isFarewell({ target, level, message }: LogEntry): boolean {
-  return target === "server" && level === "WARN" && message.startsWith("this log stream ends: ");
-}
-
-function readFilter(text: string | undefined): Filter | undefined {
+function checkFilter(text: string): void {
   try {
-    return text === undefined ? undefined : parseFilter(text);
+    parseFilter(text);
   } catch (error) {
     throw error instanceof Fault ? new WrongUsage(error.detail) : error;
   }

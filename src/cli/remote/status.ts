@@ -1,7 +1,7 @@
 import { NodeServerClient, PermissionDenied, RpcError } from "../../client/index.ts";
 import { exitCodes } from "../command.ts";
 import { print } from "../terminal/output.ts";
-import { visible } from "../terminal/sizes.ts";
+import { countText, timeText, visible } from "../terminal/sizes.ts";
 import { exitCodeOf, findServer, type RemoteOptions } from "./remote.ts";
 
 /** What a server says about itself and about the token that asks. */
@@ -14,8 +14,9 @@ export async function status(options: RemoteOptions & { readonly json?: boolean 
     client.call("node-server_uuid"),
   ]);
   const answeredMs = Math.round(performance.now() - begin);
-  const [own, database, buckets] = await client.batch([
+  const [own, uptime, database, buckets] = await client.batch([
     ["token_get"],
+    ["node-server_uptime"],
     ["node-server_get_database_type"],
     // Only the Super Token may ask this.
     ["static-bucket_list"],
@@ -28,6 +29,7 @@ export async function status(options: RemoteOptions & { readonly json?: boolean 
     commit: version.git_commit_sha,
     built: version.build_time,
     uuid,
+    uptime_ms: uptime instanceof Error ? null : uptime,
     database: database instanceof Error ? null : database.data,
     token:
       own instanceof Error ? null : { key: own.token_key, username: own.username, ends: own.timestamp_to },
@@ -51,6 +53,7 @@ interface State {
   readonly commit: string;
   readonly built: string;
   readonly uuid: string;
+  readonly uptime_ms: number | null;
   readonly database: string | null;
   readonly token: {
     readonly key: string;
@@ -68,6 +71,7 @@ function linesOf(state: State, database: unknown): string {
     reachable: `yes, in ${state.answered_ms} ms`,
     version: `${state.version} (${state.commit.slice(0, 12)}, built ${state.built})`,
     uuid: state.uuid,
+    ...(state.uptime_ms === null ? {} : { up: durationText(state.uptime_ms) }),
     database: state.database ?? (database instanceof PermissionDenied ? "not for this token" : "unknown"),
     token: token === null ? "not accepted" : whose(token, state.super),
     ...(state.buckets === null ? {} : { buckets: String(state.buckets) }),
@@ -75,6 +79,13 @@ function linesOf(state: State, database: unknown): string {
   return Object.entries(rows)
     .map(([name, value]) => `${name.padEnd(10)} ${visible(value)}\n`)
     .join("");
+}
+
+/** Of more than a day nobody wants to know the minutes. */
+function durationText(ms: number): string {
+  const hours = Math.floor(ms / 3_600_000);
+  if (hours < 24) return timeText(Math.floor(ms / 1000));
+  return `${countText(Math.floor(hours / 24), "day")} ${hours % 24} h`;
 }
 
 function whose({ key, username, ends }: NonNullable<State["token"]>, isSuper: boolean): string {

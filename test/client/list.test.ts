@@ -1,0 +1,194 @@
+import { expect } from "bun:test";
+import { mkdir, utimes, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { type TestNode, testNode } from "../support/node.ts";
+import { Consumer, eachRuntime } from "./consumer.ts";
+
+async function nodeWithBucket(): Promise<TestNode> {
+  const node = await testNode();
+  await node.call("static-bucket_create", { token: node.superToken, name: "site" });
+  return node;
+}
+
+const login = ({ url, superToken }: TestNode) => ({ url, token: superToken });
+const site = (node: TestNode, ...names: string[]) => join(node.folder, "static/site", ...names);
+
+/** Names that an address, XML or a pattern might trip over. */
+const odd = [
+  "a&amp;b <c> \"d\" 'e'.txt",
+  "%20 100% #1?.txt",
+  "%41",
+  "ünï 漢字 😀.txt",
+  "<D:href>",
+  "&lt;&#13;&unknown;",
+  "tab\there",
+  "line\nend",
+  "carriage\rreturn",
+  "trailing space ",
+  " leading",
+  "~tilde+plus=$&.txt",
+  "]]>",
+  ".hidden",
+  "constructor",
+];
+
+eachRuntime("a folder is listed with whatever names there are, folders first", async (runtime) => {
+  await using node = await nodeWithBucket();
+  await mkdir(site(node, "deep"));
+  for (const [at, name] of odd.entries()) {
+    await writeFile(site(node, name), "x".repeat(at));
+    await mkdir(site(node, "deep", name));
+  }
+  await mkdir(site(node, "Zoo", "below"), { recursive: true });
+  await utimes(site(node, "%41"), new Date(86_400_000), new Date(86_400_000));
+  await using consumer = await Consumer.open();
+  const [top = "", deep = "", inner = "", etag = ""] = await consumer.run(
+    runtime,
+    `const files = server.bucket("site");
+    const show = (value) => console.log(JSON.stringify(value));
+    const top = await files.list();
+    show(top);
+    show(await files.list("deep"));
+    show(await files.list("deep/" + ${JSON.stringify(odd[0])} + "/"));
+    const response = await files.open("%41");
+    show([response.headers.get("etag"), top.every(({ modified }) => modified instanceof Date)]);`,
+    login(node),
+  );
+  const sorted = [...odd].sort();
+  const entries = JSON.parse(top) as Array<Record<string, unknown>>;
+  expect(entries.slice(0, 2)).toEqual([
+    { name: "Zoo", folder: true, modified: expect.any(String) },
+    { name: "deep", folder: true, modified: expect.any(String) },
+  ]);
+  expect(entries.slice(2)).toEqual(
+    sorted.map((name) => ({
+      name,
+      folder: false,
+      size: odd.indexOf(name),
+      modified: expect.any(String),
+      etag: expect.stringMatching(/^"[^"]+"$/),
+    })),
+  );
+  expect((JSON.parse(deep) as Array<{ name: string }>).map(({ name }) => name)).toEqual(sorted);
+  expect(JSON.parse(inner)).toEqual([]);
+  const old = entries.find(({ name }) => name === "%41");
+  expect(old?.modified).toBe("1970-01-02T00:00:00.000Z");
+  expect(JSON.parse(etag)).toEqual([old?.etag, true]);
+});
+
+eachRuntime("ten thousand files are listed, every one of them", async (runtime) => {
+  await using node = await nodeWithBucket();
+  for (let at = 0; at < 10_000; at += 1) await writeFile(site(node, `file ${at}.txt`), "");
+  await using consumer = await Consumer.open();
+  const lines = await consumer.run(
+    runtime,
+    `const names = (await server.bucket("site").list()).map(({ name }) => name);
+    console.log(names.length, new Set(names).size, names.every((name) => /^file \\d+\\.txt$/.test(name)));`,
+    login(node),
+  );
+  expect(lines).toEqual(["10000 10000 true"]);
+});
+
+eachRuntime("what cannot be listed is told as an error of its class", async (runtime) => {
+  await using node = await nodeWithBucket();
+  await writeFile(site(node, "file.txt"), "x");
+  const small = await node.newToken([]);
+  await using consumer = await Consumer.open();
+  const lines = await consumer.run(
+    runtime,
+    `const tell = (work) => work.then(() => console.log("done"), (error) => console.log(error.name, error.status ?? ""));
+    await tell(server.bucket("site").list("nowhere"));
+    await tell(server.bucket("none").list());
+    await tell(server.bucket("site").list("file.txt"));
+    await tell(new client.NodeServerClient(server.url, { token: ${JSON.stringify(small)} }).bucket("site").list());
+    await tell(server.bucket("site").list("", { signal: AbortSignal.abort(new RangeError("left")) }));`,
+    login(node),
+  );
+  expect(lines).toEqual([
+    "FileNotFound 404",
+    "FileNotFound 404",
+    "FileConflict 409",
+    "FileDenied 403",
+    "RangeError ",
+  ]);
+});
+
+const good =
+  '<?xml version="1.0" encoding="utf-8"?>\n<D:multistatus xmlns:D="DAV:">\n<D:response><D:href>/node/static-webdav/site/</D:href><D:propstat><D:prop><D:resourcetype><D:collection/></D:resourcetype><D:getlastmodified>Thu, 01 Jan 1970 00:00:00 GMT</D:getlastmodified></D:prop><D:status>HTTP/1.1 200 OK</D:status></D:propstat><D:propstat><D:prop><D:getcontentlength/><D:getetag/></D:prop><D:status>HTTP/1.1 404 Not Found</D:status></D:propstat></D:response>\n<D:response><D:href>/node/static-webdav/site/a%20b</D:href><D:propstat><D:prop><D:resourcetype/><D:getcontentlength>1</D:getcontentlength><D:getlastmodified>Thu, 01 Jan 1970 00:00:00 GMT</D:getlastmodified><D:getetag>&quot;e&quot;</D:getetag></D:prop><D:status>HTTP/1.1 200 OK</D:status></D:propstat></D:response>\n</D:multistatus>\n';
+
+/** What a proxy, another server or a broken line might send. */
+const foreign = [
+  "",
+  "<!doctype html><p>Sign in</p>",
+  good.slice(0, -1),
+  good.slice(0, good.indexOf("</D:multistatus>")),
+  good.slice(0, good.length / 2),
+  `${good}${good}`,
+  good.replaceAll("D:", "d:"),
+  good.replaceAll("\n", ""),
+  good.replace("a%20b", "deep/a%20b"),
+  good.replace("a%20b", "%E0%A4%A"),
+  good.replace("/node/static-webdav/site/a", "/elsewhere/a"),
+  good.replace("site/a%20b", "site/"),
+  good.replace(">1<", ">one<"),
+  good.replace("<D:getetag>&quot;e&quot;</D:getetag>", ""),
+  good.replace(/(a%20b.*)Thu, 01 Jan 1970/, "$1Someday"),
+  good.replace("200 OK", "500 Internal Server Error"),
+  '<?xml version="1.0" encoding="utf-8"?>\n<D:multistatus xmlns:D="DAV:">\n</D:multistatus>\n',
+];
+
+eachRuntime("a listing that no node-server would send is refused, not guessed at", async (runtime) => {
+  await using standIn = Bun.serve({
+    port: 0,
+    hostname: "127.0.0.1",
+    fetch: (request) => {
+      const at = Number(new URL(request.url).pathname.split("/").at(-1));
+      return new Response(foreign[at] ?? good, { status: at === 500 ? 200 : 207 });
+    },
+  });
+  await using consumer = await Consumer.open();
+  const lines = await consumer.run(
+    runtime,
+    `const files = server.bucket("site");
+    for (let at = 0; at < ${foreign.length}; at += 1)
+      await files.list(String(at)).then((found) => console.log(at, found), (error) => console.log(error.name));
+    console.log(JSON.stringify(await files.list("999")));
+    await files.list("500").catch((error) => console.log(error.name));`,
+    { url: standIn.url.origin },
+  );
+  expect(lines).toEqual([
+    ...foreign.map(() => "NotNodeServer"),
+    '[{"name":"a b","folder":false,"size":1,"modified":"1970-01-01T00:00:00.000Z","etag":"\\"e\\""}]',
+    "NotNodeServer",
+  ]);
+});
+
+eachRuntime("an editor does not overwrite what somebody else saved", async (runtime) => {
+  await using node = await nodeWithBucket();
+  await using consumer = await Consumer.open();
+  const lines = await consumer.run(
+    runtime,
+    `const files = server.bucket("site");
+    const tell = (work) => work.then(() => console.log("saved"), (error) => console.log(error.name, error.status, error.message));
+    await tell(files.upload("a.txt", "one", { onlyNew: true }));
+    await tell(files.upload("a.txt", "two", { onlyNew: true }));
+    const mine = (await files.open("a.txt")).headers.get("etag");
+    const { etag } = await files.upload("a.txt", "mine", { ifMatch: mine });
+    console.log(etag === mine, etag === (await files.list())[0].etag);
+    await tell(files.upload("a.txt", "again", { ifMatch: etag }));
+    await tell(files.upload("a.txt", "late", { ifMatch: etag }));
+    await tell(files.upload("a.txt", new Blob(["late"]).stream(), { ifMatch: etag }));
+    await files.remove("a.txt");
+    await tell(files.upload("a.txt", "gone", { ifMatch: etag }));
+    await tell(files.upload("a.txt", "new", { onlyNew: false }));
+    console.log(await (await files.download("a.txt")).text());`,
+    login(node),
+  );
+  const conflict =
+    "FileConflict 412 a.txt: it is not what was expected: somebody else made, changed or removed it";
+  expect(lines).toEqual([
+    ...["saved", conflict],
+    ...["false true", "saved", conflict, conflict],
+    ...[conflict, "saved", "new"],
+  ]);
+});
