@@ -1,5 +1,7 @@
-import { rename, rm } from "node:fs/promises";
+import { mkdir, rename, rm, writeFile } from "node:fs/promises";
+import { join, resolve } from "node:path";
 import type { VersionRecord } from "../src/build.ts";
+import { bundleConsole, packConsole, packName } from "../src/bundle.ts";
 
 export interface Compilation {
   readonly outfile: string;
@@ -8,15 +10,22 @@ export interface Compilation {
   readonly triple: string;
   /** The runtime to build into it, when it is for another system than this one. */
   readonly runtime?: { readonly target: string; readonly path: string };
+  /** The packed web console, where it was made already for another binary. */
+  readonly pack?: Uint8Array;
 }
 
 /** Compiles the binary. The file is put in place whole, so that a running one is not disturbed. */
-export async function compile({ outfile, version, triple, runtime }: Compilation): Promise<void> {
+export async function compile({ outfile, version, triple, runtime, pack }: Compilation): Promise<void> {
   const ending = outfile.endsWith(".exe") ? ".exe" : "";
   const beside = `${outfile}.building${ending}`;
+  const parts = resolve(`${outfile}.parts`);
   try {
+    await mkdir(parts, { recursive: true });
+    await writeFile(join(parts, packName), pack ?? packConsole(await bundleConsole()));
     const made = await Bun.build({
-      entrypoints: ["src/main.ts"],
+      entrypoints: ["src/main.ts", join(parts, packName)],
+      loader: { ".pack": "file" },
+      naming: { asset: "[name].[ext]" },
       compile: {
         outfile: beside,
         autoloadDotenv: false,
@@ -33,6 +42,7 @@ export async function compile({ outfile, version, triple, runtime }: Compilation
     await rename(beside, outfile);
   } finally {
     await rm(beside, { force: true });
+    await rm(parts, { recursive: true, force: true });
   }
 }
 

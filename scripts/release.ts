@@ -4,6 +4,7 @@ import { join, resolve } from "node:path";
 import { parseArgs, promisify } from "node:util";
 import { constants, gzip, zstdCompress } from "node:zlib";
 import { version } from "../package.json";
+import { bundleConsole, packConsole } from "../src/bundle.ts";
 import { binaryName, parseTag } from "../src/update/release.ts";
 import { compile, ownTriple } from "./compile.ts";
 import { readSecretKey, signFile } from "./minisign.ts";
@@ -44,6 +45,7 @@ if (unknown !== undefined)
   throw new Error(`no target is called ${unknown}; there are ${Object.keys(targets).join(", ")}`);
 await rm(folder, { recursive: true, force: true });
 await mkdir(runtimes, { recursive: true });
+const pack = packConsole(await bundleConsole());
 const sums: string[] = [];
 try {
   for (const triple of chosen) sums.push(...(await release(triple)));
@@ -68,6 +70,7 @@ async function release(triple: string): Promise<string[]> {
     outfile: path,
     version: values.version,
     triple,
+    pack,
     ...(own ? {} : { runtime: { target: known.target, path: await fetchRuntime(known.runtime) } }),
   });
   const bytes = await Bun.file(path).bytes();

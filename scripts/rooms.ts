@@ -5,6 +5,7 @@ import { Glob } from "bun";
 const rooms: Readonly<Record<string, readonly string[]>> = {
   base: [],
   build: [],
+  bundle: [],
   log: ["base"],
   config: ["base", "log"],
   db: ["base", "log", "build"],
@@ -15,7 +16,7 @@ const rooms: Readonly<Record<string, readonly string[]>> = {
   rpc: ["base", "log", "auth"],
   services: ["log", "config", "db", "auth", "agents", "buckets", "update"],
   methods: ["base", "log", "auth", "agents", "buckets", "update", "rpc", "services", "build"],
-  http: ["base", "log", "auth", "buckets", "rpc", "services"],
+  http: ["base", "log", "auth", "buckets", "rpc", "services", "bundle"],
   slices: ["config", "db", "log", "update", "http"],
   node: [
     "slices",
@@ -32,6 +33,7 @@ const rooms: Readonly<Record<string, readonly string[]>> = {
     "methods",
     "http",
     "build",
+    "bundle",
   ],
   client: [],
   console: ["client"],

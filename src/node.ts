@@ -7,12 +7,14 @@ import { Tokens } from "./auth/tokens.ts";
 import { Shared } from "./base/shared.ts";
 import { Buckets } from "./buckets/buckets.ts";
 import { build } from "./build.ts";
+import { loadConsole } from "./bundle.ts";
 import { ConfigFile, finishOverwrite } from "./config/edit.ts";
 import { LiveConfig, type Outcome, type Part } from "./config/live.ts";
 import type { Config } from "./config/schema.ts";
 import { resolveServerUuid } from "./config/server-uuid.ts";
 import { type Database, databaseFile, openDatabase } from "./db/database.ts";
 import { ServerLock } from "./db/server-lock.ts";
+import { Console } from "./http/console.ts";
 import { HotFiles } from "./http/hot-files.ts";
 import type { Place } from "./http/listener.ts";
 import { Listening } from "./http/listening.ts";
@@ -99,6 +101,7 @@ export async function openNode(options: NodeOptions): Promise<Node> {
     maxResponseBytes: 0,
     hotBytes: 0,
     maxUploadBytes: 0,
+    console: false,
   };
   const configFile = new ConfigFile(options.configPath, options.workingDirectory);
   let floor: Shared<Floor> | undefined;
@@ -129,6 +132,7 @@ export async function openNode(options: NodeOptions): Promise<Node> {
     hot: new HotFiles(() => limits.hotBytes),
     packing: new Slots(() => mostPacking),
     maxUploadBytes: () => limits.maxUploadBytes,
+    console: new Console(() => limits.console, loadConsole, log),
   };
   let releases: UpdateSettings = { releaseUrl: undefined, publicKey: undefined };
   const updater = new Updater(options.program?.installed ?? fromSource, () => releases, log);

@@ -14,6 +14,8 @@ export interface Limits {
   /** For small files in memory. */
   readonly hotBytes: number;
   readonly maxUploadBytes: number;
+  /** Whether the web console is served. */
+  readonly console: boolean;
 }
 
 export function limitsIn(config: Config): Limits {
@@ -23,6 +25,7 @@ export function limitsIn(config: Config): Limits {
     maxResponseBytes: config.max_response_body_size,
     hotBytes: config.static_cache_bytes,
     maxUploadBytes: config.max_upload_size,
+    console: config.console,
   };
 }
 

@@ -106,6 +106,11 @@ export const topKeys = {
     count.default(64 * MiB),
     "Memory for small files that are asked for often.",
   ),
+  console: key(
+    "boolean",
+    z.boolean().default(true),
+    "Serve the web console at `/node/console/`. While it is on, a service worker may not stand in the top folder of the HTTP root.",
+  ),
   release_url: key(
     "URL",
     z.url({ protocol: /^https?$/ }).optional(),

@@ -1,5 +1,5 @@
 /** What `/` shows while no bucket is the HTTP root. */
-const placeholder = `<!doctype html>
+const placeholder = (more: string) => `<!doctype html>
 <html lang="en">
 <head>
 <meta charset="utf-8">
@@ -13,9 +13,13 @@ code { font-size: .95em }
 <body>
 <h1>Node Server Is Running!</h1>
 <p>JSON-RPC 2.0 is served at <code>/jsonrpc</code>, by POST and over WebSocket; <code>rpc.discover</code> describes every method.</p>
-</body>
+${more}</body>
 </html>
 `;
+const alone = placeholder("");
+const withConsole = placeholder(
+  '<p>The <a href="node/console/">web console</a> shows and does all of it in a browser.</p>\n',
+);
 
 const pageHeaders = {
   "content-type": "text/html; charset=utf-8",
@@ -24,8 +28,8 @@ const pageHeaders = {
   "cache-control": "no-cache",
 };
 
-export function placeholderPage(): Response {
-  return new Response(placeholder, { headers: pageHeaders });
+export function placeholderPage(console: boolean): Response {
+  return new Response(console ? withConsole : alone, { headers: pageHeaders });
 }
 
 /** One line for people, as plain text. */

@@ -1,7 +1,9 @@
 import type { Server } from "bun";
 import type { Buckets } from "../buckets/buckets.ts";
+import { type Console, isConsolePath, serveConsole } from "./console.ts";
 import { answerPost, answerPreflight, busy, cors, type JsonRpcDoor, jsonRpcMethods } from "./jsonrpc.ts";
 import { methodNotAllowed, notFound, placeholderPage, plainText } from "./pages.ts";
+import { isRootWorker, refuseWorker } from "./service-worker.ts";
 import { Connection } from "./socket.ts";
 import { type StaticDoor, serveBucket, serveHot, staticMethods, toSlashForm, withCors } from "./static.ts";
 import { webdavPrefix } from "./webdav/address.ts";
@@ -12,6 +14,7 @@ export interface SharedDoors extends WebdavDoor, Omit<StaticDoor, "buckets"> {
   readonly jsonRpc: JsonRpcDoor;
   /** For a question that is answered at once, which needs no loan. */
   readonly buckets: () => Buckets;
+  readonly console: Console;
 }
 
 export interface Doors extends SharedDoors {
@@ -36,8 +39,10 @@ export function route(request: Request, server: Server<Connection>, doors: Doors
     return serveWebdav(request, path, addressOf(request, server), doors);
   if (path === "/" && request.method === "OPTIONS")
     return new Response(null, { status: 204, headers: optionsHeaders });
+  if (isConsolePath(path)) return serveConsole(request, path, doors.console);
   if (path === "/node" || path.startsWith("/node/")) return notFound();
-  return fromMemory(request, path, doors) ?? rootRoute(request, path, doors);
+  const refused = doors.console.isOn() && isRootWorker(request, path);
+  return (refused ? undefined : fromMemory(request, path, doors)) ?? rootRoute(request, path, refused, doors);
 }
 
 /** At once, where the answer is in memory and still holds. */
@@ -139,10 +144,16 @@ async function bucketRoute(
 }
 
 /** Whatever no other route owns: the bucket that is the HTTP root, else the placeholder page at `/`. */
-async function rootRoute(request: Request, path: string, { borrow, hot, packing }: Doors): Promise<Response> {
+async function rootRoute(
+  request: Request,
+  path: string,
+  refused: boolean,
+  { borrow, hot, packing, console }: Doors,
+): Promise<Response> {
   const { services, release } = borrow();
   try {
     const bucket = await services.buckets.httpRoot();
+    if (bucket !== undefined && refused) return refuseWorker();
     if (bucket !== undefined)
       return await serveBucket(
         { request, address: path, bucket, rest: path.slice(1) },
@@ -152,7 +163,7 @@ async function rootRoute(request: Request, path: string, { borrow, hot, packing 
     release();
   }
   if (path !== "/") return notFound();
-  if (isReading(request)) return placeholderPage();
+  if (isReading(request)) return placeholderPage(console.isOn());
   return request.method === "OPTIONS" ? options() : methodNotAllowed(staticMethods);
 }
 

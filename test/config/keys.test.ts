@@ -89,6 +89,7 @@ const cases: Readonly<Record<string, Case>> = {
   static_path: path,
   sync_uploads: { good: [["false", false]], bad: notBoolean },
   static_cache_bytes: bytes(0, 100 * GiB),
+  console: { good: [["false", false]], bad: notBoolean },
   release_url: {
     good: [['"https://example.org/releases"', "https://example.org/releases"]],
     bad: [...notText, ['"example.org"', /URL/], ['"ftp://example.org"', /URL/], ['""', /URL/]],

@@ -34,6 +34,7 @@ test("a file with the two required keys gets every default", () => {
       static_path: "./static/",
       sync_uploads: true,
       static_cache_bytes: 64 * MiB,
+      console: true,
       logging: { memory_log_capacity: 500 },
       database: {
         database_url: "sqlite://data/node.db?mode=rwc",

@@ -1,0 +1,95 @@
+import { basename, join } from "node:path";
+import { promisify } from "node:util";
+import { brotliCompress, constants, gzip } from "node:zlib";
+
+/** One file of the web console, as it is kept and as it is sent. */
+export interface ConsoleFile {
+  /** With a hash of its content in it, so that it can be kept for ever. */
+  readonly name: string;
+  readonly br: Uint8Array<ArrayBuffer>;
+  readonly gzip: Uint8Array<ArrayBuffer>;
+}
+
+/** The web console, ready to be served. */
+export interface ConsoleFiles {
+  readonly script: string;
+  readonly style: string;
+  readonly files: ReadonlyMap<string, ConsoleFile>;
+}
+
+export const packName = "console.pack";
+const hashed = "[name]-[hash].[ext]";
+
+/** A compiled server holds the console; one that runs from source makes it. */
+export async function loadConsole(): Promise<ConsoleFiles> {
+  if (!Bun.isStandaloneExecutable) return bundleConsole();
+  const embedded = Bun.embeddedFiles.find((file) => "name" in file && file.name === packName);
+  if (embedded === undefined) throw new Error(`this binary was compiled without ${packName}`);
+  return unpackConsole(await embedded.bytes());
+}
+
+/** Bundles the console from its sources. */
+export async function bundleConsole(folder = join(import.meta.dir, "console")): Promise<ConsoleFiles> {
+  const { outputs } = await Bun.build({
+    entrypoints: [join(folder, "main.tsx"), join(folder, "style.css")],
+    root: folder,
+    target: "browser",
+    minify: true,
+    splitting: true,
+    naming: { entry: hashed, chunk: hashed, asset: hashed },
+    define: { "process.env.NODE_ENV": '"production"' },
+  });
+  const nameOf = (what: string, is: (output: Bun.BuildArtifact) => boolean) => {
+    const found = outputs.find(is);
+    if (found === undefined) throw new Error(`the bundle of the console has no ${what}`);
+    return basename(found.path);
+  };
+  const files = await Promise.all(
+    outputs.map(async (output) => toFile(basename(output.path), new Uint8Array(await output.arrayBuffer()))),
+  );
+  return {
+    script: nameOf("script", ({ kind, path }) => kind === "entry-point" && path.endsWith(".js")),
+    style: nameOf("style sheet", ({ path }) => /^style-.*\.css$/.test(basename(path))),
+    files: new Map(files.map((file) => [file.name, file])),
+  };
+}
+
+async function toFile(name: string, bytes: Uint8Array): Promise<ConsoleFile> {
+  const params = {
+    [constants.BROTLI_PARAM_QUALITY]: 11,
+    [constants.BROTLI_PARAM_SIZE_HINT]: bytes.length,
+  };
+  const [br, zipped] = await Promise.all([
+    promisify(brotliCompress)(bytes, { params }),
+    promisify(gzip)(bytes, { level: 9 }),
+  ]);
+  return { name, br: Uint8Array.from(br), gzip: Uint8Array.from(zipped) };
+}
+
+interface PackHead extends Omit<ConsoleFiles, "files"> {
+  readonly files: ReadonlyArray<{ readonly name: string; readonly br: number; readonly gzip: number }>;
+}
+
+/** One file for all of them: the length of the head, the head as JSON, then the bytes that it tells the lengths of. */
+export function packConsole({ files, ...rest }: ConsoleFiles): Uint8Array<ArrayBuffer> {
+  const all = [...files.values()];
+  const head: PackHead = {
+    ...rest,
+    files: all.map(({ name, br, gzip }) => ({ name, br: br.length, gzip: gzip.length })),
+  };
+  const text = new TextEncoder().encode(JSON.stringify(head));
+  const length = new Uint8Array(Uint32Array.of(text.length).buffer);
+  return Uint8Array.from(Buffer.concat([length, text, ...all.flatMap(({ br, gzip }) => [br, gzip])]));
+}
+
+function unpackConsole(pack: Uint8Array<ArrayBuffer>): ConsoleFiles {
+  let at = 0;
+  const take = (length: number) => {
+    at += length;
+    return pack.subarray(at - length, at);
+  };
+  const [length = 0] = new Uint32Array(take(4).slice().buffer);
+  const { files, ...rest } = JSON.parse(new TextDecoder().decode(take(length))) as PackHead;
+  const unpacked = files.map((file) => ({ name: file.name, br: take(file.br), gzip: take(file.gzip) }));
+  return { ...rest, files: new Map(unpacked.map((file) => [file.name, file])) };
+}
