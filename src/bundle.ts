@@ -19,17 +19,21 @@ export interface ConsoleFiles {
 
 export const packName = "console.pack";
 const hashed = "[name]-[hash].[ext]";
+const sources = join(import.meta.dir, "console");
+/** How hard brotli tries: for a binary it may take seconds, while somebody waits it may not. */
+const forRelease = 11;
+const inPassing = 4;
 
 /** A compiled server holds the console; one that runs from source makes it. */
 export async function loadConsole(): Promise<ConsoleFiles> {
-  if (!Bun.isStandaloneExecutable) return bundleConsole();
+  if (!Bun.isStandaloneExecutable) return bundleConsole(sources, inPassing);
   const embedded = Bun.embeddedFiles.find((file) => "name" in file && file.name === packName);
   if (embedded === undefined) throw new Error(`this binary was compiled without ${packName}`);
   return unpackConsole(await embedded.bytes());
 }
 
 /** Bundles the console from its sources. */
-export async function bundleConsole(folder = join(import.meta.dir, "console")): Promise<ConsoleFiles> {
+export async function bundleConsole(folder = sources, quality = forRelease): Promise<ConsoleFiles> {
   const { outputs } = await Bun.build({
     entrypoints: [join(folder, "main.tsx"), join(folder, "style.css")],
     root: folder,
@@ -45,7 +49,9 @@ export async function bundleConsole(folder = join(import.meta.dir, "console")): 
     return basename(found.path);
   };
   const files = await Promise.all(
-    outputs.map(async (output) => toFile(basename(output.path), new Uint8Array(await output.arrayBuffer()))),
+    outputs.map(async (output) =>
+      toFile(basename(output.path), new Uint8Array(await output.arrayBuffer()), quality),
+    ),
   );
   return {
     script: nameOf("script", ({ kind, path }) => kind === "entry-point" && path.endsWith(".js")),
@@ -54,9 +60,9 @@ export async function bundleConsole(folder = join(import.meta.dir, "console")): 
   };
 }
 
-async function toFile(name: string, bytes: Uint8Array): Promise<ConsoleFile> {
+async function toFile(name: string, bytes: Uint8Array, quality: number): Promise<ConsoleFile> {
   const params = {
-    [constants.BROTLI_PARAM_QUALITY]: 11,
+    [constants.BROTLI_PARAM_QUALITY]: quality,
     [constants.BROTLI_PARAM_SIZE_HINT]: bytes.length,
   };
   const [br, zipped] = await Promise.all([

@@ -3,7 +3,7 @@ import type { Engine, Reply } from "../rpc/engine.ts";
 import { toWireError } from "../rpc/errors.ts";
 import { Slot, type Slots } from "./slots.ts";
 
-/** The token travels in the body and there are no cookies, so any origin may call. */
+/** The token travels in the body and no call looks at a cookie, so any origin may call. */
 export const cors = { "access-control-allow-origin": "*" };
 const jsonHeaders = { "content-type": "application/json", "x-content-type-options": "nosniff", ...cors };
 const answered: ResponseInit = { headers: new Headers(jsonHeaders) };

@@ -152,8 +152,9 @@ function decodePath(raw: string): { readonly path: TreePath; readonly slash: boo
   }
 }
 
-export function toSlashForm(request: Request): Response {
-  const { pathname, search } = new URL(request.url);
+export function toSlashForm({ url }: Request): Response {
+  // Without a Host header, the address is a path alone.
+  const { pathname, search } = new URL(url, "http://localhost");
   return new Response(null, { status: 301, headers: { location: `${pathname}/${search}` } });
 }
 

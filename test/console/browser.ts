@@ -15,7 +15,9 @@ export function inBrowser(title: string, story: () => Promise<void>, timeoutMs =
 }
 
 async function theBrowser(): Promise<Browser> {
-  browser ??= await chromium.launch({
+  // The one of the file before is closed.
+  if (browser?.isConnected()) return browser;
+  browser = await chromium.launch({
     executablePath: executablePath ?? "",
     args: ["--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage"],
   });

@@ -116,4 +116,8 @@ test("a client of HTTP/1.0, which knows no Host header, is served", async () => 
   await using node = await testNode();
   expect(await statusOf(node.url, "POST /jsonrpc HTTP/1.0")).toBe(200);
   expect(await statusOf(node.url, "GET / HTTP/1.0")).toBe(200);
+  await node.call("static-bucket_create", [node.superToken, "site"]);
+  expect(await statusOf(node.url, "GET /node/static/site HTTP/1.0")).toBe(301);
+  expect(await statusOf(node.url, "GET /node/console HTTP/1.0")).toBe(301);
+  expect(await statusOf(node.url, "GET /node/console/ HTTP/1.0")).toBe(200);
 });

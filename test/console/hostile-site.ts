@@ -1,0 +1,102 @@
+import type { Page } from "playwright-core";
+import { siteWith } from "../support/bucket.ts";
+import { type TestNode, testNode } from "../support/node.ts";
+import { Tab } from "./browser.ts";
+
+/** The same hostile page, as one of the HTTP root and as one of its bucket's own address. */
+export const hostilePages = ["/evil.html", "/node/static/site/evil.html"];
+
+const worker = `addEventListener("install", () => skipWaiting());
+addEventListener("activate", (event) => event.waitUntil(clients.claim()));
+addEventListener("fetch", (event) => {
+  if (event.request.mode === "navigate") event.respondWith(new Response("caught by the worker"));
+});`;
+
+const files = {
+  "evil.html": "<!doctype html><title>evil</title><body></body>",
+  "sw.js": worker,
+  "app/sw.js": worker,
+  "app/module.js": `import "/shared.js";${worker}`,
+  "shared.js": "",
+  "app/page.html": "<!doctype html><title>app</title><body>from the server</body>",
+  "fetching.js": `const port = self.onconnect === undefined ? self : new Promise((resolve) => { self.onconnect = (event) => resolve(event.ports[0]); });
+const text = fetch("/node/console/", { credentials: "include" }).then((answer) => answer.text());
+void Promise.all([port, text]).then(([to, told]) => to.postMessage(told));`,
+};
+
+/** A server whose HTTP root is in an attacker's hands, and a browser that remembers an operator's token for its console. */
+export class Siege implements AsyncDisposable {
+  private constructor(
+    readonly node: TestNode,
+    private readonly tab: Tab,
+  ) {}
+
+  static async open(): Promise<Siege> {
+    const node = await testNode();
+    await siteWith(node, files, { is_http_root: true });
+    // What an attacker tries is complained about; that is no failure here.
+    const siege = new Siege(node, await Tab.open(node, { expected: /./ }));
+    const page = await siege.console();
+    const status = await page.evaluate(`fetch("remember", {
+      method: "POST",
+      headers: { "content-type": "application/json" },
+      body: JSON.stringify({ token: ${JSON.stringify(node.superToken)} }),
+    }).then((answer) => answer.status)`);
+    if (status !== 204) throw new Error(`the token was not remembered: ${status}`);
+    return siege;
+  }
+
+  get page(): Page {
+    return this.tab.page;
+  }
+
+  /** Whether what an attacker got hold of holds the token, as it is or as the cookie has it. */
+  holdsToken(loot: string): boolean {
+    const { superToken } = this.node;
+    const [, secret = ""] = superToken.split(":");
+    const forms = [superToken, secret, Buffer.from(superToken).toString("base64url"), btoa(superToken)];
+    return forms.some((form) => loot.includes(form));
+  }
+
+  /** The console in a tab, as somebody who types its address gets it. */
+  async console(page = this.page): Promise<Page> {
+    await page.goto(`${this.node.url}/node/console/`);
+    return page;
+  }
+
+  /** A hostile page, in the tab that is given or in another one. */
+  async evil(address: string, page?: Page): Promise<Page> {
+    const at = page ?? (await this.page.context().newPage());
+    await at.goto(this.node.url + address);
+    return at;
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.tab[Symbol.asyncDispose]();
+    await this.node[Symbol.asyncDispose]();
+  }
+}
+
+/** What a script in a page comes to, as text. */
+export async function text(page: Page, script: string): Promise<string> {
+  return String(await page.evaluate(script));
+}
+
+/** Everything that a page can look up about its origin and its tab without asking the server, as text. */
+export const rummage = `(async () => {
+  const databases = await indexedDB.databases();
+  const cached = await caches.keys();
+  const entries = navigation.entries().map((entry) => [entry.url, entry.getState() ?? null]);
+  return JSON.stringify({
+    local: { ...localStorage },
+    session: { ...sessionStorage },
+    cookie: document.cookie,
+    cookies: await cookieStore.getAll(),
+    databases, cached, entries,
+    state: history.state,
+    name: window.name,
+    referrer: document.referrer,
+    opener: window.opener === null,
+    loads: performance.getEntries().map(({ name }) => name),
+  });
+})()`;

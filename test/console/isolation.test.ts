@@ -1,0 +1,169 @@
+import { expect } from "bun:test";
+import { writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { tempFolder } from "../support/node.ts";
+import { inBrowser, Tab } from "./browser.ts";
+import { serveFolder } from "./fixture.ts";
+import { hostilePages, rummage, Siege, text } from "./hostile-site.ts";
+
+inBrowser("a remembered token is handed to the console's page, and that page only", async () => {
+  await using siege = await Siege.open();
+  const page = await siege.console();
+  const meta = `document.querySelector('meta[name="remembered"]')?.content`;
+  expect(await text(page, meta)).toBe(siege.node.superToken);
+  expect(await text(page, "document.cookie")).toBe("");
+  expect(await page.evaluate(`fetch("remember", { method: "DELETE" }).then(({ status }) => status)`)).toBe(
+    204,
+  );
+  await siege.console();
+  expect(await text(page, meta)).toBe("undefined");
+});
+
+for (const address of hostilePages) {
+  inBrowser(`${address} finds the token nowhere in the browser`, async () => {
+    await using siege = await Siege.open();
+    // Signed in with what was remembered, so that whatever the console keeps in this tab is there.
+    await siege.console();
+    await siege.page.locator(".menu").waitFor({ state: "attached" });
+    const loot = await text(await siege.evil(address, siege.page), rummage);
+    expect(loot).toContain('"loads"');
+    expect(siege.holdsToken(loot)).toBe(false);
+    expect(siege.holdsToken(await text(await siege.evil(address), rummage))).toBe(false);
+  });
+
+  inBrowser(`${address} asks the server for the console's page in vain`, async () => {
+    await using siege = await Siege.open();
+    const page = await siege.evil(address);
+    const asked = {
+      fetch: `fetch("/node/console/", { credentials: "include" }).then((answer) => answer.text())`,
+      "fetch with forged headers": `fetch("/node/console/", { credentials: "include", headers: { "Sec-Fetch-Mode": "navigate", "Sec-Fetch-Dest": "document", "Sec-Fetch-Site": "none" } }).then((answer) => answer.text())`,
+      "fetch from the cache": `fetch("/node/console/", { cache: "force-cache" }).then((answer) => answer.text())`,
+      XMLHttpRequest: `new Promise((resolve) => {
+        const request = new XMLHttpRequest();
+        request.onload = () => resolve(request.responseText);
+        request.open("GET", "/node/console/");
+        request.withCredentials = true;
+        request.send();
+      })`,
+      prefetch: `new Promise((resolve) => {
+        const link = Object.assign(document.createElement("link"), { rel: "prefetch", as: "document", href: "/node/console/" });
+        link.onload = link.onerror = () => resolve(fetch("/node/console/", { cache: "force-cache" }).then((answer) => answer.text()));
+        document.head.append(link);
+      })`,
+      "a worker": `new Promise((resolve) => { new Worker("/fetching.js").onmessage = ({ data }) => resolve(data); })`,
+      "a shared worker": `new Promise((resolve) => { new SharedWorker("/fetching.js").port.onmessage = ({ data }) => resolve(data); })`,
+    };
+    for (const [way, script] of Object.entries(asked)) {
+      const told = await text(page, script);
+      // It is the page indeed, and the cookie was sent with the question.
+      expect([way, told.includes("node-server console"), siege.holdsToken(told)]).toEqual([way, true, false]);
+    }
+    expect(
+      await text(
+        page,
+        `Promise.resolve().then(() => new Request("/node/console/", { mode: "navigate" })).catch(String)`,
+      ),
+    ).toContain("TypeError");
+  });
+
+  inBrowser(`${address} cannot frame the console`, async () => {
+    await using siege = await Siege.open();
+    const page = await siege.evil(address);
+    for (const kind of ["iframe", "object", "embed"]) {
+      const inside = await text(
+        page,
+        `new Promise((resolve) => {
+        const frame = document.createElement("${kind}");
+        frame[${JSON.stringify(kind)} === "object" ? "data" : "src"] = "/node/console/";
+        frame.onload = frame.onerror = () => resolve(String(frame.contentDocument?.documentElement.outerHTML ?? frame.getSVGDocument?.()));
+        document.body.append(frame);
+      })`,
+      );
+      expect([kind, inside.includes("node-server console")]).toEqual([kind, false]);
+    }
+    expect(page.frames().filter((frame) => frame.url().includes("/node/console/"))).toEqual([]);
+  });
+
+  inBrowser(`${address} cannot reach into a console that it opens, nor into one that opened it`, async () => {
+    await using siege = await Siege.open();
+    const page = await siege.evil(address);
+    const context = page.context();
+    const opened = context.waitForEvent("page");
+    await page.evaluate(`void (globalThis.victim = window.open("/node/console/"))`);
+    const console = await opened;
+    await console.locator("#app > *").first().waitFor();
+    const reach = `(() => { try { return victim.closed + " " + victim.document.documentElement.outerHTML } catch (error) { return String(error) } })()`;
+    const reached = await text(page, reach);
+    expect([reached.includes("node-server console"), siege.holdsToken(reached)]).toEqual([false, false]);
+    expect(await text(page, "victim.closed")).toBe("true");
+    expect(await text(console, "window.opener === null")).toBe("true");
+    const other = context.waitForEvent("page");
+    await console.evaluate(`void window.open(${JSON.stringify(address)})`);
+    const child = await other;
+    await child.waitForURL(`**${address}`);
+    expect(await text(child, "window.opener === null")).toBe("true");
+  });
+
+  inBrowser(`the history of a tab tells ${address} nothing, and the console everything`, async () => {
+    await using siege = await Siege.open();
+    const page = await siege.console();
+    const menu = page.locator(".menu");
+    await menu.waitFor({ state: "attached" });
+    // From here on, what the history keeps is all that can bring the console back.
+    await page.evaluate(`fetch("remember", { method: "DELETE" })`);
+    const kept = Object.values((await page.evaluate("history.state")) as Record<string, string>);
+    expect(kept).not.toEqual([]);
+    await siege.evil(address, page);
+    const loot = await text(page, rummage);
+    expect(loot).toContain(address);
+    expect(kept.filter((part) => loot.includes(part))).toEqual([]);
+    await page.goBack();
+    await menu.waitFor({ state: "attached" });
+  });
+}
+
+inBrowser("the console talks on no channel that other pages could listen on", async () => {
+  await using siege = await Siege.open();
+  await siege.page.addInitScript(`globalThis.used = [];
+for (const name of ["BroadcastChannel", "SharedWorker", "Worker"])
+  globalThis[name] = new Proxy(globalThis[name], { construct: (...given) => (used.push(name), Reflect.construct(...given)) });`);
+  const page = await siege.console();
+  await page.locator(".menu").waitFor({ state: "attached" });
+  expect(await page.evaluate("used")).toEqual([]);
+  await page.evaluate(`new BroadcastChannel("any").close()`);
+  expect(await page.evaluate("used")).toEqual(["BroadcastChannel"]);
+});
+
+inBrowser("the console's chunks run, and a script that is slipped into its page does not", async () => {
+  await using folder = await tempFolder();
+  for (const [name, content] of Object.entries({
+    "style.css": "body { color: rgb(1, 2, 3) }",
+    "main.tsx": `import { shared } from "./shared.ts";
+      document.body.dataset.main = shared;
+      for (const late of [import("./one.ts"), import("./two.ts")]) void late.then(({ ran }) => { document.body.dataset[ran] = "late"; });`,
+    "shared.ts": "export const shared = document.title;",
+    "both.ts": "export const both = document.title.length;",
+    "one.ts": 'import { both } from "./both.ts"; export const ran = "one" + both;',
+    "two.ts": 'import { both } from "./both.ts"; export const ran = "two" + both;',
+  }))
+    await writeFile(join(folder.path, name), content);
+  const evil = "document.body.dataset.evil = 'ran'";
+  const slipped = `<script>${evil}</script><img src="data:," onerror="${evil}">
+    <script src="/evil.js"></script><script type="module" src="/evil.js"></script><base href="/elsewhere/">`;
+  await using server = serveFolder(folder.path, {
+    page: (html) => html.replace("<body>", `<body>${slipped}`),
+    others: { "/evil.js": evil },
+  });
+  await using tab = await Tab.open(server, { expected: /Content Security Policy|TrustedHTML/ });
+  await tab.page.goto(`${server.url}/node/console/`);
+  await tab.page.locator("body[data-one19][data-two19]").waitFor();
+  expect(await tab.page.evaluate("({ ...document.body.dataset })")).toEqual({
+    main: "node-server console",
+    one19: "late",
+    two19: "late",
+  });
+  expect(await text(tab.page, "getComputedStyle(document.body).color")).toBe("rgb(1, 2, 3)");
+  const written = `(() => { try { document.body.innerHTML = "x"; return "written" } catch (error) { return String(error) } })()`;
+  expect(await text(tab.page, written)).toContain("TrustedHTML");
+  expect(tab.complaints.length).toBeGreaterThanOrEqual(4);
+});

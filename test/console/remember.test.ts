@@ -1,0 +1,112 @@
+import { expect, test } from "bun:test";
+import { type TestNode, testNode } from "../support/node.ts";
+import { newHome, story } from "../support/process.ts";
+import { findProgram } from "../support/tools.ts";
+
+const own = { "sec-fetch-site": "same-origin", "content-type": "application/json" };
+const arriving = { "sec-fetch-mode": "navigate", "sec-fetch-dest": "document" };
+
+const change = (node: { readonly url: string }, init: BunFetchRequestInit) =>
+  fetch(`${node.url}/node/console/remember`, { method: "POST", headers: own, ...init });
+const remember = (
+  node: { readonly url: string },
+  token: unknown,
+  headers = {},
+  init: BunFetchRequestInit = {},
+) => change(node, { body: JSON.stringify({ token }), headers: { ...own, ...headers }, ...init });
+const cookieOf = (answer: Response) => answer.headers.get("set-cookie") ?? "";
+
+/** What the page hands over to who comes with the cookie. */
+async function handedOver(node: TestNode, cookie: string, headers: Record<string, string> = arriving) {
+  const answer = await fetch(`${node.url}/node/console/`, { headers: { cookie, ...headers } });
+  return /<meta name="remembered" content="([^"]*)">/.exec(await answer.text())?.[1];
+}
+
+test("a remembered token is a cookie for the console's address, which no script and no other site gets", async () => {
+  await using node = await testNode();
+  const { port } = new URL(node.url);
+  const answer = await remember(node, "key:secret");
+  expect([answer.status, await answer.text()]).toEqual([204, ""]);
+  const value = Buffer.from("key:secret").toString("base64url");
+  const attributes = "Path=/node/console/; HttpOnly; SameSite=Strict; Max-Age=";
+  // Browsers keep cookies by host alone, so two servers on one machine are told apart by the port in the name.
+  expect(cookieOf(answer)).toBe(`node_server_console_${port}=${value}; ${attributes}2592000`);
+  const gone = await change(node, { method: "DELETE" });
+  expect([gone.status, cookieOf(gone)]).toEqual([204, `node_server_console_${port}=; ${attributes}0`]);
+  const proxied = await remember(node, "key:secret", { "x-forwarded-proto": "https", host: "example.org" });
+  expect(cookieOf(proxied)).toBe(`node_server_console=${value}; ${attributes}2592000; Secure`);
+});
+
+test("only who fills a tab with the console is handed the token", async () => {
+  await using node = await testNode();
+  const token = `o"p<e>r'a&tor|grüße 🐘`;
+  const [cookie = ""] = cookieOf(await remember(node, token)).split(";");
+  expect(await handedOver(node, `a=b; ${cookie}; c=d`)).toBe(Bun.escapeHTML(token));
+  const others: Record<string, string>[] = [
+    {},
+    { "sec-fetch-mode": "navigate" },
+    { "sec-fetch-dest": "document" },
+    { "sec-fetch-mode": "navigate", "sec-fetch-dest": "iframe" },
+    { "sec-fetch-mode": "cors", "sec-fetch-dest": "empty" },
+    { "sec-fetch-mode": "same-origin", "sec-fetch-dest": "document" },
+  ];
+  for (const headers of others) expect(await handedOver(node, cookie, headers)).toBeUndefined();
+  const { port } = new URL(node.url);
+  for (const foreign of [
+    "",
+    `node_server_console_${port}=`,
+    `node_server_console_${port}=AAAA`,
+    "node_server_console_1=a2V5OnNlY3JldA",
+  ])
+    expect(await handedOver(node, foreign)).toBeUndefined();
+});
+
+test("only the console itself may have a token remembered or forgotten, and only what is a token", async () => {
+  await using node = await testNode();
+  const refused = async (answer: Response) => [answer.status, answer.headers.get("set-cookie")];
+  for (const site of ["cross-site", "same-site", "none", ""]) {
+    expect(await refused(await remember(node, "a:b", { "sec-fetch-site": site }))).toEqual([403, null]);
+    expect(
+      await refused(await change(node, { method: "DELETE", headers: { "sec-fetch-site": site } })),
+    ).toEqual([403, null]);
+  }
+  for (const type of ["text/plain", "application/x-www-form-urlencoded", ""])
+    expect(await refused(await remember(node, "a:b", { "content-type": type }))).toEqual([415, null]);
+  for (const body of ["", "{", "null", "5", "[]", '"a:b"', '{"token":5}', '{"other":"a:b"}'])
+    expect([body, ...(await refused(await change(node, { body })))]).toEqual([body, 400, null]);
+  for (const token of ["", "none", ":b", "a:", "a:\n", "a:\0", "a:\ud800", `a:${"x".repeat(3000)}`])
+    expect([token, ...(await refused(await remember(node, token)))]).toEqual([token, 400, null]);
+  expect(await refused(await remember(node, `a:${"x".repeat(4096)}`))).toEqual([413, null]);
+  const endless = new ReadableStream({ pull: (controller) => controller.enqueue(Buffer.alloc(1000, "x")) });
+  expect(await refused(await change(node, { body: endless }))).toEqual([411, null]);
+  for (const method of ["GET", "HEAD", "PUT", "OPTIONS"]) {
+    const answer = await change(node, { method });
+    expect([method, answer.status, answer.headers.get("allow")]).toEqual([method, 405, "POST, DELETE"]);
+  }
+});
+
+test("no call is allowed because of the cookie, and no log holds it", async () => {
+  await using node = await testNode({ logging: 'memory_log_filter = "trace"\nmemory_log_capacity = 1000\n' });
+  const [cookie = ""] = cookieOf(await remember(node, node.superToken)).split(";");
+  expect(await handedOver(node, cookie)).toBe(node.superToken);
+  const body = JSON.stringify({ jsonrpc: "2.0", method: "static-bucket_list", params: {}, id: 1 });
+  expect(await (await node.post(body, { cookie })).json()).toHaveProperty("error");
+  await fetch(`${node.url}/jsonrpc?${cookie}`, { headers: { cookie } });
+  const log = JSON.stringify(await node.call("node-server_log", { token: node.superToken }));
+  expect(log.length).toBeGreaterThan(100);
+  expect([node.superToken, cookie.split("=")[1] ?? ""].filter((secret) => log.includes(secret))).toEqual([]);
+});
+
+const openssl = findProgram("a cookie over TLS", "openssl");
+if (openssl !== undefined)
+  story("over TLS the cookie is for TLS alone", async () => {
+    await using home = await newHome({ top: 'tls_cert = "cert.pem"\ntls_key = "key.pem"\n' });
+    const args =
+      "req -x509 -newkey ec -pkeyopt ec_paramgen_curve:prime256v1 -nodes -days 2 -subj /CN=localhost -keyout key.pem -out cert.pem";
+    expect(await Bun.spawn([openssl, ...args.split(" ")], { cwd: home.path, stderr: "ignore" }).exited).toBe(
+      0,
+    );
+    const server = await home.serve();
+    const answer = await remember(server, "key:secret", {}, { tls: { rejectUnauthorized: false } });
+    expect(cookieOf(answer)).toEndWith("; Secure");
+  });
