@@ -39,3 +39,10 @@ export function time(at: number | string | Date): string {
   const two = (value: number) => String(value).padStart(2, "0");
   return `${date.getFullYear()}-${two(date.getMonth() + 1)}-${two(date.getDate())} ${two(date.getHours())}:${two(date.getMinutes())}:${two(date.getSeconds())}`;
 }
+
+/** `15 Nov 08:41`, for times of late. */
+export function shortTime(at: number): string {
+  const date = new Date(at);
+  const month = date.toLocaleString("en", { month: "short" });
+  return `${date.getDate()} ${month} ${time(date).slice(11, 16)}`;
+}

@@ -5,6 +5,8 @@
  */
 const storageKey = "node-server.half";
 let current: string | undefined;
+/** Whether this browser keeps a token; a reload tells again. */
+let isRemembered = rememberedToken() !== undefined;
 
 export function keepForTab(token: string): void {
   const bytes = new TextEncoder().encode(token);
@@ -15,16 +17,15 @@ export function keepForTab(token: string): void {
 }
 
 export function keptForTab(): string | undefined {
-  const half = sessionStorage.getItem(storageKey);
-  const pad = padOf(history.state);
-  if (half === null || pad === undefined || half.length !== pad.length) return undefined;
-  const padBytes = toBytes(pad);
-  return new TextDecoder().decode(toBytes(half).map((byte, at) => byte ^ (padBytes[at] ?? 0)));
+  const half = toBytes(sessionStorage.getItem(storageKey));
+  const pad = toBytes(padOf(history.state));
+  if (half === undefined || pad === undefined || half.length !== pad.length) return undefined;
+  return new TextDecoder().decode(half.map((byte, at) => byte ^ (pad[at] ?? 0)));
 }
 
-/** A new history entry begins without a state; with one it can be reloaded as well. */
+/** A new history entry begins without a state, and an old one may have that of a sign-in before; now it can be reloaded as well. */
 export function carryOver(): void {
-  if (current !== undefined && padOf(history.state) === undefined) history.replaceState({ pad: current }, "");
+  if (current !== undefined && padOf(history.state) !== current) history.replaceState({ pad: current }, "");
 }
 
 export function forgetInTab(): void {
@@ -48,9 +49,15 @@ export async function remember(token: string): Promise<void> {
     body: JSON.stringify({ token }),
   });
   if (!response.ok) throw new Error(`the token cannot be remembered: ${(await response.text()).trim()}`);
+  isRemembered = true;
+}
+
+export function isKeptByBrowser(): boolean {
+  return isRemembered;
 }
 
 export async function forget(): Promise<void> {
+  isRemembered = false;
   if (canRemember) await fetch("remember", { method: "DELETE" });
 }
 
@@ -64,6 +71,13 @@ function toText(bytes: Uint8Array): string {
   return btoa(String.fromCharCode(...bytes));
 }
 
-function toBytes(text: string): Uint8Array {
-  return Uint8Array.from(atob(text), (character) => character.charCodeAt(0));
+/** Undefined where it is none of ours: other pages can write to the storage too. */
+function toBytes(text: string | null | undefined): Uint8Array | undefined {
+  if (text === null || text === undefined) return undefined;
+  try {
+    return Uint8Array.from(atob(text), (character) => character.charCodeAt(0));
+  } catch (error) {
+    if (error instanceof DOMException) return undefined;
+    throw error;
+  }
 }

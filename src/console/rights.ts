@@ -16,6 +16,11 @@ export class Rights {
     return this.isSuper || this.#any(permission, (scope) => isGlobal(scope));
   }
 
+  /** In some scope or other. */
+  anywhere(permission: Permission): boolean {
+    return this.isSuper || this.#any(permission, () => true);
+  }
+
   inBucket(name: string, ...permissions: readonly Permission[]): boolean {
     return (
       this.isSuper ||

@@ -9,6 +9,7 @@ import {
 } from "../client/index.ts";
 import { forget, forgetInTab, keepForTab, keptForTab, remember, rememberedToken } from "./kept-token.ts";
 import { Rights } from "./rights.ts";
+import { toast } from "./ui/toasts.tsx";
 
 /** Who is signed in, and what with. */
 export interface Session {
@@ -72,7 +73,7 @@ export async function signIn(token: string, keep: boolean): Promise<void> {
 export function signOut(notice?: string): void {
   clearInterval(watch);
   forgetInTab();
-  void forget();
+  forget().catch(() => toast("The server is away, so this browser may still remember the token.", "problem"));
   signedIn.value = { state: "asking", ...(notice === undefined ? {} : { notice }) };
 }
 

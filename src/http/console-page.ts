@@ -3,7 +3,7 @@ import type { ConsoleFiles } from "../bundle.ts";
 import { rememberedFor } from "./console-cookie.ts";
 
 const icon =
-  "data:image/svg+xml,%3Csvg xmlns='http://www.w3.org/2000/svg' viewBox='0 0 16 16'%3E%3Crect width='16' height='16' rx='3.5' fill='%230b6e4f'/%3E%3Cpath d='M4 11.5v-7l8 7v-7' fill='none' stroke='%23fff' stroke-width='1.8'/%3E%3C/svg%3E";
+  "data:image/svg+xml,%3Csvg xmlns='http://www.w3.org/2000/svg' viewBox='0 0 16 16'%3E%3Crect width='16' height='16' rx='3.5' fill='%232456d6'/%3E%3Cpath d='M4 5.500h8M4 10.500h5' stroke='%23fff' stroke-width='1.8'/%3E%3C/svg%3E";
 
 const pageHeaders = {
   "content-type": "text/html; charset=utf-8",

@@ -99,9 +99,9 @@ export async function signIn(page: Page, token: string): Promise<void> {
 const shots = "test-artefacts/console";
 
 /** For people to look at. */
-export async function shoot(page: Page, name: string): Promise<void> {
-  mkdirSync(shots, { recursive: true });
-  await page.screenshot({ path: join(shots, `${name}.png`) });
+export async function shoot(page: Page, name: string, folder = shots): Promise<void> {
+  mkdirSync(folder, { recursive: true });
+  await page.screenshot({ path: join(folder, `${name}.png`) });
 }
 
 const axe = readFileSync(join(import.meta.dir, "../../node_modules/axe-core/axe.min.js"), "utf8");

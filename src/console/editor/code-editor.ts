@@ -2,13 +2,14 @@ import {
   autocompletion,
   closeBrackets,
   closeBracketsKeymap,
+  closeCompletion,
   completionKeymap,
 } from "@codemirror/autocomplete";
 import { defaultKeymap, history, historyKeymap, indentWithTab } from "@codemirror/commands";
 import { bracketMatching, indentOnInput, syntaxHighlighting } from "@codemirror/language";
 import { type Diagnostic, setDiagnostics } from "@codemirror/lint";
 import { highlightSelectionMatches, searchKeymap } from "@codemirror/search";
-import { Compartment, EditorState } from "@codemirror/state";
+import { Compartment, EditorSelection, EditorState } from "@codemirror/state";
 import {
   drawSelection,
   EditorView,
@@ -17,24 +18,27 @@ import {
   keymap,
   lineNumbers,
 } from "@codemirror/view";
-import type { EditorProps, Mark } from "./editor.tsx";
+import type { EditorHandle, EditorProps, Mark, Place } from "./editor.tsx";
 import { languageOf } from "./languages.ts";
+import { dotted } from "./secrets.ts";
 import { colours, theme } from "./theme.ts";
+import { typingOver } from "./typing-over.ts";
 
 /**
  * CodeMirror, inside a shadow root: there it brings its styles as constructed sheets, which the page's policy allows, and not as
  * `<style>` elements, which it does not.
  */
-export class CodeEditor {
+export class CodeEditor implements EditorHandle {
   readonly #view: EditorView;
   readonly #language = new Compartment();
+  readonly #secrets = new Compartment();
   #wanted = 0;
 
   constructor(
     place: HTMLElement,
     private readonly props: () => EditorProps,
   ) {
-    const root = place.shadowRoot ?? place.attachShadow({ mode: "open" });
+    const root = place.shadowRoot ?? place.attachShadow({ mode: "open", delegatesFocus: true });
     const { value, readOnly = false, label } = props();
     this.#view = new EditorView({
       root,
@@ -49,6 +53,7 @@ export class CodeEditor {
           indentOnInput(),
           bracketMatching(),
           closeBrackets(),
+          typingOver,
           autocompletion({ icons: false }),
           highlightActiveLine(),
           highlightSelectionMatches(),
@@ -56,9 +61,14 @@ export class CodeEditor {
           theme,
           EditorState.readOnly.of(readOnly),
           // A text that cannot be changed can still be reached, selected and scrolled by keyboard.
-          EditorView.contentAttributes.of({ "aria-label": label, "aria-multiline": "true" }),
+          EditorView.contentAttributes.of({
+            "aria-label": label,
+            "aria-multiline": "true",
+            "aria-description": "Escape, then Tab, leaves the editor",
+          }),
           EditorView.lineWrapping,
           this.#language.of([]),
+          this.#secrets.of([]),
           this.#keys(),
           EditorView.updateListener.of(({ docChanged }) => {
             if (docChanged) this.props().onChange?.(this.text);
@@ -78,6 +88,29 @@ export class CodeEditor {
       this.#view.dispatch({ changes: { from: 0, to: this.#view.state.doc.length, insert: text } });
   }
 
+  get selected(): Place & { readonly text: string } {
+    const { doc, selection } = this.#view.state;
+    const { from, to } = selection.main;
+    const { number, from: start } = doc.lineAt(from);
+    return { text: doc.sliceString(from, to), line: number, column: from - start + 1 };
+  }
+
+  insert(text: string): void {
+    this.#view.dispatch(this.#view.state.replaceSelection(text), { scrollIntoView: true });
+    this.#view.focus();
+  }
+
+  goTo(place: Place): void {
+    const at = EditorSelection.cursor(this.#offset(place));
+    this.#view.dispatch({ selection: at, effects: EditorView.scrollIntoView(at, { y: "center" }) });
+    this.#view.focus();
+  }
+
+  setSecrets(secrets: RegExp | undefined): void {
+    const effects = this.#secrets.reconfigure(secrets === undefined ? [] : dotted(secrets));
+    this.#view.dispatch({ effects });
+  }
+
   setMarks(marks: readonly Mark[]): void {
     const found = marks.map((mark) => this.#toDiagnostic(mark));
     this.#view.dispatch(setDiagnostics(this.#view.state, found));
@@ -95,18 +128,26 @@ export class CodeEditor {
     this.#view.destroy();
   }
 
-  #toDiagnostic({ line, column, message }: Mark): Diagnostic {
+  #toDiagnostic(mark: Mark): Diagnostic {
+    const at = this.#offset(mark);
+    const row = this.#view.state.doc.lineAt(at);
+    // At the end of a line there is nothing to underline but what stands before.
+    const from = at < row.to ? at : row.from + Math.max(row.text.search(/\S/), 0);
+    return { from, to: row.to, severity: "error", message: mark.message };
+  }
+
+  /** The nearest place that the text has. */
+  #offset({ line, column }: Place): number {
     const { doc } = this.#view.state;
     const row = doc.line(Math.min(Math.max(line, 1), doc.lines));
-    const from = Math.min(row.from + Math.max(column - 1, 0), row.to);
-    return { from, to: Math.max(row.to, from), severity: "error", message };
+    return Math.min(row.from + Math.max(column - 1, 0), row.to);
   }
 
   #keys() {
     const run = () => {
       const { onRun } = this.props();
-      const { from, to } = this.#view.state.selection.main;
-      onRun?.(this.text, this.#view.state.sliceDoc(from, to));
+      closeCompletion(this.#view);
+      onRun?.(this.text, this.selected.text);
       return onRun !== undefined;
     };
     const save = () => {

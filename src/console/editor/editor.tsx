@@ -1,12 +1,25 @@
-import { useEffect, useRef, useState } from "preact/hooks";
+import { useEffect, useLayoutEffect, useRef, useState } from "preact/hooks";
 import { Problem } from "../ui/problem.tsx";
 import type { CodeEditor } from "./code-editor.ts";
 
-/** A place in the text where something is wrong; both count from 1. */
-export interface Mark {
+/** Both count from 1. */
+export interface Place {
   readonly line: number;
   readonly column: number;
+}
+
+/** A place in the text where something is wrong. */
+export interface Mark extends Place {
   readonly message: string;
+}
+
+/** What a page can do with its editor beside giving it a text. */
+export interface EditorHandle {
+  /** What is selected, and where that begins; without a selection an empty text at the cursor. */
+  readonly selected: Place & { readonly text: string };
+  /** Puts a text at the cursor, in place of what is selected, and the cursor behind it. */
+  insert(text: string): void;
+  goTo(place: Place): void;
 }
 
 /** Tables with their columns, for completion. */
@@ -27,6 +40,10 @@ export interface EditorProps {
   /** Ctrl+S, or Cmd+S. */
   readonly onSave?: () => void;
   readonly readOnly?: boolean;
+  /** What it finds is shown as dots; must have the flag `g`. */
+  readonly secrets?: RegExp | undefined;
+  /** Filled once the editor is there. */
+  readonly handle?: { current: EditorHandle | null };
 }
 
 /** A text editor with colours. Its code is fetched when the first one is shown. */
@@ -43,6 +60,7 @@ export function Editor(props: EditorProps) {
       ({ CodeEditor }) => {
         if (gone || place.current === null) return;
         made = new CodeEditor(place.current, () => latest.current);
+        if (latest.current.handle !== undefined) latest.current.handle.current = made;
         setEditor(made);
       },
       (error) => setFailure(error),
@@ -50,12 +68,15 @@ export function Editor(props: EditorProps) {
     return () => {
       gone = true;
       made?.close();
+      if (latest.current.handle !== undefined) latest.current.handle.current = null;
     };
   }, []);
-  useEffect(() => editor?.setText(props.value), [editor, props.value]);
+  // At once, or what was typed meanwhile would be taken back.
+  useLayoutEffect(() => editor?.setText(props.value), [editor, props.value]);
   useEffect(() => editor?.setMarks(props.marks ?? []), [editor, props.marks]);
+  useEffect(() => editor?.setSecrets(props.secrets), [editor, props.secrets]);
   useEffect(() => {
-    editor?.setLanguage(props);
+    editor?.setLanguage(props).catch(setFailure);
   }, [editor, props.language, props.dialect, props.schema]);
   if (failure !== undefined)
     return <Problem error={new Error(`the editor cannot be loaded; reload the page (${String(failure)})`)} />;

@@ -1,7 +1,8 @@
 import { PostgreSQL, SQLite, sql } from "@codemirror/lang-sql";
 import { StreamLanguage, type StreamParser } from "@codemirror/language";
 import type { Extension } from "@codemirror/state";
-import type { EditorProps } from "./editor.tsx";
+import type { EditorProps, SqlSchema } from "./editor.tsx";
+import { columnsOf } from "./sql-columns.ts";
 
 type Mode = () => Promise<StreamParser<unknown>>;
 
@@ -20,11 +21,15 @@ const modes: Readonly<Record<string, Mode>> = {
 };
 
 export async function languageOf({ language = "", dialect, schema }: EditorProps): Promise<Extension> {
-  if (language === "sql")
-    return sql({
-      dialect: dialect === "postgres" ? PostgreSQL : SQLite,
-      ...(schema === undefined ? {} : { schema: schema as Record<string, string[]> }),
-    });
+  if (language === "sql") return sqlOf(dialect, schema);
   const mode = Object.hasOwn(modes, language) ? modes[language] : undefined;
   return mode === undefined ? [] : StreamLanguage.define(await mode());
+}
+
+function sqlOf(dialect: EditorProps["dialect"], schema: SqlSchema = {}): Extension {
+  const support = sql({
+    dialect: dialect === "postgres" ? PostgreSQL : SQLite,
+    schema: schema as Record<string, string[]>,
+  });
+  return [support, support.language.data.of({ autocomplete: columnsOf(schema) })];
 }

@@ -5,7 +5,8 @@ import { tags } from "@lezer/highlight";
 /** The page's own colours: its custom properties reach into the shadow root. */
 export const theme = EditorView.theme({
   "&": { color: "var(--text)", backgroundColor: "var(--field)", fontSize: "13px", height: "100%" },
-  "&.cm-focused": { outline: "2px solid var(--accent)", outlineOffset: "-1px" },
+  // The box around it shows the focus: here the gutter would cover a part of it.
+  "&.cm-focused": { outline: "none" },
   ".cm-scroller": { fontFamily: "var(--mono)", lineHeight: "1.6", overflow: "auto" },
   ".cm-content": { caretColor: "var(--text)", padding: "8px 0" },
   ".cm-cursor": { borderLeftColor: "var(--text)" },
@@ -16,20 +17,39 @@ export const theme = EditorView.theme({
     backgroundColor: "var(--selection)",
   },
   ".cm-selectionMatch": { backgroundColor: "var(--hover)" },
+  ".cm-searchMatch": { backgroundColor: "var(--warn-soft)", outline: "1px solid var(--warn)" },
+  ".cm-searchMatch-selected": { backgroundColor: "var(--warn-soft)", outline: "2px solid var(--warn)" },
   ".cm-tooltip": { backgroundColor: "var(--raised)", color: "var(--text)", border: "1px solid var(--line)" },
   ".cm-tooltip-autocomplete > ul > li": { color: "var(--text)" },
   ".cm-tooltip-autocomplete > ul > li[aria-selected]": {
     backgroundColor: "var(--accent)",
     color: "var(--on-accent)",
   },
+  ".cm-completionDetail": { color: "var(--muted)" },
+  "li[aria-selected] > .cm-completionDetail": { color: "inherit" },
   ".cm-panels": { backgroundColor: "var(--raised)", color: "var(--text)" },
-  ".cm-textfield": { backgroundColor: "var(--field)", color: "var(--text)", border: "1px solid var(--line)" },
-  ".cm-button": { backgroundImage: "none", backgroundColor: "var(--hover)", color: "var(--text)" },
+  ".cm-panels-bottom": { borderTop: "1px solid var(--line)" },
+  ".cm-panel.cm-search label": { fontSize: "100%" },
+  ".cm-textfield": {
+    fontSize: "100%",
+    backgroundColor: "var(--field)",
+    color: "var(--text)",
+    border: "1px solid var(--line-strong)",
+  },
+  ".cm-button": {
+    fontSize: "100%",
+    backgroundImage: "none",
+    backgroundColor: "var(--hover)",
+    color: "var(--text)",
+    border: "1px solid var(--line-strong)",
+  },
   ".cm-lintRange-error": {
     backgroundImage: "none",
     textDecoration: "underline wavy var(--bad)",
     textDecorationSkipInk: "none",
   },
+  ".cm-lintPoint-error:after": { borderBottomColor: "var(--bad)" },
+  ".cm-secret": { "-webkit-text-security": "disc" },
   ".cm-diagnostic-error": { borderLeftColor: "var(--bad)" },
 });
 

@@ -1,5 +1,6 @@
-import type { ComponentChildren, RefObject } from "preact";
-import { useEffect, useLayoutEffect, useRef, useState } from "preact/hooks";
+import type { ComponentChildren, HTMLAttributes, RefObject } from "preact";
+import { useRef } from "preact/hooks";
+import { useVirtualWindow } from "./virtual-window.ts";
 
 export interface VirtualRowsProps {
   readonly count: number;
@@ -7,42 +8,26 @@ export interface VirtualRowsProps {
   readonly rowHeight: number;
   readonly row: (at: number) => ComponentChildren;
   /** The element that scrolls, for who wants to steer it. */
-  readonly scroller?: RefObject<HTMLElement>;
+  readonly scroller?: RefObject<HTMLElement | null>;
   readonly onScroll?: (event: Event) => void;
+  /** Goes along with rows that are added at the end. */
+  readonly stayAtEnd?: boolean;
   readonly class?: string;
   readonly label: string;
   /** Of the box around the rows: `list` unless they are `row`s. */
   readonly role?: "list" | "rowgroup" | "table";
+  /** Of the box that scrolls, for who steers it by keys: its role and state, and what it listens to. */
+  readonly box?: HTMLAttributes<HTMLElement>;
 }
-
-/** Rows that are drawn beyond what is seen, so that a quick scroll does not show a gap. */
-const margin = 12;
 
 /** A list of any length: only the rows in view are in the page. */
 export function VirtualRows(props: VirtualRowsProps) {
   const { count, rowHeight, row, label, role = "list", onScroll } = props;
   const own = useRef<HTMLElement>(null);
   const scroller = props.scroller ?? own;
-  const [view, setView] = useState({ top: 0, height: 600 });
-  const look = () => {
-    const box = scroller.current;
-    if (box === null) return;
-    setView((before) =>
-      before.top === box.scrollTop && before.height === box.clientHeight
-        ? before
-        : { top: box.scrollTop, height: box.clientHeight },
-    );
-  };
-  useLayoutEffect(look);
-  useEffect(() => {
-    const observer = new ResizeObserver(look);
-    if (scroller.current !== null) observer.observe(scroller.current);
-    return () => observer.disconnect();
-  }, []);
-  const first = Math.max(0, Math.floor(view.top / rowHeight) - margin);
-  const last = Math.min(count, Math.ceil((view.top + view.height) / rowHeight) + margin);
+  const { first, end, look } = useVirtualWindow(scroller, count, rowHeight, props.stayAtEnd);
   const rows = [];
-  for (let at = first; at < last; at += 1) rows.push(row(at));
+  for (let at = first; at < end; at += 1) rows.push(row(at));
   return (
     <section
       ref={scroller}
@@ -50,13 +35,14 @@ export function VirtualRows(props: VirtualRowsProps) {
       aria-label={label}
       // A box that scrolls must be reached by keyboard to be scrolled by it.
       tabIndex={0}
+      {...props.box}
       onScroll={(event: Event) => {
         look();
         onScroll?.(event);
       }}
     >
-      <div role={role} style={{ height: `${count * rowHeight}px`, position: "relative" }}>
-        <div role="presentation" class="virtual-window" style={{ top: `${first * rowHeight}px` }}>
+      <div style={{ height: `${count * rowHeight}px`, position: "relative" }}>
+        <div role={role} class="virtual-window" style={{ top: `${first * rowHeight}px` }}>
           {rows}
         </div>
       </div>

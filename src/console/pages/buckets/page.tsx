@@ -1,9 +1,8 @@
-import { Page } from "../../ui/page.tsx";
+import { route } from "../../route.ts";
+import { BucketList } from "./bucket-list.tsx";
+import { FilesPage } from "./files.tsx";
 
 export default function BucketsPage() {
-  return (
-    <Page title="Buckets">
-      <p>Not built yet.</p>
-    </Page>
-  );
+  const [name = ""] = route.value.rest;
+  return name === "" ? <BucketList /> : <FilesPage key={name} name={name} />;
 }

@@ -1,9 +1,129 @@
+import { useEffect, useState } from "preact/hooks";
+import type { VersionRecord } from "../../../client/index.ts";
+import { time } from "../../format.ts";
+import { amend, route } from "../../route.ts";
+import { useSession } from "../../session.ts";
+import { Button } from "../../ui/button.tsx";
+import { confirm } from "../../ui/dialog.tsx";
+import { Field, typed } from "../../ui/field.tsx";
+import { useLoad } from "../../ui/load.ts";
 import { Page } from "../../ui/page.tsx";
+import { Problem } from "../../ui/problem.tsx";
+import { Outcome } from "./outcome.tsx";
+import { isUnderWay, run, update } from "./run.ts";
+import { Steps } from "./steps.tsx";
+import { tagProblem } from "./tag.ts";
 
 export default function UpdatePage() {
+  const { client } = useSession();
+  const [from] = useState(() => route.value.query.get("from"));
+  const now = run.value;
+  const { value, error, reload } = useLoad(
+    (signal) => client.call("node-server_version", {}, { signal }),
+    [client, now.step === "updated"],
+  );
+  // Told once: who comes back to this address later was not updated just now.
+  useEffect(() => {
+    if (from !== null) amend({});
+  }, []);
   return (
     <Page title="Update">
-      <p>Not built yet.</p>
+      {error !== undefined && !isUnderWay(now) && <Problem error={error} retry={reload} />}
+      {from !== null && value !== undefined && now.step === "none" && (
+        <p class="update-done" role="status">
+          The server was updated from {from} to {value.cargo_version}. The old binary is kept beside the new
+          one, with the ending .old.
+        </p>
+      )}
+      {value !== undefined && <Current record={value} />}
+      {now.step === "replacing" || now.step === "restarting" ? <Steps run={now} /> : <Wanted />}
+      <Outcome run={now} />
     </Page>
+  );
+}
+
+function Current({ record }: { readonly record: VersionRecord }) {
+  const { build_time, git_commit_sha, git_commit_message, cargo_target_triple } = record;
+  return (
+    <section class="card form" aria-label="The version that runs">
+      <h2>Version {record.cargo_version}</h2>
+      <dl class="facts">
+        {Date.parse(build_time) > 0 && (
+          <>
+            <dt>Built</dt>
+            <dd>{time(build_time)}</dd>
+          </>
+        )}
+        {git_commit_sha !== "unknown" && (
+          <>
+            <dt>Commit</dt>
+            <dd>
+              <code>{git_commit_sha.slice(0, 12)}</code> {git_commit_message}
+            </dd>
+          </>
+        )}
+        <dt>System</dt>
+        <dd>{cargo_target_triple === "source" ? "run from source" : cargo_target_triple}</dd>
+      </dl>
+    </section>
+  );
+}
+
+/** Which version to go to. */
+function Wanted() {
+  const { client } = useSession();
+  const [tag, setTag] = useState("");
+  const problem = tagProblem(tag);
+  const ask = async () => {
+    const sure = await confirm({
+      title: `Update to ${tag}?`,
+      text: (
+        <>
+          <p>
+            The server downloads {tag}, checks it and tries it out, and puts it in the place of its binary. 3
+            seconds later it restarts: it is away for a moment, and connections are broken off.
+          </p>
+          <p>
+            The present binary stays beside it with the ending .old. If the new one does not start, the server
+            goes back to it by itself.
+          </p>
+        </>
+      ),
+      action: "Update",
+    });
+    if (sure) void update(client, tag);
+  };
+  return (
+    <form
+      class="card form"
+      aria-label="Another version"
+      onSubmit={(event: Event) => {
+        event.preventDefault();
+        if (problem === undefined) void ask();
+      }}
+    >
+      <h2>Go to another version</h2>
+      <Field
+        label="Tag of the release"
+        hint="Newer or older, such as v1.2.3. The server takes it from its release_url."
+        error={tag === "" ? undefined : problem}
+      >
+        <input
+          type="text"
+          class="update-tag"
+          autocomplete="off"
+          spellcheck={false}
+          autocapitalize="off"
+          placeholder="v1.2.3"
+          value={tag}
+          onInput={(event: Event) => setTag(typed(event).trim())}
+        />
+      </Field>
+      <div class="row">
+        <Button kind="primary" type="submit" icon="update" disabled={problem !== undefined}>
+          Update
+        </Button>
+      </div>
+    </form>
   );
 }

@@ -1,0 +1,101 @@
+/** One step: what to do, and what to type where there is something to type. */
+export interface Step {
+  readonly text: string;
+  readonly code?: string;
+}
+
+export interface Way {
+  readonly name: string;
+  readonly steps: readonly Step[];
+}
+
+/** How a bucket becomes a network drive, for each kind of system. `address` ends in a slash; the secret is never filled in. */
+export function waysToMount(address: string, bucket: string, user: string): readonly Way[] {
+  const url = new URL(address);
+  const secure = url.protocol === "https:";
+  const bare = address.replace(/\/$/, "");
+  const gnome = `${secure ? "davs" : "dav"}://${url.host}${url.pathname}`;
+  const kde = `${secure ? "webdavs" : "webdav"}://${url.host}${url.pathname}`;
+  const who = shell(user);
+  return [
+    {
+      name: "Windows",
+      steps: [
+        ...(secure
+          ? []
+          : [
+              {
+                text: "Windows sends no password over plain http until it is allowed to. In a command prompt as administrator, once:",
+                code: "reg add HKLM\\SYSTEM\\CurrentControlSet\\Services\\WebClient\\Parameters /v BasicAuthLevel /t REG_DWORD /d 2 /f\nnet stop WebClient & net start WebClient",
+              },
+            ]),
+        { text: "In Explorer: This PC, Map network drive, with this folder:", code: address },
+        {
+          text: "Or in a command prompt; it asks for the password:",
+          code: `net use S: "${bare}" * /user:${user}`,
+        },
+        {
+          text: "Windows reads no file above 50 MB unless FileSizeLimitInBytes is raised; 4 GB is the most that it can. As administrator:",
+          code: "reg add HKLM\\SYSTEM\\CurrentControlSet\\Services\\WebClient\\Parameters /v FileSizeLimitInBytes /t REG_DWORD /d 4294967295 /f",
+        },
+      ],
+    },
+    {
+      name: "macOS",
+      steps: [
+        { text: "In Finder: Go, Connect to Server (⌘K), with this address:", code: address },
+        {
+          text: "Or in a terminal; it asks for the user name and the password:",
+          code: `mkdir -p ~/${bucket} && mount_webdav -i ${shell(address)} ~/${bucket}`,
+        },
+      ],
+    },
+    {
+      name: "Linux",
+      steps: [
+        { text: "GNOME Files: Other Locations, with this address:", code: gnome },
+        { text: "KDE Dolphin, in the address bar:", code: kde },
+        {
+          text: "davfs2 (apt install davfs2); it asks for the password:",
+          code: `sudo mkdir -p /mnt/${bucket}\nsudo mount -t davfs -o username=${who} ${shell(address)} /mnt/${bucket}`,
+        },
+        {
+          text: "On Linux 6.16 and newer davfs2 1.6 lists folders only with a larger buffer, in /etc/davfs2/davfs2.conf:",
+          code: "buf_size 64",
+        },
+      ],
+    },
+    {
+      name: "rclone",
+      steps: [
+        {
+          text: "Make the remote; it asks for the password. The vendor owncloud makes rclone keep the times of files:",
+          code: `read -rsp 'Password: ' PASS && rclone config create ${bucket} webdav url=${shell(bare)} vendor=owncloud user=${who} pass="$PASS"`,
+        },
+        { text: "Then, for example:", code: `rclone sync ./public ${bucket}:` },
+      ],
+    },
+    {
+      name: "cadaver",
+      steps: [
+        { text: "It asks for the user name and the password:", code: `cadaver ${shell(address)}` },
+        { text: "The user name is:", code: user },
+      ],
+    },
+    {
+      name: "curl",
+      steps: [
+        {
+          text: "Put a file there; it asks for the password:",
+          code: `curl -u ${who} -T page.html ${shell(address)}`,
+        },
+        { text: "List the folder:", code: `curl -u ${who} -X PROPFIND -H 'Depth: 1' ${shell(address)}` },
+      ],
+    },
+  ];
+}
+
+/** As a shell reads it back unchanged. */
+function shell(text: string): string {
+  return /^[\w@%+=:,./-]+$/.test(text) ? text : `'${text.replaceAll("'", "'\\''")}'`;
+}

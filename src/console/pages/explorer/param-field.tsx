@@ -1,0 +1,101 @@
+import { Check, Field, typed } from "../../ui/field.tsx";
+import { Code } from "./code.tsx";
+import { type Entry, emptyEntry } from "./entries.ts";
+import type { Param } from "./param.ts";
+
+export interface ParamFieldProps {
+  readonly param: Param;
+  readonly entry: Entry | undefined;
+  readonly problem: string | undefined;
+  readonly onChange: (entry: Entry) => void;
+}
+
+/** The field of one param. */
+export function ParamField({ param, entry = emptyEntry, problem, onChange }: ParamFieldProps) {
+  const { name, kind, nullable } = param;
+  const hasOwnNull = nullable && kind !== "boolean" && kind !== "choice";
+  return (
+    <div class="explorer-param">
+      <Field label={name} hint={hintOf(param)} error={problem}>
+        {inputFor(param, entry, onChange)}
+      </Field>
+      {param.schema !== undefined && (
+        <details>
+          <summary>What it must look like</summary>
+          <Code label={`JSON Schema of ${name}`} text={JSON.stringify(param.schema, null, 2)} />
+        </details>
+      )}
+      {hasOwnNull && (
+        <Check
+          label={
+            <>
+              Send null<span class="unseen"> as {name}</span>
+            </>
+          }
+          checked={entry.isNull}
+          onChange={(isNull) => onChange({ ...entry, isNull })}
+        />
+      )}
+    </div>
+  );
+}
+
+function inputFor(param: Param, entry: Entry, onChange: (entry: Entry) => void) {
+  const { kind, isSecret } = param;
+  const input = {
+    value: entry.text,
+    disabled: entry.isNull,
+    spellcheck: false,
+    autocomplete: "off",
+    onInput: (event: Event) => onChange({ ...entry, text: typed(event) }),
+  } as const;
+  if (kind === "boolean" || kind === "choice") return <ChoiceInput {...{ param, entry, onChange }} />;
+  if (kind === "json") return <textarea rows={4} {...input} />;
+  if (isSecret) return <input type="password" {...input} autocomplete="new-password" />;
+  if (kind === "integer" || kind === "number") return <input type="text" inputMode="decimal" {...input} />;
+  // A file or an SQL statement has several lines.
+  return <textarea rows={entry.text.includes("\n") ? 6 : 1} {...input} />;
+}
+
+interface ChoiceInputProps extends Pick<ParamFieldProps, "param" | "onChange"> {
+  readonly entry: Entry;
+  /** Given by the field around it. */
+  readonly id?: string;
+}
+
+function ChoiceInput({ param, entry, onChange, ...given }: ChoiceInputProps) {
+  const choices = param.kind === "boolean" ? ["true", "false"] : param.choices;
+  return (
+    <select
+      {...given}
+      value={entry.isNull ? "null" : entry.text}
+      onChange={(event: Event) => {
+        const text = typed(event);
+        onChange(text === "null" ? { text: "", isNull: true } : { text, isNull: false });
+      }}
+    >
+      <option value="">{param.required ? "Choose…" : "Not sent"}</option>
+      {choices.map((choice) => (
+        <option key={choice} value={choice}>
+          {choice}
+        </option>
+      ))}
+      {param.nullable && <option value="null">null</option>}
+    </select>
+  );
+}
+
+const kindWords = {
+  text: "text",
+  integer: "whole number",
+  number: "number",
+  boolean: "true or false",
+  choice: "one of a list",
+  json: "JSON",
+};
+
+function hintOf({ kind, required, isCredential, description }: Param): string {
+  const words = [kindWords[kind], ...(required ? [] : ["optional"])].join(", ");
+  const about = description === "" ? "" : `: ${description.replaceAll("`", "")}`;
+  return `${words}${about}.${isCredential ? " Empty: the token that you are signed in with." : ""}`;
+}

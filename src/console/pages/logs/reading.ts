@@ -1,0 +1,114 @@
+import { signal } from "@preact/signals";
+import { type NodeServerClient, PermissionDenied } from "../../../client/index.ts";
+import { stillIn } from "../../session.ts";
+import { type Refusal, refusalOf } from "./refusal.ts";
+import { LogRows, mostRows, type Row } from "./rows.ts";
+
+export type Standing =
+  | { readonly state: "connecting" }
+  | { readonly state: "live" }
+  | { readonly state: "broken"; readonly why: string }
+  | { readonly state: "failed"; readonly error: unknown };
+
+/** A person reads the log: what is shown, what waits, and how the server is reached. */
+export class Reading {
+  readonly shown = signal<readonly Row[]>([]);
+  readonly waiting = signal(0);
+  readonly paused = signal(false);
+  readonly standing = signal<Standing>({ state: "connecting" });
+  /** The filter that let through what is shown. */
+  readonly filter = signal<string | undefined>(undefined);
+  /** Of the filter that was tried last. */
+  readonly refusal = signal<Refusal | undefined>(undefined);
+
+  /** Grows whenever the list begins anew. */
+  readonly begun = signal(0);
+
+  readonly #rows: LogRows;
+  #frame: number | undefined;
+  #current: AbortController | undefined;
+  #trying: AbortController | undefined;
+
+  constructor(
+    private readonly client: NodeServerClient,
+    capacity = mostRows,
+  ) {
+    this.#rows = new LogRows(capacity);
+  }
+
+  /** Until the server has taken the filter, what was read before goes on. */
+  async follow(filter: string): Promise<void> {
+    this.#trying?.abort();
+    const own = new AbortController();
+    this.#trying = own;
+    this.refusal.value = undefined;
+    if (this.standing.value.state === "failed") this.standing.value = { state: "connecting" };
+    try {
+      for await (const event of this.client.followLog({ log_filter: filter, signal: own.signal })) {
+        if (own.signal.aborted) return;
+        if (event.kind === "broken") this.standing.value = { state: "broken", why: event.why.message };
+        else if (event.kind === "connected") {
+          if (!event.again) this.#begin(own, filter);
+          this.standing.value = { state: "live" };
+        } else this.#rows.take(event);
+        this.#draw();
+      }
+    } catch (error) {
+      if (!own.signal.aborted) await this.#fail(error, filter);
+    }
+  }
+
+  pause(): void {
+    this.paused.value = true;
+  }
+
+  resume(): void {
+    this.paused.value = false;
+    this.#draw();
+  }
+
+  /** Of the page alone; the server keeps what it keeps. */
+  clear(): void {
+    this.#beginAnew();
+  }
+
+  close(): void {
+    this.#current?.abort();
+    this.#trying?.abort();
+    if (this.#frame !== undefined) cancelAnimationFrame(this.#frame);
+  }
+
+  #begin(own: AbortController, filter: string): void {
+    this.#current?.abort();
+    this.#current = own;
+    this.#trying = undefined;
+    this.filter.value = filter;
+    this.#beginAnew();
+  }
+
+  #beginAnew(): void {
+    this.#rows.clear();
+    this.begun.value += 1;
+    this.resume();
+  }
+
+  async #fail(error: unknown, filter: string): Promise<void> {
+    const refusal = refusalOf(error, filter);
+    if (refusal !== undefined) {
+      this.refusal.value = refusal;
+      return;
+    }
+    if (error instanceof PermissionDenied) await stillIn();
+    this.standing.value = { state: "failed", error };
+  }
+
+  /** Once a frame, however much comes; a page that is not seen draws nothing. */
+  #draw(): void {
+    this.#frame ??= requestAnimationFrame(() => {
+      this.#frame = undefined;
+      if (!this.paused.value) this.#rows.show();
+      this.shown.value = this.#rows.shown;
+      this.waiting.value = this.#rows.waiting;
+    });
+  }
+}

@@ -1,0 +1,84 @@
+import type { Piece } from "./line.ts";
+import { placeOf, type Row } from "./rows.ts";
+
+export interface Part {
+  readonly text: string;
+  readonly marked: boolean;
+}
+
+/** A plain text to look for, in any case. */
+export class Search {
+  readonly #pattern: RegExp | undefined;
+
+  constructor(readonly text: string) {
+    this.#pattern = text === "" ? undefined : new RegExp(text.replace(/[\\^$.*+?()[\]{}|/]/g, "\\$&"), "giu");
+  }
+
+  get isEmpty(): boolean {
+    return this.#pattern === undefined;
+  }
+
+  finds(text: string): boolean {
+    return this.#places(text).next().done !== true;
+  }
+
+  /** The same pieces, each cut into what is marked and what is not. A match may reach from one into the next. */
+  mark(pieces: readonly Piece[]): readonly (readonly Part[])[] {
+    const places = [...this.#places(pieces.map(({ text }) => text).join(" "))];
+    let start = 0;
+    return pieces.map(({ text }) => {
+      const here = places.map(([from, to]) => [from - start, to - start] as const);
+      start += text.length + 1;
+      return cut(text, here);
+    });
+  }
+
+  *#places(text: string): Generator<readonly [from: number, to: number]> {
+    if (this.#pattern === undefined) return;
+    for (const { index, 0: found } of text.matchAll(this.#pattern)) yield [index, index + found.length];
+  }
+}
+
+/** The rows that pass, kept up as rows come and go, so that only the new ones are looked at. */
+export class Sieve {
+  rows: readonly Row[] = [];
+  #seen = 0;
+
+  constructor(private readonly passes: (row: Row) => boolean) {}
+
+  update(shown: readonly Row[]): readonly Row[] {
+    const oldest = shown[0]?.id ?? Number.POSITIVE_INFINITY;
+    const fresh: Row[] = [];
+    for (let at = shown.length - 1; at >= 0; at -= 1) {
+      const row = shown[at];
+      if (row === undefined || row.id <= this.#seen) break;
+      if (this.passes(row)) fresh.push(row);
+    }
+    this.#seen = shown.at(-1)?.id ?? this.#seen;
+    const [first] = this.rows;
+    const kept =
+      first !== undefined && first.id < oldest ? this.rows.slice(placeOf(this.rows, oldest)) : this.rows;
+    this.rows = fresh.length === 0 ? kept : kept.concat(fresh.reverse());
+    return this.rows;
+  }
+}
+
+/** The how-manieth a row is, from 1; 0 when it is not among them. */
+export function numberIn(rows: readonly Row[], { id }: Row): number {
+  const at = placeOf(rows, id);
+  return rows[at]?.id === id ? at + 1 : 0;
+}
+
+function cut(text: string, places: ReadonlyArray<readonly [from: number, to: number]>): readonly Part[] {
+  const parts: Part[] = [];
+  let done = 0;
+  for (const [from, to] of places) {
+    const [begin, end] = [Math.max(from, done), Math.min(to, text.length)];
+    if (begin >= end) continue;
+    if (begin > done) parts.push({ text: text.slice(done, begin), marked: false });
+    parts.push({ text: text.slice(begin, end), marked: true });
+    done = end;
+  }
+  if (done < text.length) parts.push({ text: text.slice(done), marked: false });
+  return parts;
+}

@@ -1,0 +1,68 @@
+import { useState } from "preact/hooks";
+import type { Limit, Token } from "../../../client/index.ts";
+import { useSession } from "../../session.ts";
+import { Button } from "../../ui/button.tsx";
+import { Problem } from "../../ui/problem.tsx";
+import { toast } from "../../ui/toasts.tsx";
+import { useBuckets } from "./buckets.ts";
+import { limitsProblem, limitWords } from "./limits.ts";
+import { LimitsForm } from "./limits-form.tsx";
+
+export interface EditFormProps {
+  readonly token: Token;
+  readonly onDone: () => void;
+  readonly onCancel: () => void;
+}
+
+/** Other limits for a token that there is. Nothing else of it can be changed here. */
+export function EditForm({ token, onDone, onCancel }: EditFormProps) {
+  const { client } = useSession();
+  const { names } = useBuckets();
+  const stored = limitsProblem(token.token_limit as Limit[]) === undefined;
+  const [limits, setLimits] = useState<readonly Limit[]>(stored ? (token.token_limit as Limit[]) : []);
+  const [unreadable, setUnreadable] = useState(false);
+  const [failure, setFailure] = useState<unknown>();
+  const problem = unreadable ? "Put the JSON right first." : limitsProblem(limits);
+  const save = async () => {
+    setFailure(undefined);
+    try {
+      await client.call("token_edit", { target_token: token.token_key, limit: [...limits] });
+      toast("The token has its new limits. They count from the next call on.");
+      onDone();
+    } catch (error) {
+      setFailure(error);
+    }
+  };
+  return (
+    <section class="form" aria-label="Edit the token">
+      <p>
+        Limits of <strong>{token.username ?? token.token_key}</strong>. Name, key and time stay as they are:
+        for others, make a new token.
+      </p>
+      {!stored && (
+        <p class="notice">
+          The limits in the database cannot be read, and so grant nothing. What is saved here replaces them.
+        </p>
+      )}
+      <section class="card form" aria-label="Rights">
+        <h2>What it may do</h2>
+        <ul class="tokens-words" aria-live="polite">
+          {limitWords(limits).map((line) => (
+            <li key={line}>{line}</li>
+          ))}
+        </ul>
+        <LimitsForm limits={limits} buckets={names} onChange={setLimits} onProblem={setUnreadable} />
+      </section>
+      {failure !== undefined && <Problem error={failure} />}
+      <div class="row">
+        <Button kind="primary" disabled={problem !== undefined} onClick={save}>
+          Save the limits
+        </Button>
+        <Button onClick={onCancel}>Cancel</Button>
+        <span class="muted" role="status">
+          {problem}
+        </span>
+      </div>
+    </section>
+  );
+}

@@ -1,0 +1,89 @@
+import { useId, useRef, useState } from "preact/hooks";
+import type { Limit } from "../../../client/index.ts";
+import { Button } from "../../ui/button.tsx";
+import { JsonField } from "./json-field.tsx";
+import { LimitCard } from "./limit-card.tsx";
+import { readLimits } from "./limits.ts";
+
+export interface LimitsFormProps {
+  readonly limits: readonly Limit[];
+  readonly onChange: (limits: readonly Limit[]) => void;
+  /** Whether a text in it cannot be used as it stands. */
+  readonly onProblem: (isWrong: boolean) => void;
+  readonly buckets: readonly string[];
+}
+
+/** What a token may do: boxes to tick, and the same as JSON. Each follows the other. */
+export function LimitsForm({ limits, onChange, onProblem, buckets }: LimitsFormProps) {
+  const [raw, setRaw] = useState(false);
+  const bucketList = useId();
+  const wrong = useRef(new Set<string>());
+  const report = (where: string) => (isWrong: boolean) => {
+    if (isWrong) wrong.current.add(where);
+    else wrong.current.delete(where);
+    onProblem(wrong.current.size > 0);
+  };
+  const show = (asJson: boolean) => {
+    wrong.current.clear();
+    onProblem(false);
+    setRaw(asJson);
+  };
+  return (
+    <div class="form">
+      <fieldset class="segments tokens-views">
+        <legend class="unseen">Show the limits as</legend>
+        <button type="button" aria-pressed={!raw} onClick={() => show(false)}>
+          Form
+        </button>
+        <button type="button" aria-pressed={raw} onClick={() => show(true)}>
+          JSON
+        </button>
+      </fieldset>
+      {raw ? (
+        <JsonField
+          label="token_limit"
+          hint="A list of limits. Each permission of a limit holds in each of its scopes."
+          rows={14}
+          value={limits}
+          read={readLimits}
+          onChange={onChange}
+          onProblem={report("all")}
+        />
+      ) : (
+        <>
+          <datalist id={bucketList}>
+            {buckets.map((name) => (
+              <option key={name} value={name} />
+            ))}
+          </datalist>
+          {limits.map((limit, at) => (
+            <LimitCard
+              // A limit has no name of its own, and its place is all that tells it from others.
+              key={`${at} of ${limits.length}`}
+              number={at + 1}
+              limit={limit}
+              bucketList={bucketList}
+              onChange={(next) => onChange(limits.with(at, next))}
+              onRemove={() => {
+                report(`limit ${at}`)(false);
+                onChange(limits.toSpliced(at, 1));
+              }}
+              onProblem={report(`limit ${at}`)}
+            />
+          ))}
+          {limits.length === 0 && (
+            <p class="muted">No limits: the token can sign in, and may do nothing else.</p>
+          )}
+          <div class="row">
+            <Button
+              icon="plus"
+              onClick={() => onChange([...limits, { scopes: ["global"], permissions: [] }])}
+            >
+              Add a limit
+            </Button>
+          </div>
+        </>
+      )}
+    </div>
+  );
+}

@@ -1,0 +1,81 @@
+import { serverUrl, useSession } from "../../session.ts";
+import { Button } from "../../ui/button.tsx";
+import { CopyButton } from "../../ui/copy.tsx";
+import { confirm, Dialog } from "../../ui/dialog.tsx";
+import { shellQuote } from "../../ui/shell-quote.ts";
+import { type Made, made } from "./made.ts";
+
+/** The one time that a secret is shown. Stands once on the page. */
+export function MadeDialog() {
+  const { me } = useSession();
+  const shown = made.value;
+  if (shown === undefined || shown.by !== me.token_key) return null;
+  const close = () => {
+    made.value = undefined;
+  };
+  const leave = async () => {
+    const sure = await confirm({
+      title: "Close without the secret?",
+      text: "It will not be shown again. Without it the token is of no use until you roll its secret.",
+      action: "Close",
+      danger: true,
+    });
+    if (sure) close();
+  };
+  return (
+    <Dialog title={shown.title} onClose={leave}>
+      <p>Copy it now: it will not be shown again.</p>
+      {shown.note !== undefined && <p class="notice">{shown.note}</p>}
+      <Secrets made={shown} />
+      <footer>
+        <Button kind="primary" onClick={close}>
+          I have copied it
+        </Button>
+      </footer>
+    </Dialog>
+  );
+}
+
+function Secrets({ made: { key, secret, drive, deploy, username, hasPassword } }: { readonly made: Made }) {
+  return (
+    <dl class="tokens-secrets">
+      <Secret name="Token" text={`${key}:${secret}`} />
+      {username !== undefined && hasPassword && (
+        <div>
+          <dt>Or by name</dt>
+          <dd>
+            User <code>{username}</code> and the password that you gave.
+          </dd>
+        </div>
+      )}
+      {drive !== undefined && (
+        <>
+          <Secret
+            name="Address of the drive"
+            text={`${serverUrl}/node/static-webdav/${encodeURIComponent(drive)}/`}
+          />
+          <Secret name="User name of the drive" text={key} />
+          <Secret name="Password of the drive" text={secret} />
+        </>
+      )}
+      {deploy !== undefined && (
+        <Secret
+          name="Push a folder, with the token in NODE_SERVER_TOKEN"
+          text={`NODE_SERVER_URL=${shellQuote(serverUrl)} node-server push ./dist ${shellQuote(deploy)}`}
+        />
+      )}
+    </dl>
+  );
+}
+
+function Secret({ name, text }: { readonly name: string; readonly text: string }) {
+  return (
+    <div>
+      <dt>{name}</dt>
+      <dd>
+        <code>{text}</code>
+        <CopyButton text={text} label="Copy" />
+      </dd>
+    </div>
+  );
+}

@@ -1,0 +1,102 @@
+import type { Permission } from "../../../client/index.ts";
+
+/** Families whose actions are known by name. */
+type Known = "static_bucket_file" | "static_bucket" | "node" | "monitoring_uuid" | "token" | "db";
+type Actions<F extends Known> = Extract<Permission, Record<F, string>>[F];
+type Keys<P> = P extends P ? keyof P : never;
+type Other = Exclude<Keys<Permission>, Known>;
+
+interface Family<F extends Known> {
+  readonly title: string;
+  /** Each with what it means. */
+  readonly actions: Readonly<Record<Actions<F>, string>>;
+}
+
+const table: { readonly [F in Known]: Family<F> } = {
+  static_bucket_file: {
+    title: "Files",
+    actions: { read: "read", write: "write", delete: "delete", list: "list" },
+  },
+  static_bucket: {
+    title: "Buckets",
+    actions: { read: "see the record", write: "make and change", delete: "delete" },
+  },
+  node: {
+    title: "Server",
+    actions: {
+      exec_sql: "run SQL",
+      get_database_type: "see the kind of database",
+      list_all_agent_uuid: "list agents",
+    },
+  },
+  monitoring_uuid: { title: "Monitoring", actions: { list: "list agents", delete: "delete" } },
+  token: { title: "Tokens", actions: { create: "make" } },
+  db: {
+    title: "Databases",
+    actions: {
+      list: "list",
+      read: "read",
+      create: "create",
+      update: "update",
+      delete: "delete",
+      exec_sql: "run SQL",
+    },
+  },
+};
+
+/** What of the wider system a token may hold as well; nothing here asks for it. */
+export const otherFamilies: readonly Other[] = [
+  "kv",
+  "task",
+  "crontab",
+  "crontab_result",
+  "terminal",
+  "js_worker",
+  "js_result",
+  "static_monitoring",
+  "dynamic_monitoring",
+  "dynamic_monitoring_summary",
+];
+
+export interface FamilyView {
+  readonly name: string;
+  readonly title: string;
+  readonly actions: ReadonlyArray<{ readonly permission: Permission; readonly words: string }>;
+}
+
+export const families: readonly FamilyView[] = Object.entries(table).map(([name, { title, actions }]) => ({
+  name,
+  title,
+  actions: Object.entries(actions).map(([action, words]) => ({
+    permission: { [name]: action } as Permission,
+    words,
+  })),
+}));
+
+const known = families.flatMap(({ actions }) => actions.map(({ permission }) => permission));
+
+/** Whether there is a box to tick for it. */
+export function isKnown(permission: Permission): boolean {
+  return known.some((one) => isSame(one, permission));
+}
+
+export function isSame(one: Permission, other: Permission): boolean {
+  return JSON.stringify(one) === JSON.stringify(other);
+}
+
+export function isPermission(json: unknown): json is Permission {
+  const [family, what, ...more] = onlyMember(json);
+  if (family === undefined || more.length > 0) return false;
+  if (isKnown({ [family]: what } as Permission)) return true;
+  if (!otherFamilies.some((other) => other === family)) return false;
+  if (typeof what === "string") return what !== "";
+  const [action, pattern] = onlyMember(what);
+  return action !== undefined && action !== "" && typeof pattern === "string";
+}
+
+/** Name and value of an object that has one member; empty for everything else. */
+export function onlyMember(json: unknown): [] | [name: string, value: unknown] {
+  if (typeof json !== "object" || json === null || Array.isArray(json)) return [];
+  const members = Object.entries(json);
+  return members.length === 1 && members[0] !== undefined ? members[0] : [];
+}

@@ -1,0 +1,64 @@
+import { useId } from "preact/hooks";
+import { Field, typed } from "../../ui/field.tsx";
+import { type PurposeName, purposes } from "./purposes.ts";
+
+export interface PurposePickerProps {
+  readonly purpose: PurposeName;
+  readonly bucket: string;
+  readonly onChange: (purpose: PurposeName, bucket: string) => void;
+  readonly buckets: readonly string[];
+  /** Whether `buckets` are all that there are. */
+  readonly complete: boolean;
+}
+
+/** What the token is for, and for which bucket. */
+export function PurposePicker({ purpose, bucket, onChange, buckets, complete }: PurposePickerProps) {
+  const list = useId();
+  const chosen = purposes[purpose];
+  const isUnknown = complete && bucket !== "" && !bucket.endsWith("*") && !buckets.includes(bucket);
+  return (
+    <section class="card form" aria-label="Purpose">
+      <h2>What is it for?</h2>
+      <fieldset class="tokens-purposes">
+        <legend class="unseen">Purpose</legend>
+        {Object.entries(purposes).map(([name, { title }]) => (
+          <button
+            key={name}
+            type="button"
+            class="button"
+            aria-pressed={name === purpose}
+            onClick={() => onChange(name as PurposeName, bucket)}
+          >
+            <span>{title}</span>
+          </button>
+        ))}
+      </fieldset>
+      <p class="muted">{chosen.text}</p>
+      {chosen.needsBucket && (
+        <>
+          <datalist id={list}>
+            {buckets.map((name) => (
+              <option key={name} value={name} />
+            ))}
+          </datalist>
+          <Field
+            label="Bucket"
+            hint={
+              isUnknown ? "There is no bucket of this name yet. The token counts once it is made." : undefined
+            }
+          >
+            <input
+              type="text"
+              list={list}
+              spellcheck={false}
+              autocapitalize="off"
+              required
+              value={bucket}
+              onInput={(event: Event) => onChange(purpose, typed(event))}
+            />
+          </Field>
+        </>
+      )}
+    </section>
+  );
+}

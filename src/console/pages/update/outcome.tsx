@@ -1,0 +1,46 @@
+import { Button } from "../../ui/button.tsx";
+import { Icon } from "../../ui/icons.tsx";
+import type { Run } from "./run.ts";
+
+/** What came of the last update. */
+export function Outcome({ run }: { readonly run: Run }) {
+  if (run.step === "same")
+    return (
+      <p class="notice" role="status">
+        {run.tag} runs already. The server did nothing, and did not restart.
+      </p>
+    );
+  if (run.step === "updated")
+    return (
+      <div class="notice" role="status">
+        <p>The server runs {run.tag} now, and this page is still the old one's.</p>
+        <Button onClick={() => location.reload()}>Reload</Button>
+      </div>
+    );
+  if (run.step !== "failed") return null;
+  return (
+    <div class="problem" role="alert">
+      <Icon name="warning" />
+      <p>
+        The server was not updated to {run.tag}. {sentence(run.why)} {adviceFor(run.why)}
+      </p>
+    </div>
+  );
+}
+
+/** Where the server's words leave open what to do here. */
+function adviceFor(why: string) {
+  if (why.includes("release_url"))
+    return (
+      <>
+        Set it on the page <a href="#/config">Config</a>, and try again.
+      </>
+    );
+  if (why.includes("404"))
+    return "Look whether the tag is right, and whether it was released for this system.";
+  return null;
+}
+
+function sentence(text: string): string {
+  return text.endsWith(".") ? text : `${text}.`;
+}

@@ -1,0 +1,65 @@
+import { bytes } from "../../format.ts";
+import { Icon } from "../../ui/icons.tsx";
+import type { Progress } from "./progress.ts";
+import type { Run } from "./run.ts";
+
+type Going = Extract<Run, { step: "replacing" | "restarting" }>;
+
+const titles = ["Download the release", "Check and try it out", "Put it in place", "Restart into it"];
+
+/** So long a silence is more than a restart. */
+const longMs = 30_000;
+
+/** An update under way, step by step. */
+export function Steps({ run }: { readonly run: Going }) {
+  const now = stepOf(run);
+  return (
+    <section class="card form" aria-label="Update under way">
+      <h2>Updating to {run.tag}</h2>
+      <ol class="update-steps">
+        {titles.map((title, at) => (
+          <li key={title} aria-current={at === now ? "step" : undefined}>
+            {at < now ? <Icon name="check" /> : <span class="update-dot" aria-hidden="true" />}
+            <span>
+              {title}
+              {at < now && <span class="muted"> · done</span>}
+              {at === now && <span class="muted"> · now</span>}
+            </span>
+          </li>
+        ))}
+      </ol>
+      {run.step === "replacing" && run.progress?.stage === "downloading" && <Bar progress={run.progress} />}
+      <p class="muted" role="status">
+        {waitWords(run)}
+      </p>
+    </section>
+  );
+}
+
+function Bar({ progress }: { readonly progress: Extract<Progress, { stage: "downloading" }> }) {
+  const { bytes: done, total } = progress;
+  return (
+    <div>
+      <progress aria-label="Download" {...(total === undefined ? {} : { value: done, max: total })} />
+      <p class="muted">
+        {total === undefined
+          ? `${bytes(done)} so far`
+          : `${bytes(done)} of ${bytes(total)}, ${Math.floor((done / total) * 100)} %`}
+      </p>
+    </div>
+  );
+}
+
+function stepOf(run: Going): number {
+  if (run.step === "restarting") return 3;
+  const stage = run.progress?.stage;
+  if (stage === "trying") return 1;
+  return stage === "in place" ? 2 : 0;
+}
+
+function waitWords(run: Going): string {
+  if (run.step === "replacing") return "You can leave this page: the server goes on by itself.";
+  return run.awayMs > longMs
+    ? "The server has been away for long. This page goes on asking; look at the machine, and at what the service manager says."
+    : "The server restarts about 3 seconds after the download. This page comes back by itself.";
+}

@@ -1,0 +1,95 @@
+import { expect, test } from "bun:test";
+import fc from "fast-check";
+import { publicUrl } from "../../src/console/pages/buckets/addresses.ts";
+import { entriesFrom } from "../../src/console/pages/buckets/entry.ts";
+import { faultInMoves, movesTo } from "../../src/console/pages/buckets/moves.ts";
+import { filtered, sorted } from "../../src/console/pages/buckets/order.ts";
+import { faultInName, faultInPath } from "../../src/console/pages/buckets/path.ts";
+import { rangeTo, rowAfter, toggled, within } from "../../src/console/pages/buckets/selection.ts";
+
+const file = (name: string, size = 0, changed = 0) => ({ name, folder: false, size, changed });
+const folder = (name: string, changed = 0) => ({ name, folder: true, size: undefined, changed });
+
+test("a public address encodes every name for itself, and the HTTP root answers at the top", () => {
+  expect(publicUrl("https://h", "site", false, "a b/50%#1.txt")).toBe(
+    "https://h/node/static/site/a%20b/50%25%231.txt",
+  );
+  expect(publicUrl("https://h", "site", true)).toBe("https://h/");
+  expect(publicUrl("https://h", "site", true, "img/x.png")).toBe("https://h/img/x.png");
+});
+
+test("a file of the HTTP root that the server's own addresses hide is named by its bucket", () => {
+  expect(publicUrl("https://h", "site", true, "node/x.js")).toBe("https://h/node/static/site/node/x.js");
+});
+
+test("folders are derived from the paths of the files below them", () => {
+  const listed = [
+    { path: "a/b/one.txt", size: 1, mtime: 10 },
+    { path: "a/b/c/two.txt", size: 2, mtime: 30 },
+    { path: "a/b/c/three.txt", size: 3, mtime: 20 },
+  ];
+  expect(entriesFrom(listed, "a/b")).toEqual([file("one.txt", 1, 10), folder("c", 30)]);
+  expect(entriesFrom(listed, "")).toEqual([folder("a", 30)]);
+});
+
+test("folders stand first in every order, and numbers in names count as numbers", () => {
+  const entries = [file("page 10", 1, 3), file("page 2", 5, 1), folder("z"), folder("a", 9)];
+  const names = (order: Parameters<typeof sorted>[1]) => sorted(entries, order).map(({ name }) => name);
+  expect(names({ sort: "name", down: false })).toEqual(["a", "z", "page 2", "page 10"]);
+  expect(names({ sort: "name", down: true })).toEqual(["z", "a", "page 10", "page 2"]);
+  expect(names({ sort: "size", down: true })).toEqual(["a", "z", "page 2", "page 10"]);
+  expect(names({ sort: "changed", down: false })).toEqual(["z", "a", "page 2", "page 10"]);
+});
+
+test("the filter finds a name in either Unicode form and in any case", () => {
+  expect(filtered([file("E\u0301te\u0301.txt"), file("other")], "été")).toHaveLength(1);
+});
+
+test("names that cannot be are refused with a reason", () => {
+  for (const name of ["", "a/b", "a\\b", ".", ".."]) expect(faultInName(name)).toBeString();
+  for (const path of ["", "/a", "a/", "a//b", "a/../b"]) expect(faultInPath(path)).toBeString();
+  for (const path of ["a", "a/b c/%#&+.txt", "日本語/…"]) expect(faultInPath(path)).toBeUndefined();
+});
+
+test("one thing moves to a path, several into a folder, and a folder never into itself", () => {
+  expect(movesTo("a", [file("x")], "b/y", true)).toEqual([{ from: "a/x", to: "b/y" }]);
+  expect(movesTo("a", [file("x"), file("y")], "", false)).toEqual([
+    { from: "a/x", to: "x" },
+    { from: "a/y", to: "y" },
+  ]);
+  expect(movesTo("a", [file("x")], "a/x", true)).toEqual([]);
+  const inside = movesTo("", [folder("a"), folder("b")], "a/deep", false);
+  expect(faultInMoves("a/deep", inside, false)).toContain("into itself");
+});
+
+test("a range is all between its ends, from whichever it begins", () => {
+  const names = Array.from({ length: 20 }, (_, index) => `n${index}`);
+  const row = fc.nat(19);
+  fc.assert(
+    fc.property(row, row, (from, to) => {
+      const begun = toggled({ chosen: new Set(), active: undefined, anchor: undefined }, `n${from}`);
+      const { chosen, active } = rangeTo(begun, `n${to}`, names);
+      expect([...chosen]).toEqual(names.slice(Math.min(from, to), Math.max(from, to) + 1));
+      expect(active).toBe(`n${to}`);
+    }),
+  );
+});
+
+test("what has left the list leaves the selection", () => {
+  const selection = { chosen: new Set(["a", "b"]), active: "a", anchor: "b" };
+  expect(within(selection, ["b", "c"])).toEqual({ chosen: new Set(["b"]), active: undefined, anchor: "b" });
+});
+
+test("keys never lead out of the list", () => {
+  const keys = fc.constantFrom("ArrowDown", "ArrowUp", "PageDown", "PageUp", "Home", "End");
+  fc.assert(
+    fc.property(keys, fc.integer({ min: -1, max: 9 }), (key, row) => {
+      const next = rowAfter(key, row, 10, 4);
+      expect(next).toBeGreaterThanOrEqual(0);
+      expect(next).toBeLessThan(10);
+    }),
+  );
+  expect(rowAfter("ArrowDown", -1, 10, 4)).toBe(0);
+  expect(rowAfter("x", 1, 10, 4)).toBeUndefined();
+  expect(rowAfter("End", -1, 0, 4)).toBeUndefined();
+});

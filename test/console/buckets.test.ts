@@ -1,0 +1,128 @@
+import { expect } from "bun:test";
+import { existsSync } from "node:fs";
+import { writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import type { Page } from "playwright-core";
+import { siteWith } from "../support/bucket.ts";
+import { databaseKinds } from "../support/node.ts";
+import { axeFindings, inBrowser, lookAround, openConsole, shoot, testNode } from "./browser.ts";
+
+const rowOf = (page: Page, name: string) =>
+  page.getByRole("listitem").filter({ has: page.getByRole("link", { name, exact: true }) });
+
+for (const database of databaseKinds)
+  inBrowser(
+    `a bucket is made, changed and deleted, and its files stay on the disk (${database})`,
+    async () => {
+      await using node = await testNode({ database });
+      await using tab = await openConsole(node, { at: "/buckets" });
+      const { page } = tab;
+      const record = () => node.call("static-bucket_read", [node.superToken, "site"]);
+      await page.getByText("There is no bucket yet").waitFor();
+      await page.getByRole("button", { name: "New bucket" }).click();
+      await page.getByLabel("Name", { exact: true }).fill("no/slash");
+      await page.getByRole("button", { name: "Create" }).click();
+      await page.getByRole("alert").getByText("name must be 1 to 128").waitFor();
+      await page.getByLabel("Name", { exact: true }).fill("site");
+      await page.getByRole("checkbox", { name: "CORS" }).check();
+      await page.getByRole("button", { name: "Create" }).click();
+      await rowOf(page, "site").getByText("CORS").waitFor();
+      expect(await record()).toMatchObject({ name: "site", path: "site", cors: true, is_http_root: false });
+      expect(existsSync(join(node.folder, "static/site"))).toBe(true);
+
+      await page.getByRole("button", { name: "Settings of site" }).click();
+      await page.getByRole("checkbox", { name: "HTTP root" }).check();
+      await page.getByText("Its pages will share this address with the console").waitFor();
+      await page.getByLabel("Folder").fill("elsewhere/site");
+      await page.getByRole("checkbox", { name: "CORS" }).uncheck();
+      await page.getByRole("button", { name: "Save" }).click();
+      await rowOf(page, "site").getByText("HTTP root").waitFor();
+      expect(await record()).toMatchObject({ path: "elsewhere/site", cors: false, is_http_root: true });
+      await rowOf(page, "site").getByRole("button", { name: "Copy URL" }).click();
+      expect(await page.evaluate("navigator.clipboard.readText()")).toBe(`${node.url}/`);
+
+      await page.getByRole("button", { name: "Settings of site" }).click();
+      await page.getByRole("checkbox", { name: "On", exact: false }).last().uncheck();
+      await page.getByRole("button", { name: "Save" }).click();
+      await rowOf(page, "site").getByText("Off").waitFor();
+      expect(await record()).toMatchObject({ enable: false });
+
+      await writeFile(join(node.folder, "static/elsewhere/site/kept.txt"), "kept");
+      await page.getByRole("button", { name: "Delete site" }).click();
+      await page.getByText("The files themselves stay on the server's disk").waitFor();
+      await page.getByRole("button", { name: "Cancel" }).click();
+      expect(await record()).not.toBeNull();
+      await page.getByRole("button", { name: "Delete site" }).click();
+      await page.getByRole("button", { name: "Delete bucket" }).click();
+      await page.getByText("There is no bucket yet").waitFor();
+      expect(await record()).toBeNull();
+      expect(existsSync(join(node.folder, "static/elsewhere/site/kept.txt"))).toBe(true);
+    },
+  );
+
+inBrowser("a second HTTP root is refused, and the form says why", async () => {
+  await using node = await testNode();
+  await siteWith(node, {}, { is_http_root: true });
+  await using tab = await openConsole(node, { at: "/buckets" });
+  const { page } = tab;
+  await page.getByRole("button", { name: "New bucket" }).click();
+  await page.getByLabel("Name", { exact: true }).fill("other");
+  await page.getByRole("checkbox", { name: "HTTP root" }).check();
+  await page.getByRole("button", { name: "Create" }).click();
+  await page.getByRole("alert").getByText("the bucket site is the HTTP root already").waitFor();
+  await shoot(page, "buckets-form");
+  expect(await axeFindings(page)).toEqual([]);
+  expect(await node.call("static-bucket_list", [node.superToken])).toEqual(["site"]);
+});
+
+inBrowser("how to mount a bucket is told with its address and the user's key, never the secret", async () => {
+  await using node = await testNode();
+  await siteWith(node, {});
+  await using tab = await openConsole(node, { at: "/buckets" });
+  const { page } = tab;
+  const [key = "", secret = ""] = node.superToken.split(":");
+  await rowOf(page, "site").getByRole("button", { name: "Mount" }).click();
+  const address = `${new URL(node.url).host}/node/static-webdav/site`;
+  for (const system of ["Windows", "macOS", "Linux", "rclone", "cadaver", "curl"]) {
+    await page.getByRole("tab", { name: system, exact: true }).click();
+    const shown = (await page.getByRole("dialog").textContent()) ?? "";
+    expect([system, shown.includes(address), shown.includes(key)]).toEqual([system, true, true]);
+    expect(shown).not.toContain(secret);
+  }
+  await page.getByRole("tab", { name: "curl" }).press("ArrowRight");
+  expect(await page.getByRole("tab", { name: "Windows" }).getAttribute("aria-selected")).toBe("true");
+  await shoot(page, "buckets-mount");
+  expect(await axeFindings(page)).toEqual([]);
+});
+
+inBrowser("a token sees the buckets that it names, and opens others by name", async () => {
+  await using node = await testNode();
+  await siteWith(node, { "a.txt": "a" });
+  await node.call("static-bucket_create", [node.superToken, "hidden"]);
+  const permissions = ["read", "write", "delete", "list"].map((static_bucket_file) => ({
+    static_bucket_file,
+  }));
+  const token = await node.newToken([
+    { scopes: [{ static_bucket: "site" }, { static_bucket: "hid*" }], permissions },
+    { scopes: [{ static_bucket: "gone" }], permissions: [{ static_bucket: "read" }] },
+  ]);
+  await using tab = await openConsole(node, { at: "/buckets", token });
+  const { page } = tab;
+  await rowOf(page, "site").waitFor();
+  await page.getByRole("listitem").filter({ hasText: "gone" }).getByText("There is no such bucket").waitFor();
+  expect(await page.getByRole("link", { name: "hidden" }).count()).toBe(0);
+  expect(await page.getByRole("button", { name: /New bucket|Settings of|Delete/ }).count()).toBe(0);
+  await page.getByLabel("Open a bucket by name").fill("hidden");
+  await page.getByRole("button", { name: "Open" }).click();
+  await page.getByText("This folder is empty. Drop files").waitFor();
+});
+
+inBrowser("the list of buckets is readable by everybody", async () => {
+  await using node = await testNode();
+  await siteWith(node, {}, { is_http_root: true, cors: true });
+  await node.call("static-bucket_create", [node.superToken, "media", "store/media"]);
+  await node.call("static-bucket_update", { token: node.superToken, name: "media", enable: false });
+  expect(
+    await lookAround(node, "buckets", "/buckets", (page) => page.getByText("HTTP root").waitFor()),
+  ).toEqual([]);
+});

@@ -1,0 +1,146 @@
+import { expect } from "bun:test";
+import type { Page } from "playwright-core";
+import { inBrowser, openConsole } from "./browser.ts";
+import {
+  atTask,
+  count,
+  exported,
+  keeping,
+  kept,
+  rowsOf,
+  rowWith,
+  scrolled,
+  scrollTo,
+  state,
+} from "./log-page.ts";
+
+const toEnd = (page: Page, name: string) => page.getByRole("button", { name, exact: true });
+
+inBrowser("scrolling up pauses the log; what comes meanwhile waits until one goes on", async () => {
+  await using node = await keeping();
+  const log = node.node.hub.logger("task");
+  for (let n = 1; n <= 200; n += 1) log.info(`entry ${n}.`);
+  await using tab = await openConsole(node, { at: atTask });
+  const { page } = tab;
+  await rowWith(page, "entry 200.").waitFor();
+  log.info("followed");
+  await rowWith(page, "followed").waitFor();
+  await rowsOf(page).last().hover();
+  await page.mouse.wheel(0, -600);
+  await state(page, "Paused");
+  const { top } = await scrolled(page);
+  for (let n = 1; n <= 5; n += 1) log.info(`late ${n}.`);
+  await toEnd(page, "5 entries new, jump to the end").click();
+  await state(page, "Live");
+  await rowWith(page, "late 5.").waitFor();
+  const { top: end, most } = await scrolled(page);
+  expect(top).toBeLessThan(end);
+  expect(most - end).toBeLessThan(2);
+
+  // By keys: wherever on the page one is, unless one writes.
+  await page.getByRole("heading", { name: "Logs" }).focus();
+  await page.keyboard.press("Space");
+  await state(page, "Paused");
+  log.info("one more");
+  await toEnd(page, "1 entry new, jump to the end").waitFor();
+  expect(await rowWith(page, "one more").count()).toBe(0);
+  await page.keyboard.press("Space");
+  await rowWith(page, "one more").waitFor();
+  await page.keyboard.press("Home");
+  await rowWith(page, "entry 1.").waitFor();
+  await state(page, "Paused");
+  await page.keyboard.press("End");
+  await state(page, "Live");
+  await rowWith(page, "one more").waitFor();
+
+  await scrollTo(page, 0);
+  await state(page, "Paused");
+  await scrollTo(page, 1_000_000);
+  await state(page, "Live");
+});
+
+inBrowser("a search marks, counts, steps through and picks out what is shown", async () => {
+  await using node = await keeping();
+  const log = node.node.hub.logger("task");
+  for (let n = 1; n <= 300; n += 1) log.info(n % 100 === 0 ? `A needle (${n})` : `hay ${n}`, { n });
+  await using tab = await openConsole(node, { at: atTask });
+  const { page } = tab;
+  await rowWith(page, "(300)").waitFor();
+  const current = page.locator(".logs-row.current");
+  await page.getByLabel("Search").fill("needle (");
+  await count(page, "3 matches");
+  await page.getByLabel("Search").press("Enter");
+  await count(page, "3 of 3");
+  expect(await current.locator("mark").allTextContents()).toEqual(["needle ("]);
+  await page.getByLabel("Search").press("Enter");
+  await count(page, "1 of 3");
+  expect(await current.textContent()).toContain("(100)");
+  await page.getByRole("button", { name: "Previous match" }).click();
+  await count(page, "3 of 3");
+  await page.getByRole("button", { name: "Previous match" }).click();
+  await count(page, "2 of 3");
+  expect(await current.textContent()).toContain("(200)");
+
+  await page.getByLabel("Only matches").check();
+  await count(page, "3 of 300 entries");
+  expect(await rowsOf(page).count()).toBe(3);
+  const found = (await kept(node)).filter(({ message }) => message.includes("needle"));
+  expect(await exported(page)).toEqual(found);
+  expect(page.url()).toContain("search=needle+%28&only=1");
+  await page.reload();
+  await count(page, "3 of 300 entries");
+
+  await page.getByLabel("Only matches").uncheck();
+  await count(page, "300 entries");
+  expect(await exported(page)).toEqual(await kept(node));
+  await page.getByLabel("Search").fill("nowhere");
+  await count(page, "0 matches");
+  await page.getByLabel("Only matches").check();
+  await page.getByText("No entry here contains “nowhere”.").waitFor();
+});
+
+inBrowser("an entry opens to its fields and spans, and arrow keys go from one to the next", async () => {
+  await using node = await keeping("memory_log_capacity = 500\n");
+  const log = node.node.hub.logger("task");
+  log.info("first", { deep: { list: [1, null] }, text: "two words" });
+  await using tab = await openConsole(node, { at: "/logs?filter=debug" });
+  const { page } = tab;
+  await rowWith(page, "first").click();
+  const details = page.getByRole("region", { name: "The chosen entry" });
+  expect(await details.textContent()).toContain("two words");
+  expect(await details.locator("dd").first().textContent()).toBe('{\n  "list": [\n    1,\n    null\n  ]\n}');
+  await state(page, "Paused");
+
+  await page.keyboard.press("Escape");
+  expect(await details.count()).toBe(0);
+  await page.keyboard.press("End");
+  const key = node.superToken.split(":")[0];
+  await node.call("token_get", [node.superToken]);
+  await rowWith(page, "token::get").last().waitFor();
+  await rowWith(page, "token::get").last().click();
+  expect(await details.locator("li").allTextContents()).toEqual([`token::get token_key=${key}`]);
+  await page.keyboard.press("Home");
+  await details.getByText("first", { exact: true }).waitFor();
+  await page.keyboard.press("ArrowDown");
+  await page.keyboard.press("ArrowUp");
+  await details.getByText("first", { exact: true }).waitFor();
+  await details.getByRole("button", { name: "Copy as JSON" }).click();
+  await details.getByText("Copied").waitFor();
+  expect(JSON.parse((await page.evaluate("navigator.clipboard.readText()")) as string)).toEqual(
+    (await kept(node))[0],
+  );
+});
+
+inBrowser("clearing empties the page and not the server", async () => {
+  await using node = await keeping();
+  const log = node.node.hub.logger("task");
+  log.info("old");
+  await using tab = await openConsole(node, { at: atTask });
+  await rowWith(tab.page, "old").waitFor();
+  await tab.page.getByRole("button", { name: "Clear" }).click();
+  await tab.page.getByText("New entries appear here").waitFor();
+  log.info("new");
+  await rowWith(tab.page, "new").waitFor();
+  expect(await rowsOf(tab.page).count()).toBe(1);
+  expect(await kept(node)).toHaveLength(2);
+});

@@ -1,0 +1,63 @@
+import { expect } from "bun:test";
+import { inBrowser, openConsole } from "./browser.ts";
+import { atTask, count, exported, keeping, rowsOf, rowWith, scrolled, scrollTo, state } from "./log-page.ts";
+
+inBrowser("of very many entries the page keeps the newest 50,000 and draws those in view", async () => {
+  await using node = await keeping("memory_log_capacity = 51000");
+  const log = node.node.hub.logger("task");
+  for (let n = 1; n <= 51_000; n += 1) log.info(`entry ${n}.`);
+  await using tab = await openConsole(node, { at: atTask });
+  const { page } = tab;
+  await count(page, "the newest 50,000 entries");
+  await rowWith(page, "entry 51000.").waitFor();
+  const { most } = await scrolled(page);
+  for (const [part, n] of [
+    [0, 1001],
+    [0.5, 26_001],
+    [1, 51_000],
+  ] as const) {
+    await scrollTo(page, Math.round(most * part));
+    await rowWith(page, `entry ${n}.`).waitFor();
+    expect(await rowsOf(page).count()).toBeLessThan(100);
+  }
+  await page.getByLabel("Search").fill("entry 1500");
+  await count(page, "11 matches");
+  log.info("live");
+  await rowWith(page, "live").waitFor();
+  const { top, most: end } = await scrolled(page);
+  expect(end - top).toBeLessThan(2);
+  const messages = (await exported(page)).map(({ message }) => message);
+  expect([messages.length, messages[0], messages.at(-1)]).toEqual([50_000, "entry 1002.", "live"]);
+});
+
+inBrowser(
+  "a flood leaves the page at its reader's command, and no entry is lost without a word",
+  async () => {
+    await using node = await keeping("memory_log_capacity = 10");
+    await using tab = await openConsole(node, { at: atTask });
+    const { page } = tab;
+    await state(page, "Live");
+    const log = node.node.hub.logger("task");
+    let written = 0;
+    const writing = setInterval(() => {
+      for (let times = 0; times < 40; times += 1) log.info(`entry ${++written}.`, { written });
+    }, 10);
+    try {
+      await rowsOf(page).first().waitFor();
+      await page.getByRole("button", { name: "Pause" }).click();
+      await state(page, "Paused");
+      await page.getByRole("button", { name: /entries new, jump to the end/ }).click();
+      await state(page, "Live");
+      await page.getByLabel("Search").fill("entry 1");
+      while (written < 8000) await Bun.sleep(20);
+    } finally {
+      clearInterval(writing);
+    }
+    log.info("the end");
+    await rowWith(page, "the end").waitFor();
+    const entries = await exported(page);
+    const dropped = entries.map(({ fields }) => (typeof fields.dropped === "number" ? fields.dropped : 0));
+    const notices = dropped.filter((times) => times > 0).length;
+    expect(entries.length - notices + dropped.reduce((sum, times) => sum + times, 0)).toBe(written + 1);
+  },
+);

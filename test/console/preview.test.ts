@@ -1,0 +1,188 @@
+import { expect } from "bun:test";
+import { existsSync } from "node:fs";
+import { readFile, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import type { Page } from "playwright-core";
+import { siteWith } from "../support/bucket.ts";
+import { axeFindings, inBrowser, lookAround, openConsole, shoot, testNode } from "./browser.ts";
+
+/** Told by the browser itself when the server refuses a save. */
+const refused = /Failed to load resource.*412/;
+const list = (page: Page) => page.getByRole("grid", { name: "Files" });
+const open = (page: Page, name: string) => list(page).getByTitle(name, { exact: true }).click();
+const close = (page: Page) => page.getByRole("dialog").getByRole("button", { name: "Close" }).click();
+const content = (page: Page, path: string) => page.getByRole("textbox", { name: `Content of ${path}` });
+
+const svg = `<svg xmlns="http://www.w3.org/2000/svg" width="120" height="80"><rect width="120" height="80" fill="teal"/><script>parent.hacked = 1; top.hacked = 1;</script></svg>`;
+const png = Buffer.from(
+  "iVBORw0KGgoAAAANSUhEUgAAAAIAAAACCAIAAAD91JpzAAAAFklEQVR4nGP8z8DAwMDAxMDAwMDAAAANHQEDasKb6QAAAABJRU5ErkJggg==",
+  "base64",
+);
+
+inBrowser("pictures and texts are shown, and what a file holds is never run", async () => {
+  await using node = await testNode();
+  await siteWith(node, {
+    "pic.svg": svg,
+    "dot.png": png,
+    "broken.png": "no picture",
+    "page.html": "<h1>Title</h1><script>top.hacked = 1</script>",
+    LICENSE: "free to use",
+    "latin.txt": Buffer.from([0x66, 0xfc, 0x72]),
+    "big.txt": "x".repeat(1024 * 1024 + 1),
+    "pack.zip": "PK",
+  });
+  await using tab = await openConsole(node, { at: "/buckets/site" });
+  const { page } = tab;
+  for (const [name, width] of [
+    ["pic.svg", 120],
+    ["dot.png", 2],
+  ] as const) {
+    await open(page, name);
+    await page.getByRole("img", { name }).waitFor();
+    while ((await page.evaluate("document.querySelector('img').naturalWidth")) !== width) await Bun.sleep(20);
+    await close(page);
+  }
+  await open(page, "page.html");
+  await content(page, "page.html").getByText("Title").waitFor();
+  expect(await page.getByRole("heading", { name: "Title" }).count()).toBe(0);
+  await close(page);
+  await open(page, "LICENSE");
+  await content(page, "LICENSE").getByText("free to use").waitFor();
+  await close(page);
+  for (const [name, words] of [
+    ["broken.png", "its content is no picture"],
+    ["latin.txt", "This is no text in UTF-8"],
+    ["big.txt", "Texts above 1 MiB are not shown here"],
+    ["pack.zip", "There is no preview for this kind of file"],
+  ] as const) {
+    await open(page, name);
+    await page.getByText(words).waitFor();
+    expect(await page.getByRole("button", { name: "Edit" }).count()).toBe(0);
+    const [download] = await Promise.all([
+      page.waitForEvent("download"),
+      page.getByRole("dialog").getByRole("button", { name: "Download" }).click(),
+    ]);
+    expect(download.suggestedFilename()).toBe(name);
+    await close(page);
+  }
+  expect(await page.evaluate("window.hacked")).toBeUndefined();
+});
+
+inBrowser("a text is edited and saved, in the form that it has", async () => {
+  await using node = await testNode();
+  const { folder } = await siteWith(node, { "notes.txt": "\uFEFFone\r\ntwo\r\n" });
+  await using tab = await openConsole(node, { at: "/buckets/site?file=notes.txt" });
+  const { page } = tab;
+  const editor = content(page, "notes.txt");
+  await editor.getByText("two").waitFor();
+  await page.keyboard.press("x");
+  await page.getByRole("button", { name: "Edit" }).click();
+  await editor.click();
+  await page.keyboard.press("Control+End");
+  await page.keyboard.type("three");
+  await page.getByText("Not saved").waitFor();
+  await close(page);
+  await page.getByText("Leave without saving?").waitFor();
+  await page.getByRole("button", { name: "Cancel" }).click();
+  await editor.click();
+  await page.keyboard.press("Control+s");
+  await page.getByText("Saved.").waitFor();
+  expect(await readFile(join(folder, "notes.txt"), "utf8")).toBe("\uFEFFone\r\ntwo\r\nthree");
+  await page.keyboard.press("Control+End");
+  await page.keyboard.type("!");
+  await page.getByRole("button", { name: "Save" }).click();
+  await page.getByText("Not saved").waitFor({ state: "detached" });
+  expect(await readFile(join(folder, "notes.txt"), "utf8")).toBe("\uFEFFone\r\ntwo\r\nthree!");
+});
+
+inBrowser("somebody else's change is not overwritten unasked", async () => {
+  await using node = await testNode();
+  const { folder } = await siteWith(node, { "a.txt": "first" });
+  const path = join(folder, "a.txt");
+  await using tab = await openConsole(node, { at: "/buckets/site?file=a.txt", expected: refused });
+  const { page } = tab;
+  const editor = content(page, "a.txt");
+  const edit = async (text: string) => {
+    await editor.click();
+    await page.keyboard.press("Control+a");
+    await page.keyboard.type(text);
+    await page.getByRole("button", { name: "Save" }).click();
+  };
+  await page.getByRole("button", { name: "Edit" }).click();
+  await editor.getByText("first").waitFor();
+  await writeFile(path, "theirs");
+  await edit("mine");
+  await page.getByText("Somebody else changed or removed this file").waitFor();
+  await shoot(page, "preview-conflict");
+  expect(await axeFindings(page)).toEqual([]);
+  expect(await readFile(path, "utf8")).toBe("theirs");
+  await page.getByRole("button", { name: "Load theirs" }).click();
+  await editor.getByText("theirs").waitFor();
+  await edit("mine after theirs");
+  await page.getByText("Saved.").waitFor();
+  expect(await readFile(path, "utf8")).toBe("mine after theirs");
+  await writeFile(path, "theirs again");
+  await edit("mine at last");
+  await page.getByRole("button", { name: "Overwrite" }).click();
+  await page.getByText("Somebody else changed").waitFor({ state: "detached" });
+  expect(await readFile(path, "utf8")).toBe("mine at last");
+});
+
+inBrowser("a step back in the history loses no text that was not saved", async () => {
+  await using node = await testNode();
+  await siteWith(node, { "a.txt": "first" });
+  await using tab = await openConsole(node, { at: "/buckets/site" });
+  const { page } = tab;
+  await open(page, "a.txt");
+  await page.getByRole("button", { name: "Edit" }).click();
+  await content(page, "a.txt").click();
+  await page.keyboard.press("Control+Home");
+  await page.keyboard.type("unsaved ");
+  await page.getByText("Not saved").waitFor();
+  await page.goBack();
+  await page.getByRole("dialog").waitFor({ state: "detached" });
+  await open(page, "a.txt");
+  await page.getByText("These changes are from before and not saved yet").waitFor();
+  await content(page, "a.txt").getByText("unsaved first").waitFor();
+  await page.getByRole("button", { name: "Discard changes" }).click();
+  await content(page, "a.txt").getByText("first", { exact: true }).waitFor();
+});
+
+inBrowser("a new text file is made empty, opened, and never over another", async () => {
+  await using node = await testNode();
+  const { folder } = await siteWith(node, { "sub/there.txt": "x" });
+  await using tab = await openConsole(node, { at: "/buckets/site?path=sub", expected: refused });
+  const { page } = tab;
+  const make = async (name: string) => {
+    await page.getByLabel("Name", { exact: true }).fill(name);
+    await page.getByRole("button", { name: "Create" }).click();
+  };
+  await page.getByRole("button", { name: "New file" }).click();
+  await make("there.txt");
+  await page.getByText("There is already something named there.txt here").waitFor();
+  await writeFile(join(folder, "sub/meanwhile.txt"), "theirs");
+  await make("meanwhile.txt");
+  await page.getByText("There is already something named meanwhile.txt here").waitFor();
+  expect(await readFile(join(folder, "sub/meanwhile.txt"), "utf8")).toBe("theirs");
+  await make("new & 100%.md");
+  await page.getByRole("heading", { name: "new & 100%.md" }).waitFor();
+  expect(existsSync(join(folder, "sub/new & 100%.md"))).toBe(true);
+  await page.getByRole("button", { name: "Edit" }).click();
+  await content(page, "sub/new & 100%.md").click();
+  await page.keyboard.type("# Hello");
+  await page.getByRole("button", { name: "Save" }).click();
+  await page.getByText("Saved.").waitFor();
+  expect(await readFile(join(folder, "sub/new & 100%.md"), "utf8")).toBe("# Hello");
+});
+
+inBrowser("an open file is readable by everybody", async () => {
+  await using node = await testNode();
+  await siteWith(node, {
+    "app.ts": 'const greeting: string = "hello"; // a comment\nconsole.log(greeting, 42);\n',
+  });
+  expect(
+    await lookAround(node, "preview", "/buckets/site?file=app.ts", (page) =>
+      content(page, "app.ts").getByText("greeting").first().waitFor(),
+    ),
+  ).toEqual([]);
+});

@@ -1,0 +1,97 @@
+import { expect, test } from "bun:test";
+import fc from "fast-check";
+import { fillIn } from "../../src/console/pages/explorer/entries.ts";
+import { toParam } from "../../src/console/pages/explorer/param.ts";
+import { curlLine, shownRequest } from "../../src/console/pages/explorer/request.ts";
+
+const token = toParam("token", true, { type: "string" });
+const name = toParam("name", true, { type: "string" });
+
+/** What a shell would hand to curl. */
+function argumentsOf(line: string, env: Record<string, string>): string[] {
+  const { stdout } = Bun.spawnSync(["sh", "-c", `curl() { printf '%s\\0' "$@"; }; ${line}`], { env });
+  return stdout.toString().split("\0").slice(0, -1);
+}
+
+test("whatever is typed, a shell hands curl just the request, with the token from its variable", () => {
+  const hostile = fc.oneof(
+    fc.string({ unit: "grapheme" }),
+    fc.constantFrom(
+      "'",
+      "''; rm -rf /",
+      "$(id)",
+      "`id`",
+      "$TOKEN",
+      "!!",
+      "\\",
+      '"',
+      "\n'\n",
+      "-d @/etc/passwd",
+    ),
+  );
+  fc.assert(
+    fc.property(hostile, (text) => {
+      const { line, variables } = curlLine("http://here:1", "a_b", [token, name], { name: text });
+      expect(variables).toEqual(["TOKEN"]);
+      const args = argumentsOf(line, { TOKEN: "key:secret" });
+      expect(args.slice(0, -1)).toEqual([
+        "-sS",
+        "http://here:1/jsonrpc",
+        "-H",
+        "content-type: application/json",
+        "--data-raw",
+      ]);
+      expect(JSON.parse(args.at(-1) ?? "")).toEqual({
+        jsonrpc: "2.0",
+        id: 1,
+        method: "a_b",
+        params: { token: "key:secret", name: text },
+      });
+    }),
+    { numRuns: 60 },
+  );
+});
+
+test("secrets are neither in the request on the screen nor in the line for the shell", () => {
+  const declared = [token, toParam("new_password", true, { type: "string" })];
+  const params = { token: "typed:secret", new_password: "hunter22" };
+  const shown = JSON.stringify(shownRequest("token_change_password", declared, params));
+  const { line, variables } = curlLine("http://here", "token_change_password", declared, params);
+  expect(shown + line).not.toMatch(/secret|hunter22/);
+  expect(variables).toEqual(["TOKEN", "NEW_PASSWORD"]);
+});
+
+test("a form sends what was typed, in its type, and leaves out what was not", () => {
+  const declared = [
+    token,
+    toParam("size", false, { type: "integer" }),
+    toParam("cors", false, { type: ["boolean", "null"] }),
+    toParam("kind", false, { enum: ["a", "b"] }),
+    toParam("path", false, { anyOf: [{ type: "string" }, { type: "null" }] }),
+    toParam("limit", true, {}),
+  ];
+  const typed = (text: string) => ({ text, isNull: false });
+  expect(declared.map(({ kind, nullable }) => [kind, nullable])).toEqual([
+    ["text", false],
+    ["integer", false],
+    ["boolean", true],
+    ["choice", false],
+    ["text", true],
+    ["json", false],
+  ]);
+  expect(fillIn(declared, {})).toEqual({ params: {}, problems: { limit: expect.stringMatching(/JSON/) } });
+  expect(
+    fillIn(declared, {
+      size: typed("12"),
+      cors: typed("false"),
+      kind: typed("b"),
+      path: { text: "ignored", isNull: true },
+      limit: typed('[{"a": 1}]'),
+    }),
+  ).toEqual({ params: { size: 12, cors: false, kind: "b", path: null, limit: [{ a: 1 }] }, problems: {} });
+  const wrong = { size: typed("1.5"), cors: typed("maybe"), kind: typed("c"), limit: typed("{") };
+  expect(Object.keys(fillIn(declared, wrong).problems)).toEqual(["size", "cors", "kind", "limit"]);
+  expect(fillIn(declared, { size: typed("9007199254740993"), limit: typed("1") }).problems).toHaveProperty(
+    "size",
+  );
+});

@@ -1,0 +1,205 @@
+import { afterAll, beforeAll, expect, test } from "bun:test";
+import type { Page } from "playwright-core";
+import type { LogEntry } from "../../src/client/index.ts";
+import { progressIn } from "../../src/console/pages/update/progress.ts";
+import { tagProblem } from "../../src/console/pages/update/tag.ts";
+import { parseTag } from "../../src/update/release.ts";
+import { bothBinaries, install, justTheBinary, token } from "../support/installed.ts";
+import { findProgram } from "../support/tools.ts";
+import { compileVersions, digestOf, Releases, slowServer, type Versions } from "../support/update.ts";
+import { inBrowser, lookAround, openConsole, shoot, signIn, Tab, testNode } from "./browser.ts";
+
+let versions: Versions | undefined;
+beforeAll(async () => {
+  if (findProgram("updates in a browser", "chromium") !== undefined) versions = await compileVersions();
+}, 120_000);
+afterAll(() => versions?.[Symbol.asyncDispose]());
+
+function bothVersions(): Versions {
+  if (versions === undefined) throw new Error("the versions were not compiled");
+  return versions;
+}
+
+async function openUpdatePage(server: { readonly url: string }, expected: RegExp): Promise<Tab> {
+  const tab = await Tab.open(server, { expected });
+  await tab.page.goto(`${server.url}/node/console/#/update`);
+  await signIn(tab.page, token);
+  await tab.page.getByRole("heading", { name: "Version 1.0.0" }).waitFor();
+  return tab;
+}
+
+async function updateTo(page: Page, tag: string): Promise<void> {
+  await page.getByLabel("Tag of the release").fill(tag);
+  await page.getByRole("button", { name: "Update" }).click();
+  const question = page.getByRole("dialog", { name: `Update to ${tag}?` });
+  await question.getByText("with the ending .old").waitFor();
+  await question.getByRole("button", { name: "Update" }).click();
+}
+
+// While the server is away, the browser says so.
+const away = /Failed to load resource|WebSocket connection/;
+
+inBrowser(
+  "an update shows its progress, and the page comes back by itself on the new version, still signed in",
+  async () => {
+    const { one, two } = bothVersions();
+    using releases = new Releases(bothVersions());
+    using slow = await slowServer(two.path, 5000);
+    releases.answer = () => Response.redirect(slow.url);
+    await using home = await install(bothVersions(), { releases });
+    const server = await home.serve();
+    await using tab = await openUpdatePage(server, away);
+    const { page } = tab;
+    await page.evaluate("window.isOldPage = true");
+    await updateTo(page, "v2.0.0");
+    const bar = page.getByRole("progressbar", { name: "Download" });
+    await bar.waitFor();
+    await page.getByText(/MB of \d+ MB, \d+ %/).waitFor();
+    await shoot(page, "update-progress");
+    await page.getByText("The server was updated from 1.0.0 to 2.0.0.").waitFor({ timeout: 50_000 });
+    await page.getByRole("heading", { name: "Version 2.0.0" }).waitFor();
+    expect(await page.evaluate("window.isOldPage")).toBeUndefined();
+    expect(page.url()).toBe(`${server.url}/node/console/#/update`);
+    expect(home.files().filter((name) => !name.startsWith("."))).toEqual(bothBinaries);
+    expect(await digestOf(home.binary)).toBe(two.digest);
+    expect(await digestOf(`${home.binary}.old`)).toBe(one.digest);
+  },
+  120_000,
+);
+
+inBrowser(
+  "a tag without a release is explained, and one that runs already changes nothing",
+  async () => {
+    using releases = new Releases(bothVersions());
+    await using home = await install(bothVersions(), { releases });
+    const server = await home.serve();
+    await using tab = await openUpdatePage(server, /^$/);
+    const { page } = tab;
+    await page.getByLabel("Tag of the release").fill("3.0");
+    await page.getByText("It must read vX.Y.Z").waitFor();
+    expect(await page.getByRole("button", { name: "Update" }).isDisabled()).toBe(true);
+    await updateTo(page, "v3.0.0");
+    const problem = page.getByRole("alert");
+    await problem.getByText("The server was not updated to v3.0.0.").waitFor();
+    expect(await problem.textContent()).toMatch(
+      /no such release for this system \(404\); nothing was changed\. Look/,
+    );
+    await updateTo(page, "v1.0.0");
+    await page.getByText("v1.0.0 runs already. The server did nothing").waitFor();
+    expect(home.files()).toEqual(justTheBinary);
+    expect(await server.version()).toBe("1.0.0");
+  },
+  120_000,
+);
+
+inBrowser(
+  "an update goes on without the page, and tells who looks at another one when it is done",
+  async () => {
+    using releases = new Releases(bothVersions());
+    using slow = await slowServer(bothVersions().two.path, 3000);
+    releases.answer = () => Response.redirect(slow.url);
+    await using home = await install(bothVersions(), { releases });
+    const server = await home.serve();
+    await using tab = await openUpdatePage(server, away);
+    const { page } = tab;
+    await updateTo(page, "v2.0.0");
+    await page.getByRole("heading", { name: "Updating to v2.0.0" }).waitFor();
+    await page.getByRole("link", { name: "API" }).click();
+    await page.getByRole("heading", { name: "API", level: 1 }).waitFor();
+    await page.getByText("The server runs v2.0.0 now. Reload this page").waitFor({ timeout: 50_000 });
+    await page.getByRole("link", { name: "Update", exact: true }).click();
+    await page.getByText("this page is still the old one's").waitFor();
+    await page.getByRole("button", { name: "Reload" }).click();
+    await page.getByRole("heading", { name: "Version 2.0.0" }).waitFor();
+  },
+  120_000,
+);
+
+inBrowser(
+  "a new version that does not start is told to be taken back",
+  async () => {
+    using releases = new Releases(bothVersions());
+    const broken = await bothVersions().compileBroken(
+      "4.0.0",
+      "node.ts",
+      `export function openNode(options) {
+       if (process.env.NODE_SERVER_REHEARSAL !== undefined) return real.openNode(options);
+       throw new Error("the story says no");
+     }`,
+    );
+    releases.answer = () => new Response(Bun.file(broken));
+    await using home = await install(bothVersions(), { releases });
+    const server = await home.serve();
+    await using tab = await openUpdatePage(server, away);
+    await updateTo(tab.page, "v4.0.0");
+    const problem = tab.page.getByRole("alert");
+    await problem
+      .getByText("v4.0.0 did not start, so version 1.0.0 runs again.")
+      .waitFor({ timeout: 50_000 });
+    expect(await problem.textContent()).toContain("an update was taken back because it did not start");
+    expect(await digestOf(home.binary)).toBe(bothVersions().one.digest);
+  },
+  120_000,
+);
+
+inBrowser(
+  "a server from source says that it has no binary, and the page is readable by everybody",
+  async () => {
+    await using node = await testNode();
+    await using tab = await openConsole(node, { at: "/update" });
+    await updateTo(tab.page, "v9.9.9");
+    await tab.page
+      .getByText("The server says: this server runs from source and has no binary to replace")
+      .waitFor();
+    expect(
+      await lookAround(node, "update", "/update", async (page) => {
+        await updateTo(page, "v9.9.9");
+        await page.getByRole("alert").waitFor();
+      }),
+    ).toEqual([]);
+  },
+);
+
+inBrowser("without release_url the server's refusal leads to the configuration", async () => {
+  await using home = await install(bothVersions());
+  const server = await home.serve();
+  await using tab = await openUpdatePage(server, /^$/);
+  await updateTo(tab.page, "v2.0.0");
+  const problem = tab.page.getByRole("alert");
+  await problem.getByText("The server says: release_url is not set in the configuration").waitFor();
+  await problem.getByRole("link", { name: "Config" }).waitFor();
+});
+
+test("the page takes the tags that the server takes", () => {
+  for (const tag of ["v1.2.3", "v0.0.0", "v10.20.30"]) {
+    expect(tagProblem(tag)).toBeUndefined();
+    expect(parseTag(tag).text).toBe(tag);
+  }
+  for (const tag of ["", "1.2.3", "v1.2", "v1.2.3-rc1", "v1.2.3 ", "v1.2.1234567890"]) {
+    expect(tagProblem(tag)).toBeString();
+    expect(() => parseTag(tag)).toThrow();
+  }
+});
+
+test("progress is read from the log of this update alone", () => {
+  const entry = (message: string, fields: Record<string, unknown>): LogEntry => ({
+    timestamp: "",
+    level: "INFO",
+    target: "server",
+    message,
+    fields,
+    spans: [],
+  });
+  const tag = "v1.0.0";
+  expect(progressIn(entry("update: downloading", { tag, bytes: 5, total: 10, percent: 50 }), tag)).toEqual({
+    stage: "downloading",
+    bytes: 5,
+    total: 10,
+  });
+  expect(progressIn(entry("update: downloading", { tag: "v2.0.0", bytes: 5 }), tag)).toBeUndefined();
+  expect(progressIn(entry("update failed", { tag, reason: "no" }), tag)).toEqual({
+    stage: "failed",
+    why: "no",
+  });
+  expect(progressIn(entry("listening", { tag }), tag)).toBeUndefined();
+});

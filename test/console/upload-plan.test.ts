@@ -1,0 +1,133 @@
+import { expect, test } from "bun:test";
+import { type DroppedEntry, walk } from "../../src/console/pages/buckets/drop.ts";
+import { planUpload } from "../../src/console/pages/buckets/plan.ts";
+import { Rate } from "../../src/console/pages/buckets/rate.ts";
+import type { UploadWish } from "../../src/console/pages/buckets/upload.ts";
+import { UploadQueue } from "../../src/console/pages/buckets/uploads.ts";
+
+/** Shaped as a browser's: a reader hands out two entries at a time, then none. */
+function dropped(name: string, content: string | readonly DroppedEntry[]): DroppedEntry {
+  if (typeof content === "string")
+    return {
+      name,
+      isFile: true,
+      isDirectory: false,
+      file: (done: (file: string) => void) => done(content),
+    } as DroppedEntry;
+  return {
+    name,
+    isFile: false,
+    isDirectory: true,
+    createReader: () => {
+      let at = 0;
+      return {
+        readEntries: (done: (entries: readonly DroppedEntry[]) => void) => {
+          done(content.slice(at, at + 2));
+          at += 2;
+        },
+      };
+    },
+  } as DroppedEntry;
+}
+
+test("a dropped folder brings every file in it, however many and deep, and its empty folders", async () => {
+  const many = Array.from({ length: 5 }, (_, index) => dropped(`${index}.txt`, "x"));
+  const tree = [
+    dropped("top", [...many, dropped("deep", [dropped("er", [dropped("file", "y")])]), dropped("none", [])]),
+  ];
+  const { files, emptyFolders } = await walk<string>([...tree, dropped("alone", "z")]);
+  expect(files.map(({ path, file }) => `${path}=${file}`).sort()).toEqual([
+    "alone=z",
+    "top/0.txt=x",
+    "top/1.txt=x",
+    "top/2.txt=x",
+    "top/3.txt=x",
+    "top/4.txt=x",
+    "top/deep/er/file=y",
+  ]);
+  expect(emptyFolders).toEqual(["top/none"]);
+});
+
+test("an upload is planned with one look into each folder that exists, and none into those that do not", async () => {
+  const there: Record<string, { name: string; folder: boolean }[]> = {
+    in: [
+      { name: "a", folder: true },
+      { name: "re\u0301sume\u0301.txt", folder: false },
+    ],
+    "in/a": [{ name: "one", folder: false }],
+  };
+  const looks: string[] = [];
+  const paths = ["résumé.txt", "new.txt", "a/one", "a/two", "b/c/three", "b/c/four"];
+  const plan = await planUpload(
+    "in",
+    paths.map((path) => ({ path, file: path })),
+    ["empty/er"],
+    async (path) => {
+      looks.push(path);
+      return there[path] ?? [];
+    },
+  );
+  expect(looks.sort()).toEqual(["in", "in/a"]);
+  expect(plan.replacing.map(({ path }) => path)).toEqual(["in/résumé.txt", "in/a/one"]);
+  expect(plan.fresh.map(({ path }) => path)).toEqual([
+    "in/new.txt",
+    "in/a/two",
+    "in/b/c/three",
+    "in/b/c/four",
+  ]);
+  expect([...plan.missing]).toEqual(["in/b", "in/b/c", "in/empty", "in/empty/er"]);
+});
+
+test("uploads run some at a time, one that fails can be tried again, and a cancelled one is let go of", async () => {
+  const queue = new UploadQueue(2);
+  const sending = new Map<string, { finish: () => void; fail: (error: Error) => void; again: boolean }>();
+  const wish = (path: string): UploadWish => ({
+    bucket: "b",
+    path,
+    size: 10,
+    send: (onProgress, signal, again) =>
+      new Promise<void>((resolve, reject) => {
+        onProgress(4);
+        sending.set(path, { finish: resolve, fail: reject, again });
+        signal.addEventListener("abort", () => reject(signal.reason));
+      }),
+  });
+  const states = () => queue.all.map(({ state }) => state).join(" ");
+  const settled = () => new Promise((resolve) => setTimeout(resolve, 0));
+  queue.add(["a", "b", "c", "d"].map(wish));
+  expect(states()).toBe("running running waiting waiting");
+  expect(queue.totals()).toMatchObject({ bytes: 40, sent: 8 });
+  sending.get("a")?.fail(new Error("no"));
+  await settled();
+  expect(states()).toBe("failed running running waiting");
+  const [, b, , d] = queue.all;
+  if (b !== undefined) queue.cancel(b);
+  if (d !== undefined) queue.cancel(d);
+  await settled();
+  expect(states()).toBe("failed cancelled running cancelled");
+  sending.get("c")?.finish();
+  await settled();
+  expect(queue.busy).toBe(false);
+  queue.retry();
+  expect(sending.get("a")?.again).toBe(true);
+  sending.get("a")?.finish();
+  await settled();
+  expect(states()).toBe("done cancelled done cancelled");
+  expect(queue.totals()).toMatchObject({ bytes: 20, sent: 20 });
+  expect(queue.arrived.value).toBe(2);
+  queue.clear();
+  expect(queue.all).toHaveLength(0);
+});
+
+test("the rate is that of the last seconds", () => {
+  let now = 0;
+  const rate = new Rate(4000, () => now);
+  rate.add(1000);
+  now = 1000;
+  rate.add(1000);
+  expect(rate.perSecond()).toBe(2000);
+  now = 4500;
+  expect(rate.perSecond()).toBeCloseTo(1000 / 3.5);
+  now = 60_000;
+  expect(rate.perSecond()).toBe(0);
+});
