@@ -1,5 +1,6 @@
 import type { ComponentType } from "preact";
 import { useEffect, useState } from "preact/hooks";
+import { Asides } from "./asides.tsx";
 import { Menu } from "./menu.tsx";
 import { SignInPage } from "./pages/sign-in/page.tsx";
 import { type PageEntry, pages } from "./pages.ts";
@@ -14,6 +15,7 @@ export function App() {
   return (
     <>
       <Content />
+      <Asides />
       <Questions />
       <Toasts />
     </>

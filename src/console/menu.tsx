@@ -3,7 +3,9 @@ import { type PageEntry, pages } from "./pages.ts";
 import { type Session, signOut } from "./session.ts";
 import { theme, toggleTheme } from "./theme.ts";
 import { IconButton } from "./ui/button.tsx";
+import { confirm } from "./ui/dialog.tsx";
 import { Icon } from "./ui/icons.tsx";
+import { unfinished } from "./unfinished.ts";
 
 /** The pages this token may use, who is signed in, and the way out. On a phone it opens from the top. */
 export function Menu({
@@ -58,8 +60,17 @@ export function Menu({
           label={dark ? "Light colours" : "Dark colours"}
           onClick={toggleTheme}
         />
-        <IconButton icon="out" label="Sign out" onClick={() => signOut()} />
+        <IconButton icon="out" label="Sign out" onClick={leave} />
       </div>
     </div>
   );
+}
+
+/** Asks first where something would be lost. */
+async function leave(): Promise<void> {
+  const lost = unfinished();
+  const text = `You would lose what is not finished: ${lost.join(", ")}.`;
+  if (lost.length > 0 && !(await confirm({ title: "Sign out?", text, action: "Sign out", danger: true })))
+    return;
+  signOut();
 }

@@ -1,11 +1,11 @@
 import { expect, test } from "bun:test";
 import fc from "fast-check";
 import { publicUrl } from "../../src/console/pages/buckets/addresses.ts";
-import { entriesFrom } from "../../src/console/pages/buckets/entry.ts";
-import { faultInMoves, movesTo } from "../../src/console/pages/buckets/moves.ts";
-import { filtered, sorted } from "../../src/console/pages/buckets/order.ts";
+import { entriesFrom } from "../../src/console/pages/buckets/files/entry.ts";
+import { faultInMoves, movesTo } from "../../src/console/pages/buckets/files/moves.ts";
+import { filtered, sorted } from "../../src/console/pages/buckets/files/order.ts";
+import { rangeTo, rowAfter, toggled, within } from "../../src/console/pages/buckets/files/selection.ts";
 import { faultInName, faultInPath } from "../../src/console/pages/buckets/path.ts";
-import { rangeTo, rowAfter, toggled, within } from "../../src/console/pages/buckets/selection.ts";
 
 const file = (name: string, size = 0, changed = 0) => ({ name, folder: false, size, changed });
 const folder = (name: string, changed = 0) => ({ name, folder: true, size: undefined, changed });

@@ -1,5 +1,5 @@
 import { expect, test } from "bun:test";
-import { waysToMount } from "../../src/console/pages/buckets/mount.ts";
+import { waysToMount } from "../../src/console/pages/buckets/mount/mount.ts";
 
 const text = (address: string, user = "KEY") => JSON.stringify(waysToMount(address, "site", user));
 

@@ -1,7 +1,7 @@
 import { expect, test } from "bun:test";
 import fc from "fast-check";
-import { kindOf } from "../../src/console/pages/buckets/kind.ts";
-import { decodeText, encodeText } from "../../src/console/pages/buckets/text-file.ts";
+import { kindOf } from "../../src/console/pages/buckets/preview/kind.ts";
+import { decodeText, encodeText } from "../../src/console/pages/buckets/preview/text-file.ts";
 
 const bytes = (text: string) => new TextEncoder().encode(text);
 

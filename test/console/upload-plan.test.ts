@@ -1,9 +1,9 @@
 import { expect, test } from "bun:test";
-import { type DroppedEntry, walk } from "../../src/console/pages/buckets/drop.ts";
-import { planUpload } from "../../src/console/pages/buckets/plan.ts";
-import { Rate } from "../../src/console/pages/buckets/rate.ts";
-import type { UploadWish } from "../../src/console/pages/buckets/upload.ts";
-import { UploadQueue } from "../../src/console/pages/buckets/uploads.ts";
+import { type DroppedEntry, walk } from "../../src/console/pages/buckets/uploads/drop.ts";
+import { planUpload } from "../../src/console/pages/buckets/uploads/plan.ts";
+import { Rate } from "../../src/console/pages/buckets/uploads/rate.ts";
+import type { UploadWish } from "../../src/console/pages/buckets/uploads/upload.ts";
+import { UploadQueue } from "../../src/console/pages/buckets/uploads/uploads.ts";
 
 /** Shaped as a browser's: a reader hands out two entries at a time, then none. */
 function dropped(name: string, content: string | readonly DroppedEntry[]): DroppedEntry {

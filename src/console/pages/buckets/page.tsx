@@ -1,6 +1,6 @@
 import { route } from "../../route.ts";
-import { BucketList } from "./bucket-list.tsx";
-import { FilesPage } from "./files.tsx";
+import { FilesPage } from "./files/files.tsx";
+import { BucketList } from "./list/bucket-list.tsx";
 
 export default function BucketsPage() {
   const [name = ""] = route.value.rest;

@@ -1,0 +1,65 @@
+import type { HTMLAttributes } from "preact";
+import { bytes, time } from "../../../format.ts";
+import { Icon } from "../../../ui/icons.tsx";
+import type { Entry } from "./entry.ts";
+import type { FileRowsProps } from "./file-rows.tsx";
+import { only, rangeTo, toggled } from "./selection.ts";
+
+/** The elements of a table cannot be placed freely, so others have its roles. */
+const asCell = { role: "gridcell" } as const;
+
+export interface FileRowProps extends FileRowsProps {
+  readonly entry: Entry;
+  readonly names: readonly string[];
+  readonly index: number;
+  readonly id: string;
+}
+
+/** Its link and its box are for pointers; the keyboard has the keys of the list. */
+export function FileRow({ entry, names, index, id, selection, select, linkOf, onOpen }: FileRowProps) {
+  const { name, folder, size, changed } = entry;
+  const chosen = selection.chosen.has(name);
+  const pick = (event: MouseEvent) => {
+    if (event.target instanceof Element && event.target.closest("a, input") !== null) return;
+    if (event.shiftKey) select(rangeTo(selection, name, names));
+    else if (event.ctrlKey || event.metaKey) select(toggled(selection, name));
+    else select(only(name));
+  };
+  const row: HTMLAttributes<HTMLDivElement> = {
+    role: "row",
+    id,
+    class: `files-row${chosen ? " chosen" : ""}${selection.active === name ? " active" : ""}`,
+    "aria-rowindex": index + 1,
+    "aria-selected": chosen,
+    onClick: pick,
+    onDblClick: () => onOpen(entry),
+  };
+  return (
+    <div {...row}>
+      <span {...asCell} class="files-check">
+        <input
+          type="checkbox"
+          tabIndex={-1}
+          aria-label={`Select ${name}`}
+          checked={chosen}
+          onClick={(event: MouseEvent) =>
+            select(event.shiftKey ? rangeTo(selection, name, names) : toggled(selection, name))
+          }
+        />
+      </span>
+      <span {...asCell} class="files-name">
+        <Icon name={folder ? "folder" : "file"} />
+        <a href={linkOf(entry)} tabIndex={-1} title={name}>
+          {name}
+          {folder && <span class="unseen"> (folder)</span>}
+        </a>
+      </span>
+      <span {...asCell} class="files-size">
+        {size === undefined ? "" : bytes(size)}
+      </span>
+      <span {...asCell} class="files-changed">
+        {time(changed)}
+      </span>
+    </div>
+  );
+}

@@ -1,0 +1,54 @@
+import type { Bucket } from "../../../../client/index.ts";
+import { showAside } from "../../../asides.tsx";
+import { useSession } from "../../../session.ts";
+import { useLoad } from "../../../ui/load.ts";
+import { Page } from "../../../ui/page.tsx";
+import { Problem } from "../../../ui/problem.tsx";
+import { Badges } from "../list/bucket-row.tsx";
+import { UploadPanel } from "../uploads/upload-panel.tsx";
+import { UploadsElsewhere } from "../uploads/uploads-elsewhere.tsx";
+import { type Door, openDoor } from "./door.ts";
+import { Folder } from "./folder.tsx";
+import { currentPlace } from "./place.ts";
+
+// Uploads go on when this page is left.
+showAside(UploadsElsewhere);
+
+/** An open bucket. */
+export interface Opened {
+  readonly name: string;
+  /** Undefined where the token may not see it. */
+  readonly bucket: Bucket | undefined;
+  readonly door: Door;
+}
+
+/** The files of one bucket. */
+export function FilesPage({ name }: { readonly name: string }) {
+  const session = useSession();
+  const { value, error, reload } = useLoad(
+    async (signal): Promise<Opened> => {
+      const { client, rights } = session;
+      const bucket = rights.inBucket(name, { static_bucket: "read" })
+        ? await client.call("static-bucket_read", { name }, { signal })
+        : undefined;
+      if (bucket === null)
+        throw new Error(`There is no bucket ${name}. It may have been deleted or renamed.`);
+      return { name, bucket, door: await openDoor(session, name, bucket) };
+    },
+    [session, name],
+  );
+  const place = currentPlace();
+  return (
+    <Page title={name} tall actions={value !== undefined && <Badges bucket={value.bucket} />}>
+      {error !== undefined && <Problem error={error} retry={reload} />}
+      {value === undefined && error === undefined && <p class="loading">Opening the bucket…</p>}
+      {value !== undefined && !value.door.mayList && (
+        <p class="notice">
+          This token may not list the files of this bucket: it needs StaticBucketFile::List on it.
+        </p>
+      )}
+      {value?.door.mayList && <Folder key={place.path} opened={value} place={place} />}
+      <UploadPanel />
+    </Page>
+  );
+}

@@ -1,0 +1,69 @@
+import { useState } from "preact/hooks";
+import { type BucketFiles, FileError } from "../../../../client/index.ts";
+import { go } from "../../../route.ts";
+import { Button } from "../../../ui/button.tsx";
+import { Dialog } from "../../../ui/dialog.tsx";
+import { Field, typed } from "../../../ui/field.tsx";
+import { explain } from "../../../ui/problem.tsx";
+import { faultInName, join, sameName } from "../path.ts";
+import type { Entry } from "./entry.ts";
+import { linkToPlace } from "./place.ts";
+
+export interface NewDialogProps {
+  readonly kind: "file" | "folder";
+  readonly bucket: string;
+  readonly files: BucketFiles;
+  readonly path: string;
+  readonly entries: readonly Entry[];
+  readonly onClose: () => void;
+  readonly onDone: () => void;
+}
+
+/** Makes a folder, or an empty text file that is opened then. */
+export function NewDialog({ kind, bucket, files, path, entries, onClose, onDone }: NewDialogProps) {
+  const [name, setName] = useState("");
+  const [refusal, setRefusal] = useState<string>();
+  const taken = () => setRefusal(`There is already something named ${name} here.`);
+  const submit = async () => {
+    const fault = faultInName(name);
+    if (fault !== undefined) return setRefusal(fault);
+    if (entries.some((entry) => sameName(entry.name, name))) return taken();
+    const target = join(path, name);
+    try {
+      if (kind === "folder") await files.makeFolder(target);
+      else await files.upload(target, "", { onlyNew: true });
+    } catch (error) {
+      return error instanceof FileError && error.status === 412 ? taken() : setRefusal(explain(error));
+    }
+    onDone();
+    go(kind === "folder" ? linkToPlace(bucket, target) : linkToPlace(bucket, path, name));
+  };
+  return (
+    <Dialog title={kind === "folder" ? "New folder" : "New text file"} onClose={onClose}>
+      <form class="form" onSubmit={(event: Event) => event.preventDefault()}>
+        <Field
+          label="Name"
+          error={refusal}
+          {...(kind === "file" ? { hint: "With its ending, such as notes.txt." } : {})}
+        >
+          <input
+            type="text"
+            value={name}
+            autocomplete="off"
+            spellcheck={false}
+            onInput={(event: Event) => {
+              setName(typed(event));
+              setRefusal(undefined);
+            }}
+          />
+        </Field>
+        <footer>
+          <Button onClick={onClose}>Cancel</Button>
+          <Button kind="primary" type="submit" onClick={submit}>
+            Create
+          </Button>
+        </footer>
+      </form>
+    </Dialog>
+  );
+}

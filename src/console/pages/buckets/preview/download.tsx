@@ -1,0 +1,36 @@
+import { serverUrl } from "../../../session.ts";
+import { Button } from "../../../ui/button.tsx";
+import { save } from "../../../ui/save.ts";
+import { publicUrl } from "../addresses.ts";
+import type { Opened } from "../files/files.tsx";
+import { nameOf } from "../path.ts";
+
+/** From the public address, where the browser streams it to the disk; from a bucket that is off, through memory. */
+export function DownloadButton({
+  opened,
+  paths,
+}: {
+  readonly opened: Opened;
+  readonly paths: readonly string[];
+}) {
+  const { name, door } = opened;
+  if (!door.mayRead && door.isPublic !== true) return null;
+  const download = async () => {
+    for (const path of paths) {
+      if (door.isPublic) follow(publicUrl(serverUrl, name, false, path), nameOf(path));
+      else save(nameOf(path), (await door.read(path)).blob);
+    }
+  };
+  return (
+    <Button icon="down" onClick={download}>
+      Download
+    </Button>
+  );
+}
+
+function follow(href: string, name: string): void {
+  const link = document.createElement("a");
+  link.href = href;
+  link.download = name;
+  link.click();
+}
