@@ -1,14 +1,8 @@
-import {
-  autocompletion,
-  closeBrackets,
-  closeBracketsKeymap,
-  closeCompletion,
-  completionKeymap,
-} from "@codemirror/autocomplete";
-import { defaultKeymap, history, historyKeymap, indentWithTab } from "@codemirror/commands";
+import { autocompletion, closeBrackets, closeCompletion } from "@codemirror/autocomplete";
+import { history } from "@codemirror/commands";
 import { bracketMatching, indentOnInput, syntaxHighlighting } from "@codemirror/language";
 import { type Diagnostic, setDiagnostics } from "@codemirror/lint";
-import { highlightSelectionMatches, searchKeymap } from "@codemirror/search";
+import { highlightSelectionMatches } from "@codemirror/search";
 import { Compartment, EditorSelection, EditorState } from "@codemirror/state";
 import {
   drawSelection,
@@ -19,6 +13,7 @@ import {
   lineNumbers,
 } from "@codemirror/view";
 import type { EditorHandle, EditorProps, Mark, Place } from "./editor.tsx";
+import { keys } from "./keys.ts";
 import { languageOf } from "./languages.ts";
 import { dotted } from "./secrets.ts";
 import { colours, theme } from "./theme.ts";
@@ -69,7 +64,11 @@ export class CodeEditor implements EditorHandle {
           EditorView.lineWrapping,
           this.#language.of([]),
           this.#secrets.of([]),
-          this.#keys(),
+          keymap.of([
+            { key: "Mod-Enter", run: () => this.#run() },
+            { key: "Mod-s", run: () => this.#save() },
+            ...keys,
+          ]),
           EditorView.updateListener.of(({ docChanged }) => {
             if (docChanged) this.props().onChange?.(this.text);
           }),
@@ -143,28 +142,16 @@ export class CodeEditor implements EditorHandle {
     return Math.min(row.from + Math.max(column - 1, 0), row.to);
   }
 
-  #keys() {
-    const run = () => {
-      const { onRun } = this.props();
-      closeCompletion(this.#view);
-      onRun?.(this.text, this.selected.text);
-      return onRun !== undefined;
-    };
-    const save = () => {
-      const { onSave } = this.props();
-      onSave?.();
-      return onSave !== undefined;
-    };
-    return keymap.of([
-      { key: "Mod-Enter", run },
-      { key: "Mod-s", run: save },
-      ...closeBracketsKeymap,
-      ...defaultKeymap,
-      ...searchKeymap,
-      ...historyKeymap,
-      ...completionKeymap,
-      // Tab indents; Escape and then Tab leaves the editor, as CodeMirror does for keyboard users.
-      indentWithTab,
-    ]);
+  #run(): boolean {
+    const { onRun } = this.props();
+    closeCompletion(this.#view);
+    onRun?.(this.text, this.selected.text);
+    return onRun !== undefined;
+  }
+
+  #save(): boolean {
+    const { onSave } = this.props();
+    onSave?.();
+    return onSave !== undefined;
   }
 }

@@ -1,0 +1,58 @@
+import { type LogEntry, type NodeServerClient, PermissionDenied } from "../../../client/index.ts";
+
+/** What came of a configuration that was written. */
+export interface Reload {
+  /** Refused: it is in the file, but the server goes on with the old one. Unheard: the server did not say. */
+  readonly kind: "applied" | "unchanged" | "refused" | "unheard";
+  /** What the server said. */
+  readonly words: string;
+  readonly warnings: readonly string[];
+  /** Where it says that it listens now. */
+  readonly listening: string | undefined;
+}
+
+/** How long a reload may take before one stops listening for its end: a database may have to be reached. */
+const patienceMs = 20_000;
+
+/** Writes a configuration and listens to the log for what becomes of it. Throws when the server does not take the text. */
+export async function writeConfig(client: NodeServerClient, text: string): Promise<Reload> {
+  const leave = new AbortController();
+  const heard = Promise.withResolvers<void>();
+  const entries = client.subscribe(
+    "node-server_stream_log",
+    { log_filter: "server=info" },
+    { signal: leave.signal, reconnect: false, onConnect: () => heard.resolve() },
+  );
+  const end = untilReloaded(entries);
+  try {
+    await Promise.race([heard.promise, end]);
+    await client.call("node-server_edit_config", { config_string: text });
+    const timer = setTimeout(() => leave.abort(), patienceMs);
+    return await end.finally(() => clearTimeout(timer));
+  } finally {
+    leave.abort();
+  }
+}
+
+async function untilReloaded(entries: AsyncIterable<LogEntry>): Promise<Reload> {
+  const warnings: string[] = [];
+  let listening: string | undefined;
+  try {
+    for await (const { message } of entries) {
+      if (message.startsWith("configuration key ")) warnings.push(message);
+      if (message.startsWith("listening on http")) listening = message.slice("listening on ".length);
+      const kind = kindOf(message);
+      if (kind !== undefined) return { kind, words: message, warnings, listening };
+    }
+  } catch (error) {
+    if (error instanceof PermissionDenied) throw error;
+    // The connection is gone, with a listener that was left for instance; whoever saves looks whether the server is.
+  }
+  return { kind: "unheard", words: "", warnings, listening };
+}
+
+function kindOf(message: string): "applied" | "unchanged" | "refused" | undefined {
+  if (message.startsWith("configuration reloaded: ")) return "applied";
+  if (message.startsWith("configuration read again, ")) return "unchanged";
+  return message.startsWith("configuration not reloaded, ") ? "refused" : undefined;
+}

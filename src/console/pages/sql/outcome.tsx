@@ -1,0 +1,77 @@
+import { useEffect, useState } from "preact/hooks";
+import { plural } from "../../format.ts";
+import { Button } from "../../ui/button.tsx";
+import { Problem } from "../../ui/problem.tsx";
+import { asksForRows } from "./changes.ts";
+import type { Desk, Outcome } from "./desk.ts";
+import { ResultView } from "./result.tsx";
+import type { Dialect } from "./words.ts";
+
+export interface OutcomeViewProps {
+  readonly desk: Desk;
+  readonly dialect: Dialect | undefined;
+  readonly onGoTo: () => void;
+}
+
+/** What came of the statement: rows, an error, or that it still runs. */
+export function OutcomeView({ desk, dialect, onGoTo }: OutcomeViewProps) {
+  const running = desk.running.value;
+  const outcome = desk.outcome.value;
+  return (
+    <section class="sql-outcome" aria-label="Result">
+      <p role="status" class="sql-status">
+        {running !== undefined ? "Running…" : outcome !== undefined && sentence(outcome, dialect)}
+      </p>
+      {running !== undefined && <Wait since={running.since} />}
+      {running === undefined && outcome === undefined && (
+        <p class="empty">
+          Write a statement and run it with Ctrl+Enter; of a selection, only that is run. Names in the list of
+          tables go into the text with a click.
+        </p>
+      )}
+      {outcome?.kind === "error" && (
+        <>
+          <Problem error={outcome.error} />
+          {outcome.mark !== undefined && (
+            <div class="row">
+              <Button onClick={onGoTo}>
+                Go to line {outcome.mark.line}, column {outcome.mark.column}
+              </Button>
+            </div>
+          )}
+        </>
+      )}
+      {outcome?.kind === "result" && outcome.result.rows.length > 0 && (
+        <ResultView key={outcome} result={outcome.result} />
+      )}
+    </section>
+  );
+}
+
+/** How long one has been waiting. Not told to screen readers every second. */
+function Wait({ since }: { readonly since: number }) {
+  const [now, setNow] = useState(Date.now());
+  useEffect(() => {
+    const timer = setInterval(() => setNow(Date.now()), 1000);
+    return () => clearInterval(timer);
+  }, []);
+  return (
+    <p class="muted" aria-hidden="true">
+      For {plural(Math.max(0, Math.floor((now - since) / 1000)), "second")}
+    </p>
+  );
+}
+
+function sentence(outcome: Outcome, dialect: Dialect | undefined): string {
+  const ms = `${Math.round(outcome.ms).toLocaleString("en")} ms`;
+  if (outcome.kind === "left")
+    return "You no longer wait for this statement. The server was not stopped: it goes on until it is done or its sql_timeout_ms is over, and what it changes counts.";
+  if (outcome.kind === "error") return `Failed after ${ms}.`;
+  const { rows, rowCount } = outcome.result;
+  const trip = `in ${ms}, there and back`;
+  if (rows.length > 0 && rowCount > rows.length && !outcome.result.truncated)
+    return `${plural(rows.length, "row")} of ${rowCount.toLocaleString("en")} affected, ${trip}.`;
+  if (rows.length > 0) return `${plural(rows.length, "row")} ${trip}.`;
+  if (asksForRows(outcome.sql, dialect)) return `No rows, ${trip}.`;
+  return `Done: ${plural(rowCount, "row")} affected, ${trip}.`;
+}

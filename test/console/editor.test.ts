@@ -1,0 +1,95 @@
+import { expect } from "bun:test";
+import type { Page } from "playwright-core";
+import { axeFindings, inBrowser, openConsole, shoot, testNode } from "./browser.ts";
+
+/** The editor stands in a shadow root, which the page's own questions do not look into. */
+function inEditor(expression: string): string {
+  return `((root) => ${expression})(document.querySelector(".editor-place").shadowRoot)`;
+}
+
+async function intoEditor(page: Page): Promise<void> {
+  await page.getByRole("textbox", { name: "SQL statement" }).click();
+}
+
+inBrowser("what is typed quickly arrives whole, also over a selection, and is undone by Ctrl+Z", async () => {
+  await using node = await testNode();
+  await using tab = await openConsole(node, { at: "/sql" });
+  const { page } = tab;
+  await intoEditor(page);
+  const text = "SELECT a, 'b' AS c FROM d WHERE e = 1 ";
+  await page.keyboard.type(text.repeat(5));
+  await page.keyboard.press("Escape");
+  const content = page.locator(".cm-content");
+  expect(await content.textContent()).toBe(text.repeat(5));
+  // The page would be told of a style that its policy forbids, and this story would fail.
+  await page.keyboard.press("Control+a");
+  await page.keyboard.type("x");
+  expect(await content.textContent()).toBe("x");
+  await page.keyboard.press("Control+a");
+  await page.keyboard.type("'");
+  expect(await content.textContent()).toBe("'x'");
+  await page.keyboard.press("Control+z");
+  await page.keyboard.press("Control+z");
+  expect(await content.textContent()).toBe(text.repeat(5));
+});
+
+inBrowser("Tab indents, and Escape lets Tab leave the editor", async () => {
+  await using node = await testNode();
+  await using tab = await openConsole(node, { at: "/sql" });
+  const { page } = tab;
+  await intoEditor(page);
+  const isFocused = inEditor("root.activeElement?.classList.contains('cm-content') === true");
+  await page.keyboard.press("Tab");
+  expect(await page.evaluate(isFocused)).toBe(true);
+  expect(await page.locator(".cm-content").textContent()).toMatch(/^\s+$/);
+  await page.keyboard.press("Escape");
+  await page.keyboard.press("Tab");
+  expect(await page.evaluate(isFocused)).toBe(false);
+  expect(await page.evaluate("document.activeElement.textContent")).toBe("Run");
+  await page.keyboard.press("Shift+Tab");
+  expect(await page.evaluate(isFocused)).toBe(true);
+});
+
+inBrowser("a long text scrolls inside the editor, which keeps its size", async () => {
+  await using node = await testNode();
+  await using tab = await openConsole(node, { at: "/sql" });
+  const { page } = tab;
+  await intoEditor(page);
+  const before = await page.locator(".editor").boundingBox();
+  await page.keyboard.insertText("SELECT 1;\n".repeat(300));
+  expect(await page.locator(".editor").boundingBox()).toEqual(before);
+  const scroller = await page.locator(".cm-scroller").boundingBox();
+  expect(Math.round(scroller?.height ?? 0)).toBe(Math.round((before?.height ?? 0) - 2));
+  await page.keyboard.press("Control+Home");
+  await page.locator(".cm-lineNumbers").getByText("1", { exact: true }).waitFor();
+  expect(await page.evaluate(inEditor("root.querySelector('.cm-scroller').scrollTop < 20"))).toBe(true);
+});
+
+inBrowser(
+  "the focus, the popup of completions and the search are seen and read in all colours",
+  async () => {
+    await using node = await testNode();
+    for (const [way, look] of Object.entries({ light: {}, dark: { dark: true }, phone: { phone: true } })) {
+      await using tab = await openConsole(node, { at: "/sql", ...look });
+      const { page } = tab;
+      await page.locator(".sql-schema").getByText("SQLite").waitFor({ state: "attached" });
+      await intoEditor(page);
+      await page.keyboard.type("SELECT t FROM token WHERE t");
+      await page.locator(".cm-tooltip-autocomplete").getByText("token_key").waitFor();
+      const outline = "getComputedStyle(document.querySelector('.editor')).outlineStyle";
+      expect(await page.evaluate(outline)).toBe("solid");
+      await shoot(page, `editor-completion-${way}`);
+      // The list is scrolled by the arrow keys, which the editor hands on; axe cannot know that.
+      const serious = (await axeFindings(page)).filter(
+        (finding) => !/scrollable-region.*#cm-ac-/s.test(finding),
+      );
+      expect(serious).toEqual([]);
+      await page.keyboard.press("Escape");
+      await page.keyboard.press("Control+f");
+      await page.keyboard.type("token");
+      await shoot(page, `editor-search-${way}`);
+      expect(await axeFindings(page)).toEqual([]);
+    }
+  },
+  180_000,
+);

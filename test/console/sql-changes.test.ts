@@ -1,0 +1,116 @@
+import { expect, test } from "bun:test";
+import fc from "fast-check";
+import { asksForRows, mayChange } from "../../src/console/pages/sql/changes.ts";
+import type { Dialect } from "../../src/console/pages/sql/words.ts";
+
+const dialects: readonly Dialect[] = ["sqlite", "postgres"];
+const dialect = fc.constantFrom(...dialects);
+
+test("what only reads is run without asking", () => {
+  for (const sql of [
+    "SELECT * FROM token",
+    "  -- DELETE all\n select 'drop table token; delete' as \"insert\"",
+    "WITH a AS (SELECT 1) SELECT * FROM a;",
+    "(SELECT 1) UNION (SELECT 2)",
+    "VALUES (1), (2)",
+    "SELECT replace(a, 'x', 'y') FROM t;; SELECT 2 /* ; DROP TABLE t */",
+    "SELECT 1 FROM t FOR NO KEY UPDATE",
+    "EXPLAIN DELETE FROM t",
+    "EXPLAIN QUERY PLAN SELECT 1",
+    "EXPLAIN (ANALYZE, BUFFERS) SELECT 1",
+    "",
+  ])
+    for (const one of dialects) expect([sql, mayChange(sql, one)]).toEqual([sql, false]);
+  for (const sql of ["PRAGMA table_info(token)", "PRAGMA main.journal_mode", "SELECT 1 AS [a;b], 2 AS `c;d`"])
+    expect([sql, mayChange(sql, "sqlite")]).toEqual([sql, false]);
+  for (const sql of [
+    "SHOW work_mem",
+    "SELECT $a$; DROP TABLE t; $$ $a$",
+    "SELECT E'it\\'s; DROP TABLE t'",
+    "/* a /* b */ ; DROP TABLE t */ SELECT 1",
+  ])
+    expect([sql, mayChange(sql, "postgres")]).toEqual([sql, false]);
+});
+
+test("what may change something is asked about first", () => {
+  for (const sql of [
+    "DELETE FROM token",
+    "SELECT 1; DROP TABLE token",
+    "WITH a AS (DELETE FROM t RETURNING *) SELECT * FROM a",
+    "WITH a AS (SELECT 1) INSERT INTO t SELECT * FROM a",
+    "SELECT * INTO copy FROM token",
+    "EXPLAIN ANALYZE DELETE FROM t",
+    "EXPLAIN (ANALYZE) UPDATE t SET a = 1",
+    "PRAGMA journal_mode = DELETE",
+    "PRAGMA user_version(5)",
+    "PRAGMA wal_checkpoint",
+    "ATTACH 'x' AS y",
+    "BEGIN",
+    "CREATE TABLE t (a)",
+    "frobnicate",
+  ])
+    for (const one of dialects) expect([sql, mayChange(sql, one)]).toEqual([sql, true]);
+  expect(mayChange("SELECT E'a\\'' ; DROP TABLE t; --'", "postgres")).toBe(true);
+  expect(mayChange("/* a /* b */ ; DROP TABLE t; -- */ SELECT 1", "sqlite")).toBe(true);
+});
+
+test("while the kind of database is unknown, a text must be harmless on both", () => {
+  expect(mayChange("SELECT 1", undefined)).toBe(false);
+  expect(mayChange("SELECT 1 AS [a;drop table t]", undefined)).toBe(true);
+  expect(mayChange("/* a /* b */ ; DROP TABLE t; -- */ SELECT 1", undefined)).toBe(true);
+});
+
+test("a change is found whatever stands around it, and a word in a string or a comment is none", () => {
+  const change = fc.constantFrom(
+    "DELETE FROM t",
+    "update t set a = 1",
+    "Drop Table t",
+    "INSERT INTO t VALUES (1)",
+  );
+  const gap = fc.constantFrom(" ", "\n", ";", "-- it's\n", '/* " */', " ; ");
+  const harmless = fc.constantFrom("SELECT 1;", "SELECT 'a''b' AS \"c;d\";", "VALUES ('--');", "SELECT ';';");
+  fc.assert(
+    fc.property(
+      dialect,
+      fc.array(fc.oneof(gap, harmless)),
+      change,
+      fc.array(gap),
+      (one, before, sql, after) => {
+        expect(mayChange([...before, ";", sql, ...after].join(""), one)).toBe(true);
+        const quoted = `SELECT '${sql}' /* ; ${sql} */ AS "${sql}" -- ; ${sql}`;
+        expect(mayChange([...before, ";", quoted].join(""), one)).toBe(false);
+      },
+    ),
+  );
+});
+
+test("any text is judged, and the end of the text ends what is open in it", () => {
+  const pieces = fc.constantFrom(
+    "'",
+    '"',
+    "`",
+    "[",
+    "]",
+    "/*",
+    "*/",
+    "--",
+    "$$",
+    "$a$",
+    "E'",
+    "\\",
+    "\n",
+    ";",
+    "select",
+    "(",
+  );
+  fc.assert(
+    fc.property(dialect, fc.array(pieces, { maxLength: 30 }), (one, parts) => {
+      expect(typeof mayChange(parts.join(" "), one)).toBe("boolean");
+    }),
+  );
+});
+
+test("whether a statement that answers nothing found no rows or changed some is told from its last statement", () => {
+  expect(asksForRows("DELETE FROM t; SELECT 1 WHERE 1 = 2", "sqlite")).toBe(true);
+  expect(asksForRows("SELECT 1; DELETE FROM t", "sqlite")).toBe(false);
+});
