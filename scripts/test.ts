@@ -6,17 +6,14 @@ import { resolve } from "node:path";
  */
 const named = process.argv.slice(2);
 
-/** Stories of whole processes mostly wait, so the others run beside them. */
-const waiting = ["process", "update", "scripts", "client", "cli"];
+/** Side by side: stories of whole processes mostly wait, those of the console wait for a browser. */
+const together = [["process", "update", "scripts", "client", "cli"], ["console"]];
 const folders = (await Array.fromAsync(new Bun.Glob("test/*/*.test.ts").scan()))
   .map((path) => path.split("/")[1] ?? "")
   .filter((folder, at, all) => all.indexOf(folder) === at);
+const others = folders.filter((folder) => !together.flat().includes(folder));
 const lanes =
-  named.length > 0
-    ? [named]
-    : [waiting, folders.filter((folder) => !waiting.includes(folder))].map((lane) =>
-        lane.map((folder) => `./test/${folder}/`),
-      );
+  named.length > 0 ? [named] : [...together, others].map((lane) => lane.map((folder) => `./test/${folder}/`));
 
 // Processes are those of the compiled server, as its users run it; in-process stories are of the source.
 process.env.NODE_SERVER_BINARY ??= await builtBinary();

@@ -7,7 +7,7 @@ import { Tokens } from "./auth/tokens.ts";
 import { Shared } from "./base/shared.ts";
 import { Buckets } from "./buckets/buckets.ts";
 import { build } from "./build.ts";
-import { loadConsole } from "./bundle.ts";
+import { type ConsoleFiles, loadConsole } from "./bundle.ts";
 import { ConfigFile, finishOverwrite } from "./config/edit.ts";
 import { LiveConfig, type Outcome, type Part } from "./config/live.ts";
 import type { Config } from "./config/schema.ts";
@@ -58,6 +58,8 @@ export interface NodeOptions {
   readonly program?: { readonly installed: Installed; restart(): void };
   /** Methods beside the product's own. */
   readonly extraMethods?: MethodTable<Services>;
+  /** Where the web console's files come from, when somebody has them already. */
+  readonly loadConsole?: () => Promise<ConsoleFiles>;
 }
 
 export interface Node extends AsyncDisposable {
@@ -132,7 +134,7 @@ export async function openNode(options: NodeOptions): Promise<Node> {
     hot: new HotFiles(() => limits.hotBytes),
     packing: new Slots(() => mostPacking),
     maxUploadBytes: () => limits.maxUploadBytes,
-    console: new Console(() => limits.console, loadConsole, log),
+    console: new Console(() => limits.console, options.loadConsole ?? loadConsole, log),
   };
   let releases: UpdateSettings = { releaseUrl: undefined, publicKey: undefined };
   const updater = new Updater(options.program?.installed ?? fromSource, () => releases, log);

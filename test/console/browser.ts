@@ -35,6 +35,9 @@ export interface Visit {
   readonly expected?: RegExp;
 }
 
+const wide = { width: 1280, height: 800 };
+const narrow = { width: 390, height: 844 };
+
 /** A tab of its own, with nothing kept from before. Closed at the end of its scope, which fails if the page complained. */
 export class Tab implements AsyncDisposable {
   readonly complaints: string[] = [];
@@ -58,7 +61,7 @@ export class Tab implements AsyncDisposable {
   static async open(node: Pick<TestNode, "url">, { dark, phone, expected }: Visit = {}): Promise<Tab> {
     const options: BrowserContextOptions = {
       colorScheme: dark ? "dark" : "light",
-      viewport: phone ? { width: 390, height: 844 } : { width: 1280, height: 800 },
+      viewport: phone ? narrow : wide,
       reducedMotion: "reduce",
       acceptDownloads: true,
       permissions: ["clipboard-read", "clipboard-write"],
@@ -125,19 +128,29 @@ export async function axeFindings(page: Page): Promise<string[]> {
     );
 }
 
-/** The same look at a page in light, dark and on a phone: pictures for people, and nothing serious for axe. */
+const looks = {
+  light: { scheme: "light", viewport: wide },
+  dark: { scheme: "dark", viewport: wide },
+  phone: { scheme: "light", viewport: narrow },
+} as const;
+
+/** The same look at what a page shows in light, dark and on a phone: pictures for people, and nothing serious for axe. */
 export async function lookAround(
   node: TestNode,
   name: string,
   at: string,
   settle: (page: Page) => Promise<unknown>,
 ): Promise<string[]> {
+  await using tab = await openConsole(node, { at });
+  const { page } = tab;
+  await settle(page);
   const findings: string[] = [];
-  for (const [way, look] of Object.entries({ light: {}, dark: { dark: true }, phone: { phone: true } })) {
-    await using tab = await openConsole(node, { at, ...look });
-    await settle(tab.page);
-    await shoot(tab.page, `${name}-${way}`);
-    findings.push(...(await axeFindings(tab.page)).map((finding) => `${way}: ${finding}`));
+  for (const [way, { scheme, viewport }] of Object.entries(looks)) {
+    await page.setViewportSize(viewport);
+    await page.emulateMedia({ colorScheme: scheme });
+    await page.locator(`html[data-theme="${scheme}"]`).waitFor();
+    await shoot(page, `${name}-${way}`);
+    findings.push(...(await axeFindings(page)).map((finding) => `${way}: ${finding}`));
   }
   return findings;
 }

@@ -4,6 +4,7 @@ import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { SQL } from "bun";
+import { type ConsoleFiles, loadConsole } from "../../src/bundle.ts";
 import { type Node, openNode } from "../../src/node.ts";
 import type { MethodTable } from "../../src/rpc/method.ts";
 import type { Services } from "../../src/services.ts";
@@ -71,6 +72,14 @@ export async function tempFolder(): Promise<AsyncDisposable & { path: string }> 
   return { path, [Symbol.asyncDispose]: () => rm(path, { recursive: true, force: true }) };
 }
 
+let bundled: Promise<ConsoleFiles> | undefined;
+
+/** Bundled once for all servers of this process. */
+function sharedConsole(): Promise<ConsoleFiles> {
+  bundled ??= loadConsole();
+  return bundled;
+}
+
 /** A whole server in this process: real database, real disk, real sockets; gone at the end of its scope. */
 export async function testNode(options: TestNodeOptions = {}): Promise<TestNode> {
   const folder = await tempFolder();
@@ -86,6 +95,7 @@ export async function testNode(options: TestNodeOptions = {}): Promise<TestNode>
     show: (made) => {
       credentials = made;
     },
+    loadConsole: sharedConsole,
     ...(options.methods === undefined ? {} : { extraMethods: options.methods }),
   });
   const post: TestNode["post"] = (body, headers) =>
