@@ -30,7 +30,7 @@ function Content() {
     case "unreachable":
       return (
         <main class="alone">
-          <Problem error={new Error(`The server does not answer: ${now.why}`)} retry={() => void resume()} />
+          <Problem error={new Error(now.why)} retry={() => void resume()} />
         </main>
       );
     case "asking":

@@ -4,9 +4,12 @@
  * under that pad in `sessionStorage`. Either half alone is noise, and signing out makes the pads of all older entries worthless.
  */
 const storageKey = "node-server.half";
+/** The pad of this sign-in; all of its history entries have the same. */
 let current: string | undefined;
+/** What the server handed over because this browser was told to remember it; the page is not to hold it any longer. */
+let handedOver = takeFromPage();
 /** Whether this browser keeps a token; a reload tells again. */
-let isRemembered = rememberedToken() !== undefined;
+let isRemembered = handedOver !== undefined;
 
 export function keepForTab(token: string): void {
   const bytes = new TextEncoder().encode(token);
@@ -18,8 +21,10 @@ export function keepForTab(token: string): void {
 
 export function keptForTab(): string | undefined {
   const half = toBytes(sessionStorage.getItem(storageKey));
-  const pad = toBytes(padOf(history.state));
+  const text = padOf(history.state);
+  const pad = toBytes(text);
   if (half === undefined || pad === undefined || half.length !== pad.length) return undefined;
+  current = text;
   return new TextDecoder().decode(half.map((byte, at) => byte ^ (pad[at] ?? 0)));
 }
 
@@ -34,9 +39,8 @@ export function forgetInTab(): void {
   history.replaceState(null, "");
 }
 
-/** What the server handed over because this browser was told to remember it. */
 export function rememberedToken(): string | undefined {
-  return document.querySelector<HTMLMetaElement>('meta[name="remembered"]')?.content;
+  return handedOver;
 }
 
 /** Browsers tell the server who asks, and so let it guard the cookie, only where the connection cannot be listened to. */
@@ -57,8 +61,17 @@ export function isKeptByBrowser(): boolean {
 }
 
 export async function forget(): Promise<void> {
+  handedOver = undefined;
   isRemembered = false;
-  if (canRemember) await fetch("remember", { method: "DELETE" });
+  if (!canRemember) return;
+  const response = await fetch("remember", { method: "DELETE" });
+  if (!response.ok) throw new Error(`the token cannot be forgotten: ${(await response.text()).trim()}`);
+}
+
+function takeFromPage(): string | undefined {
+  const meta = document.querySelector<HTMLMetaElement>('meta[name="remembered"]');
+  meta?.remove();
+  return meta?.content;
 }
 
 function padOf(state: unknown): string | undefined {

@@ -8,7 +8,9 @@ export class Rights {
     token: Token,
     readonly isSuper: boolean,
   ) {
-    this.#limits = Array.isArray(token.token_limit) ? (token.token_limit as Limit[]) : [];
+    const stored: unknown = token.token_limit;
+    // Limits in the database that cannot be read grant nothing.
+    this.#limits = Array.isArray(stored) && stored.every(isLimit) ? stored : [];
   }
 
   /** Everywhere. */
@@ -61,6 +63,17 @@ export class Rights {
 }
 
 export const fileActions = ["read", "write", "delete", "list"] as const;
+
+function isLimit(value: unknown): value is Limit {
+  const { scopes, permissions } = (value ?? {}) as Partial<Limit>;
+  const isObject = (member: unknown) => typeof member === "object" && member !== null;
+  return (
+    Array.isArray(scopes) &&
+    scopes.every((scope) => scope === "global" || isObject(scope)) &&
+    Array.isArray(permissions) &&
+    permissions.every(isObject)
+  );
+}
 
 function isGlobal(scope: Scope): boolean {
   return scope === "global" || "global" in scope;

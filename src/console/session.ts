@@ -2,10 +2,12 @@ import { signal } from "@preact/signals";
 import {
   type CallOptions,
   ClientError,
+  InvalidInput,
   NodeServerClient,
+  ParseError,
   PermissionDenied,
-  RpcError,
   type Token,
+  Unreachable,
 } from "../client/index.ts";
 import { forget, forgetInTab, keepForTab, keptForTab, remember, rememberedToken } from "./kept-token.ts";
 import { Rights } from "./rights.ts";
@@ -21,7 +23,7 @@ export interface Session {
 export type SignIn =
   | { readonly state: "asking"; readonly notice?: string }
   | { readonly state: "trying" }
-  /** What is kept may still be good; nobody answers. */
+  /** What is kept may still be good; nobody says anything about it. */
   | { readonly state: "unreachable"; readonly why: string }
   | { readonly state: "in"; readonly session: Session };
 
@@ -47,17 +49,18 @@ class WatchfulClient extends NodeServerClient {
 
 /** With what this tab or this browser kept. */
 export async function resume(): Promise<void> {
-  const token = keptForTab() ?? rememberedToken();
+  const kept = keptForTab();
+  const token = kept ?? rememberedToken();
   if (token === undefined) {
     signedIn.value = { state: "asking" };
     return;
   }
   try {
     const session = await open(token);
-    keepForTab(token);
+    if (kept === undefined) keepForTab(token);
     begin(session);
   } catch (error) {
-    if (error instanceof RpcError) signOut(`You are signed out: ${reason(error)}`);
+    if (isRefusal(error)) signOut(`You are signed out: ${reason(error)}`);
     else signedIn.value = { state: "unreachable", why: reason(error) };
   }
 }
@@ -73,7 +76,9 @@ export async function signIn(token: string, keep: boolean): Promise<void> {
 export function signOut(notice?: string): void {
   clearInterval(watch);
   forgetInTab();
-  forget().catch(() => toast("The server is away, so this browser may still remember the token.", "problem"));
+  forget().catch((error: unknown) =>
+    toast(`This browser may still remember the token: ${reason(error)}`, "problem"),
+  );
   signedIn.value = { state: "asking", ...(notice === undefined ? {} : { notice }) };
 }
 
@@ -84,10 +89,21 @@ export function useSession(): Session {
   return now.session;
 }
 
+/** Something that every session has one of: it outlives pages, and is gone with the session. */
+export function perSession<T>(make: (session: Session) => T): (session: Session) => T {
+  const made = new WeakMap<Session, { readonly value: T }>();
+  return (session) => {
+    const own = made.get(session) ?? { value: make(session) };
+    made.set(session, own);
+    return own.value;
+  };
+}
+
 async function open(token: string): Promise<Session> {
   const client = new WatchfulClient(serverUrl, { token, timeoutMs: 60_000 });
   const [me, buckets] = await client.batch([["token_get"], ["static-bucket_list"]]);
   if (me instanceof ClientError) throw me;
+  if (buckets instanceof ClientError && !(buckets instanceof PermissionDenied)) throw buckets;
   return { client, me, rights: new Rights(me, !(buckets instanceof ClientError)) };
 }
 
@@ -111,7 +127,13 @@ export async function stillIn(): Promise<void> {
   }
 }
 
+/** The server says no to this token, and not that it can say nothing now. */
+function isRefusal(error: unknown): boolean {
+  return error instanceof PermissionDenied || error instanceof ParseError || error instanceof InvalidInput;
+}
+
 function reason(error: unknown): string {
+  if (error instanceof Unreachable) return `The server does not answer: ${error.message}`;
   if (!(error instanceof PermissionDenied)) return error instanceof Error ? error.message : String(error);
   return /expired/i.test(error.message)
     ? "the token has expired."

@@ -48,6 +48,16 @@ inBrowser("folders are walked, sorted and filtered, and the address keeps where 
   await list(page).getByText("intro.md").waitFor();
 });
 
+inBrowser("an address with dots in it leads to no other bucket", async () => {
+  await using node = await testNode();
+  await siteWith(node, { "other/mine.txt": "x" });
+  await node.call("static-bucket_create", { token: node.superToken, name: "other" });
+  await writeFile(join(node.folder, "static/other/theirs.txt"), "x");
+  await using tab = await openConsole(node, { at: "/buckets/site?path=../other" });
+  await list(tab.page).waitFor();
+  expect(await names(tab.page)).toEqual(["mine.txt"]);
+});
+
 inBrowser("the list is steered by keys alone", async () => {
   await using node = await testNode();
   const { folder } = await siteWith(node, { "sub/x.txt": "x", "a.txt": "a", "b.txt": "b", "c.txt": "c" });

@@ -23,4 +23,7 @@ test("plain http takes other addresses, and on Windows a permission", () => {
 
 test("what a shell would read otherwise is quoted", () => {
   expect(text("https://h/", "it's; rm")).toContain(`-u 'it'\\\\''s; rm'`);
+  const lines = JSON.stringify(waysToMount("https://h/", "$(reboot)", "KEY"));
+  expect(lines).toContain("~/'$(reboot)'");
+  expect(lines).not.toMatch(/[^']\$\(reboot\)/);
 });

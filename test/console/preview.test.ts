@@ -148,6 +148,66 @@ inBrowser("a step back in the history loses no text that was not saved", async (
   await content(page, "a.txt").getByText("first", { exact: true }).waitFor();
 });
 
+inBrowser("what is typed while a text is saved is neither lost nor taken for somebody else's", async () => {
+  await using node = await testNode();
+  const { folder } = await siteWith(node, { "a.txt": "" });
+  await using tab = await openConsole(node, { at: "/buckets/site?file=a.txt" });
+  const { page } = tab;
+  await page.getByRole("button", { name: "Edit" }).click();
+  await content(page, "a.txt").click();
+  let held = Promise.withResolvers<void>();
+  await page.route("**/a.txt", async (route) => {
+    if (route.request().method() === "PUT") await held.promise;
+    await route.continue();
+  });
+  await page.keyboard.type("one");
+  await Promise.all([page.waitForRequest("**/a.txt"), page.keyboard.press("Control+s")]);
+  await page.keyboard.type(" two");
+  held.resolve();
+  await page.getByText("Saved.").waitFor();
+  expect(await readFile(join(folder, "a.txt"), "utf8")).toBe("one");
+  await close(page);
+  await page.getByText("Leave without saving?").waitFor();
+  await page.getByRole("button", { name: "Cancel" }).click();
+  held = Promise.withResolvers();
+  await content(page, "a.txt").click();
+  const puts: number[] = [];
+  const all = page.waitForEvent("response", (response) => {
+    if (response.request().method() === "PUT") puts.push(response.status());
+    return puts.length === 3;
+  });
+  for (let times = 0; times < 3; times += 1) await page.keyboard.press("Control+s");
+  held.resolve();
+  await all;
+  expect(puts).toEqual([204, 204, 204]);
+  expect(await page.getByText("Somebody else changed").count()).toBe(0);
+  expect(await readFile(join(folder, "a.txt"), "utf8")).toBe("one two");
+});
+
+inBrowser(
+  "however often Escape is pressed, a text that is not saved stays open until one says so",
+  async () => {
+    await using node = await testNode();
+    await siteWith(node, { "a.txt": "first" });
+    await using tab = await openConsole(node, { at: "/buckets/site?file=a.txt" });
+    const { page } = tab;
+    const question = page.getByText("Leave without saving?");
+    await page.getByRole("button", { name: "Edit" }).click();
+    await content(page, "a.txt").click();
+    await page.keyboard.type("un");
+    await page.getByText("Not saved").waitFor();
+    for (let round = 0; round < 3; round += 1) {
+      await page.getByRole("button", { name: "Discard changes" }).focus();
+      await page.keyboard.press("Escape");
+      await question.waitFor();
+      await page.keyboard.press("Escape");
+      await question.waitFor({ state: "detached" });
+      await page.getByText("Not saved").waitFor();
+    }
+    await page.getByRole("button", { name: "Discard changes" }).click();
+  },
+);
+
 inBrowser("a new text file is made empty, opened, and never over another", async () => {
   await using node = await testNode();
   const { folder } = await siteWith(node, { "sub/there.txt": "x" });

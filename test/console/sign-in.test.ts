@@ -183,6 +183,51 @@ inBrowser("a server that is away is no reason to forget who was signed in", asyn
   await inside(page);
 });
 
+inBrowser("a server that cannot look up tokens is no reason to forget who was signed in", async () => {
+  await using node = await testNode();
+  await using tab = await openConsole(node);
+  const { page } = tab;
+  await node.sql("ALTER TABLE token RENAME TO away");
+  await page.reload();
+  await page.getByRole("button", { name: "Try again" }).waitFor();
+  await node.sql("ALTER TABLE away RENAME TO token");
+  await page.getByRole("button", { name: "Try again" }).click();
+  await inside(page);
+});
+
+inBrowser("who reloaded on the way comes back to every page of the console signed in", async () => {
+  await using node = await testNode();
+  await using tab = await openConsole(node);
+  const { page } = tab;
+  await page.getByRole("link", { name: "API" }).click();
+  await page.getByRole("heading", { name: "API", level: 1 }).waitFor();
+  await page.reload();
+  await inside(page);
+  await page.goto(`${node.url}/`);
+  await page.evaluate("setTimeout(() => history.go(-2))");
+  await page.getByRole("heading", { name: "Overview", level: 1 }).waitFor();
+});
+
+inBrowser("a token whose limits cannot be read may do nothing, and is shown just that", async () => {
+  await using node = await testNode();
+  const token = await node.newToken([]);
+  await node.sql(
+    `UPDATE token SET token_limit = '[{}, {"scopes": ["x"], "permissions": ["y"]}]' WHERE token_key = '${token.split(":")[0]}'`,
+  );
+  await using tab = await openConsole(node, { token });
+  expect(await menuOf(tab.page)).toEqual(["Overview", "API"]);
+});
+
+inBrowser("who signs out is told when the browser could not be made to forget", async () => {
+  await using node = await testNode();
+  await using tab = await openConsole(node, { expected: /502/ });
+  const { page } = tab;
+  await page.route("**/remember", (route) => route.fulfill({ status: 502, body: "the proxy is tired" }));
+  await page.getByRole("button", { name: "Sign out" }).click();
+  await atSignIn(page);
+  await page.getByText(/This browser may still remember the token.*the proxy is tired/).waitFor();
+});
+
 inBrowser("the console is used by keyboard alone", async () => {
   await using node = await testNode();
   await using tab = await openConsole(node, { token: undefined });

@@ -23,6 +23,8 @@ test("what was kept of the looks is read again, and anything else is nothing", (
   expect(parseLooks(JSON.stringify({ latest: look(2) }))).toEqual({ latest: look(2) });
   for (const text of [null, "", "{", "null", "{}", '{"latest":{"at":1,"total":2,"tables":{"a":"b"}}}'])
     expect(parseLooks(text)).toBeUndefined();
+  // No date, so that the page could not show it.
+  expect(parseLooks(JSON.stringify({ base: look(1e300), latest: look(2) }))).toBeUndefined();
   fc.assert(
     fc.property(fc.json(), (text) => {
       expect(parseLooks(text)).toBeUndefined();

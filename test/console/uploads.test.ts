@@ -42,6 +42,34 @@ async function slowDown(page: Page, bytesPerSecond: number): Promise<() => Promi
   return () => limit(-1);
 }
 
+inBrowser("who goes on before the question comes replaces nothing, and has the rest uploaded", async () => {
+  await using node = await testNode();
+  await using own = await tempFolder();
+  const { folder } = await siteWith(node, { "there.txt": "theirs" });
+  const paths = ["there.txt", "new.txt"].map((name) => join(own.path, name));
+  for (const path of paths) await writeFile(path, "mine");
+  await using tab = await openConsole(node, { at: "/buckets/site" });
+  const { page } = tab;
+  await list(page).waitFor();
+  const held = Promise.withResolvers<void>();
+  await page.route("**/node/static-webdav/site/", async (route) => {
+    await held.promise;
+    await route.continue();
+  });
+  await Promise.all([
+    page.waitForRequest("**/node/static-webdav/site/"),
+    choose(page, "Upload files", paths),
+  ]);
+  await page.getByRole("link", { name: "Overview" }).click();
+  await page.getByRole("heading", { name: "Overview", level: 1 }).waitFor();
+  held.resolve();
+  await page.getByText("1 file skipped.").waitFor();
+  await page.getByRole("link", { name: "Buckets" }).click();
+  await panel(page).getByText("1 file uploaded").waitFor();
+  expect(readFileSync(join(folder, "there.txt"), "utf8")).toBe("theirs");
+  expect(readFileSync(join(folder, "new.txt"), "utf8")).toBe("mine");
+});
+
 inBrowser("files are uploaded into the folder that is shown, with the time they had", async () => {
   await using node = await testNode();
   await using own = await tempFolder();

@@ -104,8 +104,9 @@ export async function digestOf(path: string): Promise<string> {
 
 /** A small program that says it is the server's binary; on `serve` it runs these lines of shell. */
 export function script(record: Partial<VersionRecord>, onServe = "exit 1"): string {
-  const told = JSON.stringify(record);
-  return `#!/bin/sh\nif [ "$1" = version ]; then echo '${told}'; exit 0; fi\n${onServe}\n# ${"x".repeat(2000)}\n`;
+  // The subject of a commit may hold an apostrophe.
+  const told = JSON.stringify(record).replaceAll("'", "\\u0027");
+  return `#!/bin/sh\nif [ "$1" = version ]; then printf '%s\\n' '${told}'; exit 0; fi\n${onServe}\n# ${"x".repeat(2000)}\n`;
 }
 
 /** Serves the versions, except where a story answers something else. */

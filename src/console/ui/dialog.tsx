@@ -31,6 +31,8 @@ export function Dialog({ title, children, onClose, wide }: DialogProps) {
         event.preventDefault();
         onClose();
       }}
+      // By a second Escape a browser closes it whatever the page says to that.
+      onClose={() => own.current?.showModal()}
     >
       <header>
         <h2 id={heading}>{title}</h2>
@@ -55,6 +57,8 @@ const question = signal<Question | undefined>(undefined);
 /** Asks before what cannot be undone. */
 export function confirm(asked: Omit<Question, "answer">): Promise<boolean> {
   return new Promise((resolve) => {
+    // Nobody could answer it any more.
+    question.peek()?.answer(false);
     question.value = {
       ...asked,
       answer: (yes) => {

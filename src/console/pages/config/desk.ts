@@ -1,6 +1,6 @@
 import { type Signal, signal } from "@preact/signals";
 import type { NodeServerClient } from "../../../client/index.ts";
-import { type Session, signedIn } from "../../session.ts";
+import { perSession, signedIn } from "../../session.ts";
 import { mayBeUnfinished } from "../../unfinished.ts";
 import { consoleAt, listenerIn, toListener } from "./listener.ts";
 import { type Reload, writeConfig } from "./reload.ts";
@@ -66,17 +66,11 @@ function newAddress(text: string, { listening }: Reload): string | undefined {
   return listener === undefined ? undefined : consoleAt(listener, location.hostname);
 }
 
-const desks = new WeakMap<Session, Desk>();
-
-export function deskOf(session: Session): Desk {
-  const desk = desks.get(session) ?? new Desk(session.client);
-  desks.set(session, desk);
-  return desk;
-}
+export const deskOf = perSession(({ client }) => new Desk(client));
 
 mayBeUnfinished(() => {
   const now = signedIn.value;
-  return now.state === "in" && desks.get(now.session)?.isChanged
+  return now.state === "in" && deskOf(now.session).isChanged
     ? "the changed configuration is not saved"
     : undefined;
 });

@@ -21,7 +21,7 @@ export function afterLook(kept: Looks | undefined, now: Look): Looks {
   return { base: now.at - latest.at > sittingMs ? latest : base, latest: now };
 }
 
-/** Undefined when it is not what was kept. */
+/** Undefined when it is not what was kept: other pages of the origin can write there too. */
 export function parseLooks(text: string | null): Looks | undefined {
   try {
     const kept: unknown = JSON.parse(text ?? "null");
@@ -41,7 +41,8 @@ function isLooks(value: unknown): value is Looks {
 function isLook(value: unknown): value is Look {
   if (typeof value !== "object" || value === null) return false;
   const { at, total, tables } = value as Partial<Record<keyof Look, unknown>>;
-  if (typeof at !== "number" || typeof total !== "number") return false;
+  if (typeof at !== "number" || Number.isNaN(new Date(at).getTime()) || typeof total !== "number")
+    return false;
   if (typeof tables !== "object" || tables === null) return false;
   return Object.values(tables).every((size) => typeof size === "number");
 }

@@ -2,7 +2,7 @@ import { type Signal, signal } from "@preact/signals";
 import { type NodeServerClient, RpcError } from "../../../client/index.ts";
 import type { Mark, Place } from "../../editor/editor.tsx";
 import { plural } from "../../format.ts";
-import type { Session } from "../../session.ts";
+import { perSession } from "../../session.ts";
 import { explain } from "../../ui/problem.tsx";
 import type { Row } from "./cell.ts";
 
@@ -96,10 +96,4 @@ function inWords(end: End): string {
   return plural(end.result.rowCount, "row");
 }
 
-const desks = new WeakMap<Session, Desk>();
-
-export function deskOf(session: Session): Desk {
-  const desk = desks.get(session) ?? new Desk(session.client);
-  desks.set(session, desk);
-  return desk;
-}
+export const deskOf = perSession(({ client }) => new Desk(client));

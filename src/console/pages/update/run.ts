@@ -51,6 +51,11 @@ async function replace(client: NodeServerClient, tag: string): Promise<void> {
     if (!(error instanceof Unreachable)) throw error;
     // A proxy has lost its patience, or the network is gone for a moment. The server goes on, and says so in its log.
     const end = await log.end;
+    if (end === undefined)
+      throw new Error(
+        "The connection was lost, and the log cannot be followed from here. The server may go on by itself: look at its version in a while.",
+        { cause: error },
+      );
     if (end.stage === "failed") throw new Error(`The server says: ${end.why}`, { cause: error });
   } finally {
     log.stop();

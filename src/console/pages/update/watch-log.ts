@@ -5,8 +5,8 @@ import { type Progress, progressIn } from "./progress.ts";
 const connectMs = 5000;
 
 export interface LogWatch {
-  /** The last that the log says about the update. */
-  readonly end: Promise<Progress>;
+  /** The last that the log says about the update; undefined where the log cannot be followed. */
+  readonly end: Promise<Progress | undefined>;
   readonly stop: () => void;
 }
 
@@ -18,7 +18,7 @@ export async function watchLog(
 ): Promise<LogWatch> {
   const stop = new AbortController();
   const connected = Promise.withResolvers<void>();
-  const end = Promise.withResolvers<Progress>();
+  const end = Promise.withResolvers<Progress | undefined>();
   const read = async () => {
     const stream = client.subscribe(
       "node-server_stream_log",
@@ -33,7 +33,10 @@ export async function watchLog(
     }
   };
   // Without the log the update goes on all the same; only its progress is not seen.
-  read().catch(() => connected.resolve());
+  read().catch(() => {
+    connected.resolve();
+    end.resolve(undefined);
+  });
   await Promise.race([connected.promise, new Promise((done) => setTimeout(done, connectMs))]);
   return { end: end.promise, stop: () => stop.abort() };
 }

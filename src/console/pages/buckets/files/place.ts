@@ -16,12 +16,17 @@ export function currentPlace(): Place {
   const text = (key: string) => query.get(key) ?? "";
   const sort = text("sort");
   return {
-    path: namesIn(text("path")).join("/"),
+    path: namesIn(text("path")).filter(isName).join("/"),
     file: text("file"),
     filter: text("filter"),
     sort: isSortKey(sort) ? sort : "name",
     down: text("order") === "down",
   };
+}
+
+/** Dots that somebody wrote into an address would lead out of the bucket. */
+function isName(name: string): boolean {
+  return name !== "." && name !== "..";
 }
 
 /** Another folder or file, in the same order. */

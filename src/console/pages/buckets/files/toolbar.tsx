@@ -1,4 +1,4 @@
-import { useRef, useState } from "preact/hooks";
+import { useEffect, useRef, useState } from "preact/hooks";
 import { Button } from "../../../ui/button.tsx";
 import { typed } from "../../../ui/field.tsx";
 import { toast } from "../../../ui/toasts.tsx";
@@ -25,6 +25,13 @@ export function Toolbar({ opened, place, entries, onChange }: ToolbarProps) {
   const { files } = door;
   const [open, setOpen] = useState<"file" | "folder" | "mount">();
   const [question, setQuestion] = useState<ReplaceQuestion>();
+  const shown = useRef(true);
+  useEffect(
+    () => () => {
+      shown.current = false;
+    },
+    [],
+  );
   const begin = async (dropped: Dropped) => {
     if (files === undefined) return toast(door.why, "problem");
     await startUpload(
@@ -34,6 +41,8 @@ export function Toolbar({ opened, place, entries, onChange }: ToolbarProps) {
       dropped,
       (plan) =>
         new Promise((resolve) => {
+          // Who has gone on to another folder or page cannot be asked any more.
+          if (!shown.current) return resolve("skip");
           setQuestion({
             plan,
             answer: (answer) => {

@@ -1,3 +1,5 @@
+import { shellQuote } from "../../../ui/shell-quote.ts";
+
 /** One step: what to do, and what to type where there is something to type. */
 export interface Step {
   readonly text: string;
@@ -16,7 +18,8 @@ export function waysToMount(address: string, bucket: string, user: string): read
   const bare = address.replace(/\/$/, "");
   const gnome = `${secure ? "davs" : "dav"}://${url.host}${url.pathname}`;
   const kde = `${secure ? "webdavs" : "webdav"}://${url.host}${url.pathname}`;
-  const who = shell(user);
+  const who = shellQuote(user);
+  const name = shellQuote(bucket);
   return [
     {
       name: "Windows",
@@ -46,7 +49,7 @@ export function waysToMount(address: string, bucket: string, user: string): read
         { text: "In Finder: Go, Connect to Server (⌘K), with this address:", code: address },
         {
           text: "Or in a terminal; it asks for the user name and the password:",
-          code: `mkdir -p ~/${bucket} && mount_webdav -i ${shell(address)} ~/${bucket}`,
+          code: `mkdir -p ~/${name} && mount_webdav -i ${shellQuote(address)} ~/${name}`,
         },
       ],
     },
@@ -57,7 +60,7 @@ export function waysToMount(address: string, bucket: string, user: string): read
         { text: "KDE Dolphin, in the address bar:", code: kde },
         {
           text: "davfs2 (apt install davfs2); it asks for the password:",
-          code: `sudo mkdir -p /mnt/${bucket}\nsudo mount -t davfs -o username=${who} ${shell(address)} /mnt/${bucket}`,
+          code: `sudo mkdir -p /mnt/${name}\nsudo mount -t davfs -o username=${who} ${shellQuote(address)} /mnt/${name}`,
         },
         {
           text: "On Linux 6.16 and newer davfs2 1.6 lists folders only with a larger buffer, in /etc/davfs2/davfs2.conf:",
@@ -70,15 +73,15 @@ export function waysToMount(address: string, bucket: string, user: string): read
       steps: [
         {
           text: "Make the remote; it asks for the password. The vendor owncloud makes rclone keep the times of files:",
-          code: `read -rsp 'Password: ' PASS && rclone config create ${bucket} webdav url=${shell(bare)} vendor=owncloud user=${who} pass="$PASS"`,
+          code: `read -rsp 'Password: ' PASS && rclone config create ${name} webdav url=${shellQuote(bare)} vendor=owncloud user=${who} pass="$PASS"`,
         },
-        { text: "Then, for example:", code: `rclone sync ./public ${bucket}:` },
+        { text: "Then, for example:", code: `rclone sync ./public ${name}:` },
       ],
     },
     {
       name: "cadaver",
       steps: [
-        { text: "It asks for the user name and the password:", code: `cadaver ${shell(address)}` },
+        { text: "It asks for the user name and the password:", code: `cadaver ${shellQuote(address)}` },
         { text: "The user name is:", code: user },
       ],
     },
@@ -87,15 +90,10 @@ export function waysToMount(address: string, bucket: string, user: string): read
       steps: [
         {
           text: "Put a file there; it asks for the password:",
-          code: `curl -u ${who} -T page.html ${shell(address)}`,
+          code: `curl -u ${who} -T page.html ${shellQuote(address)}`,
         },
-        { text: "List the folder:", code: `curl -u ${who} -X PROPFIND -H 'Depth: 1' ${shell(address)}` },
+        { text: "List the folder:", code: `curl -u ${who} -X PROPFIND -H 'Depth: 1' ${shellQuote(address)}` },
       ],
     },
   ];
-}
-
-/** As a shell reads it back unchanged. */
-function shell(text: string): string {
-  return /^[\w@%+=:,./-]+$/.test(text) ? text : `'${text.replaceAll("'", "'\\''")}'`;
 }

@@ -1,9 +1,9 @@
-import { useState } from "preact/hooks";
+import { useRef, useState } from "preact/hooks";
 import { type BucketFiles, FileError } from "../../../../client/index.ts";
 import { Editor } from "../../../editor/editor.tsx";
 import { Button } from "../../../ui/button.tsx";
 import { tell, toast } from "../../../ui/toasts.tsx";
-import { draftOf, dropDraft, keepDraft } from "./drafts.ts";
+import { type Draft, draftOf, dropDraft, keepDraft } from "./drafts.ts";
 import { encodeText, type TextFile } from "./text-file.ts";
 
 export interface TextEditorProps {
@@ -31,29 +31,45 @@ export function TextEditor({
 }: TextEditorProps) {
   const [draft] = useState(() => draftOf(bucket, path));
   const [text, setText] = useState(draft?.text ?? file.text);
-  const [saved, setSaved] = useState({ text: file.text, etag: draft?.etag ?? etag });
+  const [saved, setSaved] = useState(file.text);
   const [conflict, setConflict] = useState(false);
-  const dirty = text !== saved.text;
+  /** What the server holds, as far as is known here. */
+  const held = useRef<Draft>({ text: file.text, etag: draft?.etag ?? etag });
+  const turn = useRef<Promise<unknown>>(Promise.resolve());
+  const dirty = text !== saved;
 
   const change = (next: string) => {
     setText(next);
-    if (next === saved.text) dropDraft(bucket, path);
-    else keepDraft(bucket, path, { text: next, etag: saved.etag });
+    if (next === held.current.text) dropDraft(bucket, path);
+    else keepDraft(bucket, path, { text: next, etag: held.current.etag });
   };
-  const save = async (overwrite: boolean) => {
-    const condition = overwrite || saved.etag === undefined ? {} : { ifMatch: saved.etag };
+  const put = async (overwrite: boolean) => {
+    const sent = draftOf(bucket, path)?.text ?? held.current.text;
+    const condition = overwrite ? {} : { ifMatch: held.current.etag };
     try {
-      const { etag } = await files.upload(path, encodeText(text, file), condition);
-      setSaved({ text, etag });
+      const { etag } = await files.upload(path, encodeText(sent, file), condition);
+      held.current = { text: sent, etag };
+      setSaved(sent);
     } catch (error) {
       if (!(error instanceof FileError) || error.status !== 412) throw error;
       setConflict(true);
       return;
     }
     setConflict(false);
-    dropDraft(bucket, path);
+    // What was typed meanwhile is not saved yet.
+    const left = draftOf(bucket, path);
+    if (left !== undefined && left.text !== sent)
+      keepDraft(bucket, path, { ...held.current, text: left.text });
+    else dropDraft(bucket, path);
     toast("Saved.");
     onSaved();
+  };
+  /** One after the other: a second one at the same time would take the first for somebody else's change. */
+  const save = (overwrite: boolean) => {
+    const own = turn.current.then(() => put(overwrite));
+    // Who asked for this one hears of its failure; the next one is another try.
+    turn.current = own.catch(() => {});
+    return own;
   };
   const reload = () => {
     dropDraft(bucket, path);

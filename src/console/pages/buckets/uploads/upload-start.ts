@@ -24,7 +24,7 @@ export async function startUpload(
 ): Promise<void> {
   const plan = await planUpload(into, dropped.files, dropped.emptyFolders, (folder) => files.list(folder));
   const answer = plan.replacing.length === 0 ? "skip" : await ask(plan);
-  if (answer === "cancel") return;
+  if (answer === "cancel" || signedIn.peek().state !== "in") return;
   const folders = new FolderMaker(files, plan.missing);
   const wish = (replace: boolean) => (incoming: Incoming) =>
     toWish(bucket, files, folders, incoming, replace);

@@ -1,0 +1,16 @@
+import { inBrowser, openConsole, testNode } from "./browser.ts";
+
+inBrowser("an update of which nothing more can be heard is told as such, and not waited for", async () => {
+  await using node = await testNode();
+  await using tab = await openConsole(node, { at: "/update", expected: /Failed to load|ERR_|WebSocket/ });
+  const { page } = tab;
+  // A proxy that lets no WebSocket through, and gives up on slow answers.
+  await page.routeWebSocket("**/jsonrpc", (socket) => socket.close());
+  await page.route("**/jsonrpc", (route) =>
+    route.request().postData()?.includes("self_update") ? route.abort() : route.continue(),
+  );
+  await page.getByLabel("Tag of the release").fill("v99.0.0");
+  await page.getByRole("button", { name: "Update" }).click();
+  await page.getByRole("dialog").getByRole("button", { name: "Update" }).click();
+  await page.getByText(/the log cannot be followed from here/).waitFor();
+});
