@@ -80,7 +80,10 @@ export class Tab implements AsyncDisposable {
 }
 
 /** The console, signed in unless the visit says otherwise, at a page of it. */
-export async function openConsole(node: TestNode, visit: Visit = {}): Promise<Tab> {
+export async function openConsole(
+  node: Pick<TestNode, "url" | "superToken">,
+  visit: Visit = {},
+): Promise<Tab> {
   const tab = await Tab.open(node, visit);
   await tab.page.goto(`${node.url}/node/console/#${visit.at ?? "/overview"}`);
   const token = "token" in visit ? visit.token : node.superToken;

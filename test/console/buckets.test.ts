@@ -93,6 +93,8 @@ inBrowser("how to mount a bucket is told with its address and the user's key, ne
   expect(await page.getByRole("tab", { name: "Windows" }).getAttribute("aria-selected")).toBe("true");
   await shoot(page, "buckets-mount");
   expect(await axeFindings(page)).toEqual([]);
+  await page.getByRole("link", { name: "make a token for this drive alone" }).click();
+  await page.getByRole("heading", { name: "New token", level: 1 }).waitFor();
 });
 
 inBrowser("a token sees the buckets that it names, and opens others by name", async () => {

@@ -1,12 +1,13 @@
 import { expect } from "bun:test";
 import { readFileSync } from "node:fs";
 import type { Page } from "playwright-core";
-import type { TestNode } from "../support/node.ts";
-import { inBrowser, openConsole, shoot, testNode } from "./browser.ts";
+import { Home, type Server } from "../support/process.ts";
+import { inBrowser, openConsole, shoot } from "./browser.ts";
 
 const tour = readFileSync("docs/console.md", "utf8");
 const pictures = [...tour.matchAll(/\(console\/([\w-]+)\.png\)/g)].map(([, name]) => name ?? "");
 
+const warning = "refused credentials";
 const heading = (page: Page, name: string) => page.getByRole("heading", { name, level: 1 }).waitFor();
 
 /** One stop of the tour: where it is, and what is done there before the picture is taken. */
@@ -18,11 +19,14 @@ interface Stop {
 const stops: Record<string, Stop> = {
   overview: {
     at: "/overview",
-    arrive: (page) => page.getByText("the disk is almost full").waitFor(),
+    async arrive(page) {
+      await page.getByText(warning).waitFor();
+      await page.getByText("static_file", { exact: true }).waitFor();
+    },
   },
   logs: {
     at: "/logs?filter=debug",
-    arrive: (page) => page.getByText("the disk is almost full").click(),
+    arrive: (page) => page.getByText(warning).first().click(),
   },
   files: {
     at: "/buckets/site",
@@ -40,7 +44,7 @@ const stops: Record<string, Stop> = {
   },
   config: {
     at: "/config",
-    arrive: (page) => page.getByText("database_url").first().waitFor(),
+    arrive: (page) => page.getByText("The server finds nothing wrong").waitFor(),
   },
   tokens: {
     at: "/tokens?preset=webdav&bucket=site",
@@ -56,8 +60,9 @@ const stops: Record<string, Stop> = {
   },
 };
 
-async function furnish(node: TestNode): Promise<void> {
-  const call = (method: string, params: object) => node.call(method, { token: node.superToken, ...params });
+/** What somebody has who has used it for a while. */
+async function furnish(server: Server, token: string): Promise<void> {
+  const call = (method: string, params: object) => server.call(method, { token, ...params });
   for (const name of ["site", "media", "backups"]) await call("static-bucket_create", { name });
   const files = [
     "index.html",
@@ -73,24 +78,33 @@ async function furnish(node: TestNode): Promise<void> {
       path,
       body: `${path}\n`.repeat(path.length * 40),
     });
-  const log = node.node.hub.logger("backup");
-  log.info("the nightly backup is done", { took_ms: 5123, bytes: 48_211_004 });
-  log.warn("the disk is almost full", { path: "/var/backups", free_percent: 3 });
+  await server.send("static-bucket_list", { token: "nobody:knows-this" });
 }
 
 inBrowser(
   "docs/console.md shows every page as it is",
   async () => {
-    await using node = await testNode({ logging: 'memory_log_filter = "debug"' });
-    await furnish(node);
+    await using home = await Home.open();
+    // The file that a first start writes, on any free port.
+    const { stdout } = await home.run(["init"]);
+    const starter = await Bun.file(home.configPath).text();
+    const filter = 'memory_log_filter = "debug"';
+    await Bun.write(
+      home.configPath,
+      starter.replace("127.0.0.1:2211", "127.0.0.1:0").replace(/^# memory_log_filter = .*$/m, filter),
+    );
+    const superToken = /^Super Token: (\S+)$/m.exec(stdout)?.[1] ?? "";
+    const server = await home.serve();
+    await furnish(server, superToken);
+    const { url } = server;
     expect(pictures.toSorted()).toEqual(["sign-in", ...Object.keys(stops)].toSorted());
     {
-      await using tab = await openConsole(node, { token: undefined });
+      await using tab = await openConsole({ url, superToken }, { token: undefined });
       await heading(tab.page, "Sign in");
       await shoot(tab.page, "sign-in", process.env.TOUR);
     }
     for (const [name, { at, arrive }] of Object.entries(stops)) {
-      await using tab = await openConsole(node, { at });
+      await using tab = await openConsole({ url, superToken }, { at });
       await arrive(tab.page);
       await shoot(tab.page, name, process.env.TOUR);
     }

@@ -1,4 +1,5 @@
 import { useId, useRef, useState } from "preact/hooks";
+import { linkTo } from "../../../route.ts";
 import { useSession } from "../../../session.ts";
 import { CopyButton } from "../../../ui/copy.tsx";
 import { Dialog } from "../../../ui/dialog.tsx";
@@ -16,6 +17,12 @@ export function MountDialog({ bucket, onClose }: { readonly bucket: string; read
         you are signed in with, and the password is its secret
         {me.username === null ? "." : `; or the user name ${me.username} with its password.`}
       </p>
+      {rights.globally({ token: "create" }) && (
+        <p>
+          For others, and for machines:{" "}
+          <a href={linkTo("tokens", [], { preset: "webdav", bucket })}>make a token for this drive alone</a>.
+        </p>
+      )}
       {!rights.overWebdav(bucket) && (
         <p class="notice">
           This token will be refused: it takes one with all four of Read, Write, Delete and List on this
