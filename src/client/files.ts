@@ -1,7 +1,7 @@
 import { lengthOf, received, textOf } from "./answer.ts";
 import { hasOldRequest, isBrowser, uploadInBrowser } from "./browser-upload.ts";
 import { Body, type Content, isWhole, pieceBytes, piecesOf, sizeOf, toBytes } from "./content.ts";
-import { NotNodeServer, Unreachable } from "./errors.ts";
+import { ClientError, NotNodeServer, Unreachable } from "./errors.ts";
 import { toFileError } from "./file-error.ts";
 import { type BucketEntry, listingQuestion, parseListing } from "./listing.ts";
 import { type Fetch, reasonOf } from "./wire.ts";
@@ -48,6 +48,9 @@ export class BucketFiles {
 
   /** Where a file is, for other programs. */
   address(path: string): string {
+    // An address resolves them, and so would lead to another bucket.
+    if (path.split("/").some((name) => name === "." || name === ".."))
+      throw new ClientError(`"${path}" is no path in a bucket: a name in it is only dots`);
     return `${this.base}/${path.split("/").map(encodeURIComponent).join("/")}`;
   }
 

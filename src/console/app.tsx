@@ -1,15 +1,20 @@
+import { effect } from "@preact/signals";
 import type { ComponentType } from "preact";
-import { useEffect, useState } from "preact/hooks";
+import { useEffect, useErrorBoundary, useState } from "preact/hooks";
 import { Asides } from "./asides.tsx";
 import { Menu } from "./menu.tsx";
 import { SignInPage } from "./pages/sign-in/page.tsx";
 import { type PageEntry, pages } from "./pages.ts";
 import { route } from "./route.ts";
 import { resume, type Session, signedIn } from "./session.ts";
-import { Questions } from "./ui/dialog.tsx";
+import { dropQuestion, Questions } from "./ui/dialog.tsx";
 import { Page } from "./ui/page.tsx";
 import { Problem } from "./ui/problem.tsx";
 import { Toasts } from "./ui/toasts.tsx";
+
+effect(() => {
+  if (signedIn.value.state !== "in") dropQuestion();
+});
 
 export function App() {
   return (
@@ -55,6 +60,16 @@ function Frame({ session }: { readonly session: Session }) {
 }
 
 function Guarded({ entry, session }: { readonly entry: PageEntry; readonly session: Session }) {
+  const [bug] = useErrorBoundary((error) => console.error(error));
+  if (bug !== undefined)
+    return (
+      <Page title={entry.title}>
+        <Problem
+          error={new Error(`This page has a fault: ${String(bug)}. The others go on.`)}
+          retry={() => location.reload()}
+        />
+      </Page>
+    );
   if (entry.shown(session.rights)) return <Fetched entry={entry} />;
   return (
     <Page title={entry.title}>

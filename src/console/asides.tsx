@@ -9,5 +9,5 @@ export function showAside(aside: ComponentType): void {
 }
 
 export function Asides() {
-  return asides.value.map((Aside) => <Aside key={Aside.name} />);
+  return asides.value.map((Aside, at) => <Aside key={at} />);
 }

@@ -1,3 +1,5 @@
+import { inTab } from "./storage.ts";
+
 /**
  * Where a token outlives a reload of the tab. Pages of buckets share this origin and may read all of its storage, so the token
  * lies in two halves: a random pad in `history.state`, which only documents of that very history entry can read, and the token
@@ -14,13 +16,13 @@ let isRemembered = handedOver !== undefined;
 export function keepForTab(token: string): void {
   const bytes = new TextEncoder().encode(token);
   const pad = crypto.getRandomValues(new Uint8Array(bytes.length));
-  sessionStorage.setItem(storageKey, toText(bytes.map((byte, at) => byte ^ (pad[at] ?? 0))));
+  inTab.write(storageKey, toText(bytes.map((byte, at) => byte ^ (pad[at] ?? 0))));
   current = toText(pad);
   history.replaceState({ pad: current }, "");
 }
 
 export function keptForTab(): string | undefined {
-  const half = toBytes(sessionStorage.getItem(storageKey));
+  const half = toBytes(inTab.read(storageKey));
   const text = padOf(history.state);
   const pad = toBytes(text);
   if (half === undefined || pad === undefined || half.length !== pad.length) return undefined;
@@ -35,7 +37,7 @@ export function carryOver(): void {
 
 export function forgetInTab(): void {
   current = undefined;
-  sessionStorage.removeItem(storageKey);
+  inTab.remove(storageKey);
   history.replaceState(null, "");
 }
 
@@ -85,8 +87,8 @@ function toText(bytes: Uint8Array): string {
 }
 
 /** Undefined where it is none of ours: other pages can write to the storage too. */
-function toBytes(text: string | null | undefined): Uint8Array | undefined {
-  if (text === null || text === undefined) return undefined;
+function toBytes(text: string | undefined): Uint8Array | undefined {
+  if (text === undefined) return undefined;
   try {
     return Uint8Array.from(atob(text), (character) => character.charCodeAt(0));
   } catch (error) {

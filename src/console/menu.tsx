@@ -3,9 +3,8 @@ import { type PageEntry, pages } from "./pages.ts";
 import { type Session, signOut } from "./session.ts";
 import { theme, toggleTheme } from "./theme.ts";
 import { IconButton } from "./ui/button.tsx";
-import { confirm } from "./ui/dialog.tsx";
 import { Icon } from "./ui/icons.tsx";
-import { unfinished } from "./unfinished.ts";
+import { mayLeave } from "./unfinished.ts";
 
 /** The pages this token may use, who is signed in, and the way out. On a phone it opens from the top. */
 export function Menu({
@@ -68,9 +67,5 @@ export function Menu({
 
 /** Asks first where something would be lost. */
 async function leave(): Promise<void> {
-  const lost = unfinished();
-  const text = `You would lose what is not finished: ${lost.join(", ")}.`;
-  if (lost.length > 0 && !(await confirm({ title: "Sign out?", text, action: "Sign out", danger: true })))
-    return;
-  signOut();
+  if (await mayLeave("Sign out?", "Sign out")) signOut();
 }

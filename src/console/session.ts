@@ -107,6 +107,9 @@ async function open(token: string): Promise<Session> {
   return { client, me, rights: new Rights(me, !(buckets instanceof ClientError)) };
 }
 
+// Who comes back to the tab sees at once whether he is still in.
+addEventListener("focus", () => void stillIn());
+
 let watch: ReturnType<typeof setInterval> | undefined;
 
 function begin(session: Session): void {

@@ -1,4 +1,5 @@
 import { effect, signal } from "@preact/signals";
+import { inBrowser } from "./storage.ts";
 
 type Theme = "light" | "dark";
 
@@ -23,10 +24,10 @@ effect(() => {
 
 export function toggleTheme(): void {
   chosen.value = theme.value === "dark" ? "light" : "dark";
-  localStorage.setItem(storageKey, chosen.value);
+  inBrowser.write(storageKey, chosen.value);
 }
 
 function readChoice(): Theme | undefined {
-  const kept = localStorage.getItem(storageKey);
+  const kept = inBrowser.read(storageKey);
   return kept === "light" || kept === "dark" ? kept : undefined;
 }

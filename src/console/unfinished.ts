@@ -1,3 +1,5 @@
+import { confirm } from "./ui/dialog.tsx";
+
 /** Work that ends with the session: what it is, or undefined while there is none. Pages add theirs when they are first shown. */
 const askers: (() => string | undefined)[] = [];
 
@@ -7,8 +9,15 @@ export function mayBeUnfinished(what: () => string | undefined): void {
 }
 
 /** All that would be lost now. */
-export function unfinished(): string[] {
+function unfinished(): string[] {
   return askers.map((what) => what()).filter((words) => words !== undefined);
+}
+
+/** Whether one may go on: there is nothing to lose, or the person says so. */
+export async function mayLeave(title: string, action: string): Promise<boolean> {
+  const lost = unfinished();
+  const text = `You would lose what is not finished: ${lost.join(", ")}.`;
+  return lost.length === 0 || confirm({ title, text, action, danger: true });
 }
 
 // The browser asks before the tab is closed, in its own words.

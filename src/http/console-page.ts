@@ -38,6 +38,7 @@ function policy(nonce: string): string {
     "form-action 'none'",
     "frame-ancestors 'none'",
     "require-trusted-types-for 'script'",
+    "trusted-types 'none'",
   ].join("; ");
 }
 

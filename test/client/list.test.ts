@@ -192,3 +192,36 @@ eachRuntime("an editor does not overwrite what somebody else saved", async (runt
     ...[conflict, "saved", "new"],
   ]);
 });
+
+eachRuntime("a path with dots in it leads to no other bucket, by no verb", async (runtime) => {
+  await using node = await nodeWithBucket();
+  await node.call("static-bucket_create", [node.superToken, "other"]);
+  await node.call("static-bucket-file_upload", [node.superToken, "other", "kept.txt", "kept"]);
+  await using consumer = await Consumer.open();
+  const lines = await consumer.run(
+    runtime,
+    `const files = server.bucket("site");
+    await files.upload("own.txt", "own");
+    const up = "../other/kept.txt";
+    const tries = {
+      list: () => files.list("../other"),
+      open: () => files.open(up),
+      download: () => files.download(up),
+      upload: () => files.upload(up, "changed"),
+      makeFolder: () => files.makeFolder("../other/new"),
+      remove: () => files.remove(up),
+      "move from": () => files.move(up, "taken.txt"),
+      "move to": () => files.move("own.txt", "./../other/own.txt"),
+    };
+    for (const [verb, attempt] of Object.entries(tries))
+      await Promise.resolve().then(attempt).then(() => console.log(verb, "worked"), (error) => console.log(verb, error instanceof client.ClientError, /only dots/.test(error.message)));`,
+    login(node),
+  );
+  expect(lines).toEqual(
+    ["list", "open", "download", "upload", "makeFolder", "remove", "move from", "move to"].map(
+      (verb) => `${verb} true true`,
+    ),
+  );
+  const held = (await node.call("static-bucket-file_list", [node.superToken, "other"])) as { path: string }[];
+  expect(held.map(({ path }) => path)).toEqual(["kept.txt"]);
+});

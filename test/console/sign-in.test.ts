@@ -228,6 +228,32 @@ inBrowser("who signs out is told when the browser could not be made to forget", 
   await page.getByText(/This browser may still remember the token.*the proxy is tired/).waitFor();
 });
 
+inBrowser("a browser that keeps nothing for pages still shows the console", async () => {
+  await using node = await testNode();
+  await using tab = await openConsole(node, { token: undefined });
+  const { page } = tab;
+  await page.addInitScript(`
+    for (const name of ["localStorage", "sessionStorage"])
+      Object.defineProperty(window, name, { get() { throw new DOMException("blocked", "SecurityError"); } });
+  `);
+  await page.reload();
+  await signIn(page, node.superToken);
+  await page.getByRole("button", { name: "Dark colours" }).click();
+  await page.locator('html[data-theme="dark"]').waitFor();
+});
+
+inBrowser("a question that nobody can answer any more is not left on the screen", async () => {
+  await using node = await testNode();
+  await using tab = await openConsole(node, { at: "/tokens" });
+  const { page } = tab;
+  await page.getByRole("button", { name: "Roll the secret" }).click();
+  await page.getByRole("dialog").waitFor();
+  await rollSecret(node, node.superToken);
+  await page.evaluate("window.dispatchEvent(new Event('focus'))");
+  await page.getByRole("heading", { name: "Sign in" }).waitFor({ timeout: 30_000 });
+  expect(await page.getByRole("dialog").count()).toBe(0);
+});
+
 inBrowser("the console is used by keyboard alone", async () => {
   await using node = await testNode();
   await using tab = await openConsole(node, { token: undefined });

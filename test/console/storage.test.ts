@@ -21,7 +21,7 @@ test("what was kept of the looks is read again, and anything else is nothing", (
   const looks = { base: look(1, 5), latest: look(2, 7) };
   expect(parseLooks(JSON.stringify(looks))).toEqual(looks);
   expect(parseLooks(JSON.stringify({ latest: look(2) }))).toEqual({ latest: look(2) });
-  for (const text of [null, "", "{", "null", "{}", '{"latest":{"at":1,"total":2,"tables":{"a":"b"}}}'])
+  for (const text of [undefined, "", "{", "null", "{}", '{"latest":{"at":1,"total":2,"tables":{"a":"b"}}}'])
     expect(parseLooks(text)).toBeUndefined();
   // No date, so that the page could not show it.
   expect(parseLooks(JSON.stringify({ base: look(1e300), latest: look(2) }))).toBeUndefined();

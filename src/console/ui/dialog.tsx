@@ -57,8 +57,7 @@ const question = signal<Question | undefined>(undefined);
 /** Asks before what cannot be undone. */
 export function confirm(asked: Omit<Question, "answer">): Promise<boolean> {
   return new Promise((resolve) => {
-    // Nobody could answer it any more.
-    question.peek()?.answer(false);
+    dropQuestion();
     question.value = {
       ...asked,
       answer: (yes) => {
@@ -67,6 +66,11 @@ export function confirm(asked: Omit<Question, "answer">): Promise<boolean> {
       },
     };
   });
+}
+
+/** Nobody is there any more who could answer. */
+export function dropQuestion(): void {
+  question.peek()?.answer(false);
 }
 
 /** Where `confirm` asks. Stands once in the page. */

@@ -22,7 +22,7 @@ export function afterLook(kept: Looks | undefined, now: Look): Looks {
 }
 
 /** Undefined when it is not what was kept: other pages of the origin can write there too. */
-export function parseLooks(text: string | null): Looks | undefined {
+export function parseLooks(text: string | undefined): Looks | undefined {
   try {
     const kept: unknown = JSON.parse(text ?? "null");
     return isLooks(kept) ? kept : undefined;

@@ -37,6 +37,7 @@ export function MadeDialog() {
 }
 
 function Secrets({ made: { key, secret, drive, deploy, username, hasPassword } }: { readonly made: Made }) {
+  const { client } = useSession();
   return (
     <dl class="tokens-secrets">
       <Secret name="Token" text={`${key}:${secret}`} />
@@ -50,10 +51,7 @@ function Secrets({ made: { key, secret, drive, deploy, username, hasPassword } }
       )}
       {drive !== undefined && (
         <>
-          <Secret
-            name="Address of the drive"
-            text={`${serverUrl}/node/static-webdav/${encodeURIComponent(drive)}/`}
-          />
+          <Secret name="Address of the drive" text={client.bucket(drive).address("")} />
           <Secret name="User name of the drive" text={key} />
           <Secret name="Password of the drive" text={secret} />
         </>

@@ -13,8 +13,7 @@ export function PasswordDialog({ token, onClose }: { readonly token: Token; read
   const [password, setPassword] = useState("");
   const isOwn = token.token_key === session.me.token_key;
   const set = async () => {
-    await changePassword(session, token, password);
-    onClose();
+    if (await changePassword(session, token, password)) onClose();
   };
   return (
     <Dialog title={`Change the password of ${nameOf(token)}`} onClose={onClose}>

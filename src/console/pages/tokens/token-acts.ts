@@ -3,9 +3,12 @@ import type { Session } from "../../session.ts";
 import { confirm } from "../../ui/dialog.tsx";
 import { explain } from "../../ui/problem.tsx";
 import { toast } from "../../ui/toasts.tsx";
+import { mayLeave } from "../../unfinished.ts";
 import { limitWords } from "./limits.ts";
 import { made } from "./made.ts";
 import { goOnWith } from "./own-session.ts";
+
+const newSession = "You are signed in anew. Go on?";
 
 export function nameOf({ username, token_key }: Token): string {
   return username ?? token_key;
@@ -22,7 +25,7 @@ export async function rollSecret({ client, me }: Session, token: Token): Promise
     action: "Roll the secret",
     danger: true,
   });
-  if (!sure) return;
+  if (!sure || (isOwn && !(await mayLeave(newSession, "Roll the secret")))) return;
   const pair = await client.call("token_roll_token_secret", { target_token: token.token_key });
   const shown = { ...pair, title: `The new secret of ${nameOf(token)}`, by: me.token_key };
   made.value = shown;
@@ -47,9 +50,16 @@ export async function deleteToken({ client }: Session, token: Token): Promise<bo
   return true;
 }
 
-export async function changePassword({ client, me }: Session, token: Token, password: string): Promise<void> {
-  await client.call("token_change_password", { target_token: token.token_key, new_password: password });
+/** Answers whether it is changed. */
+export async function changePassword(
+  { client, me }: Session,
+  token: Token,
+  password: string,
+): Promise<boolean> {
   const isOwn = token.token_key === me.token_key;
+  if (isOwn && !(await mayLeave(newSession, "Change the password"))) return false;
+  await client.call("token_change_password", { target_token: token.token_key, new_password: password });
   const more = isOwn ? ` ${await goOnWith(client, `${token.username}|${password}`)}` : "";
   toast(`The password of ${nameOf(token)} is changed.${more}`);
+  return true;
 }
