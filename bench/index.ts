@@ -1,4 +1,5 @@
 import { parseArgs } from "node:util";
+import { consolePages } from "./console.ts";
 import { deploy } from "./deploy.ts";
 import type { Line, Pace } from "./figures.ts";
 import { log } from "./log.ts";
@@ -28,6 +29,7 @@ const benchmarks: Readonly<Record<string, Benchmark>> = {
   static: { run: staticFiles, lines: 0 },
   deploy: { run: deploy, lines: 0 },
   webdav: { run: webdav, lines: 0 },
+  console: { run: consolePages, lines: 0 },
 };
 
 const { values, positionals } = parseArgs({
