@@ -6,19 +6,22 @@ import { resolve } from "node:path";
  */
 const named = process.argv.slice(2);
 
-/** Side by side: stories of whole processes mostly wait, those of the console wait for a browser. */
-const together = [["process", "update", "scripts", "client", "cli"], ["console"]];
+/**
+ * Two lanes side by side, as many as a small machine bears: stories that mostly wait, for processes and then for a browser,
+ * and all the others.
+ */
+const waiting = [["process", "update", "scripts", "client", "cli"], ["console"]];
 const folders = (await Array.fromAsync(new Bun.Glob("test/*/*.test.ts").scan()))
   .map((path) => path.split("/")[1] ?? "")
   .filter((folder, at, all) => all.indexOf(folder) === at);
-const others = folders.filter((folder) => !together.flat().includes(folder));
-const lanes =
-  named.length > 0 ? [named] : [...together, others].map((lane) => lane.map((folder) => `./test/${folder}/`));
+const others = folders.filter((folder) => !waiting.flat().includes(folder));
+const paths = (names: readonly string[]) => names.map((folder) => `./test/${folder}/`);
+const lanes = named.length > 0 ? [[named]] : [waiting.map(paths), [paths(others)]];
 
 // Processes are those of the compiled server, as its users run it; in-process stories are of the source.
 process.env.NODE_SERVER_BINARY ??= await builtBinary();
 const lines: string[] = [];
-const codes = await Promise.all(lanes.map(run));
+const codes = (await Promise.all(lanes.map(runInTurn))).flat();
 for (const line of new Set(lines.filter((line) => line.startsWith("SKIPPED:")))) console.log(line);
 for (const line of lines.filter((line) => line.startsWith("(fail)"))) console.log(line);
 const count = (word: string) =>
@@ -33,6 +36,12 @@ async function builtBinary(): Promise<string> {
   });
   if ((await build.exited) !== 0) throw new Error("the binary was not built");
   return resolve("dist/node-server");
+}
+
+async function runInTurn(runs: readonly (readonly string[])[]): Promise<number[]> {
+  const codes: number[] = [];
+  for (const args of runs) codes.push(await run(args));
+  return codes;
 }
 
 async function run(args: readonly string[]): Promise<number> {

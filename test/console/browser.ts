@@ -68,7 +68,7 @@ export class Tab implements AsyncDisposable {
     };
     const context = await (await theBrowser()).newContext(options);
     const page = await context.newPage();
-    page.setDefaultTimeout(15_000);
+    page.setDefaultTimeout(30_000);
     return new Tab(page, expected, node.url);
   }
 

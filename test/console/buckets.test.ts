@@ -36,7 +36,7 @@ for (const database of databaseKinds)
       await page.getByLabel("Folder").fill("elsewhere/site");
       await page.getByRole("checkbox", { name: "CORS" }).uncheck();
       await page.getByRole("button", { name: "Save" }).click();
-      await rowOf(page, "site").getByText("HTTP root").waitFor();
+      await rowOf(page, "site").locator(".badge", { hasText: "HTTP root" }).waitFor();
       expect(await record()).toMatchObject({ path: "elsewhere/site", cors: false, is_http_root: true });
       await rowOf(page, "site").getByRole("button", { name: "Copy URL" }).click();
       expect(await page.evaluate("navigator.clipboard.readText()")).toBe(`${node.url}/`);
