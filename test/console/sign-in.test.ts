@@ -261,7 +261,8 @@ inBrowser("the console is used by keyboard alone", async () => {
   await page.getByLabel("Token", { exact: true }).focus();
   await page.keyboard.type(node.superToken);
   await page.keyboard.press("Enter");
-  await inside(page);
+  // Its heading takes the focus as soon as it is there.
+  await page.getByRole("heading", { name: "Overview", level: 1 }).waitFor();
   await page.getByRole("link", { name: "API" }).focus();
   await page.keyboard.press("Enter");
   await page.getByRole("heading", { name: "API", level: 1 }).waitFor();
