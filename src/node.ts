@@ -9,7 +9,7 @@ import { Buckets } from "./buckets/buckets.ts";
 import { build } from "./build.ts";
 import { type ConsoleFiles, loadConsole } from "./bundle.ts";
 import { ConfigFile, finishOverwrite } from "./config/edit.ts";
-import { LiveConfig, type Outcome, type Part } from "./config/live.ts";
+import { keptPart, LiveConfig, type Outcome, type Part } from "./config/live.ts";
 import type { Config } from "./config/schema.ts";
 import { resolveServerUuid } from "./config/server-uuid.ts";
 import { type Database, databaseFile, openDatabase } from "./db/database.ts";
@@ -141,35 +141,20 @@ export async function openNode(options: NodeOptions): Promise<Node> {
   const tcp = new Listening(doors, () => limits, log);
   const unix = new Listening(doors, () => limits, log);
 
-  const limitsPart: Part<Limits> = {
-    name: "limits",
-    slice: limitsIn,
-    prepare: async (slice) => ({
-      commit: () => {
-        limits = slice;
-        tcp.limit();
-        unix.limit();
-      },
-      discard() {},
-    }),
-    close() {},
-  };
-
-  const releasesPart: Part<UpdateSettings> = {
-    name: "releases",
-    slice: releasesIn,
-    async prepare(slice) {
-      // A key that is none must be found now, not when an update is due.
-      if (slice.publicKey !== undefined) parsePublicKeys(slice.publicKey);
-      return {
-        commit: () => {
-          releases = slice;
-        },
-        discard() {},
-      };
+  const limitsPart = keptPart("limits", limitsIn, (slice) => {
+    limits = slice;
+    tcp.limit();
+    unix.limit();
+  });
+  const releasesPart = keptPart(
+    "releases",
+    releasesIn,
+    (slice) => {
+      releases = slice;
     },
-    close() {},
-  };
+    // A key that is none must be found now, not when an update is due.
+    ({ publicKey }) => publicKey !== undefined && parsePublicKeys(publicKey),
+  );
 
   const lock = new ServerLock();
   const retiring = new Set<Promise<void>>();

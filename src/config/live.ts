@@ -22,6 +22,24 @@ export interface Part<S = unknown> {
   close(): void | Promise<void>;
 }
 
+/** A part that has nothing to open: its slice counts as soon as it is committed. `check` throws where it cannot. */
+export function keptPart<S>(
+  name: string,
+  slice: (config: Config) => S,
+  keep: (slice: S) => void,
+  check?: (slice: S) => unknown,
+): Part<S> {
+  return {
+    name,
+    slice,
+    async prepare(value) {
+      check?.(value);
+      return { commit: () => keep(value), discard() {} };
+    },
+    close() {},
+  };
+}
+
 export type Outcome = "applied" | "unchanged" | "refused";
 
 /** The configuration in force, and the only way to another one: all parts move, or none does. */
