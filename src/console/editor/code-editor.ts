@@ -12,9 +12,9 @@ import {
   keymap,
   lineNumbers,
 } from "@codemirror/view";
-import type { EditorHandle, EditorProps, Mark, Place } from "./editor.tsx";
 import { keys } from "./keys.ts";
 import { languageOf } from "./languages.ts";
+import type { EditorHandle, EditorProps, Mark, Place } from "./props.ts";
 import { dotted } from "./secrets.ts";
 import { colours, theme } from "./theme.ts";
 import { typingOver } from "./typing-over.ts";

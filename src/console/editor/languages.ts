@@ -1,7 +1,7 @@
 import { PostgreSQL, SQLite, sql } from "@codemirror/lang-sql";
 import { StreamLanguage, type StreamParser } from "@codemirror/language";
 import type { Extension } from "@codemirror/state";
-import type { EditorProps, SqlSchema } from "./editor.tsx";
+import type { EditorProps, SqlSchema } from "./props.ts";
 import { columnsOf } from "./sql-columns.ts";
 
 type Mode = () => Promise<StreamParser<unknown>>;

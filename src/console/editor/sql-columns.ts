@@ -1,6 +1,6 @@
 import type { Completion, CompletionContext, CompletionSource } from "@codemirror/autocomplete";
 import { syntaxTree } from "@codemirror/language";
-import type { SqlSchema } from "./editor.tsx";
+import type { SqlSchema } from "./props.ts";
 import { written } from "./sql-name.ts";
 
 /** Completes the columns of the tables that the text names; the language by itself knows them only behind `table.`. */

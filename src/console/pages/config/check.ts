@@ -1,6 +1,6 @@
 import { useEffect, useState } from "preact/hooks";
 import type { NodeServerClient } from "../../../client/index.ts";
-import type { Mark } from "../../editor/editor.tsx";
+import type { Mark } from "../../editor/props.ts";
 import { problemsOf } from "./problems.ts";
 
 export interface Checked {

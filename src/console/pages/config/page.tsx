@@ -1,6 +1,7 @@
 import { useEffect, useRef, useState } from "preact/hooks";
 import { InvalidInput } from "../../../client/index.ts";
-import { Editor, type EditorHandle } from "../../editor/editor.tsx";
+import { Editor } from "../../editor/editor.tsx";
+import type { EditorHandle } from "../../editor/props.ts";
 import { useSession } from "../../session.ts";
 import { Button } from "../../ui/button.tsx";
 import { confirm } from "../../ui/dialog.tsx";

@@ -1,4 +1,4 @@
-import type { Mark, Place } from "../../editor/editor.tsx";
+import type { Mark, Place } from "../../editor/props.ts";
 import { Problem } from "../../ui/problem.tsx";
 import type { Checked } from "./check.ts";
 

@@ -1,5 +1,5 @@
 import { RpcError } from "../../../client/index.ts";
-import type { Mark } from "../../editor/editor.tsx";
+import type { Mark } from "../../editor/props.ts";
 import { explain } from "../../ui/problem.tsx";
 
 const placed = /(.+?) \(line (\d+), column (\d+)\)(?:; |$)/gs;

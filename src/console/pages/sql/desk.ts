@@ -1,6 +1,6 @@
 import { type Signal, signal } from "@preact/signals";
 import { type NodeServerClient, RpcError } from "../../../client/index.ts";
-import type { Mark, Place } from "../../editor/editor.tsx";
+import type { Mark, Place } from "../../editor/props.ts";
 import { plural } from "../../format.ts";
 import { perSession } from "../../session.ts";
 import { explain } from "../../ui/problem.tsx";

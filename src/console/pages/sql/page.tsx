@@ -1,5 +1,6 @@
 import { useMemo, useRef, useState } from "preact/hooks";
-import { Editor, type EditorHandle } from "../../editor/editor.tsx";
+import { Editor } from "../../editor/editor.tsx";
+import type { EditorHandle } from "../../editor/props.ts";
 import { useSession } from "../../session.ts";
 import { Button } from "../../ui/button.tsx";
 import { confirm } from "../../ui/dialog.tsx";

@@ -6,9 +6,9 @@ import { Dialog } from "../../../ui/dialog.tsx";
 import { useLoad } from "../../../ui/load.ts";
 import { explain } from "../../../ui/problem.tsx";
 import { toast } from "../../../ui/toasts.tsx";
+import type { Opened } from "../opened.ts";
 import { join } from "../path.ts";
 import type { Entry } from "./entry.ts";
-import type { Opened } from "./files.tsx";
 import { useSteps } from "./steps.ts";
 import { StepsProgress } from "./steps-progress.tsx";
 

@@ -1,26 +1,18 @@
-import type { Bucket } from "../../../../client/index.ts";
 import { showAside } from "../../../asides.tsx";
 import { useSession } from "../../../session.ts";
 import { useLoad } from "../../../ui/load.ts";
 import { Page } from "../../../ui/page.tsx";
 import { Problem } from "../../../ui/problem.tsx";
 import { Badges } from "../list/bucket-row.tsx";
+import type { Opened } from "../opened.ts";
 import { UploadPanel } from "../uploads/upload-panel.tsx";
 import { UploadsElsewhere } from "../uploads/uploads-elsewhere.tsx";
-import { type Door, openDoor } from "./door.ts";
+import { openDoor } from "./door.ts";
 import { Folder } from "./folder.tsx";
 import { currentPlace } from "./place.ts";
 
 // Uploads go on when this page is left.
 showAside(UploadsElsewhere);
-
-/** An open bucket. */
-export interface Opened {
-  readonly name: string;
-  /** Undefined where the token may not see it. */
-  readonly bucket: Bucket | undefined;
-  readonly door: Door;
-}
 
 /** The files of one bucket. */
 export function FilesPage({ name }: { readonly name: string }) {

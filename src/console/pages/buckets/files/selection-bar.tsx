@@ -3,10 +3,10 @@ import { serverUrl } from "../../../session.ts";
 import { Button } from "../../../ui/button.tsx";
 import { CopyButton } from "../../../ui/copy.tsx";
 import { publicUrl } from "../addresses.ts";
+import type { Opened } from "../opened.ts";
 import { join } from "../path.ts";
 import { DownloadButton } from "../preview/download.tsx";
 import type { Entry } from "./entry.ts";
-import type { Opened } from "./files.tsx";
 
 export interface SelectionBarProps {
   readonly opened: Opened;

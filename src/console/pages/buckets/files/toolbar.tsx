@@ -3,12 +3,12 @@ import { Button } from "../../../ui/button.tsx";
 import { typed } from "../../../ui/field.tsx";
 import { toast } from "../../../ui/toasts.tsx";
 import { MountDialog } from "../mount/mount-dialog.tsx";
+import type { Opened } from "../opened.ts";
 import type { Dropped } from "../uploads/drop.ts";
 import { ReplaceDialog, type ReplaceQuestion } from "../uploads/replace-dialog.tsx";
 import { startOrTell, startUpload } from "../uploads/upload-start.ts";
 import { useDrop } from "../uploads/use-drop.ts";
 import type { Entry } from "./entry.ts";
-import type { Opened } from "./files.tsx";
 import { NewDialog } from "./new-dialog.tsx";
 import { amendPlace, type Place } from "./place.ts";
 

@@ -2,7 +2,7 @@ import { serverUrl } from "../../../session.ts";
 import { Button } from "../../../ui/button.tsx";
 import { save } from "../../../ui/save.ts";
 import { publicUrl } from "../addresses.ts";
-import type { Opened } from "../files/files.tsx";
+import type { Opened } from "../opened.ts";
 import { nameOf } from "../path.ts";
 
 /** From the public address, where the browser streams it to the disk; from a bucket that is off, through memory. */

@@ -2,7 +2,7 @@ import { useEffect, useState } from "preact/hooks";
 import { useLoad } from "../../../ui/load.ts";
 import { Problem } from "../../../ui/problem.tsx";
 import type { Entry } from "../files/entry.ts";
-import type { Opened } from "../files/files.tsx";
+import type { Opened } from "../opened.ts";
 
 export interface ImageViewProps {
   readonly opened: Opened;

@@ -5,7 +5,7 @@ import { CopyButton } from "../../../ui/copy.tsx";
 import { confirm, Dialog } from "../../../ui/dialog.tsx";
 import { publicUrl } from "../addresses.ts";
 import type { Entry } from "../files/entry.ts";
-import type { Opened } from "../files/files.tsx";
+import type { Opened } from "../opened.ts";
 import { DownloadButton } from "./download.tsx";
 import { draftOf, dropDraft } from "./drafts.ts";
 import { ImageView } from "./image-view.tsx";

@@ -3,7 +3,7 @@ import { Editor } from "../../../editor/editor.tsx";
 import { Button } from "../../../ui/button.tsx";
 import { useLoad } from "../../../ui/load.ts";
 import { Problem } from "../../../ui/problem.tsx";
-import type { Opened } from "../files/files.tsx";
+import type { Opened } from "../opened.ts";
 import { draftOf } from "./drafts.ts";
 import { TextEditor } from "./text-editor.tsx";
 import { decodeText } from "./text-file.ts";
