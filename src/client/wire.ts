@@ -56,7 +56,7 @@ export async function postBatch(
   });
 }
 
-export function resultOf({ error, result }: WireAnswer): unknown {
+function resultOf({ error, result }: WireAnswer): unknown {
   if (error !== undefined) throw toRpcError(error);
   return result;
 }

@@ -5,7 +5,7 @@ import type { Saved } from "./desk.ts";
 export function SavedView({ saved }: { readonly saved: Saved }) {
   const isGood = saved.kind === "applied" || saved.kind === "unchanged";
   return (
-    <div class={isGood ? "config-saved" : "problem"} role="status">
+    <div class={isGood ? "notice good" : "problem"} role="status">
       <Icon name={isGood ? "check" : "warning"} />
       <div>{words(saved)}</div>
     </div>

@@ -1,5 +1,6 @@
 import { IconButton } from "../../ui/button.tsx";
 import { CopyButton } from "../../ui/copy.tsx";
+import { LevelBadge } from "./level-badge.tsx";
 import { clock, fieldText, lineOf } from "./line.ts";
 import type { Row } from "./rows.ts";
 
@@ -33,7 +34,7 @@ function Entry({ row }: { readonly row: Extract<Row, { kind: "entry" }> }) {
   return (
     <>
       <p class="row">
-        <span class={`badge logs-badge-${level.toLowerCase()}`}>{level}</span>
+        <LevelBadge level={level} />
         <code>{target}</code>
         <time class="muted" dateTime={timestamp}>
           {clock(timestamp)}

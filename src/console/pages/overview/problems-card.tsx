@@ -2,6 +2,7 @@ import { useEffect, useState } from "preact/hooks";
 import { linkTo } from "../../route.ts";
 import { useSession } from "../../session.ts";
 import { Problem } from "../../ui/problem.tsx";
+import { LevelBadge } from "../logs/level-badge.tsx";
 import { clock, entries, lineOf } from "../logs/line.ts";
 import { Reading } from "../logs/reading.ts";
 import type { Row } from "../logs/rows.ts";
@@ -56,7 +57,7 @@ function ProblemRow({ row }: { readonly row: Row }) {
   const { level, target, message, timestamp } = row.entry;
   return (
     <li>
-      <span class={level === "ERROR" ? "badge bad" : "badge warn"}>{level}</span> <code>{target}</code>{" "}
+      <LevelBadge level={level} /> <code>{target}</code>{" "}
       <time class="muted" dateTime={timestamp}>
         {clock(timestamp)}
       </time>

@@ -30,7 +30,7 @@ export default function UpdatePage() {
     <Page title="Update">
       {error !== undefined && !isUnderWay(now) && <Problem error={error} retry={reload} />}
       {from !== null && value !== undefined && now.step === "none" && (
-        <p class="update-done" role="status">
+        <p class="notice good" role="status">
           The server was updated from {from} to {value.cargo_version}. The old binary is kept beside the new
           one, with the ending .old.
         </p>
