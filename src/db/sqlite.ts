@@ -57,7 +57,7 @@ export function openSqlite(
   const query = new Kysely<Schema>({
     dialect: {
       createDriver: () => driver,
-      createAdapter: () => new QueuedSqliteAdapter(),
+      createAdapter: () => new SqliteAdapter(),
       createIntrospector: (db) => new SqliteIntrospector(db),
       createQueryCompiler: () => new SqliteQueryCompiler(),
     },
@@ -77,13 +77,6 @@ export function openSqlite(
       await query.destroy();
     },
   };
-}
-
-/** kysely would queue for the one connection without end; `PermitDriver` does it with a time limit. */
-class QueuedSqliteAdapter extends SqliteAdapter {
-  override get supportsMultipleConnections(): boolean {
-    return true;
-  }
 }
 
 function openFile(path: string): Database {
