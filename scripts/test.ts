@@ -6,22 +6,28 @@ import { resolve } from "node:path";
  */
 const named = process.argv.slice(2);
 
-/**
- * Two lanes side by side, as many as a small machine bears: stories that mostly wait, for processes and then for a browser,
- * and all the others.
- */
-const waiting = [["process", "update", "scripts", "client", "cli"], ["console"]];
+/** Folders that run in one process, longest first; a folder that is not named here runs with the rest, at the end. */
+const groups = [
+  ["console"],
+  ["process", "update", "scripts"],
+  ["webdav", "buckets"],
+  ["cli", "client"],
+  ["node-server", "db", "config", "log"],
+];
 const folders = (await Array.fromAsync(new Bun.Glob("test/*/*.test.ts").scan()))
   .map((path) => path.split("/")[1] ?? "")
   .filter((folder, at, all) => all.indexOf(folder) === at);
-const others = folders.filter((folder) => !waiting.flat().includes(folder));
+const rest = folders.filter((folder) => !groups.flat().includes(folder));
 const paths = (names: readonly string[]) => names.map((folder) => `./test/${folder}/`);
-const lanes = named.length > 0 ? [[named]] : [waiting.map(paths), [paths(others)]];
+const queue = named.length > 0 ? [named] : [...groups, rest].map(paths);
+/** How many groups run side by side: as many as a machine with two cores carries. */
+const maxAtOnce = 2;
 
 // Processes are those of the compiled server, as its users run it; in-process stories are of the source.
 process.env.NODE_SERVER_BINARY ??= await builtBinary();
 const lines: string[] = [];
-const codes = (await Promise.all(lanes.map(runInTurn))).flat();
+const codes: number[] = [];
+await Promise.all(Array.from({ length: maxAtOnce }, runQueued));
 for (const line of new Set(lines.filter((line) => line.startsWith("SKIPPED:")))) console.log(line);
 for (const line of lines.filter((line) => line.startsWith("(fail)"))) console.log(line);
 const count = (word: string) =>
@@ -38,10 +44,8 @@ async function builtBinary(): Promise<string> {
   return resolve("dist/node-server");
 }
 
-async function runInTurn(runs: readonly (readonly string[])[]): Promise<number[]> {
-  const codes: number[] = [];
-  for (const args of runs) codes.push(await run(args));
-  return codes;
+async function runQueued(): Promise<void> {
+  for (let args = queue.shift(); args !== undefined; args = queue.shift()) codes.push(await run(args));
 }
 
 async function run(args: readonly string[]): Promise<number> {
@@ -54,7 +58,7 @@ async function run(args: readonly string[]): Promise<number> {
   return child.exited;
 }
 
-/** Whole lines, so that those of one lane do not break into those of the other. */
+/** Passes whole lines on, so that those of one group do not break into those of the other. */
 async function relay(from: ReadableStream<Uint8Array>, to: NodeJS.WriteStream): Promise<void> {
   let rest = "";
   const decoder = new TextDecoder();
