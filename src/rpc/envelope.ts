@@ -33,7 +33,8 @@ export function parseEnvelope(text: string): Envelope {
   } catch {
     return { batch: false, item: broken("Parse", "the request is not JSON") };
   }
-  if (!Array.isArray(json)) return { batch: false, item: toItem(json, text) };
+  const spellings = new IdSpellings(text);
+  if (!Array.isArray(json)) return { batch: false, item: toItem(json, spellings) };
   if (json.length === 0) return { batch: false, item: broken("InvalidRequest", "the batch is empty") };
   if (json.length > maxBatch) {
     const fault = new Fault("BatchTooLong", `${json.length} calls; a batch may hold ${maxBatch}`, {
@@ -42,14 +43,14 @@ export function parseEnvelope(text: string): Envelope {
     });
     return { batch: false, item: { fault, id: "null" } };
   }
-  return { batch: true, items: json.map((item) => toItem(item, text)) };
+  return { batch: true, items: json.map((item) => toItem(item, spellings)) };
 }
 
-function toItem(json: unknown, text: string): Item {
+function toItem(json: unknown, spellings: IdSpellings): Item {
   if (typeof json !== "object" || json === null || Array.isArray(json))
     return broken("InvalidRequest", "a request must be an object");
   const { jsonrpc, method, params, id } = json as Record<string, unknown>;
-  const idText = toIdText(id, text);
+  const idText = toIdText(id, spellings);
   if (idText === undefined && id !== undefined)
     return broken("InvalidRequest", "`id` must be a string, a number or null");
   const refuse = (why: string) => broken("InvalidRequest", why, idText);
@@ -66,19 +67,38 @@ function broken(kind: "Parse" | "InvalidRequest", detail: string, id: IdText = "
   return { fault: new Fault(kind, "", { detail }), id };
 }
 
-function toIdText(id: unknown, text: string): IdText | undefined {
+function toIdText(id: unknown, spellings: IdSpellings): IdText | undefined {
   if (typeof id === "string" || id === null) return JSON.stringify(id);
   if (typeof id === "bigint") return String(id);
   if (id instanceof RawJson) return id.text;
   if (typeof id !== "number") return undefined;
-  return Number.isSafeInteger(id) ? String(id) : asWritten(id, text);
+  return Number.isSafeInteger(id) ? String(id) : spellings.of(id);
 }
 
-/** The digits of an id that a double bends: 12345678901234567890, 1e400. */
-function asWritten(id: number, text: string): IdText {
-  for (const [, digits = ""] of text.matchAll(/"id"\s*:\s*(-?\d[\d.eE+-]*)/g))
-    if (Number(digits) === id) return digits;
-  return JSON.stringify(id);
+/**
+ * The digits of ids that a double cannot hold or spells differently: 12345678901234567890, 1.50. The text is searched once, at the
+ * first such id, so that a batch of them costs no more than its size. An id whose spelling is not found is answered as the double.
+ */
+class IdSpellings {
+  #found: Map<number, string> | undefined;
+
+  constructor(private readonly text: string) {}
+
+  of(id: number): IdText {
+    this.#found ??= this.#search();
+    return this.#found.get(id) ?? JSON.stringify(id);
+  }
+
+  #search(): Map<number, string> {
+    const found = new Map<number, string>();
+    for (const [, digits = ""] of this.text.matchAll(/"id"\s*:\s*(-?(?:\d{16}|\d+[.eE])[\d.eE+-]*)/g)) {
+      const id = Number(digits);
+      if (!found.has(id)) found.set(id, digits);
+      // No batch has more ids; what else looks like one stands somewhere in the params.
+      if (found.size === maxBatch) break;
+    }
+    return found;
+  }
 }
 
 /** In texts up to this length integers are read exactly; reading a larger one in this way would hold up others. */

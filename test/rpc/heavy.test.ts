@@ -24,6 +24,10 @@ const requests = {
   ),
   "a long array of objects under a fractional id": call("node-server_hello", `[${fill("{}")}]`, "1.5"),
   "a batch of long calls": `[${fill(call("token_get", `[${Array(5000).fill("0")}]`, "1e400"), 1000)}]`,
+  "a batch of a thousand fractional ids that cannot be found in the text": `[${call(
+    "node-server_hello",
+    `[${Array(1_050_000).fill('{"id":1}')}]`,
+  )},${Array(999).fill(`{"jsonrpc":"2.0","\\u0069d":1.5,"method":"x"}`)}]`,
   "a thousand limits of a thousand wrong permissions": call(
     "token_create",
     rights(`{"scopes":[],"permissions":[${wrong}]}`),
