@@ -27,10 +27,14 @@ export class Ground {
   async spell(path: TreePath): Promise<TreePath> {
     if (/^[\x20-\x7e]*$/.test(path) || (await this.look(path)) !== undefined) return path;
     let found = treeRoot;
-    for (const segment of path.split("/")) {
-      const forms = [segment, segment.normalize("NFC"), segment.normalize("NFD")];
+    const segments = path.split("/");
+    for (const [at, segment] of segments.entries()) {
+      const forms = [...new Set([segment, segment.normalize("NFC"), segment.normalize("NFD")])];
       const seen = await Promise.all(forms.map((form) => this.look(childPath(found, form))));
-      found = childPath(found, forms[seen.findIndex((stats) => stats !== undefined)] ?? segment);
+      const existing = forms[seen.findIndex((stats) => stats !== undefined)];
+      // Nothing exists below a missing folder, so the other forms of the rest need not be tried.
+      if (existing === undefined) return childPath(found, segments.slice(at).join("/"));
+      found = childPath(found, existing);
     }
     return found;
   }
