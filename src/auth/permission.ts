@@ -10,7 +10,7 @@ type ScopeName = (typeof scopeNames)[number];
 const wildcardScopes: ReadonlySet<string> = new Set(["static_bucket", "db"]);
 
 const noScope =
-  'is no scope; use "global", {"static_bucket": name}, {"agent_uuid": uuid}, {"kv_namespace": s}, {"js_worker": s} or {"db": s}';
+  'is no scope; use "global", {"static_bucket": name}, {"agent_uuid": uuid}, {"kv_namespace": s}, {"js_worker": s} or {"db": s}; in the name of a bucket or db one `*` may stand at the end';
 const noPermission =
   'is no permission; write {"family": "action"}, for example {"static_bucket_file": "read"}';
 
@@ -174,9 +174,10 @@ function toScope(json: unknown): Scope[] {
   const [kind, name] = onlyMember(json);
   if (kind === "global" && name === null) return [{ in: "global" }];
   if (typeof name !== "string") return [];
-  if (kind === "global_static_bucket") return [{ in: "static_bucket", name }];
-  if (kind === "agent_uuid") return [{ in: "agent_uuid", name: name.toLowerCase() }];
-  return scopeNames.filter((known) => known === kind).map((known) => ({ in: known, name }));
+  const known = kind === "global_static_bucket" ? "static_bucket" : scopeNames.find((one) => one === kind);
+  // A `*` elsewhere could only be part of a name, and no bucket or database has one.
+  if (known === undefined || (wildcardScopes.has(known) && /\*./.test(name))) return [];
+  return [{ in: known, name: known === "agent_uuid" ? name.toLowerCase() : name }];
 }
 
 function toGrant(json: unknown): Grant[] {
@@ -245,7 +246,12 @@ function grantCovers(held: Grant, wanted: Grant): boolean {
   return wanted.pattern !== undefined && patternCovers(held.pattern, wanted.pattern);
 }
 
-/** One trailing `*` is a prefix wildcard; nothing else is. `wanted` may be a pattern too. */
+/**
+ * One trailing `*` is a prefix wildcard; nothing else is. `wanted` may be a pattern too, and then every name that it stands for must
+ * be covered, so the prefixes are compared.
+ */
 function patternCovers(held: string, wanted: string): boolean {
-  return held.endsWith("*") ? wanted.startsWith(held.slice(0, -1)) : held === wanted;
+  if (!held.endsWith("*")) return held === wanted;
+  const prefix = wanted.endsWith("*") ? wanted.slice(0, -1) : wanted;
+  return prefix.startsWith(held.slice(0, -1));
 }

@@ -75,7 +75,12 @@ const creators: Readonly<Record<string, Creator>> = {
     holds: [
       {
         scopes: ["global"],
-        permissions: [{ kv: { read: "x*" } }, { kv: { delete: "one" } }, { task: "run" }],
+        permissions: [
+          { kv: { read: "x*" } },
+          { kv: { write: "x**" } },
+          { kv: { delete: "one" } },
+          { task: "run" },
+        ],
       },
     ],
     may: [
@@ -93,6 +98,7 @@ const creators: Readonly<Record<string, Creator>> = {
       [{ scopes: ["global"], permissions: [{ kv: { read: "y" } }] }],
       [{ scopes: ["global"], permissions: [{ kv: { read: "*" } }] }],
       [{ scopes: ["global"], permissions: [{ kv: { write: "xy" } }] }],
+      [{ scopes: ["global"], permissions: [{ kv: { write: "x*" } }] }],
       [{ scopes: ["global"], permissions: [{ kv: { delete: "one*" } }] }],
       [{ scopes: ["global"], permissions: [{ crontab: { read: "xy" } }] }],
       [{ scopes: ["global"], permissions: [{ task: "stop" }] }],
@@ -202,3 +208,16 @@ eachDatabase(
     expect(await node.call("token_get", [`${made.key}:${made.secret}`])).toMatchObject({ token_limit });
   },
 );
+
+eachDatabase("a star stands at the end of a scope, or the scope is refused", async (database) => {
+  await using node = await testNode({ database });
+  const create = (scope: unknown) =>
+    node.send("token_create", [node.superToken, { token_limit: [{ scopes: [scope], permissions: [read] }] }]);
+  for (const scope of [{ static_bucket: "x**" }, { global_static_bucket: "*x" }, { db: "a*b" }])
+    expect({ scope, ...(await create(scope)) }).toMatchObject({
+      scope,
+      error: { code: -32602, message: expect.stringContaining("one `*` may stand at the end") },
+    });
+  for (const scope of [{ static_bucket: "*" }, { db: "a*" }, { kv_namespace: "n**" }])
+    expect((await create(scope)).error).toBeUndefined();
+});
