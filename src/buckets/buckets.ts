@@ -1,7 +1,7 @@
-import { mkdir } from "node:fs/promises";
 import { resolve } from "node:path";
-import { codeOf, Fault } from "../base/fault.ts";
+import { Fault } from "../base/fault.ts";
 import type { Database } from "../db/database.ts";
+import { claimFolder, type FolderClaim, restoreFolder } from "./bucket-folder.ts";
 import { Files } from "./files.ts";
 import { locksNamespace, propertiesNamespace } from "./kept.ts";
 import { type Bucket, checkBucketName, checkBucketPath, refuseConflict } from "./record.ts";
@@ -22,6 +22,7 @@ const stagingFolder = "~staging";
 type Changeable = Pick<Bucket, "path" | "is_http_root" | "cors" | "enable">;
 /** What a caller wants; what is left out, or null, stays or takes its default. */
 type Wish = { readonly [K in keyof Changeable]?: Changeable[K] | null | undefined };
+type Claimant = Pick<FolderClaim, "mayTakeOver">;
 
 /** The buckets: their records, and the tree of each. */
 export class Buckets {
@@ -50,7 +51,7 @@ export class Buckets {
     return this.#staging.clear();
   }
 
-  async create(name: string, wish: Wish): Promise<Bucket> {
+  async create(name: string, wish: Wish, claimant: Claimant): Promise<Bucket> {
     const bucket = {
       name,
       path: wish.path ?? name,
@@ -60,18 +61,20 @@ export class Buckets {
     };
     checkBucketName(bucket.name);
     checkBucketPath(bucket.path);
+    const { staticPath } = this.settings;
     const made = await this.database.buckets.change(async ({ rows, insert }) => {
       if (rows.some((other) => other.name === name))
         throw new Fault("InvalidInput", `a bucket ${name} exists already`, { field: "name" });
       refuseConflict(bucket, rows);
-      await this.#makeFolder(bucket);
+      await claimFolder({ staticPath, path: bucket.path, ...claimant });
       return insert(bucket);
     });
     this.forget();
     return made;
   }
 
-  async update(name: string, wish: Wish): Promise<Bucket> {
+  async update(name: string, wish: Wish, claimant: Claimant): Promise<Bucket> {
+    const { staticPath } = this.settings;
     const changed = await this.database.buckets.change(async ({ rows, update }) => {
       const old = rows.find((row) => row.name === name);
       if (old === undefined) throw noBucket(name);
@@ -81,7 +84,8 @@ export class Buckets {
         next,
         rows.filter((row) => row !== old),
       );
-      await this.#makeFolder(next);
+      if (next.path === old.path) await restoreFolder(resolve(staticPath, next.path));
+      else await claimFolder({ staticPath, path: next.path, ...claimant });
       await update(next);
       return next;
     });
@@ -112,7 +116,7 @@ export class Buckets {
   /** Whether a record is what is believed now, without asking the database. */
   isCurrent(bucket: Bucket): boolean {
     const known = this.#known;
-    return known !== undefined && known.until > Date.now() && known.byName.get(bucket.name) === bucket;
+    return known !== undefined && known.until > performance.now() && known.byName.get(bucket.name) === bucket;
   }
 
   /** The files of a bucket, enabled or not; NotFound when there is no such bucket. */
@@ -141,8 +145,9 @@ export class Buckets {
 
   async #load() {
     const known = this.#known;
-    if (known !== undefined && known.until > Date.now()) return known;
-    const until = Date.now() + believedMs;
+    if (known !== undefined && known.until > performance.now()) return known;
+    // A clock that nobody sets: records must not be believed for hours because the time of day was put back.
+    const until = performance.now() + believedMs;
     const before = this.#changes;
     const rows = await this.database.buckets.list();
     // A record that did not change stays the same object, so that what was derived from it still counts.
@@ -156,18 +161,6 @@ export class Buckets {
     // A change while the rows were on their way makes them old news.
     if (before === this.#changes) this.#known = read;
     return read;
-  }
-
-  async #makeFolder(bucket: Pick<Bucket, "path">): Promise<void> {
-    try {
-      await mkdir(resolve(this.settings.staticPath, bucket.path), { recursive: true });
-    } catch (error) {
-      throw new Fault(
-        "IoError",
-        `the bucket's folder cannot be made (${codeOf(error) ?? "unknown"}); check static_path`,
-        { field: "path" },
-      );
-    }
   }
 }
 

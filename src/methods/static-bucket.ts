@@ -19,7 +19,7 @@ const shown = { id: 1, name: "site", path: "site", is_http_root: false, cors: tr
 
 export const staticBucket = {
   "static-bucket_create": method({
-    doc: "Makes a bucket and its folder. `path` defaults to the name.",
+    doc: "Makes a bucket and its folder. `path` defaults to the name. Only the Super Token may take a folder that holds files already.",
     need: ({ name }) => inBucket(name, "static_bucket.write"),
     params: { name, path: path.nullish(), is_http_root: z.boolean().nullish(), cors: z.boolean().nullish() },
     logged: ["name", "path"],
@@ -29,7 +29,8 @@ export const staticBucket = {
       params: { token: "<SUPER_TOKEN>", name: "docs", cors: true },
       result: { ...shown, name: "docs", path: "docs" },
     },
-    run: ({ buckets }, { name, ...wish }) => buckets.create(name, wish),
+    run: ({ buckets, caller }, { name, ...wish }) =>
+      buckets.create(name, wish, { mayTakeOver: caller.isSuper }),
   }),
   "static-bucket_read": method({
     doc: "Shows a bucket's record; null when there is none.",
@@ -57,7 +58,8 @@ export const staticBucket = {
       params: { token: "<SUPER_TOKEN>", name: "site", is_http_root: true },
       result: { ...shown, is_http_root: true },
     },
-    run: ({ buckets }, { name, ...wish }) => buckets.update(name, wish),
+    run: ({ buckets, caller }, { name, ...wish }) =>
+      buckets.update(name, wish, { mayTakeOver: caller.isSuper }),
   }),
   "static-bucket_delete": method({
     doc: "Forgets a bucket; its files stay on the disk.",
