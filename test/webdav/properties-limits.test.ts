@@ -60,6 +60,21 @@ eachDatabase(
   },
 );
 
+test("names that are long in all are not repeated for every file of a folder", async () => {
+  await using node = await testNode();
+  const { dav } = await webdavSite(node);
+  await dav("PUT", "/file", {}, "x");
+  const ask = (count: number, space: string) => {
+    const names = Array.from({ length: count }, (_, n) => `<p:a${n}/>`).join("");
+    const body = `<D:propfind xmlns:D="DAV:" xmlns:p="${space}"><D:prop>${names}</D:prop></D:propfind>`;
+    return dav("PROPFIND", "/", { depth: "1" }, body);
+  };
+  const refused = await ask(9900, "n".repeat(1000));
+  expect([refused.status, await refused.text()]).toEqual([413, expect.stringContaining("65536 bytes")]);
+  const answered = await ask(100, "urn:usual");
+  expect(props(parseXml(await answered.bytes()))).toHaveLength(200);
+});
+
 test("a small request is not answered with a monster", async () => {
   await using node = await testNode();
   const { dav, patch } = await siteWithFile(node);

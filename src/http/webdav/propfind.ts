@@ -19,10 +19,15 @@ type Question =
 /** Depth infinity is answered whole up to so many resources; beyond, the client has to ask folder by folder. */
 const mostAtInfinity = 20_000;
 const resourcesAtOnce = 128;
+/** All names in one PROPFIND together: each is repeated for every resource, with its namespace. Clients ask for 3 KB at the most. */
+const maxNamesBytes = 64 * 1024;
+/** An answer is sent in pieces of about this size, so that a slow reader makes the server hold one of them. */
+const pieceBytes = 64 * 1024;
 
 export async function propfind(visit: Visit): Promise<Response> {
   const depth = depthOf(visit, [0, 1, "infinity"], "infinity");
   const question = parseQuestion(await readXml(visit.request));
+  refuseLongNames(question);
   await checkIf(visit);
   const entry = await visit.files.tree.find(visit.path);
   if (entry === undefined) throw new Refused(404, "there is no such file or folder");
@@ -41,6 +46,16 @@ function parseQuestion(root: XmlElement | undefined): Question {
   if (names !== undefined) return { kind: "names" };
   if (prop !== undefined) return { kind: "some", names: namesIn(prop) };
   return { kind: "all", include: include === undefined ? [] : namesIn(include) };
+}
+
+function refuseLongNames(question: Question): void {
+  const names = question.kind === "some" ? question.names : question.kind === "all" ? question.include : [];
+  const bytes = names.reduce((sum, name) => sum + Buffer.byteLength(name), 0);
+  if (bytes > maxNamesBytes)
+    throw new Refused(
+      413,
+      `the names of all properties with their namespaces may have ${maxNamesBytes} bytes`,
+    );
 }
 
 function namesIn(element: XmlElement): string[] {
@@ -93,11 +108,14 @@ async function* answers(
     (depth !== 0 && (await files.properties.isEmpty()));
   for await (const entries of batches) {
     const dead = bare ? undefined : await files.properties.ofSome(entries.map(({ path }) => path));
-    yield entries
-      .map((entry) =>
-        describe({ entry, bucket: bucket.name, locks, room }, question, dead?.get(entry.path) ?? {}),
-      )
-      .join("");
+    let piece = "";
+    for (const entry of entries) {
+      piece += describe({ entry, bucket: bucket.name, locks, room }, question, dead?.get(entry.path) ?? {});
+      if (piece.length < pieceBytes) continue;
+      yield piece;
+      piece = "";
+    }
+    if (piece !== "") yield piece;
   }
 }
 
