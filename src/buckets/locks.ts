@@ -33,11 +33,29 @@ export class LockedFault extends Fault {
   }
 }
 
-/** How many may share one resource. */
-const most = 1000;
+export class TooManyLocksFault extends Fault {
+  constructor(detail: string) {
+    super("Other", detail);
+  }
+}
+
+/** Shared locks on one resource. */
+const maxLocksPerResource = 1000;
+/** Locks of one bucket, and those of them that one token may hold. Clients hold one per open file. */
+const maxLocksPerBucket = 10_000;
+const maxLocksPerToken = 1000;
+/** Expired locks are removed by the next change of a lock after this time. */
+const sweepMs = 60_000;
+/** Under a bound that is reached, at most so often: a sweep reads every lock of the bucket. */
+const urgentSweepMs = 1000;
+/** Rows that one transaction of a sweep removes, so that other writers come in between. */
+const rowsAtOnce = 500;
 
 /** The locks of one bucket. They are in the database, so that they outlive the process and count for every server. */
 export class Locks {
+  /** When and with what result the last sweep counted; locks that were taken since are added. */
+  #counted: { at: number; total: number; readonly byHolder: Map<string, number> } | undefined;
+
   constructor(
     private readonly rows: KvRows,
     private readonly namespace: string,
@@ -50,8 +68,9 @@ export class Locks {
     return toLocks(new Map(found.map(({ key, value }) => [key, value])));
   }
 
-  /** Gives a lock unless another is in the way. */
-  take(wanted: Lock): Promise<Lock> {
+  /** Gives a lock unless another is in the way, or a bound is reached. */
+  async take(wanted: Lock): Promise<Lock> {
+    await this.#refuseBeyondBounds(wanted.holder);
     const { path, ...kept } = wanted;
     const read = { keys: lineage(path).map(keyOf), ...(wanted.deep ? { within: keyOf(path) } : {}) };
     return this.rows.change(this.namespace, read, (rows) => {
@@ -63,7 +82,11 @@ export class Locks {
       );
       if (first !== undefined) throw new LockedFault([first, ...more]);
       const own = locks.filter((lock) => lock.path === path);
-      if (own.length >= most) throw new Fault("Other", "the resource has too many locks already", { path });
+      if (own.length >= maxLocksPerResource)
+        throw new TooManyLocksFault(
+          `the resource has ${maxLocksPerResource} locks already; wait until one is released or expires`,
+        );
+      this.#count(wanted.holder);
       return { write: new Map([[storedKey(path), [...own.map(toKept), kept]]]), result: wanted };
     });
   }
@@ -87,6 +110,48 @@ export class Locks {
     await this.rows.remove(this.namespace, keyOf(path), false);
   }
 
+  async #refuseBeyondBounds(holder: string): Promise<void> {
+    const age = this.#counted === undefined ? Infinity : performance.now() - this.#counted.at;
+    if (age > sweepMs || (this.#isFullFor(holder) && age > urgentSweepMs)) await this.#sweep();
+    if (this.#isFullFor(holder))
+      throw new TooManyLocksFault(
+        `a token may hold ${maxLocksPerToken} locks in a bucket, and all tokens together ${maxLocksPerBucket}; release some, or wait until they expire`,
+      );
+  }
+
+  #isFullFor(holder: string): boolean {
+    const { total, byHolder } = this.#counted ?? { total: 0, byHolder: new Map<string, number>() };
+    return total >= maxLocksPerBucket || (byHolder.get(holder) ?? 0) >= maxLocksPerToken;
+  }
+
+  #count(holder: string): void {
+    if (this.#counted === undefined) return;
+    this.#counted.total += 1;
+    this.#counted.byHolder.set(holder, (this.#counted.byHolder.get(holder) ?? 0) + 1);
+  }
+
+  /** Removes the rows of locks that have expired, and counts the others. */
+  async #sweep(): Promise<void> {
+    const rows = await this.rows.within(this.namespace, keyOf(treeRoot));
+    const live = toLocks(new Map(rows.map(({ key, value }) => [key, value])));
+    const paths = new Set(live.map(({ path }) => keyOf(path)));
+    const expired = rows.map(({ key }) => key).filter((key) => !paths.has(key));
+    for (let at = 0; at < expired.length; at += rowsAtOnce)
+      await this.#removeExpired(expired.slice(at, at + rowsAtOnce));
+    const byHolder = new Map<string, number>();
+    for (const { holder } of live) byHolder.set(holder, (byHolder.get(holder) ?? 0) + 1);
+    this.#counted = { at: performance.now(), total: live.length, byHolder };
+  }
+
+  /** Read again as part of the change: a lock may have been taken on the same path meanwhile. */
+  #removeExpired(keys: readonly string[]): Promise<void> {
+    return this.rows.change(this.namespace, { keys }, (rows) => {
+      const live = new Set(toLocks(rows).map(({ path }) => keyOf(path)));
+      const gone = keys.filter((key) => !live.has(key));
+      return { write: new Map(gone.map((key) => [key, undefined])), result: undefined };
+    });
+  }
+
   #replace(lock: Lock, next: Lock | undefined): Promise<Lock | undefined> {
     const key = keyOf(lock.path);
     return this.rows.change(this.namespace, { keys: [key] }, (rows) => {
@@ -99,6 +164,21 @@ export class Locks {
         result: present ? next : undefined,
       };
     });
+  }
+}
+
+/** Locks by the path they were taken on, for listings: who asks for each of many paths must not go through all locks for it. */
+export class LockIndex {
+  readonly #byPath: ReadonlyMap<TreePath, readonly Lock[]>;
+
+  constructor(locks: readonly Lock[]) {
+    this.#byPath = Map.groupBy(locks, ({ path }) => path);
+  }
+
+  /** The locks that protect what stands at a path. */
+  covering(path: TreePath): Lock[] {
+    if (this.#byPath.size === 0) return [];
+    return lineage(path).flatMap((at) => (this.#byPath.get(at) ?? []).filter((lock) => covers(lock, path)));
   }
 }
 

@@ -68,8 +68,9 @@ export class KvRows {
     });
   }
 
-  /** Forgets everything below a key, and the key itself if so wished. */
+  /** Removes everything below a key, and the key itself if `itself`. Writes nothing, and waits for no writer, where nothing is. */
   async remove(namespace: string, key: string, itself: boolean): Promise<void> {
+    if (!(await this.#hasWithin(namespace, [key]))) return;
     await this.dialect.query
       .deleteFrom("kv")
       .where("namespace", "=", namespace)
@@ -84,6 +85,7 @@ export class KvRows {
 
   /** A key and everything below it takes another's place; what stood there is gone, and what would become too long. */
   async move(namespace: string, from: string, to: string): Promise<void> {
+    if (!(await this.#hasWithin(namespace, [from, to]))) return;
     await this.dialect.exclusively(async (transaction) => {
       await transaction.deleteFrom("kv").where("namespace", "=", namespace).where(isWithin(to)).execute();
       const moved = sql<string>`cast(${to} as text) || substr(key, length(cast(${from} as text)) + 1)`;
@@ -100,6 +102,17 @@ export class KvRows {
         .execute();
       await moving.execute();
     });
+  }
+
+  async #hasWithin(namespace: string, keys: readonly string[]): Promise<boolean> {
+    const row = await this.dialect.query
+      .selectFrom("kv")
+      .select("id")
+      .where("namespace", "=", namespace)
+      .where(({ or }) => or(keys.map(isWithin)))
+      .limit(1)
+      .executeTakeFirst();
+    return row !== undefined;
   }
 
   async #read(query: Query, namespace: string, keys: readonly string[]): Promise<KvRow[]> {

@@ -1,7 +1,7 @@
 import { codeOf, type Fault } from "../../base/fault.ts";
 import { escapeXml } from "../../base/xml-text.ts";
 import { isDiskFull } from "../../buckets/disk-faults.ts";
-import { isBelow, LockedFault } from "../../buckets/locks.ts";
+import { isBelow, LockedFault, TooManyLocksFault } from "../../buckets/locks.ts";
 import type { TreePath } from "../../buckets/path.ts";
 import { plainText } from "../pages.ts";
 import { lockRoot } from "./lock-xml.ts";
@@ -11,7 +11,7 @@ import type { Refused } from "./refused.ts";
 /** What WebDAV calls a failure. */
 export function statusOf(fault: Fault): number {
   if (fault instanceof LockedFault) return 423;
-  if (isDiskFull(fault)) return 507;
+  if (isDiskFull(fault) || fault instanceof TooManyLocksFault) return 507;
   switch (fault.kind) {
     case "NotFound":
       return 404;

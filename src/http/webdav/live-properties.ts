@@ -1,6 +1,6 @@
 import { escapeXml } from "../../base/xml-text.ts";
 import { etagOf } from "../../buckets/etag.ts";
-import { covers, type Lock } from "../../buckets/locks.ts";
+import type { LockIndex } from "../../buckets/locks.ts";
 import { splitPath, treeRoot } from "../../buckets/path.ts";
 import type { TreeEntry } from "../../buckets/tree.ts";
 import { mediaTypeOf } from "../media-type.ts";
@@ -10,7 +10,7 @@ import { activeLock, supportedLock } from "./lock-xml.ts";
 export interface Subject {
   readonly entry: TreeEntry;
   readonly bucket: string;
-  readonly locks: readonly Lock[];
+  readonly locks: LockIndex;
   readonly room: { readonly availableBytes: number; readonly usedBytes: number } | undefined;
 }
 
@@ -56,7 +56,7 @@ export const liveProperties: ReadonlyMap<string, LiveProperty> = new Map<string,
     {
       value: ({ entry, locks, bucket }) =>
         locks
-          .filter((lock) => covers(lock, entry.path))
+          .covering(entry.path)
           .map((lock) => activeLock(lock, bucket))
           .join(""),
     },

@@ -1,5 +1,6 @@
 import { isElement, type XmlElement } from "../../base/xml.ts";
 import { escapeXml, tagFor } from "../../base/xml-text.ts";
+import { LockIndex } from "../../buckets/locks.ts";
 import type { Properties } from "../../buckets/properties.ts";
 import type { TreeEntry } from "../../buckets/tree.ts";
 import { hrefOf } from "./address.ts";
@@ -99,7 +100,7 @@ async function* answers(
     question.kind === "some"
       ? question.names.includes(name)
       : question.kind === "all" && (question.include.includes(name) || !liveProperties.get(name)?.hidden);
-  const locks = asks(lockDiscovery) ? await files.locks.around(top.path, depth !== 0) : [];
+  const locks = new LockIndex(asks(lockDiscovery) ? await files.locks.around(top.path, depth !== 0) : []);
   // macOS stalls for a minute and a half on the quota of a volume.
   const isFinder = /^WebDAVFS\//.test(request.headers.get("user-agent") ?? "");
   const room = quotaNames.some(asks) && !isFinder ? await files.tree.room() : undefined;

@@ -1,0 +1,80 @@
+import { expect } from "bun:test";
+import { eachDatabase, type TestNode, testNode } from "../support/node.ts";
+import { webdavSite } from "../support/webdav.ts";
+
+const lockInfo =
+  '<D:lockinfo xmlns:D="DAV:"><D:lockscope><D:exclusive/></D:lockscope><D:locktype><D:write/></D:locktype></D:lockinfo>';
+const namespace = "static-webdav/locks/site";
+
+/** Locks of a token as the server stores them, without taking them one by one. */
+async function storeLocks(
+  node: TestNode,
+  count: number,
+  { holder, until }: { holder: string; until: number },
+) {
+  const rows = Array.from({ length: count }, (_, n) => {
+    const lock = {
+      token: `urn:uuid:${n}`,
+      kind: "file",
+      scope: "exclusive",
+      deep: false,
+      owner: "",
+      holder,
+      until,
+    };
+    return `('${namespace}', '/${holder}-${n}', '${JSON.stringify([lock])}')`;
+  });
+  for (let at = 0; at < count; at += 500)
+    await node.call("node-server_exec_sql", {
+      token: node.superToken,
+      sql: `INSERT INTO kv (namespace, key, value) VALUES ${rows.slice(at, at + 500).join(",")}`,
+    });
+}
+
+async function rowCount(node: TestNode): Promise<number> {
+  const { data } = (await node.call("node-server_exec_sql", {
+    token: node.superToken,
+    sql: `SELECT count(*) AS n FROM kv WHERE namespace = '${namespace}'`,
+  })) as { data: [{ n: number }] };
+  return data[0].n;
+}
+
+const inAnHour = () => Date.now() + 3_600_000;
+const keyOf = (token: string) => token.split(":", 1)[0] ?? "";
+
+eachDatabase("a token holds so many locks and no more; others still get theirs", async (database) => {
+  await using node = await testNode({ database });
+  const { dav } = await webdavSite(node);
+  const token = await node.newToken([
+    {
+      scopes: [{ static_bucket: "site" }],
+      permissions: ["read", "write", "delete", "list"].map((action) => ({ static_bucket_file: action })),
+    },
+  ]);
+  await storeLocks(node, 999, { holder: keyOf(token), until: inAnHour() });
+  const authorization = `Basic ${Buffer.from(token).toString("base64")}`;
+  expect((await dav("LOCK", "/last", { authorization }, lockInfo)).status).toBe(201);
+  const refused = await dav("LOCK", "/more", { authorization }, lockInfo);
+  expect([refused.status, await refused.text()]).toEqual([507, expect.stringContaining("1000 locks")]);
+  expect((await dav("LOCK", "/other", {}, lockInfo)).status).toBe(201);
+  // The refused one has left no file behind.
+  expect((await dav("HEAD", "/more")).status).toBe(404);
+});
+
+eachDatabase("a bucket holds so many locks and no more", async (database) => {
+  await using node = await testNode({ database });
+  const { dav } = await webdavSite(node);
+  await storeLocks(node, 10_000, { holder: "somebody", until: inAnHour() });
+  const refused = await dav("LOCK", "/more", {}, lockInfo);
+  expect([refused.status, await refused.text()]).toEqual([507, expect.stringContaining("10000")]);
+  expect((await dav("PUT", "/file", {}, "x")).status).toBe(201);
+});
+
+eachDatabase("expired locks are removed from the database by the next lock", async (database) => {
+  await using node = await testNode({ database });
+  const { dav } = await webdavSite(node);
+  await storeLocks(node, 1200, { holder: "gone", until: Date.now() - 1 });
+  await storeLocks(node, 3, { holder: "here", until: inAnHour() });
+  expect((await dav("LOCK", "/one", {}, lockInfo)).status).toBe(201);
+  expect(await rowCount(node)).toBe(4);
+});
