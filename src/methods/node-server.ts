@@ -79,7 +79,7 @@ export const nodeServer = {
         binary_type: "node-server",
         build_time: "2026-11-15T02:53:23.055Z",
         cargo_target_triple: "x86_64-unknown-linux-gnu",
-        cargo_version: "0.1.0",
+        cargo_version: "0.2.0",
         git_branch: "main",
         git_commit_date: "2026-11-15T02:50:00+00:00",
         git_commit_message: "docs: a newcomer's first five minutes",
