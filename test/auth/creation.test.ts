@@ -16,7 +16,7 @@ const scopes = [
 const ownPermissions = {
   static_bucket_file: ["read", "write", "delete", "list"],
   static_bucket: ["read", "write", "delete"],
-  node: ["exec_sql", "get_database_type", "list_all_agent_uuid"],
+  node: ["exec_sql", "get_database_type", "list_all_agent_uuid", "get_rt_pool", "delete_agent_uuid"],
   monitoring_uuid: ["list", "delete"],
   token: ["create"],
   db: ["list", "read", "create", "update", "delete", "exec_sql"],

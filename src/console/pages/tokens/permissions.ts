@@ -27,6 +27,8 @@ const table: { readonly [F in Known]: Family<F> } = {
       exec_sql: "run SQL",
       get_database_type: "see the kind of database",
       list_all_agent_uuid: "list agents",
+      delete_agent_uuid: "delete agents (wider system)",
+      get_rt_pool: "see the runtime pool (wider system)",
     },
   },
   monitoring_uuid: { title: "Monitoring", actions: { list: "list agents", delete: "delete" } },
