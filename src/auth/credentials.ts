@@ -5,16 +5,39 @@ export type Credentials =
   | { readonly by: "key"; readonly name: string; readonly proof: string }
   | { readonly by: "username"; readonly name: string; readonly proof: string };
 
+export const keyLength = 16;
+export const secretLength = 32;
+
+const keyAndSecret = new RegExp(`^([A-Za-z0-9]{${keyLength}}):[A-Za-z0-9]{${secretLength}}$`);
+
 /** Longer texts are no token; reading them would only cost. */
 const longest = 4096;
 
-/** `<key>:<secret>` or `<username>|<password>`: the first separator decides, the rest belongs to the proof. */
+/**
+ * `<username>|<password>` when the text holds a `|`, split at the first one; else `<key>:<secret>`, split at the first `:`.
+ * So a user name may hold `:`, a password may hold both, and a secret holds neither.
+ */
 export function parseCredentials(text: string): Credentials {
-  const at = text.search(/[:|]/);
+  const bar = text.indexOf("|");
+  const at = bar === -1 ? text.indexOf(":") : bar;
   if (at <= 0 || at === text.length - 1 || text.length > longest) {
     throw new Fault("ParseError", "the token must read <key>:<secret> or <username>|<password>", {
       field: "token",
     });
   }
-  return { by: text[at] === ":" ? "key" : "username", name: text.slice(0, at), proof: text.slice(at + 1) };
+  return { by: bar === -1 ? "key" : "username", name: text.slice(0, at), proof: text.slice(at + 1) };
+}
+
+/** The key in a text that is exactly a generated key and its secret; undefined for every other text. */
+export function keyOfWholeToken(text: string): string | undefined {
+  return keyAndSecret.exec(text)?.[1];
+}
+
+/**
+ * A name from a caller, fit for the log. People paste a whole token where a name is meant, so nothing that follows a
+ * separator is shown.
+ */
+export function loggedName(text: string): string {
+  const at = text.search(/[:|]/);
+  return at === -1 ? text : `${text.slice(0, at + 1)}…`;
 }

@@ -3,7 +3,7 @@ import type { Database } from "../db/database.ts";
 import type { TokenRow } from "../db/token-rows.ts";
 import type { LogHub } from "../log/hub.ts";
 import { authorise, type Caller, superRefusal } from "./caller.ts";
-import { type Credentials, parseCredentials } from "./credentials.ts";
+import { type Credentials, keyOfWholeToken, parseCredentials } from "./credentials.ts";
 import type { Guesses } from "./guesses.ts";
 import { anyToken, type Need } from "./need.ts";
 import { toLimits } from "./permission.ts";
@@ -92,7 +92,7 @@ export class AuthDoor {
 
   #refuse({ by, name }: Credentials, need: Need, address: string): Refusal {
     this.#log.warn("refused credentials", {
-      [by === "key" ? "token_key" : "username"]: name.slice(0, 128),
+      [by === "key" ? "token_key" : "username"]: (keyOfWholeToken(name) ?? name).slice(0, 128),
       address,
     });
     // A Super Token method tells nobody whether a token exists.

@@ -1,6 +1,7 @@
 import { Fault } from "../base/fault.ts";
 import { randomText } from "../base/random.ts";
 import type { Database } from "../db/database.ts";
+import { keyLength, secretLength } from "./credentials.ts";
 import { hashPassword, hashSecret } from "./secrets.ts";
 
 /** What is shown once and never again. */
@@ -41,7 +42,8 @@ export async function rollSuperToken(database: Database): Promise<SuperCredentia
 }
 
 async function make(given: string | undefined) {
-  const [key, secret] = given === undefined ? [randomText(16), randomText(32)] : splitGiven(given);
+  const [key, secret] =
+    given === undefined ? [randomText(keyLength), randomText(secretLength)] : splitGiven(given);
   const password = randomText(32);
   return {
     row: { key, secretHash: hashSecret(secret), passwordHash: await hashPassword(password) },
@@ -51,11 +53,11 @@ async function make(given: string | undefined) {
 
 /** From the environment, for containers. The words are never shown, not even when they are wrong. */
 function splitGiven(given: string): [key: string, secret: string] {
-  const match = /^([^:|\s]{1,128}):(\S{16,1024})$/.exec(given);
+  const match = /^([^:|\s]{1,128}):([^:|\s]{16,1024})$/.exec(given);
   if (match?.[1] === undefined || match[2] === undefined) {
     throw new Fault(
       "InvalidInput",
-      "NODE_SERVER_SUPER_TOKEN must read <key>:<secret>, with a secret of 16 characters or more",
+      "NODE_SERVER_SUPER_TOKEN must read <key>:<secret>, with a secret of 16 characters or more and without `:`, `|` and spaces",
     );
   }
   return [match[1], match[2]];

@@ -4,6 +4,7 @@ import { randomText } from "../base/random.ts";
 import type { Database } from "../db/database.ts";
 import type { TokenRow } from "../db/token-rows.ts";
 import type { Caller } from "./caller.ts";
+import { keyLength, secretLength } from "./credentials.ts";
 import { limitsCover, type tokenLimit, toLimits } from "./permission.ts";
 import { hashPassword, hashSecret } from "./secrets.ts";
 
@@ -31,9 +32,6 @@ export interface TokenRecord {
   readonly token_limit: unknown;
   readonly username: string | null;
 }
-
-const keyLength = 16;
-const secretLength = 32;
 
 /** Makes, shows and changes tokens. Nothing is cached: a change is in force for the next call, on every server of the database. */
 export class Tokens {

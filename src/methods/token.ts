@@ -1,4 +1,5 @@
 import { z } from "zod";
+import { keyOfWholeToken, loggedName } from "../auth/credentials.ts";
 import { anyToken, globally, superToken } from "../auth/need.ts";
 import { tokenLimit } from "../auth/permission.ts";
 import { tokenText } from "../rpc/method.ts";
@@ -6,12 +7,15 @@ import { method } from "./declare.ts";
 
 const unixMs = z.int().nonnegative();
 const password = z.string().min(6).max(1024);
-const target = z.string().min(1).max(512).transform(nameIn).describe("a token's key or user name");
+const target = z.string().min(1).max(512).transform(toTarget).describe("a token's key or user name");
 const username = z
   .string()
   .min(1)
   .max(128)
-  .regex(/^[^:|\p{Cc}\p{Cs}]+$/u, "must hold neither `:` nor `|` nor control characters");
+  .regex(/^[^|\p{Cc}\p{Cs}]+$/u, "must hold neither `|` nor control characters")
+  // Every target_token of this form is taken for a whole token, so the user name would never be found.
+  .refine((name) => keyOfWholeToken(name) === undefined, "must not have the form of <key>:<secret>")
+  .describe("without `|`; one with `:` cannot be used for Basic authentication (WebDAV)");
 
 const keyAndSecret = z.object({ key: z.string(), secret: z.string() });
 
@@ -78,7 +82,7 @@ export const token = {
       },
     },
     run: ({ tokens, caller }, { token, supertoken }) =>
-      tokens.get(supertoken == null ? caller.key : nameIn(token)),
+      tokens.get(supertoken == null ? caller.key : toTarget(token)),
   }),
   token_list_all_tokens: method({
     doc: "Shows every token, by id.",
@@ -103,10 +107,10 @@ export const token = {
     run: async ({ tokens }) => ({ tokens: await tokens.list() }),
   }),
   token_edit: method({
-    doc: "Replaces what a token may do. The Super Token cannot be edited.",
+    doc: "Replaces what a token may do: `limit` becomes the whole list, and what it leaves out is gone. Send every limit that the token is to keep, those with scopes unknown to you as `token_get` shows them. The Super Token cannot be edited.",
     need: superToken,
     params: { target_token: target, limit: tokenLimit },
-    logged: ["target_token"],
+    logged: { target_token: loggedName },
     result: z.object({ success: z.literal(true), id: z.int(), token_key: z.string() }),
     fails: ["NotFound"],
     example: {
@@ -126,7 +130,7 @@ export const token = {
     doc: "Ends a token. The Super Token cannot be deleted.",
     need: superToken,
     params: { target_token: target },
-    logged: ["target_token"],
+    logged: { target_token: loggedName },
     result: z.object({
       message: z.string(),
       rows_affected: z.int(),
@@ -146,7 +150,7 @@ export const token = {
     doc: "Sets the password of a token that has a user name; the old one ends at once.",
     need: superToken,
     params: { target_token: target, new_password: password },
-    logged: ["target_token"],
+    logged: { target_token: loggedName },
     result: z.object({ success: z.literal(true), message: z.string() }),
     fails: ["NotFound", "InvalidInput"],
     example: {
@@ -162,7 +166,7 @@ export const token = {
     doc: "Gives a token a new secret; the old one ends at once.",
     need: superToken,
     params: { target_token: target },
-    logged: ["target_token"],
+    logged: { target_token: loggedName },
     result: keyAndSecret,
     fails: ["NotFound"],
     example: {
@@ -173,7 +177,7 @@ export const token = {
   }),
 };
 
-/** People paste a whole token where its key is meant: then the key in it counts, and the secret goes no further. */
-function nameIn(text: string): string {
-  return text.split(/[:|]/, 1)[0] || text;
+/** The key or user name to look up. People paste a whole token where its key is meant; its secret goes no further. */
+function toTarget(text: string): string {
+  return keyOfWholeToken(text) ?? text;
 }

@@ -184,7 +184,7 @@ export class Engine<S extends object> {
   /** Parse, authenticate, authorise, run. */
   #run(request: Request, method: Method<S>, about: Record<string, unknown>, trip: Trip): unknown {
     const params = parseParams(method, request.params);
-    for (const name of method.logged) about[name] = params[name];
+    Object.assign(about, method.loggedFields(params));
     const need = method.needFor(params);
     const loan = this.parts.borrow();
     if (isOpen(need)) return this.#invoke(request.method, method, loan, need, nobody, params, trip);

@@ -31,8 +31,10 @@ interface Declaration<P extends Params> {
   /** Without the caller's token, which comes first by itself, unless `credential` says where it stands. */
   readonly params: P;
   readonly credential?: (params: ParamValues<P>) => string;
-  /** Params that may stand in the log: never secrets, contents or SQL values. */
-  readonly logged?: ReadonlyArray<keyof P & string>;
+  /** Params that may stand in the log, as they are or as a function shows them: never secrets, contents or SQL values. */
+  readonly logged?:
+    | ReadonlyArray<keyof P & string>
+    | { readonly [K in keyof P]?: (value: z.output<P[K]>) => unknown };
   /** The method to use instead. */
   readonly replacedBy?: string;
   /** How it can fail beyond what its params and its need say. */
@@ -61,7 +63,8 @@ export type Method<S, P extends Params = Params, R extends z.ZodType = z.ZodType
   /** All params, the token included. */
   readonly accepts: z.ZodObject;
   readonly names: readonly string[];
-  readonly logged: readonly string[];
+  /** Fields of the call's log span. */
+  loggedFields(params: ParamValues<P>): Readonly<Record<string, unknown>>;
   readonly replacedBy: string | undefined;
   readonly fails: readonly FaultKind[];
   readonly example: Declaration<P>["example"];
@@ -112,7 +115,7 @@ function complete<P extends Params>(declaration: Declaration<P>) {
     doc,
     accepts: z.object(all),
     names: Object.keys(all),
-    logged: logged ?? [],
+    loggedFields: fieldsOf<P>(logged ?? []),
     replacedBy,
     fails: fails ?? [],
     example,
@@ -120,4 +123,16 @@ function complete<P extends Params>(declaration: Declaration<P>) {
     tokenIn: (values: ParamValues<P>) =>
       credential === undefined ? String(values.token) : credential(values),
   };
+}
+
+function fieldsOf<P extends Params>(logged: NonNullable<Declaration<P>["logged"]>) {
+  const shown = isList(logged) ? logged.map((name) => [name, undefined] as const) : Object.entries(logged);
+  return (values: ParamValues<P>): Record<string, unknown> =>
+    Object.fromEntries(shown.map(([name, show]) => [name, show ? show(values[name]) : values[name]]));
+}
+
+function isList<P extends Params>(
+  logged: NonNullable<Declaration<P>["logged"]>,
+): logged is ReadonlyArray<keyof P & string> {
+  return Array.isArray(logged);
 }

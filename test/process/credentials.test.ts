@@ -105,6 +105,8 @@ story(
       "k|y:hunter2hunter2hunter2",
       "",
       ":hunter2hunter2hunter2",
+      "key:hunter2hunter2|hunter2",
+      "key:hunter2hunter2:hunter2",
     ];
     for (const [at, NODE_SERVER_SUPER_TOKEN] of malformed.entries()) {
       const command = at % 2 === 0 ? "serve" : "init";
