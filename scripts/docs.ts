@@ -79,12 +79,22 @@ function cell(text: string): string {
 }
 
 function errorsPage(): string {
-  const rows = Object.entries(faultKinds).map(
-    ([kind, { code, words, means }]) => `| ${code} | \`${kind}\` | \`${words}: …\` | ${cell(means)} |`,
+  const rows = Object.entries(faultKinds).map(([kind, row]) => {
+    const message = "bare" in row ? row.words : `${row.words}: …`;
+    return `| ${row.code} | \`${kind}\` | \`${message}\` | ${cell(row.means)} |`;
+  });
+  const reasons = Object.entries(faultKinds).flatMap(([kind, row]) =>
+    "reasons" in row
+      ? Object.entries(row.reasons).map(
+          ([reason, means]) => `| \`${kind}\` | \`${reason}\` | ${cell(means)} |`,
+        )
+      : [],
   );
   const head =
-    "# Errors\n\nEvery error object has a `code`, a `message` that begins with the words below, and `data` with the `kind` and whatever helps a program (`field`, `line`, `column`, `path`, `limit`, …).";
-  return `${note}${head}\n\n| Code | Kind | Message | Meaning |\n|---|---|---|---|\n${rows.join("\n")}\n`;
+    "# Errors\n\nEvery error object has a `code`, a `message` as below (`…` is a sentence for people, which may change), and `data` with the `kind` and whatever helps a program (`field`, `line`, `column`, `path`, `limit`, `reason`, …). Where the message is the bare words, `data.detail` says what was wrong.";
+  const about =
+    "## Reasons\n\n`data.reason` says which case it was. Every `PermissionDenied` has one, also where a method for the Super Token answers every other token with the same message. An unknown name and a wrong secret are the same reason; the others are told only to a caller that proved the token.";
+  return `${note}${head}\n\n| Code | Kind | Message | Meaning |\n|---|---|---|---|\n${rows.join("\n")}\n\n${about}\n\n| Kind | \`data.reason\` | Meaning |\n|---|---|---|\n${reasons.join("\n")}\n`;
 }
 
 function configPage(): string {

@@ -1,4 +1,4 @@
-import { Fault } from "../base/fault.ts";
+import { Denied } from "./denied.ts";
 import { describeScope, type Need } from "./need.ts";
 import { holds, type Limit, permissionNames } from "./permission.ts";
 
@@ -38,12 +38,12 @@ export function authorise(caller: Caller, need: Need): void {
     case "token":
       return;
     case "super":
-      throw new Fault("PermissionDenied", superRefusal);
+      throw new Denied("missing_permission", superRefusal);
     case "all": {
       const missing = need.permissions.find((permission) => !holds(caller.limits, permission, need.scope));
       if (missing === undefined) return;
-      throw new Fault(
-        "PermissionDenied",
+      throw new Denied(
+        "missing_permission",
         `${permissionNames[missing]} required in scope ${describeScope(need.scope)}`,
       );
     }
@@ -52,8 +52,8 @@ export function authorise(caller: Caller, need: Need): void {
         permissions.map(({ permission }) => permission),
       );
       if (need.permissions.some((permission) => granted.includes(permission))) return;
-      throw new Fault(
-        "PermissionDenied",
+      throw new Denied(
+        "missing_permission",
         `${need.permissions.map((name) => permissionNames[name]).join(" or ")} required in some scope`,
       );
     }

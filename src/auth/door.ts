@@ -1,21 +1,22 @@
-import { Fault } from "../base/fault.ts";
+import type { DenialReason } from "../base/fault.ts";
 import type { Database } from "../db/database.ts";
 import type { TokenRow } from "../db/token-rows.ts";
 import type { LogHub } from "../log/hub.ts";
 import { authorise, type Caller, superRefusal } from "./caller.ts";
 import { type Credentials, keyOfWholeToken, parseCredentials } from "./credentials.ts";
+import { Denied } from "./denied.ts";
 import type { Guesses } from "./guesses.ts";
 import { anyToken, type Need } from "./need.ts";
 import { toLimits } from "./permission.ts";
 import { noSecretHash, type Passwords, secretMatches } from "./secrets.ts";
 
-/** A refusal, and how long it should be kept back because its address guesses. */
-export class Refusal extends Fault {
+/** Credentials that prove nothing, and how long the answer should be kept back because its address guesses. */
+export class Refusal extends Denied {
   constructor(
     detail: string,
     readonly delayMs: number,
   ) {
-    super("PermissionDenied", detail);
+    super("invalid_credentials", detail);
   }
 }
 
@@ -46,9 +47,12 @@ export class AuthDoor {
     const row = await this.#prove(credentials, guest);
     if (row === undefined) throw this.#refuse(credentials, need, guest.address());
     const caller = toCaller(row, credentials.by);
-    // The Super text is for every other token, expired ones included, so it comes before the lifetime.
-    if (need.kind === "super") authorise(caller, need);
-    refuseOutsideLifetime(row);
+    const outside = outsideLifetime(row);
+    if (outside !== undefined) {
+      const { reason, detail } = outside;
+      // The Super text is for every other token, expired ones included.
+      throw new Denied(reason, need.kind === "super" && !caller.isSuper ? superRefusal : detail);
+    }
     authorise(caller, need);
     return caller;
   }
@@ -60,7 +64,8 @@ export class AuthDoor {
     for (const credentials of [byKey, byUsername]) {
       const row = await this.#prove(credentials, guest);
       if (row === undefined) continue;
-      refuseOutsideLifetime(row);
+      const outside = outsideLifetime(row);
+      if (outside !== undefined) throw new Denied(outside.reason, outside.detail);
       return toCaller(row, credentials.by);
     }
     throw this.#refuse(byUsername, anyToken, guest.address());
@@ -70,12 +75,12 @@ export class AuthDoor {
   async stillAdmits(caller: Caller, need: Need): Promise<boolean> {
     const row = await this.database.tokens.byKey(caller.key);
     if (row === undefined || proofOf(row, caller.by) !== caller.proof) return false;
+    if (outsideLifetime(row) !== undefined) return false;
     try {
-      refuseOutsideLifetime(row);
       authorise(toCaller(row, caller.by), need);
       return true;
     } catch (error) {
-      if (error instanceof Fault) return false;
+      if (error instanceof Denied) return false;
       throw error;
     }
   }
@@ -95,7 +100,7 @@ export class AuthDoor {
       [by === "key" ? "token_key" : "username"]: (keyOfWholeToken(name) ?? name).slice(0, 128),
       address,
     });
-    // A Super Token method tells nobody whether a token exists.
+    // Unknown names and wrong proofs look alike, so nobody learns whether a token exists.
     return new Refusal(
       need.kind === "super" ? superRefusal : "Invalid credentials",
       this.guesses.failed(address),
@@ -119,8 +124,10 @@ function toCaller(row: TokenRow, by: Caller["by"]): Caller {
   };
 }
 
-function refuseOutsideLifetime({ from, to }: TokenRow): void {
+/** Why a proven token is refused by the clock; undefined inside its lifetime. */
+function outsideLifetime({ from, to }: TokenRow): { reason: DenialReason; detail: string } | undefined {
   const now = Date.now();
-  if (from !== null && now < from) throw new Fault("PermissionDenied", "Token is not yet valid");
-  if (to !== null && now >= to) throw new Fault("PermissionDenied", "Token has expired");
+  if (from !== null && now < from) return { reason: "not_yet_valid", detail: "Token is not yet valid" };
+  if (to !== null && now >= to) return { reason: "expired", detail: "Token has expired" };
+  return undefined;
 }

@@ -5,6 +5,7 @@ import type { Database } from "../db/database.ts";
 import type { TokenRow } from "../db/token-rows.ts";
 import type { Caller } from "./caller.ts";
 import { keyLength, secretLength } from "./credentials.ts";
+import { Denied } from "./denied.ts";
 import { limitsCover, type tokenLimit, toLimits } from "./permission.ts";
 import { hashPassword, hashSecret } from "./secrets.ts";
 
@@ -81,7 +82,7 @@ export class Tokens {
 
   async edit(target: string, limits: TokenLimit): Promise<{ id: number; token_key: string }> {
     const row = await this.#find(target);
-    if (row.isSuper) throw new Fault("PermissionDenied", "the Super Token cannot be edited");
+    if (row.isSuper) throw new Denied("missing_permission", "the Super Token cannot be edited");
     await this.database.tokens.update(row.id, { limits });
     this.changed();
     return { id: row.id, token_key: row.key };
@@ -89,7 +90,7 @@ export class Tokens {
 
   async delete(target: string): Promise<{ rows_affected: number; matched_by: "token_key" | "username" }> {
     const row = await this.#find(target);
-    if (row.isSuper) throw new Fault("PermissionDenied", "the Super Token cannot be deleted");
+    if (row.isSuper) throw new Denied("missing_permission", "the Super Token cannot be deleted");
     const rows_affected = await this.database.tokens.delete(row.id);
     this.changed();
     return { rows_affected, matched_by: row.key === target ? "token_key" : "username" };
@@ -126,8 +127,8 @@ export class Tokens {
 function refuseMoreThan(creator: Caller, limits: TokenLimit, to: number | null): void {
   if (creator.isSuper) return;
   if (!limitsCover(creator.limits, toLimits(limits))) {
-    throw new Fault(
-      "PermissionDenied",
+    throw new Denied(
+      "missing_permission",
       "a token can only hand out permissions that it holds itself, in scopes that it holds them in",
       {
         field: "token_limit",
@@ -135,8 +136,8 @@ function refuseMoreThan(creator: Caller, limits: TokenLimit, to: number | null):
     );
   }
   if (creator.until !== null && (to === null || to > creator.until)) {
-    throw new Fault(
-      "PermissionDenied",
+    throw new Denied(
+      "missing_permission",
       `a token cannot outlive its creator; timestamp_to must be ${creator.until} at the latest`,
       {
         field: "timestamp_to",

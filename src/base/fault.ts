@@ -1,15 +1,32 @@
+/** One way to fail. */
+interface FaultRow {
+  readonly code: number;
+  readonly words: string;
+  readonly means: string;
+  /** The message is the bare words, as in the examples of JSON-RPC 2.0; the detail goes to `data.detail`. */
+  readonly bare?: true;
+  /** Values of `data.reason`, each with its meaning. */
+  readonly reasons?: Readonly<Record<string, string>>;
+}
+
 /**
  * Every way a call can fail on purpose. Code throws a kind; the number and the leading words exist only here.
  * What is not a `Fault` is a bug and is shown to nobody.
  */
 export const faultKinds = {
-  Parse: { code: -32700, words: "Parse error", means: "The request is not JSON." },
+  Parse: { code: -32700, words: "Parse error", means: "The request is not JSON.", bare: true },
   InvalidRequest: {
     code: -32600,
     words: "Invalid Request",
-    means: "The JSON is not a JSON-RPC 2.0 request.",
+    means: "The JSON is not a JSON-RPC 2.0 request; over HTTP also a wrong content type, with status 415.",
+    bare: true,
   },
-  MethodNotFound: { code: -32601, words: "Method not found", means: "`rpc.discover` lists the methods." },
+  MethodNotFound: {
+    code: -32601,
+    words: "Method not found",
+    means: "`rpc.discover` lists the methods.",
+    bare: true,
+  },
   InvalidParams: {
     code: -32602,
     words: "Invalid params",
@@ -61,11 +78,18 @@ export const faultKinds = {
     code: 102,
     words: "Permission Denied",
     means: "The token is wrong, expired, or does not hold what the method needs.",
+    reasons: {
+      invalid_credentials: "no token has this name, or its secret or password is another",
+      expired: "the token was proven, and its `timestamp_to` has passed",
+      not_yet_valid: "the token was proven, and its `timestamp_from` is to come",
+      missing_permission: "the token is valid and does not hold what the call needs",
+    },
   },
   DatabaseError: {
     code: 103,
     words: "DatabaseError",
-    means: "The database refused or could not be reached.",
+    means: "The database refused the statement, or could not be reached.",
+    reasons: { unavailable: "the database cannot be reached; try again later" },
   },
   NotFound: { code: 105, words: "NotFound", means: "What the call names does not exist." },
   UuidNotFound: { code: 106, words: "UuidNotFound", means: "No agent has this UUID." },
@@ -76,23 +100,26 @@ export const faultKinds = {
     means: "A value is of the right type but not acceptable.",
   },
   Other: { code: 999, words: "Other", means: "Anything else." },
-} as const;
+} as const satisfies Readonly<Record<string, FaultRow>>;
 
 export type FaultKind = keyof typeof faultKinds;
+/** Why a call was refused: `data.reason` of every `PermissionDenied`. */
+export type DenialReason = keyof (typeof faultKinds)["PermissionDenied"]["reasons"];
 
 export class Fault extends Error {
   override readonly name = "Fault";
 
   constructor(
     readonly kind: FaultKind,
-    /** What was wrong and what to do; never a secret. Empty where the kind's words say it all. */
+    /** What was wrong and what to do; never a secret. */
     readonly detail: string,
-    /** What helps a program: `field`, `line`, `column`, `path`, … */
+    /** What helps a program: `field`, `line`, `column`, `path`, `reason`, … */
     readonly data: Readonly<Record<string, unknown>> = {},
     options?: ErrorOptions,
   ) {
-    const { words } = faultKinds[kind];
-    super(detail === "" ? words : `${words}: ${detail}`, options);
+    const { words, bare }: FaultRow = faultKinds[kind];
+    super(bare ? words : `${words}: ${detail}`, options);
+    if (bare) this.data = { ...data, detail };
   }
 
   get code(): number {

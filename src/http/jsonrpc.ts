@@ -22,10 +22,7 @@ export async function answerPost(
   door: JsonRpcDoor,
 ): Promise<Response> {
   if (!isJson(request.headers.get("content-type"))) {
-    return refuse(
-      415,
-      new Fault("InvalidRequest", "", { detail: "the content type must be application/json" }),
-    );
+    return refuse(415, new Fault("InvalidRequest", "the content type must be application/json"));
   }
   if (!door.slots.take()) return busy();
   const slot = new Slot(door.slots);

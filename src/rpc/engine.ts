@@ -128,8 +128,10 @@ export class Engine<S extends object> {
     if ("fault" in item) return errorText(item.fault, item.id);
     const found = this.#methods.get(item.method);
     if (found === undefined) {
-      const data = { method: item.method.slice(0, 200), detail: "rpc.discover lists the methods" };
-      return item.id === undefined ? undefined : errorText(new Fault("MethodNotFound", "", data), item.id);
+      const fault = new Fault("MethodNotFound", "rpc.discover lists the methods", {
+        method: item.method.slice(0, 200),
+      });
+      return item.id === undefined ? undefined : errorText(fault, item.id);
     }
     const about: Record<string, unknown> = {};
     return inSpan(found.span, about, () => this.#answerCall(item, found.method, about, trip));

@@ -63,8 +63,7 @@ function toItem(json: unknown, spellings: IdSpellings): Item {
 }
 
 function broken(kind: "Parse" | "InvalidRequest", detail: string, id: IdText = "null"): Broken {
-  // The specification's own examples show the bare words as the message.
-  return { fault: new Fault(kind, "", { detail }), id };
+  return { fault: new Fault(kind, detail), id };
 }
 
 function toIdText(id: unknown, spellings: IdSpellings): IdText | undefined {

@@ -15,16 +15,13 @@ const everything = [
 ];
 const farAway = 32_503_680_000_000;
 
-const superRefusal = {
+const denied = (reason: string, message: string) => ({
   code: 102,
-  message: "Permission Denied: Super token required",
-  data: { kind: "PermissionDenied" },
-};
-const invalid = {
-  code: 102,
-  message: "Permission Denied: Invalid credentials",
-  data: { kind: "PermissionDenied" },
-};
+  message: `Permission Denied: ${message}`,
+  data: { kind: "PermissionDenied", reason },
+});
+const superRefusal = (reason: string) => denied(reason, "Super token required");
+const invalid = denied("invalid_credentials", "Invalid credentials");
 
 /** Credentials that are wrong in every way there is. */
 async function wrongCredentials(node: TestNode): Promise<string[]> {
@@ -52,25 +49,35 @@ const superOnly: ReadonlyArray<readonly [method: string, more: Record<string, un
 ];
 
 eachDatabase(
-  "a Super Token method answers every other token, right or wrong, with the same words",
+  "a Super Token method answers every other token, right or wrong, with the same message; data.reason tells which it was",
   async (database) => {
     await using node = await testNode({ database, top: "jsonrpc_max_connections = 1000\n" });
-    const tokens = [
-      ...(await wrongCredentials(node)),
-      await node.newToken([]),
-      await node.newToken(everything),
-      await node.newToken(everything, { timestamp_to: 1 }),
-      await node.newToken(everything, { timestamp_from: farAway }),
-      "anna|right-word",
+    const expired = await node.newToken(everything, {
+      timestamp_to: 1,
+      username: "old",
+      password: "old-word",
+    });
+    const tokens: ReadonlyArray<readonly [token: string, reason: string]> = [
+      ...(await wrongCredentials(node)).map((token) => [token, "invalid_credentials"] as const),
+      [`${expired}x`, "invalid_credentials"],
+      ["old|wrong-word", "invalid_credentials"],
+      [expired, "expired"],
+      ["old|old-word", "expired"],
+      [await node.newToken(everything, { timestamp_from: farAway }), "not_yet_valid"],
+      [await node.newToken([]), "missing_permission"],
+      [await node.newToken(everything), "missing_permission"],
+      ["anna|right-word", "missing_permission"],
     ];
     const before = await node.call("token_list_all_tokens", { token: node.superToken });
     const refusals = await Promise.all(
-      tokens.flatMap((token) => [
-        ...superOnly.map(([method, more]) => node.refused(method, { token, ...more })),
-        node.refused("token_get", { token: "anna", supertoken: token }),
-      ]),
+      tokens.flatMap(([token, reason]) =>
+        [
+          ...superOnly.map(([method, more]) => node.refused(method, { token, ...more })),
+          node.refused("token_get", { token: "anna", supertoken: token }),
+        ].map(async (refusal) => ({ refusal: await refusal, reason })),
+      ),
     );
-    for (const refusal of refusals) expect(refusal).toEqual(superRefusal);
+    for (const { refusal, reason } of refusals) expect(refusal).toEqual(superRefusal(reason));
     expect(await node.call("token_list_all_tokens", { token: node.superToken })).toEqual(before);
     expect(await node.call("token_get", { token: "anna|right-word" })).toMatchObject({ username: "anna" });
   },
@@ -136,7 +143,7 @@ eachDatabase("a missing permission is named, with its scope", async (database) =
     expect(await node.refused(method, params)).toEqual({
       code: 102,
       message,
-      data: { kind: "PermissionDenied" },
+      data: { kind: "PermissionDenied", reason: "missing_permission" },
     });
   const nothing = await node.newToken([]);
   for (const method of ["agent-uuid_list_all", "node-server_list_all_agent_uuid"])
@@ -151,22 +158,70 @@ eachDatabase("a token outside its lifetime is refused with the reason, inside it
   const expired = await node.newToken(everything, { timestamp_to: now - 1 });
   const early = await node.newToken(everything, { timestamp_from: now + 3_600_000 });
   const current = await node.newToken(everything, { timestamp_from: now - 1, timestamp_to: now + 3_600_000 });
-  const refusal = (message: string) => ({ code: 102, message, data: { kind: "PermissionDenied" } });
   for (const [method, more] of [
     ["token_get", {}],
     ["agent-uuid_list_all", {}],
     ["node-server_get_database_type", {}],
   ] as const) {
     expect(await node.refused(method, { token: expired, ...more })).toEqual(
-      refusal("Permission Denied: Token has expired"),
+      denied("expired", "Token has expired"),
     );
     expect(await node.refused(method, { token: early, ...more })).toEqual(
-      refusal("Permission Denied: Token is not yet valid"),
+      denied("not_yet_valid", "Token is not yet valid"),
     );
     await node.call(method, { token: current, ...more });
   }
   expect(await node.refused("token_get", { token: `${expired}x` })).toEqual(invalid);
 });
+
+eachDatabase(
+  "every refusal has a reason: in a batch, for a subscription, over both transports",
+  async (database) => {
+    await using node = await testNode({ database });
+    const plain = await node.newToken([]);
+    const expired = await node.newToken([], { timestamp_to: 1 });
+    const tokens = {
+      [`${plain}x`]: "invalid_credentials",
+      [expired]: "expired",
+      [plain]: "missing_permission",
+    };
+    const calls = Object.keys(tokens).map((token, id) => ({
+      jsonrpc: "2.0",
+      method: "node-server_stream_log",
+      params: { token, log_filter: "info" },
+      id,
+    }));
+    const expected = Object.values(tokens).map((reason, id) => ({
+      jsonrpc: "2.0",
+      error: superRefusal(reason),
+      id,
+    }));
+    expect(await (await node.post(JSON.stringify(calls))).json()).toEqual(expected);
+    await using socket = await node.socket();
+    socket.send(JSON.stringify(calls));
+    expect(await socket.next()).toEqual(expected);
+    for (const { method, params } of calls)
+      expect((await socket.call(method, params)).error).toEqual(superRefusal(tokens[params.token] ?? ""));
+  },
+);
+
+eachDatabase(
+  "what the Super Token alone is spared, and what nobody may do, has a reason too",
+  async (database) => {
+    await using node = await testNode({ database });
+    const creator = await node.newToken([{ scopes: ["global"], permissions: [{ token: "create" }] }], {
+      timestamp_to: Date.now() + 3_600_000,
+    });
+    const refusals = [
+      await node.refused("token_create", [creator, { token_limit: everything, timestamp_to: Date.now() }]),
+      await node.refused("token_create", [creator, { token_limit: [] }]),
+      await node.refused("token_delete", { token: node.superToken, target_token: "root" }),
+      await node.refused("token_edit", { token: node.superToken, target_token: "root", limit: [] }),
+    ];
+    for (const { code, data } of refusals)
+      expect({ code, reason: data.reason }).toEqual({ code: 102, reason: "missing_permission" });
+  },
+);
 
 eachDatabase("a token that ends while it is in use is refused from then on", async (database) => {
   await using node = await testNode({ database });

@@ -217,7 +217,7 @@ eachDatabase("the Super Token can be neither edited nor deleted", async (databas
       expect(await node.refused(method, { token, target_token, limit: readSite })).toMatchObject({
         code: 102,
         message: expect.stringMatching(/^Permission Denied: the Super Token cannot be (edited|deleted)$/),
-        data: { kind: "PermissionDenied" },
+        data: { kind: "PermissionDenied", reason: "missing_permission" },
       });
   }
   expect(await node.call("token_list_all_tokens", { token })).toMatchObject({
