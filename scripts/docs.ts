@@ -29,7 +29,7 @@ function rpcPage(table: MethodTable<Services>): string {
     .sort(([a], [b]) => (a < b ? -1 : 1))
     .map(([name, text]) => `### ${name}\n\n\`\`\`ts\n${text.replaceAll("} | {", "}\n| {")}\n\`\`\``);
   const head =
-    "# Methods\n\nJSON-RPC 2.0 at `/jsonrpc`, by POST and over WebSocket. Params are named, or positional in the order of the tables; unknown members are ignored. `rpc.discover` answers the same as an OpenRPC document. Errors are listed with their numbers in [errors.md](errors.md); every method can also fail with `Internal`.";
+    "# Methods\n\nJSON-RPC 2.0 at `/jsonrpc`, by POST and over WebSocket; `/node/rpc` and `/` answer the same, for clients that expect them there. Params are named, or positional in the order of the tables; unknown members are ignored. `rpc.discover` answers the same as an OpenRPC document. Errors are listed with their numbers in [errors.md](errors.md); every method can also fail with `Internal`.";
   return `${note}${head}\n\n${parts.join("\n\n")}\n\n## Types\n\n${types.join("\n\n")}\n`;
 }
 

@@ -7,7 +7,6 @@ import { Slot, type Slots } from "./slots.ts";
 export const cors = { "access-control-allow-origin": "*" };
 const jsonHeaders = { "content-type": "application/json", "x-content-type-options": "nosniff", ...cors };
 const answered: ResponseInit = { headers: new Headers(jsonHeaders) };
-export const jsonRpcMethods = "POST, OPTIONS, GET";
 
 export interface JsonRpcDoor {
   readonly engine: Pick<Engine<object>, "answer">;
@@ -15,7 +14,7 @@ export interface JsonRpcDoor {
   readonly maxRequestBytes: () => number;
 }
 
-/** One POST on the JSON-RPC route. */
+/** One POST on an address of JSON-RPC. */
 export async function answerPost(
   request: Request,
   address: () => string,
@@ -78,13 +77,14 @@ function paced(text: string, slot: Slot): ReadableStream<Uint8Array> {
   );
 }
 
-export function answerPreflight(): Response {
+/** The answer to a preflight: any origin may POST. */
+export function preflight(allow: string): Response {
   return new Response(null, {
     status: 204,
     headers: {
       ...cors,
-      allow: jsonRpcMethods,
-      "access-control-allow-methods": "POST, OPTIONS",
+      allow,
+      "access-control-allow-methods": allow,
       "access-control-allow-headers": "*, content-type, authorization",
       "access-control-max-age": "86400",
     },

@@ -1,53 +1,139 @@
 import type { Server } from "bun";
-import type { Buckets } from "../buckets/buckets.ts";
-import { type Console, isConsolePath, serveConsole } from "./console.ts";
-import { answerPost, answerPreflight, busy, cors, type JsonRpcDoor, jsonRpcMethods } from "./jsonrpc.ts";
-import { methodNotAllowed, notFound, placeholderPage, plainText } from "./pages.ts";
-import { isRootWorker, refuseWorker } from "./service-worker.ts";
-import { Connection } from "./socket.ts";
-import { type StaticDoor, serveBucket, serveHot, staticMethods, toSlashForm, withCors } from "./static.ts";
+import { type BucketDoor, serveRoot, serveStatic, staticPrefix } from "./bucket-routes.ts";
+import { isConsolePath, serveConsole } from "./console.ts";
+import { answerPost, cors, preflight } from "./jsonrpc.ts";
+import { notFound, plainText } from "./pages.ts";
+import type { Connection } from "./socket.ts";
 import { webdavPrefix } from "./webdav/address.ts";
 import { optionsHeaders, serveWebdav, type WebdavDoor } from "./webdav/handler.ts";
+import {
+  isHandshake,
+  openSocket,
+  refuseHandshake,
+  refuseTerminal,
+  type SocketDoor,
+  terminalNeedsUpgrade,
+} from "./websocket.ts";
 
 /** What all listeners share. */
-export interface SharedDoors extends WebdavDoor, Omit<StaticDoor, "buckets"> {
-  readonly jsonRpc: JsonRpcDoor;
-  /** For a question that is answered at once, which needs no loan. */
-  readonly buckets: () => Buckets;
-  readonly console: Console;
-}
+export interface SharedDoors extends WebdavDoor, BucketDoor, Omit<SocketDoor, "connections"> {}
 
-export interface Doors extends SharedDoors {
-  /** The sockets that are open on this listener, for the way out. */
-  readonly connections: Set<Connection>;
-}
+export interface Doors extends SharedDoors, SocketDoor {}
 
 type Answer = Response | undefined | Promise<Response>;
 
-const staticPrefix = "/node/static/";
+/** A request on its way through the table. */
+interface Incoming {
+  readonly request: Request;
+  /** As in `request.url`: normalised, still percent-encoded. */
+  readonly path: string;
+  readonly server: Server<Connection>;
+  readonly doors: Doors;
+}
 
-/** Every address of the server. `/jsonrpc`, `/terminal` and `/node/…` belong to the server, whatever a bucket holds. */
+type Handler = (incoming: Incoming) => Answer;
+
+/** One address, or one family of them. */
+interface Route {
+  /** By HTTP method. Another method is answered with 405 and the names of these as `Allow`. */
+  readonly methods?: Readonly<Record<string, Handler>>;
+  /** Answers every HTTP method, in place of `methods`. */
+  readonly any?: Handler;
+  /** Answers the handshake of a WebSocket; without it the handshake is refused. */
+  readonly socket?: Handler;
+}
+
+const jsonRpcPost: Handler = ({ request, server, doors }) =>
+  answerPost(request, addressOf(request, server), doors.jsonRpc);
+const jsonRpcSocket: Handler = ({ request, server, doors }) => openSocket(request, server, doors);
+const root: Handler = ({ request, path, doors }) => serveRoot(request, path, doors);
+
+const jsonRpc: Route = {
+  methods: { POST: jsonRpcPost, OPTIONS: () => preflight(allowOf(jsonRpc)) },
+  socket: jsonRpcSocket,
+};
+
+/**
+ * `/` is an address of JSON-RPC too: an existing dashboard strips the path of every server address. Its OPTIONS answers two
+ * askers at once, the preflight of such a dashboard and Windows, which asks here whether the server does WebDAV.
+ */
+const front: Route = {
+  methods: { GET: root, HEAD: root, POST: jsonRpcPost, OPTIONS: () => frontOptions() },
+  socket: jsonRpcSocket,
+};
+
+/** Addresses with a route of their own. */
+const exact: ReadonlyMap<string, Route> = new Map([
+  ["/jsonrpc", jsonRpc],
+  ["/node/rpc", jsonRpc],
+  ["/", front],
+  ["/terminal", { any: terminalNeedsUpgrade, socket: refuseTerminal }],
+  [webdavPrefix, { any: webdav }],
+]);
+
+/** Families of addresses, the first that owns a path first. `/node/…` belongs to the server, whatever a bucket holds. */
+const families: ReadonlyArray<readonly [owns: (path: string) => boolean, route: Route]> = [
+  [startsWith(staticPrefix), { any: ({ request, path, doors }) => serveStatic(request, path, doors) }],
+  [startsWith(`${webdavPrefix}/`), { any: webdav }],
+  [isConsolePath, { any: ({ request, path, doors }) => serveConsole(request, path, doors.console) }],
+  [(path) => path === "/node" || path.startsWith("/node/"), { any: notFound }],
+  [() => true, { any: root }],
+];
+
+/** Every address of the server. */
 export function route(request: Request, server: Server<Connection>, doors: Doors): Answer {
   const path = pathOf(request.url);
   if (path === undefined || !isHost(request.headers.get("host")))
     return plainText(400, "400 Bad Request: the Host header names no host.");
-  if (path === "/jsonrpc") return jsonRpc(request, server, doors);
-  if (path.startsWith(staticPrefix))
-    return fromMemory(request, path, doors) ?? bucketRoute(request, path, doors);
-  if (path === "/terminal") return terminal(request);
-  if (path === webdavPrefix || path.startsWith(`${webdavPrefix}/`))
-    return serveWebdav(request, path, addressOf(request, server), doors);
-  if (path === "/" && request.method === "OPTIONS")
-    return new Response(null, { status: 204, headers: optionsHeaders });
-  if (isConsolePath(path)) return serveConsole(request, path, doors.console);
-  if (path === "/node" || path.startsWith("/node/")) return notFound();
-  const refused = doors.console.isOn() && isRootWorker(request, path);
-  return (refused ? undefined : fromMemory(request, path, doors)) ?? rootRoute(request, path, refused, doors);
+  const found = exact.get(path) ?? familyOf(path);
+  const incoming = { request, path, server, doors };
+  if (isHandshake(request)) return found.socket === undefined ? refuseHandshake() : found.socket(incoming);
+  const handler = found.any ?? methodOf(found, request.method);
+  return handler === undefined ? refuseMethod(found) : handler(incoming);
 }
 
-/** At once, where the answer is in memory and still holds. */
-function fromMemory(request: Request, path: string, { buckets, hot }: Doors): Response | undefined {
-  return serveHot(request, path, buckets(), hot);
+function familyOf(path: string): Route {
+  for (const [owns, family] of families) if (owns(path)) return family;
+  return { any: notFound };
+}
+
+function methodOf({ methods = {} }: Route, method: string): Handler | undefined {
+  return Object.hasOwn(methods, method) ? methods[method] : undefined;
+}
+
+function allowOf({ methods = {} }: Route): string {
+  return Object.keys(methods).join(", ");
+}
+
+function refuseMethod(refused: Route): Response {
+  const allow = allowOf(refused);
+  const sockets = refused.socket === undefined ? "" : ", and WebSocket handshakes";
+  return plainText(405, `405 Method Not Allowed: this address takes ${allow}${sockets}.`, { allow, ...cors });
+}
+
+function frontOptions(): Response {
+  const allow = `${optionsHeaders.allow}, POST`;
+  return new Response(null, {
+    status: 204,
+    headers: {
+      ...optionsHeaders,
+      allow,
+      "access-control-allow-methods": allow,
+      "access-control-allow-headers": `*, ${optionsHeaders["access-control-allow-headers"]}`,
+    },
+  });
+}
+
+function webdav({ request, path, server, doors }: Incoming): Promise<Response> {
+  return serveWebdav(request, path, addressOf(request, server), doors);
+}
+
+function addressOf(request: Request, server: Server<Connection>): () => string {
+  return () => server.requestIP(request)?.address ?? "local";
+}
+
+function startsWith(prefix: string): (path: string) => boolean {
+  return (path) => path.startsWith(prefix);
 }
 
 /** Route on the same normalised path that handlers read: the one in `request.url`. Without a Host header that is a path alone. */
@@ -67,110 +153,4 @@ function isHost(host: string | null): boolean {
   if (host !== null && !/^[\w.:[\]%-]*$/.test(host)) return false;
   lastHost = host;
   return true;
-}
-
-function jsonRpc(request: Request, server: Server<Connection>, doors: Doors): Answer {
-  const address = addressOf(request, server);
-  switch (request.method) {
-    case "POST":
-      return answerPost(request, address, doors.jsonRpc);
-    case "OPTIONS":
-      return answerPreflight();
-    case "GET":
-      if (isUpgrade(request)) return upgrade(request, server, doors, address());
-  }
-  return methodNotAllowed(jsonRpcMethods, cors);
-}
-
-function addressOf(request: Request, server: Server<Connection>): () => string {
-  return () => server.requestIP(request)?.address ?? "local";
-}
-
-function upgrade(
-  request: Request,
-  server: Server<Connection>,
-  { jsonRpc, connections }: Doors,
-  address: string,
-): Answer {
-  const { slots, engine } = jsonRpc;
-  if (!slots.take()) return busy();
-  const connection = new Connection(engine, address, () => {
-    slots.give();
-    connections.delete(connection);
-  });
-  connections.add(connection);
-  if (server.upgrade(request, { data: connection })) return undefined;
-  connection.closed();
-  return plainText(400, "400 Bad Request: this is no WebSocket handshake.", cors);
-}
-
-/** Reserved by the specification; the terminal itself is no part of this service. */
-function terminal(request: Request): Response {
-  if (isUpgrade(request)) return plainText(501, "501 Not Implemented: this server has no terminal.");
-  return plainText(426, "426 Upgrade Required: this address is for WebSocket.", {
-    upgrade: "websocket",
-    connection: "Upgrade",
-  });
-}
-
-function isUpgrade(request: Request): boolean {
-  return request.headers.get("upgrade")?.toLowerCase() === "websocket";
-}
-
-/** `{name}`, `{name}/` and `{name}/{path}` of a bucket. */
-async function bucketRoute(
-  request: Request,
-  path: string,
-  { borrow, hot, packing }: Doors,
-): Promise<Response> {
-  const rest = path.slice(staticPrefix.length);
-  const slash = rest.indexOf("/");
-  const name = slash === -1 ? rest : rest.slice(0, slash);
-  const { services, release } = borrow();
-  try {
-    const bucket = await services.buckets.get(name);
-    if (bucket === undefined || !bucket.enable)
-      return request.method === "OPTIONS"
-        ? options()
-        : plainText(404, "404 Not Found: there is no such bucket.");
-    if (slash === -1 && isReading(request)) return withCors(bucket, request, toSlashForm(request));
-    return await serveBucket(
-      { request, address: path, bucket, rest: rest.slice(slash + 1) },
-      { buckets: services.buckets, hot, packing },
-    );
-  } finally {
-    release();
-  }
-}
-
-/** Whatever no other route owns: the bucket that is the HTTP root, else the placeholder page at `/`. */
-async function rootRoute(
-  request: Request,
-  path: string,
-  refused: boolean,
-  { borrow, hot, packing, console }: Doors,
-): Promise<Response> {
-  const { services, release } = borrow();
-  try {
-    const bucket = await services.buckets.httpRoot();
-    if (bucket !== undefined && refused) return refuseWorker();
-    if (bucket !== undefined)
-      return await serveBucket(
-        { request, address: path, bucket, rest: path.slice(1) },
-        { buckets: services.buckets, hot, packing },
-      );
-  } finally {
-    release();
-  }
-  if (path !== "/") return notFound();
-  if (isReading(request)) return placeholderPage(console.isOn());
-  return request.method === "OPTIONS" ? options() : methodNotAllowed(staticMethods);
-}
-
-function options(): Response {
-  return new Response(null, { status: 204, headers: { allow: staticMethods } });
-}
-
-function isReading({ method }: Request): boolean {
-  return method === "GET" || method === "HEAD";
 }

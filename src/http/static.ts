@@ -158,11 +158,15 @@ export function toSlashForm({ url }: Request): Response {
   return new Response(null, { status: 301, headers: { location: `${pathname}/${search}` } });
 }
 
+/** The same whether it is the bucket or the file that does not exist. */
+export function noSuchFile(): Response {
+  return plainText(404, "404 Not Found: there is no such file.");
+}
+
 /** The bucket's own `404.html`, else a line. */
 async function missing(request: Request, tree: Tree): Promise<Response> {
   const own = await tree.find(treePath("404.html"));
-  if (own?.kind !== "file" || own.stats.size > wholeBytes)
-    return plainText(404, "404 Not Found: there is no such file.");
+  if (own?.kind !== "file" || own.stats.size > wholeBytes) return noSuchFile();
   const content = await tree.read(own.path, wholeBytes);
   const headers = {
     "content-type": "text/html; charset=utf-8",
@@ -179,7 +183,7 @@ async function missing(request: Request, tree: Tree): Promise<Response> {
 
 function refusal(error: unknown): Response {
   if (!(error instanceof Fault)) throw error;
-  if (error.kind === "NotFound") return plainText(404, "404 Not Found: there is no such file.");
+  if (error.kind === "NotFound") return noSuchFile();
   if (error.kind === "InvalidInput") return plainText(400, `400 Bad Request: ${error.detail}.`);
   return plainText(503, `503 Service Unavailable: ${error.detail}.`);
 }

@@ -31,10 +31,10 @@ test("the front page says that the server runs, to GET and to HEAD", async () =>
 
 test("the front page takes no other method, and says which it takes", async () => {
   await using node = await testNode();
-  for (const method of ["POST", "PUT", "DELETE", "PATCH"]) {
+  for (const method of ["PUT", "DELETE", "PATCH", "PROPFIND"]) {
     const response = await fetch(node.url, { method });
     expect([method, response.status]).toEqual([method, 405]);
-    expect(response.headers.get("allow")).toBe("GET, HEAD, OPTIONS");
+    expect(response.headers.get("allow")).toBe("GET, HEAD, POST, OPTIONS");
   }
   const options = await fetch(node.url, { method: "OPTIONS" });
   // Windows asks here whether the server does WebDAV, before it looks at a bucket.
@@ -92,7 +92,11 @@ test("an address is what it resolves to, and a look-alike is nothing", async () 
     "/x/..%2fjsonrpc": 404,
     "/x?/../jsonrpc": 404,
     "/jsonrpc/../terminal": 426,
-    "/jsonrpc/..": 405,
+    "/jsonrpc/..": 200,
+    "/node/rpc": 200,
+    "/node/rpc/": 404,
+    "/node/RPC": 404,
+    "/node/x/../rpc": 200,
   };
   for (const [target, status] of Object.entries(targets)) {
     expect([target, await statusOf(node.url, `POST ${target} HTTP/1.1`, "Host: here")]).toEqual([

@@ -18,8 +18,8 @@ export interface TestSocket extends AsyncDisposable {
 
 let calls = 0;
 
-export async function openSocket(url: string): Promise<TestSocket> {
-  const socket = new WebSocket(`${url.replace(/^http/, "ws")}/jsonrpc`);
+export async function openSocket(url: string, path = "/jsonrpc"): Promise<TestSocket> {
+  const socket = new WebSocket(url.replace(/^http/, "ws") + path);
   const heard: unknown[] = [];
   const waiting: Array<(message: unknown) => void> = [];
   const answers = new Map<unknown, (reply: WireReply) => void>();

@@ -1,0 +1,93 @@
+import type { Buckets } from "../buckets/buckets.ts";
+import type { Loan } from "../rpc/engine.ts";
+import type { Services } from "../services.ts";
+import type { Console } from "./console.ts";
+import { notFound, placeholderPage } from "./pages.ts";
+import { isRootWorker, refuseWorker } from "./service-worker.ts";
+import {
+  noSuchFile,
+  type StaticDoor,
+  serveBucket,
+  serveHot,
+  staticMethods,
+  toSlashForm,
+  withCors,
+} from "./static.ts";
+
+export interface BucketDoor extends Omit<StaticDoor, "buckets"> {
+  readonly borrow: () => Loan<Services>;
+  /** For a question that is answered at once, which needs no loan. */
+  readonly buckets: () => Buckets;
+  readonly console: Console;
+}
+
+export const staticPrefix = "/node/static/";
+
+/** A file of a bucket below `/node/static/`. */
+export function serveStatic(request: Request, path: string, door: BucketDoor): Response | Promise<Response> {
+  return fromMemory(request, path, door) ?? bucketRoute(request, path, door);
+}
+
+/** Whatever no other route owns: the bucket that is the HTTP root, else the placeholder page at `/`. */
+export function serveRoot(request: Request, path: string, door: BucketDoor): Response | Promise<Response> {
+  const refused = door.console.isOn() && isRootWorker(request, path);
+  return (refused ? undefined : fromMemory(request, path, door)) ?? rootRoute(request, path, refused, door);
+}
+
+/** At once, where the answer is in memory and still holds. */
+function fromMemory(request: Request, path: string, { buckets, hot }: BucketDoor): Response | undefined {
+  return serveHot(request, path, buckets(), hot);
+}
+
+/** `{name}`, `{name}/` and `{name}/{path}` of a bucket. */
+async function bucketRoute(
+  request: Request,
+  path: string,
+  { borrow, hot, packing }: BucketDoor,
+): Promise<Response> {
+  const rest = path.slice(staticPrefix.length);
+  const slash = rest.indexOf("/");
+  const name = slash === -1 ? rest : rest.slice(0, slash);
+  const { services, release } = borrow();
+  try {
+    const bucket = await services.buckets.get(name);
+    if (bucket === undefined || !bucket.enable)
+      return request.method === "OPTIONS" ? options() : noSuchFile();
+    if (slash === -1 && isReading(request)) return withCors(bucket, request, toSlashForm(request));
+    return await serveBucket(
+      { request, address: path, bucket, rest: rest.slice(slash + 1) },
+      { buckets: services.buckets, hot, packing },
+    );
+  } finally {
+    release();
+  }
+}
+
+async function rootRoute(
+  request: Request,
+  path: string,
+  refused: boolean,
+  { borrow, hot, packing, console }: BucketDoor,
+): Promise<Response> {
+  const { services, release } = borrow();
+  try {
+    const bucket = await services.buckets.httpRoot();
+    if (bucket !== undefined && refused) return refuseWorker();
+    if (bucket !== undefined)
+      return await serveBucket(
+        { request, address: path, bucket, rest: path.slice(1) },
+        { buckets: services.buckets, hot, packing },
+      );
+  } finally {
+    release();
+  }
+  return path === "/" ? placeholderPage(console.isOn()) : notFound();
+}
+
+function options(): Response {
+  return new Response(null, { status: 204, headers: { allow: staticMethods } });
+}
+
+function isReading({ method }: Request): boolean {
+  return method === "GET" || method === "HEAD";
+}
