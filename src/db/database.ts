@@ -56,7 +56,7 @@ export async function openDatabase(settings: DatabaseSettings, hub: LogHub): Pro
     return new Database(dialect);
   } catch (error) {
     await dialect.close();
-    throw error;
+    throw dialect.toSetupFault(error);
   }
 }
 

@@ -23,5 +23,8 @@ export interface Dialect {
   /** For `node-server_exec_sql` and `node-server_database_storage`. */
   readonly operator: OperatorSql;
 
+  /** A failure to make or change the tables, with what an operator needs to know about it. */
+  toSetupFault(error: unknown): unknown;
+
   close(): Promise<void>;
 }

@@ -7,11 +7,13 @@ import {
   type QueryResult,
   sql as raw,
 } from "kysely";
-import { Fault, messageOf } from "../base/fault.ts";
+import { Fault } from "../base/fault.ts";
 import type { Logger } from "../log/hub.ts";
 import type { Dialect } from "./dialect.ts";
 import { type Execute, PermitDriver, type Source } from "./driver.ts";
 import { PostgresSql } from "./operator/postgres-sql.ts";
+import { isCrowded, placeOf, toDatabaseFault, toSetupFault, whyUnreachable } from "./postgres-errors.ts";
+import { Reachability } from "./reachability.ts";
 import type { Schema } from "./schema.ts";
 import type { Spelling } from "./tables.ts";
 
@@ -31,7 +33,6 @@ const spelling: Spelling = {
 
 /** The key of the advisory lock under which schemas change: "node" in ASCII, so that nobody else's lock is met by chance. */
 const exclusiveLock = 0x6e6f6465;
-const uniqueViolation = "23505";
 
 export interface PostgresOptions {
   readonly connectTimeoutMs: number;
@@ -57,12 +58,20 @@ export async function openPostgres(url: string, options: PostgresOptions, log: L
     await pool.close({ timeout: 0 });
     throw new Fault(
       "DatabaseError",
-      `PostgreSQL at ${placeOf(url)} cannot be reached: ${messageOf(error)}`,
+      `PostgreSQL at ${placeOf(url)} cannot be reached: ${await whyUnreachable(url, error, options.connectTimeoutMs)}`,
       {},
       { cause: error },
     );
   }
-  const driver = new PermitDriver(toSource(pool), options.maxConnections, options.acquireTimeoutMs, log);
+  const { connectTimeoutMs } = options;
+  const probe = {
+    connect: () => tryToConnect(url, connectTimeoutMs),
+    why: (error: unknown) => whyUnreachable(url, error, connectTimeoutMs),
+    place: placeOf(url),
+  };
+  const reachability = new Reachability(probe, log);
+  const source = toSource(pool, reachability);
+  const driver = new PermitDriver(source, options.maxConnections, options.acquireTimeoutMs, log);
   const query = new Kysely<Schema>({
     dialect: {
       createDriver: () => driver,
@@ -71,7 +80,7 @@ export async function openPostgres(url: string, options: PostgresOptions, log: L
       createQueryCompiler: () => new PostgresQueryCompiler(),
     },
   });
-  const operator = new PostgresSql(url, options.connectTimeoutMs, () => tableSizes(query));
+  const operator = new PostgresSql(url, connectTimeoutMs, () => tableSizes(query));
   return {
     kind: "postgres",
     query,
@@ -92,7 +101,12 @@ export async function openPostgres(url: string, options: PostgresOptions, log: L
         transaction,
       );
     },
-    operator,
+    operator: {
+      run: (request) => reachability.observe(() => operator.run(request)),
+      tableSizes: () => operator.tableSizes(),
+      close: () => operator.close(),
+    },
+    toSetupFault: (error) => toSetupFault(url, error),
     async close() {
       await operator.close();
       await query.destroy();
@@ -110,38 +124,40 @@ async function tableSizes(query: Kysely<Schema>): Promise<ReadonlyMap<string, nu
   return new Map(rows.map(({ name, bytes }) => [name, Number(bytes)]));
 }
 
-/** Host, port and database: the parts of the URL that may be shown. */
-function placeOf(url: string): string {
-  try {
-    const { host, pathname } = new URL(url);
-    return `${host}${pathname}`;
-  } catch {
-    return "the address in database_url (which is no URL)";
-  }
-}
-
-function toSource(pool: SQL): Source {
+function toSource(pool: SQL, reachability: Reachability): Source {
   return {
-    execute: toExecute(pool),
+    execute: toExecute(pool, reachability),
     async reserve() {
-      const connection = await pool.reserve();
-      return { execute: toExecute(connection), release: () => void connection.release() };
+      const connection = await reachability.observe(() => pool.reserve().catch(rethrow));
+      return { execute: toExecute(connection, reachability), release: () => void connection.release() };
     },
     begin: "BEGIN",
-    close: () => pool.close({ timeout: 5 }),
+    async close() {
+      reachability.close();
+      await pool.close({ timeout: 5 });
+    },
   };
 }
 
-function toExecute(connection: Pick<SQL, "unsafe">): Execute {
+function toExecute(connection: Pick<SQL, "unsafe">, reachability: Reachability): Execute {
   return async (sql, params): Promise<QueryResult<unknown>> => {
-    try {
-      const rows = await connection.unsafe(sql, [...params]);
-      return { rows: [...rows], numAffectedRows: BigInt(rows.count ?? 0) };
-    } catch (error) {
-      const state = error instanceof SQL.PostgresError ? error.errno : undefined;
-      throw new Fault("DatabaseError", messageOf(error), state === uniqueViolation ? { unique: true } : {}, {
-        cause: error,
-      });
-    }
+    const rows = await reachability.observe(() => connection.unsafe(sql, [...params]).catch(rethrow));
+    return { rows: [...rows], numAffectedRows: BigInt(rows.count ?? 0) };
   };
+}
+
+function rethrow(error: unknown): never {
+  throw toDatabaseFault(error);
+}
+
+/** Connects with the pool's own driver, so that both always agree. */
+async function tryToConnect(url: string, connectTimeoutMs: number): Promise<void> {
+  const one = new SQL({ url, adapter: "postgres", max: 1, connectionTimeout: connectTimeoutMs / 1000 });
+  try {
+    await one.connect();
+  } catch (error) {
+    if (!isCrowded(error)) throw error;
+  } finally {
+    await one.close({ timeout: 0 });
+  }
 }

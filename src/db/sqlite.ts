@@ -72,6 +72,7 @@ export function openSqlite(
     exclusively: (work) => query.transaction().execute(work),
     continueIds: async () => {},
     operator,
+    toSetupFault: (error) => error,
     async close() {
       await operator.close();
       await query.destroy();

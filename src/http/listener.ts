@@ -7,7 +7,7 @@ import { type Address, formatAddress } from "../base/address.ts";
 import { codeOf, Fault, messageOf } from "../base/fault.ts";
 import type { Logger } from "../log/hub.ts";
 import { toFault } from "../rpc/errors.ts";
-import { plainText } from "./pages.ts";
+import { plainText, serviceUnavailable } from "./pages.ts";
 import { type Doors, route, type SharedDoors } from "./routes.ts";
 import { type Connection, type Goodbye, socketIdleSeconds } from "./socket.ts";
 
@@ -112,7 +112,8 @@ function handlers(doors: Doors, limits: SizeLimits, log: Logger) {
     maxRequestBodySize: Number.MAX_SAFE_INTEGER,
     fetch: (request: Request, server: Server<Connection>) => route(request, server, doors),
     error: (error: unknown) => {
-      const { message } = toFault(error, log);
+      const { kind, detail, message } = toFault(error, log);
+      if (kind === "DatabaseError") return serviceUnavailable(detail);
       return plainText(500, `500 ${message}`);
     },
     websocket: {

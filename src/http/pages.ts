@@ -40,6 +40,11 @@ export function plainText(status: number, line: string, headers: Record<string, 
   });
 }
 
+/** A service behind the server does not answer; the client may try again after some seconds. */
+export function serviceUnavailable(detail: string): Response {
+  return plainText(503, `503 Service Unavailable: ${detail}.`, { "retry-after": "5" });
+}
+
 export function notFound(): Response {
   return plainText(404, "404 Not Found: nothing is served at this address.");
 }

@@ -9,7 +9,7 @@ import { acceptedEncodings, compressor, type Encoding } from "./encoding.ts";
 import { type Found, findForm, wholeBytes } from "./forms.ts";
 import type { HotFiles } from "./hot-files.ts";
 import { mediaTypeOf } from "./media-type.ts";
-import { methodNotAllowed, plainText } from "./pages.ts";
+import { methodNotAllowed, plainText, serviceUnavailable } from "./pages.ts";
 import { isGuarded, isPlainGet, respond, unchangedHeaders } from "./representation.ts";
 import { Slot, type Slots } from "./slots.ts";
 
@@ -185,7 +185,7 @@ function refusal(error: unknown): Response {
   if (!(error instanceof Fault)) throw error;
   if (error.kind === "NotFound") return noSuchFile();
   if (error.kind === "InvalidInput") return plainText(400, `400 Bad Request: ${error.detail}.`);
-  return plainText(503, `503 Service Unavailable: ${error.detail}.`);
+  return serviceUnavailable(error.detail);
 }
 
 /** A large file, compressed while it is read: its length is not known beforehand. */

@@ -23,6 +23,11 @@ export function quietly<T>(work: () => T): T {
   return current.run(quiet, work);
 }
 
+/** Runs `work` as nobody's: what it logs, now or later, stands in no span and is not silenced by one. */
+export function outsideSpans<T>(work: () => T): T {
+  return current.exit(work);
+}
+
 export function isQuiet(): boolean {
   return current.getStore() === quiet;
 }

@@ -32,6 +32,8 @@ export interface WireReply {
 
 export interface TestNodeOptions {
   readonly database?: DatabaseKind;
+  /** A database of the test's own, in place of a new one. */
+  readonly databaseUrl?: string;
   /** TOML lines above the tables. */
   readonly top?: string;
   readonly logging?: string;
@@ -83,7 +85,10 @@ function sharedConsole(): Promise<ConsoleFiles> {
 /** A whole server in this process: real database, real disk, real sockets; gone at the end of its scope. */
 export async function testNode(options: TestNodeOptions = {}): Promise<TestNode> {
   const folder = await tempFolder();
-  const database = await newDatabase(options.database ?? "sqlite", folder.path);
+  const database =
+    options.databaseUrl === undefined
+      ? await newDatabase(options.database ?? "sqlite", folder.path)
+      : { ...postgresAt(options.databaseUrl), async drop() {} };
   const configPath = join(folder.path, "config.toml");
   const storage = `static_path = ${JSON.stringify(join(folder.path, "static"))}\n`;
   await writeFile(configPath, configText(database.url, { ...options, top: storage + (options.top ?? "") }));
@@ -150,24 +155,27 @@ export async function testNode(options: TestNodeOptions = {}): Promise<TestNode>
 
 export function configText(
   databaseUrl: string,
-  options: Omit<TestNodeOptions, "database" | "env" | "methods"> = {},
+  options: Omit<TestNodeOptions, "database" | "databaseUrl" | "env" | "methods"> = {},
 ): string {
   const listener = options.top?.includes("ws_listener") ? "" : 'ws_listener = "127.0.0.1:0"\n';
   return `${listener}${options.top ?? ""}\n[logging]\n${options.logging ?? ""}\n[database]\ndatabase_url = ${JSON.stringify(databaseUrl)}\n${options.databaseKeys ?? ""}\n`;
+}
+
+function postgresAt(url: string) {
+  return {
+    url,
+    async run(statement: string) {
+      await using sql = new SQL({ url, max: 1 });
+      await sql.unsafe(statement);
+    },
+  };
 }
 
 /** An empty database of either kind. */
 export async function newDatabase(kind: DatabaseKind, folder: string) {
   if (kind === "postgres") {
     const database = await newPostgresDatabase();
-    return {
-      url: database.url,
-      drop: database.drop,
-      async run(statement: string) {
-        await using sql = new SQL({ url: database.url, max: 1 });
-        await sql.unsafe(statement);
-      },
-    };
+    return { ...postgresAt(database.url), drop: database.drop };
   }
   const path = join(folder, "data", "node.db");
   return {

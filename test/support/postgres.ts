@@ -9,14 +9,29 @@ const nobody = 65534;
 const isRoot = process.getuid?.() === 0;
 
 interface Cluster {
+  /** Without a database. */
   readonly url: string;
+  /** Stops the server for good and removes its files. */
   readonly stop: () => Promise<void>;
+  /** Stops the server; its connections are cut. */
+  halt(): Promise<void>;
+  /** Starts it again on the same port, with its data, and waits until it accepts connections. */
+  resume(): Promise<void>;
 }
 
 let cluster: Promise<Cluster> | undefined;
 
 export async function stopPostgres(): Promise<void> {
   await (await cluster)?.stop();
+}
+
+/** A PostgreSQL of the test's own, which can be stopped and started; its `url` names an empty database. */
+export async function stoppablePostgres(): Promise<
+  Pick<Cluster, "url" | "halt" | "resume"> & AsyncDisposable
+> {
+  const { url, stop, halt, resume } = await startCluster();
+  await administrate(url, "CREATE DATABASE node");
+  return { url: `${url}/node`, halt, resume, [Symbol.asyncDispose]: stop };
 }
 
 /** A new, empty database on a real PostgreSQL that this test run started. */
@@ -79,15 +94,25 @@ async function startCluster(): Promise<Cluster> {
     max_connections: "200",
   };
   const flags = Object.entries(settings).flatMap(([name, value]) => ["-c", `${name}=${value}`]);
-  const server = run("postgres", "-D", data, "-p", String(port), ...flags);
   const url = `postgres://postgres@127.0.0.1:${port}`;
+  const start = () => run("postgres", "-D", data, "-p", String(port), ...flags);
+  let server = start();
   await untilReady(url, join(folder, "postgres.log"));
+  const end = async (signal: NodeJS.Signals) => {
+    server.kill(signal);
+    await server.exited;
+  };
   return {
     url,
     async stop() {
-      server.kill("SIGQUIT");
-      await server.exited;
+      await end("SIGQUIT");
       await rm(folder, { recursive: true, force: true });
+    },
+    // A fast shutdown: clients are cut off, the data stays whole.
+    halt: () => end("SIGINT"),
+    async resume() {
+      server = start();
+      await untilReady(url, join(folder, "postgres.log"));
     },
   };
 }

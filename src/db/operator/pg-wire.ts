@@ -2,7 +2,8 @@ import { createHash, createHmac, pbkdf2, randomBytes } from "node:crypto";
 import { connect as connectTcp, type Socket } from "node:net";
 import { connect as connectTls } from "node:tls";
 import { promisify } from "node:util";
-import { Fault, messageOf } from "../../base/fault.ts";
+import { Fault } from "../../base/fault.ts";
+import { isUnavailable, unavailable } from "../unavailable.ts";
 import { int32, packet, text, toFault } from "./pg-packets.ts";
 
 /** Where and as whom to connect. */
@@ -83,8 +84,7 @@ export class PgConnection {
       return connection;
     } catch (error) {
       socket.destroy();
-      if (error instanceof Fault) throw error;
-      throw new Fault("DatabaseError", `PostgreSQL cannot be reached: ${messageOf(error)}`);
+      throw isUnavailable(error) ? error : unavailable(error);
     } finally {
       clearTimeout(timer);
     }
@@ -230,7 +230,7 @@ export class PgConnection {
     const wanted = this.#nextEnd();
     let have = this.#rest.length + sum(this.#arrived);
     while (have < wanted) {
-      if (this.#ended !== undefined) throw this.#ended;
+      if (this.#ended !== undefined) throw unavailable(this.#ended);
       const arrival = new Promise<void>((resolve) => {
         this.#wake = resolve;
       });
@@ -254,8 +254,7 @@ async function connect(target: PgTarget, timeoutMs: number): Promise<Socket> {
   const sslRequest = 80877103;
   socket.write(packet("", int32(sslRequest)));
   const answer = await new Promise<string>((resolve, reject) => {
-    const refuse = () =>
-      reject(new Fault("DatabaseError", "PostgreSQL closed the connection before it began"));
+    const refuse = () => reject(unavailable(new Error("PostgreSQL closed the connection before it began")));
     const timer = setTimeout(() => socket.destroy(), timeoutMs);
     socket
       .once("data", (chunk: Buffer) => {
@@ -269,7 +268,7 @@ async function connect(target: PgTarget, timeoutMs: number): Promise<Socket> {
   if (answer !== "S") {
     if (sslmode === "prefer" || sslmode === "allow") return socket;
     socket.destroy();
-    throw new Fault("DatabaseError", `PostgreSQL offers no TLS, but database_url has sslmode=${sslmode}`);
+    throw unavailable(new Error(`PostgreSQL offers no TLS, but database_url has sslmode=${sslmode}`));
   }
   const secure = connectTls({ socket, servername: host, rejectUnauthorized: sslmode.startsWith("verify") });
   await settled(secure, "secureConnect", timeoutMs);
@@ -287,9 +286,7 @@ function settled(socket: Socket, event: string, timeoutMs: number): Promise<void
       settle();
     };
     socket.once(event, () => done(resolve));
-    socket.once("error", (error) =>
-      done(() => reject(new Fault("DatabaseError", `PostgreSQL cannot be reached: ${messageOf(error)}`))),
-    );
+    socket.once("error", (error) => done(() => reject(unavailable(error))));
   });
 }
 

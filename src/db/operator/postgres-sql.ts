@@ -1,4 +1,4 @@
-import { Fault, messageOf } from "../../base/fault.ts";
+import { Fault } from "../../base/fault.ts";
 import { Permits } from "../../base/permits.ts";
 import { RawJson } from "../../base/raw-json.ts";
 import { maxRows, maxStatements, type OperatorSql, type SqlRequest } from "./operator-sql.ts";
@@ -89,8 +89,7 @@ export class PostgresSql implements OperatorSql {
           },
         );
       }
-      if (error instanceof Fault) throw error;
-      throw new Fault("DatabaseError", messageOf(error));
+      throw error;
     } finally {
       clearTimeout(timer);
       this.#open.delete(connection);

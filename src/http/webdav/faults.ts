@@ -3,7 +3,7 @@ import { escapeXml } from "../../base/xml-text.ts";
 import { isDiskFull } from "../../buckets/disk-faults.ts";
 import { isBelow, LockedFault, TooManyLocksFault } from "../../buckets/locks.ts";
 import type { TreePath } from "../../buckets/path.ts";
-import { plainText } from "../pages.ts";
+import { plainText, serviceUnavailable } from "../pages.ts";
 import { lockRoot } from "./lock-xml.ts";
 import { errorResponse, statuses } from "./multistatus.ts";
 import type { Refused } from "./refused.ts";
@@ -33,6 +33,7 @@ export function refusedResponse({ status, detail, condition, headers }: Refused)
 
 export function faultResponse(fault: Fault, bucket: string, path: TreePath): Response {
   if (fault instanceof LockedFault) return lockedResponse(fault, bucket, path);
+  if (fault.kind === "DatabaseError") return serviceUnavailable(fault.detail);
   return plainText(statusOf(fault), `${statusOf(fault)} ${fault.detail}.`);
 }
 

@@ -1,0 +1,88 @@
+import { SQL } from "bun";
+import { codeOf, Fault, messageOf } from "../base/fault.ts";
+import { PgConnection, parsePgUrl } from "./operator/pg-wire.ts";
+import { unavailable } from "./unavailable.ts";
+
+const uniqueViolation = "23505";
+const tooManyConnections = "53300";
+const insufficientPrivilege = "42501";
+
+/**
+ * SQLSTATEs of a connection that ended or was never made: class 08, a refused sign-in (28), a missing database, no free
+ * connection, and a server that stops, starts or crashed.
+ */
+const connectionState = /^(08|28|3D000$|53300$|57P0)/;
+/** What Bun's driver calls the same, where PostgreSQL itself said nothing. */
+const connectionCode = /^ERR_POSTGRES_(CONNECTION|IDLE|LIFETIME|TLS|AUTHENTICATION)/;
+
+function sqlState(error: unknown): string | undefined {
+  return error instanceof SQL.PostgresError ? error.errno : undefined;
+}
+
+/** A failure of Bun's driver as the server tells it: in PostgreSQL's own words, unless the connection itself is at fault. */
+export function toDatabaseFault(error: unknown): Fault {
+  const sqlstate = sqlState(error);
+  if (sqlstate === undefined ? connectionCode.test(codeOf(error) ?? "") : connectionState.test(sqlstate))
+    return unavailable(error);
+  return new Fault(
+    "DatabaseError",
+    messageOf(error),
+    {
+      ...(sqlstate === undefined ? {} : { sqlstate }),
+      ...(sqlstate === uniqueViolation ? { unique: true } : {}),
+    },
+    { cause: error },
+  );
+}
+
+/** PostgreSQL answers, but has no connection to spare just now. */
+export function isCrowded(error: unknown): boolean {
+  return sqlState(error) === tooManyConnections;
+}
+
+/** Host, port and database: the parts of the URL that may be shown to an operator. */
+export function placeOf(url: string): string {
+  try {
+    const { host, pathname } = new URL(url);
+    return `${host}${pathname}`;
+  } catch {
+    return "the address in database_url (which is no URL)";
+  }
+}
+
+/**
+ * Why PostgreSQL cannot be reached, for an operator. Bun's driver says `Failed to connect` for a name that does not resolve,
+ * a closed port and everything else, so the connection is tried once more with our own client, which keeps the system's error.
+ */
+export async function whyUnreachable(url: string, error: unknown, timeoutMs: number): Promise<string> {
+  const said = sqlState(error) === undefined ? undefined : messageOf(error);
+  if (said !== undefined) return said;
+  const target = parsePgUrl(url);
+  try {
+    await (await PgConnection.open(target, {}, timeoutMs)).close();
+    return messageOf(error);
+  } catch (again) {
+    const cause = again instanceof Fault && again.cause !== undefined ? again.cause : again;
+    switch (codeOf(cause)) {
+      case "ENOTFOUND":
+      case "EAI_AGAIN":
+        return `the host name ${target.host} cannot be resolved (${codeOf(cause)}); check it in database_url, and the DNS`;
+      case "ECONNREFUSED":
+        return `nothing accepts connections there (ECONNREFUSED); check that PostgreSQL runs, and host and port in database_url`;
+      default:
+        return cause instanceof Fault ? cause.detail : messageOf(cause);
+    }
+  }
+}
+
+/** A failure while the tables were made, with what an operator needs to know: which database, and what to do. */
+export function toSetupFault(url: string, error: unknown): unknown {
+  if (!(error instanceof Fault) || error.data.sqlstate !== insufficientPrivilege) return error;
+  const { user } = parsePgUrl(url);
+  return new Fault(
+    "DatabaseError",
+    `the tables in PostgreSQL at ${placeOf(url)} cannot be made: ${error.detail}; let the user ${user} create tables there (as owner of the database: GRANT USAGE, CREATE ON SCHEMA public TO "${user.replaceAll('"', '""')}"), or name another user or database in database_url`,
+    error.data,
+    { cause: error },
+  );
+}

@@ -1,0 +1,167 @@
+import { expect, test } from "bun:test";
+import { SQL } from "bun";
+import { openDatabase } from "../../src/db/database.ts";
+import { LogHub } from "../../src/log/hub.ts";
+import { type TestNode, testNode } from "../support/node.ts";
+import { newPostgresDatabase, stoppablePostgres } from "../support/postgres.ts";
+import { until } from "../support/process.ts";
+import { openSocket } from "../support/socket.ts";
+
+const logging = 'memory_log_filter = "info"\nmemory_log_capacity = 1000\n';
+
+/** The server's own lines about its database, as [level, event]. */
+function eventsOf({ node }: TestNode): unknown[] {
+  return node.ring
+    .entries()
+    .filter(({ target, fields }) => target === "db" && fields.event !== undefined)
+    .map(({ level, fields, spans }) => [level, fields.event, spans.length]);
+}
+
+const lost = ["ERROR", "database.lost", 0];
+const restored = ["INFO", "database.restored", 0];
+const hears = (node: TestNode, events: readonly unknown[]) =>
+  until(`the log tells ${JSON.stringify(events)}`, () =>
+    Bun.deepEquals(eventsOf(node), events) ? true : undefined,
+  );
+
+/** What every way to ask answers that needs the database. */
+async function answersOf(node: TestNode, token: string) {
+  const authorization = `Basic ${Buffer.from(token).toString("base64")}`;
+  const http = [
+    await fetch(`${node.url}/node/static/site/a.txt`),
+    await fetch(`${node.url}/node/static/site/a.txt`, { method: "HEAD" }),
+    await fetch(`${node.url}/`),
+    await fetch(`${node.url}/node/static-webdav/site/a.txt`, { headers: { authorization } }),
+    await fetch(`${node.url}/node/static-webdav/site/b.txt`, {
+      method: "PUT",
+      headers: { authorization },
+      body: "b",
+    }),
+  ];
+  return {
+    statuses: http.map(({ status, headers }) => [status, headers.get("retry-after")]),
+    texts: await Promise.all(http.map((response) => response.text())),
+    errors: await Promise.all([
+      node.refused("token_get", { token }),
+      node.refused("node-server_exec_sql", { token, sql: "SELECT 1" }),
+      node.refused("node-server_database_storage", { token }),
+      node.refused("static-bucket_create", [token, "other"]),
+      node.refused("static-bucket-file_read", [token, "site", "a.txt"]),
+    ]),
+  };
+}
+
+test("a lost PostgreSQL is told once, answered alike everywhere, and its return is noticed without traffic", async () => {
+  await using postgres = await stoppablePostgres();
+  await using node = await testNode({ databaseUrl: postgres.url, logging });
+  const { superToken: token } = node;
+  await node.call("static-bucket_create", [token, "site", "site", true]);
+  await node.call("static-bucket-file_upload", [token, "site", "a.txt", "hello"]);
+  await using socket = await openSocket(node.url);
+  const { result } = await socket.call("node-server_stream_log", { token, log_filter: "info" });
+  expect(result).toBeString();
+
+  await postgres.halt();
+  // What is known of the buckets is believed for a second.
+  await until("static files need the database", async () =>
+    (await fetch(`${node.url}/node/static/site/a.txt`)).status === 503 ? true : undefined,
+  );
+  for (let round = 0; round < 3; round += 1) {
+    const { statuses, texts, errors } = await answersOf(node, token);
+    expect(statuses).toEqual(Array(5).fill([503, "5"]));
+    for (const error of errors)
+      expect(error).toEqual({
+        code: 103,
+        message: "DatabaseError: the database cannot be reached; try again shortly",
+        data: { kind: "DatabaseError", reason: "unavailable" },
+      });
+    expect(texts.join("") + JSON.stringify(errors)).not.toMatch(/127\.0\.0\.1|postgres|Failed|ECONN/i);
+    expect(await node.call("node-server_hello")).toBe("Node Server Is Running!");
+  }
+  await hears(node, [lost]);
+  const [line] = node.node.ring.entries().filter(({ fields }) => fields.event === "database.lost");
+  expect(line?.fields).toMatchObject({
+    database: postgres.url.replace(/^.*@/, ""),
+    reason: expect.any(String),
+  });
+  // The stream was told too, and lives on.
+  expect(await socket.next()).toMatchObject({ params: { result: { fields: { event: "database.lost" } } } });
+
+  await postgres.resume();
+  await hears(node, [lost, restored]);
+  expect(await socket.next()).toMatchObject({
+    params: { result: { fields: { event: "database.restored" } } },
+  });
+  expect(await (await fetch(`${node.url}/node/static/site/a.txt`)).text()).toBe("hello");
+  expect(await node.call("token_get", { token })).toMatchObject({ username: "root" });
+  expect(node.node.ring.entries().filter(({ level }) => level === "ERROR")).toHaveLength(1);
+}, 60_000);
+
+test("a server that nobody asks notices the loss by itself, and each loss is told", async () => {
+  await using postgres = await stoppablePostgres();
+  await using node = await testNode({ databaseUrl: postgres.url, logging });
+  await postgres.halt();
+  await hears(node, [lost]);
+  await postgres.resume();
+  await hears(node, [lost, restored]);
+  await postgres.halt();
+  await node.refused("token_get", { token: node.superToken });
+  await hears(node, [lost, restored, lost]);
+}, 60_000);
+
+test("connections that are cut are no lost database: nothing is told while new ones can be made", async () => {
+  await using node = await testNode({ database: "postgres", logging });
+  await using outside = new SQL({ url: node.databaseUrl, max: 1 });
+  const ask = () => node.send("token_get", { token: node.superToken });
+  for (let round = 0; round < 3; round += 1) {
+    await Promise.all([ask(), ask(), ask()]);
+    await outside.unsafe(
+      "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = current_database() AND pid <> pg_backend_pid()",
+    );
+    await until("calls succeed again", async () => ((await ask()).error === undefined ? true : undefined));
+  }
+  expect(eventsOf(node)).toEqual([]);
+});
+
+test("a server stops at once while its database is lost", async () => {
+  await using postgres = await stoppablePostgres();
+  const node = await testNode({ databaseUrl: postgres.url, logging });
+  await postgres.halt();
+  await node.refused("token_get", { token: node.superToken });
+  await hears(node, [lost]);
+  await node[Symbol.asyncDispose]();
+}, 60_000);
+
+const open = (database_url: string) =>
+  openDatabase(
+    {
+      database_url,
+      connect_timeout_ms: 3000,
+      acquire_timeout_ms: 3000,
+      idle_timeout_ms: 60_000,
+      max_lifetime_ms: 0,
+      max_connections: 2,
+    },
+    new LogHub(),
+  );
+
+test("a start says why PostgreSQL cannot be used, which database it is, and what to do", async () => {
+  const why = (url: string) => open(url).then(String, (error: unknown) => String(error));
+  expect(await why("postgres://someone:hunter2@no-such-host.invalid:5432/shop")).toMatch(
+    /PostgreSQL at no-such-host\.invalid:5432\/shop cannot be reached: the host name no-such-host\.invalid cannot be resolved .*database_url/,
+  );
+  expect(await why("postgres://someone:hunter2@127.0.0.1:1/shop")).toMatch(
+    /PostgreSQL at 127\.0\.0\.1:1\/shop cannot be reached: nothing accepts connections there .*database_url/,
+  );
+  const place = await newPostgresDatabase();
+  await using outside = new SQL({ url: place.url, max: 1 });
+  await outside.unsafe("CREATE ROLE \"reader\" LOGIN PASSWORD 'hunter2'");
+  const refusal = await why(place.url.replace("postgres@", "reader:hunter2@"));
+  expect(refusal).toMatch(
+    /the tables in PostgreSQL at 127\.0\.0\.1:\d+\/t_\w+ cannot be made: permission denied for schema public; let the user reader create tables there .*GRANT .*database_url/,
+  );
+  expect(refusal).not.toContain("hunter2");
+  await outside.unsafe('DROP ROLE "reader"');
+  await outside.close();
+  await place.drop();
+});
