@@ -74,7 +74,7 @@ export interface Methods {
   "token_get": { readonly params: { token?: string | undefined; supertoken?: string | null | undefined }; readonly result: Token; };
   /** Shows every token, by id. */
   "token_list_all_tokens": { readonly params: { token?: string | undefined }; readonly result: { tokens: Token[] }; };
-  /** Replaces what a token may do: `limit` becomes the whole list, and what it leaves out is gone. Send every limit that the token is to keep, those with scopes unknown to you as `token_get` shows them. The Super Token cannot be edited. */
+  /** Replaces what a token may do: `limit` becomes the whole list, so send back every limit that is to stay, also those that you do not know. The Super Token cannot be edited. */
   "token_edit": { readonly params: { token?: string | undefined; target_token: string; limit: Limit[] }; readonly result: { success: true; id: number; token_key: string }; };
   /** Ends a token. The Super Token cannot be deleted. */
   "token_delete": { readonly params: { token?: string | undefined; target_token: string }; readonly result: { message: string; rows_affected: number; matched_by: "token_key" | "username" }; };

@@ -107,7 +107,7 @@ export const token = {
     run: async ({ tokens }) => ({ tokens: await tokens.list() }),
   }),
   token_edit: method({
-    doc: "Replaces what a token may do: `limit` becomes the whole list, and what it leaves out is gone. Send every limit that the token is to keep, those with scopes unknown to you as `token_get` shows them. The Super Token cannot be edited.",
+    doc: "Replaces what a token may do: `limit` becomes the whole list, so send back every limit that is to stay, also those that you do not know. The Super Token cannot be edited.",
     need: superToken,
     params: { target_token: target, limit: tokenLimit },
     logged: { target_token: loggedName },
