@@ -55,18 +55,16 @@ export function placeOf(url: string): string {
  * a closed port and everything else, so the connection is tried once more with our own client, which keeps the system's error.
  */
 export async function whyUnreachable(url: string, error: unknown, timeoutMs: number): Promise<string> {
-  const said = sqlState(error) === undefined ? undefined : messageOf(error);
-  if (said !== undefined) return said;
-  const target = parsePgUrl(url);
+  if (sqlState(error) !== undefined) return messageOf(error);
   try {
-    await (await PgConnection.open(target, {}, timeoutMs)).close();
+    await (await PgConnection.open(parsePgUrl(url), {}, timeoutMs)).close();
     return messageOf(error);
   } catch (again) {
     const cause = again instanceof Fault && again.cause !== undefined ? again.cause : again;
     switch (codeOf(cause)) {
       case "ENOTFOUND":
       case "EAI_AGAIN":
-        return `the host name ${target.host} cannot be resolved (${codeOf(cause)}); check it in database_url, and the DNS`;
+        return `the host name ${parsePgUrl(url).host} cannot be resolved (${codeOf(cause)}); check it in database_url, and the DNS`;
       case "ECONNREFUSED":
         return `nothing accepts connections there (ECONNREFUSED); check that PostgreSQL runs, and host and port in database_url`;
       default:

@@ -125,9 +125,12 @@ function complete<P extends Params>(declaration: Declaration<P>) {
   };
 }
 
+const none = {};
+
 function fieldsOf<P extends Params>(logged: NonNullable<Declaration<P>["logged"]>) {
   const shown = isList(logged) ? logged.map((name) => [name, undefined] as const) : Object.entries(logged);
-  return (values: ParamValues<P>): Record<string, unknown> =>
+  if (shown.length === 0) return () => none;
+  return (values: ParamValues<P>): Readonly<Record<string, unknown>> =>
     Object.fromEntries(shown.map(([name, show]) => [name, show ? show(values[name]) : values[name]]));
 }
 
