@@ -31,6 +31,9 @@ export function clientTypes(): string {
     return credential === undefined ? [] : [`  ${JSON.stringify(name)}: ${JSON.stringify(credential)},`];
   });
   const kinds = Object.entries(faultKinds).map(([kind, { code }]) => `  ${kind}: ${code},`);
+  const titles = Object.entries(faultKinds).map(
+    ([kind, { words }]) => `  ${kind}: ${JSON.stringify(words)},`,
+  );
   return `// Printed by \`npm run docs\` from the declarations; edit those instead.
 
 ${types.join("\n\n")}
@@ -49,6 +52,11 @@ ${credentials.join("\n")}
 export const errorKinds = {
 ${kinds.join("\n")}
 } as const;
+
+/** The title that a server puts before the detail of an error's message, with a colon between. */
+export const errorTitles: Readonly<Record<keyof typeof errorKinds, string>> = {
+${titles.join("\n")}
+};
 `;
 }
 

@@ -1,4 +1,4 @@
-import { errorKinds } from "./methods.ts";
+import { errorKinds, errorTitles } from "./methods.ts";
 
 export type ErrorKind = keyof typeof errorKinds;
 
@@ -48,6 +48,12 @@ export class RpcError extends ClientError {
     readonly data: Readonly<Record<string, unknown>>,
   ) {
     super(message);
+  }
+
+  /** The message without the title of its kind in front, for people: `name must be …` of `InvalidInput: name must be …`. */
+  get detail(): string {
+    const title = `${errorTitles[this.kind]}: `;
+    return this.message.startsWith(title) ? this.message.slice(title.length) : this.message;
   }
 }
 

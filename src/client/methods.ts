@@ -143,3 +143,28 @@ export const errorKinds = {
   InvalidInput: 108,
   Other: 999,
 } as const;
+
+/** The title that a server puts before the detail of an error's message, with a colon between. */
+export const errorTitles: Readonly<Record<keyof typeof errorKinds, string>> = {
+  Parse: "Parse error",
+  InvalidRequest: "Invalid Request",
+  MethodNotFound: "Method not found",
+  InvalidParams: "Invalid params",
+  Internal: "Internal error",
+  NeedsWebSocket: "Needs a WebSocket",
+  TooManySubscriptions: "Too many subscriptions",
+  RequestTooBig: "Request too big",
+  ResponseTooBig: "Response too big",
+  Busy: "Server is busy",
+  BatchTooLong: "Batch too long",
+  ParseError: "ParseError",
+  SerializationError: "SerializationError",
+  IoError: "IoError",
+  PermissionDenied: "Permission Denied",
+  DatabaseError: "DatabaseError",
+  NotFound: "NotFound",
+  UuidNotFound: "UuidNotFound",
+  ConfigNotFound: "ConfigNotFound",
+  InvalidInput: "InvalidInput",
+  Other: "Other",
+};

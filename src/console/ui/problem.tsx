@@ -1,14 +1,14 @@
-import { FileDenied, FileError, PermissionDenied, RpcError, Unreachable } from "../../client/index.ts";
+import { FileDenied, PermissionDenied, RpcError, Unreachable } from "../../client/index.ts";
 import { Icon } from "./icons.tsx";
 
 /** An error in a sentence for the person at the screen. */
 export function explain(error: unknown): string {
   if (error instanceof PermissionDenied)
-    return `This token may not do that. The server says: ${error.message}`;
+    return `This token may not do that. The server says: ${error.detail}`;
   if (error instanceof FileDenied)
     return `This token may not do that: files need all four permissions on the bucket. ${error.message}`;
   if (error instanceof Unreachable) return `The server cannot be reached. ${error.message}`;
-  if (error instanceof RpcError || error instanceof FileError) return error.message;
+  if (error instanceof RpcError) return error.detail;
   return error instanceof Error ? error.message : String(error);
 }
 

@@ -4,7 +4,7 @@ import { serverUrl, useSession } from "../../../session.ts";
 import { Button } from "../../../ui/button.tsx";
 import { Dialog } from "../../../ui/dialog.tsx";
 import { Check, Field, typed } from "../../../ui/field.tsx";
-import { Problem } from "../../../ui/problem.tsx";
+import { explain, Problem } from "../../../ui/problem.tsx";
 import { toast } from "../../../ui/toasts.tsx";
 
 export interface BucketFormProps {
@@ -27,7 +27,7 @@ export function BucketForm({ bucket, name: given = "", onClose, onDone }: Bucket
   const [refusal, setRefusal] = useState<unknown>();
   const allowed = name === "" || rights.inBucket(name, { static_bucket: "write" });
   const field = refusal instanceof InvalidInput ? refusal.data.field : undefined;
-  const faultOf = (which: string) => (field === which ? (refusal as Error).message : undefined);
+  const faultOf = (which: string) => (field === which ? explain(refusal) : undefined);
 
   const submit = async () => {
     setRefusal(undefined);
