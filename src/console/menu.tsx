@@ -18,7 +18,7 @@ export function Menu({
   const { rights, me } = session;
   const dark = theme.value === "dark";
   return (
-    <div class={open ? "menu open" : "menu"}>
+    <header class={open ? "menu open" : "menu"}>
       <div class="menu-top">
         <a class="brand" href="#/overview">
           <span class="brand-mark" aria-hidden="true" />
@@ -61,7 +61,7 @@ export function Menu({
         />
         <IconButton icon="out" label="Sign out" onClick={leave} />
       </div>
-    </div>
+    </header>
   );
 }
 

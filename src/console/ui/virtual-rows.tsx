@@ -17,7 +17,7 @@ export interface VirtualRowsProps {
   /** Of the box around the rows: `list` unless they are `row`s. */
   readonly role?: "list" | "rowgroup" | "table";
   /** Of the box that scrolls, for who steers it by keys: its role and state, and what it listens to. */
-  readonly box?: HTMLAttributes<HTMLElement>;
+  readonly box?: HTMLAttributes<HTMLDivElement>;
 }
 
 /** A list of any length: only the rows in view are in the page. */
@@ -26,16 +26,21 @@ export function VirtualRows(props: VirtualRowsProps) {
   const own = useRef<HTMLElement>(null);
   const scroller = props.scroller ?? own;
   const { first, end, look } = useVirtualWindow(scroller, count, rowHeight, props.stayAtEnd);
+  // A section is a region of the page and can have no other role, such as that of a grid.
+  const box: HTMLAttributes<HTMLDivElement> = {
+    role: "region",
+    "aria-label": label,
+    // A box that scrolls must be reached by keyboard to be scrolled by it.
+    tabIndex: 0,
+    ...props.box,
+  };
   const rows = [];
   for (let at = first; at < end; at += 1) rows.push(row(at));
   return (
-    <section
-      ref={scroller}
+    <div
+      ref={scroller as RefObject<HTMLDivElement>}
       class={`virtual-rows ${props.class ?? ""}`}
-      aria-label={label}
-      // A box that scrolls must be reached by keyboard to be scrolled by it.
-      tabIndex={0}
-      {...props.box}
+      {...box}
       onScroll={(event: Event) => {
         look();
         onScroll?.(event);
@@ -46,6 +51,6 @@ export function VirtualRows(props: VirtualRowsProps) {
           {rows}
         </div>
       </div>
-    </section>
+    </div>
   );
 }
