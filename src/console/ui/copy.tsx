@@ -15,7 +15,7 @@ export function CopyButton({ text, label = "Copy" }: { readonly text: string; re
     }
   };
   return (
-    <button type="button" class="button" onClick={copy}>
+    <button type="button" class="button" title={label} onClick={copy}>
       <Icon name={done ? "check" : "copy"} />
       <span aria-live="polite">{done ? "Copied" : label}</span>
     </button>

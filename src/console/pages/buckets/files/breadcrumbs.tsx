@@ -1,3 +1,4 @@
+import { FileName } from "../../../ui/file-name.tsx";
 import { join, namesIn } from "../path.ts";
 import { linkToPlace } from "./place.ts";
 
@@ -19,7 +20,7 @@ export function Breadcrumbs({ bucket, path }: { readonly bucket: string; readonl
             href={linkToPlace(bucket, step.path)}
             aria-current={index === steps.length - 1 ? "page" : undefined}
           >
-            {step.name}
+            <FileName name={step.name} />
           </a>
         </span>
       ))}

@@ -3,9 +3,11 @@ import { bytes, plural } from "../../../format.ts";
 import { useSession } from "../../../session.ts";
 import { Button } from "../../../ui/button.tsx";
 import { Dialog } from "../../../ui/dialog.tsx";
+import { FileName } from "../../../ui/file-name.tsx";
 import { useLoad } from "../../../ui/load.ts";
 import { explain } from "../../../ui/problem.tsx";
 import { toast } from "../../../ui/toasts.tsx";
+import { visibleText } from "../../../ui/visible-text.ts";
 import type { Opened } from "../opened.ts";
 import { join } from "../path.ts";
 import type { Entry } from "./entry.ts";
@@ -39,6 +41,7 @@ export function DeleteDialog({ opened, path, chosen: now, onClose, onDone }: Cha
     }
     return all;
   }, []);
+  const what = chosen.length === 1 ? visibleText(chosen[0]?.name ?? "") : plural(chosen.length, "item");
   const steps = useSteps();
   const [begun, setBegun] = useState(false);
   const close = begun ? onDone : onClose;
@@ -50,12 +53,9 @@ export function DeleteDialog({ opened, path, chosen: now, onClose, onDone }: Cha
         door.files?.remove(join(path, entry.name), { signal }) ?? Promise.resolve(),
     }));
     if (!(await steps.run(changes))) return;
-    toast(
-      chosen.length === 1 ? `${chosen[0]?.name} is deleted.` : `${plural(chosen.length, "item")} deleted.`,
-    );
+    toast(chosen.length === 1 ? `${what} is deleted.` : `${plural(chosen.length, "item")} deleted.`);
     onDone();
   };
-  const what = chosen.length === 1 ? (chosen[0]?.name ?? "") : plural(chosen.length, "item");
   return (
     <Dialog title={`Delete ${what}?`} onClose={close}>
       <div class="dialog-text">
@@ -63,7 +63,7 @@ export function DeleteDialog({ opened, path, chosen: now, onClose, onDone }: Cha
         {folders.length > 0 && (
           <p aria-live="polite">
             {folders.length === 1
-              ? `The folder ${folders[0]?.name} holds `
+              ? `The folder ${visibleText(folders[0]?.name ?? "")} holds `
               : `The ${folders.length} folders hold `}
             {held.value !== undefined
               ? `${plural(held.value.count, "file")} (${bytes(held.value.size)}), deleted as well.`
@@ -93,7 +93,9 @@ function Names({ chosen }: { readonly chosen: readonly Entry[] }) {
   return (
     <ul class="files-names">
       {chosen.slice(0, shown).map(({ name }) => (
-        <li key={name}>{name}</li>
+        <li key={name}>
+          <FileName name={name} />
+        </li>
       ))}
       {chosen.length > shown && <li class="muted">and {plural(chosen.length - shown, "other")}</li>}
     </ul>

@@ -1,6 +1,8 @@
-import type { HTMLAttributes } from "preact";
+import type { HTMLAttributes, RefObject } from "preact";
 import { bytes, time } from "../../../format.ts";
+import { FileName } from "../../../ui/file-name.tsx";
 import { Icon } from "../../../ui/icons.tsx";
+import { visibleText } from "../../../ui/visible-text.ts";
 import type { Entry } from "./entry.ts";
 import type { FileRowsProps } from "./file-rows.tsx";
 import { only, rangeTo, toggled } from "./selection.ts";
@@ -13,14 +15,22 @@ export interface FileRowProps extends FileRowsProps {
   readonly names: readonly string[];
   readonly index: number;
   readonly id: string;
+  /** The entry that the first of several clicks in a row was on, shared by all rows. */
+  readonly firstClicked: RefObject<Entry | undefined>;
 }
 
 /** Its link and its box are for pointers; the keyboard has the keys of the list. */
-export function FileRow({ entry, names, index, id, selection, select, linkOf, onOpen }: FileRowProps) {
+export function FileRow(props: FileRowProps) {
+  const { entry, names, index, id, selection, select, linkOf, onOpen, firstClicked } = props;
   const { name, folder, size, changed } = entry;
+  const shown = visibleText(name);
   const chosen = selection.chosen.has(name);
   const pick = (event: MouseEvent) => {
+    if (event.detail <= 1) firstClicked.current = undefined;
     if (event.target instanceof Element && event.target.closest("a, input") !== null) return;
+    if (event.detail <= 1) firstClicked.current = entry;
+    // The second click of a double click: the first has selected, and the list may have moved since.
+    else if (!hasModifier(event)) return;
     if (event.shiftKey) select(rangeTo(selection, name, names));
     else if (event.ctrlKey || event.metaKey) select(toggled(selection, name));
     else select(only(name));
@@ -32,7 +42,10 @@ export function FileRow({ entry, names, index, id, selection, select, linkOf, on
     "aria-rowindex": index + 1,
     "aria-selected": chosen,
     onClick: pick,
-    onDblClick: () => onOpen(entry),
+    onDblClick: (event: MouseEvent) => {
+      const { current } = firstClicked;
+      if (current !== undefined && !hasModifier(event)) onOpen(current);
+    },
   };
   return (
     <div {...row}>
@@ -40,7 +53,7 @@ export function FileRow({ entry, names, index, id, selection, select, linkOf, on
         <input
           type="checkbox"
           tabIndex={-1}
-          aria-label={`Select ${name}`}
+          aria-label={`Select ${shown}`}
           checked={chosen}
           onClick={(event: MouseEvent) =>
             select(event.shiftKey ? rangeTo(selection, name, names) : toggled(selection, name))
@@ -49,8 +62,8 @@ export function FileRow({ entry, names, index, id, selection, select, linkOf, on
       </span>
       <span {...asCell} class="files-name">
         <Icon name={folder ? "folder" : "file"} />
-        <a href={linkOf(entry)} tabIndex={-1} title={name}>
-          {name}
+        <a href={linkOf(entry)} tabIndex={-1} title={shown}>
+          <FileName name={name} />
           {folder && <span class="unseen"> (folder)</span>}
         </a>
       </span>
@@ -62,4 +75,8 @@ export function FileRow({ entry, names, index, id, selection, select, linkOf, on
       </span>
     </div>
   );
+}
+
+function hasModifier({ shiftKey, ctrlKey, metaKey }: MouseEvent): boolean {
+  return shiftKey || ctrlKey || metaKey;
 }

@@ -1,4 +1,4 @@
-import { useEffect, useId, useRef } from "preact/hooks";
+import { useEffect, useId, useLayoutEffect, useRef } from "preact/hooks";
 import { VirtualRows } from "../../../ui/virtual-rows.tsx";
 import type { Entry } from "./entry.ts";
 import { FileRow } from "./file-row.tsx";
@@ -20,13 +20,15 @@ export interface FileRowsProps {
 export function FileRows(props: FileRowsProps) {
   const { entries, selection, select, onOpen, onKey } = props;
   const box = useRef<HTMLElement>(null);
+  const firstClicked = useRef<Entry | undefined>(undefined);
   const id = useId();
   const names = entries.map(({ name }) => name);
   const active = selection.active === undefined ? -1 : names.indexOf(selection.active);
-  // Who came here by a key or a link of the folder before, which is gone, goes on here.
-  useEffect(() => {
+  // Who came here by a key or a link of the folder before, which is gone, goes on here, before the next key.
+  useLayoutEffect(() => {
     if (document.activeElement === document.body) box.current?.focus({ preventScroll: true });
   }, []);
+  useEffect(() => leaveRoomForScrollbar(box.current), []);
   useEffect(() => {
     const list = box.current;
     if (list === null || active === -1) return;
@@ -79,9 +81,21 @@ export function FileRows(props: FileRowsProps) {
             names={names}
             index={index}
             id={`${id}-${index}`}
+            firstClicked={firstClicked}
           />
         );
       }}
     />
   );
+}
+
+/** Tells the heads, which stand outside the list, how wide its scroll bar is; they and the rows end at the same place then. */
+function leaveRoomForScrollbar(list: HTMLElement | null): (() => void) | undefined {
+  if (list === null) return undefined;
+  const observer = new ResizeObserver(() => {
+    const width = list.offsetWidth - list.clientWidth;
+    list.parentElement?.style.setProperty("--scrollbar", `${width}px`);
+  });
+  observer.observe(list);
+  return () => observer.disconnect();
 }

@@ -53,17 +53,24 @@ export function Folder({ opened, place }: { readonly opened: Opened; readonly pl
     <>
       <Breadcrumbs bucket={bucket} path={path} />
       {door.why !== "" && <p class="notice">{door.why}</p>}
-      <Toolbar opened={opened} place={place} entries={value ?? []} onChange={reload} />
-      {chosen.length > 0 && (
-        <SelectionBar
-          opened={opened}
-          path={path}
-          chosen={chosen}
-          onMove={() => setDialog("move")}
-          onDelete={() => setDialog("delete")}
-          onClear={() => select(nothing)}
-        />
-      )}
+      <Toolbar
+        opened={opened}
+        place={place}
+        entries={value ?? []}
+        onChange={reload}
+        instead={
+          chosen.length > 0 && (
+            <SelectionBar
+              opened={opened}
+              path={path}
+              chosen={chosen}
+              onMove={() => setDialog("move")}
+              onDelete={() => setDialog("delete")}
+              onClear={() => select(nothing)}
+            />
+          )
+        }
+      />
       {error !== undefined && <Problem error={error} retry={reload} />}
       {value === undefined && error === undefined && <p class="loading">Loading…</p>}
       {value !== undefined && (

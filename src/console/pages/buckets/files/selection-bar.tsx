@@ -18,9 +18,9 @@ export interface SelectionBarProps {
 }
 
 /** A browser asks for each of many; WebDAV and rclone are made for more. */
-const mostDownloads = 20;
+const maxDownloads = 20;
 
-/** What can be done with what is chosen. */
+/** What can be done with what is chosen, in the place of the toolbar. */
 export function SelectionBar({ opened, path, chosen, onMove, onDelete, onClear }: SelectionBarProps) {
   const { name, bucket, door } = opened;
   const [one] = chosen;
@@ -33,9 +33,11 @@ export function SelectionBar({ opened, path, chosen, onMove, onDelete, onClear }
         {chosen.length.toLocaleString("en")} selected
         {filesOnly && `, ${bytes(size)}`}
       </span>
-      {filesOnly && chosen.length <= mostDownloads && (
-        <DownloadButton opened={opened} paths={chosen.map((entry) => join(path, entry.name))} />
-      )}
+      <DownloadButton
+        opened={opened}
+        paths={chosen.map((entry) => join(path, entry.name))}
+        refusal={downloadRefusal(filesOnly, chosen.length)}
+      />
       {alone !== undefined && door.isPublic !== false && (
         <CopyButton
           label="Copy URL"
@@ -44,17 +46,25 @@ export function SelectionBar({ opened, path, chosen, onMove, onDelete, onClear }
       )}
       {door.files !== undefined && (
         <>
-          <Button icon="edit" onClick={onMove}>
+          <Button icon="edit" title="Rename or move" onClick={onMove}>
             {alone === undefined ? `Move ${plural(chosen.length, "item")}` : "Rename or move"}
           </Button>
-          <Button icon="trash" onClick={onDelete}>
+          <Button icon="trash" title="Delete" onClick={onDelete}>
             Delete
           </Button>
         </>
       )}
-      <Button kind="quiet" onClick={onClear}>
+      <Button kind="quiet" icon="close" title="Clear the selection" onClick={onClear}>
         Clear
       </Button>
     </div>
   );
+}
+
+/** Why a browser cannot download the selection; undefined when it can. */
+function downloadRefusal(filesOnly: boolean, count: number): string | undefined {
+  if (!filesOnly) return "Folders cannot be downloaded here. Mount the bucket, or use node-server pull.";
+  return count > maxDownloads
+    ? `A browser downloads at most ${maxDownloads} files at once. Select fewer, mount the bucket, or use node-server pull.`
+    : undefined;
 }

@@ -1,5 +1,6 @@
 import { useEffect, useRef, useState } from "preact/hooks";
 import { explain } from "../../../ui/problem.tsx";
+import { visibleText } from "../../../ui/visible-text.ts";
 
 /** One of several changes that belong together. */
 export interface Change {
@@ -44,7 +45,7 @@ export function useSteps(): Steps {
         await make(signal);
         done += 1;
       } catch (error) {
-        if (!signal.aborted) failures.push(`${name}: ${explain(error)}`);
+        if (!signal.aborted) failures.push(`${visibleText(name)}: ${explain(error)}`);
       }
     }
     tell(false);

@@ -1,3 +1,4 @@
+import type { ComponentChildren } from "preact";
 import { useEffect, useRef, useState } from "preact/hooks";
 import { Button } from "../../../ui/button.tsx";
 import { typed } from "../../../ui/field.tsx";
@@ -17,10 +18,12 @@ export interface ToolbarProps {
   readonly place: Place;
   readonly entries: readonly Entry[];
   readonly onChange: () => void;
+  /** Shown in the place of the tools: the row keeps its height, so that nothing below it moves. */
+  readonly instead: ComponentChildren;
 }
 
 /** What can be put into the folder, and the filter of what is in it. */
-export function Toolbar({ opened, place, entries, onChange }: ToolbarProps) {
+export function Toolbar({ opened, place, entries, onChange, instead }: ToolbarProps) {
   const { name, door } = opened;
   const { files } = door;
   const [open, setOpen] = useState<"file" | "folder" | "mount">();
@@ -55,28 +58,36 @@ export function Toolbar({ opened, place, entries, onChange }: ToolbarProps) {
   };
   const hovering = useDrop((dropped) => startOrTell(dropped.then(begin)));
   return (
-    <div class="files-tools">
-      {files !== undefined && (
-        <>
-          <Chooser label="Upload files" onChoose={begin} />
-          <Chooser label="Upload folder" folders onChoose={begin} />
-          <Button icon="folder" onClick={() => setOpen("folder")}>
-            New folder
-          </Button>
-          <Button icon="file" onClick={() => setOpen("file")}>
-            New file
-          </Button>
-        </>
-      )}
-      <Button onClick={() => setOpen("mount")}>Mount</Button>
-      <input
-        type="search"
-        class="files-filter"
-        aria-label="Filter by name"
-        placeholder="Filter by name"
-        value={place.filter}
-        onInput={(event: Event) => amendPlace({ filter: typed(event) })}
-      />
+    <>
+      <div class="files-bar">
+        {instead || (
+          <div class="files-tools">
+            {files !== undefined && (
+              <>
+                <Chooser label="Upload files" onChoose={begin} />
+                <Chooser label="Upload folder" folders onChoose={begin} />
+                <Button icon="newFolder" title="New folder" onClick={() => setOpen("folder")}>
+                  New folder
+                </Button>
+                <Button icon="newFile" title="New file" onClick={() => setOpen("file")}>
+                  New file
+                </Button>
+              </>
+            )}
+            <Button icon="drive" title="Mount" onClick={() => setOpen("mount")}>
+              Mount
+            </Button>
+            <input
+              type="search"
+              class="files-filter"
+              aria-label="Filter by name"
+              placeholder="Filter by name"
+              value={place.filter}
+              onInput={(event: Event) => amendPlace({ filter: typed(event) })}
+            />
+          </div>
+        )}
+      </div>
       {hovering && (
         <p class="files-drop" role="status">
           {files === undefined ? "Nothing can be dropped here." : "Drop to upload into this folder."}
@@ -98,7 +109,7 @@ export function Toolbar({ opened, place, entries, onChange }: ToolbarProps) {
         />
       )}
       {question !== undefined && <ReplaceDialog {...question} />}
-    </div>
+    </>
   );
 }
 
@@ -116,7 +127,12 @@ function Chooser({ label, folders = false, onChoose }: ChooserProps) {
   const input = useRef<HTMLInputElement>(null);
   return (
     <>
-      <Button icon="up" {...(folders ? {} : { kind: "primary" })} onClick={() => input.current?.click()}>
+      <Button
+        icon={folders ? "uploadFolder" : "upload"}
+        title={label}
+        {...(folders ? {} : { kind: "primary" })}
+        onClick={() => input.current?.click()}
+      >
         {label}
       </Button>
       <input

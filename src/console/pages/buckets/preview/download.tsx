@@ -9,9 +9,12 @@ import { nameOf } from "../path.ts";
 export function DownloadButton({
   opened,
   paths,
+  refusal,
 }: {
   readonly opened: Opened;
   readonly paths: readonly string[];
+  /** Why these cannot be downloaded: the button stays, and tells. */
+  readonly refusal?: string | undefined;
 }) {
   const { name, door } = opened;
   if (!door.mayRead && door.isPublic !== true) return null;
@@ -22,7 +25,7 @@ export function DownloadButton({
     }
   };
   return (
-    <Button icon="down" onClick={download}>
+    <Button icon="down" title={refusal ?? "Download"} disabled={refusal !== undefined} onClick={download}>
       Download
     </Button>
   );

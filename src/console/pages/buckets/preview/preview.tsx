@@ -3,6 +3,8 @@ import { bytes, time } from "../../../format.ts";
 import { serverUrl } from "../../../session.ts";
 import { CopyButton } from "../../../ui/copy.tsx";
 import { confirm, Dialog } from "../../../ui/dialog.tsx";
+import { FileName } from "../../../ui/file-name.tsx";
+import { visibleText } from "../../../ui/visible-text.ts";
 import { publicUrl } from "../addresses.ts";
 import type { Entry } from "../files/entry.ts";
 import type { Opened } from "../opened.ts";
@@ -36,9 +38,11 @@ export function Preview({ opened, path, entry, onClose, onSaved }: PreviewProps)
     onClose();
   };
   return (
-    <Dialog title={entry?.name ?? "No such file"} wide onClose={() => void close()}>
+    <Dialog title={visibleText(entry?.name ?? "No such file")} wide onClose={() => void close()}>
       {entry === undefined ? (
-        <p>There is no file {path} in this bucket. It may have been moved or deleted.</p>
+        <p>
+          There is no file <FileName name={path} /> in this bucket. It may have been moved or deleted.
+        </p>
       ) : (
         <>
           <div class="files-facts">

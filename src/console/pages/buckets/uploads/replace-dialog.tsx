@@ -1,6 +1,7 @@
 import { plural } from "../../../format.ts";
 import { Button } from "../../../ui/button.tsx";
 import { Dialog } from "../../../ui/dialog.tsx";
+import { FileName } from "../../../ui/file-name.tsx";
 import type { Plan } from "./plan.ts";
 import type { Answer } from "./upload-start.ts";
 
@@ -24,7 +25,9 @@ export function ReplaceDialog({ plan: { replacing, fresh }, answer }: ReplaceQue
       </p>
       <ul class="files-names">
         {names.map((name) => (
-          <li key={name}>{name}</li>
+          <li key={name}>
+            <FileName name={name} />
+          </li>
         ))}
         {replacing.length > shown && <li class="muted">and {plural(replacing.length - shown, "other")}</li>}
       </ul>

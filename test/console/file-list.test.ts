@@ -1,0 +1,210 @@
+import { expect } from "bun:test";
+import { chromium, type Locator, type Page } from "playwright-core";
+import { siteWith } from "../support/bucket.ts";
+import { findProgram } from "../support/tools.ts";
+import { inBrowser, openConsole, shoot, signIn, testNode } from "./browser.ts";
+
+const list = (page: Page) => page.getByRole("grid", { name: "Files" });
+const row = (page: Page, name: string) =>
+  list(page)
+    .getByRole("row")
+    .filter({ has: page.getByTitle(name, { exact: true }) });
+const chosen = (page: Page) =>
+  page.evaluate("[...document.querySelectorAll('.files-row.chosen a')].map((link) => link.title)") as Promise<
+    string[]
+  >;
+
+interface Box {
+  readonly x: number;
+  readonly y: number;
+  readonly width: number;
+  readonly height: number;
+}
+
+async function boxOf(locator: Locator): Promise<Box> {
+  const box = await locator.boundingBox();
+  if (box === null) throw new Error("the element is not shown");
+  return box;
+}
+
+/** A point of the row that is neither its link nor its checkbox. */
+async function emptyPartOf(page: Page, name: string) {
+  const { x, y, width, height } = await boxOf(row(page, name));
+  return { x: x + width - 6, y: y + height / 2 };
+}
+
+const files = Object.fromEntries(["a", "b", "c", "d", "e", "f"].map((name) => [`${name}.txt`, name]));
+const sizes = {
+  wide: { width: 1280, height: 800 },
+  "at 200 % zoom": { width: 640, height: 400 },
+  "on a phone": { width: 390, height: 844 },
+};
+
+for (const [way, size] of Object.entries(sizes)) {
+  inBrowser(
+    `a double click opens the file under the mouse, and selecting moves no row (${way})`,
+    async () => {
+      await using node = await testNode();
+      await siteWith(node, files);
+      await using tab = await openConsole(node, { at: "/buckets/site" });
+      const { page } = tab;
+      await page.setViewportSize(size);
+      await list(page).waitFor();
+      const before = await boxOf(row(page, "a.txt"));
+      const { x, y } = await emptyPartOf(page, "c.txt");
+      await page.mouse.dblclick(x, y);
+      await page.getByRole("dialog", { name: "c.txt" }).waitFor();
+      await page.keyboard.press("Escape");
+      await page.getByRole("dialog").waitFor({ state: "detached" });
+      await page.getByText("1 selected").waitFor();
+      expect(await boxOf(row(page, "a.txt"))).toEqual(before);
+      await shoot(page, `files-selected-${size.width}`);
+      await page.keyboard.press("Control+a");
+      await page.getByText("6 selected").waitFor();
+      expect(await boxOf(row(page, "a.txt"))).toEqual(before);
+    },
+  );
+
+  inBrowser(`quick clicks with Ctrl select the rows under the mouse (${way})`, async () => {
+    await using node = await testNode();
+    await siteWith(node, files);
+    await using tab = await openConsole(node, { at: "/buckets/site" });
+    const { page } = tab;
+    await page.setViewportSize(size);
+    await list(page).waitFor();
+    const places = [await emptyPartOf(page, "a.txt"), await emptyPartOf(page, "c.txt")];
+    await page.keyboard.down("Control");
+    for (const { x, y } of places) await page.mouse.click(x, y);
+    await page.keyboard.up("Control");
+    await page.getByText("2 selected").waitFor();
+    expect(await chosen(page)).toEqual(["a.txt", "c.txt"]);
+  });
+}
+
+inBrowser(
+  "a double click opens what its first click was on, also when the list moves in between",
+  async () => {
+    await using node = await testNode();
+    await siteWith(node, files);
+    await using tab = await openConsole(node, { at: "/buckets/site" });
+    const { page } = tab;
+    await list(page).waitFor();
+    const { x, y } = await emptyPartOf(page, "e.txt");
+    await page.mouse.click(x, y);
+    await page.evaluate("document.querySelector('.files-box').style.marginTop = '80px'");
+    expect((await emptyPartOf(page, "c.txt")).y).toBe(y);
+    await page.mouse.down({ clickCount: 2 });
+    await page.mouse.up({ clickCount: 2 });
+    await page.getByRole("dialog", { name: "e.txt" }).waitFor();
+    await page.keyboard.press("Escape");
+    expect(await chosen(page)).toEqual(["e.txt"]);
+  },
+);
+
+inBrowser("every head of the list stands above its own column, at any width", async () => {
+  await using node = await testNode();
+  await siteWith(node, { ...files, "large.bin": "x".repeat(2000) });
+  await using tab = await openConsole(node, { at: "/buckets/site" });
+  const { page } = tab;
+  await list(page).waitFor();
+  /** Heads and cells by column: whether they are shown, and from where to where. */
+  const columns = (within: string) =>
+    page.evaluate(`["name", "size", "changed"].map((column) => {
+      const cell = document.querySelector("${within} .files-" + column);
+      const { left, right, width } = cell.getBoundingClientRect();
+      return width === 0 ? undefined : [column, left, right];
+    })`);
+  for (const width of [1280, 800, 700, 390, 320]) {
+    await page.setViewportSize({ width, height: 800 });
+    const heads = await columns(".files-heads");
+    expect(heads).toEqual(await columns(".files-rows .files-row"));
+    expect(JSON.stringify(heads)).toContain('"size"');
+    expect(await page.evaluate("document.documentElement.scrollWidth - innerWidth")).toBe(0);
+  }
+});
+
+inBrowser("heads and rows end at the frame, with a scroll bar and without", async () => {
+  await using node = await testNode();
+  await siteWith(node, files);
+  // Playwright hides scroll bars unless it is told not to.
+  await using browser = await chromium.launch({
+    executablePath: findProgram("the console in a browser", "chromium") ?? "",
+    args: ["--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage"],
+    ignoreDefaultArgs: ["--hide-scrollbars"],
+  });
+  const page = await browser.newPage({ viewport: sizes.wide });
+  await page.goto(`${node.url}/node/console/#/buckets/site`);
+  await signIn(page, node.superToken);
+  await list(page).waitFor();
+  /** The right edges of the frame, of a row, and of the last column in rows and heads. */
+  const edges = async () =>
+    (await page.evaluate(`[".files-box", ".files-rows .files-row", ".files-rows .files-changed", ".files-heads .files-changed"]
+      .map((part) => Math.round(document.querySelector(part).getBoundingClientRect().right))`)) as number[];
+  const [frame = 0, ...inside] = await edges();
+  expect(inside).toEqual([frame - 1, frame - 1, frame - 1]);
+  await page.setViewportSize({ width: 1280, height: 400 });
+  let [, row = 0, cell, head] = await edges();
+  while (head === frame - 1) [, row = 0, cell, head] = await edges();
+  expect(row).toBeLessThan(frame - 1);
+  expect([cell, head]).toEqual([row, row]);
+});
+
+inBrowser("the ring of the focused list is drawn around its frame, where no row covers it", async () => {
+  await using node = await testNode();
+  await siteWith(node, files);
+  await using tab = await openConsole(node, { at: "/buckets/site" });
+  const { page } = tab;
+  await list(page).waitFor();
+  await page.getByRole("button", { name: "Sort by changed" }).focus();
+  await page.keyboard.press("Tab");
+  const ring = (part: string) =>
+    page.evaluate(`(() => {
+      const { outlineStyle, outlineWidth, outlineOffset } = getComputedStyle(document.querySelector("${part}"));
+      return [outlineStyle, outlineWidth, outlineOffset];
+    })()`);
+  expect(await ring(".files-box")).toEqual(["solid", "2px", "0px"]);
+  expect(await ring(".files-rows")).toContain("none");
+  await shoot(page, "files-focused");
+});
+
+inBrowser("signs that nobody would see in a name are shown, and break neither row nor reading", async () => {
+  await using node = await testNode();
+  await siteWith(node, {
+    "two\nlines\t.txt": "newline",
+    "photo\u202Egnp.txt": "override",
+    "\u2067mark\u2069.txt": "isolate",
+    "שלום.txt": "hebrew",
+  });
+  await using tab = await openConsole(node, { at: "/buckets/site" });
+  const { page } = tab;
+  for (const shown of ["two␊lines␉.txt", "photo⟨U+202E⟩gnp.txt", "⟨U+2067⟩mark⟨U+2069⟩.txt", "שלום.txt"]) {
+    const link = row(page, shown).locator("a bdi");
+    expect(await link.textContent()).toBe(shown);
+    expect((await boxOf(link)).height).toBeLessThan(30);
+    await link.click();
+    await page.getByRole("dialog", { name: shown }).waitFor();
+    await page.keyboard.press("Escape");
+    await page.getByRole("dialog").waitFor({ state: "detached" });
+  }
+  await shoot(page, "files-odd-names");
+});
+
+inBrowser("what cannot be downloaded in a browser keeps its button, which says why", async () => {
+  await using node = await testNode();
+  const many = Object.fromEntries(Array.from({ length: 21 }, (_, at) => [`${at}.txt`, "x"]));
+  await siteWith(node, { ...many, "folder/in it.txt": "x" });
+  await using tab = await openConsole(node, { at: "/buckets/site?filter=.txt" });
+  const { page } = tab;
+  const download = page.getByRole("button", { name: "Download" });
+  const all = page.getByRole("checkbox", { name: "Select all" });
+  await all.check();
+  await page.getByText("21 selected").waitFor();
+  expect(await download.isDisabled()).toBe(true);
+  expect(await download.getAttribute("title")).toContain("at most 20 files at once");
+  await page.getByRole("checkbox", { name: "Select 0.txt", exact: true }).uncheck();
+  expect(await download.isEnabled()).toBe(true);
+  await page.getByRole("button", { name: "Clear" }).click();
+  await page.getByLabel("Filter by name").fill("");
+  await page.getByRole("checkbox", { name: "Select folder", exact: true }).check();
+  expect(await download.getAttribute("title")).toContain("Folders cannot be downloaded here");
+});
