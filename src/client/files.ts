@@ -28,6 +28,12 @@ export interface Uploaded {
   readonly etag: string | undefined;
 }
 
+export interface NewFolder {
+  readonly signal?: AbortSignal | undefined;
+  /** Makes the folders on its way as well, true by default. False asks once, and nothing that is known to exist is asked for. */
+  readonly parents?: boolean | undefined;
+}
+
 interface Request {
   readonly headers?: Readonly<Record<string, string>> | undefined;
   readonly body?: Uint8Array | Blob | Body | undefined;
@@ -68,7 +74,7 @@ export class BucketFiles {
   /** Puts a file in place whole: readers see the old one or the new one. */
   async upload(path: string, content: Content, options: Upload = {}): Promise<Uploaded> {
     const { signal, onProgress, modified, makeFolders, ifMatch, onlyNew } = options;
-    if (makeFolders) await this.makeFolder(path.split("/").slice(0, -1).join("/"), options);
+    if (makeFolders) await this.makeFolder(path.split("/").slice(0, -1).join("/"), { signal });
     const headers: Record<string, string> = {};
     if (modified !== undefined) headers["x-oc-mtime"] = String(modified.getTime() / 1000);
     if (ifMatch !== undefined) headers["if-match"] = ifMatch;
@@ -127,14 +133,12 @@ export class BucketFiles {
     return this.#ask("GET", path, { signal });
   }
 
-  /** Makes a folder, and those on its way. */
-  async makeFolder(path: string, { signal }: Pick<Transfer, "signal"> = {}): Promise<void> {
-    const made: string[] = [];
-    for (const name of path.split("/").filter((segment) => segment !== "")) {
-      made.push(name);
+  /** Makes a folder, and those on its way; one that is there already stays as it is. */
+  async makeFolder(path: string, { signal, parents = true }: NewFolder = {}): Promise<void> {
+    const names = path.split("/").filter((segment) => segment !== "");
+    for (let depth = parents ? 1 : names.length; depth <= names.length; depth += 1)
       // 405: it is there already.
-      await this.#change("MKCOL", made.join("/"), { signal, allowed: [405] });
-    }
+      await this.#change("MKCOL", names.slice(0, depth).join("/"), { signal, allowed: [405] });
   }
 
   /** Removes a file, or a folder with all it holds; what is not there is removed already. */

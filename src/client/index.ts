@@ -38,7 +38,7 @@ export {
   FileNotFound,
   FileTooBig,
 } from "./file-error.ts";
-export type { BucketFiles, Transfer, Upload, Uploaded } from "./files.ts";
+export type { BucketFiles, NewFolder, Transfer, Upload, Uploaded } from "./files.ts";
 export type { FollowLogOptions, LogEvent, LogGap } from "./follow-log.ts";
 export type { BucketEntry } from "./listing.ts";
 export {
