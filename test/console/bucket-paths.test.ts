@@ -2,7 +2,7 @@ import { expect, test } from "bun:test";
 import fc from "fast-check";
 import { publicUrl } from "../../src/console/pages/buckets/addresses.ts";
 import { entriesFrom } from "../../src/console/pages/buckets/files/entry.ts";
-import { faultInMoves, movesTo } from "../../src/console/pages/buckets/files/moves.ts";
+import { faultInMoves, movesTo, planMoves } from "../../src/console/pages/buckets/files/moves.ts";
 import { filtered, sorted } from "../../src/console/pages/buckets/files/order.ts";
 import { rangeTo, rowAfter, toggled, within } from "../../src/console/pages/buckets/files/selection.ts";
 import { faultInName, faultInPath } from "../../src/console/pages/buckets/path.ts";
@@ -60,6 +60,41 @@ test("one thing moves to a path, several into a folder, and a folder never into 
   expect(movesTo("a", [file("x")], "a/x", true)).toEqual([]);
   const inside = movesTo("", [folder("a"), folder("b")], "a/deep", false);
   expect(faultInMoves("a/deep", inside, false)).toContain("into itself");
+});
+
+test("moves are planned from the folder that is shown, and ask for nothing that is missing", async () => {
+  const there: Record<string, { name: string; folder: boolean }[]> = {
+    "": [{ name: "a", folder: true }],
+    a: [
+      { name: "b", folder: true },
+      { name: "taken", folder: false },
+    ],
+    "a/b": [{ name: "x", folder: false }],
+  };
+  const looks: string[] = [];
+  const plan = (path: string, names: readonly string[], target: string, toPath = false) =>
+    planMoves(
+      path,
+      movesTo(
+        path,
+        names.map((name) => file(name)),
+        target,
+        toPath,
+      ),
+      async (folder) => {
+        looks.push(folder);
+        return there[folder] ?? [];
+      },
+    );
+  expect(await plan("a/b", ["x"], "a/b/y", true)).toEqual({ replacing: [], missing: [] });
+  expect(looks.splice(0)).toEqual(["a/b"]);
+  expect(await plan("a/b", ["x"], "a/new/er/x", true)).toEqual({
+    replacing: [],
+    missing: ["a/new", "a/new/er"],
+  });
+  expect(looks.splice(0)).toEqual(["a"]);
+  expect(await plan("a/b", ["taken"], "a")).toEqual({ replacing: ["taken"], missing: [] });
+  expect(looks.splice(0)).toEqual(["a"]);
 });
 
 test("a range is all between its ends, from whichever it begins", () => {

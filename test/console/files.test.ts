@@ -143,7 +143,7 @@ inBrowser("files and folders are renamed, moved and deleted, and nothing is repl
   await shoot(page, "files-delete");
   expect(await axeFindings(page)).toEqual([]);
   await page.getByRole("dialog").getByRole("button", { name: "Delete", exact: true }).click();
-  await list(page).getByText("old").waitFor({ state: "detached" });
+  await list(page).getByText("old", { exact: true }).waitFor({ state: "detached" });
   expect(existsSync(join(folder, "new/old"))).toBe(false);
   expect(await read("new/b.txt")).toBe("b");
 });

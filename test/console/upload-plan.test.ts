@@ -1,5 +1,10 @@
 import { expect, test } from "bun:test";
-import { type DroppedEntry, walk } from "../../src/console/pages/buckets/uploads/drop.ts";
+import {
+  contentsOf,
+  type DroppedEntry,
+  onlyFolder,
+  walk,
+} from "../../src/console/pages/buckets/uploads/drop.ts";
 import { planUpload } from "../../src/console/pages/buckets/uploads/plan.ts";
 import { Rate } from "../../src/console/pages/buckets/uploads/rate.ts";
 import type { UploadWish } from "../../src/console/pages/buckets/uploads/upload.ts";
@@ -119,6 +124,70 @@ test("uploads run some at a time, one that fails can be tried again, and a cance
   expect(queue.all).toHaveLength(0);
 });
 
+test("the rate of an upload does not reach back to what was sent before it", () => {
+  let now = 0;
+  const rate = new Rate(4000, () => now);
+  rate.add(10);
+  now = 3000;
+  rate.restart();
+  now = 3100;
+  rate.add(100);
+  expect(rate.perSecond()).toBe(0);
+  now = 3500;
+  rate.add(900);
+  expect(rate.perSecond()).toBe(2000);
+});
+
+test("a cancelled upload is sent once more, and its first sending changes nothing any more", async () => {
+  const queue = new UploadQueue(2);
+  const sendings: {
+    readonly again: boolean;
+    readonly finish: () => void;
+    readonly tell: (bytes: number) => void;
+  }[] = [];
+  queue.add([
+    {
+      bucket: "b",
+      path: "a",
+      size: 10,
+      send: (tell, _signal, again) => new Promise<void>((finish) => sendings.push({ again, finish, tell })),
+    },
+  ]);
+  const [upload] = queue.all;
+  if (upload === undefined) throw new Error("nothing was added");
+  queue.cancel(upload);
+  queue.retry();
+  expect(upload.state).toBe("cancelled");
+  queue.retry(upload);
+  expect(sendings.map(({ again }) => again)).toEqual([false, false]);
+  sendings[0]?.tell(9);
+  sendings[0]?.finish();
+  await Promise.resolve();
+  expect([upload.state, upload.sent]).toEqual(["running", 0]);
+  sendings[1]?.finish();
+  while (queue.busy) await Promise.resolve();
+  expect([upload.state, upload.sent]).toEqual(["done", 10]);
+});
+
+test("a drop is one folder only where nothing lies beside it, and its content is what it holds", () => {
+  const of = (...paths: string[]) => ({
+    files: paths.map((path) => ({ path, file: path })),
+    emptyFolders: [],
+  });
+  expect(onlyFolder(of("site/index.html", "site/img/a.png"))).toBe("site");
+  expect(onlyFolder(of("site/index.html", "other/a.png"))).toBeUndefined();
+  expect(onlyFolder(of("site/index.html", "a.png"))).toBeUndefined();
+  expect(onlyFolder(of("a.png"))).toBeUndefined();
+  expect(onlyFolder({ files: [], emptyFolders: ["site"] })).toBeUndefined();
+  expect(onlyFolder({ ...of("site/a"), emptyFolders: ["site/none"] })).toBe("site");
+  const { files, emptyFolders } = contentsOf(
+    { ...of("site/img/a.png"), emptyFolders: ["site/none"] },
+    "site",
+  );
+  expect(files.map(({ path }) => path)).toEqual(["img/a.png"]);
+  expect(emptyFolders).toEqual(["none"]);
+});
+
 test("the rate is that of the last seconds", () => {
   let now = 0;
   const rate = new Rate(4000, () => now);
@@ -127,7 +196,7 @@ test("the rate is that of the last seconds", () => {
   rate.add(1000);
   expect(rate.perSecond()).toBe(2000);
   now = 4500;
-  expect(rate.perSecond()).toBeCloseTo(1000 / 3.5);
+  expect(rate.perSecond()).toBe(250);
   now = 60_000;
   expect(rate.perSecond()).toBe(0);
 });

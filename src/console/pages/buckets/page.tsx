@@ -1,6 +1,11 @@
+import { showAside } from "../../asides.tsx";
 import { route } from "../../route.ts";
 import { FilesPage } from "./files/files.tsx";
 import { BucketList } from "./list/bucket-list.tsx";
+import { UploadPanel } from "./uploads/upload-panel.tsx";
+
+// Uploads go on when this page is left.
+showAside(UploadPanel);
 
 export default function BucketsPage() {
   const [name = ""] = route.value.rest;

@@ -15,6 +15,13 @@ export function nameOf(path: string): string {
   return path.slice(path.lastIndexOf("/") + 1);
 }
 
+/** The deepest folder that both are in or are. */
+export function commonFolder(a: string, b: string): string {
+  const [names, others] = [namesIn(a), namesIn(b)];
+  const differs = names.findIndex((name, at) => name !== others[at]);
+  return join(...(differs === -1 ? names : names.slice(0, differs)));
+}
+
 /** For URLs: every name for itself, so that a `#` or `%` in one stays a part of it. */
 export function encodePath(path: string): string {
   return path.split("/").map(encodeURIComponent).join("/");

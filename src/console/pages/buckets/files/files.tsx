@@ -1,18 +1,12 @@
-import { showAside } from "../../../asides.tsx";
 import { useSession } from "../../../session.ts";
 import { useLoad } from "../../../ui/load.ts";
 import { Page } from "../../../ui/page.tsx";
 import { Problem } from "../../../ui/problem.tsx";
 import { Badges } from "../list/bucket-row.tsx";
 import type { Opened } from "../opened.ts";
-import { UploadPanel } from "../uploads/upload-panel.tsx";
-import { UploadsElsewhere } from "../uploads/uploads-elsewhere.tsx";
 import { openDoor } from "./door.ts";
 import { Folder } from "./folder.tsx";
 import { currentPlace } from "./place.ts";
-
-// Uploads go on when this page is left.
-showAside(UploadsElsewhere);
 
 /** The files of one bucket. */
 export function FilesPage({ name }: { readonly name: string }) {
@@ -40,7 +34,6 @@ export function FilesPage({ name }: { readonly name: string }) {
         </p>
       )}
       {value?.door.mayList && <Folder key={place.path} opened={value} place={place} />}
-      <UploadPanel />
     </Page>
   );
 }

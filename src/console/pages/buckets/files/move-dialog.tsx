@@ -1,14 +1,14 @@
 import { useState } from "preact/hooks";
-import { type BucketFiles, FileNotFound } from "../../../../client/index.ts";
 import { plural } from "../../../format.ts";
 import { Button } from "../../../ui/button.tsx";
 import { Dialog } from "../../../ui/dialog.tsx";
 import { Check, Field, typed } from "../../../ui/field.tsx";
 import { explain } from "../../../ui/problem.tsx";
 import { toast } from "../../../ui/toasts.tsx";
-import { join, nameOf, parentOf, sameName } from "../path.ts";
+import { visibleText } from "../../../ui/visible-text.ts";
+import { join, nameOf } from "../path.ts";
 import type { ChangeDialogProps } from "./delete-dialog.tsx";
-import { faultInMoves, type Move, movesTo } from "./moves.ts";
+import { faultInMoves, movesTo, planMoves } from "./moves.ts";
 import { useSteps } from "./steps.ts";
 import { StepsProgress } from "./steps-progress.tsx";
 
@@ -31,11 +31,9 @@ export function MoveDialog({ opened, path, chosen: now, onClose, onDone }: Chang
     if (wrong !== undefined || files === undefined) return setFault(wrong);
     if (moves.length === 0) return onClose();
     try {
-      const folder = parentOf(moves[0]?.to ?? "");
-      const there = await namesThere(files, folder);
-      const inTheWay = there === undefined ? [] : takenNames(moves, there);
-      if (inTheWay.length > 0 && !replace) return setTaken(inTheWay);
-      if (there === undefined) await files.makeFolder(folder);
+      const { replacing, missing } = await planMoves(path, moves, (folder) => files.list(folder));
+      if (replacing.length > 0 && !replace) return setTaken(replacing.map(visibleText));
+      for (const folder of missing) await files.makeFolder(folder, { parents: false });
     } catch (error) {
       return setFault(explain(error));
     }
@@ -45,7 +43,11 @@ export function MoveDialog({ opened, path, chosen: now, onClose, onDone }: Chang
       make: (signal: AbortSignal) => files.move(from, to, { signal }),
     }));
     if (!(await steps.run(changes))) return;
-    toast(one === undefined ? `${plural(moves.length, "item")} moved.` : `${one.name} is now ${target}.`);
+    toast(
+      one === undefined
+        ? `${plural(moves.length, "item")} moved.`
+        : `${visibleText(one.name)} is now ${visibleText(target)}.`,
+    );
     onDone();
   };
 
@@ -104,21 +106,4 @@ export function MoveDialog({ opened, path, chosen: now, onClose, onDone }: Chang
       </form>
     </Dialog>
   );
-}
-
-/** Undefined when there is no such folder. */
-async function namesThere(files: BucketFiles, folder: string): Promise<string[] | undefined> {
-  try {
-    return (await files.list(folder)).map(({ name }) => name);
-  } catch (error) {
-    if (error instanceof FileNotFound) return undefined;
-    throw error;
-  }
-}
-
-/** A file that only changes the form of its own name replaces nothing. */
-function takenNames(moves: readonly Move[], there: readonly string[]): string[] {
-  return moves
-    .filter(({ from, to }) => !sameName(from, to) && there.some((name) => sameName(name, nameOf(to))))
-    .map(({ to }) => nameOf(to));
 }

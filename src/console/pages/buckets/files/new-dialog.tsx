@@ -30,7 +30,7 @@ export function NewDialog({ kind, bucket, files, path, entries, onClose, onDone 
     if (entries.some((entry) => sameName(entry.name, name))) return taken();
     const target = join(path, name);
     try {
-      if (kind === "folder") await files.makeFolder(target);
+      if (kind === "folder") await files.makeFolder(target, { parents: false });
       else await files.upload(target, "", { onlyNew: true });
     } catch (error) {
       return error instanceof FileError && error.status === 412 ? taken() : setRefusal(explain(error));

@@ -1,14 +1,13 @@
 import type { ComponentChildren } from "preact";
-import { useEffect, useRef, useState } from "preact/hooks";
+import { useRef, useState } from "preact/hooks";
 import { Button } from "../../../ui/button.tsx";
 import { typed } from "../../../ui/field.tsx";
-import { toast } from "../../../ui/toasts.tsx";
 import { MountDialog } from "../mount/mount-dialog.tsx";
 import type { Opened } from "../opened.ts";
 import type { Dropped } from "../uploads/drop.ts";
-import { ReplaceDialog, type ReplaceQuestion } from "../uploads/replace-dialog.tsx";
-import { startOrTell, startUpload } from "../uploads/upload-start.ts";
+import { startOrTell } from "../uploads/upload-start.ts";
 import { useDrop } from "../uploads/use-drop.ts";
+import { useUpload } from "../uploads/use-upload.tsx";
 import type { Entry } from "./entry.ts";
 import { NewDialog } from "./new-dialog.tsx";
 import { amendPlace, type Place } from "./place.ts";
@@ -27,35 +26,7 @@ export function Toolbar({ opened, place, entries, onChange, instead }: ToolbarPr
   const { name, door } = opened;
   const { files } = door;
   const [open, setOpen] = useState<"file" | "folder" | "mount">();
-  const [question, setQuestion] = useState<ReplaceQuestion>();
-  const shown = useRef(true);
-  useEffect(
-    () => () => {
-      shown.current = false;
-    },
-    [],
-  );
-  const begin = async (dropped: Dropped) => {
-    if (files === undefined) return toast(door.why, "problem");
-    await startUpload(
-      name,
-      files,
-      place.path,
-      dropped,
-      (plan) =>
-        new Promise((resolve) => {
-          // Who has gone on to another folder or page cannot be asked any more.
-          if (!shown.current) return resolve("skip");
-          setQuestion({
-            plan,
-            answer: (answer) => {
-              setQuestion(undefined);
-              resolve(answer);
-            },
-          });
-        }),
-    );
-  };
+  const { begin, question } = useUpload(opened, place.path);
   const hovering = useDrop((dropped) => startOrTell(dropped.then(begin)));
   return (
     <>
@@ -108,7 +79,7 @@ export function Toolbar({ opened, place, entries, onChange, instead }: ToolbarPr
           }}
         />
       )}
-      {question !== undefined && <ReplaceDialog {...question} />}
+      {question}
     </>
   );
 }

@@ -7,7 +7,6 @@ import { useLoad } from "../../../ui/load.ts";
 import { Page } from "../../../ui/page.tsx";
 import { Problem } from "../../../ui/problem.tsx";
 import { loadBuckets } from "../records.ts";
-import { UploadPanel } from "../uploads/upload-panel.tsx";
 import { BucketForm } from "./bucket-form.tsx";
 import { BucketRow } from "./bucket-row.tsx";
 
@@ -59,7 +58,6 @@ export function BucketList() {
           }}
         />
       )}
-      <UploadPanel />
     </Page>
   );
 }

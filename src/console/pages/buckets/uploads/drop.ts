@@ -10,6 +10,23 @@ export interface Dropped<F = File> {
   readonly emptyFolders: string[];
 }
 
+/** The one folder that all of it is in; undefined where something lies beside it, or it holds no file. */
+export function onlyFolder<F>({ files, emptyFolders }: Dropped<F>): string | undefined {
+  const [first = ""] = files.map(({ path }) => path);
+  const folder = first.slice(0, Math.max(first.indexOf("/"), 0));
+  const paths = [...files.map(({ path }) => path), ...emptyFolders];
+  return folder !== "" && paths.every((path) => path.startsWith(`${folder}/`)) ? folder : undefined;
+}
+
+/** What the folder holds, without the folder itself. */
+export function contentsOf<F>({ files, emptyFolders }: Dropped<F>, folder: string): Dropped<F> {
+  const start = folder.length + 1;
+  return {
+    files: files.map(({ path, file }) => ({ path: path.slice(start), file })),
+    emptyFolders: emptyFolders.map((path) => path.slice(start)),
+  };
+}
+
 /** What of the File and Directory Entries API is needed here. */
 export interface DroppedEntry {
   readonly name: string;

@@ -12,7 +12,7 @@ export interface Plan<F = File> {
   readonly missing: ReadonlySet<string>;
 }
 
-type List = (folder: string) => Promise<readonly Pick<Entry, "name" | "folder">[]>;
+export type List = (folder: string) => Promise<readonly Pick<Entry, "name" | "folder">[]>;
 
 /** Looks into each folder that files go to, once; what is below a folder that is not there is not there either. */
 export async function planUpload<F>(

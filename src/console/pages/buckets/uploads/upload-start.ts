@@ -63,7 +63,7 @@ function toWish(
   };
 }
 
-/** Makes each missing folder once, whoever needs it first. */
+/** Makes each missing folder once, whoever needs it first, after the one that it is in. */
 class FolderMaker {
   readonly #made = new Map<string, Promise<void>>();
 
@@ -76,7 +76,7 @@ class FolderMaker {
     if (!this.missing.has(path)) return Promise.resolve();
     const before = this.#made.get(path);
     if (before !== undefined) return before;
-    const now = this.files.makeFolder(path);
+    const now = this.make(parentOf(path)).then(() => this.files.makeFolder(path, { parents: false }));
     this.#made.set(path, now);
     // So that another try is one.
     now.catch(() => this.#made.delete(path));

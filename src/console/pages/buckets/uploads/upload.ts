@@ -28,5 +28,7 @@ export interface Totals {
   readonly sent: number;
   /** In bytes a second. */
   readonly rate: number;
+  /** How long the rest takes at this rate; undefined while there is none. */
+  readonly leftMs: number | undefined;
   readonly counts: Readonly<Record<UploadState, number>>;
 }

@@ -25,7 +25,7 @@ export class UploadQueue {
 
   /** Something is still to be sent. */
   get busy(): boolean {
-    return this.#all.some(({ state }) => state === "waiting" || state === "running");
+    return this.#all.some(isOpen);
   }
 
   add(wishes: readonly UploadWish[]): void {
@@ -38,7 +38,7 @@ export class UploadQueue {
     }));
     this.#all = [...this.#all, ...added];
     this.#waiting = [...this.#waiting, ...added];
-    this.#go();
+    this.#begin();
   }
 
   cancel(upload: Upload): void {
@@ -51,20 +51,22 @@ export class UploadQueue {
     this.#tellNow();
   }
 
-  /** Those that failed, once more. */
-  retry(): void {
-    for (const upload of this.#all) {
-      if (upload.state !== "failed") continue;
-      Object.assign(upload, { state: "waiting", sent: 0, error: undefined, again: true });
+  /** Sends one that failed or was cancelled once more; without one, all that failed. */
+  retry(one?: Upload): void {
+    const wanted = one === undefined ? this.#all.filter(({ state }) => state === "failed") : [one];
+    for (const upload of wanted) {
+      if (upload.state !== "failed" && upload.state !== "cancelled") continue;
+      const again = upload.state === "failed";
+      Object.assign(upload, { state: "waiting", sent: 0, error: undefined, again });
       upload.leave = new AbortController();
       this.#waiting.push(upload);
     }
-    this.#go();
+    this.#begin();
   }
 
   /** Forgets what is over. */
   clear(): void {
-    this.#all = this.#all.filter(({ state }) => state === "waiting" || state === "running");
+    this.#all = this.#all.filter(isOpen);
     this.#tellNow();
   }
 
@@ -72,13 +74,22 @@ export class UploadQueue {
     const counts = { waiting: 0, running: 0, done: 0, failed: 0, cancelled: 0 };
     let bytes = 0;
     let sent = 0;
+    let left = 0;
     for (const upload of this.#all) {
       counts[upload.state] += 1;
       if (upload.state === "cancelled") continue;
       bytes += upload.size;
       sent += upload.sent;
+      if (isOpen(upload)) left += upload.size - upload.sent;
     }
-    return { bytes, sent, rate: this.#rate.perSecond(), counts };
+    const rate = this.#rate.perSecond();
+    return { bytes, sent, rate, counts, leftMs: rate === 0 ? undefined : (1000 * left) / rate };
+  }
+
+  /** After something was added. */
+  #begin(): void {
+    if (this.#running === 0) this.#rate.restart();
+    this.#go();
   }
 
   #go(): void {
@@ -95,16 +106,16 @@ export class UploadQueue {
     upload.state = "running";
     this.#running += 1;
     const onProgress = (bytes: number) => {
+      if (upload.leave !== leave) return;
       this.#rate.add(bytes - upload.sent);
       upload.sent = bytes;
       this.#tell();
     };
     try {
       await upload.send(onProgress, leave.signal, upload.again);
-      // A cancel that came after the last byte came too late.
-      upload.state = "done";
-      upload.sent = upload.size;
       this.arrived.value += 1;
+      // A cancel that came after the last byte came too late, unless it is being sent once more already.
+      if (upload.leave === leave) Object.assign(upload, { state: "done", sent: upload.size });
     } catch (error) {
       if (!leave.signal.aborted) Object.assign(upload, { state: "failed", sent: 0, error });
     } finally {
@@ -124,8 +135,13 @@ export class UploadQueue {
   }
 }
 
+/** Whether there is still something to be sent of it. */
+function isOpen({ state }: Upload): boolean {
+  return state === "waiting" || state === "running";
+}
+
 function letGo(upload: Upload): void {
-  if (upload.state !== "waiting" && upload.state !== "running") return;
+  if (!isOpen(upload)) return;
   upload.state = "cancelled";
   upload.leave.abort();
 }

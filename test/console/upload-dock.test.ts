@@ -1,0 +1,174 @@
+import { expect } from "bun:test";
+import { readdirSync } from "node:fs";
+import { mkdir, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import type { Page } from "playwright-core";
+import { siteWith } from "../support/bucket.ts";
+import { tempFolder } from "../support/node.ts";
+import { axeFindings, inBrowser, openConsole, shoot, testNode } from "./browser.ts";
+
+/** The browser itself tells failed requests; these are answered on the page. */
+const failed = /Failed to load resource/;
+const panel = (page: Page) => page.getByRole("region", { name: "Uploads" });
+const choose = (page: Page, what: "Upload files" | "Upload folder", paths: string | string[]) =>
+  page.locator(`input[aria-label="${what}"]`).setInputFiles(paths);
+
+async function written(folder: string, sizes: Record<string, number>): Promise<string[]> {
+  for (const [name, size] of Object.entries(sizes)) await writeFile(join(folder, name), new Uint8Array(size));
+  return Object.keys(sizes).map((name) => join(folder, name));
+}
+
+async function edgesOf(page: Page, selector: string) {
+  const box = await page.locator(selector).boundingBox();
+  if (box === null) throw new Error(`${selector} is not shown`);
+  return { top: box.y, right: box.x + box.width, bottom: box.y + box.height };
+}
+
+inBrowser(
+  "uploads stay in the corner of every page, failures first, and open from their headline",
+  async () => {
+    await using node = await testNode({ top: "max_upload_size = 1000\n" });
+    await using own = await tempFolder();
+    await siteWith(node, {});
+    for (let at = 0; at < 30; at += 1)
+      await node.call("static-bucket_create", { token: node.superToken, name: `bucket-${at}` });
+    const small = Object.fromEntries(Array.from({ length: 18 }, (_, at) => [`a${at}.txt`, 10]));
+    const paths = await written(own.path, { ...small, "z-too-big.bin": 2000 });
+    await using tab = await openConsole(node, { at: "/buckets/site", expected: failed });
+    const { page } = tab;
+    await page.getByText("This folder is empty").waitFor();
+    await choose(page, "Upload files", paths);
+    await panel(page).getByText("18 files uploaded, 1 failed").waitFor();
+    const first = panel(page).getByRole("listitem").first();
+    await first.getByText("z-too-big.bin", { exact: true }).waitFor();
+    await first.getByText(/max_upload_size/).waitFor();
+    await shoot(page, "uploads-docked");
+    expect(await axeFindings(page)).toEqual([]);
+
+    for (const name of ["Buckets", "Overview", "Tokens"]) {
+      await page.getByRole("navigation", { name: "Pages" }).getByRole("link", { name }).click();
+      await page.getByRole("heading", { name, level: 1 }).waitFor();
+      const { bottom, right } = await edgesOf(page, ".uploads");
+      expect([bottom, right]).toEqual([800 - 16, 1280 - 16]);
+    }
+    await panel(page).getByRole("button", { name: "Hide the list of uploads" }).click();
+    expect(await panel(page).getByRole("listitem").count()).toBe(0);
+    await panel(page).getByText("18 files uploaded, 1 failed").waitFor();
+    await panel(page).getByRole("button", { name: "Show the list of uploads" }).click();
+    await first.getByText("z-too-big.bin", { exact: true }).waitFor();
+    await panel(page).getByRole("button", { name: "Close" }).click();
+    await panel(page).waitFor({ state: "detached" });
+  },
+);
+
+inBrowser("a toast stands above the uploads and does not cover them", async () => {
+  await using node = await testNode();
+  await using own = await tempFolder();
+  await siteWith(node, { "old.txt": "old" });
+  for (const phone of [false, true]) {
+    const paths = await written(own.path, { "old.txt": 10, [`new ${phone}.txt`]: 10 });
+    await using tab = await openConsole(node, { at: "/buckets/site", phone });
+    const { page } = tab;
+    await page.getByRole("grid", { name: "Files" }).waitFor();
+    await choose(page, "Upload files", paths);
+    await page.getByRole("dialog").getByRole("button", { name: "Skip" }).click();
+    await page.getByText(/skipped\.$/).waitFor();
+    await panel(page).waitFor();
+    await shoot(page, `uploads-toast-${phone ? "phone" : "wide"}`);
+    expect((await edgesOf(page, ".toasts")).bottom).toBeLessThan((await edgesOf(page, ".uploads")).top);
+  }
+});
+
+inBrowser("one failed and one cancelled upload are each sent once more, and nothing else is", async () => {
+  await using node = await testNode({ top: "max_upload_size = 1000\n" });
+  await using own = await tempFolder();
+  const { folder } = await siteWith(node, {});
+  const paths = await written(own.path, { "big.bin": 2000, "bigger.bin": 3000, "held.txt": 10 });
+  await using tab = await openConsole(node, { at: "/buckets/site", expected: failed });
+  const { page } = tab;
+  await page.getByText("This folder is empty").waitFor();
+  const held = Promise.withResolvers<void>();
+  await page.route("**/held.txt", async (route) => {
+    await held.promise;
+    await route.continue().catch(() => {});
+  });
+  await choose(page, "Upload files", paths);
+  await panel(page).getByText("Uploading 1 file, 2 failed").waitFor();
+  await panel(page).getByRole("button", { name: "Cancel held.txt" }).click();
+  await panel(page).getByText("0 files uploaded, 2 failed, 1 cancelled").waitFor();
+  held.resolve();
+  await panel(page).getByRole("button", { name: "Retry held.txt" }).click();
+  await panel(page).getByText("1 file uploaded, 2 failed").waitFor();
+  expect(readdirSync(folder)).toEqual(["held.txt"]);
+
+  const config = await Bun.file(node.configPath).text();
+  await Bun.write(node.configPath, config.replace("= 1000", "= 0"));
+  await node.node.reload();
+  await panel(page).getByRole("button", { name: "Retry big.bin" }).click();
+  await panel(page).getByText("2 files uploaded, 1 failed").waitFor();
+  expect(readdirSync(folder).sort()).toEqual(["big.bin", "held.txt"]);
+});
+
+inBrowser(
+  "one folder for an empty bucket is uploaded as it is, or only what it holds, as one says",
+  async () => {
+    await using node = await testNode();
+    await using own = await tempFolder();
+    const { folder } = await siteWith(node, {});
+    await mkdir(join(own.path, "dist/img"), { recursive: true });
+    await writeFile(join(own.path, "dist/index.html"), "<h1>Home</h1>");
+    await writeFile(join(own.path, "dist/img/a.txt"), "a");
+    // No request may fail: a folder is made only where there is none.
+    await using tab = await openConsole(node, { at: "/buckets/site" });
+    const { page } = tab;
+    await page.getByText("This folder is empty").waitFor();
+    await choose(page, "Upload folder", join(own.path, "dist"));
+    await page.getByRole("dialog", { name: "Upload a folder" }).waitFor();
+    await shoot(page, "uploads-folder");
+    expect(await axeFindings(page)).toEqual([]);
+    await page.getByRole("button", { name: "Cancel" }).click();
+    await page.getByRole("dialog").waitFor({ state: "detached" });
+    expect(readdirSync(folder)).toEqual([]);
+    await choose(page, "Upload folder", join(own.path, "dist"));
+    await page.getByRole("button", { name: "Upload its contents" }).click();
+    await panel(page).getByText("2 files uploaded").waitFor();
+    expect(readdirSync(folder).sort()).toEqual(["img", "index.html"]);
+    // The bucket is not empty any more, so nothing is asked.
+    await choose(page, "Upload folder", join(own.path, "dist"));
+    await panel(page).getByText("4 files uploaded").waitFor();
+    expect(readdirSync(join(folder, "dist")).sort()).toEqual(["img", "index.html"]);
+  },
+);
+
+inBrowser("folders are made where they are missing, by requests that all succeed", async () => {
+  await using node = await testNode();
+  await using own = await tempFolder();
+  const { folder } = await siteWith(node, { "a/b/there.txt": "x" });
+  await mkdir(join(own.path, "b/c/d"), { recursive: true });
+  await writeFile(join(own.path, "b/c/d/deep.txt"), "deep");
+  await using tab = await openConsole(node, { at: "/buckets/site?path=a" });
+  const { page } = tab;
+  const answers: string[] = [];
+  page.on("response", (response) => {
+    const method = response.request().method();
+    if (method === "MKCOL") answers.push(`${response.status()} ${new URL(response.url()).pathname}`);
+  });
+  await page.getByRole("grid", { name: "Files" }).waitFor();
+  await choose(page, "Upload folder", join(own.path, "b"));
+  await panel(page).getByText("1 file uploaded").waitFor();
+  const made = (path: string) => `201 /node/static-webdav/site/${path}`;
+  expect(answers.splice(0)).toEqual([made("a/b/c"), made("a/b/c/d")]);
+  await page.getByRole("button", { name: "New folder" }).click();
+  await page.getByLabel("Name", { exact: true }).fill("new");
+  await page.getByRole("button", { name: "Create" }).click();
+  await page.getByText("This folder is empty").waitFor();
+  expect(answers.splice(0)).toEqual([made("a/new")]);
+  await page.goto(`${node.url}/node/console/#/buckets/site?path=a/b`);
+  await page.getByRole("checkbox", { name: "Select there.txt" }).check();
+  await page.getByRole("button", { name: "Rename or move" }).click();
+  await page.getByLabel("Path in the bucket").fill("a/x/y/moved.txt");
+  await page.getByRole("button", { name: "Rename", exact: true }).click();
+  await page.getByText("there.txt is now").waitFor();
+  expect(answers).toEqual([made("a/x"), made("a/x/y")]);
+  expect(readdirSync(join(folder, "a/x/y"))).toEqual(["moved.txt"]);
+});
