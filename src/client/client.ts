@@ -115,6 +115,15 @@ export class NodeServerClient {
     );
   }
 
+  /**
+   * Whether WebDAV, and so `bucket`, can take this token: Basic authentication ends a user name at its first `:` (RFC 7617 §2), so
+   * a user name that holds one needs its key and secret there.
+   */
+  get fitsWebdav(): boolean {
+    const { token = "" } = this.#options;
+    return !token.slice(0, Math.max(nameEnd(token), 0)).includes(":");
+  }
+
   get #address(): string {
     return `${this.url}/jsonrpc`;
   }
@@ -171,8 +180,13 @@ function hideCredentials(text: string): string {
   return text.replace(/[^/]*@/, "…@");
 }
 
+/** Where the name ends: at the first `|` of a user name and password, otherwise at the first `:` of a key and secret. */
+function nameEnd(token: string): number {
+  return token.includes("|") ? token.indexOf("|") : token.indexOf(":");
+}
+
 function basic(token: string): string {
-  const at = token.search(/[:|]/);
+  const at = nameEnd(token);
   const text = at === -1 ? token : `${token.slice(0, at)}:${token.slice(at + 1)}`;
   return `Basic ${btoa(String.fromCharCode(...new TextEncoder().encode(text)))}`;
 }

@@ -45,6 +45,11 @@ export async function openDoor(
       "You can look but not change anything: changing files takes all four of Read, Write, Delete and List on this bucket, and your token does not hold them all.",
       bucket?.enable,
     );
+  if (!client.fitsWebdav)
+    return rpc(
+      "You can look but not change anything: you signed in with a user name that holds “:”, which WebDAV cannot take. Sign in with the key and the secret of your token to change files.",
+      bucket?.enable,
+    );
   if (bucket === undefined && !(await answers(files)))
     return rpc("This bucket is off, or there is none of this name, so nothing can be changed here.", false);
   return overWebdav(files);
