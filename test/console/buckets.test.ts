@@ -27,8 +27,12 @@ for (const database of databaseKinds)
         .getByText(/^name must be 1 to 128/)
         .waitFor();
       await page.getByLabel("Name", { exact: true }).fill("site");
+      await page.getByText(`without a token: at ${node.url}/node/static/site/…`).waitFor();
       await page.getByRole("checkbox", { name: "CORS" }).check();
       await page.getByRole("button", { name: "Create" }).click();
+      await page.getByRole("heading", { name: "site", level: 1 }).waitFor();
+      await page.getByText("This folder is empty. Drop files").waitFor();
+      await page.goBack();
       await rowOf(page, "site").getByText("CORS").waitFor();
       expect(await record()).toMatchObject({ name: "site", path: "site", cors: true, is_http_root: false });
       expect(existsSync(join(node.folder, "static/site"))).toBe(true);

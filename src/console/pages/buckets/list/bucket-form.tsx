@@ -6,6 +6,7 @@ import { Dialog } from "../../../ui/dialog.tsx";
 import { Check, Field, typed } from "../../../ui/field.tsx";
 import { explain, Problem } from "../../../ui/problem.tsx";
 import { toast } from "../../../ui/toasts.tsx";
+import { publicUrl } from "../addresses.ts";
 
 export interface BucketFormProps {
   /** The bucket to change; without one, a new one is made. */
@@ -13,7 +14,7 @@ export interface BucketFormProps {
   /** Of the new one, where it is known. */
   readonly name?: string;
   readonly onClose: () => void;
-  readonly onDone: () => void;
+  readonly onDone: (name: string) => void;
 }
 
 /** Makes or changes a bucket. */
@@ -40,7 +41,7 @@ export function BucketForm({ bucket, name: given = "", onClose, onDone }: Bucket
       return;
     }
     toast(bucket === undefined ? `The bucket ${name} is made.` : `The bucket ${name} is changed.`);
-    onDone();
+    onDone(name);
   };
 
   return (
@@ -83,6 +84,7 @@ export function BucketForm({ bucket, name: given = "", onClose, onDone }: Bucket
             onInput={(event: Event) => setPath(typed(event))}
           />
         </Field>
+        {bucket === undefined && <p class="notice">{publicWords(name)}</p>}
         <Check
           label="HTTP root"
           hint={`It answers at ${serverUrl}/ as well. One bucket can.`}
@@ -123,4 +125,10 @@ export function BucketForm({ bucket, name: given = "", onClose, onDone }: Bucket
       </form>
     </Dialog>
   );
+}
+
+/** Said before a bucket is made, not after its first private file. */
+function publicWords(name: string): string {
+  const address = publicUrl(serverUrl, name === "" ? "…" : name, false);
+  return `Anybody can read the files of a bucket, without a token: at ${decodeURI(address)}… Only changing and listing them takes one.`;
 }

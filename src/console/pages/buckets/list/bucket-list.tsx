@@ -52,10 +52,7 @@ export function BucketList() {
         <BucketForm
           name={making}
           onClose={() => setMaking(undefined)}
-          onDone={() => {
-            setMaking(undefined);
-            reload();
-          }}
+          onDone={(name) => go(linkTo("buckets", [name]))}
         />
       )}
     </Page>
