@@ -11,10 +11,53 @@ export interface Route {
 
 export const route = signal<Route>(parse(location.hash));
 
-addEventListener("hashchange", () => {
+/** The address of `route`. The browser's own is ahead of it while somebody is asked whether to leave. */
+let current = location.hash;
+/** Asks whether this place may be left; undefined while there is nothing to lose. */
+let guard: (() => Promise<boolean> | undefined) | undefined;
+let isAsking = false;
+let isGoingBack = false;
+
+window.addEventListener("hashchange", ({ oldURL }) => {
+  // A new entry of the history begins without a state; others are come back to.
+  const isNew = history.state === null;
   carryOver();
-  route.value = parse(location.hash);
+  if (isNew) history.replaceState({ ...history.state, cameFrom: new URL(oldURL).hash }, "");
+  isGoingBack = false;
+  if (location.hash !== current) void follow(isNew);
 });
+
+/** Shows what the address names, after asking where something would be lost. */
+async function follow(isNew: boolean): Promise<void> {
+  if (isAsking) return;
+  const asked = guard?.();
+  if (asked !== undefined) {
+    isAsking = true;
+    const mayGo = await asked.finally(() => {
+      isAsking = false;
+    });
+    if (!mayGo) {
+      // Who came to a new entry returns from it; who went back gets the entry again that was left.
+      if (isNew) history.back();
+      else location.hash = current;
+      return;
+    }
+  }
+  show();
+}
+
+function show(): void {
+  current = location.hash;
+  route.value = parse(current);
+}
+
+/** Asks `ask` before the page shows another place, until the answer of this is called. There is one guard at a time. */
+export function guardLeaving(ask: () => Promise<boolean> | undefined): () => void {
+  guard = ask;
+  return () => {
+    if (guard === ask) guard = undefined;
+  };
+}
 
 export function parse(hash: string): Route {
   const [path = "", query = ""] = hash.replace(/^#\/?/, "").split("?", 2);
@@ -41,7 +84,32 @@ export function go(link: string): void {
 export function amend(query: Record<string, string>): void {
   const { page, rest } = route.value;
   history.replaceState(history.state, "", linkTo(page, rest, query));
-  route.value = parse(location.hash);
+  show();
+}
+
+/**
+ * Leaves what was opened above a place: one step back where that place is the entry before, so that no second entry of it is
+ * left in the history; otherwise, as after a link from elsewhere, the address is changed in its own entry.
+ */
+export function closeTo(query: Record<string, string>, isBelow: (before: Route) => boolean): void {
+  // The step back that a call before this one took has not arrived yet.
+  if (isGoingBack) return;
+  const { page, rest } = route.value;
+  const before = cameFrom();
+  const isSame = before?.page === page && before.rest.join("/") === rest.join("/");
+  if (before === undefined || !isSame || !isBelow(before)) amend(query);
+  else {
+    isGoingBack = true;
+    history.back();
+  }
+}
+
+/** Where this entry of the history was opened from. */
+function cameFrom(): Route | undefined {
+  const state: unknown = history.state;
+  const from =
+    typeof state === "object" && state !== null && "cameFrom" in state ? state.cameFrom : undefined;
+  return typeof from === "string" ? parse(from) : undefined;
 }
 
 function decode(text: string): string {

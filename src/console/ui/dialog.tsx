@@ -1,6 +1,7 @@
 import { signal } from "@preact/signals";
 import type { ComponentChildren } from "preact";
 import { useEffect, useId, useRef } from "preact/hooks";
+import { useBackdropClick } from "./backdrop.ts";
 import { Button, IconButton } from "./button.tsx";
 
 export interface DialogProps {
@@ -9,12 +10,15 @@ export interface DialogProps {
   /** Also by Escape. */
   readonly onClose: () => void;
   readonly wide?: boolean;
+  /** A click beside it closes it as well: for what is only looked at. */
+  readonly closesOnBackdrop?: boolean;
 }
 
 /** A window above the page. The browser holds the focus inside and gives it back at the end. */
-export function Dialog({ title, children, onClose, wide }: DialogProps) {
+export function Dialog({ title, children, onClose, wide, closesOnBackdrop }: DialogProps) {
   const own = useRef<HTMLDialogElement>(null);
   const heading = useId();
+  useBackdropClick(own, closesOnBackdrop ? onClose : undefined);
   useEffect(() => {
     const before = document.activeElement;
     own.current?.showModal();

@@ -12,7 +12,7 @@ import type { Entry } from "./entry.ts";
 import { FileRows } from "./file-rows.tsx";
 import { MoveDialog } from "./move-dialog.tsx";
 import { filtered, sorted } from "./order.ts";
-import { amendPlace, linkToPlace, type Place } from "./place.ts";
+import { closeFile, linkToPlace, type Place } from "./place.ts";
 import { all, nothing, within } from "./selection.ts";
 import { SelectionBar } from "./selection-bar.tsx";
 import { SortBar } from "./sort-bar.tsx";
@@ -107,7 +107,7 @@ export function Folder({ opened, place }: { readonly opened: Opened; readonly pl
           opened={opened}
           path={join(path, file)}
           entry={value.find(({ name, folder }) => name === file && !folder)}
-          onClose={() => amendPlace({ file: "" })}
+          onClose={closeFile}
           onSaved={reload}
         />
       )}

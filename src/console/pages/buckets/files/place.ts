@@ -1,4 +1,4 @@
-import { amend, linkTo, route } from "../../../route.ts";
+import { amend, closeTo, linkTo, type Route, route } from "../../../route.ts";
 import { namesIn } from "../path.ts";
 import { isSortKey, type Order } from "./order.ts";
 
@@ -12,7 +12,10 @@ export interface Place extends Order {
 }
 
 export function currentPlace(): Place {
-  const { query } = route.value;
+  return placeIn(route.value);
+}
+
+function placeIn({ query }: Route): Place {
   const text = (key: string) => query.get(key) ?? "";
   const sort = text("sort");
   return {
@@ -37,6 +40,15 @@ export function linkToPlace(bucket: string, path: string, file = ""): string {
 /** The same step in the history, looked at differently. */
 export function amendPlace(change: Partial<Place>): void {
   amend(toQuery({ ...currentPlace(), ...change }));
+}
+
+/** Closes the file that is open, and shows its folder as it was. */
+export function closeFile(): void {
+  const place = currentPlace();
+  closeTo(toQuery({ ...place, file: "" }), (before) => {
+    const { file, path } = placeIn(before);
+    return file === "" && path === place.path;
+  });
 }
 
 function toQuery({ path, file, filter, sort, down }: Place): Record<string, string> {

@@ -38,7 +38,12 @@ export function Preview({ opened, path, entry, onClose, onSaved }: PreviewProps)
     onClose();
   };
   return (
-    <Dialog title={visibleText(entry?.name ?? "No such file")} wide onClose={() => void close()}>
+    <Dialog
+      title={visibleText(entry?.name ?? "No such file")}
+      wide
+      closesOnBackdrop
+      onClose={() => void close()}
+    >
       {entry === undefined ? (
         <p>
           There is no file <FileName name={path} /> in this bucket. It may have been moved or deleted.
