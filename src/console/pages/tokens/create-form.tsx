@@ -3,15 +3,24 @@ import { useSession } from "../../session.ts";
 import { Button } from "../../ui/button.tsx";
 import { Field, typed } from "../../ui/field.tsx";
 import { Problem } from "../../ui/problem.tsx";
+import { useUnsaved } from "../../ui/unsaved.ts";
 import { useBuckets } from "./buckets.ts";
-import { limitWords } from "./limits.ts";
+import { draftWords } from "./limits.ts";
 import { LimitsForm } from "./limits-form.tsx";
 import { made } from "./made.ts";
 import { PasswordField } from "./password-field.tsx";
 import { PurposePicker } from "./purpose-picker.tsx";
 import type { PurposeName } from "./purposes.ts";
-import { usernameProblem } from "./sign-in-words.ts";
-import { newWish, timesProblem, toCreation, type Wish, wishProblem, withPurpose } from "./wish.ts";
+import { usernameHint, usernameProblem } from "./sign-in-words.ts";
+import {
+  isWithoutBucket,
+  newWish,
+  timesProblem,
+  toCreation,
+  type Wish,
+  wishProblem,
+  withPurpose,
+} from "./wish.ts";
 
 export interface CreateFormProps {
   readonly purpose: PurposeName;
@@ -25,11 +34,14 @@ export interface CreateFormProps {
 export function CreateForm({ purpose, bucket, onDone, onCancel }: CreateFormProps) {
   const { client, me, rights } = useSession();
   const buckets = useBuckets();
-  const [wish, setWish] = useState(() => newWish(purpose, bucket, rights.isSuper ? undefined : me));
+  const [initial] = useState(() => newWish(purpose, bucket, rights.isSuper ? undefined : me));
+  const [wish, setWish] = useState(initial);
   const [unreadable, setUnreadable] = useState(false);
   const [failure, setFailure] = useState<unknown>();
   const change = (part: Partial<Wish>) => setWish((before) => ({ ...before, ...part }));
   const problem = unreadable ? "Put the JSON right first." : wishProblem(wish);
+  const isChanged = unreadable || JSON.stringify(wish) !== JSON.stringify(initial);
+  const created = useUnsaved(isChanged, "the new token is not created");
   const create = async () => {
     setFailure(undefined);
     try {
@@ -42,8 +54,10 @@ export function CreateForm({ purpose, bucket, onDone, onCancel }: CreateFormProp
         deploy: wish.purpose === "deploy" ? wish.bucket.trim() : undefined,
         username: wish.username || undefined,
         hasPassword: wish.password !== "",
+        password: wish.isGenerated ? wish.password : undefined,
       };
-      setWish(newWish("webdav", "", rights.isSuper ? undefined : me));
+      created();
+      setWish(initial);
       onDone();
     } catch (error) {
       setFailure(error);
@@ -61,7 +75,7 @@ export function CreateForm({ purpose, bucket, onDone, onCancel }: CreateFormProp
       <section class="card form" aria-label="Rights">
         <h2>What it may do</h2>
         <ul class="tokens-words" aria-live="polite">
-          {limitWords(wish.limits).map((line) => (
+          {(isWithoutBucket(wish) ? ["Choose a bucket first."] : draftWords(wish.limits)).map((line) => (
             <li key={line}>{line}</li>
           ))}
         </ul>
@@ -78,11 +92,7 @@ export function CreateForm({ purpose, bucket, onDone, onCancel }: CreateFormProp
       <section class="card form" aria-label="User name and time">
         <h2>Optional</h2>
         <div class="tokens-pair">
-          <Field
-            label="User name"
-            hint="To sign in by name, beside the key."
-            error={usernameProblem(wish.username)}
-          >
+          <Field label="User name" hint={usernameHint(wish.username)} error={usernameProblem(wish.username)}>
             <input
               type="text"
               autocomplete="off"
@@ -95,7 +105,7 @@ export function CreateForm({ purpose, bucket, onDone, onCancel }: CreateFormProp
             <PasswordField
               label="Password"
               password={wish.password}
-              onChange={(password) => change({ password })}
+              onChange={(password, isGenerated) => change({ password, isGenerated })}
             />
           </div>
         </div>

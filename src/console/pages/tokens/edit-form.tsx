@@ -4,8 +4,9 @@ import { useSession } from "../../session.ts";
 import { Button } from "../../ui/button.tsx";
 import { Problem } from "../../ui/problem.tsx";
 import { toast } from "../../ui/toasts.tsx";
+import { useUnsaved } from "../../ui/unsaved.ts";
 import { useBuckets } from "./buckets.ts";
-import { limitsProblem, limitWords } from "./limits.ts";
+import { draftWords, limitsProblem } from "./limits.ts";
 import { LimitsForm } from "./limits-form.tsx";
 
 export interface EditFormProps {
@@ -19,15 +20,19 @@ export function EditForm({ token, onDone, onCancel }: EditFormProps) {
   const { client } = useSession();
   const { names } = useBuckets();
   const stored = limitsProblem(token.token_limit as Limit[]) === undefined;
-  const [limits, setLimits] = useState<readonly Limit[]>(stored ? (token.token_limit as Limit[]) : []);
+  const [initial] = useState<readonly Limit[]>(stored ? (token.token_limit as Limit[]) : []);
+  const [limits, setLimits] = useState(initial);
   const [unreadable, setUnreadable] = useState(false);
   const [failure, setFailure] = useState<unknown>();
   const problem = unreadable ? "Put the JSON right first." : limitsProblem(limits);
+  const isChanged = unreadable || JSON.stringify(limits) !== JSON.stringify(initial);
+  const saved = useUnsaved(isChanged, "the limits of the token are not saved");
   const save = async () => {
     setFailure(undefined);
     try {
       await client.call("token_edit", { target_token: token.token_key, limit: [...limits] });
       toast("The token has its new limits. They count from the next call on.");
+      saved();
       onDone();
     } catch (error) {
       setFailure(error);
@@ -47,7 +52,7 @@ export function EditForm({ token, onDone, onCancel }: EditFormProps) {
       <section class="card form" aria-label="Rights">
         <h2>What it may do</h2>
         <ul class="tokens-words" aria-live="polite">
-          {limitWords(limits).map((line) => (
+          {draftWords(limits).map((line) => (
             <li key={line}>{line}</li>
           ))}
         </ul>

@@ -44,6 +44,12 @@ export function limitWords(stored: unknown): string[] {
   return lines.length === 0 ? ["Nothing."] : lines;
 }
 
+/** The same for limits in the making: what is still missing, in place of what they would grant. */
+export function draftWords(limits: readonly Limit[]): string[] {
+  const missing = limitsProblem(limits);
+  return missing === undefined ? limitWords(limits) : [missing];
+}
+
 function lineOf({ scopes, permissions }: Limit): string {
   const own = families.flatMap(({ title, actions }) => {
     const held = actions.filter(({ permission }) => permissions.some((one) => isSame(one, permission)));

@@ -1,3 +1,4 @@
+import { fitsBasic, notByBasic } from "../../basic-auth.ts";
 import { serverUrl, useSession } from "../../session.ts";
 import { Button } from "../../ui/button.tsx";
 import { CopyButton } from "../../ui/copy.tsx";
@@ -36,18 +37,33 @@ export function MadeDialog() {
   );
 }
 
-function Secrets({ made: { key, secret, drive, deploy, username, hasPassword } }: { readonly made: Made }) {
+function Secrets({
+  made: { key, secret, drive, deploy, username, hasPassword, password },
+}: {
+  readonly made: Made;
+}) {
   const { client } = useSession();
   return (
     <dl class="tokens-secrets">
       <Secret name="Token" text={`${key}:${secret}`} />
       {username !== undefined && hasPassword && (
-        <div>
-          <dt>Or by name</dt>
-          <dd>
-            User <code>{username}</code> and the password that you gave.
-          </dd>
-        </div>
+        <>
+          <Secret name="Or by name: user name" text={username} />
+          {password === undefined ? (
+            <div>
+              <dt>Password</dt>
+              <dd>The one that you typed. It is not shown here.</dd>
+            </div>
+          ) : (
+            <Secret name="Password" text={password} />
+          )}
+          {!fitsBasic(username) && (
+            <div>
+              <dt>Network drives</dt>
+              <dd>{notByBasic}</dd>
+            </div>
+          )}
+        </>
       )}
       {drive !== undefined && (
         <>
@@ -70,7 +86,7 @@ function Secret({ name, text }: { readonly name: string; readonly text: string }
   return (
     <div>
       <dt>{name}</dt>
-      <dd>
+      <dd class="tokens-secret">
         <code>{text}</code>
         <CopyButton text={text} label="Copy" />
       </dd>

@@ -13,6 +13,8 @@ export interface Made {
   readonly deploy?: string | undefined;
   readonly username?: string | undefined;
   readonly hasPassword?: boolean;
+  /** The password where it was made up here, to be shown this one time. */
+  readonly password?: string | undefined;
   readonly note?: string | undefined;
 }
 

@@ -1,6 +1,5 @@
-import { useState } from "preact/hooks";
 import type { Token } from "../../../client/index.ts";
-import { amend, route } from "../../route.ts";
+import { amend, closeTo, go, linkTo, type Route, route } from "../../route.ts";
 import { useSession } from "../../session.ts";
 import { Button } from "../../ui/button.tsx";
 import { useLoad } from "../../ui/load.ts";
@@ -25,47 +24,79 @@ export default function TokensPage() {
 /** What the Super Token sees. */
 function AllTokens() {
   const { client } = useSession();
-  const { query } = route.value;
-  const [editing, setEditing] = useState<Token>();
   const { value, error, reload } = useLoad(
     async (signal) => (await client.call("token_list_all_tokens", {}, { signal })).tokens,
     [client],
   );
-  const creating = query.get("preset") ?? undefined;
-  const back = () => {
-    setEditing(undefined);
-    amend({});
-  };
+  const back = () => closeTo({}, isList);
   const done = () => {
     back();
     reload();
   };
-  if (creating !== undefined)
+  const editing = route.value.query.get("edit");
+  if (route.value.query.has("preset"))
     return (
-      <Page title="New token">
-        <CreateForm key={location.hash} {...asked()} onDone={done} onCancel={back} />
+      <Page key="new" title="New token">
+        <CreateForm key={JSON.stringify(asked())} {...asked()} onDone={done} onCancel={back} />
       </Page>
     );
-  if (editing !== undefined)
+  if (editing !== null)
     return (
-      <Page title="Edit a token">
-        <EditForm token={editing} onDone={done} onCancel={back} />
+      <Page key="edit" title="Edit a token">
+        {error !== undefined && <Problem error={error} retry={reload} />}
+        {value === undefined && error === undefined && <p class="loading">Loading…</p>}
+        {value !== undefined && (
+          <Edited key={editing} token={editable(value, editing)} onDone={done} onCancel={back} />
+        )}
       </Page>
     );
   return (
     <Page
+      key="list"
       title="Tokens"
       actions={
-        <Button icon="plus" kind="primary" onClick={() => amend({ preset: "webdav" })}>
+        <Button icon="plus" kind="primary" onClick={() => go(linkTo("tokens", [], { preset: "webdav" }))}>
           New token
         </Button>
       }
     >
       {error !== undefined && <Problem error={error} retry={reload} />}
       {value === undefined && error === undefined && <p class="loading">Loading…</p>}
-      {value !== undefined && <TokenList tokens={value} onEdit={setEditing} onChanged={reload} />}
+      {value !== undefined && (
+        <TokenList
+          tokens={value}
+          onEdit={({ token_key }) => go(linkTo("tokens", [], { edit: token_key }))}
+          onChanged={reload}
+        />
+      )}
     </Page>
   );
+}
+
+interface EditedProps {
+  /** Undefined when there is none to edit. */
+  readonly token: Token | undefined;
+  readonly onDone: () => void;
+  readonly onCancel: () => void;
+}
+
+function Edited({ token, onDone, onCancel }: EditedProps) {
+  if (token !== undefined) return <EditForm token={token} onDone={onDone} onCancel={onCancel} />;
+  return (
+    <p>
+      No token with this key can be edited. It may have been deleted. <a href="#/tokens">Go to all tokens.</a>
+    </p>
+  );
+}
+
+/** The Super Token is the first of the list, and cannot be edited. */
+function editable(tokens: readonly Token[], key: string): Token | undefined {
+  return tokens.slice(1).find(({ token_key }) => token_key === key);
+}
+
+/** Neither form is open there. */
+function isList({ query }: Route): boolean {
+  return !query.has("preset") && !query.has("edit");
 }
 
 /** What a token sees that may make others, and nothing more. */
@@ -76,7 +107,7 @@ function OnlyCreate() {
         Your token can make others, with permissions that it holds itself. The list of all tokens is for the
         Super Token alone.
       </p>
-      <CreateForm key={location.hash} {...asked()} onDone={() => amend({})} />
+      <CreateForm key={JSON.stringify(asked())} {...asked()} onDone={() => amend({})} />
     </Page>
   );
 }

@@ -7,7 +7,7 @@ import { newPassword, passwordProblem } from "./sign-in-words.ts";
 export interface PasswordFieldProps {
   readonly label: string;
   readonly password: string;
-  readonly onChange: (password: string) => void;
+  readonly onChange: (password: string, isGenerated: boolean) => void;
 }
 
 /** A password to set: hidden while it is typed, shown when it was made up here or on wish. */
@@ -17,7 +17,7 @@ export function PasswordField({ label, password, onChange }: PasswordFieldProps)
     autocomplete: "new-password",
     spellcheck: false,
     value: password,
-    onInput: (event: Event) => onChange(typed(event)),
+    onInput: (event: Event) => onChange(typed(event), false),
   } as const;
   return (
     <>
@@ -27,7 +27,7 @@ export function PasswordField({ label, password, onChange }: PasswordFieldProps)
       <div class="row">
         <Button
           onClick={() => {
-            onChange(newPassword());
+            onChange(newPassword(), true);
             setShown(true);
           }}
         >

@@ -1,3 +1,5 @@
+import { fitsBasic, notByBasic } from "../../basic-auth.ts";
+
 /** Without letters that look alike. */
 const letters = "abcdefghijkmnpqrstuvwxyzABCDEFGHJKLMNPQRSTUVWXYZ23456789";
 const length = 20;
@@ -23,5 +25,12 @@ export function passwordProblem(password: string): string | undefined {
 /** What the server would say against a user name; undefined when it is fine, or there is none. */
 export function usernameProblem(name: string): string | undefined {
   if (name.length > 128) return "It can have 128 characters at the most.";
-  return /[:|\p{Cc}\p{Cs}]/u.test(name) ? "It can hold neither : nor | nor control characters." : undefined;
+  return /[|\p{Cc}\p{Cs}]/u.test(name) ? "It can hold neither | nor control characters." : undefined;
+}
+
+/** What somebody who chooses a user name should know of it. */
+export function usernameHint(name: string): string {
+  return fitsBasic(name)
+    ? "To sign in by name, beside the key."
+    : `To sign in by name, beside the key. ${notByBasic}`;
 }

@@ -11,6 +11,8 @@ export interface Wish {
   readonly limits: readonly Limit[];
   readonly username: string;
   readonly password: string;
+  /** The password was made up here, so nobody has seen it elsewhere. */
+  readonly isGenerated: boolean;
   /** As in a `datetime-local` input. */
   readonly from: string;
   readonly to: string;
@@ -25,6 +27,7 @@ export function newWish(purpose: PurposeName, bucket: string, creator: Token | u
     limits: purposes[purpose].limits(bucket),
     username: "",
     password: "",
+    isGenerated: false,
     from: "",
     to: end === null ? "" : toLocalTime(end),
   };
@@ -34,6 +37,11 @@ export function newWish(purpose: PurposeName, bucket: string, creator: Token | u
 export function withPurpose(wish: Wish, purpose: PurposeName, bucket: string): Wish {
   const limits = purpose === "own" ? wish.limits : purposes[purpose].limits(bucket.trim());
   return { ...wish, purpose, bucket, limits };
+}
+
+/** A purpose that is for one bucket, before the bucket is named. */
+export function isWithoutBucket({ purpose, bucket }: Pick<Wish, "purpose" | "bucket">): boolean {
+  return purposes[purpose].needsBucket && bucket.trim() === "";
 }
 
 /** What keeps the token from being made; undefined when nothing does. */
@@ -46,7 +54,7 @@ export function wishProblem({
   from,
   to,
 }: Wish): string | undefined {
-  if (purposes[purpose].needsBucket && bucket.trim() === "") return "Name the bucket.";
+  if (isWithoutBucket({ purpose, bucket })) return "Choose a bucket.";
   const wrong = limitsProblem(limits) ?? usernameProblem(username) ?? passwordProblem(password);
   if (wrong !== undefined) return wrong;
   if (password !== "" && username === "") return "A password needs a user name beside it.";

@@ -1,0 +1,88 @@
+import { expect, test } from "bun:test";
+import { NodeServerClient } from "../../src/client/index.ts";
+import { usernameHint, usernameProblem } from "../../src/console/pages/tokens/sign-in-words.ts";
+import { inBrowser, lookAround, openConsole, shoot, testNode } from "./browser.ts";
+
+inBrowser("the form of a new token begins with what to choose, and not with a fault", async () => {
+  await using node = await testNode();
+  await node.call("static-bucket_create", { token: node.superToken, name: "site" });
+  await using tab = await openConsole(node, { at: "/tokens?preset=webdav" });
+  const { page } = tab;
+  const rights = page.getByRole("region", { name: "Rights" });
+  await rights.getByText("Choose a bucket first.").waitFor();
+  expect(await page.getByText("cannot read").count()).toBe(0);
+  expect(await page.getByRole("alert").count()).toBe(0);
+  await shoot(page, "tokens-empty-form");
+  await page.getByLabel("Bucket", { exact: true }).fill("site");
+  await rights.getByText("Files: read, write, delete, list, in bucket site").waitFor();
+  await page.getByRole("button", { name: "Own choice" }).click();
+  await page.getByLabel("Name of the bucket").fill("");
+  await rights.getByRole("listitem").getByText("a scope has no name").waitFor();
+});
+
+inBrowser("a password that was made up is shown once more with the secret, a typed one is not", async () => {
+  await using node = await testNode();
+  await using tab = await openConsole(node, { at: "/tokens?preset=sql" });
+  const { page } = tab;
+  const dialog = page.getByRole("dialog", { name: "The new token" });
+  const facts = async () => {
+    const names = await dialog.locator("dt").allInnerTexts();
+    const values = await dialog.locator("dd").allInnerTexts();
+    return Object.fromEntries(names.map((name, at) => [name, values[at]?.split("\n")[0]]));
+  };
+  await page.getByLabel("User name", { exact: true }).fill("alice");
+  await page.getByRole("button", { name: "Make one up" }).click();
+  const password = await page.getByLabel("Password").inputValue();
+  await page.getByRole("button", { name: "Create the token" }).click();
+  await dialog.waitFor();
+  expect(await facts()).toMatchObject({ "Or by name: user name": "alice", Password: password });
+  await shoot(page, "tokens-secret-password");
+  await dialog.getByRole("button", { name: "I have copied it" }).click();
+  expect(await page.content()).not.toContain(password);
+  expect(await node.send("token_get", [`alice|${password}`])).toHaveProperty("result.username", "alice");
+
+  await page.getByRole("button", { name: "New token" }).click();
+  await page.getByRole("button", { name: "SQL", exact: true }).click();
+  await page.getByLabel("User name", { exact: true }).fill("bob");
+  await page.getByLabel("Password").fill("typed by hand");
+  await page.getByRole("button", { name: "Create the token" }).click();
+  await dialog.waitFor();
+  expect(await facts()).toMatchObject({ Password: "The one that you typed. It is not shown here." });
+  expect(await dialog.textContent()).not.toContain("typed by hand");
+  await dialog.getByRole("button", { name: "I have copied it" }).click();
+});
+
+inBrowser("a user name with a colon is taken, and the form says what it cannot do", async () => {
+  await using node = await testNode();
+  await using tab = await openConsole(node, { at: "/tokens?preset=sql" });
+  const { page } = tab;
+  const name = page.getByLabel("User name", { exact: true });
+  await name.fill("[agent]:1");
+  await page.getByText("Network drives and file programs must use the key and the secret.").waitFor();
+  expect(await name.getAttribute("aria-invalid")).toBeNull();
+  expect(await page.getByRole("button", { name: "Create the token" }).isEnabled()).toBe(true);
+  await name.fill("[agent]|1");
+  await page.getByText("It can hold neither | nor control characters.").first().waitFor();
+});
+
+test("the words on user names know what Basic authentication can carry", () => {
+  expect(usernameProblem("[agent]:0b9c")).toBeUndefined();
+  expect(usernameProblem("a|b")).toBeString();
+  expect(usernameHint("[agent]:0b9c")).toContain("must use the key and the secret");
+  expect(usernameHint("alice")).not.toContain("WebDAV");
+});
+
+test("a client knows whether WebDAV can take its token", () => {
+  const fits = (token: string) => new NodeServerClient("http://127.0.0.1", { token }).fitsWebdav;
+  expect(fits("key:secret")).toBe(true);
+  expect(fits("alice|pass:word|more")).toBe(true);
+  expect(fits("[agent]:1|password")).toBe(false);
+});
+
+inBrowser("the empty form of a token is readable by everybody", async () => {
+  await using node = await testNode();
+  const findings = await lookAround(node, "tokens-empty", "/tokens?preset=webdav", (page) =>
+    page.getByText("Choose a bucket first.").waitFor(),
+  );
+  expect(findings).toEqual([]);
+});
