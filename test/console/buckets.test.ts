@@ -27,7 +27,7 @@ for (const database of databaseKinds)
         .getByText(/^name must be 1 to 128/)
         .waitFor();
       await page.getByLabel("Name", { exact: true }).fill("site");
-      await page.getByText(`without a token: at ${node.url}/node/static/site/…`).waitFor();
+      await page.getByText(`without a token, at ${node.url}/node/static/site/…`).waitFor();
       await page.getByRole("checkbox", { name: "CORS" }).check();
       await page.getByRole("button", { name: "Create" }).click();
       await page.getByRole("heading", { name: "site", level: 1 }).waitFor();

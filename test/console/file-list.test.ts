@@ -1,4 +1,5 @@
 import { expect } from "bun:test";
+import { readFileSync } from "node:fs";
 import { chromium, type Locator, type Page } from "playwright-core";
 import { siteWith } from "../support/bucket.ts";
 import { findProgram } from "../support/tools.ts";
@@ -207,4 +208,18 @@ inBrowser("what cannot be downloaded in a browser keeps its button, which says w
   await page.getByLabel("Filter by name").fill("");
   await page.getByRole("checkbox", { name: "Select folder", exact: true }).check();
   expect(await download.getAttribute("title")).toContain("Folders cannot be downloaded here");
+});
+
+inBrowser("the list is a grid in its own right, and all of the page lies in a landmark", async () => {
+  await using node = await testNode();
+  await siteWith(node, files);
+  await using tab = await openConsole(node, { at: "/buckets/site" });
+  const { page } = tab;
+  await list(page).waitFor();
+  await page.evaluate(readFileSync("node_modules/axe-core/axe.min.js", "utf8"));
+  const rules = "{ runOnly: ['aria-allowed-role', 'region'] }";
+  const found = await page.evaluate(
+    `axe.run(document, ${rules}).then(({ violations }) => violations.flatMap(({ id, nodes }) => nodes.map(({ html }) => id + " " + html)))`,
+  );
+  expect(found).toEqual([]);
 });

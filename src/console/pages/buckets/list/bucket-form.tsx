@@ -6,7 +6,6 @@ import { Dialog } from "../../../ui/dialog.tsx";
 import { Check, Field, typed } from "../../../ui/field.tsx";
 import { explain, Problem } from "../../../ui/problem.tsx";
 import { toast } from "../../../ui/toasts.tsx";
-import { publicUrl } from "../addresses.ts";
 
 export interface BucketFormProps {
   /** The bucket to change; without one, a new one is made. */
@@ -129,6 +128,5 @@ export function BucketForm({ bucket, name: given = "", onClose, onDone }: Bucket
 
 /** Said before a bucket is made, not after its first private file. */
 function publicWords(name: string): string {
-  const address = publicUrl(serverUrl, name === "" ? "…" : name, false);
-  return `Anybody can read the files of a bucket, without a token: at ${decodeURI(address)}… Only changing and listing them takes one.`;
+  return `Anybody can read its files without a token, at ${serverUrl}/node/static/${name || "<name>"}/… Listing and changing them takes a token.`;
 }
