@@ -126,6 +126,12 @@ inBrowser(
     await page.getByRole("dialog", { name: "Upload a folder" }).waitFor();
     await shoot(page, "uploads-folder");
     expect(await axeFindings(page)).toEqual([]);
+    await page.setViewportSize({ width: 390, height: 844 });
+    await shoot(page, "uploads-folder-phone");
+    const overflow =
+      "((dialog) => dialog.scrollWidth - dialog.clientWidth)(document.querySelector('dialog'))";
+    expect(await page.evaluate(overflow)).toBe(0);
+    await page.setViewportSize({ width: 1280, height: 800 });
     await page.getByRole("button", { name: "Cancel" }).click();
     await page.getByRole("dialog").waitFor({ state: "detached" });
     expect(readdirSync(folder)).toEqual([]);
