@@ -93,7 +93,8 @@ async function main(args: readonly string[]): Promise<number> {
     if (error instanceof CommanderError) return error.exitCode === 0 ? exitCodes.done : exitCodes.usage;
     if (error instanceof PipeClosed) return exitCodes.done;
     if (error instanceof ClientError) process.stderr.write(`node-server: ${error.message}\n`);
-    else if (error instanceof Fault) process.stderr.write(`node-server: ${error.detail}\n`);
+    else if (error instanceof Fault)
+      process.stderr.write(`node-server: ${error.detail.replaceAll("\n", "\nnode-server: ")}\n`);
     else
       process.stderr.write(
         `node-server: this is a bug: ${messageOf(error)}\n${(error instanceof Error && error.stack) || ""}\n`,

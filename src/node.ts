@@ -10,6 +10,7 @@ import { build } from "./build.ts";
 import { type ConsoleFiles, loadConsole } from "./bundle.ts";
 import { ConfigFile, finishOverwrite } from "./config/edit.ts";
 import { keptPart, LiveConfig, type Outcome, type Part } from "./config/live.ts";
+import { explainTargets } from "./config/parse.ts";
 import type { Config } from "./config/schema.ts";
 import { resolveServerUuid } from "./config/server-uuid.ts";
 import { type Database, databaseFile, openDatabase } from "./db/database.ts";
@@ -39,7 +40,6 @@ import {
   tcpPlace,
   unixPlace,
 } from "./slices.ts";
-import { parsePublicKeys } from "./update/minisign.ts";
 import { type Installed, Updater, type UpdateSettings } from "./update/updater.ts";
 
 /** How long an old database stays open, at the least, for calls that began on it. */
@@ -146,15 +146,9 @@ export async function openNode(options: NodeOptions): Promise<Node> {
     tcp.limit();
     unix.limit();
   });
-  const releasesPart = keptPart(
-    "releases",
-    releasesIn,
-    (slice) => {
-      releases = slice;
-    },
-    // A key that is none must be found now, not when an update is due.
-    ({ publicKey }) => publicKey !== undefined && parsePublicKeys(publicKey),
-  );
+  const releasesPart = keptPart("releases", releasesIn, (slice) => {
+    releases = slice;
+  });
 
   const lock = new ServerLock();
   const retiring = new Set<Promise<void>>();
@@ -248,7 +242,7 @@ export async function openNode(options: NodeOptions): Promise<Node> {
     listeningPart("unix socket", unix, unixPlace),
   ];
   const finished = await finishOverwrite(options.configPath);
-  const live = await LiveConfig.open(options.configPath, log, parts);
+  const live = await LiveConfig.open({ path: options.configPath, hub, parts });
   const close = (why: Goodbye = "stop") => {
     tcp.farewell = why;
     unix.farewell = why;
@@ -256,6 +250,8 @@ export async function openNode(options: NodeOptions): Promise<Node> {
     unix.stopAccepting();
     return live.close();
   };
+  const odd = options.env.RUST_LOG ? explainTargets(parseFilter(options.env.RUST_LOG)) : undefined;
+  if (odd !== undefined) hub.warnUnfiltered("server", `RUST_LOG ${odd}`, {});
   if (finished)
     log.warn("an edit of the configuration that was cut short has been finished", {
       path: options.configPath,

@@ -2,6 +2,8 @@
 
 export type Bucket = { id: number; name: string; path: string; is_http_root: boolean; cors: boolean; enable: boolean };
 
+export type ConfigWarning = { field: string; why: string; line?: number; column?: number };
+
 export type Limit = { scopes: Scope[]; permissions: Permission[] };
 
 export type LogEntry = { timestamp: string; level: "ERROR" | "WARN" | "INFO" | "DEBUG" | "TRACE"; target: string; message: string; fields: { [name: string]: unknown }; spans: { name: string; fields: string }[] };
@@ -28,8 +30,8 @@ export interface Methods {
   "node-server_list_all_agent_uuid": { readonly params: { token?: string | undefined }; readonly result: { uuids: string[] }; };
   /** Reads the configuration file, as it is on the disk. */
   "node-server_read_config": { readonly params: { token?: string | undefined }; readonly result: string; };
-  /** Checks a whole configuration as `node-server_edit_config` does before it writes, with the same errors, and writes nothing. */
-  "node-server_check_config": { readonly params: { token?: string | undefined; config_string: string }; readonly result: true; };
+  /** Checks a whole configuration as `node-server_edit_config` does before it writes, with the same errors, and writes nothing. `data.problems` of an error lists every mistake with its key, line and column; `warnings` lists what is valid and probably not meant. */
+  "node-server_check_config": { readonly params: { token?: string | undefined; config_string: string }; readonly result: { valid: true; warnings: ConfigWarning[] }; };
   /** Checks a whole configuration, writes it, and applies it once the answer has left. What cannot be applied leaves the server as it was and is told in the log. */
   "node-server_edit_config": { readonly params: { token?: string | undefined; config_string: string }; readonly result: true; };
   /** Shows the log entries kept in memory, oldest first; with a filter those that it lets through. */

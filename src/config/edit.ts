@@ -5,6 +5,7 @@ import { codeOf, Fault, messageOf } from "../base/fault.ts";
 import { Folder, isInside } from "../base/folder.ts";
 import { replaceIn, writeWhole } from "../base/replace-file.ts";
 import { parseConfig } from "./parse.ts";
+import type { Warning } from "./problem.ts";
 
 /** A FIFO would hold up the opening for ever, a link would lead elsewhere: both are refused, not followed. */
 const carefully = constants.O_NOFOLLOW | constants.O_NONBLOCK;
@@ -28,9 +29,9 @@ export class ConfigFile {
     return this.#open(constants.O_RDONLY, (file) => file.readFile("utf8"));
   }
 
-  /** Throws when the text is no configuration, with what is wrong and where. */
-  check(text: string): void {
-    parseConfig(text);
+  /** Warnings about a valid text. Throws when the text is no configuration, with what is wrong and where. */
+  check(text: string): readonly Warning[] {
+    return parseConfig(text, this.#name).warnings;
   }
 
   /** Checks the whole text, then puts it in place. Two at once: one after the other, each whole. */

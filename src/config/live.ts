@@ -1,7 +1,8 @@
-import { messageOf } from "../base/fault.ts";
-import type { Logger } from "../log/hub.ts";
-import { readConfigFile } from "./file.ts";
-import { type ParsedConfig, parseConfig } from "./parse.ts";
+import { Fault, messageOf } from "../base/fault.ts";
+import type { LogHub } from "../log/hub.ts";
+import { type Inspect, loadConfig } from "./load.ts";
+import type { ParsedConfig } from "./parse.ts";
+import type { Warning } from "./problem.ts";
 import type { Config } from "./schema.ts";
 
 /** A change that is ready but not in force: exactly one of the two is called. */
@@ -22,18 +23,12 @@ export interface Part<S = unknown> {
   close(): void | Promise<void>;
 }
 
-/** A part that has nothing to open: its slice counts as soon as it is committed. `check` throws where it cannot. */
-export function keptPart<S>(
-  name: string,
-  slice: (config: Config) => S,
-  keep: (slice: S) => void,
-  check?: (slice: S) => unknown,
-): Part<S> {
+/** A part that has nothing to open: its slice counts as soon as it is committed. */
+export function keptPart<S>(name: string, slice: (config: Config) => S, keep: (slice: S) => void): Part<S> {
   return {
     name,
     slice,
     async prepare(value) {
-      check?.(value);
       return { commit: () => keep(value), discard() {} };
     },
     close() {},
@@ -41,6 +36,17 @@ export function keptPart<S>(
 }
 
 export type Outcome = "applied" | "unchanged" | "refused";
+
+export interface LiveOptions {
+  readonly path: string;
+  readonly hub: LogHub;
+  /** In the order in which they are opened. */
+  readonly parts: readonly Part[];
+  /** Runs before any part is opened, so that a start which must fail makes nothing. */
+  readonly inspect?: Inspect;
+}
+
+const target = "server";
 
 /** The configuration in force, and the only way to another one: all parts move, or none does. */
 export class LiveConfig {
@@ -50,16 +56,16 @@ export class LiveConfig {
   readonly #opened = new Map<Part, unknown>();
 
   private constructor(
-    readonly path: string,
-    private readonly log: Logger,
+    private readonly options: LiveOptions,
+    private config: Config,
   ) {}
 
   /** Opens the parts in order; when one fails, those before it are closed again. */
-  static async open(path: string, log: Logger, parts: readonly Part[]): Promise<LiveConfig> {
-    const { config, unknown } = parseConfig(await readConfigFile(path));
-    const live = new LiveConfig(path, log);
+  static async open(options: LiveOptions): Promise<LiveConfig> {
+    const { config, warnings } = await loadConfig(options.path, options.inspect);
+    const live = new LiveConfig(options, config);
     try {
-      for (const part of parts) {
+      for (const part of options.parts) {
         const slice = part.slice(config);
         const change = await part.prepare(slice);
         await change.commit();
@@ -69,7 +75,7 @@ export class LiveConfig {
       await live.close();
       throw error;
     }
-    live.#warn(unknown);
+    live.#warn(warnings);
     return live;
   }
 
@@ -93,10 +99,12 @@ export class LiveConfig {
 
   async #reload(): Promise<Outcome> {
     if (this.#closing) return "refused";
+    const { path, hub } = this.options;
+    const log = hub.logger(target);
     const ready: Array<{ part: Part; slice: unknown; change: Prepared }> = [];
     let parsed: ParsedConfig;
     try {
-      parsed = parseConfig(await readConfigFile(this.path));
+      parsed = await loadConfig(path, (config) => this.#inspectChanges(config));
       for (const [part, old] of this.#opened) {
         const slice = part.slice(parsed.config);
         if (Bun.deepEquals(slice, old)) part.refresh?.();
@@ -104,24 +112,40 @@ export class LiveConfig {
       }
     } catch (error) {
       for (const { change } of ready.reverse()) await change.discard();
-      const why = messageOf(error);
-      this.log.error(`configuration not reloaded, everything stays as it was: ${why}`, { path: this.path });
+      const why = error instanceof Fault ? error.detail.replaceAll("\n", "; ") : messageOf(error);
+      log.error(`configuration not reloaded, everything stays as it was: ${why}`, { path });
       return "refused";
     }
     for (const { part, slice, change } of ready) {
       await change.commit();
       this.#opened.set(part, slice);
     }
-    this.#warn(parsed.unknown);
+    this.config = parsed.config;
+    this.#warn(parsed.warnings);
     const names = ready.map(({ part }) => part.name).join(", ");
-    this.log.info(
-      names === "" ? "configuration read again, nothing changed" : `configuration reloaded: ${names}`,
-    );
+    log.info(names === "" ? "configuration read again, nothing changed" : `configuration reloaded: ${names}`);
     return names === "" ? "unchanged" : "applied";
   }
 
-  #warn(unknown: readonly string[]): void {
-    for (const key of unknown)
-      this.log.warn(`configuration key ${key} is unknown and has no effect`, { key });
+  /** A reload leaves alone what did not change, so that a log rotation does not fail for the sake of an old problem. */
+  async #inspectChanges(config: Config) {
+    const findings = (await this.options.inspect?.(config)) ?? [];
+    return findings.filter(
+      ({ path }) => !Bun.deepEquals(settingAt(config, path), settingAt(this.config, path)),
+    );
   }
+
+  #warn(warnings: readonly Warning[]): void {
+    const { hub } = this.options;
+    for (const { about, field, why, line, column } of warnings) {
+      const message = `configuration key ${field} ${why}`;
+      const fields = { key: field, line, column };
+      if (about === "filter") hub.warnUnfiltered(target, message, fields);
+      else hub.logger(target).warn(message, fields);
+    }
+  }
+}
+
+function settingAt(config: Config, path: readonly string[]): unknown {
+  return path.reduce<unknown>((at, name) => (at as Record<string, unknown> | undefined)?.[name], config);
 }

@@ -1,76 +1,118 @@
 import { parse } from "smol-toml";
 
+/** A place in a text; both numbers count from 1. */
 export interface Position {
-  /** Both count from 1. */
   readonly line: number;
   readonly column: number;
 }
 
-/**
- * Where a key stands in a TOML text that is known to be valid. The TOML parser gives positions for broken
- * syntax only, and an operator wants them for a wrong value too. A key inside an inline table is found at
- * the key that holds the table; a key that is absent is found at its table's header, or at the start.
- */
-export function locate(toml: string, path: readonly string[]): Position {
-  let best: Position = { line: 1, column: 1 };
-  let bestDepth = 0;
-  const consider = (found: readonly string[], offset: number) => {
-    const depth = found.length;
-    if (depth > bestDepth && depth <= path.length && found.every((part, i) => part === path[i])) {
-      bestDepth = depth;
-      best = positionAt(toml, offset);
-    }
-  };
-  let table: string[] = [];
-  for (const { header, keys, offset } of statements(toml)) {
-    if (header) table = keys;
-    consider(header ? table : [...table, ...keys], offset);
-  }
-  return best;
+export interface Location {
+  /** Where the key begins; for an absent key the header of its table, or the start of the text. */
+  readonly key: Position;
+  /** Where its value begins; undefined for an absent key and for a table with a header. */
+  readonly value: Position | undefined;
 }
 
-function positionAt(text: string, offset: number): Position {
+/**
+ * Finds a key and its value in a TOML text that is known to be valid. The TOML parser gives positions for broken
+ * syntax only, and an operator needs them for a wrong value too.
+ */
+export function locate(toml: string, path: readonly string[]): Location {
+  // A byte order mark is no part of the first line.
+  const text = toml.replace(/^\ufeff/, "");
+  let best: Entry = { path: [], key: 0, value: undefined };
+  let below: Entry | undefined;
+  for (const entry of new Scanner(text).entries()) {
+    const shared = path.filter((part, at) => part === entry.path[at]).length;
+    if (shared === entry.path.length && shared > best.path.length) best = entry;
+    if (shared === path.length) below ??= entry;
+  }
+  const isExact = best.path.length === path.length;
+  // `[a.b]` alone makes the table `a`, too.
+  if (!isExact && below !== undefined) best = below;
+  return {
+    key: positionAt(text, best.key),
+    value: isExact && best.value !== undefined ? positionAt(text, best.value) : undefined,
+  };
+}
+
+/** The line and column of an offset. */
+export function positionAt(text: string, offset: number): Position {
   const before = text.slice(0, offset).split("\n");
   return { line: before.length, column: (before.at(-1)?.length ?? 0) + 1 };
 }
 
-interface Statement {
-  readonly header: boolean;
-  readonly keys: string[];
-  readonly offset: number;
+interface Entry {
+  readonly path: readonly string[];
+  /** Offsets of the key and of its value. */
+  readonly key: number;
+  readonly value: number | undefined;
 }
 
 const keyPart = `(?:[A-Za-z0-9_-]+|"(?:[^"\\\\]|\\\\.)*"|'[^']*')`;
 const dottedKey = new RegExp(`${keyPart}(?:[ \\t]*\\.[ \\t]*${keyPart})*`, "y");
 const blank = /(?:[ \t\r\n]|#[^\n]*)+/y;
-/** A string of any of the four kinds, else one character. */
-const valuePiece =
-  /"""(?:[^\\]|\\[\s\S])*?"{3,5}|'''[\s\S]*?'{3,5}|"(?:[^"\\\n]|\\.)*"|'[^'\n]*'|#[^\n]*|[\s\S]/y;
+const space = /[ \t]+/y;
+/** A string of any of the four kinds. */
+const quoted = /"""(?:[^\\]|\\[\s\S])*?"{3,5}|'''[\s\S]*?'{3,5}|"(?:[^"\\\n]|\\.)*"|'[^'\n]*'/y;
+const bare = /[^,\]}#\r\n]+/y;
 
-function* statements(toml: string): Generator<Statement> {
-  let at = 0;
-  const take = (pattern: RegExp): string => {
-    pattern.lastIndex = at;
-    const found = pattern.exec(toml)?.[0] ?? "";
-    at += found.length;
-    return found;
-  };
-  while (at < toml.length) {
-    take(blank);
-    if (at >= toml.length) return;
-    const offset = at;
-    const header = toml[at] === "[";
-    while (header && /[[ \t]/.test(toml[at] ?? "")) at += 1;
-    yield { header, keys: splitKey(take(dottedKey)), offset };
-    let depth = 0;
-    for (
-      let piece = take(valuePiece);
-      piece !== "" && !(piece === "\n" && depth <= 0);
-      piece = take(valuePiece)
-    ) {
-      if (piece === "[" || piece === "{") depth += 1;
-      if (piece === "]" || piece === "}") depth -= 1;
+class Scanner {
+  #at = 0;
+
+  constructor(private readonly text: string) {}
+
+  *entries(): Generator<Entry> {
+    let table: string[] = [];
+    for (this.#take(blank); this.#at < this.text.length; this.#take(blank)) {
+      const key = this.#at;
+      if (this.#next() === "[") {
+        while (/[[ \t]/.test(this.#next())) this.#at += 1;
+        table = splitKey(this.#take(dottedKey));
+        this.#take(space);
+        while (this.#next() === "]") this.#at += 1;
+        yield { path: table, key, value: undefined };
+      } else yield* this.#pair(table);
     }
+  }
+
+  /** `key = value`, and the pairs inside an inline table. */
+  *#pair(table: readonly string[]): Generator<Entry> {
+    const key = this.#at;
+    const path = [...table, ...splitKey(this.#take(dottedKey))];
+    this.#take(space);
+    // Past the `=`. In a text that is not valid this is what keeps the scan moving.
+    this.#at += 1;
+    this.#take(space);
+    yield { path, key, value: this.#at };
+    yield* this.#value(path);
+  }
+
+  *#value(path: readonly string[]): Generator<Entry> {
+    const opening = this.#next();
+    if (opening !== "{" && opening !== "[") {
+      if (this.#take(quoted) === "") this.#take(bare);
+      return;
+    }
+    this.#at += 1;
+    for (this.#take(blank); !/^[\]}]?$/.test(this.#next()); this.#take(blank)) {
+      if (this.#next() === ",") this.#at += 1;
+      else if (opening === "{") yield* this.#pair(path);
+      // Elements of arrays have no key, so no path leads to them.
+      else for (const _ of this.#value([]));
+    }
+    this.#at += 1;
+  }
+
+  #next(): string {
+    return this.text[this.#at] ?? "";
+  }
+
+  #take(pattern: RegExp): string {
+    pattern.lastIndex = this.#at;
+    const found = pattern.exec(this.text)?.[0] ?? "";
+    this.#at += found.length;
+    return found;
   }
 }
 
@@ -78,4 +120,14 @@ function splitKey(dotted: string): string[] {
   return (dotted.match(new RegExp(keyPart, "g")) ?? []).map(
     (part) => Object.keys(parse(`${part} = 0`))[0] ?? part,
   );
+}
+
+/** Where a string begins that is not closed on its line, or, in three quotes, nowhere below; undefined if there is none. */
+export function unclosedQuote(toml: string): number | undefined {
+  const piece = new RegExp(`${quoted.source}|#[^\\n]*|[\\s\\S]`, "y");
+  for (let found = piece.exec(toml); found !== null; found = piece.exec(toml))
+    // Of three quotes without their end, the first two read as an empty string.
+    if (/^["']$/.test(found[0]))
+      return toml.startsWith(found[0].repeat(2), found.index - 2) ? found.index - 2 : found.index;
+  return undefined;
 }

@@ -1,60 +1,93 @@
 import { parse, TomlError } from "smol-toml";
-import type { z } from "zod";
-import { Fault } from "../base/fault.ts";
-import { toComplaint } from "../base/issue.ts";
-import { locate } from "./locate.ts";
+import { nearest } from "../base/nearest.ts";
+import { Filter, filterNames } from "../log/filter.ts";
+import { explain, explainUnknown } from "./explain.ts";
+import { positionAt, unclosedQuote } from "./locate.ts";
+import { configFault, locateKey, locateProblem, type Problem, type Source, type Warning } from "./problem.ts";
 import { type Config, configSchema, sections } from "./schema.ts";
 
 export interface ParsedConfig {
   readonly config: Config;
-  /** Keys that mean nothing here: allowed, but worth a warning. */
-  readonly unknown: readonly string[];
+  readonly warnings: readonly Warning[];
 }
 
-/** Reads a whole configuration text, or says what is wrong with it and where. */
-export function parseConfig(text: string): ParsedConfig {
-  const raw = parseToml(text);
+/** Reads a whole configuration text. Throws everything that is wrong with it at once, unknown keys included. */
+export function parseConfig(text: string, file?: string): ParsedConfig {
+  const source = { text, file };
+  const raw = parseToml(source);
   const read = configSchema.safeParse(raw);
-  if (!read.success) throw refusal(text, raw, read.error.issues);
-  return { config: read.data, unknown: unknownKeys(raw) };
+  const unknown = unknownKeys(source, raw);
+  if (!read.success) {
+    const wrong = read.error.issues.map((issue) =>
+      locateProblem(source, issue.path.map(String), explain(issue, raw)),
+    );
+    // A misspelt key is often the reason why another one is missing.
+    throw configFault([...wrong, ...unknown.map(({ about: _, ...problem }) => problem)]);
+  }
+  return { config: read.data, warnings: [...unknown, ...unknownTargets(source, read.data)] };
 }
 
-function parseToml(text: string): Record<string, unknown> {
+function parseToml({ text, file }: Source): Record<string, unknown> {
   try {
     return parse(text);
   } catch (error) {
     if (!(error instanceof TomlError)) throw error;
-    const { line, column } = error;
-    const [summary = "not TOML"] = error.message.replace(/^Invalid TOML document: /, "").split("\n");
-    throw new Fault(
-      "ParseError",
-      `the configuration is not TOML: ${summary} (line ${line}, column ${column})`,
-      { line, column },
-    );
+    throw configFault([{ ...(file === undefined ? {} : { file }), ...syntaxProblem(text, error) }]);
   }
 }
 
-function refusal(text: string, raw: unknown, issues: readonly z.core.$ZodIssue[]): Fault {
-  const found = issues.map((issue) => {
-    const { path, why } = toComplaint(issue, raw);
-    const { line, column } = locate(text, path);
-    const field = path.join(".");
-    return { line, column, field, words: `${field} ${why} (line ${line}, column ${column})` };
-  });
-  const { line, column, field } = found[0] ?? { line: 1, column: 1, field: "" };
-  return new Fault("ParseError", `configuration: ${found.map(({ words }) => words).join("; ")}`, {
-    line,
-    column,
-    field,
-  });
+/** Words for the mistakes that the parser's own message does not explain. */
+function syntaxProblem(text: string, { line, column, message }: TomlError): Problem {
+  const open = unclosedQuote(text);
+  const start = open === undefined ? undefined : positionAt(text, open);
+  if (start !== undefined && (start.line < line || (start.line === line && start.column <= column)))
+    return { ...start, why: "the text that begins here has no closing quote; add one at its end" };
+  const statement = text.split("\n")[line - 1] ?? "";
+  const value = /^\s*[\w."'-]+\s*=\s*(?=[^\s"'[{#=])/.exec(statement);
+  if (
+    value !== null &&
+    /^(invalid value|illegal character in numeric|each key-value)/.test(summaryOf(message))
+  )
+    return {
+      line,
+      column: value[0].length + 1,
+      why: "this value is neither a number nor true or false; put a text in quotes",
+    };
+  return { line, column, why: `this is not TOML: ${summaryOf(message)}` };
 }
 
-function unknownKeys(raw: Record<string, unknown>): string[] {
-  const tables = sections.flatMap(([table]) => (table === undefined ? [] : [table]));
+function summaryOf(message: string): string {
+  return message.replace(/^Invalid TOML document: /, "").split("\n", 1)[0] ?? "";
+}
+
+function unknownKeys(source: Source, raw: Record<string, unknown>): Warning[] {
+  const tables = sections.flatMap(([table]) => table ?? []);
   return sections.flatMap(([table, keys]) => {
     const here = table === undefined ? raw : (raw[table] ?? {});
     return Object.keys(here)
       .filter((name) => !Object.hasOwn(keys, name) && !(table === undefined && tables.includes(name)))
-      .map((name) => (table === undefined ? name : `${table}.${name}`));
+      .map((name): Warning => {
+        const path = table === undefined ? [name] : [table, name];
+        const problem = locateKey(source, path, explainUnknown(name, table));
+        return { ...problem, field: path.join("."), about: "key" };
+      });
   });
+}
+
+/** Filters that name a target which nothing logs under: valid in the grammar of `RUST_LOG`, and silent. */
+function unknownTargets(source: Source, { logging }: Config): Warning[] {
+  return Object.entries(logging).flatMap(([name, value]): Warning[] => {
+    const why = value instanceof Filter ? explainTargets(value) : undefined;
+    if (why === undefined) return [];
+    const path = ["logging", name];
+    return [{ ...locateProblem(source, path, why), field: path.join("."), about: "filter" }];
+  });
+}
+
+/** What is odd about a filter, as the end of a sentence that begins with its key; undefined if nothing is. */
+export function explainTargets(filter: Filter): string | undefined {
+  const [target] = filter.unknownTargets();
+  if (target === undefined) return undefined;
+  const [near] = nearest(target, filterNames, 1);
+  return `names the target \`${target}\`, under which nothing is logged; ${near === undefined ? "use a level such as `info`" : `did you mean \`${near}\`?`}`;
 }

@@ -2,6 +2,7 @@ import { z } from "zod";
 import { parseAddress } from "../base/address.ts";
 import { parseDatabaseUrl } from "../base/database-url.ts";
 import { Fault } from "../base/fault.ts";
+import { parsePublicKeys } from "../base/minisign-key.ts";
 import { parseFilter } from "../log/filter.ts";
 
 /** One key: how it is read, what it means, and what a new file starts with where there is no default. */
@@ -12,22 +13,31 @@ export interface Key<T extends z.ZodType = z.ZodType> {
   readonly shown: string;
   /** Written as a live line into a new file; keys without it are written commented out, with their default. */
   readonly starter?: string;
+  /** What error messages show as a valid value, where neither `starter` nor a default does. */
+  readonly example?: string;
 }
 
-function key<T extends z.ZodType>(shown: string, type: T, means: string, starter?: string): Key<T> {
-  return { type, means, shown, ...(starter === undefined ? {} : { starter }) };
+function key<T extends z.ZodType>(
+  shown: string,
+  type: T,
+  means: string,
+  more: Pick<Key, "starter" | "example"> = {},
+): Key<T> {
+  return { type, means, shown, ...more };
 }
 
 const MiB = 1024 * 1024;
 const count = z.int().nonnegative();
 const atLeastOne = z.int().positive();
 const text = z.string().min(1);
-const milliseconds = z.int().nonnegative().max(2_147_483_647);
+const maxTimerMs = 2_147_483_647;
+const milliseconds = count.max(maxTimerMs);
+const millisecondsFromOne = atLeastOne.max(maxTimerMs);
 
 const listener = z.string().transform((value, context) => {
   const address = parseAddress(value);
   if (address !== undefined) return address;
-  context.addIssue("must be `ip:port` or `host:port`, such as 127.0.0.1:2211 or [::1]:2211");
+  context.addIssue('must be an address and a port in quotes, such as "127.0.0.1:2211" or "[::1]:2211"');
   return z.NEVER;
 });
 
@@ -46,26 +56,40 @@ function readBy<T>(parse: (text: string) => T) {
 
 const filter = readBy(parseFilter);
 
+const releaseUrl = readBy((value) => {
+  const isWeb = URL.canParse(value) && /^https?:$/.test(new URL(value).protocol);
+  if (isWeb) return value;
+  throw new Fault(
+    "InvalidInput",
+    "must begin with https:// (or http://), such as https://releases.example.com",
+  );
+});
+
+const publicKeys = readBy((value) => {
+  parsePublicKeys(value);
+  return value;
+});
+
 const databaseUrl = readBy((text) => {
   parseDatabaseUrl(text);
   return text;
 });
 
 export const topKeys = {
-  ws_listener: key(
-    "address",
-    listener,
-    "Where HTTP and WebSocket are served. Port 0 takes any free one.",
-    "127.0.0.1:2211",
-  ),
+  ws_listener: key("address", listener, "Where HTTP and WebSocket are served. Port 0 takes any free one.", {
+    starter: "127.0.0.1:2211",
+  }),
   server_uuid: key(
     "UUID",
     z
-      .string("must be a UUID or auto_gen")
-      .regex(/^(auto_gen|[0-9a-fA-F]{8}(-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12})$/, "must be a UUID or auto_gen")
+      .string('must be a UUID in quotes, or "auto_gen"')
+      .regex(
+        /^(auto_gen|[0-9a-fA-F]{8}(-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12})$/,
+        'must be a UUID in quotes, or "auto_gen"',
+      )
       .default("auto_gen"),
     "The identity that `node-server_uuid` answers. `auto_gen` makes one on first start and keeps it in a file beside this one.",
-    "auto_gen",
+    { starter: "auto_gen" },
   ),
   jsonrpc_max_connections: key(
     "number",
@@ -88,13 +112,15 @@ export const topKeys = {
     "path",
     text.optional(),
     "Where that socket stands. Without it: `node.sock` beside the database.",
+    { example: "data/node.sock" },
   ),
   tls_cert: key(
     "path",
     text.optional(),
     "PEM certificate chain; with `tls_key` it turns the listener to https and wss.",
+    { example: "cert.pem" },
   ),
-  tls_key: key("path", text.optional(), "PEM private key of `tls_cert`."),
+  tls_key: key("path", text.optional(), "PEM private key of `tls_cert`.", { example: "key.pem" }),
   static_path: key("path", text.default("./static/"), "The folder that holds the folders of all buckets."),
   sync_uploads: key(
     "boolean",
@@ -113,13 +139,15 @@ export const topKeys = {
   ),
   release_url: key(
     "URL",
-    z.url({ protocol: /^https?$/ }).optional(),
+    releaseUrl.optional(),
     "Where self-update finds releases; without it self-update is off.",
+    { example: "https://releases.example.com" },
   ),
   release_public_key: key(
     "text",
-    text.optional(),
+    publicKeys.optional(),
     "A minisign public key: with it an update must carry a valid signature.",
+    { example: "RW…" },
   ),
 };
 
@@ -128,20 +156,30 @@ export const loggingKeys = {
     "filter",
     filter.optional(),
     "What the terminal shows, in the grammar of `RUST_LOG`; default `info`. The environment's `RUST_LOG` wins over it.",
-    "info",
+    { starter: "info" },
   ),
   json_log_file: key(
     "path",
     text.optional(),
     "Also append every entry to this file, one JSON object a line.",
+    { example: "node.log" },
   ),
-  json_log_filter: key("filter", filter.optional(), "What that file receives; default: as `log_filter`."),
+  json_log_filter: key("filter", filter.optional(), "What that file receives; default: as `log_filter`.", {
+    example: "info",
+  }),
   memory_log_capacity: key(
     "number",
     count.max(1_000_000).default(500),
     "How many entries `node-server_log` can look back; 0 turns it off.",
   ),
-  memory_log_filter: key("filter", filter.optional(), "What that buffer receives; default: as `log_filter`."),
+  memory_log_filter: key(
+    "filter",
+    filter.optional(),
+    "What that buffer receives; default: as `log_filter`.",
+    {
+      example: "info",
+    },
+  ),
 };
 
 export const databaseKeys = {
@@ -149,12 +187,12 @@ export const databaseKeys = {
     "URL",
     databaseUrl,
     "`sqlite://path?mode=rwc`, or `postgres://user:password@host:port/name`.",
-    "sqlite://data/node.db?mode=rwc",
+    { starter: "sqlite://data/node.db?mode=rwc" },
   ),
-  connect_timeout_ms: key("ms", milliseconds.min(1).default(3000), "How long a connection may take to open."),
+  connect_timeout_ms: key("ms", millisecondsFromOne.default(3000), "How long a connection may take to open."),
   acquire_timeout_ms: key(
     "ms",
-    milliseconds.min(1).default(3000),
+    millisecondsFromOne.default(3000),
     "How long a statement may wait for a free connection.",
   ),
   idle_timeout_ms: key(
@@ -198,12 +236,12 @@ export const configSchema = z
   // Also when other keys are wrong, so that one look tells everything.
   .refine((config) => config.tls_cert === undefined || config.tls_key !== undefined, {
     path: ["tls_cert"],
-    error: "needs tls_key beside it",
+    error: 'needs tls_key beside it; write tls_key = "key.pem" with the path of its private key',
     when: () => true,
   })
   .refine((config) => config.tls_key === undefined || config.tls_cert !== undefined, {
     path: ["tls_key"],
-    error: "needs tls_cert beside it",
+    error: 'needs tls_cert beside it; write tls_cert = "cert.pem" with the path of its certificate',
     when: () => true,
   });
 

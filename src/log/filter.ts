@@ -3,6 +3,14 @@ import { detail, type Level, type LogEntry, levels } from "./entry.ts";
 
 /** The library targets that stand behind the virtual target `db`. */
 const dbTargets = ["sea_orm", "sea_orm_migration", "sqlx"];
+/** Every target that the server logs under. */
+const targets = ["db", "rpc", "server", "token", ...dbTargets];
+/** The words that a filter may be made of. */
+export const filterNames: readonly string[] = [
+  "off",
+  ...levels.map((level) => level.toLowerCase()),
+  ...targets,
+];
 
 /** What a reader sees instead of a database library's own target. */
 export function shownTarget(target: string): string {
@@ -30,6 +38,13 @@ export class Filter {
       if (target === name || target.startsWith(`${name}::`)) return allowed;
     }
     return this.base;
+  }
+
+  /** Targets that the rules name and nothing logs under: a misspelt level looks like one. */
+  unknownTargets(): string[] {
+    return this.rules
+      .map(([target]) => target)
+      .filter((target) => !targets.some((known) => target === known || target.startsWith(`${known}::`)));
   }
 
   /** The same for an entry that is written already. Which of the database libraries spoke is not in it: one that may is enough. */

@@ -42,16 +42,15 @@ export class LogHub {
     let entry: LogEntry | undefined;
     for (const sink of this.#sinks) {
       if (detail[level] > sink.filter.detailFor(target)) continue;
-      entry ??= {
-        timestamp: formatTimestamp(new Date()),
-        level,
-        target: shownTarget(target),
-        message: clip(message),
-        fields: clipFields(fields),
-        spans: currentSpans(),
-      };
+      entry ??= newEntry(target, level, message, fields);
       sink.write(entry);
     }
+  }
+
+  /** Warns every sink, past its filter: for what is wrong with the filters themselves, which they would hide. */
+  warnUnfiltered(target: string, message: string, fields: Fields): void {
+    const entry = newEntry(target, "WARN", message, fields);
+    for (const sink of this.#sinks) sink.write(entry);
   }
 
   #setSinks(sinks: readonly Sink[]): void {
@@ -62,6 +61,17 @@ export class LogHub {
   #wanted(target: string): number {
     return Math.max(0, ...this.#sinks.map((sink) => sink.filter.detailFor(target)));
   }
+}
+
+function newEntry(target: string, level: Level, message: string, fields: Fields): LogEntry {
+  return {
+    timestamp: formatTimestamp(new Date()),
+    level,
+    target: shownTarget(target),
+    message: clip(message),
+    fields: clipFields(fields),
+    spans: currentSpans(),
+  };
 }
 
 const none: Fields = {};

@@ -39,6 +39,10 @@ const logEntry = z
   })
   .meta({ id: "LogEntry" });
 
+const configWarning = z
+  .object({ field: z.string(), why: z.string(), line: z.int().optional(), column: z.int().optional() })
+  .meta({ id: "ConfigWarning" });
+
 const filterWords =
   "as `RUST_LOG`: `info`, `debug,db=trace`, `token`, `off`; `data.column` of a refusal is the place in it";
 
@@ -131,16 +135,31 @@ export const nodeServer = {
     run: ({ configFile }) => configFile.read(),
   }),
   "node-server_check_config": method({
-    doc: "Checks a whole configuration as `node-server_edit_config` does before it writes, with the same errors, and writes nothing.",
+    doc: "Checks a whole configuration as `node-server_edit_config` does before it writes, with the same errors, and writes nothing. `data.problems` of an error lists every mistake with its key, line and column; `warnings` lists what is valid and probably not meant.",
     need: superToken,
     params: { config_string: z.string().describe("the complete TOML text") },
-    result: z.literal(true),
+    result: z.object({ valid: z.literal(true), warnings: z.array(configWarning) }),
     fails: ["ParseError"],
-    example: { params: { token: "<SUPER_TOKEN>", config_string: "<CONFIG>" }, result: true },
-    run: ({ configFile }, { config_string }) => {
-      configFile.check(config_string);
-      return true as const;
+    example: {
+      params: { token: "<SUPER_TOKEN>", config_string: 'statc_path = "x"\n<CONFIG>' },
+      result: {
+        valid: true,
+        warnings: [
+          {
+            field: "statc_path",
+            why: "is unknown and has no effect; did you mean static_path?",
+            line: 1,
+            column: 1,
+          },
+        ],
+      },
     },
+    run: ({ configFile }, { config_string }) => ({
+      valid: true as const,
+      warnings: configFile
+        .check(config_string)
+        .map(({ field, why, line, column }) => ({ field, why, line, column })),
+    }),
   }),
   "node-server_edit_config": method({
     doc: "Checks a whole configuration, writes it, and applies it once the answer has left. What cannot be applied leaves the server as it was and is told in the log.",

@@ -1,48 +1,9 @@
 import { createPublicKey, verify } from "node:crypto";
 import { Fault } from "../base/fault.ts";
-
-/** A minisign public key: which it is, and what it verifies with. */
-export interface MinisignKey {
-  readonly id: string;
-  readonly key: Buffer;
-}
+import { type MinisignKey, strictBase64 } from "../base/minisign-key.ts";
 
 /** What makes an Ed25519 key of 32 bytes one that the crypto library reads. */
 const spki = Buffer.from("302a300506032b6570032100", "hex");
-
-/** One key or several, as minisign prints them; lines of comment are passed over. */
-export function parsePublicKeys(text: string): MinisignKey[] {
-  const keys = text
-    .split(/\r?\n/)
-    .filter((line) => !/^untrusted comment:/i.test(line))
-    .flatMap((line) => line.split(/[\s,]+/))
-    .filter((word) => word !== "")
-    .map(parsePublicKey);
-  if (keys.length === 0) throw badKey();
-  return keys;
-}
-
-function parsePublicKey(text: string): MinisignKey {
-  const bytes = strict(text);
-  if (bytes.length !== 42 || bytes.subarray(0, 2).toString("latin1") !== "Ed") throw badKey();
-  return { id: bytes.subarray(2, 10).toString("hex"), key: bytes.subarray(10) };
-}
-
-/** Only the one spelling of the bytes; the runtime's reader overlooks what is no Base64. Empty for anything else. */
-function strict(text: string): Buffer {
-  const bytes = Buffer.from(text, "base64");
-  return bytes.toString("base64") === text ? bytes : Buffer.alloc(0);
-}
-
-function badKey(): Fault {
-  return new Fault(
-    "InvalidInput",
-    "release_public_key is no minisign public key (RW… and 54 more characters)",
-    {
-      field: "release_public_key",
-    },
-  );
-}
 
 /** Holds a minisign signature against the digest of a file; answers what the trusted comment says. Throws when it is not valid. */
 export function verifyMinisign(
@@ -51,9 +12,9 @@ export function verifyMinisign(
   keys: readonly MinisignKey[],
 ): ReadonlyMap<string, string> {
   const [, signed, comment, sealed] = signature.split(/\r?\n/);
-  const blob = strict(signed ?? "");
+  const blob = strictBase64(signed ?? "");
   const trusted = /^trusted comment: (.*)$/.exec(comment ?? "")?.[1];
-  const seal = strict(sealed ?? "");
+  const seal = strictBase64(sealed ?? "");
   if (blob.length !== 74 || trusted === undefined || seal.length !== 64) throw bad("cannot be read");
   // `Ed` signs the file itself and would have to be held in memory; minisign has made `ED` for years.
   if (blob.subarray(0, 2).toString("latin1") !== "ED")

@@ -1,11 +1,12 @@
 import { constants } from "node:fs";
 import { access, rm } from "node:fs/promises";
 import { Fault, messageOf } from "../base/fault.ts";
+import { parsePublicKeys } from "../base/minisign-key.ts";
 import type { Logger } from "../log/hub.ts";
 import type { Binary } from "./binary.ts";
 import { download, downloadText, type Progress } from "./download.ts";
 import { lockFolder } from "./folder-lock.ts";
-import { parsePublicKeys, verifyMinisign } from "./minisign.ts";
+import { verifyMinisign } from "./minisign.ts";
 import { rehearse } from "./rehearsal.ts";
 import { binaryName, releaseAddress, type Tag } from "./release.ts";
 import { exchange } from "./trial.ts";

@@ -73,14 +73,27 @@ test("a RUST_LOG that cannot be read stops the start with one clear line", async
 test("a configuration with a wrong value stops the start with one line that names key, line and column", async () => {
   const { shown, exit } = await terminalOf('memory_log_capacity = "many"', undefined);
   expect(exit).toBe(1);
-  expect(shown).toBe(
-    "node-server: configuration: logging.memory_log_capacity expected number, received string (line 4, column 1)\n",
+  expect(shown).toMatch(
+    /^node-server: \S*config\.toml:4:23: logging\.memory_log_capacity: must be a whole number without quotes, such as 500\n$/,
   );
 });
 
 test("unknown keys are warned about on target server", async () => {
   const { shown } = await terminalOf('colour = "red"', "warn");
   expect(shown).toMatch(
-    / WARN server: configuration key logging\.colour is unknown and has no effect key=logging\.colour\n$/,
+    / WARN server: configuration key logging\.colour is unknown and has no effect key=logging\.colour line=4 column=1\n$/,
   );
+});
+
+test.each([
+  ["RUST_LOG", "", "inof", "RUST_LOG names the target `inof`"],
+  [
+    "log_filter",
+    'log_filter = "inof"',
+    undefined,
+    "configuration key logging.log_filter names the target `inof`",
+  ],
+])("a %s that silences everything by a slip is warned of all the same", async (_, logging, rustLog, says) => {
+  const { shown } = await terminalOf(logging, rustLog);
+  expect(shown).toContain(` WARN server: ${says}, under which nothing is logged; did you mean \`info\`?`);
 });

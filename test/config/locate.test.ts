@@ -1,7 +1,7 @@
 import { expect, test } from "bun:test";
 import fc from "fast-check";
 import { parse } from "smol-toml";
-import { locate } from "../../src/config/locate.ts";
+import { locate, unclosedQuote } from "../../src/config/locate.ts";
 
 interface Written {
   readonly path: readonly string[];
@@ -77,17 +77,23 @@ const document = fc.record({
   newline: fc.constantFrom("\n", "\r\n"),
 });
 
-test("every key of any valid file is found exactly where it stands", () => {
+test("every key of any valid file is found exactly where it stands, and so is its value", () => {
   fc.assert(
     fc.property(document, ({ top, tables, newline }) => {
-      const places: Array<{ path: readonly string[]; key: string; offset: number }> = [];
+      const places: Array<{ path: readonly string[]; key: string; offset: number; value?: number }> = [];
       let text = "";
       const write = (
         table: readonly string[],
         { key, filler, indent, equals, value, comment }: (typeof top)[0],
       ) => {
         text += filler + indent;
-        places.push({ path: [...table, ...key.path], key: key.text, offset: text.length });
+        const offset = text.length;
+        places.push({
+          path: [...table, ...key.path],
+          key: key.text,
+          offset,
+          value: offset + key.text.length + equals.length,
+        });
         text += `${key.text}${equals}${value}${comment}\n`;
       };
       for (const line of top) write([], line);
@@ -98,36 +104,71 @@ test("every key of any valid file is found exactly where it stands", () => {
         for (const line of body) write(header.path, line);
       }
       parse(text.replaceAll("\n", newline));
-      for (const { path, key, offset } of places) {
+      const at = (offset: number) => {
         const before = text.slice(0, offset).split("\n");
+        return { line: before.length, column: (before.at(-1) ?? "").length + 1 };
+      };
+      for (const { path, key, offset, value } of places) {
         const found = locate(text.replaceAll("\n", newline), path);
         expect({ path, ...found }).toEqual({
           path,
-          line: before.length,
-          column: (before.at(-1) ?? "").length + 1,
+          key: at(offset),
+          value: value === undefined ? undefined : at(value),
         });
-        expect(text.split("\n")[found.line - 1]?.slice(found.column - 1)).toStartWith(key);
+        expect(text.split("\n")[found.key.line - 1]?.slice(found.key.column - 1)).toStartWith(key);
       }
     }),
     { numRuns: 500 },
   );
 });
 
-test("a key inside an inline table is found at the key that holds the table", () => {
-  expect(locate("a = 1\n  b = { c = 1 }\n", ["b", "c"])).toEqual({ line: 2, column: 3 });
+test("a key inside an inline table is found in the table, however deep and on whichever line", () => {
+  expect(locate("a = 1\n  b = { c = 1 }\n", ["b", "c"])).toEqual({
+    key: { line: 2, column: 9 },
+    value: { line: 2, column: 13 },
+  });
+  const deep = 'a = { x = [ { c = 0 } ], b.c = { "d" = "}", # }\n  e = 5 } }\nf = 6\n';
+  expect(locate(deep, ["a", "b", "c", "e"])).toEqual({
+    key: { line: 2, column: 3 },
+    value: { line: 2, column: 7 },
+  });
+  expect(locate(deep, ["f"]).key).toEqual({ line: 3, column: 1 });
 });
+
+test("a byte order mark is no part of the first line", () => {
+  expect(locate("\ufeffkey = 1\n", ["key"])).toEqual({
+    key: { line: 1, column: 1 },
+    value: { line: 1, column: 7 },
+  });
+});
+
+test.each([
+  ['a = "b"\nc = "d\ne = "f"\n', 12],
+  ["a = 'b", 4],
+  ['a = """b\nc = 1\n', 4],
+  ["a = \"it's\" # it's\nb = '''\n\"\n", 22],
+])("in %j the string that is not closed begins at %i", (text, at) => {
+  expect(unclosedQuote(text)).toBe(at);
+});
+
+test.each(['a = """b"""""\n', "a = 'b\"' # \" '\n", 'a = "\\""\n', ""])(
+  "in %j every string is closed",
+  (text) => {
+    expect(unclosedQuote(text)).toBeUndefined();
+  },
+);
 
 test("a key that is absent is found at its table's header, or at the start", () => {
   const text = "a = 1\n\n [table]\nb = 1\n";
-  expect(locate(text, ["table", "absent"])).toEqual({ line: 3, column: 2 });
-  expect(locate(text, ["absent"])).toEqual({ line: 1, column: 1 });
-  expect(locate("", ["absent"])).toEqual({ line: 1, column: 1 });
+  expect(locate(text, ["table", "absent"]).key).toEqual({ line: 3, column: 2 });
+  expect(locate(text, ["absent"]).key).toEqual({ line: 1, column: 1 });
+  expect(locate("", ["absent"]).key).toEqual({ line: 1, column: 1 });
 });
 
 test("a key of another table is not mistaken for the one wanted", () => {
   const text = "[other]\nkey = 1\n[table]\nkey = 2\n[table.key2]\nkey = 3\n";
-  expect(locate(text, ["table", "key"])).toEqual({ line: 4, column: 1 });
-  expect(locate(text, ["table", "key2", "key"])).toEqual({ line: 6, column: 1 });
+  expect(locate(text, ["table", "key"]).key).toEqual({ line: 4, column: 1 });
+  expect(locate(text, ["table", "key2", "key"]).key).toEqual({ line: 6, column: 1 });
 });
 
 test.each([
@@ -135,10 +176,13 @@ test.each([
   ["a tab", '"a\tb" = 1\nkey = 2\n'],
 ])("a quoted key that holds %s does not stop the search", (_, text) => {
   expect(Object.keys(parse(text))).toContain("key");
-  expect(locate(text, ["key"])).toEqual({ line: 2, column: 1 });
+  expect(locate(text, ["key"]).key).toEqual({ line: 2, column: 1 });
 });
 
 test("a key at the end of a large file is found", () => {
   const lines = Array.from({ length: 20_000 }, (_, i) => `key${i} = """\nlast = ${i}"""\n`);
-  expect(locate(`${lines.join("")}last = 1\n`, ["last"])).toEqual({ line: 40_001, column: 1 });
+  expect(locate(`${lines.join("")}last = 1\n`, ["last"])).toEqual({
+    key: { line: 40_001, column: 1 },
+    value: { line: 40_001, column: 8 },
+  });
 });

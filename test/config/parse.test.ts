@@ -22,7 +22,7 @@ function refusalOf(text: string): Fault {
 
 test("a file with the two required keys gets every default", () => {
   expect(parseConfig(required)).toEqual({
-    unknown: [],
+    warnings: [],
     config: {
       ws_listener: { host: "127.0.0.1", port: 2211 },
       server_uuid: "auto_gen",
@@ -50,11 +50,11 @@ test("a file with the two required keys gets every default", () => {
 });
 
 test("the file that a first start writes says the same as the defaults", () => {
-  const { config, unknown } = parseConfig(defaultConfigText());
+  const { config, warnings } = parseConfig(defaultConfigText());
   const { log_filter, ...logging } = config.logging;
   expect({ ...config, logging }).toEqual(parseConfig(required).config);
   expect(log_filter?.text).toBe("info");
-  expect(unknown).toEqual([]);
+  expect(warnings).toEqual([]);
 });
 
 test("the default file's commented lines hold the defaults: uncommented, they change nothing", () => {
@@ -88,7 +88,7 @@ test("a file that is missing is told from one that cannot be read", async () => 
 test("text that is no TOML is refused with line and column", () => {
   const fault = refusalOf(`${required}max_connections = = 5\n`);
   expect(fault).toMatchObject({ kind: "ParseError", code: 101, data: { line: 4, column: 19 } });
-  expect(fault.message).toMatch(/^ParseError: the configuration is not TOML: .+ \(line 4, column 19\)$/);
+  expect(fault.message).toMatch(/^ParseError: configuration:4:19: this is not TOML: .+$/);
 });
 
 test.each([
@@ -107,32 +107,34 @@ test.each([
 });
 
 test.each([
-  ["a quoted key", '"max_upload_size" = "x"\n', "max_upload_size", 1],
-  ["a literal key", "'max_upload_size' = \"x\"\n", "max_upload_size", 1],
-  ["a dotted key", '\nlogging.memory_log_capacity = "x"\n', "logging.memory_log_capacity", 2],
-  ["a dotted, quoted, spaced key", "\n\n\"logging\" . 'log_filter' = 5\n", "logging.log_filter", 3],
+  ["a quoted key", '"max_upload_size" = "x"\n', "max_upload_size", 1, 21],
+  ["a literal key", "'max_upload_size' = \"x\"\n", "max_upload_size", 1, 21],
+  ["a dotted key", '\nlogging.memory_log_capacity = "x"\n', "logging.memory_log_capacity", 2, 31],
+  ["a dotted, quoted, spaced key", "\n\n\"logging\" . 'log_filter' = 5\n", "logging.log_filter", 3, 28],
   [
     "a key after a multi-line string",
     'static_path = """\nmax_upload_size = 1\n"""\nmax_upload_size = "x"\n',
     "max_upload_size",
     4,
+    19,
   ],
   [
     "an inline table",
     '\nlogging = { log_filter = "info", memory_log_capacity = -1 }\n',
     "logging.memory_log_capacity",
     2,
+    56,
   ],
-  ["a table that is a number", "\nlogging = 5\n", "logging", 2],
-])("%s with a wrong value is found", (_, lines, field, line) => {
+  ["a table that is a number", "\nlogging = 5\n", "logging", 2, 11],
+])("%s with a wrong value is found, at the value", (_, lines, field, line, column) => {
   const fault = refusalOf(`${lines}${required}`);
-  expect(fault.data).toEqual({ field, line, column: 1 });
+  expect(fault.data).toMatchObject({ field, line, column });
 });
 
 test("a file with Windows line ends is read and located like any other", () => {
   expect(parseConfig(required.replaceAll("\n", "\r\n"))).toEqual(parseConfig(required));
   const wrong = `# first\r\nstatic_path = """\r\ntwo\r\n"""\r\n  max_upload_size = "x"\r\n${required.replaceAll("\n", "\r\n")}`;
-  expect(refusalOf(wrong).data).toEqual({ field: "max_upload_size", line: 5, column: 3 });
+  expect(refusalOf(wrong).data).toMatchObject({ field: "max_upload_size", line: 5, column: 21 });
 });
 
 test("quoted, dotted and inline keys mean the same as plain ones", () => {
@@ -140,19 +142,6 @@ test("quoted, dotted and inline keys mean the same as plain ones", () => {
   expect(parseConfig(fancy)).toEqual(parseConfig(required));
   const dotted = `ws_listener = "127.0.0.1:2211"\ndatabase . 'database_url' = "sqlite://data/node.db?mode=rwc"\n`;
   expect(parseConfig(dotted)).toEqual(parseConfig(required));
-});
-
-test("unknown keys and tables are allowed and named", () => {
-  const text = `colour = 1\n"__proto__" = 2\n${required}colour = "x"\n[logging]\nlog_filer = "info"\n[extra.table]\na = 1\n`;
-  const { config, unknown } = parseConfig(text);
-  expect([...unknown].sort()).toEqual([
-    "__proto__",
-    "colour",
-    "database.colour",
-    "extra",
-    "logging.log_filer",
-  ]);
-  expect(config).toEqual(parseConfig(required).config);
 });
 
 test("a wrong value is refused without repeating it: it may hold a password", () => {

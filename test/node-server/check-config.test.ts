@@ -12,8 +12,11 @@ eachDatabase(
     const listing = await readdir(node.folder);
     const before = await stat(node.configPath);
     const quiet = node.node.ring.entries().length;
-    for (const text of [good, `${good}# another\n`, `unknown_key = 1\n${good}`])
-      expect(await node.call("node-server_check_config", asked(node, text))).toBe(true);
+    for (const text of [good, `${good}# another\n`])
+      expect(await node.call("node-server_check_config", asked(node, text))).toEqual({
+        valid: true,
+        warnings: [],
+      });
     for (const text of [
       "",
       "ws_listener = \n",
@@ -32,6 +35,63 @@ eachDatabase(
     expect(node.node.ring.entries().length).toBe(quiet);
   },
 );
+
+test("check_config names every mistake of a text in data.problems, misspelt keys beside what is missing", async () => {
+  await using node = await testNode();
+  const text = configText(node.databaseUrl).replace("ws_listener", "  ws_listner");
+  const error = await node.refused("node-server_check_config", asked(node, `max_upload_size = "x"\n${text}`));
+  expect(error.data).toEqual({
+    kind: "ParseError",
+    line: 1,
+    column: 1,
+    field: "ws_listener",
+    problems: [
+      {
+        file: "config.toml",
+        line: 1,
+        column: 1,
+        field: "ws_listener",
+        why: expect.stringContaining("is missing; "),
+      },
+      {
+        file: "config.toml",
+        line: 1,
+        column: 19,
+        field: "max_upload_size",
+        why: expect.stringContaining("whole number"),
+      },
+      {
+        file: "config.toml",
+        line: 2,
+        column: 3,
+        field: "ws_listner",
+        why: "is unknown and has no effect; did you mean ws_listener?",
+      },
+    ],
+  });
+  const broken = await node.refused("node-server_check_config", asked(node, 'a = 1\nb = "\n'));
+  expect(broken.data.problems).toEqual([
+    { file: "config.toml", line: 2, column: 5, why: expect.stringContaining("closing quote") },
+  ]);
+});
+
+test("check_config warns of what is valid and probably not meant, with its place", async () => {
+  await using node = await testNode();
+  const text = configText(node.databaseUrl, { top: "colour = 1\n", logging: 'log_filter = "inof"' });
+  const line = (start: string) => text.split("\n").findIndex((row) => row.startsWith(start)) + 1;
+  expect(await node.call("node-server_check_config", asked(node, text))).toEqual({
+    valid: true,
+    warnings: [
+      { field: "colour", why: "is unknown and has no effect", line: line("colour"), column: 1 },
+      {
+        field: "logging.log_filter",
+        why: "names the target `inof`, under which nothing is logged; did you mean `info`?",
+        line: line("log_filter"),
+        column: 14,
+      },
+    ],
+  });
+});
 
 test("check_config names a missing or ill-typed text, and is for the Super Token alone", async () => {
   await using node = await testNode();

@@ -33,110 +33,143 @@ story(
       configWith({ top: "colour = 1", logging: "loud = true", database: "[extra]\nkey = 2" }),
     );
     expect({ code, stdout }).toEqual({ code: 0, stdout: "config.toml is a valid configuration.\n" });
-    for (const key of ["colour", "logging.loud", "extra"]) {
-      expect(stderr).toContain(`warning: ${key} is unknown and has no effect\n`);
-    }
+    for (const key of ["2:1: colour", "5:1: logging.loud", "9:1: extra"])
+      expect(stderr).toContain(`warning: config.toml:${key}: is unknown and has no effect\n`);
   },
 );
 
 const mistakes: ReadonlyArray<[what: string, text: string, says: RegExp]> = [
-  ["broken syntax", configWith({ logging: "log_filter = = 1" }), /not TOML.*line 5, column 14\b/],
-  ["an unclosed string", configWith({ top: 'static_path = "x' }), /not TOML.*line 2\b/],
-  ["a key given twice", configWith({ top: 'ws_listener = "127.0.0.1:1"' }), /not TOML.*line 2\b/],
-  ["an empty file", "", /ws_listener is missing \(line 1, column 1\); database is missing/],
+  ["broken syntax", configWith({ logging: "log_filter = = 1" }), /config\.toml:5:14: this is not TOML: /],
+  [
+    "an unclosed string",
+    configWith({ top: 'static_path = "x' }),
+    /config\.toml:2:15: the text that begins here has no closing quote/,
+  ],
+  [
+    "a key given twice",
+    configWith({ top: 'ws_listener = "127.0.0.1:1"' }),
+    /config\.toml:2:1: this is not TOML: /,
+  ],
+  ["an empty file", "", /toml:1:1: ws_listener: is missing; .*\n.*toml:1:1: database: is missing; /],
   [
     "a missing key of a table",
     'ws_listener = "127.0.0.1:1"\n\n[database]\n',
-    /database\.database_url is missing \(line 3, column 1\)/,
+    /toml:3:1: database\.database_url: is missing; /,
   ],
   [
     "a text for a number",
     configWith({ top: '  jsonrpc_max_connections = "many"' }),
-    /jsonrpc_max_connections .*number.*\(line 2, column 3\)/,
+    /toml:2:29: jsonrpc_max_connections: must be a whole number/,
   ],
   [
     "a fraction",
     configWith({ database: "max_connections = 1.5" }),
-    /database\.max_connections .*int.*\(line 9, column 1\)/,
+    /toml:9:19: database\.max_connections: must be a whole number/,
   ],
   [
     "a number below the smallest",
     configWith({ database: "connect_timeout_ms = 0" }),
-    /database\.connect_timeout_ms .*\(line 9, column 1\)/,
+    /toml:9:22: database\.connect_timeout_ms: must be 1 or more/,
   ],
   [
     "an impossible port",
     'ws_listener = "127.0.0.1:70000"\n[database]\ndatabase_url = "sqlite:x"',
-    /ws_listener must be `ip:port`.*\(line 1, column 1\)/,
+    /toml:1:15: ws_listener: must be an address and a port/,
   ],
   [
     "a filter that cannot be read",
     configWith({ logging: 'log_filter = "db=loud"' }),
-    /logging\.log_filter .*`loud` is no level.*\(line 5, column 1\)/,
+    /toml:5:14: logging\.log_filter: .*`loud` is no level/,
   ],
   [
     "a UUID that is none",
     configWith({ top: 'server_uuid = "me"' }),
-    /server_uuid .*UUID.*\(line 2, column 1\)/,
+    /toml:2:15: server_uuid: must be a UUID/,
   ],
   [
     "an unknown database",
     'ws_listener = "127.0.0.1:1"\n[database]\n\tdatabase_url = "mysql://root@db/node"',
-    /database\.database_url must begin with sqlite:.*\(line 3, column 2\)/,
+    /toml:3:17: database\.database_url: must begin with sqlite:/,
   ],
-  ["a table that is a number", 'logging = 5\nws_listener = "h:1"\n', /logging .*\(line 1, column 1\)/],
+  [
+    "a table that is a number",
+    'logging = 5\nws_listener = "h:1"\n',
+    /toml:1:11: logging: must be a table: write \[logging\]/,
+  ],
   [
     "a mistake in a dotted key",
     'ws_listener = "h:1"\ndatabase.database_url = "sqlite:x"\ndatabase . "max_connections" = 0\n',
-    /database\.max_connections .*\(line 3, column 1\)/,
+    /toml:3:32: database\.max_connections: must be 1 or more/,
   ],
   [
     "a mistake in an inline table",
     'ws_listener = "h:1"\ndatabase = { database_url = "sqlite:x", max_connections = 0 }\n',
-    /database\.max_connections .*\(line 2, column \d+\)/,
+    /toml:2:59: database\.max_connections: must be 1 or more/,
   ],
   [
     "a mistake after a text of several lines",
     'note = """\nws_listener = 1\n"""\nws_listener = 1\n[database]\ndatabase_url = "sqlite:x"',
-    /ws_listener .*\(line 4, column 1\)/,
+    /toml:4:15: ws_listener: must be a text in quotes/,
   ],
   [
     "a mistake after a key with an escape of TOML's own",
     '"\\U0001F600" = 1\nws_listener = 1\n[database]\ndatabase_url = "sqlite:x"',
-    /ws_listener .*\(line 2, column 1\)/,
+    /toml:2:15: ws_listener: must be a text in quotes/,
   ],
   [
     "a certificate without its key",
     configWith({ top: 'tls_cert = "c.pem"' }),
-    /tls_cert needs tls_key.*line 2/,
+    /toml:2:12: tls_cert: needs tls_key/,
   ],
   [
     "a key without its certificate",
     configWith({ top: 'tls_key = "k.pem"' }),
-    /tls_key needs tls_cert.*line 2/,
+    /toml:2:11: tls_key: needs tls_cert/,
   ],
   [
     "a database in memory",
     'ws_listener = "h:1"\n[database]\ndatabase_url = "sqlite::memory:"',
-    /database_url .*\(line 3, column 1\)/,
+    /toml:3:16: database\.database_url: /,
   ],
   [
     "a database with a mode that does not exist",
     'ws_listener = "h:1"\n[database]\ndatabase_url = "sqlite:x?mode=ro"',
-    /database_url .*\(line 3, column 1\)/,
+    /toml:3:16: database\.database_url: /,
   ],
   [
     "a database address that is no URL",
     'ws_listener = "h:1"\n[database]\ndatabase_url = "postgres://user:pa/ss@db/node"',
-    /database_url .*\(line 3, column 1\)/,
+    /toml:3:16: database\.database_url: /,
   ],
 ];
+
+const odd: ReadonlyArray<[what: string, text: string, says: string]> = [
+  [
+    "a misspelt table",
+    configWith({ database: "[loging]" }),
+    "9:1: loging: is unknown and has no effect; did you mean logging?",
+  ],
+  [
+    "a misspelt level",
+    configWith({ logging: 'log_filter = "inof"' }),
+    "5:14: logging.log_filter: names the target `inof`",
+  ],
+];
+
+for (const [what, text, says] of odd) {
+  story(`check accepts ${what} and warns of it, with line, column and a suggestion`, async () => {
+    const { code, stderr } = await check(text);
+    expect(code).toBe(0);
+    expect(stderr).toStartWith(`warning: config.toml:${says}`);
+    expect(stderr).toContain("did you mean");
+  });
+}
 
 for (const [what, text, says] of mistakes) {
   story(`check names key, line and column of ${what}`, async () => {
     const { code, stdout, stderr } = await check(text);
     expect({ code, stdout }).toEqual({ code: 1, stdout: "" });
-    expect(stderr).toMatch(/^node-server: [^\n]+\n$/);
+    expect(stderr).toMatch(/^(node-server: config\.toml:\d+:\d+: [^\n]+\n)+$/);
     expect(stderr).not.toContain("this is a bug");
     expect(stderr).toMatch(says);
   });
@@ -157,8 +190,8 @@ story("check names every mistake of a file at once", async () => {
     ].join("\n"),
   );
   expect(code).toBe(1);
-  const where = [...stderr.matchAll(/(?:^node-server: configuration: |; )([\w.]+) [^;]*?\((line \d+)/g)];
-  expect(where.map(([, key, line]) => `${key} ${line}`).sort()).toEqual([
+  const where = [...stderr.matchAll(/^node-server: config\.toml:(\d+):\d+: ([\w.]+): /gm)];
+  expect(where.map(([, line, key]) => `${key} line ${line}`).sort()).toEqual([
     "database.max_connections line 9",
     "logging.memory_log_capacity line 6",
     "server_uuid line 2",

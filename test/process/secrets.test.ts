@@ -103,7 +103,7 @@ story("the password in a database_url is not told when its line is broken", asyn
     await writeFile(home.configPath, `ws_listener = "127.0.0.1:0"\n[database]\n${line}\n`);
     const { code, stdout, stderr } = await home.run(["serve"], { env: { RUST_LOG: "trace" } });
     expect([line, code, stdout]).toEqual([line, 1, ""]);
-    expect(stderr).toContain("line 3");
+    expect(stderr).toContain("config.toml:3:");
     expect(stderr).not.toContain("hunter2");
   }
 });

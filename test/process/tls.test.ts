@@ -180,6 +180,8 @@ for (const [given, missing] of [
     await using home = await newHome({ top: `${given} = "some.pem"` });
     const { code, stdout, stderr } = await home.run(["serve"]);
     expect({ code, stdout }).toEqual({ code: 1, stdout: "" });
-    expect(stderr).toMatch(new RegExp(`^node-server: .*${given} needs ${missing}.*line 2, column 1.*\\n$`));
+    expect(stderr).toMatch(
+      new RegExp(`^node-server: config\\.toml:2:\\d+: ${given}: needs ${missing}.*\\n$`),
+    );
   });
 }

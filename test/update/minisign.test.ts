@@ -4,7 +4,8 @@ import { readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { newKeyPair, publicKeyOf, readSecretKey, type SecretKey, signFile } from "../../scripts/minisign.ts";
 import { Fault } from "../../src/base/fault.ts";
-import { parsePublicKeys, verifyMinisign } from "../../src/update/minisign.ts";
+import { parsePublicKeys } from "../../src/base/minisign-key.ts";
+import { verifyMinisign } from "../../src/update/minisign.ts";
 import { tempFolder } from "../support/node.ts";
 import { findTool } from "../support/tools.ts";
 
@@ -169,7 +170,7 @@ test("what is no public key is refused with words that name the setting", async 
     } catch (error) {
       if (!(error instanceof Fault)) throw error;
       expect([error.kind, error.data]).toEqual(["InvalidInput", { field: "release_public_key" }]);
-      expect(error.detail).toContain("no minisign public key");
+      expect(error.detail).toContain("must be a minisign public key");
       expect(error.detail).not.toContain(secret.seed.toString("base64").slice(0, 10));
       return false;
     }

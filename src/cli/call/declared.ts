@@ -1,9 +1,9 @@
 import { z } from "zod";
+import { nearest } from "../../base/nearest.ts";
 import { credentialParams } from "../../client/methods.ts";
 import { methods } from "../../methods/index.ts";
 import type { Method, MethodTable } from "../../rpc/method.ts";
 import { WrongUsage } from "../terminal/wrong-usage.ts";
-import { nearest } from "./nearest.ts";
 
 /** A method as the command line needs it: what it takes, never how it works. */
 export type Declared = Method<never>;

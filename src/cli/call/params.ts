@@ -1,9 +1,9 @@
 import { readFile } from "node:fs/promises";
 import { z } from "zod";
 import { codeOf, messageOf } from "../../base/fault.ts";
+import { nearest } from "../../base/nearest.ts";
 import { WrongUsage } from "../terminal/wrong-usage.ts";
 import { credentialOf, type DeclaredParam, paramsOf } from "./declared.ts";
-import { nearest } from "./nearest.ts";
 
 type Values = Record<string, unknown>;
 

@@ -1,5 +1,4 @@
-import { readConfigFile } from "../../config/file.ts";
-import { parseConfig } from "../../config/parse.ts";
+import { loadConfig } from "../../config/load.ts";
 import type { Config } from "../../config/schema.ts";
 import { type Database, openDatabase } from "../../db/database.ts";
 import { parseFilter } from "../../log/filter.ts";
@@ -7,7 +6,7 @@ import { LogHub } from "../../log/hub.ts";
 import { TerminalSink } from "../../log/terminal.ts";
 
 export async function readConfig(path: string): Promise<Config> {
-  return parseConfig(await readConfigFile(path)).config;
+  return (await loadConfig(path)).config;
 }
 
 /** For commands that need the database and no server; they work beside a running one. */

@@ -1,0 +1,39 @@
+import { Fault } from "./fault.ts";
+
+/** A minisign public key: which it is, and what it verifies with. */
+export interface MinisignKey {
+  readonly id: string;
+  readonly key: Buffer;
+}
+
+/** Reads one key or several, as minisign prints them; comment lines are skipped. */
+export function parsePublicKeys(text: string): MinisignKey[] {
+  const keys = text
+    .split(/\r?\n/)
+    .filter((line) => !/^untrusted comment:/i.test(line))
+    .flatMap((line) => line.split(/[\s,]+/))
+    .filter((word) => word !== "")
+    .map(parsePublicKey);
+  if (keys.length === 0) throw badKey();
+  return keys;
+}
+
+function parsePublicKey(text: string): MinisignKey {
+  const bytes = strictBase64(text);
+  if (bytes.length !== 42 || bytes.subarray(0, 2).toString("latin1") !== "Ed") throw badKey();
+  return { id: bytes.subarray(2, 10).toString("hex"), key: bytes.subarray(10) };
+}
+
+/** Decodes the one canonical spelling of some bytes; the runtime's decoder skips what is not Base64. Empty for anything else. */
+export function strictBase64(text: string): Buffer {
+  const bytes = Buffer.from(text, "base64");
+  return bytes.toString("base64") === text ? bytes : Buffer.alloc(0);
+}
+
+function badKey(): Fault {
+  return new Fault(
+    "InvalidInput",
+    "must be a minisign public key: RW and 54 more characters, the second line of the .pub file",
+    { field: "release_public_key" },
+  );
+}

@@ -1,0 +1,22 @@
+import { readConfigFile } from "./file.ts";
+import { type ParsedConfig, parseConfig } from "./parse.ts";
+import { configFault, locateProblem } from "./problem.ts";
+import type { Config } from "./schema.ts";
+
+/** Something that a key names and that cannot be used: a certificate that cannot be read, a folder that cannot be written. */
+export interface Finding {
+  readonly path: readonly string[];
+  readonly why: string;
+}
+
+/** Looks at what a configuration names, without changing anything. */
+export type Inspect = (config: Config) => readonly Finding[] | Promise<readonly Finding[]>;
+
+/** Reads, parses and inspects a configuration file. Throws one fault with every problem and its position. */
+export async function loadConfig(path: string, inspect?: Inspect): Promise<ParsedConfig> {
+  const text = await readConfigFile(path);
+  const parsed = parseConfig(text, path);
+  const findings = (await inspect?.(parsed.config)) ?? [];
+  if (findings.length === 0) return parsed;
+  throw configFault(findings.map((found) => locateProblem({ text, file: path }, found.path, found.why)));
+}

@@ -1,0 +1,55 @@
+import { Fault } from "../base/fault.ts";
+import { locate } from "./locate.ts";
+
+/** One thing that is wrong with a configuration: which key, where it is in the file, and what to write instead. */
+export interface Problem {
+  readonly file?: string;
+  readonly line?: number;
+  readonly column?: number;
+  /** The key with its table: `logging.log_filter`. */
+  readonly field?: string;
+  /** Continues a sentence that begins with the key: `must be true or false`. Never the value itself, which may be a password. */
+  readonly why: string;
+}
+
+/** A valid setting that will probably not do what was meant. */
+export interface Warning extends Problem {
+  readonly field: string;
+  /** `filter`: a log filter could silence this very warning, so it is shown whatever the filters say. */
+  readonly about: "key" | "filter";
+}
+
+/** A configuration text and how messages name the file that it came from. */
+export interface Source {
+  readonly text: string;
+  readonly file?: string | undefined;
+}
+
+/** `config.toml:5:15: ws_listener: must be …`, as compilers write it. */
+export function formatProblem({ file, line, column, field, why }: Problem): string {
+  const place = [file ?? (line === undefined ? undefined : "configuration"), line, column]
+    .filter((part) => part !== undefined)
+    .join(":");
+  return [place, field, why].filter((part) => part !== undefined && part !== "").join(": ");
+}
+
+/** Adds the position of the key, or of its value where there is one. */
+export function locateProblem(source: Source, path: readonly string[], why: string): Problem {
+  const { key, value } = locate(source.text, path);
+  return at(source, value ?? key, { field: path.join("."), why });
+}
+
+/** The same for a key that should not be there: its value does not matter. */
+export function locateKey(source: Source, path: readonly string[], why: string): Problem {
+  return at(source, locate(source.text, path).key, { field: path.join("."), why });
+}
+
+function at({ file }: Source, position: { line: number; column: number }, problem: Problem): Problem {
+  return { ...(file === undefined ? {} : { file }), ...position, ...problem };
+}
+
+/** One line for each problem; `line`, `column` and `field` of the first one stand at the top of `data`. */
+export function configFault(problems: readonly Problem[]): Fault {
+  const [{ line, column, field } = {}] = problems;
+  return new Fault("ParseError", problems.map(formatProblem).join("\n"), { line, column, field, problems });
+}

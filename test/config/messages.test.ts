@@ -1,0 +1,99 @@
+import { expect, test } from "bun:test";
+import { readFile } from "node:fs/promises";
+import { join } from "node:path";
+import { Glob } from "bun";
+import { Fault } from "../../src/base/fault.ts";
+import { parseConfig } from "../../src/config/parse.ts";
+import { formatProblem } from "../../src/config/problem.ts";
+import { parseFilter } from "../../src/log/filter.ts";
+
+const root = join(import.meta.dir, "../..");
+const required =
+  'ws_listener = "127.0.0.1:2211"\n[database]\ndatabase_url = "sqlite://data/node.db?mode=rwc"\n';
+
+function refusalOf(text: string): Fault {
+  try {
+    parseConfig(text, "config.toml");
+  } catch (error) {
+    if (error instanceof Fault) return error;
+    throw error;
+  }
+  throw new Error(`was accepted:\n${text}`);
+}
+
+test("unknown keys and tables are allowed and named, with their place and what they may have been", () => {
+  const text = [
+    "colour = 1",
+    '"__proto__" = 2',
+    required.trimEnd(),
+    "sql_timout_ms = 5",
+    'log_filter = "x"',
+    "[loging]",
+    "a = 1",
+    "[logging]",
+    '  log_filer = "info"',
+    'static_path = "x"',
+    "[extra.table]",
+    "a = 1",
+  ].join("\n");
+  const { config, warnings } = parseConfig(text, "config.toml");
+  expect(warnings.map((warning) => formatProblem(warning)).sort()).toEqual([
+    "config.toml:11:3: logging.log_filer: is unknown and has no effect; did you mean log_filter?",
+    "config.toml:12:1: logging.static_path: has no effect in [logging]; move it above the first [table]",
+    "config.toml:13:1: extra: is unknown and has no effect",
+    "config.toml:1:1: colour: is unknown and has no effect",
+    "config.toml:2:1: __proto__: is unknown and has no effect",
+    "config.toml:6:1: database.sql_timout_ms: is unknown and has no effect; did you mean sql_timeout_ms?",
+    "config.toml:7:1: database.log_filter: has no effect in [database]; move it below [logging]",
+    "config.toml:8:1: loging: is unknown and has no effect; did you mean logging?",
+  ]);
+  expect(config).toEqual(parseConfig(required).config);
+});
+
+test("a misspelt key is named beside the error that it causes", () => {
+  const fault = refusalOf(required.replace("ws_listener", "ws_listner"));
+  expect(fault.detail.split("\n")).toEqual([
+    'config.toml:1:1: ws_listener: is missing; write ws_listener = "127.0.0.1:2211" above the first [table]',
+    "config.toml:1:1: ws_listner: is unknown and has no effect; did you mean ws_listener?",
+  ]);
+  expect(fault.data.problems).toHaveLength(2);
+});
+
+test.each([
+  ["inof", "names the target `inof`, under which nothing is logged; did you mean `info`?"],
+  ["info,tokn=debug", "names the target `tokn`, under which nothing is logged; did you mean `token`?"],
+  ["info,hyper=warn", "names the target `hyper`, under which nothing is logged; use a level such as `info`"],
+])("the filter %s is valid, and its unknown target is named in a warning", (filter, why) => {
+  for (const key of ["log_filter", "json_log_filter", "memory_log_filter"]) {
+    const { warnings } = parseConfig(`${required}[logging]\n${key} = "${filter}"\n`);
+    const column = key.length + 4;
+    expect(warnings).toEqual([{ field: `logging.${key}`, why, line: 5, column, about: "filter" }]);
+  }
+});
+
+test("every target that the server logs under is known to the check of filters", async () => {
+  const used = new Set<string>();
+  for await (const file of new Glob("src/**/*.ts").scan(root)) {
+    const text = await readFile(join(root, file), "utf8");
+    for (const [, target = ""] of text.matchAll(/\blogger\("([^"]+)"\)/g)) used.add(target);
+  }
+  expect(used.size).toBeGreaterThan(3);
+  expect(parseFilter([...used].join(",")).unknownTargets()).toEqual([]);
+  expect(parseFilter("db=trace,server::listener,sqlx::query").unknownTargets()).toEqual([]);
+});
+
+test.each([
+  ["no closing quote", 'a = 1\nb = "text\nc = 2\n', 2, 5, /closing quote/],
+  ["no closing quote at the end of the file", "b = 'text", 1, 5, /closing quote/],
+  ["no end of a text of several lines", 'a = 1\nb = """text\nc = 2\n', 2, 5, /closing quote/],
+  ["an address without quotes", "\n  ws_listener = 127.0.0.1:2211\n", 2, 17, /put a text in quotes/],
+  ["a word without quotes", "[logging]\nlog_filter = info\n", 2, 14, /put a text in quotes/],
+  ["a size with a unit", "max_upload_size = 10MB\n", 1, 19, /put a text in quotes/],
+  ["a value that is forgotten", "a =\n", 1, 4, /not TOML/],
+  ["an apostrophe in a text without quotes", "a = it's\n", 1, 5, /put a text in quotes/],
+])("%s is explained where the mistake begins", (_, text, line, column, why) => {
+  const fault = refusalOf(text);
+  expect(fault.detail).toStartWith(`config.toml:${line}:${column}: `);
+  expect(fault.data).toMatchObject({ line, column });
+  expect(fault.detail).toMatch(why);
+});
