@@ -18,7 +18,9 @@ const rooms: Readonly<Record<string, readonly string[]>> = {
   methods: ["base", "log", "auth", "agents", "buckets", "update", "rpc", "services", "build"],
   http: ["base", "log", "auth", "buckets", "rpc", "services", "bundle"],
   slices: ["config", "db", "log", "update", "http"],
+  preflight: ["base", "config", "http", "slices"],
   node: [
+    "preflight",
     "slices",
     "base",
     "log",
@@ -37,7 +39,20 @@ const rooms: Readonly<Record<string, readonly string[]>> = {
   ],
   client: [],
   console: ["client"],
-  cli: ["client", "base", "log", "config", "db", "auth", "update", "node", "build", "rpc", "methods"],
+  cli: [
+    "client",
+    "base",
+    "log",
+    "config",
+    "db",
+    "auth",
+    "update",
+    "node",
+    "preflight",
+    "build",
+    "rpc",
+    "methods",
+  ],
   main: ["base", "client", "cli"],
 };
 

@@ -1,6 +1,6 @@
 import { Command, CommanderError } from "commander";
 import { Fault, messageOf } from "./base/fault.ts";
-import { exitCodes } from "./cli/command.ts";
+import { defaultConfigPath, exitCodes } from "./cli/command.ts";
 import { addDeployCommands } from "./cli/deploy/deploy-commands.ts";
 import { addClientCommands } from "./cli/remote/client-commands.ts";
 import { exitCodeOf } from "./cli/remote/remote.ts";
@@ -26,7 +26,7 @@ async function main(args: readonly string[]): Promise<number> {
   };
   const program = new Command("node-server")
     .description("One executable: a JSON-RPC control plane and static file buckets.")
-    .option("-c, --config <path>", "the configuration file", "config.toml")
+    .option("-c, --config <path>", "the configuration file", defaultConfigPath)
     .showHelpAfterError()
     .exitOverride();
   program
@@ -45,7 +45,8 @@ async function main(args: readonly string[]): Promise<number> {
   program.command("get-uuid").description("print the server's UUID").action(run(getUuid));
   program
     .command("check")
-    .description("say what is wrong with the configuration, with line and column")
+    .description("say what is wrong with the configuration and the files it names, with line and column")
+    .option("--connect", "also connect to the database")
     .action(run(check));
   program
     .command("version")

@@ -1,9 +1,11 @@
+import { resolve } from "node:path";
 import { Agents } from "./agents/agents.ts";
 import { AuthDoor } from "./auth/door.ts";
 import { Guesses } from "./auth/guesses.ts";
 import { Passwords } from "./auth/secrets.ts";
 import { ensureSuperToken, type SuperCredentials } from "./auth/super-token.ts";
 import { Tokens } from "./auth/tokens.ts";
+import { shownDatabase } from "./base/database-url.ts";
 import { Shared } from "./base/shared.ts";
 import { Buckets } from "./buckets/buckets.ts";
 import { build } from "./build.ts";
@@ -13,7 +15,7 @@ import { keptPart, LiveConfig, type Outcome, type Part } from "./config/live.ts"
 import { explainTargets } from "./config/parse.ts";
 import type { Config } from "./config/schema.ts";
 import { resolveServerUuid } from "./config/server-uuid.ts";
-import { type Database, databaseFile, openDatabase } from "./db/database.ts";
+import { type Database, databaseFile, notMade, openDatabase, requireFile } from "./db/database.ts";
 import { ServerLock } from "./db/server-lock.ts";
 import { Console } from "./http/console.ts";
 import { HotFiles } from "./http/hot-files.ts";
@@ -27,6 +29,7 @@ import { LogHub } from "./log/hub.ts";
 import { LogRing } from "./log/ring.ts";
 import { LogSinks, type SinkSettings } from "./log/sinks.ts";
 import { methods } from "./methods/index.ts";
+import { preflight } from "./preflight.ts";
 import { Engine, type Loan } from "./rpc/engine.ts";
 import type { MethodTable } from "./rpc/method.ts";
 import type { Services } from "./services.ts";
@@ -157,12 +160,17 @@ export async function openNode(options: NodeOptions): Promise<Node> {
     slice: floorIn,
     async prepare({ database: settings, server_uuid, static_path, sync_uploads }) {
       const file = databaseFile(settings.database_url);
+      const isStart = floor === undefined;
+      if (!isStart) requireFile(settings);
       const claim = lock.prepare(file);
       try {
         const serverUuid = await resolveServerUuid(server_uuid, options.configPath, file);
-        const database = await openDatabase(settings, hub);
+        const database = await openDatabase(settings, hub, { create: isStart });
         try {
-          await ensureSuperToken(database, options.env.NODE_SERVER_SUPER_TOKEN, options.show);
+          if (isStart) await ensureSuperToken(database, options.env.NODE_SERVER_SUPER_TOKEN, options.show);
+          // A reload makes no Super Token: it would end every token in use, and its output may be a journal.
+          else if ((await database.tokens.superToken()) === undefined)
+            throw notMade(settings, "has no Super Token");
         } catch (error) {
           await database.close();
           throw error;
@@ -173,7 +181,7 @@ export async function openNode(options: NodeOptions): Promise<Node> {
           serverUuid,
         });
         // Only at the start: later there may be uploads under way.
-        const stayed = floor === undefined ? await buckets.clearStaging() : [];
+        const stayed = isStart ? await buckets.clearStaging() : [];
         if (stayed.length > 0)
           log.warn("remains of changes that were cut short cannot be removed", { stayed: stayed.join("; ") });
         const next = new Shared<Floor>({
@@ -206,6 +214,11 @@ export async function openNode(options: NodeOptions): Promise<Node> {
             if (floor !== undefined) retiring.add(retire(floor, patience));
             floor = next;
             claim.commit();
+            log.info("database opened", {
+              config: resolve(options.configPath),
+              database: shownDatabase(settings.database_url),
+              static_path: resolve(static_path),
+            });
           },
           discard: async () => {
             await database.close();
@@ -242,7 +255,12 @@ export async function openNode(options: NodeOptions): Promise<Node> {
     listeningPart("unix socket", unix, unixPlace),
   ];
   const finished = await finishOverwrite(options.configPath);
-  const live = await LiveConfig.open({ path: options.configPath, hub, parts });
+  const live = await LiveConfig.open({
+    path: options.configPath,
+    hub,
+    parts,
+    inspect: preflight(options.configPath),
+  });
   const close = (why: Goodbye = "stop") => {
     tcp.farewell = why;
     unix.farewell = why;

@@ -1,3 +1,4 @@
+import { resolve } from "node:path";
 import { Fault } from "./fault.ts";
 
 export interface SqliteFile {
@@ -29,6 +30,14 @@ export function parseSqliteUrl(url: string): SqliteFile {
   }
   if (mode !== "rw" && mode !== "rwc") throw refusal(`has mode=${mode}; use rwc or rw`);
   return { path, mode };
+}
+
+/** The database as it may be shown: the absolute path of a file, or host, port and name without user and password. */
+export function shownDatabase(url: string): string {
+  const place = parseDatabaseUrl(url);
+  if ("sqlite" in place) return resolve(place.sqlite.path);
+  const { host, pathname } = new URL(place.postgres);
+  return `${host}${pathname}`;
 }
 
 function decode(place: string): string {

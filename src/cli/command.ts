@@ -5,3 +5,6 @@ export const exitCodes = { done: 0, failed: 1, usage: 2, refused: 3, unreachable
 export interface CommandOptions {
   readonly config: string;
 }
+
+/** The configuration that is read when none is named. */
+export const defaultConfigPath = "config.toml";

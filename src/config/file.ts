@@ -1,5 +1,5 @@
 import { link, lstat, mkdir, readFile, rm } from "node:fs/promises";
-import { dirname } from "node:path";
+import { dirname, resolve } from "node:path";
 import { codeOf, Fault, messageOf } from "../base/fault.ts";
 import { randomText } from "../base/random.ts";
 import { writeWhole } from "../base/replace-file.ts";
@@ -10,7 +10,11 @@ export async function readConfigFile(path: string): Promise<string> {
     return await readFile(path, "utf8");
   } catch (error) {
     if (codeOf(error) === "ENOENT") {
-      throw new Fault("ConfigNotFound", `${path} does not exist; \`node-server init\` makes one`, { path });
+      throw new Fault(
+        "ConfigNotFound",
+        `${resolve(path)} does not exist; name the configuration with -c, or make one with \`node-server init\``,
+        { path },
+      );
     }
     throw new Fault("IoError", `the configuration ${path} cannot be read: ${messageOf(error)}`, { path });
   }

@@ -15,14 +15,9 @@ export async function resolveServerUuid(
   configPath: string,
   databaseFile: string | undefined,
 ): Promise<string> {
-  if (setting !== "auto_gen") return setting.toLowerCase();
-  const name = `${basename(configPath, extname(configPath))}.uuid`;
-  const folders = [dirname(configPath), ...(databaseFile === undefined ? [] : [dirname(databaseFile)])];
-  const places = folders.map((folder) => join(folder, name));
-  for (const place of places) {
-    const known = await readUuid(place);
-    if (known !== undefined) return known;
-  }
+  const known = await findServerUuid(setting, configPath, databaseFile);
+  if (known !== undefined) return known;
+  const places = placesOf(configPath, databaseFile);
   const made = crypto.randomUUID();
   let reason = "";
   for (const place of places) {
@@ -37,6 +32,27 @@ export async function resolveServerUuid(
     "IoError",
     `the server's UUID cannot be kept in ${places.join(" or ")} (${reason}); set server_uuid in the configuration`,
   );
+}
+
+/** The identity as far as there is one already; nothing is made. */
+export async function findServerUuid(
+  setting: string,
+  configPath: string,
+  databaseFile: string | undefined,
+): Promise<string | undefined> {
+  if (setting !== "auto_gen") return setting.toLowerCase();
+  for (const place of placesOf(configPath, databaseFile)) {
+    const known = await readUuid(place);
+    if (known !== undefined) return known;
+  }
+  return undefined;
+}
+
+/** Where the identity may be kept, the preferred place first. */
+export function placesOf(configPath: string, databaseFile: string | undefined): string[] {
+  const name = `${basename(configPath, extname(configPath))}.uuid`;
+  const folders = [dirname(configPath), ...(databaseFile === undefined ? [] : [dirname(databaseFile)])];
+  return folders.map((folder) => join(folder, name));
 }
 
 async function readUuid(path: string): Promise<string | undefined> {

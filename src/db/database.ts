@@ -1,4 +1,6 @@
-import { parseDatabaseUrl } from "../base/database-url.ts";
+import { existsSync } from "node:fs";
+import { parseDatabaseUrl, shownDatabase } from "../base/database-url.ts";
+import { Fault } from "../base/fault.ts";
 import { selfCommand } from "../build.ts";
 import type { LogHub } from "../log/hub.ts";
 import { AgentRows } from "./agent-rows.ts";
@@ -48,10 +50,19 @@ export class Database {
   }
 }
 
-/** A server also takes `lockSqlite`; a command that changes a row beside a running server does not. */
-export async function openDatabase(settings: DatabaseSettings, hub: LogHub): Promise<Database> {
+/**
+ * Opens and migrates a database. A server also takes `lockSqlite`; a command that changes a row beside a running server
+ * does not. With `create: false` a database that does not exist or is empty is refused and left as it is.
+ */
+export async function openDatabase(
+  settings: DatabaseSettings,
+  hub: LogHub,
+  { create }: { readonly create: boolean },
+): Promise<Database> {
+  if (!create) requireFile(settings);
   const dialect = await openDialect(settings, hub);
   try {
+    if (!create && !(await dialect.hasSchema())) throw notMade(settings, "is empty");
     await migrate(dialect, hub.logger("sea_orm_migration"));
     return new Database(dialect);
   } catch (error) {
@@ -60,7 +71,22 @@ export async function openDatabase(settings: DatabaseSettings, hub: LogHub): Pro
   }
 }
 
-async function openDialect(settings: DatabaseSettings, hub: LogHub): Promise<Dialect> {
+/** Refuses an embedded database whose file does not exist. */
+export function requireFile(settings: DatabaseSettings): void {
+  const file = databaseFile(settings.database_url);
+  if (file !== undefined && !existsSync(file)) throw notMade(settings, "does not exist");
+}
+
+/** The refusal of a database that must have been made before. */
+export function notMade({ database_url }: DatabaseSettings, state: string): Fault {
+  const from = databaseFile(database_url) === undefined ? "" : ` (paths count from ${process.cwd()})`;
+  return new Fault(
+    "NotFound",
+    `the database ${shownDatabase(database_url)} ${state}${from}; \`node-server init\`, with the same -c and in the same folder, makes it and shows its Super Token`,
+  );
+}
+
+export async function openDialect(settings: DatabaseSettings, hub: LogHub): Promise<Dialect> {
   const log = hub.logger("sqlx");
   const acquireTimeoutMs = settings.acquire_timeout_ms;
   const place = parseDatabaseUrl(settings.database_url);

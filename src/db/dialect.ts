@@ -9,6 +9,9 @@ export interface Dialect {
   readonly query: Kysely<Schema>;
   readonly spelling: Spelling;
 
+  /** Whether the schema was made already: false for an empty database. */
+  hasSchema(): Promise<boolean>;
+
   /** A JSON value as this database takes it for a JSON column. */
   json(value: unknown): unknown;
   /** A JSON column as this database returns it. */

@@ -1,4 +1,4 @@
-import { sql, type Transaction } from "kysely";
+import { type Kysely, sql } from "kysely";
 import { Fault } from "../base/fault.ts";
 import type { Logger } from "../log/hub.ts";
 import type { Dialect } from "./dialect.ts";
@@ -27,11 +27,11 @@ export async function migrate(dialect: Dialect, log: Logger): Promise<void> {
     await sql`CREATE TABLE IF NOT EXISTS seaql_migrations (version varchar PRIMARY KEY, applied_at bigint NOT NULL)`.execute(
       transaction,
     );
-    refuseNewer(await applied(transaction));
+    refuseNewer(await appliedVersions(transaction));
   });
   for (const migration of migrations) {
     await dialect.exclusively(async (transaction) => {
-      if ((await applied(transaction)).includes(migration.version)) return;
+      if ((await appliedVersions(transaction)).includes(migration.version)) return;
       for (const statement of migration.statements(dialect)) await sql.raw(statement).execute(transaction);
       await transaction
         .insertInto("seaql_migrations")
@@ -42,16 +42,13 @@ export async function migrate(dialect: Dialect, log: Logger): Promise<void> {
   }
 }
 
-async function applied(transaction: Transaction<Schema>): Promise<string[]> {
-  const rows = await transaction
-    .selectFrom("seaql_migrations")
-    .select("version")
-    .orderBy("version")
-    .execute();
+export async function appliedVersions(database: Kysely<Schema>): Promise<string[]> {
+  const rows = await database.selectFrom("seaql_migrations").select("version").orderBy("version").execute();
   return rows.map(({ version }) => version);
 }
 
-function refuseNewer(versions: readonly string[]): void {
+/** Throws for a schema that this version does not know. */
+export function refuseNewer(versions: readonly string[]): void {
   const unknown = versions.filter(
     (version) => !migrations.some((migration) => migration.version === version),
   );

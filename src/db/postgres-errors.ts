@@ -1,4 +1,5 @@
 import { SQL } from "bun";
+import { shownDatabase } from "../base/database-url.ts";
 import { codeOf, Fault, messageOf } from "../base/fault.ts";
 import { PgConnection, parsePgUrl } from "./operator/pg-wire.ts";
 import { unavailable } from "./unavailable.ts";
@@ -40,16 +41,6 @@ export function isCrowded(error: unknown): boolean {
   return sqlState(error) === tooManyConnections;
 }
 
-/** Host, port and database: the parts of the URL that may be shown to an operator. */
-export function placeOf(url: string): string {
-  try {
-    const { host, pathname } = new URL(url);
-    return `${host}${pathname}`;
-  } catch {
-    return "the address in database_url (which is no URL)";
-  }
-}
-
 /**
  * Why PostgreSQL cannot be reached, for an operator. Bun's driver says `Failed to connect` for a name that does not resolve,
  * a closed port and everything else, so the connection is tried once more with our own client, which keeps the system's error.
@@ -79,7 +70,7 @@ export function toSetupFault(url: string, error: unknown): unknown {
   const { user } = parsePgUrl(url);
   return new Fault(
     "DatabaseError",
-    `the tables in PostgreSQL at ${placeOf(url)} cannot be made: ${error.detail}; let the user ${user} create tables there (as owner of the database: GRANT USAGE, CREATE ON SCHEMA public TO "${user.replaceAll('"', '""')}"), or name another user or database in database_url`,
+    `the tables in PostgreSQL at ${shownDatabase(url)} cannot be made: ${error.detail}; let the user ${user} create tables there (as owner of the database: GRANT USAGE, CREATE ON SCHEMA public TO "${user.replaceAll('"', '""')}"), or name another user or database in database_url`,
     error.data,
     { cause: error },
   );

@@ -1,7 +1,15 @@
 import { Database, type SQLQueryBindings } from "bun:sqlite";
 import { closeSync, existsSync, mkdirSync, openSync } from "node:fs";
-import { dirname } from "node:path";
-import { Kysely, type QueryResult, SqliteAdapter, SqliteIntrospector, SqliteQueryCompiler } from "kysely";
+import { dirname, resolve } from "node:path";
+import {
+  Kysely,
+  type QueryResult,
+  sql as raw,
+  SqliteAdapter,
+  SqliteIntrospector,
+  SqliteQueryCompiler,
+} from "kysely";
+import { fileProblem, folderProblem } from "../base/access.ts";
 import type { SqliteFile } from "../base/database-url.ts";
 import { codeOf, Fault, messageOf } from "../base/fault.ts";
 import type { Logger } from "../log/hub.ts";
@@ -10,6 +18,7 @@ import { PermitDriver, type Source } from "./driver.ts";
 import { SqliteSql } from "./operator/sqlite-sql.ts";
 import type { Schema } from "./schema.ts";
 import type { Spelling } from "./tables.ts";
+import { watchWrites } from "./write-watch.ts";
 
 const spelling: Spelling = {
   id: "INTEGER PRIMARY KEY AUTOINCREMENT",
@@ -42,7 +51,11 @@ export function openSqlite(
   try {
     mkdirSync(dirname(path), { recursive: true });
     file = openFile(path);
+    proveWritable(file, path);
+    // From here on `whenFree` waits instead: SQLite's own waiting would hold up every request.
+    file.run("PRAGMA busy_timeout = 0");
   } catch (error) {
+    if (error instanceof Fault) throw error;
     throw new Fault(
       "DatabaseError",
       `the database ${path} cannot be opened: ${messageOf(error)}`,
@@ -51,7 +64,7 @@ export function openSqlite(
     );
   }
   const operator = new SqliteSql(path, childCommand);
-  const source = toSource(file);
+  const source = watchWrites(toSource(file), log);
   // One connection, so one statement or one transaction at a time; SQLite would make them wait anyway.
   const driver = new PermitDriver(source, 1, acquireTimeoutMs, log);
   const query = new Kysely<Schema>({
@@ -66,6 +79,10 @@ export function openSqlite(
     kind: "sqlite",
     query,
     spelling,
+    async hasSchema() {
+      const rows = await raw`SELECT 1 FROM sqlite_master WHERE name = 'seaql_migrations'`.execute(query);
+      return rows.rows.length > 0;
+    },
     json: (value) => JSON.stringify(value),
     fromJson: (value) => JSON.parse(String(value)),
     // BEGIN IMMEDIATE takes the write lock, which is one per file for all processes.
@@ -88,9 +105,28 @@ function openFile(path: string): Database {
   for (const pragma of ["journal_mode = WAL", "synchronous = NORMAL", "foreign_keys = ON"]) {
     file.run(`PRAGMA ${pragma}`);
   }
-  // From here on `whenFree` waits instead: SQLite's own waiting would hold up every request.
-  file.run("PRAGMA busy_timeout = 0");
   return file;
+}
+
+/**
+ * Writes a value that is there already. SQLite opens a file that it cannot write as a read-only one without a word, and even
+ * BEGIN IMMEDIATE then succeeds.
+ */
+function proveWritable(file: Database, path: string): void {
+  const { user_version } = file.query("PRAGMA user_version").get() as { user_version: number };
+  try {
+    file.run(`PRAGMA user_version = ${user_version}`);
+  } catch (error) {
+    file.close();
+    const real = resolve(path);
+    const why = fileProblem(real) ?? folderProblem(dirname(real)) ?? messageOf(error);
+    throw new Fault(
+      "DatabaseError",
+      `the database ${real} cannot be written: ${why}`,
+      { path },
+      { cause: error },
+    );
+  }
 }
 
 /** How long a statement waits for another process that writes. */

@@ -16,7 +16,7 @@ async function openRows(kind: DatabaseKind): Promise<{ rows: KvRows } & AsyncDis
     max_lifetime_ms: 0,
     max_connections: 4,
   };
-  const database = await openDatabase(settings, new LogHub());
+  const database = await openDatabase(settings, new LogHub(), { create: true });
   return {
     rows: database.kv,
     async [Symbol.asyncDispose]() {

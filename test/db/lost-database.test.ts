@@ -143,6 +143,7 @@ const open = (database_url: string) =>
       max_connections: 2,
     },
     new LogHub(),
+    { create: true },
   );
 
 test("a start says why PostgreSQL cannot be used, which database it is, and what to do", async () => {

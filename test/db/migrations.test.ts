@@ -20,7 +20,8 @@ function settingsFor(database_url: string): DatabaseSettings {
   };
 }
 
-const open = (url: string): Promise<Database> => openDatabase(settingsFor(url), new LogHub());
+const open = (url: string): Promise<Database> =>
+  openDatabase(settingsFor(url), new LogHub(), { create: true });
 
 async function read<T>(url: string, statement: string): Promise<T[]> {
   await using sql = new SQL({ url, max: 1 });
@@ -149,7 +150,7 @@ test("a PostgreSQL that accepts and then says nothing is given up after connect_
     ...settingsFor(`postgres://someone@127.0.0.1:${silent.port}/shop`),
     connect_timeout_ms: 200,
   };
-  await expect(openDatabase(settings, new LogHub())).rejects.toMatchObject({
+  await expect(openDatabase(settings, new LogHub(), { create: true })).rejects.toMatchObject({
     kind: "DatabaseError",
     detail: expect.stringContaining("cannot be reached"),
   });

@@ -33,7 +33,7 @@ async function openOne(
     max_lifetime_ms: 0,
     max_connections: 1,
   };
-  await (await openDatabase(settings, new LogHub())).close();
+  await (await openDatabase(settings, new LogHub(), { create: true })).close();
   const dialect =
     kind === "sqlite"
       ? openSqlite(parseSqliteUrl(url), acquireTimeoutMs, [], log)

@@ -103,7 +103,7 @@ async function migrated(kind: DatabaseKind) {
     max_lifetime_ms: 0,
     max_connections: 2,
   };
-  await (await openDatabase(settings, new LogHub())).close();
+  await (await openDatabase(settings, new LogHub(), { create: true })).close();
   const sql = new SQL({ url: place.url, max: 1 });
   return {
     read: async <T>(statement: string): Promise<T[]> => [...((await sql.unsafe(statement)) as T[])],

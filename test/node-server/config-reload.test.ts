@@ -1,8 +1,17 @@
+import { Database as SqliteFile } from "bun:sqlite";
 import { expect, setDefaultTimeout, test } from "bun:test";
 import { readFile } from "node:fs/promises";
 import { join } from "node:path";
+import { SQL } from "bun";
 import type { LogEntry } from "../../src/log/entry.ts";
-import { configText, eachDatabase, type TestNode, type TestNodeOptions, testNode } from "../support/node.ts";
+import {
+  configText,
+  eachDatabase,
+  initDatabase,
+  type TestNode,
+  type TestNodeOptions,
+  testNode,
+} from "../support/node.ts";
 import { freePort, newPostgresDatabase } from "../support/postgres.ts";
 import { hello, helloAt, until } from "../support/process.ts";
 import { series } from "../support/sql.ts";
@@ -115,6 +124,7 @@ eachDatabase(
     const made = await newToken(node);
     const known = () => node.send("node-server_get_database_type", { token: made });
     expect(await known()).toHaveProperty("result");
+    await initDatabase(url, token);
     const told = await editAndHear(node, configOf(node, {}, url));
     expect(told.message).toBe("configuration reloaded: database");
     expect((await known()).error?.code).toBe(102);
@@ -123,6 +133,27 @@ eachDatabase(
     await editAndHear(node, configOf(node, {}));
     expect(await known()).toHaveProperty("result");
     expect(await node.call("node-server_database_storage", { token })).not.toHaveProperty("tables.only_here");
+    await other?.drop();
+  },
+);
+
+eachDatabase(
+  "an edit cannot move to a database without a Super Token, whatever the environment says",
+  async (kind) => {
+    await using node = await openNode({ database: kind });
+    const other = kind === "postgres" ? await newPostgresDatabase() : undefined;
+    const url = other?.url ?? `sqlite://${join(node.folder, "other", "node.db")}?mode=rwc`;
+    await initDatabase(url, token);
+    if (other === undefined) {
+      using file = new SqliteFile(join(node.folder, "other", "node.db"));
+      file.run("DELETE FROM token");
+    } else {
+      await using sql = new SQL({ url, max: 1 });
+      await sql`DELETE FROM token`;
+    }
+    const told = await editAndHear(node, configOf(node, {}, url));
+    expect(told).toMatchObject({ level: "ERROR", message: expect.stringContaining("has no Super Token") });
+    expect(await node.call("token_get", [token])).toMatchObject({ username: "root" });
     await other?.drop();
   },
 );
@@ -161,6 +192,7 @@ test("an edit moves from SQLite to PostgreSQL and back", async () => {
   const other = await newPostgresDatabase();
   const kind = async () =>
     ((await node.call("node-server_get_database_type", { token })) as { data: string }).data;
+  await initDatabase(other.url, token);
   await editAndHear(node, configOf(node, {}, other.url));
   expect(await kind()).toBe("postgres");
   await editAndHear(node, configOf(node, {}));

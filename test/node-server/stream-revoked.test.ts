@@ -128,6 +128,7 @@ eachDatabase(
         max_connections: 1,
       },
       new LogHub(),
+      { create: false },
     );
     const made = await rollSuperToken(beside);
     await beside.close();

@@ -106,6 +106,8 @@ story("a first serve without a configuration writes the commented default", asyn
   expect(text).toContain('\nws_listener = "127.0.0.1:2211"\n');
   expect(text).toContain('\ndatabase_url = "sqlite://data/node.db?mode=rwc"\n');
   expect(text).toContain("\n# jsonrpc_max_connections = 100\n");
+  expect(server.stderr).toContain(`node-server: wrote a default configuration to ${home.configPath}\n`);
+  expect(server.stderr).not.toContain("WARN");
   expect((await home.run(["check"])).stderr).toBe("");
 });
 
@@ -115,7 +117,7 @@ story("commands that need a configuration say so when there is none, and make no
     expect(await home.run(args)).toMatchObject({
       code: 1,
       stdout: "",
-      stderr: "node-server: config.toml does not exist; `node-server init` makes one\n",
+      stderr: `node-server: ${home.configPath} does not exist; name the configuration with -c, or make one with \`node-server init\`\n`,
     });
   }
   expect(await readdir(home.path)).toEqual([]);

@@ -34,8 +34,8 @@ story(
 
     const second = await home.run(["init"]);
     expect({ code: second.code, stdout: second.stdout }).toEqual({ code: 0, stdout: "" });
-    expect(second.stderr).toMatch(/configuration config\.toml exists/);
-    expect(second.stderr).toMatch(/Super Token exist/);
+    expect(second.stderr).toMatch(/configuration \S+\/config\.toml exists/);
+    expect(second.stderr).toMatch(/The database \S+\/data\/node\.db and its Super Token exist/);
     expect(await readFile(home.configPath, "utf8")).toBe(text);
 
     await home.configure();

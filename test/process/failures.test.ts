@@ -26,7 +26,11 @@ const failures: readonly Failure[] = [
     says: /plain\/node\.log/,
   },
   { where: "the database is no database", database: "sqlite://plain?mode=rwc", says: /database plain/ },
-  { where: "the database is a folder", database: "sqlite://folder?mode=rwc", says: /database folder/ },
+  {
+    where: "the database is a folder",
+    database: "sqlite://folder?mode=rwc",
+    says: /\/folder is a folder, not a file/,
+  },
   {
     where: "the folder of the database is a file",
     database: "sqlite://plain/node.db?mode=rwc",
@@ -37,7 +41,7 @@ const failures: readonly Failure[] = [
     database: "sqlite://absent.db",
     says: /absent\.db does not exist.*\?mode=rwc/,
   },
-  { where: "the database is in memory", database: "sqlite::memory:", says: /database_url must name a file/ },
+  { where: "the database is in memory", database: "sqlite::memory:", says: /database_url: must name a file/ },
   {
     where: "the database's mode is unknown",
     database: "sqlite://x.db?mode=ro",
@@ -50,9 +54,9 @@ const failures: readonly Failure[] = [
   },
   { where: "database_url is no URL", database: "postgres://[half/an/address", says: /database_url/ },
   {
-    where: "there is no Super Token to roll",
+    where: "there is no database whose Super Token could be rolled",
     args: ["roll-super-token", "--yes"],
-    says: /no Super Token yet; `node-server init` makes it/,
+    says: /the database \/.*\/data\/node\.db does not exist .*`node-server init`.* makes it/,
   },
 ];
 

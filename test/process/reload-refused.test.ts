@@ -1,6 +1,8 @@
 import { expect, test } from "bun:test";
+import { existsSync } from "node:fs";
 import { rm, writeFile } from "node:fs/promises";
-import { freePort } from "../support/postgres.ts";
+import { SQL } from "bun";
+import { freePort, newPostgresDatabase } from "../support/postgres.ts";
 import { type HalfCall, type Home, halfCall, hello, newHome } from "../support/process.ts";
 import type { TestSocket } from "../support/socket.ts";
 
@@ -31,7 +33,7 @@ async function watched(top: string, story: (watched: Watched) => Promise<void>):
   await home.configure({ top });
   expect(await server.reload()).toMatch(/nothing changed/);
   await socket[Symbol.asyncDispose]();
-  expect(await server.stop()).toMatchObject({ code: 0 });
+  expect((await server.stop()).stdout.match(/Super Token/g)).toHaveLength(1);
 }
 
 test("a configuration that cannot be read leaves the server as it was", () =>
@@ -54,6 +56,7 @@ test("a port that another program has leaves the server as it was, other changes
       },
       "sqlite://other/node.db?mode=rwc",
     );
+    await home.run(["init"]);
     expect(await refused()).toMatch(
       new RegExp(`cannot listen on 127\\.0\\.0\\.1:${taken.port}: another program`),
     );
@@ -98,6 +101,39 @@ test("a database that cannot be opened leaves the server as it was", () =>
     await home.configure({}, "sqlite://absent.db");
     expect(await refused()).toMatch(/absent\.db does not exist/);
   }));
+
+test("a database that is missing or empty leaves the server as it was, and no Super Token is made", async () => {
+  const empty = await newPostgresDatabase();
+  await watched("", async ({ home, refused }) => {
+    await home.configure({}, "sqlite://other/node.db?mode=rwc");
+    const init = /`node-server init`, with the same -c and in the same folder, makes it/;
+    const missing = await refused();
+    expect(missing).toContain(`the database ${home.file("other/node.db")} does not exist`);
+    expect(missing).toMatch(init);
+    expect(existsSync(home.file("other"))).toBe(false);
+    await home.configure({}, empty.url);
+    expect(await refused()).toMatch(/the database \S+ is empty; /);
+    await using sql = new SQL({ url: empty.url, max: 1 });
+    const [{ tables }] = await sql`SELECT count(*)::int AS tables FROM pg_tables WHERE schemaname = 'public'`;
+    expect(tables).toBe(0);
+  });
+  await empty.drop();
+});
+
+test("a database that takes no writes leaves the server as it was", async () => {
+  const database = await newPostgresDatabase();
+  const name = new URL(database.url).pathname.slice(1);
+  await watched("", async ({ home, refused }) => {
+    await home.configure({}, database.url);
+    await home.run(["init"]);
+    await using sql = new SQL({ url: database.url, max: 1 });
+    await sql.unsafe(`ALTER DATABASE ${name} SET default_transaction_read_only = on`);
+    expect(await refused()).toMatch(
+      /PostgreSQL at \S+ is read-only \(default_transaction_read_only\); turn that off/,
+    );
+  });
+  await database.drop();
+});
 
 test("a log file or Unix socket that cannot be opened leaves the server as it was", () =>
   watched("", async ({ home, refused }) => {

@@ -1,5 +1,5 @@
 import { expect } from "bun:test";
-import { readFile, writeFile } from "node:fs/promises";
+import { readdir, readFile, writeFile } from "node:fs/promises";
 import { newPostgresDatabase } from "../support/postgres.ts";
 import { type Home, newHome, story } from "../support/process.ts";
 
@@ -42,10 +42,16 @@ story(
   },
 );
 
-story("a UUID that get-uuid made before the first start is the one that the server has", async () => {
+story("get-uuid before the first start makes nothing and says where it looked", async () => {
   await using home = await newHome();
+  const { code, stdout, stderr } = await home.run(["get-uuid"]);
+  expect({ code, stdout }).toEqual({ code: 1, stdout: "" });
+  expect(stderr).toContain(
+    `there is no ${home.file("config.uuid")} and no ${home.file("data/config.uuid")};`,
+  );
+  expect(await readdir(home.path)).toEqual(["config.toml"]);
+  await home.run(["init"]);
   const uuid = await told(home);
-  expect(await told(home)).toBe(uuid);
   expect(await (await home.serve()).call("node-server_uuid")).toBe(uuid);
 });
 

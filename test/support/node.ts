@@ -4,7 +4,10 @@ import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { SQL } from "bun";
+import { ensureSuperToken } from "../../src/auth/super-token.ts";
 import { type ConsoleFiles, loadConsole } from "../../src/bundle.ts";
+import { openDatabase } from "../../src/db/database.ts";
+import { LogHub } from "../../src/log/hub.ts";
 import { type Node, openNode } from "../../src/node.ts";
 import type { MethodTable } from "../../src/rpc/method.ts";
 import type { Services } from "../../src/services.ts";
@@ -169,6 +172,21 @@ function postgresAt(url: string) {
       await sql.unsafe(statement);
     },
   };
+}
+
+/** Makes the schema and the Super Token of a database, as `node-server init` does. */
+export async function initDatabase(database_url: string, superToken: string): Promise<void> {
+  const settings = {
+    database_url,
+    connect_timeout_ms: 3000,
+    acquire_timeout_ms: 3000,
+    idle_timeout_ms: 0,
+    max_lifetime_ms: 0,
+    max_connections: 1,
+  };
+  const database = await openDatabase(settings, new LogHub(), { create: true });
+  await ensureSuperToken(database, superToken, () => {});
+  await database.close();
 }
 
 /** An empty database of either kind. */

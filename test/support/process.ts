@@ -22,6 +22,10 @@ export interface RunOptions {
   readonly env?: Record<string, string>;
   /** What is typed; without it standard input is at its end. */
   readonly stdin?: string;
+  /** The working directory, where it is not the home. */
+  readonly cwd?: string;
+  /** A command that runs the program, such as one that takes rights away. */
+  readonly as?: readonly string[];
 }
 
 export interface Finished {
@@ -65,9 +69,9 @@ export class Server implements AsyncDisposable {
   readonly #child;
   readonly #readers: readonly ByteReader[];
 
-  constructor(folder: string, args: readonly string[], { env, stdin }: RunOptions = {}) {
-    this.#child = Bun.spawn([...program, ...args], {
-      cwd: folder,
+  constructor(folder: string, args: readonly string[], { env, stdin, cwd, as = [] }: RunOptions = {}) {
+    this.#child = Bun.spawn([...as, ...program, ...args], {
+      cwd: cwd ?? folder,
       env: { PATH: process.env.PATH, HOME: process.env.HOME, ...env },
       stdin: stdin === undefined ? "ignore" : new Blob([stdin]),
       stdout: "pipe",

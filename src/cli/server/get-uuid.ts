@@ -1,11 +1,22 @@
-import { resolveServerUuid } from "../../config/server-uuid.ts";
+import { resolve } from "node:path";
+import { Fault } from "../../base/fault.ts";
+import { findServerUuid, placesOf } from "../../config/server-uuid.ts";
 import { databaseFile } from "../../db/database.ts";
 import { type CommandOptions, exitCodes } from "../command.ts";
 import { readConfig } from "./open.ts";
 
+/** Prints the identity that the first start made. A command that only reads makes none. */
 export async function getUuid({ config: path }: CommandOptions): Promise<number> {
   const config = await readConfig(path);
-  const uuid = await resolveServerUuid(config.server_uuid, path, databaseFile(config.database.database_url));
+  const file = databaseFile(config.database.database_url);
+  const uuid = await findServerUuid(config.server_uuid, path, file);
+  if (uuid === undefined) {
+    const places = [...new Set(placesOf(path, file).map((place) => resolve(place)))];
+    throw new Fault(
+      "NotFound",
+      `this server has no UUID yet: there is no ${places.join(" and no ")}; the first start or \`node-server init\` makes it`,
+    );
+  }
   process.stdout.write(`${uuid}\n`);
   return exitCodes.done;
 }

@@ -1,7 +1,10 @@
+import { resolve } from "node:path";
 import { ensureSuperToken } from "../../auth/super-token.ts";
+import { shownDatabase } from "../../base/database-url.ts";
 import { ensureConfigFile } from "../../config/file.ts";
 import { resolveServerUuid } from "../../config/server-uuid.ts";
 import { databaseFile } from "../../db/database.ts";
+import { preflight } from "../../preflight.ts";
 import { type CommandOptions, exitCodes } from "../command.ts";
 import { showCredentials } from "./credentials.ts";
 import { readConfig, withDatabase } from "./open.ts";
@@ -10,14 +13,21 @@ import { readConfig, withDatabase } from "./open.ts";
 export async function init({ config: path }: CommandOptions): Promise<number> {
   const say = (line: string) => process.stderr.write(`${line}\n`);
   const made = await ensureConfigFile(path);
-  say(made ? `Configuration written to ${path}.` : `The configuration ${path} exists; it stays as it is.`);
-  const config = await readConfig(path);
+  const shown = resolve(path);
+  say(made ? `Configuration written to ${shown}.` : `The configuration ${shown} exists; it stays as it is.`);
+  const config = await readConfig(path, preflight(path));
   await resolveServerUuid(config.server_uuid, path, databaseFile(config.database.database_url));
   const given = process.env.NODE_SERVER_SUPER_TOKEN;
-  const first = await withDatabase(config, (database) => ensureSuperToken(database, given, showCredentials));
+  const first = await withDatabase(config, { create: true }, (database) =>
+    ensureSuperToken(database, given, showCredentials),
+  );
+  const database = shownDatabase(config.database.database_url);
   if (!first)
-    say("The database and the Super Token exist; `node-server roll-super-token` makes new credentials.");
-  else if (given !== undefined) say("Database made. The Super Token is the one in NODE_SERVER_SUPER_TOKEN.");
-  else say("Database and Super Token made. Keep the two lines; they are not shown again.");
+    say(
+      `The database ${database} and its Super Token exist; \`node-server roll-super-token\` makes new credentials.`,
+    );
+  else if (given !== undefined)
+    say(`Database ${database} made. The Super Token is the one in NODE_SERVER_SUPER_TOKEN.`);
+  else say(`Database ${database} and Super Token made. Keep the two lines; they are not shown again.`);
   return exitCodes.done;
 }

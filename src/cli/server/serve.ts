@@ -1,4 +1,5 @@
 import { realpathSync } from "node:fs";
+import { resolve } from "node:path";
 import { messageOf } from "../../base/fault.ts";
 import { build, isCompiled } from "../../build.ts";
 import { ensureConfigFile } from "../../config/file.ts";
@@ -6,7 +7,7 @@ import { type Node, openNode } from "../../node.ts";
 import { become } from "../../update/become.ts";
 import { Binary } from "../../update/binary.ts";
 import { type Beginning, beginTrial, endTrial } from "../../update/trial.ts";
-import { type CommandOptions, exitCodes } from "../command.ts";
+import { type CommandOptions, defaultConfigPath, exitCodes } from "../command.ts";
 import { showCredentials } from "./credentials.ts";
 import { openNotifier } from "./systemd-notify.ts";
 
@@ -35,7 +36,9 @@ export async function serve({ config }: CommandOptions): Promise<number> {
   const binary = isCompiled ? new Binary(realpathSync(process.execPath)) : undefined;
   const beginning = await begin(binary);
   let failure: string | undefined;
-  await ensureConfigFile(config);
+  const isNew = await ensureConfigFile(config);
+  // Said at once, in case that the start fails.
+  if (isNew) process.stderr.write(`node-server: wrote a default configuration to ${resolve(config)}\n`);
   for (;;) {
     const restart = Promise.withResolvers<"restart">();
     node = await open(
@@ -46,6 +49,13 @@ export async function serve({ config }: CommandOptions): Promise<number> {
       () => stopped !== undefined,
     );
     await greet(node, binary, beginning);
+    // A path that somebody typed and that did not exist may be a mistake.
+    if (isNew && config !== defaultConfigPath)
+      node.hub
+        .logger("server")
+        .warn(`${resolve(config)} did not exist: this is a new server with default settings`, {
+          url: node.url,
+        });
     if (failure !== undefined)
       node.hub.logger("server").error("the new binary could not be run", { reason: failure });
     notifier.ready();

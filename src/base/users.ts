@@ -1,0 +1,52 @@
+import { readFileSync } from "node:fs";
+
+/** An account of the operating system. */
+export interface User {
+  readonly name: string;
+  readonly uid: number;
+  /** Its groups, the primary one first. */
+  readonly gids: readonly number[];
+}
+
+/** Finds an account by its name; undefined if there is none. */
+export function userByName(name: string): User | undefined {
+  return find("passwd", name, ([found]) => found === name);
+}
+
+/** Finds an account by its number. Not by `$USER`, which is unset in containers, cron and cloud-init. */
+export function userByUid(uid: number): User | undefined {
+  return find("passwd", String(uid), ([, , found]) => found === String(uid));
+}
+
+/** The account that this process runs as; its number stands for a name that it does not have. */
+export function currentUserName(): string {
+  const uid = process.geteuid?.();
+  return uid === undefined ? "this user" : (userByUid(uid)?.name ?? `uid ${uid}`);
+}
+
+function find(database: "passwd", key: string, matches: (row: string[]) => boolean): User | undefined {
+  const [name, , uid, gid] = rowsOf(database).find(matches) ?? askDirectory(database, key) ?? [];
+  if (name === undefined || uid === undefined || gid === undefined) return undefined;
+  const others = rowsOf("group").filter(([, , , members]) => members?.split(",").includes(name));
+  return { name, uid: Number(uid), gids: [gid, ...others.map(([, , other]) => other)].map(Number) };
+}
+
+function rowsOf(database: "passwd" | "group"): string[][] {
+  try {
+    return readFileSync(`/etc/${database}`, "utf8").split("\n").map(fieldsOf);
+  } catch {
+    // Not every system has the file; then nobody is known by name.
+    return [];
+  }
+}
+
+/** Accounts of a directory service (LDAP, systemd-homed) are not in the file. */
+function askDirectory(database: "passwd", key: string): string[] | undefined {
+  if (Bun.which("getent") === null || !/^[\w.@-]+$/.test(key)) return undefined;
+  const { exitCode, stdout } = Bun.spawnSync(["getent", database, key]);
+  return exitCode === 0 ? fieldsOf(stdout.toString().trim()) : undefined;
+}
+
+function fieldsOf(line: string): string[] {
+  return line.split(":");
+}

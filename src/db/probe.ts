@@ -1,0 +1,54 @@
+import { constants, Database as SqliteDatabase } from "bun:sqlite";
+import { existsSync, statSync } from "node:fs";
+import { resolve } from "node:path";
+import { parseDatabaseUrl } from "../base/database-url.ts";
+import { Fault, messageOf } from "../base/fault.ts";
+import type { LogHub } from "../log/hub.ts";
+import { type DatabaseSettings, openDialect } from "./database.ts";
+import { appliedVersions, refuseNewer } from "./migrations.ts";
+import { TokenRows } from "./token-rows.ts";
+
+/** `ready`: made before, with a Super Token in it. */
+export type DatabaseState = "missing" | "empty" | "ready";
+
+/** Connects and looks, and makes nothing. Throws where a server could not use the database. */
+export async function probeDatabase(settings: DatabaseSettings, hub: LogHub): Promise<DatabaseState> {
+  const place = parseDatabaseUrl(settings.database_url);
+  if ("sqlite" in place) return probeSqlite(resolve(place.sqlite.path));
+  const dialect = await openDialect({ ...settings, max_connections: 1 }, hub);
+  try {
+    if (!(await dialect.hasSchema())) return "empty";
+    refuseNewer(await appliedVersions(dialect.query));
+    return (await new TokenRows(dialect).superToken()) === undefined ? "empty" : "ready";
+  } finally {
+    await dialect.close();
+  }
+}
+
+function probeSqlite(path: string): DatabaseState {
+  if (!existsSync(path)) return "missing";
+  if (statSync(path).size === 0) return "empty";
+  const hasLog = existsSync(`${path}-wal`);
+  // A server died here. Its log can only be read by making a shared-memory file, which the next start does.
+  if (hasLog && !existsSync(`${path}-shm`)) return "ready";
+  let file: SqliteDatabase | undefined;
+  try {
+    file = hasLog ? new SqliteDatabase(path, { readonly: true }) : openImmutable(path);
+    if (file.query("SELECT 1 FROM sqlite_master WHERE name = 'seaql_migrations'").get() === null)
+      return "empty";
+    const rows = file.query("SELECT version FROM seaql_migrations").all() as { version: string }[];
+    refuseNewer(rows.map(({ version }) => version));
+    return file.query("SELECT 1 FROM token WHERE id = 1").get() === null ? "empty" : "ready";
+  } catch (error) {
+    if (error instanceof Fault) throw error;
+    throw new Fault("DatabaseError", `the database ${path} cannot be read: ${messageOf(error)}`, { path });
+  } finally {
+    file?.close();
+  }
+}
+
+/** Without a server even a reader would make side files, and they would belong to whoever runs this. */
+function openImmutable(path: string): SqliteDatabase {
+  const url = `file:${path.split("/").map(encodeURIComponent).join("/")}?immutable=1`;
+  return new SqliteDatabase(url, constants.SQLITE_OPEN_READONLY | constants.SQLITE_OPEN_URI);
+}

@@ -1,0 +1,51 @@
+import { codeOf, Fault, messageOf } from "../base/fault.ts";
+import type { Logger } from "../log/hub.ts";
+import type { Execute, Source } from "./driver.ts";
+
+/** SQLSTATEs of a database that takes no writes: read_only_sql_transaction, disk_full. */
+const refusingStates = new Set(["25006", "53100"]);
+const refusingCodes = /^SQLITE_(READONLY|FULL|IOERR)/;
+const writes = /^\s*(insert|update|delete)\b/i;
+
+/**
+ * Reports once that the database has stopped taking writes (a full disk, a file made read-only, a standby), and once that
+ * it takes them again. Callers still get each failure; without this the log would hold none.
+ */
+export function watchWrites(source: Source, log: Logger): Source {
+  let failing = false;
+  const watched =
+    (execute: Execute): Execute =>
+    async (sql, params) => {
+      try {
+        const result = await execute(sql, params);
+        if (failing && writes.test(sql)) {
+          failing = false;
+          log.info("the database takes writes again");
+        }
+        return result;
+      } catch (error) {
+        if (!failing && refusesWrites(error)) {
+          failing = true;
+          log.error("the database takes no writes; every change fails until this is mended", {
+            reason: messageOf((error as Error).cause),
+          });
+        }
+        throw error;
+      }
+    };
+  return {
+    ...source,
+    execute: watched(source.execute),
+    async reserve() {
+      const reserved = await source.reserve();
+      return { execute: watched(reserved.execute), release: () => reserved.release() };
+    },
+  };
+}
+
+function refusesWrites(error: unknown): boolean {
+  if (!(error instanceof Fault) || !(error.cause instanceof Error)) return false;
+  const { cause } = error;
+  const state = "errno" in cause ? String(cause.errno) : "";
+  return refusingCodes.test(codeOf(cause) ?? "") || refusingStates.has(state);
+}

@@ -1,0 +1,85 @@
+import { existsSync } from "node:fs";
+import { dirname, resolve } from "node:path";
+import { fileProblem, folderProblem } from "./base/access.ts";
+import { parseDatabaseUrl } from "./base/database-url.ts";
+import { Fault } from "./base/fault.ts";
+import type { Finding, Inspect } from "./config/load.ts";
+import type { Config } from "./config/schema.ts";
+import { readTls } from "./http/listener.ts";
+import { unixPlace } from "./slices.ts";
+
+/**
+ * Opens what a configuration names, as far as that changes nothing: `check` reports it, and a start or a reload refuses it
+ * before it makes a database. Relative paths count from the working directory.
+ */
+export function preflight(configPath: string): Inspect {
+  return (config) => [
+    ...inspectTls(config),
+    ...inspectFolder("static_path", config.static_path),
+    ...inspectLogFile(config),
+    ...inspectSocket(config),
+    ...inspectDatabase(config, configPath),
+  ];
+}
+
+function inspectTls({ tls_cert, tls_key }: Config): Finding[] {
+  if (tls_cert === undefined || tls_key === undefined) return [];
+  try {
+    readTls(tls_cert, tls_key);
+    return [];
+  } catch (error) {
+    if (!(error instanceof Fault)) throw error;
+    return [{ path: [error.data.path === tls_key ? "tls_key" : "tls_cert"], why: error.detail }];
+  }
+}
+
+function inspectFolder(key: string, path: string): Finding[] {
+  return toFindings([key], folderProblem(resolve(path)));
+}
+
+function inspectLogFile({ logging: { json_log_file } }: Config): Finding[] {
+  if (json_log_file === undefined) return [];
+  const path = resolve(json_log_file);
+  const why = fileProblem(path);
+  return toFindings(["logging", "json_log_file"], why && `the log file ${path} cannot be opened: ${why}`);
+}
+
+function inspectSocket(config: Config): Finding[] {
+  const place = unixPlace(config);
+  if (place?.at !== "unix") return [];
+  const why = folderProblem(dirname(place.path));
+  return toFindings(["unix_socket_path"], why && `the socket ${place.path} cannot be made: ${why}`);
+}
+
+/** The part that also commands need which use nothing but the database. */
+export function inspectDatabase({ database: { database_url } }: Config, configPath: string): Finding[] {
+  const place = parseDatabaseUrl(database_url);
+  if (!("sqlite" in place)) return [];
+  const { path: given, mode } = place.sqlite;
+  const path = resolve(given);
+  const found = (why: string | undefined) => toFindings(["database", "database_url"], why);
+  if (existsSync(path)) return found(sqliteProblem(path));
+  // A server that is started in another folder than usual would make a second, empty database.
+  const beside = resolve(dirname(configPath), given);
+  if (beside !== path && existsSync(beside))
+    return found(
+      `${path} does not exist, but ${beside} does. Relative paths count from the working directory: start in ${resolve(dirname(configPath))}, or write the whole path`,
+    );
+  if (mode === "rw")
+    return found(`the database ${path} does not exist; add ?mode=rwc to database_url to make it`);
+  const why = folderProblem(dirname(path));
+  return found(why && `the database ${path} cannot be made: ${why}`);
+}
+
+/** SQLite also writes `-wal` and `-shm` beside the file, so the folder and these must be writable too. */
+function sqliteProblem(path: string): string | undefined {
+  const files = [path, ...["-wal", "-shm"].map((end) => path + end).filter((file) => existsSync(file))];
+  const [why] = [...files.map(fileProblem), folderProblem(dirname(path))].filter(
+    (problem) => problem !== undefined,
+  );
+  return why && `the database ${path} cannot be written: ${why}`;
+}
+
+function toFindings(path: readonly string[], why: string | undefined): Finding[] {
+  return why === undefined ? [] : [{ path, why }];
+}

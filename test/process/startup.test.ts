@@ -1,0 +1,202 @@
+import { expect } from "bun:test";
+import { existsSync } from "node:fs";
+import { chmod, chown, mkdir, readdir, writeFile } from "node:fs/promises";
+import { newPostgresDatabase } from "../support/postgres.ts";
+import { Home, newHome, type RunOptions, type Settings, story } from "../support/process.ts";
+import { findProgram } from "../support/tools.ts";
+
+const isRoot = process.getuid?.() === 0;
+const nobody = 65_534;
+
+story("a start names the absolute paths of configuration, database and files, and no password", async () => {
+  await using home = await newHome();
+  const server = await home.serve();
+  expect(server.stderr).toContain(
+    ` INFO server: database opened config=${home.configPath} database=${home.file("data/node.db")} static_path=${home.file("static")}\n`,
+  );
+  const database = await newPostgresDatabase();
+  const { host, pathname } = new URL(database.url);
+  await home.configure({}, database.url.replace("postgres@", "postgres:hunter2@"));
+  await home.run(["init"]);
+  const line = await server.reload();
+  expect(line).toContain("configuration reloaded: database");
+  expect(server.stderr).toContain(` database=${host}${pathname} `);
+  expect(server.stderr).not.toContain("hunter2");
+  await server.stop();
+  await database.drop();
+});
+
+story(
+  "commands that only read or change make no database in a wrong folder, and name both places",
+  async () => {
+    await using home = await newHome();
+    await using elsewhere = await Home.open();
+    await home.run(["init"]);
+    for (const args of [["roll-super-token", "--yes"], ["serve"], ["init"], ["check"]]) {
+      const { code, stdout, stderr } = await home.run(["-c", home.configPath, ...args], {
+        cwd: elsewhere.path,
+      });
+      expect({ args, code, stdout }).toEqual({ args, code: 1, stdout: "" });
+      expect(stderr).toContain(
+        `${elsewhere.file("data/node.db")} does not exist, but ${home.file("data/node.db")} does.`,
+      );
+      expect(stderr).toContain(`start in ${home.path}, or write the whole path`);
+    }
+    expect(await readdir(elsewhere.path)).toEqual([]);
+  },
+);
+
+story("roll-super-token without a database makes none and names the path", async () => {
+  await using home = await newHome();
+  const sqlite = await home.run(["roll-super-token", "--yes"]);
+  expect(sqlite).toMatchObject({ code: 1, stdout: "" });
+  expect(sqlite.stderr).toContain(`the database ${home.file("data/node.db")} does not exist`);
+  expect(await readdir(home.path)).toEqual(["config.toml"]);
+  const empty = await newPostgresDatabase();
+  await home.configure({}, empty.url);
+  const postgres = await home.run(["roll-super-token", "--yes"]);
+  expect(postgres).toMatchObject({ code: 1, stdout: "" });
+  expect(postgres.stderr).toMatch(/the database 127\.0\.0\.1:\d+\/t_\w+ is empty; /);
+  // Still without a table.
+  expect((await home.run(["check", "--connect"])).stdout).toMatch(/ is empty; the first start fills it\.\n/);
+  await empty.drop();
+});
+
+story(
+  "a configuration that did not exist is written, and the start says where and that it is new",
+  async () => {
+    await using home = await Home.open();
+    const server = home.launch({}, ["serve", "-c", "etc/typo.toml"]);
+    await server.says(/(WARN server: |cannot listen on )/);
+    expect(server.stderr).toContain(
+      `node-server: wrote a default configuration to ${home.file("etc/typo.toml")}\n`,
+    );
+    // Another program may have the default port on this machine.
+    if (server.stderr.includes("cannot listen on")) return;
+    expect(server.stderr).toMatch(
+      /WARN server: \S+\/etc\/typo\.toml did not exist: this is a new server with default settings url=http:\/\/127\.0\.0\.1:2211\n/,
+    );
+  },
+);
+
+interface Unusable {
+  readonly what: string;
+  readonly settings: Settings;
+  readonly says: RegExp;
+}
+
+const unusable: readonly Unusable[] = [
+  {
+    what: "a certificate that is not there",
+    settings: { top: 'tls_cert = "no.pem"\ntls_key = "no.key"' },
+    says: /toml:2:12: tls_cert: the certificate no\.pem cannot be read/,
+  },
+  {
+    what: "a certificate that is none",
+    settings: { top: 'tls_cert = "plain"\ntls_key = "plain"' },
+    says: /toml:2:12: tls_cert: plain is no PEM certificate|toml:3:11: tls_key: plain is no PEM/,
+  },
+  {
+    what: "a folder for buckets that is a file",
+    settings: { top: 'static_path = "plain"' },
+    says: /toml:2:15: static_path: \S+\/plain is a file, not a folder/,
+  },
+  {
+    what: "a folder for buckets that cannot be made",
+    settings: { top: 'static_path = "/proc/nope"' },
+    says: /toml:2:15: static_path: (no file can be made in|\/proc cannot be written)/,
+  },
+  {
+    what: "a log file below a file",
+    settings: { logging: 'json_log_file = "plain/node.log"' },
+    says: /toml:4:17: logging\.json_log_file: the log file \S+\/plain\/node\.log cannot be opened: \S+\/plain is a file/,
+  },
+  {
+    what: "a socket below a file",
+    settings: { top: 'enable_unix_socket = true\nunix_socket_path = "plain/node.sock"' },
+    says: /toml:3:20: unix_socket_path: the socket \S+\/plain\/node\.sock cannot be made: \S+\/plain is a file/,
+  },
+];
+
+for (const { what, settings, says } of unusable)
+  story(`check and serve refuse ${what}, before a database or a Super Token is made`, async () => {
+    await using home = await newHome(settings);
+    await writeFile(home.file("plain"), "x");
+    const [checked, served] = [await home.run(["check"]), await home.run(["serve"])];
+    expect(checked).toMatchObject({ code: 1, stdout: "", stderr: expect.stringMatching(says) });
+    expect(served).toEqual(checked);
+    expect((await readdir(home.path)).sort()).toEqual(["config.toml", "plain"]);
+  });
+
+story("check --connect says what it found and makes nothing", async () => {
+  await using home = await newHome();
+  const connect = async () => (await home.run(["check", "--connect"])).stdout.split("\n")[0];
+  const path = home.file("data/node.db");
+  expect(await connect()).toBe(`The database ${path} does not exist yet; the first start makes it.`);
+  expect(await readdir(home.path)).toEqual(["config.toml"]);
+  await home.run(["init"]);
+  expect(await connect()).toBe(`The database ${path} can be used.`);
+  expect(await readdir(home.file("data"))).toEqual(["node.db"]);
+  const server = await home.serve();
+  expect(await connect()).toBe(`The database ${path} can be used.`);
+  await server.stop();
+  await home.configure({}, "postgres://node:hunter2@127.0.0.1:1/node");
+  const refused = await home.run(["check", "--connect"]);
+  expect(refused).toMatchObject({ code: 1, stdout: "" });
+  expect(refused.stderr).toMatch(/PostgreSQL at 127\.0\.0\.1:1\/node cannot be reached/);
+  expect(refused.stderr).not.toContain("hunter2");
+});
+
+/** Root may write everywhere unless this right is taken away; others are stopped by the mode. */
+function withoutOverride(): RunOptions | undefined {
+  if (!isRoot) return {};
+  const setpriv = findProgram("a database that cannot be written", "setpriv", "util-linux");
+  return setpriv === undefined
+    ? undefined
+    : { as: [setpriv, "--bounding-set=-dac_override,-dac_read_search"] };
+}
+
+async function forbid(path: string, mode: number): Promise<void> {
+  if (isRoot) await chown(path, nobody, nobody);
+  await chmod(path, mode);
+}
+
+story("a database that can be read and not written is refused with owner, mode and what to do", async () => {
+  const how = withoutOverride();
+  if (how === undefined) return;
+  for (const [name, mode] of [
+    ["data/node.db", 0o444],
+    ["data", 0o555],
+  ] as const) {
+    await using home = await newHome();
+    await home.run(["init"]);
+    await forbid(home.file(name), mode);
+    for (const args of [["serve"], ["check"], ["roll-super-token", "--yes"]]) {
+      const { code, stdout, stderr } = await home.run(args, how);
+      expect({ name, args, code, stdout }).toEqual({ name, args, code: 1, stdout: "" });
+      expect(stderr).toContain(
+        `toml:6:16: database.database_url: the database ${home.file("data/node.db")} cannot be written: `,
+      );
+      expect(stderr).toContain(`${home.file(name)} cannot be written: it belongs to `);
+      expect(stderr).toContain(` with mode 0${mode.toString(8)}, and this runs as `);
+      expect(stderr).toMatch(/; run `chown \w+ /);
+    }
+    await chmod(home.file(name), 0o755);
+  }
+});
+
+story("a folder that cannot be written is refused for buckets and logs", async () => {
+  const how = withoutOverride();
+  if (how === undefined) return;
+  await using home = await newHome({
+    top: 'static_path = "shut/static"',
+    logging: 'json_log_file = "shut/logs/node.log"',
+  });
+  await mkdir(home.file("shut"));
+  await forbid(home.file("shut"), 0o555);
+  const { code, stderr } = await home.run(["serve"], how);
+  expect(code).toBe(1);
+  expect(stderr.match(/\/shut cannot be written: it belongs to /g)).toHaveLength(2);
+  expect(existsSync(home.file("data"))).toBe(false);
+  await chmod(home.file("shut"), 0o755);
+});
