@@ -59,20 +59,20 @@ async function main(args: readonly string[]): Promise<number> {
     .option("--tag <tag>", "the version, as vX.Y.Z (default: the newest release)")
     .action(run(update));
   const service = program.command("service").description("run the server with systemd");
-  for (const [name, words, command] of [
-    ["install", "write the unit file, enable and start it", installService],
-    ["uninstall", "stop it and remove the unit file", uninstallService],
-  ] as const) {
-    service
-      .command(name)
-      .description(words)
-      .option("--name <name>", "what the service is called", "node-server")
-      .option("--dir <folder>", "where unit files are", "/etc/systemd/system")
-      .option("--user <user>", "who the server runs as (default: who called sudo)")
-      .option("--print", "show the unit file and change nothing")
-      .option("--no-start", "write or remove the file, but tell systemd nothing")
-      .action(run(command));
-  }
+  const unitOptions = (command: Command) =>
+    command
+      .option("--name <name>", "the name of the service", "node-server")
+      .option("--dir <folder>", "the folder of the unit files", "/etc/systemd/system");
+  unitOptions(service.command("install"))
+    .description("write the unit file, enable and start it; the database must exist (init)")
+    .option("--user <user>", "the account that the server runs as (default: the one that called sudo)")
+    .option("--print", "show the unit file and change nothing")
+    .option("--no-start", "write the unit file, but tell systemd nothing")
+    .action(run(installService));
+  unitOptions(service.command("uninstall"))
+    .description("stop it and remove the unit file")
+    .option("--no-start", "remove the unit file, but tell systemd nothing")
+    .action(run(uninstallService));
   program
     .command("release-server <folder>")
     .description("serve a folder of releases to servers that update themselves")

@@ -1,64 +1,13 @@
 import { afterAll, beforeAll, expect, test } from "bun:test";
 import { existsSync } from "node:fs";
-import { link, mkdir, readdir, readFile, stat, writeFile } from "node:fs/promises";
+import { readdir, readFile, stat, writeFile } from "node:fs/promises";
 import { join, resolve } from "node:path";
 import { tempFolder } from "../support/node.ts";
+import { buildBinary, install, removeBinary, run, source, updating } from "../support/service.ts";
 import { openTool } from "../support/tools.ts";
 
-const root = resolve(import.meta.dir, "../..");
-const source = resolve(root, "src/main.ts");
-const built = await tempFolder();
-const binary = join(built.path, "node-server");
-
-beforeAll(() => {
-  const named = process.env.NODE_SERVER_BINARY;
-  if (named !== undefined)
-    return Bun.write(binary, Bun.file(resolve(named))).then(() => run(["chmod", "755", binary]));
-  return run([process.execPath, "scripts/build.ts", binary, "1.2.3"], { cwd: root });
-}, 60_000);
-afterAll(() => built[Symbol.asyncDispose]());
-
-interface How {
-  readonly cwd?: string;
-  readonly env?: Record<string, string>;
-}
-
-async function run(command: readonly string[], { cwd = built.path, env }: How = {}) {
-  const child = Bun.spawn([...command], {
-    cwd,
-    // Whoever runs the tests, with sudo or without: a server is for an ordinary user unless a story says otherwise.
-    env: { PATH: process.env.PATH, HOME: built.path, SUDO_USER: "operator", ...env },
-    stdin: "ignore",
-    stdout: "pipe",
-    stderr: "pipe",
-  });
-  const [stdout, stderr, code] = await Promise.all([
-    new Response(child.stdout).text(),
-    new Response(child.stderr).text(),
-    child.exited,
-  ]);
-  return { code, stdout, stderr };
-}
-
-/** An installed server: its binary and its configuration, in folders of these names. */
-async function install(bin = "bin", etc = "etc") {
-  const folder = await tempFolder();
-  const [program, config] = [join(folder.path, bin, "node-server"), join(folder.path, etc, "config.toml")];
-  const units = join(folder.path, "units");
-  await mkdir(join(folder.path, bin));
-  await mkdir(join(folder.path, etc));
-  await link(binary, program);
-  await writeFile(config, "");
-  return {
-    folder: folder.path,
-    program,
-    config,
-    units,
-    service: (args: readonly string[], how?: How) =>
-      run([program, "service", ...args, "-c", config], { cwd: folder.path, ...how }),
-    [Symbol.asyncDispose]: () => folder[Symbol.asyncDispose](),
-  };
-}
+beforeAll(buildBinary, 60_000);
+afterAll(removeBinary);
 
 /** The unit as systemd understands it, with all that it complains of; undefined, and told, where it is missing. */
 async function asSystemdReads(unit: string) {
@@ -87,7 +36,7 @@ test("the unit is shown without a change to the disk, and runs the binary with i
     "[Unit]",
     "[Service]",
     "Type=notify",
-    "User=operator",
+    "User=daemon",
     `WorkingDirectory=${join(server.folder, "etc")}`,
     `ExecStart="${server.program}" serve -c "${server.config}"`,
     "ExecReload=/bin/kill -HUP $MAINPID",
@@ -97,12 +46,12 @@ test("the unit is shown without a change to the disk, and runs the binary with i
     "WantedBy=multi-user.target",
   ])
     expect(lines).toContain(line);
-  const named = await server.service(["install", "--print", "--user", "alice"]);
-  expect(named.stdout).toContain("\nUser=alice\n");
+  const named = await server.service(["install", "--print", "--user", "nobody"]);
+  expect(named.stdout).toContain("\nUser=nobody\n");
 });
 
 test("systemd has nothing against the unit, and lets the server write where its files and its binary are", async () => {
-  await using server = await install();
+  await using server = await install({ top: updating });
   const { stdout } = await server.service(["install", "--print", "--user", "daemon"]);
   const read = await asSystemdReads(stdout);
   if (read === undefined) return;
@@ -122,7 +71,7 @@ const awkward: readonly (readonly [string, string, string])[] = [
 
 for (const [what, bin, etc] of awkward)
   test(`systemd finds the binary and the configuration in folders with ${what} in their names`, async () => {
-    await using server = await install(bin, etc);
+    await using server = await install({ bin, etc, top: updating });
     const { code, stdout } = await server.service(["install", "--print", "--user", "daemon"]);
     expect(code).toBe(0);
     const read = await asSystemdReads(stdout);

@@ -1,0 +1,86 @@
+import { existsSync, statSync } from "node:fs";
+import { dirname, join, resolve } from "node:path";
+import { mayWrite } from "../../base/access.ts";
+import { parseDatabaseUrl, shownDatabase } from "../../base/database-url.ts";
+import { Fault } from "../../base/fault.ts";
+import { isInside } from "../../base/folder.ts";
+import type { User } from "../../base/users.ts";
+import type { Config } from "../../config/schema.ts";
+import { databaseFile } from "../../db/database.ts";
+import { probeDatabase } from "../../db/probe.ts";
+import { LogHub } from "../../log/hub.ts";
+
+/** The service runs in the folder of its configuration, so that is where relative paths count from. */
+export interface ServicePlace {
+  readonly binary: string;
+  readonly config: string;
+  readonly user: User;
+}
+
+/** Every folder that the server writes to, without those inside another one. */
+export function writableFolders(config: Config, { binary, config: path }: ServicePlace): string[] {
+  const home = dirname(path);
+  const file = databaseFile(config.database.database_url);
+  const { json_log_file } = config.logging;
+  const socket = config.unix_socket_path ?? join(dirname(file ?? "data/node.db"), "node.sock");
+  const folders = [
+    home,
+    ...(file === undefined ? [] : [dirname(resolve(home, file))]),
+    resolve(home, config.static_path),
+    ...(json_log_file === undefined ? [] : [dirname(resolve(home, json_log_file))]),
+    ...(config.enable_unix_socket ? [dirname(resolve(home, socket))] : []),
+    // Self-update replaces the binary in its folder.
+    ...(config.release_url === undefined ? [] : [dirname(binary)]),
+  ];
+  return folders.filter(
+    (folder, at) =>
+      folders.indexOf(folder) === at && !folders.some((other) => other !== folder && isInside(folder, other)),
+  );
+}
+
+/** systemd does not start a unit whose writable folders do not exist. */
+export function requireFolders(folders: readonly string[], { name }: User): void {
+  const missing = folders.find((folder) => !existsSync(folder));
+  if (missing !== undefined)
+    throw new Fault(
+      "NotFound",
+      `${missing} must exist before the service; run \`install -d -o ${name} ${quoted(missing)}\``,
+    );
+}
+
+/** The first start prints the Super Token, and under systemd that is the journal: so it must not be the first start. */
+export async function requireDatabase(
+  { database }: Config,
+  { binary, config, user }: ServicePlace,
+): Promise<void> {
+  const settings = { ...database, database_url: absoluteUrl(database.database_url, dirname(config)) };
+  const state = await probeDatabase(settings, new LogHub());
+  if (state === "ready") return;
+  const init = `cd ${quoted(dirname(config))} && sudo -u ${user.name} ${quoted(binary)} init -c ${quoted(config)}`;
+  throw new Fault(
+    "NotFound",
+    `the database ${shownDatabase(settings.database_url)} ${state === "missing" ? "does not exist" : "is empty"}, and its first start under systemd would print the Super Token into the journal. Run this first, which shows it here: ${init}`,
+  );
+}
+
+/** Folders that the account cannot write to, as far as owner, group and mode tell. */
+export function writeNotes(folders: readonly string[], { binary, user }: ServicePlace): string[] {
+  return folders
+    .filter((folder) => !mayWrite(user, statSync(folder)))
+    .map((folder) => {
+      const why = folder === dirname(binary) ? ", so self-update will fail" : "";
+      return `${user.name} cannot write to ${folder}${why}; run \`chown ${user.name} ${quoted(folder)}\``;
+    });
+}
+
+function absoluteUrl(url: string, home: string): string {
+  const place = parseDatabaseUrl(url);
+  if (!("sqlite" in place)) return url;
+  const path = resolve(home, place.sqlite.path);
+  return `sqlite://${path.split("/").map(encodeURIComponent).join("/")}?mode=${place.sqlite.mode}`;
+}
+
+/** For a line that is pasted into a shell. */
+function quoted(text: string): string {
+  return /^[\w@%+=:,./-]+$/.test(text) ? text : `'${text.replaceAll("'", "'\\''")}'`;
+}

@@ -1,0 +1,59 @@
+import { dirname } from "node:path";
+import type { User } from "../../base/users.ts";
+
+export interface UnitSettings {
+  readonly binary: string;
+  readonly config: string;
+  readonly user: User;
+  /** The folders that the server may write to; the rest of the file system is read-only for it. */
+  readonly writable: readonly string[];
+}
+
+/** The text of the unit file. Its commands run in the folder of the configuration. */
+export function unitFile({ binary, config, user, writable }: UnitSettings): string {
+  const path = (text: string) => `"${text.replace(/[\\"]/g, "\\$&").replaceAll("%", "%%")}"`;
+  return `[Unit]
+Description=node-server
+Wants=network-online.target
+After=network-online.target
+
+[Service]
+Type=notify
+NotifyAccess=main
+User=${user.name}
+WorkingDirectory=${dirname(config).replaceAll("%", "%%")}
+ExecStart=${path(binary)} serve -c ${path(config).replaceAll("$", "$$$$")}
+ExecReload=/bin/kill -HUP $MAINPID
+Restart=on-failure
+RestartSec=1
+WatchdogSec=30
+TimeoutStartSec=60
+TimeoutStopSec=30
+UMask=0077
+LimitNOFILE=65536
+
+NoNewPrivileges=yes
+AmbientCapabilities=CAP_NET_BIND_SERVICE
+CapabilityBoundingSet=CAP_NET_BIND_SERVICE
+ProtectSystem=strict
+ReadWritePaths=${writable.map(path).join(" ")}
+PrivateTmp=yes
+PrivateDevices=yes
+ProtectClock=yes
+ProtectControlGroups=yes
+ProtectHostname=yes
+ProtectKernelLogs=yes
+ProtectKernelModules=yes
+ProtectKernelTunables=yes
+ProtectProc=invisible
+RestrictAddressFamilies=AF_UNIX AF_INET AF_INET6
+RestrictNamespaces=yes
+RestrictRealtime=yes
+RestrictSUIDSGID=yes
+LockPersonality=yes
+SystemCallArchitectures=native
+
+[Install]
+WantedBy=multi-user.target
+`;
+}

@@ -1,0 +1,100 @@
+import { afterAll, beforeAll, expect, test } from "bun:test";
+import { existsSync } from "node:fs";
+import { join } from "node:path";
+import { tempFolder } from "../support/node.ts";
+import { buildBinary, install, removeBinary, run, updating } from "../support/service.ts";
+
+beforeAll(buildBinary, 60_000);
+afterAll(removeBinary);
+
+test("the user is found by its number where the environment names none", async () => {
+  await using server = await install();
+  const bare = { env: { USER: "unknown" }, unset: ["SUDO_USER", "USER"] };
+  const { code, stdout, stderr } = await server.service(["install", "--print"], bare);
+  const uid = process.getuid?.();
+  if (uid === 0) {
+    expect([code, stdout]).toEqual([1, ""]);
+    expect(stderr).toMatch(/^node-server: the server should not run as root: /);
+  } else expect(stdout).toContain(`\nUser=${(await run(["id", "-un"])).stdout.trim()}\n`);
+});
+
+test("a user that does not exist is refused, by option and by sudo", async () => {
+  await using server = await install();
+  for (const [args, env] of [
+    [["--user", "nosuch"], {}],
+    [[], { SUDO_USER: "nosuch" }],
+  ] as const)
+    for (const how of [["--print"], ["--no-start", "--dir", server.units]]) {
+      const { code, stdout, stderr } = await server.service(["install", ...how, ...args], { env });
+      expect([code, stdout]).toEqual([1, ""]);
+      expect(stderr).toMatch(
+        /^node-server: there is no user nosuch on this machine; make one with `useradd --system nosuch`/,
+      );
+    }
+  expect(existsSync(server.units)).toBe(false);
+});
+
+test("the server may write to every folder that its configuration names, and to its binary's only for updates", async () => {
+  await using place = await tempFolder();
+  const [files, logs, sockets] = ["files", "logs", "run"].map((name) => join(place.path, name));
+  const settings = {
+    top: `static_path = "${files}"\nenable_unix_socket = true\nunix_socket_path = "${sockets}/node.sock"`,
+    logging: `json_log_file = "${logs}/node.log"`,
+  };
+  await using server = await install(settings);
+  const shown = await server.service(["install", "--print"]);
+  const etc = join(server.folder, "etc");
+  expect(shown.stdout).toContain(`\nReadWritePaths="${etc}" "${files}" "${logs}" "${sockets}"\n`);
+  await using updated = await install({
+    ...settings,
+    top: `${settings.top}\n${updating}`,
+    database: "sqlite://data/node.db?mode=rwc",
+  });
+  const more = await updated.service(["install", "--print"]);
+  const [home, bin] = [join(updated.folder, "etc"), join(updated.folder, "bin")];
+  expect(more.stdout).toContain(`\nReadWritePaths="${home}" "${files}" "${logs}" "${sockets}" "${bin}"\n`);
+
+  const unmade = await server.service(["install", "--no-start", "--dir", server.units]);
+  expect(unmade).toMatchObject({ code: 1, stdout: "" });
+  expect(unmade.stderr).toContain(
+    `${files} must exist before the service; run \`install -d -o daemon ${files}\``,
+  );
+  expect(existsSync(server.units)).toBe(false);
+});
+
+test("folders that the user cannot write to are named, with what fails and what to run", async () => {
+  await using server = await install({ top: updating });
+  const { code, stderr } = await server.service(["install", "--no-start", "--dir", server.units]);
+  expect(code).toBe(0);
+  const bin = join(server.folder, "bin");
+  expect(stderr).toContain(
+    `note: daemon cannot write to ${bin}, so self-update will fail; run \`chown daemon ${bin}\`\n`,
+  );
+});
+
+test("a first start under systemd is refused with the command that shows the Super Token on the terminal", async () => {
+  await using server = await install({ isMade: false, etc: "my etc" });
+  const place = ["install", "--no-start", "--dir", server.units];
+  const refused = await server.service(place);
+  expect(refused).toMatchObject({ code: 1, stdout: "" });
+  const etc = join(server.folder, "my etc");
+  const command = `${server.program} init -c '${server.config}'`;
+  expect(refused.stderr).toContain(`the database ${etc}/node.db does not exist`);
+  expect(refused.stderr).toContain(
+    `Run this first, which shows it here: cd '${etc}' && sudo -u daemon ${command}\n`,
+  );
+  expect(existsSync(server.units)).toBe(false);
+  const made = await run(["sh", "-c", command], { cwd: etc });
+  expect(made).toMatchObject({ code: 0, stdout: expect.stringMatching(/^Super Token: /) });
+  expect((await server.service(place)).code).toBe(0);
+});
+
+test("uninstall offers only what it uses", async () => {
+  await using server = await install();
+  const { stdout } = await server.service(["uninstall", "--help"]);
+  expect(stdout).toContain("--no-start");
+  for (const other of ["--user", "--print"]) {
+    expect(stdout).not.toContain(other);
+    expect((await server.service(["uninstall", other, "x"])).code).toBe(2);
+  }
+});
