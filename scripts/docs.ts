@@ -105,7 +105,7 @@ function configPage(): string {
     return `## ${table === undefined ? "Top level" : `\`[${table}]\``}\n\n| Key | Type | Default | Meaning |\n|---|---|---|---|\n${rows.join("\n")}`;
   });
   const head =
-    "# Configuration\n\nOne TOML file, `config.toml` unless `-c` names another. `node-server check` says what is wrong with one: `config.toml:5:15: key: what is wrong; what to write`, with the line and the column of the value. Unknown keys are allowed and named in a warning, with the key that was probably meant; so are log filters that name a target under which nothing is logged. SIGHUP makes a running server read it again: everything that changed is applied, or nothing is. Relative paths count from the working directory.";
+    "# Configuration\n\nOne TOML file, `config.toml` unless `-c` names another. `node-server check` says what is wrong with one: `config.toml:5:15: key: what is wrong; what to write`, with the line and the column of the value. Unknown keys are allowed and named in a warning, with the key that was probably meant; so are log filters that name a target under which nothing is logged. SIGHUP makes a running server read it again: everything that changed is applied, or nothing is. Relative paths count from the working directory. [operate.md](operate.md) tells how to run a server.";
   return `${note}${head}\n\n${tables.join("\n\n")}\n\n## The file that a first start writes\n\n\`\`\`toml\n${defaultConfigText()}\`\`\`\n`;
 }
 

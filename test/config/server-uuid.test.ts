@@ -3,7 +3,7 @@ import { mkdir, readdir, readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { resolveServerUuid } from "../../src/config/server-uuid.ts";
 import { openNode } from "../../src/node.ts";
-import { configText, tempFolder, testNode } from "../support/node.ts";
+import { configText, initDatabase, tempFolder, testNode } from "../support/node.ts";
 
 const uuidForm = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/;
 
@@ -26,7 +26,9 @@ test("auto_gen is made once and stays across restarts, reloads, rewritten config
   expect(uuid).toMatch(uuidForm);
   expect(await readFile(configPath, "utf8")).toBe(first);
 
-  await writeFile(configPath, configText(`sqlite://${folder.path}/two/node.db?mode=rwc`));
+  const second = `sqlite://${folder.path}/two/node.db?mode=rwc`;
+  await initDatabase(second, `sameEverywhere00:${"sameEverywhere00".repeat(2)}`);
+  await writeFile(configPath, configText(second));
   expect(await node.reload()).toBe("applied");
   expect(await uuidOf(node.url)).toBe(uuid);
   await node.close();
