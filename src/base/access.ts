@@ -1,7 +1,7 @@
 import { accessSync, constants, type Stats, statfsSync, statSync } from "node:fs";
 import { dirname } from "node:path";
 import { codeOf, messageOf } from "./fault.ts";
-import { currentUserName, type User, userByUid } from "./users.ts";
+import { nameOfUid, type User } from "./users.ts";
 
 /** File systems of the kernel, where no file can be made, whatever their permissions say: proc, sysfs, cgroup2. */
 const kernelFileSystems = new Set([0x9fa0, 0x62656572, 0x63677270]);
@@ -43,9 +43,9 @@ function permissionProblem(path: string, stats: Stats, wanted: number): string |
   } catch (error) {
     if (codeOf(error) === "EROFS")
       return `${path} is on a read-only file system; mount it writable or name another path`;
-    const owner = userByUid(stats.uid)?.name ?? `uid ${stats.uid}`;
+    const owner = nameOfUid(stats.uid);
     const mode = (stats.mode & 0o7777).toString(8).padStart(4, "0");
-    const me = currentUserName();
+    const me = currentUser();
     return `${path} cannot be written: it belongs to ${owner} with mode ${mode}, and this runs as ${me}; run \`chown ${me} ${path}\``;
   }
 }
@@ -58,7 +58,12 @@ function statOrReason(path: string): Stats | string | undefined {
     if (codeOf(error) === "ENOTDIR")
       return folderProblem(dirname(path)) ?? `${dirname(path)} is not a folder`;
     if (codeOf(error) === "EACCES")
-      return `${path} cannot be reached: ${currentUserName()} may not enter a folder above it; change its mode or name another path`;
+      return `${path} cannot be reached: ${currentUser()} may not enter a folder above it; change its mode or name another path`;
     return messageOf(error);
   }
+}
+
+function currentUser(): string {
+  const uid = process.geteuid?.();
+  return uid === undefined ? "this user" : nameOfUid(uid);
 }

@@ -10,22 +10,21 @@ export interface User {
 
 /** Finds an account by its name; undefined if there is none. */
 export function userByName(name: string): User | undefined {
-  return find("passwd", name, ([found]) => found === name);
+  return find(name, ([found]) => found === name);
 }
 
 /** Finds an account by its number. Not by `$USER`, which is unset in containers, cron and cloud-init. */
 export function userByUid(uid: number): User | undefined {
-  return find("passwd", String(uid), ([, , found]) => found === String(uid));
+  return find(String(uid), ([, , found]) => found === String(uid));
 }
 
-/** The account that this process runs as; its number stands for a name that it does not have. */
-export function currentUserName(): string {
-  const uid = process.geteuid?.();
-  return uid === undefined ? "this user" : (userByUid(uid)?.name ?? `uid ${uid}`);
+/** The name of an account, or its number where it has none, as in many containers; `chown` takes both. */
+export function nameOfUid(uid: number): string {
+  return userByUid(uid)?.name ?? String(uid);
 }
 
-function find(database: "passwd", key: string, matches: (row: string[]) => boolean): User | undefined {
-  const [name, , uid, gid] = rowsOf(database).find(matches) ?? askDirectory(database, key) ?? [];
+function find(key: string, matches: (row: string[]) => boolean): User | undefined {
+  const [name, , uid, gid] = rowsOf("passwd").find(matches) ?? askDirectory(key) ?? [];
   if (name === undefined || uid === undefined || gid === undefined) return undefined;
   const others = rowsOf("group").filter(([, , , members]) => members?.split(",").includes(name));
   return { name, uid: Number(uid), gids: [gid, ...others.map(([, , other]) => other)].map(Number) };
@@ -41,9 +40,9 @@ function rowsOf(database: "passwd" | "group"): string[][] {
 }
 
 /** Accounts of a directory service (LDAP, systemd-homed) are not in the file. */
-function askDirectory(database: "passwd", key: string): string[] | undefined {
+function askDirectory(key: string): string[] | undefined {
   if (Bun.which("getent") === null || !/^[\w.@-]+$/.test(key)) return undefined;
-  const { exitCode, stdout } = Bun.spawnSync(["getent", database, key]);
+  const { exitCode, stdout } = Bun.spawnSync(["getent", "passwd", key]);
   return exitCode === 0 ? fieldsOf(stdout.toString().trim()) : undefined;
 }
 

@@ -42,18 +42,28 @@ function syntaxProblem(text: string, { line, column, message }: TomlError): Prob
   const start = open === undefined ? undefined : positionAt(text, open);
   if (start !== undefined && (start.line < line || (start.line === line && start.column <= column)))
     return { ...start, why: "the text that begins here has no closing quote; add one at its end" };
-  const statement = text.split("\n")[line - 1] ?? "";
-  const value = /^\s*[\w."'-]+\s*=\s*(?=[^\s"'[{#=])/.exec(statement);
-  if (
-    value !== null &&
-    /^(invalid value|illegal character in numeric|each key-value)/.test(summaryOf(message))
-  )
+  const bare = bareValueAt(text, line);
+  if (bare !== undefined && column >= bare)
     return {
       line,
-      column: value[0].length + 1,
+      column: bare,
       why: "this value is neither a number nor true or false; put a text in quotes",
     };
   return { line, column, why: `this is not TOML: ${summaryOf(message)}` };
+}
+
+/** The column of a value without quotes on this line that is not TOML; undefined if there is none. */
+function bareValueAt(text: string, line: number): number | undefined {
+  const statement = text.split("\n")[line - 1] ?? "";
+  const [, before = "", value = ""] = /^(\s*[\w."'-]+\s*=\s*)([^\s"'[{#=][^#]*)/.exec(statement) ?? [];
+  // A whole number can only be wrong for its size, or because its key is given twice.
+  if (value === "" || /^[+-]?[\d_]+\s*$/.test(value)) return undefined;
+  try {
+    parse(`value = ${value}`);
+    return undefined;
+  } catch {
+    return before.length + 1;
+  }
 }
 
 function summaryOf(message: string): string {
