@@ -67,7 +67,7 @@ story("of two processes that ask for a SQLite file at the very same moment exact
       catch (error) { console.log("lost", error.data?.pid ?? error.message); }
     }
     // Nobody lets go before both are through.
-    setTimeout(() => kept, 20_000);`;
+    setTimeout(() => kept, 60_000);`;
   const children = [1, 2].map(() =>
     Bun.spawn([process.execPath, "-e", script], { cwd: home.path, stdout: "pipe" }),
   );

@@ -179,4 +179,4 @@ test("kill -9 while the first configuration is written never leaves one that the
     const { code, stderr } = await home.run(["init"]);
     expect({ round, code, stderr }).toEqual({ round, code: 0, stderr: expect.any(String) });
   }
-}, 30_000);
+}, 90_000);
