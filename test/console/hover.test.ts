@@ -1,0 +1,109 @@
+import { expect } from "bun:test";
+import type { Page } from "playwright-core";
+import { inBrowser, openConsole, shoot, testNode } from "./browser.ts";
+import { type Contrasts, contrastsOf, inPage } from "./contrast.ts";
+
+/** WCAG 2.2, level AA, for text of normal size. */
+const enough = 4.5;
+
+const kinds = ["plain", "primary", "danger", "quiet", "quiet icon-only"];
+
+/** A button of every kind in every state. Runs in the page. */
+const showKinds = `(() => {
+  for (const kind of ${JSON.stringify(kinds)})
+    for (const state of ["", "disabled", "pressed"]) {
+      const button = document.createElement("button");
+      button.className = "button " + kind;
+      button.textContent = kind;
+      button.dataset.kind = (kind + " " + state).trim();
+      button.disabled = state === "disabled";
+      if (state === "pressed") button.setAttribute("aria-pressed", "true");
+      document.querySelector("main").append(button);
+    }
+})()`;
+
+const groundOf = inPage<string>("button", "return getComputedStyle(button).backgroundColor");
+
+function tooPale(measured: readonly Contrasts[]): Contrasts[] {
+  return measured.filter(({ rest, hover, pressed }) => Math.min(rest, hover, pressed) < enough);
+}
+
+for (const dark of [false, true])
+  inBrowser(`every kind of button can be read under the mouse (${dark ? "dark" : "light"})`, async () => {
+    await using node = await testNode();
+    await using tab = await openConsole(node, { dark, at: "/nowhere" });
+    const { page } = tab;
+    await page.evaluate(showKinds);
+    const measured: Contrasts[] = [];
+    for (const kind of kinds)
+      for (const state of kind.startsWith("quiet") ? ["", " pressed"] : [""])
+        measured.push(await contrastsOf(page, page.locator(`[data-kind="${kind}${state}"]`)));
+    expect(tooPale(measured)).toEqual([]);
+    await page.locator('[data-kind="primary"]').hover();
+    await shoot(page, `buttons-${dark ? "dark" : "light"}`);
+    // One that cannot be pressed does not look as if it could.
+    const ground = (kind: string) => page.locator(`[data-kind="${kind}"]`).evaluate(groundOf);
+    expect(await ground("danger disabled")).toBe(await ground("primary disabled"));
+    expect(await ground("danger disabled")).not.toBe(await ground("danger"));
+  });
+
+/** What a button looks like, as far as its place and kind decide it. */
+const looksOf = inPage<string[]>(
+  "buttons",
+  `return buttons.map((button) =>
+    [button.parentElement.className, button.className, button.role, button.ariaPressed].join(" | "))`,
+);
+
+/** The buttons that can be pressed now, one of each look: 200 rows have the same ones. */
+async function measureButtons(page: Page): Promise<Contrasts[]> {
+  const within = (await page.getByRole("dialog").count()) > 0 ? "dialog[open]" : "body";
+  const buttons = page.locator(within).locator("button:enabled:not(.skip):visible");
+  const looks = new Map<string, number>();
+  const found = await buttons.evaluateAll(looksOf);
+  for (const [at, look] of found.entries()) if (!looks.has(look)) looks.set(look, at);
+  const measured: Contrasts[] = [];
+  for (const at of looks.values()) measured.push(await contrastsOf(page, buttons.nth(at)));
+  return measured;
+}
+
+/** Pages, and the words that are there once a page is. */
+const pages: ReadonlyArray<readonly [at: string, arrived: string]> = [
+  ["/overview", "Super Token"],
+  ["/logs", "Export"],
+  ["/buckets", "Copy URL"],
+  ["/buckets/site", "a.txt"],
+  ["/buckets/site?file=a.txt", "Edit"],
+  ["/sql", "token"],
+  ["/config", "finds nothing wrong"],
+  ["/tokens", "Roll the secret"],
+  ["/tokens/new", "New token"],
+  ["/update", "Update"],
+  ["/api/node-server_hello", "Send"],
+];
+
+for (const dark of [false, true])
+  inBrowser(
+    `the buttons of each page can be read under the mouse (${dark ? "dark" : "light"})`,
+    async () => {
+      await using node = await testNode();
+      const token = node.superToken;
+      await node.call("static-bucket_create", { token, name: "site" });
+      await node.call("static-bucket-file_upload", { token, name: "site", path: "a.txt", body: "a" });
+      const pale: Record<string, Contrasts[]> = {};
+      {
+        await using tab = await openConsole(node, { dark, token: undefined });
+        await tab.page.getByRole("heading", { name: "Sign in" }).waitFor();
+        pale["sign-in"] = tooPale(await measureButtons(tab.page));
+      }
+      await using tab = await openConsole(node, { dark });
+      for (const [at, arrived] of pages) {
+        await tab.page.evaluate(`location.hash = ${JSON.stringify(at)}`);
+        await tab.page.getByText(arrived).first().waitFor();
+        const measured = await measureButtons(tab.page);
+        expect([at, measured.length > 0]).toEqual([at, true]);
+        pale[at] = tooPale(measured);
+      }
+      expect(Object.entries(pale).filter(([, found]) => found.length > 0)).toEqual([]);
+    },
+    180_000,
+  );
