@@ -1,7 +1,7 @@
 import { useState } from "preact/hooks";
 import { type PageEntry, pages } from "./pages.ts";
 import { type Session, signOut } from "./session.ts";
-import { theme, toggleTheme } from "./theme.ts";
+import { ThemePicker } from "./theme-picker.tsx";
 import { IconButton } from "./ui/button.tsx";
 import { Icon } from "./ui/icons.tsx";
 import { mayLeave } from "./unfinished.ts";
@@ -16,7 +16,6 @@ export function Menu({
 }) {
   const [open, setOpen] = useState(false);
   const { rights, me } = session;
-  const dark = theme.value === "dark";
   return (
     <header class={open ? "menu open" : "menu"}>
       <div class="menu-top">
@@ -49,16 +48,12 @@ export function Menu({
             </a>
           ))}
       </nav>
+      <ThemePicker />
       <div class="menu-bottom">
         <div class="me" title={`key ${me.token_key}`}>
           <strong>{me.username ?? me.token_key}</strong>
           <small>{rights.isSuper ? "Super Token" : "Token"}</small>
         </div>
-        <IconButton
-          icon={dark ? "sun" : "moon"}
-          label={dark ? "Light colours" : "Dark colours"}
-          onClick={toggleTheme}
-        />
         <IconButton icon="out" label="Sign out" onClick={leave} />
       </div>
     </header>

@@ -1,6 +1,7 @@
 import { randomBytes } from "node:crypto";
 import type { ConsoleFiles } from "../bundle.ts";
 import { rememberedFor } from "./console-cookie.ts";
+import { chosenTheme } from "./console-theme.ts";
 
 const icon =
   "data:image/svg+xml,%3Csvg xmlns='http://www.w3.org/2000/svg' viewBox='0 0 16 16'%3E%3Crect width='16' height='16' rx='3.5' fill='%232456d6'/%3E%3Cpath d='M4 5.500h8M4 10.500h5' stroke='%23fff' stroke-width='1.8'/%3E%3C/svg%3E";
@@ -22,7 +23,8 @@ const pageHeaders = {
 export function consolePage(request: Request, files: ConsoleFiles): Response {
   const nonce = randomBytes(18).toString("base64");
   const headers = { ...pageHeaders, "content-security-policy": policy(nonce) };
-  return new Response(pageText(files, nonce, rememberedFor(request)), { headers });
+  const personal = { remembered: rememberedFor(request), theme: chosenTheme(request) };
+  return new Response(pageText(files, nonce, personal), { headers });
 }
 
 function policy(nonce: string): string {
@@ -42,13 +44,19 @@ function policy(nonce: string): string {
   ].join("; ");
 }
 
-function pageText({ script, style }: ConsoleFiles, nonce: string, remembered: string | undefined): string {
+/** Parts of the page that differ from browser to browser. */
+interface Personal {
+  readonly remembered: string | undefined;
+  readonly theme: "light" | "dark" | undefined;
+}
+
+function pageText({ script, style }: ConsoleFiles, nonce: string, { remembered, theme }: Personal): string {
   return `<!doctype html>
-<html lang="en">
+<html lang="en"${theme === undefined ? "" : ` data-theme="${theme}"`}>
 <head>
 <meta charset="utf-8">
 <meta name="viewport" content="width=device-width, initial-scale=1">
-<meta name="color-scheme" content="light dark">
+<meta name="color-scheme" content="${theme ?? "light dark"}">
 ${remembered === undefined ? "" : `<meta name="remembered" content="${Bun.escapeHTML(remembered)}">\n`}<title>node-server console</title>
 <link rel="icon" href="${icon}">
 <link rel="stylesheet" href="assets/${style}">

@@ -151,7 +151,6 @@ export async function lookAround(
   for (const [way, { scheme, viewport }] of Object.entries(looks)) {
     await page.setViewportSize(viewport);
     await page.emulateMedia({ colorScheme: scheme });
-    await page.locator(`html[data-theme="${scheme}"]`).waitFor();
     await shoot(page, `${name}-${way}`);
     findings.push(...(await axeFindings(page)).map((finding) => `${way}: ${finding}`));
   }
