@@ -81,6 +81,10 @@ export class CodeEditor implements EditorHandle {
     return this.#view.state.doc.toString();
   }
 
+  focus(): void {
+    this.#view.focus();
+  }
+
   /** Leaves the cursor alone where the text is what it is already. */
   setText(text: string): void {
     if (text !== this.text)

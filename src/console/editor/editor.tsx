@@ -10,14 +10,17 @@ export function Editor(props: EditorProps) {
   latest.current = props;
   const [editor, setEditor] = useState<CodeEditor>();
   const [failure, setFailure] = useState<unknown>();
-  useEffect(() => {
+  const revision = useRef(props.revision);
+  useLayoutEffect(() => {
     let gone = false;
     let made: CodeEditor | undefined;
     import("./code-editor.ts").then(
       ({ CodeEditor }) => {
         if (gone || place.current === null) return;
         made = new CodeEditor(place.current, () => latest.current);
+        revision.current = latest.current.revision;
         if (latest.current.handle !== undefined) latest.current.handle.current = made;
+        if (latest.current.initialFocus) made.focus();
         setEditor(made);
       },
       (error) => setFailure(error),
@@ -28,8 +31,11 @@ export function Editor(props: EditorProps) {
       if (latest.current.handle !== undefined) latest.current.handle.current = null;
     };
   }, []);
-  // At once, or what was typed meanwhile would be taken back.
-  useLayoutEffect(() => editor?.setText(props.value), [editor, props.value]);
+  useLayoutEffect(() => {
+    if (editor === undefined || revision.current === props.revision) return;
+    revision.current = props.revision;
+    editor.setText(props.value);
+  }, [editor, props.revision]);
   useEffect(() => editor?.setMarks(props.marks ?? []), [editor, props.marks]);
   useEffect(() => editor?.setSecrets(props.secrets), [editor, props.secrets]);
   useEffect(() => {

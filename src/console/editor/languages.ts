@@ -1,6 +1,7 @@
 import { PostgreSQL, SQLite, sql } from "@codemirror/lang-sql";
 import { StreamLanguage, type StreamParser } from "@codemirror/language";
 import type { Extension } from "@codemirror/state";
+import { tags } from "@lezer/highlight";
 import type { EditorProps, SqlSchema } from "./props.ts";
 import { columnsOf } from "./sql-columns.ts";
 
@@ -20,10 +21,29 @@ const modes: Readonly<Record<string, Mode>> = {
   python: async () => (await import("@codemirror/legacy-modes/mode/python")).python,
 };
 
+/**
+ * The names that modes give to parts of a text. CodeMirror knows these on their own, but not in combinations such as JSON's
+ * `string property`.
+ */
+const modeTags = {
+  variable: tags.variableName,
+  "variable-2": tags.special(tags.variableName),
+  "string-2": tags.special(tags.string),
+  def: tags.definition(tags.variableName),
+  tag: tags.tagName,
+  attribute: tags.attributeName,
+  type: tags.typeName,
+  builtin: tags.standard(tags.variableName),
+  qualifier: tags.modifier,
+  error: tags.invalid,
+  header: tags.heading,
+  property: tags.propertyName,
+};
+
 export async function languageOf({ language = "", dialect, schema }: EditorProps): Promise<Extension> {
   if (language === "sql") return sqlOf(dialect, schema);
   const mode = Object.hasOwn(modes, language) ? modes[language] : undefined;
-  return mode === undefined ? [] : StreamLanguage.define(await mode());
+  return mode === undefined ? [] : StreamLanguage.define({ ...(await mode()), tokenTable: modeTags });
 }
 
 function sqlOf(dialect: EditorProps["dialect"], schema: SqlSchema = {}): Extension {

@@ -24,7 +24,10 @@ export type SqlSchema = Readonly<Record<string, readonly string[]>>;
 export interface EditorProps {
   /** What it is, for screen readers. */
   readonly label: string;
+  /** The text to begin with. From then on the text is the editor's own, which reports each change to `onChange`. */
   readonly value: string;
+  /** The editor takes `value` in place of its own text whenever this changes, and at no other time. */
+  readonly revision?: number | string;
   readonly onChange?: (text: string) => void;
   /** A language by name (`sql`, `toml`, `json`, …; see languages.ts); unknown ones are plain text. */
   readonly language?: string;
@@ -36,6 +39,8 @@ export interface EditorProps {
   /** Ctrl+S, or Cmd+S. */
   readonly onSave?: () => void;
   readonly readOnly?: boolean;
+  /** The cursor is in it as soon as it is there. */
+  readonly initialFocus?: boolean;
   /** What it finds is shown as dots; must have the flag `g`. */
   readonly secrets?: RegExp | undefined;
   /** Filled once the editor is there. */

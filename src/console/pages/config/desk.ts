@@ -14,7 +14,10 @@ export type Saved =
 export class Desk {
   /** The file as it was last read; undefined before. */
   readonly file: Signal<string | undefined> = signal(undefined);
+  /** As the editor reported it last. */
   readonly text = signal("");
+  /** Counts the texts that came from the file and replace what is in the editor. */
+  readonly revision = signal(0);
   readonly saved: Signal<Saved | undefined> = signal(undefined);
 
   constructor(private readonly client: NodeServerClient) {}
@@ -31,6 +34,7 @@ export class Desk {
   take(file: string): void {
     this.file.value = file;
     this.text.value = file;
+    this.revision.value += 1;
   }
 
   async write(): Promise<void> {

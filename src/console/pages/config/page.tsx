@@ -83,6 +83,7 @@ export default function ConfigPage() {
               label="Configuration"
               language="toml"
               value={text}
+              revision={desk.revision.value}
               onChange={(next) => {
                 desk.text.value = next;
               }}

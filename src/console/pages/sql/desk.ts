@@ -36,7 +36,10 @@ const pastLength = 50;
 
 /** What lies on the desk of who is signed in: it outlives the page, not the session, and nothing of it is stored. */
 export class Desk {
+  /** As the editor reported it last. */
   readonly text = signal("");
+  /** Counts the texts that came from elsewhere and replace what is in the editor. */
+  readonly revision = signal(0);
   readonly asks = signal(true);
   readonly running: Signal<Running | undefined> = signal(undefined);
   readonly outcome: Signal<Outcome | undefined> = signal(undefined);
@@ -56,6 +59,12 @@ export class Desk {
     this.running.value = undefined;
     const past = { at: new Date(), sql, end: inWords(end) };
     this.past.value = [past, ...this.past.value.filter((one) => one.sql !== sql)].slice(0, pastLength);
+  }
+
+  /** Puts a text into the editor in place of the one there. */
+  replace(text: string): void {
+    this.text.value = text;
+    this.revision.value += 1;
   }
 
   /** The server is not told, and goes on. */

@@ -73,6 +73,7 @@ export default function SqlPage() {
               {...(dialect === undefined ? {} : { dialect })}
               {...(completion === undefined ? {} : { schema: completion })}
               value={desk.text.value}
+              revision={desk.revision.value}
               onChange={(text) => {
                 desk.text.value = text;
               }}
@@ -112,7 +113,7 @@ export default function SqlPage() {
         <PastList
           past={desk.past.value}
           onPick={(sql) => {
-            desk.text.value = sql;
+            desk.replace(sql);
             setShowsPast(false);
           }}
           onClose={() => setShowsPast(false)}

@@ -103,6 +103,7 @@ export function TextEditor({
           label={`Content of ${path}`}
           value={text}
           language={language}
+          initialFocus
           onChange={change}
           onSave={() => void save(false).catch(tell)}
         />

@@ -38,7 +38,13 @@ export function TextView({ opened, path, language, onSaved }: TextViewProps) {
     return (
       <>
         <div class="files-editor">
-          <Editor label={`Content of ${path}`} value={file.text} language={language} readOnly />
+          <Editor
+            label={`Content of ${path}`}
+            value={file.text}
+            revision={file.text}
+            language={language}
+            readOnly
+          />
         </div>
         {door.files !== undefined && (
           <footer>
