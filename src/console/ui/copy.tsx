@@ -2,8 +2,15 @@ import { useState } from "preact/hooks";
 import { Icon } from "./icons.tsx";
 import { tell } from "./toasts.tsx";
 
+export interface CopyButtonProps {
+  readonly text: string;
+  readonly label?: string;
+  /** A dialog starts on it. */
+  readonly initialFocus?: boolean;
+}
+
 /** Puts a text on the clipboard and says so. */
-export function CopyButton({ text, label = "Copy" }: { readonly text: string; readonly label?: string }) {
+export function CopyButton({ text, label = "Copy", initialFocus }: CopyButtonProps) {
   const [done, setDone] = useState(false);
   const copy = async () => {
     try {
@@ -15,7 +22,13 @@ export function CopyButton({ text, label = "Copy" }: { readonly text: string; re
     }
   };
   return (
-    <button type="button" class="button" title={label} onClick={copy}>
+    <button
+      type="button"
+      class="button"
+      title={label}
+      data-initial-focus={initialFocus || undefined}
+      onClick={copy}
+    >
       <Icon name={done ? "check" : "copy"} />
       <span aria-live="polite">{done ? "Copied" : label}</span>
     </button>

@@ -1,5 +1,5 @@
 import type { ComponentChildren } from "preact";
-import { useEffect, useRef } from "preact/hooks";
+import { useEffect, useLayoutEffect, useRef } from "preact/hooks";
 
 export interface PageProps {
   readonly title: string;
@@ -16,7 +16,8 @@ export function Page({ title, actions, tall, children }: PageProps) {
   useEffect(() => {
     document.title = `${title} · node-server`;
   }, [title]);
-  useEffect(() => heading.current?.focus({ preventScroll: true }), []);
+  // Before anything can be clicked, so that the focus is not taken from what was.
+  useLayoutEffect(() => heading.current?.focus({ preventScroll: true }), []);
   return (
     <main class={tall ? "page tall" : "page"} id="main">
       <header class="page-header">

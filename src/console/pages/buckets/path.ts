@@ -22,6 +22,12 @@ export function commonFolder(a: string, b: string): string {
   return join(...(differs === -1 ? names : names.slice(0, differs)));
 }
 
+/** A file's name without its ending. A dot in front, as in `.env`, begins no ending. */
+export function stemOf(name: string): string {
+  const dot = name.lastIndexOf(".");
+  return dot > 0 ? name.slice(0, dot) : name;
+}
+
 /** For URLs: every name for itself, so that a `#` or `%` in one stays a part of it. */
 export function encodePath(path: string): string {
   return path.split("/").map(encodeURIComponent).join("/");

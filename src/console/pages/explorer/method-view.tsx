@@ -1,4 +1,4 @@
-import { useEffect, useRef, useState } from "preact/hooks";
+import { useEffect, useLayoutEffect, useRef, useState } from "preact/hooks";
 import { useSession } from "../../session.ts";
 import { Button } from "../../ui/button.tsx";
 import { confirm } from "../../ui/dialog.tsx";
@@ -20,11 +20,9 @@ export function MethodView({ method }: { readonly method: MethodInfo }) {
   const [busy, setBusy] = useState(false);
   const leave = useRef<AbortController>(undefined);
   const heading = useRef<HTMLHeadingElement>(null);
-  useEffect(() => {
-    // Tells a screen reader where one has come to, and brings it into view after a click far down in the list.
-    heading.current?.focus();
-    return () => leave.current?.abort();
-  }, []);
+  // Tells a screen reader where one has come to, and brings it into view after a click far down in the list.
+  useLayoutEffect(() => heading.current?.focus(), []);
+  useEffect(() => () => leave.current?.abort(), []);
   const { params, problems } = fillIn(method.params, entries);
   const isReady = Object.keys(problems).length === 0;
   const send = async () => {

@@ -45,7 +45,7 @@ function Secrets({
   const { client } = useSession();
   return (
     <dl class="tokens-secrets">
-      <Secret name="Token" text={`${key}:${secret}`} />
+      <Secret name="Token" text={`${key}:${secret}`} initialFocus />
       {username !== undefined && hasPassword && (
         <>
           <Secret name="Or by name: user name" text={username} />
@@ -82,13 +82,19 @@ function Secrets({
   );
 }
 
-function Secret({ name, text }: { readonly name: string; readonly text: string }) {
+interface SecretProps {
+  readonly name: string;
+  readonly text: string;
+  readonly initialFocus?: boolean;
+}
+
+function Secret({ name, text, initialFocus = false }: SecretProps) {
   return (
     <div>
       <dt>{name}</dt>
       <dd class="tokens-secret">
         <code>{text}</code>
-        <CopyButton text={text} label="Copy" />
+        <CopyButton text={text} label="Copy" initialFocus={initialFocus} />
       </dd>
     </div>
   );

@@ -1,4 +1,4 @@
-import { useState } from "preact/hooks";
+import { useLayoutEffect, useRef, useState } from "preact/hooks";
 import { plural } from "../../../format.ts";
 import { Button } from "../../../ui/button.tsx";
 import { Dialog } from "../../../ui/dialog.tsx";
@@ -6,7 +6,7 @@ import { Check, Field, typed } from "../../../ui/field.tsx";
 import { explain } from "../../../ui/problem.tsx";
 import { toast } from "../../../ui/toasts.tsx";
 import { visibleText } from "../../../ui/visible-text.ts";
-import { join, nameOf } from "../path.ts";
+import { join, nameOf, stemOf } from "../path.ts";
 import type { ChangeDialogProps } from "./delete-dialog.tsx";
 import { faultInMoves, movesTo, planMoves } from "./moves.ts";
 import { useSteps } from "./steps.ts";
@@ -23,6 +23,13 @@ export function MoveDialog({ opened, path, chosen: now, onClose, onDone }: Chang
   const steps = useSteps();
   const [begun, setBegun] = useState(false);
   const close = begun ? onDone : onClose;
+  const input = useRef<HTMLInputElement>(null);
+  // What is most often changed is replaced by the first key: the name without its ending, or the folder to move into.
+  useLayoutEffect(() => {
+    const start = one === undefined ? 0 : target.length - one.name.length;
+    const length = one === undefined ? target.length : (one.folder ? one.name : stemOf(one.name)).length;
+    input.current?.setSelectionRange(start, start + length);
+  }, []);
 
   const submit = async () => {
     const { files } = opened.door;
@@ -67,6 +74,7 @@ export function MoveDialog({ opened, path, chosen: now, onClose, onDone }: Chang
           error={fault}
         >
           <input
+            ref={input}
             type="text"
             value={target}
             autocomplete="off"
