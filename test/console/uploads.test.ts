@@ -6,6 +6,7 @@ import type { Page } from "playwright-core";
 import { siteWith } from "../support/bucket.ts";
 import { tempFolder } from "../support/node.ts";
 import { axeFindings, inBrowser, openConsole, shoot, testNode } from "./browser.ts";
+import { dropFiles } from "./drop-files.ts";
 
 /** The browser itself tells failed requests; these are answered on the page. */
 const failed = /Failed to load resource/;
@@ -14,13 +15,8 @@ const panel = (page: Page) => page.getByRole("region", { name: "Uploads" });
 const choose = (page: Page, what: "Upload files" | "Upload folder", paths: string | string[]) =>
   page.locator(`input[aria-label="${what}"]`).setInputFiles(paths);
 
-/** What a person holds above the page and lets go, as Chromium itself would tell it. */
-async function drop(page: Page, ...files: string[]): Promise<void> {
-  const session = await page.context().newCDPSession(page);
-  const data = { items: [], files, dragOperationsMask: 1 };
-  for (const type of ["dragEnter", "dragOver", "drop"] as const)
-    await session.send("Input.dispatchDragEvent", { type, x: 700, y: 500, data });
-}
+/** Where there is nothing but the list. */
+const drop = (page: Page, ...files: string[]) => dropFiles(page, { x: 700, y: 500 }, ...files);
 
 /** Playwright's own waiting would run a script from text, which the page forbids. */
 async function somethingSent(page: Page): Promise<void> {

@@ -6,11 +6,11 @@ import { explain } from "./problem.tsx";
 interface Toast {
   readonly id: number;
   readonly text: string;
-  readonly kind: "done" | "problem";
+  readonly kind: "done" | "notice" | "problem";
 }
 
 const toasts = signal<readonly Toast[]>([]);
-const shownMs = { done: 4000, problem: 12_000 };
+const shownMs = { done: 4000, notice: 8000, problem: 12_000 };
 let next = 1;
 
 /** A short word about what was just done. */

@@ -10,6 +10,7 @@ import { toast } from "../../../ui/toasts.tsx";
 import { publicUrl } from "../addresses.ts";
 import { MountDialog } from "../mount/mount-dialog.tsx";
 import type { BucketRecord } from "../records.ts";
+import { useBucketDrop } from "./bucket-drop.tsx";
 import { BucketForm } from "./bucket-form.tsx";
 
 export interface BucketRowProps {
@@ -19,8 +20,10 @@ export interface BucketRowProps {
   readonly onChange: () => void;
 }
 
-export function BucketRow({ record: { name, bucket }, onMake, onChange }: BucketRowProps) {
+export function BucketRow({ record, onMake, onChange }: BucketRowProps) {
+  const { name, bucket } = record;
   const { client, rights } = useSession();
+  const drop = useBucketDrop(record);
   const [open, setOpen] = useState<"settings" | "mount">();
   const close = () => setOpen(undefined);
   const mayChange = bucket != null && rights.inBucket(name, { static_bucket: "write" });
@@ -38,7 +41,7 @@ export function BucketRow({ record: { name, bucket }, onMake, onChange }: Bucket
     onChange();
   };
   return (
-    <li class="card buckets-row">
+    <li class={`card buckets-row${drop.hovering ? " dropping" : ""}`} {...drop.listeners}>
       <div class="buckets-name">
         <Icon name="buckets" />
         {bucket === null ? <strong>{name}</strong> : <a href={linkTo("buckets", [name])}>{name}</a>}
@@ -57,6 +60,7 @@ export function BucketRow({ record: { name, bucket }, onMake, onChange }: Bucket
         )}
         {mayDelete && <IconButton icon="trash" label={`Delete ${name}`} onClick={remove} />}
       </div>
+      {drop.dialog}
       {open === "mount" && <MountDialog bucket={name} onClose={close} />}
       {open === "settings" && bucket != null && (
         <BucketForm

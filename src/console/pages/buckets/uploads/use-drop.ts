@@ -32,8 +32,8 @@ export function useDrop(onDrop: (dropped: Promise<Dropped>) => void): boolean {
   return hovering;
 }
 
-/** The entries must be asked for at once: they are gone when the event is over. */
-function contentOf({ items }: DataTransfer): Promise<Dropped> {
+/** The files and folders of a drop. To be called within its event: they are gone when that is over. */
+export function contentOf({ items }: DataTransfer): Promise<Dropped> {
   const entries: DroppedEntry[] = [];
   const files: Dropped["files"] = [];
   for (const item of items) {

@@ -1,0 +1,15 @@
+import type { Page } from "playwright-core";
+
+export interface DropPoint {
+  readonly x: number;
+  readonly y: number;
+}
+
+/** Drops files or folders of this machine onto a point of the page, as a person does from a file manager. */
+export async function dropFiles(page: Page, { x, y }: DropPoint, ...files: string[]): Promise<void> {
+  const session = await page.context().newCDPSession(page);
+  const data = { items: [], files, dragOperationsMask: 1 };
+  for (const type of ["dragEnter", "dragOver", "drop"] as const)
+    await session.send("Input.dispatchDragEvent", { type, x, y, data });
+  await session.detach();
+}

@@ -1,0 +1,93 @@
+import { expect } from "bun:test";
+import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import type { Page } from "playwright-core";
+import { siteWith } from "../support/bucket.ts";
+import { tempFolder } from "../support/node.ts";
+import { inBrowser, openConsole, shoot, testNode } from "./browser.ts";
+import { dropFiles } from "./drop-files.ts";
+
+const hint = "Drop files onto a bucket to upload them.";
+
+async function middleOf(page: Page, selector: string) {
+  const box = await page.locator(selector).first().boundingBox();
+  return { x: (box?.x ?? 0) + (box?.width ?? 0) / 2, y: (box?.y ?? 0) + (box?.height ?? 0) / 2 };
+}
+
+/** Takes the hint away, so that the next one is a new one. */
+async function dismissHint(page: Page): Promise<void> {
+  await page.locator(".toast.notice").getByText(hint).waitFor();
+  await page.getByRole("button", { name: "Dismiss" }).click();
+  await page.locator(".toast").waitFor({ state: "detached" });
+}
+
+inBrowser("a file dropped beside a bucket leaves nobody's page, wherever it falls", async () => {
+  await using node = await testNode();
+  await siteWith(node, {});
+  await using own = await tempFolder();
+  const file = join(own.path, "a.txt");
+  writeFileSync(file, "dropped");
+  await using tab = await openConsole(node, { token: undefined });
+  const { page } = tab;
+  await page.getByRole("heading", { name: "Sign in" }).waitFor();
+  await dropFiles(page, { x: 640, y: 700 }, file);
+  await dismissHint(page);
+  await page.getByLabel("Token", { exact: true }).fill(node.superToken);
+  await dropFiles(page, await middleOf(page, "form"), file);
+  await dismissHint(page);
+  await page.getByRole("button", { name: "Sign in", exact: true }).click();
+  for (const name of ["Overview", "Logs", "Buckets", "SQL", "Config", "Tokens", "Update", "API"]) {
+    await page.getByRole("link", { name, exact: true }).click();
+    await page.getByRole("heading", { name, level: 1 }).waitFor();
+    for (const selector of [".page-header h1", ".menu"]) {
+      await dropFiles(page, await middleOf(page, selector), file);
+      await dismissHint(page);
+    }
+  }
+  expect(page.url()).toBe(`${node.url}/node/console/#/api`);
+  expect(page.context().pages()).toHaveLength(1);
+});
+
+inBrowser(
+  "what is dropped onto a bucket of the list is uploaded into it, and replaces nothing unasked",
+  async () => {
+    await using node = await testNode();
+    const { folder } = await siteWith(node, { "a.txt": "old" });
+    await using own = await tempFolder();
+    mkdirSync(join(own.path, "img"));
+    writeFileSync(join(own.path, "img/dot.svg"), "<svg/>");
+    writeFileSync(join(own.path, "a.txt"), "new");
+    await using tab = await openConsole(node, { at: "/buckets" });
+    const { page } = tab;
+    await page.getByRole("link", { name: "site" }).waitFor();
+    const row = await middleOf(page, ".buckets-row");
+    await dropFiles(page, row, join(own.path, "img"), join(own.path, "a.txt"));
+    const question = page.getByRole("dialog", { name: "Replace files?" });
+    await question.getByText("a.txt").waitFor();
+    await shoot(page, "buckets-drop-question");
+    await question.getByRole("button", { name: "Replace" }).click();
+    await page.getByText("2 files uploaded").waitFor();
+    expect(readFileSync(join(folder, "a.txt"), "utf8")).toBe("new");
+    expect(readFileSync(join(folder, "img/dot.svg"), "utf8")).toBe("<svg/>");
+  },
+);
+
+inBrowser("a bucket that takes no uploads says why when something is dropped onto it", async () => {
+  await using node = await testNode();
+  await siteWith(node, {});
+  await using own = await tempFolder();
+  const file = join(own.path, "a.txt");
+  writeFileSync(file, "dropped");
+  const scopes = [{ static_bucket: "site" }];
+  const token = await node.newToken([{ scopes, permissions: [{ static_bucket: "read" }] }]);
+  await using tab = await openConsole(node, { at: "/buckets", token });
+  await tab.page.getByRole("link", { name: "site" }).waitFor();
+  await dropFiles(tab.page, await middleOf(tab.page, ".buckets-row"), file);
+  await tab.page.getByText(/This token may not upload into site/).waitFor();
+
+  await node.call("static-bucket_update", { token: node.superToken, name: "site", enable: false });
+  await using other = await openConsole(node, { at: "/buckets" });
+  await other.page.getByText("Off").waitFor();
+  await dropFiles(other.page, await middleOf(other.page, ".buckets-row"), file);
+  await other.page.getByText(/The bucket site is off/).waitFor();
+});
