@@ -136,7 +136,7 @@ export class CodeEditor implements EditorHandle {
     const row = this.#view.state.doc.lineAt(at);
     // At the end of a line there is nothing to underline but what stands before.
     const from = at < row.to ? at : row.from + Math.max(row.text.search(/\S/), 0);
-    return { from, to: row.to, severity: "error", message: mark.message };
+    return { from, to: row.to, severity: mark.severity ?? "error", message: mark.message };
   }
 
   /** The nearest place that the text has. */

@@ -7,6 +7,8 @@ export interface Place {
 /** A place in the text where something is wrong. */
 export interface Mark extends Place {
   readonly message: string;
+  /** `error` unless given. */
+  readonly severity?: "error" | "warning" | undefined;
 }
 
 /** What a page can do with its editor beside giving it a text. */

@@ -48,6 +48,13 @@ export const theme = EditorView.theme({
     textDecoration: "underline wavy var(--bad)",
     textDecorationSkipInk: "none",
   },
+  ".cm-lintRange-warning": {
+    backgroundImage: "none",
+    textDecoration: "underline wavy var(--warn)",
+    textDecorationSkipInk: "none",
+  },
+  ".cm-lintPoint-warning:after": { borderBottomColor: "var(--warn)" },
+  ".cm-diagnostic-warning": { borderLeftColor: "var(--warn)" },
   ".cm-lintPoint-error:after": { borderBottomColor: "var(--bad)" },
   ".cm-secret": { "-webkit-text-security": "disc" },
   ".cm-diagnostic-error": { borderLeftColor: "var(--bad)" },

@@ -1,14 +1,15 @@
 import { useEffect, useState } from "preact/hooks";
 import type { NodeServerClient } from "../../../client/index.ts";
-import type { Mark } from "../../editor/props.ts";
-import { problemsOf } from "./problems.ts";
+import { type Finding, findingsIn, problemsOf } from "./problems.ts";
 
 export interface Checked {
   /** What is told below is about an older text. */
   readonly checking: boolean;
   /** There was no answer yet. */
   readonly isFirst: boolean;
-  readonly problems: readonly Mark[];
+  readonly problems: readonly Finding[];
+  /** The server takes the text all the same. */
+  readonly warnings: readonly Finding[];
   /** The check itself failed. */
   readonly error: unknown;
 }
@@ -16,8 +17,8 @@ export interface Checked {
 /** Somebody who types is left alone. */
 const pauseMs = 300;
 
-const nothing: readonly Mark[] = [];
-const unknown: Checked = { checking: true, isFirst: true, problems: nothing, error: undefined };
+const clean = { problems: [], warnings: [], error: undefined } as const;
+const unknown: Checked = { checking: true, isFirst: true, ...clean };
 
 /** What the server has against a text, asked whenever it has not changed for a moment; older answers are dropped. */
 export function useCheck(client: NodeServerClient, text: string | undefined): Checked {
@@ -43,12 +44,17 @@ export async function checkText(
   client: NodeServerClient,
   text: string,
   signal?: AbortSignal,
-): Promise<Pick<Checked, "problems" | "error">> {
+): Promise<Pick<Checked, "problems" | "warnings" | "error">> {
   try {
-    await client.call("node-server_check_config", { config_string: text }, { signal });
-    return { problems: nothing, error: undefined };
+    const answer: unknown = await client.call(
+      "node-server_check_config",
+      { config_string: text },
+      { signal },
+    );
+    // A server that knows no warnings answers `true`.
+    return { ...clean, warnings: findingsIn((answer as { readonly warnings?: unknown }).warnings) };
   } catch (error) {
     const problems = problemsOf(error);
-    return problems === undefined ? { problems: nothing, error } : { problems, error: undefined };
+    return problems === undefined ? { ...clean, error } : { ...clean, problems };
   }
 }

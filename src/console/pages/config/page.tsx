@@ -1,4 +1,4 @@
-import { useEffect, useRef, useState } from "preact/hooks";
+import { useEffect, useMemo, useRef, useState } from "preact/hooks";
 import { InvalidInput } from "../../../client/index.ts";
 import { Editor } from "../../editor/editor.tsx";
 import type { EditorHandle } from "../../editor/props.ts";
@@ -13,6 +13,7 @@ import { tell, toast } from "../../ui/toasts.tsx";
 import { checkText, useCheck } from "./check.ts";
 import { deskOf } from "./desk.ts";
 import { ProblemList } from "./problem-list.tsx";
+import { type Finding, marksOf } from "./problems.ts";
 import { SavedView } from "./saved-view.tsx";
 import { nextStep, Saving, type Step } from "./saving.tsx";
 import { hasSecrets, secrets } from "./secrets.ts";
@@ -22,6 +23,9 @@ export default function ConfigPage() {
   const desk = deskOf(session);
   const editor = useRef<EditorHandle>(null);
   const [step, setStep] = useState<Step>();
+  const [warnings, setWarnings] = useState<readonly Finding[]>([]);
+  /** The text that was not saved because of its problems. */
+  const [refused, setRefused] = useState<string>();
   const [shows, setShows] = useState(false);
   const { error, reload } = useLoad(
     async (signal) => {
@@ -34,14 +38,19 @@ export default function ConfigPage() {
   const text = desk.text.value;
   const checked = useCheck(session.client, isRead ? text : undefined);
   const saved = desk.saved.value;
+  const marks = useMemo(
+    () => [...marksOf(checked.problems, "error"), ...marksOf(checked.warnings, "warning")],
+    [checked.problems, checked.warnings],
+  );
 
   const save = async () => {
     if (!isRead || step !== undefined) return;
     const next = await nextStep(desk);
-    if (next === undefined) toast("Nothing to save: this is what the file holds.");
-    else if ((await checkText(session.client, text)).problems.length > 0)
-      toast("Not saved: the text has problems, told below it.", "problem");
-    else setStep(next);
+    if (next === undefined) return toast("Nothing to save: this is what the file holds.");
+    const found = await checkText(session.client, text);
+    if (found.problems.length > 0) return setRefused(text);
+    setWarnings(found.warnings);
+    setStep(next);
   };
   useSaveKey(() => void save().catch(tell));
 
@@ -87,13 +96,17 @@ export default function ConfigPage() {
               onChange={(next) => {
                 desk.text.value = next;
               }}
-              marks={checked.problems}
+              marks={marks}
               secrets={shows ? undefined : secrets}
               onSave={() => void save().catch(tell)}
               handle={editor}
             />
           </div>
-          <ProblemList checked={checked} onGoTo={(place) => editor.current?.goTo(place)} />
+          <ProblemList
+            checked={checked}
+            isRefused={refused === text}
+            onGoTo={(place) => editor.current?.goTo(place)}
+          />
           <div class="row">
             {hasSecrets(text) && <Check label="Show passwords" checked={shows} onChange={setShows} />}
             <span class="hint">
@@ -102,7 +115,7 @@ export default function ConfigPage() {
           </div>
         </>
       )}
-      {step !== undefined && <Saving desk={desk} step={step} onStep={setStep} />}
+      {step !== undefined && <Saving desk={desk} step={step} warnings={warnings} onStep={setStep} />}
     </Page>
   );
 }

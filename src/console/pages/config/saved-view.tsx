@@ -3,13 +3,18 @@ import type { Saved } from "./desk.ts";
 
 /** What the server made of the last text that was saved. */
 export function SavedView({ saved }: { readonly saved: Saved }) {
-  const isGood = saved.kind === "applied" || saved.kind === "unchanged";
+  const look = lookOf(saved);
   return (
-    <div class={isGood ? "notice good" : "problem"} role="status">
-      <Icon name={isGood ? "check" : "warning"} />
+    <div class={look} role="status">
+      <Icon name={look === "notice good" ? "check" : "warning"} />
       <div>{words(saved)}</div>
     </div>
   );
+}
+
+function lookOf(saved: Saved): string {
+  if (saved.kind !== "applied" && saved.kind !== "unchanged") return "problem";
+  return saved.warnings.length > 0 ? "notice" : "notice good";
 }
 
 function words(saved: Saved) {

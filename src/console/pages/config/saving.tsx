@@ -2,6 +2,8 @@ import { Button } from "../../ui/button.tsx";
 import { Dialog } from "../../ui/dialog.tsx";
 import type { Desk } from "./desk.ts";
 import { DiffView } from "./diff-view.tsx";
+import { Warnings } from "./problem-list.tsx";
+import type { Finding } from "./problems.ts";
 
 /** A step on the way from a draft to the file. */
 export type Step =
@@ -13,6 +15,8 @@ export type Step =
 export interface SavingProps {
   readonly desk: Desk;
   readonly step: Step;
+  /** About the text that is to be saved. */
+  readonly warnings: readonly Finding[];
   readonly onStep: (step: Step | undefined) => void;
 }
 
@@ -26,7 +30,7 @@ export async function nextStep(desk: Desk): Promise<Step | undefined> {
   return now === desk.file.value ? { kind: "review" } : { kind: "conflict", theirs: now };
 }
 
-export function Saving({ desk, step, onStep }: SavingProps) {
+export function Saving({ desk, step, warnings, onStep }: SavingProps) {
   const close = () => onStep(undefined);
   const file = desk.file.value ?? "";
   if (step.kind === "conflict")
@@ -65,6 +69,7 @@ export function Saving({ desk, step, onStep }: SavingProps) {
   return (
     <Dialog title="Save these changes?" onClose={close} wide>
       <p>The server checks the whole text, writes it to its file and applies it at once.</p>
+      <Warnings warnings={warnings} />
       <DiffView before={file} after={desk.text.value} />
       <footer>
         <Button onClick={close}>Keep editing</Button>
