@@ -4,6 +4,7 @@ import { join } from "node:path";
 import { type Browser, type BrowserContextOptions, chromium, type Page } from "playwright-core";
 import { type TestNode, testNode } from "../support/node.ts";
 import { findProgram } from "../support/tools.ts";
+import { collectComplaints } from "./complaints.ts";
 
 const executablePath = findProgram("the console in a browser", "chromium");
 let browser: Browser | undefined;
@@ -11,7 +12,14 @@ afterAll(() => browser?.close());
 
 /** A story in real Chromium; where there is none, that is told and the story does not run. */
 export function inBrowser(title: string, story: () => Promise<void>, timeoutMs = 60_000): void {
-  test.if(executablePath !== undefined)(title, story, timeoutMs);
+  test.if(executablePath !== undefined)(title, () => story().catch(withFirstError), timeoutMs);
+}
+
+/** A story that fails often makes its page complain at the end as well. The first error is the one to read. */
+function withFirstError(error: unknown): never {
+  if (!(error instanceof SuppressedError)) throw error;
+  const { suppressed: first, error: last } = error;
+  throw new Error(`${String(first)}\nAt the end of its scope: ${String(last)}`, { cause: first });
 }
 
 async function theBrowser(): Promise<Browser> {
@@ -31,7 +39,7 @@ export interface Visit {
   readonly at?: string;
   readonly dark?: boolean;
   readonly phone?: boolean;
-  /** What the page may complain about; everything else fails the story. */
+  /** What the page may complain about, red toasts and problem boxes included; everything else fails the story. */
   readonly expected?: RegExp;
 }
 
@@ -40,23 +48,11 @@ const narrow = { width: 390, height: 844 };
 
 /** A tab of its own, with nothing kept from before. Closed at the end of its scope, which fails if the page complained. */
 export class Tab implements AsyncDisposable {
-  readonly complaints: string[] = [];
-
   private constructor(
     readonly page: Page,
+    readonly complaints: readonly string[],
     private readonly expected: RegExp | undefined,
-    origin: string,
-  ) {
-    page.on("console", (message) => {
-      if (message.type() === "error") this.complaints.push(message.text());
-    });
-    page.on("pageerror", (error) => this.complaints.push(String(error)));
-    page.on("request", (request) => {
-      const url = request.url();
-      if (/^(https?|wss?):/.test(url) && new URL(url).host !== new URL(origin).host)
-        this.complaints.push(`a request to ${url}`);
-    });
-  }
+  ) {}
 
   static async open(node: Pick<TestNode, "url">, { dark, phone, expected }: Visit = {}): Promise<Tab> {
     const options: BrowserContextOptions = {
@@ -67,13 +63,17 @@ export class Tab implements AsyncDisposable {
       permissions: ["clipboard-read", "clipboard-write"],
     };
     const context = await (await theBrowser()).newContext(options);
+    const complaints = await collectComplaints(context, node.url);
     const page = await context.newPage();
     page.setDefaultTimeout(30_000);
-    return new Tab(page, expected, node.url);
+    return new Tab(page, complaints, expected);
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
-    await this.page.context().close();
+    const context = this.page.context();
+    // An answer comes after all that a page has reported before.
+    await Promise.all(context.pages().map((page) => page.evaluate("0")));
+    await context.close();
     const unexpected = this.complaints.filter((text) => !this.expected?.test(text));
     if (unexpected.length > 0) throw new Error(`the page complained: ${unexpected.join("\n")}`);
   }
@@ -141,10 +141,10 @@ const looks = {
 export async function lookAround(
   node: TestNode,
   name: string,
-  at: string,
+  visit: string | Pick<Visit, "at" | "expected">,
   settle: (page: Page) => Promise<unknown>,
 ): Promise<string[]> {
-  await using tab = await openConsole(node, { at });
+  await using tab = await openConsole(node, typeof visit === "string" ? { at: visit } : visit);
   const { page } = tab;
   await settle(page);
   const findings: string[] = [];

@@ -70,7 +70,7 @@ for (const database of databaseKinds)
 inBrowser("a second HTTP root is refused, and the form says why", async () => {
   await using node = await testNode();
   await siteWith(node, {}, { is_http_root: true });
-  await using tab = await openConsole(node, { at: "/buckets" });
+  await using tab = await openConsole(node, { at: "/buckets", expected: /there can be one/ });
   const { page } = tab;
   await page.getByRole("button", { name: "New bucket" }).click();
   await page.getByLabel("Name", { exact: true }).fill("other");

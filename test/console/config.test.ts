@@ -89,7 +89,7 @@ inBrowser(
   "a configuration that cannot be applied tells the server's reason, and everything stays as it was",
   async () => {
     await using node = await testNode({ logging: 'memory_log_filter = "trace"' });
-    await using tab = await openConsole(node, { at: "/config" });
+    await using tab = await openConsole(node, { at: "/config", expected: /Saved, but not in effect/ });
     const { page } = tab;
     // No folder can be made below a file.
     const impossible = `json_log_file = ${JSON.stringify(`${node.configPath}/log.json`)}`;
@@ -116,7 +116,10 @@ inBrowser("when the server moves, the console tells where to", async () => {
   using free = Bun.listen({ hostname: "127.0.0.1", port: 0, socket: { data() {} } });
   const { port } = free;
   free.stop(true);
-  await using tab = await openConsole(node, { at: "/config", expected: /ERR_CONNECTION|WebSocket/ });
+  await using tab = await openConsole(node, {
+    at: "/config",
+    expected: /ERR_CONNECTION|WebSocket|has left this address|cannot be reached/,
+  });
   const { page } = tab;
   await editor(page).getByText('"127.0.0.1:0"').click();
   await page.keyboard.press("End");
@@ -209,7 +212,7 @@ inBrowser("passwords are dots until somebody asks to see them", async () => {
 inBrowser("a configuration that the server may not write is explained", async () => {
   await using elsewhere = await tempFolder();
   await using node = await testNode({ workingDirectory: elsewhere.path });
-  await using tab = await openConsole(node, { at: "/config" });
+  await using tab = await openConsole(node, { at: "/config", expected: /outside the working directory/ });
   await tab.page.getByText("outside the working directory; edit it on the machine itself").waitFor();
   expect(await tab.page.getByRole("button", { name: "Save…" }).isDisabled()).toBe(true);
 });

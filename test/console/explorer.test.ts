@@ -19,7 +19,7 @@ const codeOf = async (page: Page, label: string) =>
 
 inBrowser("a form becomes a request, and the answer is the server's", async () => {
   await using node = await testNode();
-  await using tab = await openConsole(node, { at: "/api" });
+  await using tab = await openConsole(node, { at: "/api", expected: /a bucket site exists already/ });
   const { page } = tab;
   await page.getByLabel("Find a method").fill("bucket makes");
   await page.getByText("1 of").waitFor();
@@ -75,7 +75,10 @@ inBrowser("the line for a shell does the same in a real one", async () => {
 inBrowser("dangerous methods ask first, another token can be typed, and errors say what to do", async () => {
   await using node = await testNode();
   const weak = await node.newToken([]);
-  await using tab = await openConsole(node, { at: "/api/node-server_exec_sql" });
+  await using tab = await openConsole(node, {
+    at: "/api/node-server_exec_sql",
+    expected: /Node::ExecSql required/,
+  });
   const { page } = tab;
   const send = page.getByRole("button", { name: "Send" });
   await page.getByLabel("sql", { exact: true }).fill("INSERT INTO agent_uuid (uuid) VALUES ('a')");
@@ -110,7 +113,10 @@ inBrowser("methods that the token cannot call are marked, and still there", asyn
 
 inBrowser("a stream runs over a WebSocket, and can be started, stopped and started again", async () => {
   await using node = await testNode();
-  await using tab = await openConsole(node, { at: "/api/node-server_stream_log" });
+  await using tab = await openConsole(node, {
+    at: "/api/node-server_stream_log",
+    expected: /`no=such=filter` cannot be read/,
+  });
   const { page } = tab;
   await page.getByLabel("log_filter").fill("no=such=filter");
   await page.getByRole("button", { name: "Start" }).click();

@@ -19,7 +19,10 @@ inBrowser("a page with a fault says so, and the others go on", async () => {
 
 inBrowser("a page whose code is not there any more says that the server may have been updated", async () => {
   await using node = await testNode();
-  await using tab = await openConsole(node, { at: "/nowhere", expected: /Failed to load resource|404/ });
+  await using tab = await openConsole(node, {
+    at: "/nowhere",
+    expected: /Failed to load resource|404|cannot be loaded/,
+  });
   const { page } = tab;
   await page.route("**/assets/page-*.js", (route) => route.fulfill({ status: 404 }), { times: 1 });
   await page.getByRole("link", { name: "Update" }).click();

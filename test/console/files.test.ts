@@ -286,7 +286,10 @@ inBrowser("several files are downloaded at once, as they are", async () => {
 
 inBrowser("a bucket that is not there is told", async () => {
   await using node = await testNode();
-  await using tab = await openConsole(node, { at: "/buckets/nowhere" });
+  await using tab = await openConsole(node, {
+    at: "/buckets/nowhere",
+    expected: /There is no bucket nowhere/,
+  });
   await tab.page.getByText("There is no bucket nowhere").waitFor();
 });
 

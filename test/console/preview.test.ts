@@ -8,6 +8,7 @@ import { axeFindings, inBrowser, lookAround, openConsole, shoot, testNode } from
 
 /** Told by the browser itself when the server refuses a save. */
 const refused = /Failed to load resource.*412/;
+const refusedOrTold = /Failed to load resource.*412|Somebody else changed or removed this file/;
 const list = (page: Page) => page.getByRole("grid", { name: "Files" });
 const open = (page: Page, name: string) => list(page).getByTitle(name, { exact: true }).click();
 const close = (page: Page) => page.getByRole("dialog").getByRole("button", { name: "Close" }).click();
@@ -99,7 +100,7 @@ inBrowser("somebody else's change is not overwritten unasked", async () => {
   await using node = await testNode();
   const { folder } = await siteWith(node, { "a.txt": "first" });
   const path = join(folder, "a.txt");
-  await using tab = await openConsole(node, { at: "/buckets/site?file=a.txt", expected: refused });
+  await using tab = await openConsole(node, { at: "/buckets/site?file=a.txt", expected: refusedOrTold });
   const { page } = tab;
   const editor = content(page, "a.txt");
   const edit = async (text: string) => {

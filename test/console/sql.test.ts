@@ -89,7 +89,7 @@ onBoth(
   "an error is told in the database's words and marked where it is, also in a selected part",
   async (database) => {
     await using node = await testNode({ database });
-    await using tab = await openConsole(node, { at: "/sql" });
+    await using tab = await openConsole(node, { at: "/sql", expected: /nope/ });
     const { page } = tab;
     await write(page, "SELECT 1;\nSELECT 2 AS a,\n  nope FROM token");
     // The last two lines, from behind the "SE" of the first of them.
@@ -259,7 +259,7 @@ inBrowser(
       }),
     ).toEqual([]);
     expect(
-      await lookAround(node, "sql-history", "/sql", async (page) => {
+      await lookAround(node, "sql-history", { at: "/sql", expected: /nope/ }, async (page) => {
         await run(page, "SELECT nope\nFROM token");
         await page.getByRole("alert").waitFor();
         await run(page, "SELECT 1");

@@ -263,7 +263,11 @@ inBrowser(
     const maker = await node.newToken([
       { scopes: ["global"], permissions: [{ token: "create" }, { static_bucket_file: "read" }] },
     ]);
-    await using tab = await openConsole(node, { at: "/tokens", token: maker });
+    await using tab = await openConsole(node, {
+      at: "/tokens",
+      token: maker,
+      expected: /can only hand out permissions/,
+    });
     const { page } = tab;
     await page.getByText("The list of all tokens is for the Super Token alone.").waitFor();
     await page.getByRole("button", { name: "WebDAV for a bucket" }).click();

@@ -2,7 +2,10 @@ import { inBrowser, openConsole, testNode } from "./browser.ts";
 
 inBrowser("an update of which nothing more can be heard is told as such, and not waited for", async () => {
   await using node = await testNode();
-  await using tab = await openConsole(node, { at: "/update", expected: /Failed to load|ERR_|WebSocket/ });
+  await using tab = await openConsole(node, {
+    at: "/update",
+    expected: /Failed to load|ERR_|WebSocket|was not updated to v99/,
+  });
   const { page } = tab;
   // A proxy that lets no WebSocket through, and gives up on slow answers.
   await page.routeWebSocket("**/jsonrpc", (socket) => socket.close());

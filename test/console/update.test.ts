@@ -73,7 +73,7 @@ inBrowser(
     using releases = new Releases(bothVersions());
     await using home = await install(bothVersions(), { releases });
     const server = await home.serve();
-    await using tab = await openUpdatePage(server, /^$/);
+    await using tab = await openUpdatePage(server, /no such release for this system/);
     const { page } = tab;
     await page.getByLabel("Tag of the release").fill("3.0");
     await page.getByText("It must read vX.Y.Z").waitFor();
@@ -130,7 +130,7 @@ inBrowser(
     releases.answer = () => new Response(Bun.file(broken));
     await using home = await install(bothVersions(), { releases });
     const server = await home.serve();
-    await using tab = await openUpdatePage(server, away);
+    await using tab = await openUpdatePage(server, new RegExp(`${away.source}|v4.0.0 did not start`));
     await updateTo(tab.page, "v4.0.0");
     const problem = tab.page.getByRole("alert");
     await problem
@@ -146,13 +146,14 @@ inBrowser(
   "a server from source says that it has no binary, and the page is readable by everybody",
   async () => {
     await using node = await testNode();
-    await using tab = await openConsole(node, { at: "/update" });
+    const visit = { at: "/update", expected: /runs from source/ };
+    await using tab = await openConsole(node, visit);
     await updateTo(tab.page, "v9.9.9");
     await tab.page
       .getByText("The server says: this server runs from source and has no binary to replace")
       .waitFor();
     expect(
-      await lookAround(node, "update", "/update", async (page) => {
+      await lookAround(node, "update", visit, async (page) => {
         await updateTo(page, "v9.9.9");
         await page.getByRole("alert").waitFor();
       }),
@@ -163,7 +164,7 @@ inBrowser(
 inBrowser("without release_url the server's refusal leads to the configuration", async () => {
   await using home = await install(bothVersions());
   const server = await home.serve();
-  await using tab = await openUpdatePage(server, /^$/);
+  await using tab = await openUpdatePage(server, /release_url is not set/);
   await updateTo(tab.page, "v2.0.0");
   const problem = tab.page.getByRole("alert");
   await problem.getByText("The server says: release_url is not set in the configuration").waitFor();

@@ -1,0 +1,47 @@
+import { expect } from "bun:test";
+import { siteWith } from "../support/bucket.ts";
+import { inBrowser, Tab, testNode } from "./browser.ts";
+
+/** Everything that must fail a story. Each is over at once, and the page goes on as if nothing had been. */
+const provocations: ReadonlyArray<readonly [script: string, complaint: string]> = [
+  ["setTimeout(() => { throw new Error('thrown') })", "thrown"],
+  ["void Promise.reject(new Error('rejected'))", "rejected"],
+  ["console.error('an error')", "an error"],
+  ["console.warn('a warning')", "a warning"],
+  ["show('<div class=\"toast problem\">red toast</div>')", "red toast"],
+  ["show('<p><span class=\"problem\">problem box</span></p>')", "problem box"],
+  [
+    "show('<dialog><header><h2>Title</h2><button>Close</button></header></dialog>')",
+    "starts on Close: Title",
+  ],
+];
+
+const show = `function show(html) {
+  const box = new DOMParser().parseFromString(html, "text/html").body.firstChild;
+  document.body.append(box);
+  if (box instanceof HTMLDialogElement) box.showModal();
+  setTimeout(() => box.remove());
+}`;
+
+inBrowser(
+  "a story fails when its page complains, unless it says that it expects this",
+  async () => {
+    await using node = await testNode();
+    // A page without a policy of its own, which would have something to say against such scripts.
+    await siteWith(node, { "index.html": '<!doctype html><link rel="icon" href="data:,">' });
+    for (const [script, complaint] of provocations) {
+      for (const isExpected of [false, true]) {
+        const tab = await Tab.open(node, isExpected ? { expected: new RegExp(complaint) } : {});
+        await tab.page.goto(`${node.url}/node/static/site/`);
+        await tab.page.evaluate(`{ ${show} ${script} }`);
+        const end = await tab[Symbol.asyncDispose]().then(
+          () => "passed",
+          (error) => String(error),
+        );
+        if (isExpected) expect([complaint, end]).toEqual([complaint, "passed"]);
+        else expect(end).toContain(complaint);
+      }
+    }
+  },
+  120_000,
+);
