@@ -146,7 +146,7 @@ inBrowser("a token is remembered by the browser when that was chosen, until one 
 inBrowser("who is revoked is signed out, and told why, with the next thing he does", async () => {
   await using node = await testNode();
   const token = await node.newToken([{ scopes: ["global"], permissions: [{ node: "exec_sql" }] }]);
-  await using tab = await openConsole(node, { token, at: "/sql" });
+  await using tab = await openConsole(node, { token, at: "/sql", expected: /Invalid credentials/ });
   const { page } = tab;
   await page.getByRole("heading", { name: "SQL", level: 1 }).waitFor();
   await rollSecret(node, token);
