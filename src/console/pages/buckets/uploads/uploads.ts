@@ -131,7 +131,8 @@ export class UploadQueue {
   #tellNow(): void {
     clearTimeout(this.#telling);
     this.#telling = undefined;
-    this.changed.value += 1;
+    // `peek`: an effect that cancels uploads must not come to depend on the signal that this writes.
+    this.changed.value = this.changed.peek() + 1;
   }
 }
 
