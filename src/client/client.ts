@@ -1,9 +1,10 @@
 import type { ConnectionPlan } from "./connection.ts";
 import { connections } from "./connections.ts";
-import { ClientError } from "./errors.ts";
+import { ClientError, PermissionDenied } from "./errors.ts";
 import { BucketFiles } from "./files.ts";
 import { type FollowLogOptions, joined, type LogEvent } from "./follow-log.ts";
 import { credentialParams, type Methods } from "./methods.ts";
+import { retried } from "./retried.ts";
 import { type SocketClass, socketClass } from "./socket.ts";
 import { eventsOf, type SubscribeOptions, Subscription } from "./subscription.ts";
 import { type CallOptions, type Fetch, postBatch, postCall, type WireCall } from "./wire.ts";
@@ -29,9 +30,17 @@ export type Answers<C extends readonly Call[]> = {
   -readonly [I in keyof C]: ResultOf<C[I][0]> | ClientError;
 };
 
+/** A token, or a function that is asked for it before every request: for one that is replaced, or has to be waited for. */
+export type TokenSource = string | (() => string | undefined | Promise<string | undefined>);
+
 export interface ClientOptions {
   /** `<key>:<secret>` or `<username>|<password>`; goes with every call that takes one. */
-  readonly token?: string | undefined;
+  readonly token?: TokenSource | undefined;
+  /**
+   * Called with every error of a call, a batch or a file, before it is thrown. Where it answers true the request is sent once more:
+   * for a `PermissionDenied` or `FileDenied` after which `token` answers another one.
+   */
+  readonly onError?: ((error: ClientError) => boolean | Promise<boolean>) | undefined;
   /** For every call that names none of its own. */
   readonly timeoutMs?: number | undefined;
   /** Default: the runtime's. */
@@ -65,16 +74,28 @@ export class NodeServerClient {
 
   /** The same for a method whose name is known only when the program runs. */
   callAny(method: string, params: object = {}, options?: CallOptions | AbortSignal): Promise<unknown> {
-    return postCall(this.#address, this.#toCall(method, params), this.#fetch, this.#patience(options));
+    return retried(this.#options.onError, async () => {
+      const call = this.#toCall(method, params, await this.#token());
+      return postCall(this.#address, call, this.#fetch, this.#patience(options));
+    });
   }
 
   /** Several calls in one request, run in order. Throws only when the batch as a whole comes to nothing. */
   async batch<const C extends readonly Call[]>(calls: C, options?: CallOptions): Promise<Answers<C>> {
-    const wire = calls.map(([method, params]) => this.#toCall(method, params ?? {}));
     // JSON-RPC 2.0 §6 makes an empty batch an error.
-    const answers =
-      wire.length === 0 ? [] : await postBatch(this.#address, wire, this.#fetch, this.#patience(options));
-    return answers as Answers<C>;
+    if (calls.length === 0) return [] as unknown as Answers<C>;
+    const { onError } = this.#options;
+    const post = async () => {
+      const token = await this.#token();
+      const wire = calls.map(([method, params]) => this.#toCall(method, params ?? {}, token));
+      return postBatch(this.#address, wire, this.#fetch, this.#patience(options));
+    };
+    const answers = await retried(onError, post);
+    const [first] = answers;
+    // Sent again only as a whole, so only where none of its calls was run.
+    const isRefused = answers.every((answer) => answer instanceof PermissionDenied);
+    const again = isRefused && first instanceof ClientError && (await onError?.(first));
+    return (again ? await post() : answers) as Answers<C>;
   }
 
   /** Events as they happen, until the loop is left or `signal` fires. The connection is made again when it breaks. */
@@ -107,12 +128,15 @@ export class NodeServerClient {
 
   /** The files of a bucket. The token needs all four permissions there. */
   bucket(name: string): BucketFiles {
-    const { token } = this.#options;
-    return new BucketFiles(
-      `${this.url}/node/static-webdav/${encodeURIComponent(name)}`,
-      token === undefined ? undefined : basic(token),
-      this.#fetch,
-    );
+    return new BucketFiles({
+      base: `${this.url}/node/static-webdav/${encodeURIComponent(name)}`,
+      authorization: async () => {
+        const token = await this.#token();
+        return token === undefined ? undefined : basic(token);
+      },
+      fetch: this.#fetch,
+      onError: this.#options.onError,
+    });
   }
 
   /**
@@ -142,7 +166,7 @@ export class NodeServerClient {
       url: this.#address,
       Socket: this.#options.WebSocket ?? socketClass(),
       method,
-      params: this.#toCall(method, params).params,
+      params: async () => this.#toCall(method, params, await this.#token()).params,
       connectMs: this.#options.timeoutMs ?? connectMs,
       heartbeatMs,
       buffer,
@@ -155,9 +179,13 @@ export class NodeServerClient {
     return options instanceof AbortSignal ? { timeoutMs, signal: options } : { timeoutMs, ...options };
   }
 
-  #toCall(method: string, params: object): WireCall {
-    const credential = Object.hasOwn(credentialParams, method) ? credentialParams[method] : undefined;
+  async #token(): Promise<string | undefined> {
     const { token } = this.#options;
+    return typeof token === "function" ? token() : token;
+  }
+
+  #toCall(method: string, params: object, token: string | undefined): WireCall {
+    const credential = Object.hasOwn(credentialParams, method) ? credentialParams[method] : undefined;
     const all = credential === undefined || token === undefined ? params : { [credential]: token, ...params };
     return { jsonrpc: "2.0", method, params: all, id: this.#next++ };
   }

@@ -6,7 +6,8 @@ export interface ConnectionPlan {
   readonly url: string;
   readonly Socket: SocketClass;
   readonly method: string;
-  readonly params: object;
+  /** Asked for every connection: the token in them may be another one by then. */
+  readonly params: () => Promise<object>;
   readonly connectMs: number;
   /** 0: never. */
   readonly heartbeatMs: number;
@@ -38,11 +39,11 @@ export class Connection {
   #timer: ReturnType<typeof setTimeout> | undefined;
 
   constructor(private readonly plan: ConnectionPlan) {
-    const { url, Socket, method, params, connectMs } = plan;
+    const { url, Socket, connectMs } = plan;
     const socket = new Socket(url.replace(/^http/, "ws"));
     this.#socket = socket;
     let detail = "";
-    socket.onopen = () => this.#ask(method, params, ids.subscribe);
+    socket.onopen = () => void this.#subscribe();
     socket.onerror = ({ message }: { message?: unknown }) => {
       if (typeof message === "string" && message !== "") detail = message;
     };
@@ -115,6 +116,16 @@ export class Connection {
     if (!isFarewell(event)) return;
     this.dismissed = true;
     this.#end(new Disconnected(`${this.plan.url} ended the subscription`));
+  }
+
+  async #subscribe(): Promise<void> {
+    const { method, params } = this.plan;
+    try {
+      const all = await params();
+      if (this.ended === undefined) this.#ask(method, all, ids.subscribe);
+    } catch (error) {
+      this.#end(error instanceof Error ? error : new Error(String(error)));
+    }
   }
 
   #ask(method: string, params: object, id: number): void {

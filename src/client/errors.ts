@@ -57,9 +57,18 @@ export class RpcError extends ClientError {
   }
 }
 
+/** Why a token was refused, as `data.reason` of a `PermissionDenied` says. */
+export type DenialReason = "invalid_credentials" | "expired" | "not_yet_valid" | "missing_permission";
+
 /** The token is wrong, expired, or does not hold what the method needs. */
 export class PermissionDenied extends RpcError {
   override readonly name = "PermissionDenied";
+
+  /** Undefined where the server is older than this field. */
+  get reason(): DenialReason | undefined {
+    const { reason } = this.data;
+    return denialReasons.find((known) => known === reason);
+  }
 }
 export class NotFound extends RpcError {
   override readonly name = "NotFound";
@@ -94,6 +103,13 @@ export class LimitReached extends RpcError {
 export class InternalError extends RpcError {
   override readonly name = "InternalError";
 }
+
+const denialReasons: readonly DenialReason[] = [
+  "invalid_credentials",
+  "expired",
+  "not_yet_valid",
+  "missing_permission",
+];
 
 const classes: Partial<Record<ErrorKind, typeof RpcError>> = {
   PermissionDenied,

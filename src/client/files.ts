@@ -4,6 +4,7 @@ import { Body, type Content, isWhole, pieceBytes, piecesOf, sizeOf, toBytes } fr
 import { ClientError, NotNodeServer, Unreachable } from "./errors.ts";
 import { toFileError } from "./file-error.ts";
 import { type BucketEntry, listingQuestion, parseListing } from "./listing.ts";
+import { retried } from "./retried.ts";
 import { type Fetch, reasonOf } from "./wire.ts";
 
 export interface Transfer {
@@ -42,22 +43,27 @@ interface Request {
   readonly allowed?: readonly number[];
 }
 
+/** How the files of a bucket are reached. */
+export interface FileAccess {
+  /** The address of the bucket. */
+  readonly base: string;
+  /** The `Authorization` header, asked for every request; undefined without a token. */
+  readonly authorization: () => Promise<string | undefined>;
+  readonly fetch: Fetch;
+  readonly onError: ((error: ClientError) => boolean | Promise<boolean>) | undefined;
+}
+
 /** The files of one bucket, over WebDAV: any size, as a stream, with progress. */
 export class BucketFiles {
   /** @internal */
-  constructor(
-    private readonly base: string,
-    /** The `Authorization` header; undefined without a token. */
-    private readonly authorization: string | undefined,
-    private readonly fetch: Fetch,
-  ) {}
+  constructor(private readonly access: FileAccess) {}
 
   /** Where a file is, for other programs. */
   address(path: string): string {
     // An address resolves them, and so would lead to another bucket.
     if (path.split("/").some((name) => name === "." || name === ".."))
       throw new ClientError(`"${path}" is no path in a bucket: a name in it is only dots`);
-    return `${this.base}/${path.split("/").map(encodeURIComponent).join("/")}`;
+    return `${this.access.base}/${path.split("/").map(encodeURIComponent).join("/")}`;
   }
 
   /** What a folder holds, folders first, each by name; the bucket itself unless one is named. */
@@ -67,8 +73,10 @@ export class BucketFiles {
     const response = await this.#ask("PROPFIND", folder, { headers, body, signal, allowed: [207] });
     const text = await textOf(response, folder, signal);
     if (response.status !== 207)
-      throw new NotNodeServer(`${this.base} is no node-server: it answers ${response.status} to PROPFIND`);
-    return parseListing(text, folder, this.base);
+      throw new NotNodeServer(
+        `${this.access.base} is no node-server: it answers ${response.status} to PROPFIND`,
+      );
+    return parseListing(text, folder, this.access.base);
   }
 
   /** Puts a file in place whole: readers see the old one or the new one. */
@@ -94,14 +102,16 @@ export class BucketFiles {
     };
     let etag: string | null;
     if (hasOldRequest() && whole !== undefined && onProgress !== undefined)
-      etag = await uploadInBrowser({
-        address: this.address(path),
-        path,
-        headers: { ...this.#identity(), ...headers },
-        content: whole,
-        signal,
-        onProgress: tell,
-      });
+      etag = await retried(this.access.onError, async () =>
+        uploadInBrowser({
+          address: this.address(path),
+          path,
+          headers: { ...(await this.#identity()), ...headers },
+          content: whole,
+          signal,
+          onProgress: tell,
+        }),
+      );
     else {
       const body = await toBody(whole ?? content, tell, onProgress !== undefined);
       // In pieces the request does not tell its length, and a server that waits for so many bytes takes no part for the whole.
@@ -157,22 +167,30 @@ export class BucketFiles {
     // Unread answers keep their connections.
     await response.arrayBuffer().catch(() => {});
     if (response.status === 200)
-      throw new NotNodeServer(`${this.base} is no node-server: it answers 200 to ${method}`);
+      throw new NotNodeServer(`${this.access.base} is no node-server: it answers 200 to ${method}`);
     return response.headers;
   }
 
-  async #ask(
+  #ask(method: string, path: string, request: Request): Promise<Response> {
+    // A stream has been read by then, and cannot be sent again.
+    if (request.body instanceof Body) return this.#send(method, path, request);
+    return retried(this.access.onError, () => this.#send(method, path, request));
+  }
+
+  async #send(
     method: string,
     path: string,
     { headers, body, signal, allowed = [] }: Request,
   ): Promise<Response> {
     let response: Response;
     // A browser's own `fetch` refuses to be called as a method.
-    const { fetch } = this;
+    const { fetch } = this.access;
+    const address = this.address(path);
+    const identity = await this.#identity();
     try {
-      response = await fetch(this.address(path), {
+      response = await fetch(address, {
         method,
-        headers: { ...this.#identity(), ...headers },
+        headers: { ...identity, ...headers },
         // Otherwise a browser answers a refusal by asking its user for a password, and nothing comes back until then.
         credentials: "omit",
         ...(signal === undefined ? {} : { signal }),
@@ -185,7 +203,7 @@ export class BucketFiles {
     } catch (error) {
       if (signal?.aborted) throw signal.reason;
       if (body instanceof Body && body.failure !== undefined) throw body.failure.error;
-      throw new Unreachable(`${this.base} cannot be reached: ${reasonOf(error)}`, { cause: error });
+      throw new Unreachable(`${this.access.base} cannot be reached: ${reasonOf(error)}`, { cause: error });
     } finally {
       if (body instanceof Body) body.close();
     }
@@ -193,8 +211,9 @@ export class BucketFiles {
     throw toFileError(path, response.status, await response.text().catch(() => ""));
   }
 
-  #identity(): Record<string, string> {
-    return this.authorization === undefined ? {} : { authorization: this.authorization };
+  async #identity(): Promise<Record<string, string>> {
+    const authorization = await this.access.authorization();
+    return authorization === undefined ? {} : { authorization };
   }
 }
 

@@ -9,12 +9,14 @@ export {
   type ParamsOf,
   type ResultOf,
   type SubscriptionName,
+  type TokenSource,
 } from "./client.ts";
 export type { Content } from "./content.ts";
 export {
   Busy,
   ClientError,
   DatabaseError,
+  type DenialReason,
   Disconnected,
   type ErrorKind,
   InternalError,

@@ -32,7 +32,9 @@ for (const [i, code] of examples.entries()) {
     await using node = await testNode();
     await using consumer = await Consumer.open();
     await writeFile(consumer.file("cat.jpg"), "cat");
-    const whole = `${setUp.replace("https://node.example.com", node.url).replace("<key>:<secret>", node.superToken)}\n${code}`;
+    const whole = `${setUp}\n${code}`
+      .replace("https://node.example.com", node.url)
+      .replaceAll("<key>:<secret>", node.superToken);
     await writeFile(consumer.file("example.js"), whole);
     const talk = setInterval(() => node.node.hub.logger("task").info("still here"), 20);
     try {
