@@ -11,17 +11,23 @@ const mostBodyBytes = 4096;
 /** Browsers drop a cookie above 4,096 bytes without a word; base64 makes four of three. */
 const mostTokenBytes = 2900;
 
+/** Marks the value of a cookie that outlives the browser; base64url has no dot. */
+const persistentMark = ".p";
+
+/** A token in the console's cookie. */
+export interface KeptToken {
+  readonly token: string;
+  /** For 30 days; otherwise until the browser is closed. */
+  readonly persistent: boolean;
+}
+
 /**
  * `POST` has the browser keep a token in a cookie that no script can read, `DELETE` ends that. The server stores nothing, and
- * no call looks at the cookie: all it is good for is that `rememberedFor` hands the token to the console's page.
+ * no call looks at the cookie: all it is good for is that the console's page hands the token over.
  */
 export async function changeRemembered(request: Request): Promise<Response> {
-  // Also missing where the connection is neither https nor to this machine: the page could not be guarded there.
-  if (request.headers.get("sec-fetch-site") !== "same-origin")
-    return plainText(
-      403,
-      "403 Forbidden: only the console itself may ask for this, in a browser, over https or on the server's own machine.",
-    );
+  if (!isFromOwnOrigin(request))
+    return plainText(403, "403 Forbidden: only the console itself may ask for this, in a browser.");
   if (request.method === "DELETE") return answer(request, "", 0);
   if (request.headers.get("content-type")?.split(";", 1)[0]?.trim().toLowerCase() !== "application/json")
     return plainText(415, "415 Unsupported Media Type: the content type must be application/json.");
@@ -29,29 +35,42 @@ export async function changeRemembered(request: Request): Promise<Response> {
   if (length === null) return plainText(411, "411 Length Required: the request must tell its length.");
   if (Number(length) > mostBodyBytes)
     return plainText(413, `413 Content Too Large: the request is above ${mostBodyBytes} bytes.`);
-  const token = tokenIn(await request.text());
-  if (token === undefined) return plainText(400, '400 Bad Request: the body must read {"token": "…"}.');
-  const why = unfit(token);
+  const kept = keptTokenIn(await request.text());
+  if (kept === undefined)
+    return plainText(400, '400 Bad Request: the body must read {"token": "…", "persistent": true or false}.');
+  const why = unfit(kept.token);
   if (why !== undefined) return plainText(400, `400 Bad Request: ${why}.`);
-  return answer(request, Buffer.from(token).toString("base64url"), keptSeconds);
+  const value = Buffer.from(kept.token).toString("base64url");
+  return kept.persistent
+    ? answer(request, value + persistentMark, keptSeconds)
+    : answer(request, value, undefined);
+}
+
+/** The token in the cookie of a request; undefined when there is none, or none that could have been kept. */
+export function keptTokenOf(request: Request): KeptToken | undefined {
+  const name = cookieName(request);
+  for (const pair of request.headers.get("cookie")?.split(";") ?? []) {
+    const [key = "", value = ""] = pair.trim().split("=", 2);
+    if (key !== name) continue;
+    const persistent = value.endsWith(persistentMark);
+    const text = persistent ? value.slice(0, -persistentMark.length) : value;
+    const token = Buffer.from(text, "base64url").toString();
+    if (unfit(token) === undefined) return { token, persistent };
+  }
+  return undefined;
 }
 
 /**
- * The token that the console's page is to hold. Other pages of this origin can ask for the console's page too, and the browser
- * adds the cookie: they get it without the token, as only a page that fills a tab of its own is out of their reach.
+ * Whether a page of this very origin asks. Over plain http to another machine browsers send no `Sec-Fetch-Site`; there the `Origin`,
+ * which they send with POST and DELETE, must name the host that was asked.
  */
-export function rememberedFor(request: Request): string | undefined {
-  const { headers } = request;
-  if (headers.get("sec-fetch-mode") !== "navigate" || headers.get("sec-fetch-dest") !== "document")
-    return undefined;
-  const name = cookieName(request);
-  for (const pair of headers.get("cookie")?.split(";") ?? []) {
-    const [key = "", value = ""] = pair.trim().split("=", 2);
-    if (key !== name) continue;
-    const token = Buffer.from(value, "base64url").toString();
-    if (unfit(token) === undefined) return token;
-  }
-  return undefined;
+function isFromOwnOrigin({ headers }: Request): boolean {
+  const site = headers.get("sec-fetch-site");
+  if (site !== null) return site === "same-origin";
+  const origin = headers.get("origin");
+  if (origin === null || !URL.canParse(origin)) return false;
+  const forwarded = headers.get("x-forwarded-host")?.split(",", 1)[0]?.trim();
+  return [headers.get("host"), forwarded].includes(new URL(origin).host);
 }
 
 /** Browsers keep cookies by host and not by port: several servers on one machine must not take each other's. */
@@ -60,20 +79,27 @@ function cookieName({ headers }: Request): string {
   return port === undefined ? "node_server_console" : `node_server_console_${port}`;
 }
 
-function answer(request: Request, value: string, seconds: number): Response {
+/** `seconds` is how long the browser keeps the cookie: 0 deletes it, undefined keeps it until the browser is closed. */
+function answer(request: Request, value: string, seconds: number | undefined): Response {
   const forwarded = request.headers.get("x-forwarded-proto")?.split(",", 1)[0]?.trim();
   const secure = request.url.startsWith("https:") || forwarded === "https";
-  const cookie = `${cookieName(request)}=${value}; Path=${cookiePath}; HttpOnly; SameSite=Strict; Max-Age=${seconds}`;
+  const cookie = [
+    `${cookieName(request)}=${value}; Path=${cookiePath}; HttpOnly; SameSite=Strict`,
+    ...(seconds === undefined ? [] : [`Max-Age=${seconds}`]),
+    ...(secure ? ["Secure"] : []),
+  ].join("; ");
   return new Response(null, {
     status: 204,
-    headers: { "set-cookie": secure ? `${cookie}; Secure` : cookie, "cache-control": "no-store" },
+    headers: { "set-cookie": cookie, "cache-control": "no-store" },
   });
 }
 
-function tokenIn(body: string): string | undefined {
+function keptTokenIn(body: string): KeptToken | undefined {
   try {
-    const { token } = (JSON.parse(body) ?? {}) as { token?: unknown };
-    return typeof token === "string" ? token : undefined;
+    const { token, persistent = false } = (JSON.parse(body) ?? {}) as Partial<
+      Record<keyof KeptToken, unknown>
+    >;
+    return typeof token === "string" && typeof persistent === "boolean" ? { token, persistent } : undefined;
   } catch (error) {
     // What was wrong with the text stays here: it may quote the token.
     if (error instanceof SyntaxError) return undefined;

@@ -1,7 +1,6 @@
 import { randomBytes } from "node:crypto";
 import type { ConsoleFiles } from "../bundle.ts";
-import { rememberedFor } from "./console-cookie.ts";
-import { chosenTheme } from "./console-theme.ts";
+import type { Handover } from "./console-handover.ts";
 
 const icon =
   "data:image/svg+xml,%3Csvg xmlns='http://www.w3.org/2000/svg' viewBox='0 0 16 16'%3E%3Crect width='16' height='16' rx='3.5' fill='%232456d6'/%3E%3Cpath d='M4 5.500h8M4 10.500h5' stroke='%23fff' stroke-width='1.8'/%3E%3C/svg%3E";
@@ -20,10 +19,9 @@ const pageHeaders = {
 };
 
 /** The one page of the console. What a bucket's page could slip into it cannot run: no script runs without the nonce. */
-export function consolePage(request: Request, files: ConsoleFiles): Response {
+export function consolePage(files: ConsoleFiles, personal: Personal): Response {
   const nonce = randomBytes(18).toString("base64");
   const headers = { ...pageHeaders, "content-security-policy": policy(nonce) };
-  const personal = { remembered: rememberedFor(request), theme: chosenTheme(request) };
   return new Response(pageText(files, nonce, personal), { headers });
 }
 
@@ -45,19 +43,37 @@ function policy(nonce: string): string {
 }
 
 /** Parts of the page that differ from browser to browser. */
-interface Personal {
-  readonly remembered: string | undefined;
+export interface Personal {
+  readonly handover: Handover | undefined;
   readonly theme: "light" | "dark" | undefined;
 }
 
-function pageText({ script, style }: ConsoleFiles, nonce: string, { remembered, theme }: Personal): string {
+/** Read, and taken out of the page, by the console's script. */
+function handoverTag(handover: Handover | undefined): string {
+  switch (handover?.kind) {
+    case undefined:
+      return "";
+    case "resumable":
+      return '<meta name="resumable">\n';
+    case "token":
+      return keptTag("remembered", handover.kept.token, handover.kept.persistent);
+    case "sealed":
+      return keptTag("handover", handover.text, handover.persistent);
+  }
+}
+
+function keptTag(name: string, content: string, persistent: boolean): string {
+  return `<meta name="${name}" content="${Bun.escapeHTML(content)}"${persistent ? " data-persistent" : ""}>\n`;
+}
+
+function pageText({ script, style }: ConsoleFiles, nonce: string, { handover, theme }: Personal): string {
   return `<!doctype html>
 <html lang="en"${theme === undefined ? "" : ` data-theme="${theme}"`}>
 <head>
 <meta charset="utf-8">
 <meta name="viewport" content="width=device-width, initial-scale=1">
 <meta name="color-scheme" content="${theme ?? "light dark"}">
-${remembered === undefined ? "" : `<meta name="remembered" content="${Bun.escapeHTML(remembered)}">\n`}<title>node-server console</title>
+${handoverTag(handover)}<title>node-server console</title>
 <link rel="icon" href="${icon}">
 <link rel="stylesheet" href="assets/${style}">
 <script type="module" src="assets/${script}" nonce="${nonce}"></script>

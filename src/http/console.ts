@@ -3,7 +3,9 @@ import { gunzip } from "node:zlib";
 import type { ConsoleFile, ConsoleFiles } from "../bundle.ts";
 import type { Logger } from "../log/hub.ts";
 import { changeRemembered, rememberMethods, rememberPath } from "./console-cookie.ts";
+import { Handovers, resumePath } from "./console-handover.ts";
 import { consolePage } from "./console-page.ts";
+import { chosenTheme } from "./console-theme.ts";
 import { acceptedEncodings } from "./encoding.ts";
 import { mediaTypeOf } from "./media-type.ts";
 import { methodNotAllowed, notFound, plainText } from "./pages.ts";
@@ -15,6 +17,7 @@ const reading = "GET, HEAD";
 
 /** The web console: its files are made or read when they are first asked for, and stay in memory. */
 export class Console {
+  readonly handovers = new Handovers();
   #files: Promise<ConsoleFiles | undefined> | undefined;
 
   constructor(
@@ -46,6 +49,8 @@ export async function serveConsole(request: Request, path: string, console: Cons
     return rememberMethods.includes(request.method)
       ? changeRemembered(request)
       : methodNotAllowed(rememberMethods.join(", "));
+  if (path === resumePath)
+    return request.method === "GET" ? console.handovers.redirect(request) : methodNotAllowed("GET");
   const asset = path.startsWith(assetsPath) ? decoded(path.slice(assetsPath.length)) : undefined;
   if (path !== consolePath && path !== "/node/console" && asset === undefined) return notFound();
   if (request.method !== "GET" && request.method !== "HEAD") return methodNotAllowed(reading);
@@ -56,7 +61,8 @@ export async function serveConsole(request: Request, path: string, console: Cons
       500,
       "500 Internal Server Error: the console cannot be served; the server's log says why.",
     );
-  if (asset === undefined) return consolePage(request, files);
+  if (asset === undefined)
+    return consolePage(files, { handover: console.handovers.forPage(request), theme: chosenTheme(request) });
   const file = files.files.get(asset);
   return file === undefined ? notFound() : sendFile(request, file);
 }

@@ -3,7 +3,8 @@ import { type TestNode, testNode } from "../support/node.ts";
 import { newHome, story } from "../support/process.ts";
 import { findProgram } from "../support/tools.ts";
 
-const own = { "sec-fetch-site": "same-origin", "content-type": "application/json" };
+const json = { "content-type": "application/json" };
+const own = { "sec-fetch-site": "same-origin", ...json };
 const arriving = { "sec-fetch-mode": "navigate", "sec-fetch-dest": "document" };
 
 const change = (node: { readonly url: string }, init: BunFetchRequestInit) =>
@@ -16,10 +17,17 @@ const remember = (
 ) => change(node, { body: JSON.stringify({ token }), headers: { ...own, ...headers }, ...init });
 const cookieOf = (answer: Response) => answer.headers.get("set-cookie") ?? "";
 
+/** The page as it comes to a request with the cookie. */
+async function pageFor(node: TestNode, cookie: string, headers: Record<string, string> = {}, query = "") {
+  const answer = await fetch(`${node.url}/node/console/${query}`, { headers: { cookie, ...headers } });
+  return answer.text();
+}
+
 /** What the page hands over to who comes with the cookie. */
 async function handedOver(node: TestNode, cookie: string, headers: Record<string, string> = arriving) {
-  const answer = await fetch(`${node.url}/node/console/`, { headers: { cookie, ...headers } });
-  return /<meta name="remembered" content="([^"]*)">/.exec(await answer.text())?.[1];
+  return /<meta name="remembered" content="([^"]*)"(?: data-persistent)?>/.exec(
+    await pageFor(node, cookie, headers),
+  )?.[1];
 }
 
 test("a remembered token is a cookie for the console's address, which no script and no other site gets", async () => {
@@ -28,13 +36,18 @@ test("a remembered token is a cookie for the console's address, which no script 
   const answer = await remember(node, "key:secret");
   expect([answer.status, await answer.text()]).toEqual([204, ""]);
   const value = Buffer.from("key:secret").toString("base64url");
-  const attributes = "Path=/node/console/; HttpOnly; SameSite=Strict; Max-Age=";
+  const attributes = "Path=/node/console/; HttpOnly; SameSite=Strict";
   // Browsers keep cookies by host alone, so two servers on one machine are told apart by the port in the name.
-  expect(cookieOf(answer)).toBe(`node_server_console_${port}=${value}; ${attributes}2592000`);
+  expect(cookieOf(answer)).toBe(`node_server_console_${port}=${value}; ${attributes}`);
+  const persistent = await change(node, { body: JSON.stringify({ token: "key:secret", persistent: true }) });
+  expect(cookieOf(persistent)).toBe(`node_server_console_${port}=${value}.p; ${attributes}; Max-Age=2592000`);
   const gone = await change(node, { method: "DELETE" });
-  expect([gone.status, cookieOf(gone)]).toEqual([204, `node_server_console_${port}=; ${attributes}0`]);
+  expect([gone.status, cookieOf(gone)]).toEqual([
+    204,
+    `node_server_console_${port}=; ${attributes}; Max-Age=0`,
+  ]);
   const proxied = await remember(node, "key:secret", { "x-forwarded-proto": "https", host: "example.org" });
-  expect(cookieOf(proxied)).toBe(`node_server_console=${value}; ${attributes}2592000; Secure`);
+  expect(cookieOf(proxied)).toBe(`node_server_console=${value}; ${attributes}; Secure`);
 });
 
 test("only who fills a tab with the console is handed the token", async () => {
@@ -42,6 +55,7 @@ test("only who fills a tab with the console is handed the token", async () => {
   const token = `o"p<e>r'a&tor|grüße 🐘`;
   const [cookie = ""] = cookieOf(await remember(node, token)).split(";");
   expect(await handedOver(node, `a=b; ${cookie}; c=d`)).toBe(Bun.escapeHTML(token));
+  expect(await handedOver(node, `${cookie}.p`)).toBe(Bun.escapeHTML(token));
   const others: Record<string, string>[] = [
     {},
     { "sec-fetch-mode": "navigate" },
@@ -64,15 +78,35 @@ test("only who fills a tab with the console is handed the token", async () => {
 test("only the console itself may have a token remembered or forgotten, and only what is a token", async () => {
   await using node = await testNode();
   const refused = async (answer: Response) => [answer.status, answer.headers.get("set-cookie")];
-  for (const site of ["cross-site", "same-site", "none", ""]) {
-    expect(await refused(await remember(node, "a:b", { "sec-fetch-site": site }))).toEqual([403, null]);
-    expect(
-      await refused(await change(node, { method: "DELETE", headers: { "sec-fetch-site": site } })),
-    ).toEqual([403, null]);
+  const { host } = new URL(node.url);
+  const strangers: Record<string, string>[] = [
+    ...["cross-site", "same-site", "none", ""].map((site) => ({ "sec-fetch-site": site })),
+    // What the browser says about the site outweighs the origin.
+    { "sec-fetch-site": "same-site", origin: node.url },
+    // Over plain http to another machine it says nothing about the site.
+    {},
+    ...["null", "", "http://elsewhere", `http://${host}.elsewhere`, "http://127.0.0.1"].map((origin) => ({
+      origin,
+    })),
+  ];
+  for (const headers of strangers) {
+    const post = await change(node, { body: '{"token":"a:b"}', headers: { ...json, ...headers } });
+    expect([headers, await refused(post)]).toEqual([headers, [403, null]]);
+    expect(await refused(await change(node, { method: "DELETE", headers }))).toEqual([403, null]);
   }
   for (const type of ["text/plain", "application/x-www-form-urlencoded", ""])
     expect(await refused(await remember(node, "a:b", { "content-type": type }))).toEqual([415, null]);
-  for (const body of ["", "{", "null", "5", "[]", '"a:b"', '{"token":5}', '{"other":"a:b"}'])
+  for (const body of [
+    "",
+    "{",
+    "null",
+    "5",
+    "[]",
+    '"a:b"',
+    '{"token":5}',
+    '{"other":"a:b"}',
+    '{"token":"a:b","persistent":1}',
+  ])
     expect([body, ...(await refused(await change(node, { body })))]).toEqual([body, 400, null]);
   for (const token of ["", "none", ":b", "a:", "a:\n", "a:\0", "a:\ud800", `a:${"x".repeat(3000)}`])
     expect([token, ...(await refused(await remember(node, token)))]).toEqual([token, 400, null]);
@@ -83,6 +117,40 @@ test("only the console itself may have a token remembered or forgotten, and only
     const answer = await change(node, { method });
     expect([method, answer.status, answer.headers.get("allow")]).toEqual([method, 405, "POST, DELETE"]);
   }
+});
+
+test("over plain http the token is handed over under a pad that only a navigation sees, once", async () => {
+  await using node = await testNode();
+  const token = "grüße|secret 🐘";
+  const headers = { ...json, origin: node.url };
+  const body = JSON.stringify({ token, persistent: true });
+  const [cookie = ""] = cookieOf(await change(node, { body, headers })).split(";");
+  // A proxy may ask for another host than the browser did.
+  const proxied = { ...json, origin: "http://nas.test", "x-forwarded-host": "nas.test" };
+  expect((await change(node, { body, headers: proxied })).status).toBe(204);
+  const page = await pageFor(node, cookie);
+  expect([page.includes('<meta name="resumable">'), page.includes("handover")]).toEqual([true, false]);
+  const resume = async (more: Record<string, string> = {}) => {
+    const init = { redirect: "manual", headers: { cookie, ...more } } as const;
+    const answer = await fetch(`${node.url}/node/console/resume`, init);
+    expect([answer.status, answer.headers.get("cache-control")]).toEqual([303, "no-store"]);
+    return answer.headers.get("location") ?? "";
+  };
+  const [, query = "", pad = ""] = /^\.\/(\?handover=[\w-]{22})#([\w-]+)$/.exec(await resume()) ?? [];
+  const sealed = /<meta name="handover" content="([\w-]+)" data-persistent>/;
+  const [, text = ""] = sealed.exec(await pageFor(node, cookie, {}, query)) ?? [];
+  const padBytes = Buffer.from(pad, "base64url");
+  const opened = Buffer.from(text, "base64url").map((byte, at) => byte ^ (padBytes[at] ?? 0));
+  expect(Buffer.from(opened).toString()).toBe(token);
+  // The same address a second time, an address that somebody made up, and one without the cookie.
+  expect(sealed.test(await pageFor(node, cookie, {}, query))).toBe(false);
+  expect(sealed.test(await pageFor(node, cookie, {}, `?handover=${"a".repeat(22)}`))).toBe(false);
+  const [, fresh = ""] = /(\?handover=[\w-]+)#/.exec(await resume()) ?? [];
+  expect(await pageFor(node, "a=b", {}, fresh)).not.toMatch(/handover|resumable/);
+  // Where the browser says what it asks for, that way is closed.
+  expect(await resume({ "sec-fetch-mode": "cors", "sec-fetch-dest": "empty" })).toBe("./");
+  expect(await resume(arriving)).toBe("./");
+  expect((await fetch(`${node.url}/node/console/resume`, { method: "POST" })).status).toBe(405);
 });
 
 test("no call is allowed because of the cookie, and no log holds it", async () => {

@@ -186,15 +186,21 @@ test("no spelling of an address below the console leads to a file of the disk", 
 test("the console can be turned off and on while the server runs", async () => {
   await using node = await testNode({ top: "console = false\n" });
   const link = '<a href="node/console/">';
-  const paths = ["/node/console", "/node/console/", "/node/console/remember", "/node/console/assets/x.js"];
+  const paths = [
+    "/node/console",
+    "/node/console/",
+    "/node/console/remember",
+    "/node/console/resume",
+    "/node/console/assets/x.js",
+  ];
   const statuses = () => Promise.all(paths.map(async (path) => (await get(node, path)).status));
-  expect(await statuses()).toEqual([404, 404, 404, 404]);
+  expect(await statuses()).toEqual([404, 404, 404, 404, 404]);
   expect(await (await get(node, "/")).text()).not.toContain(link);
   await setConsole(node, true);
-  expect(await statuses()).toEqual([301, 200, 405, 404]);
+  expect(await statuses()).toEqual([301, 200, 405, 303, 404]);
   expect(await (await get(node, "/")).text()).toContain(link);
   await setConsole(node, false);
-  expect(await statuses()).toEqual([404, 404, 404, 404]);
+  expect(await statuses()).toEqual([404, 404, 404, 404, 404]);
 });
 
 story("the compiled server serves the whole console, without its sources", async () => {
