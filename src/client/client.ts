@@ -1,3 +1,4 @@
+import { basicAuthorization } from "./basic.ts";
 import type { ConnectionPlan } from "./connection.ts";
 import { connections } from "./connections.ts";
 import { ClientError, PermissionDenied } from "./errors.ts";
@@ -132,20 +133,11 @@ export class NodeServerClient {
       base: `${this.url}/node/static-webdav/${encodeURIComponent(name)}`,
       authorization: async () => {
         const token = await this.#token();
-        return token === undefined ? undefined : basic(token);
+        return token === undefined ? undefined : basicAuthorization(token);
       },
       fetch: this.#fetch,
       onError: this.#options.onError,
     });
-  }
-
-  /**
-   * Whether WebDAV, and so `bucket`, can take this token: Basic authentication ends a user name at its first `:` (RFC 7617 §2), so
-   * a user name that holds one needs its key and secret there.
-   */
-  get fitsWebdav(): boolean {
-    const { token = "" } = this.#options;
-    return !token.slice(0, Math.max(nameEnd(token), 0)).includes(":");
   }
 
   get #address(): string {
@@ -206,15 +198,4 @@ function parseUrl(text: string): string {
 
 function hideCredentials(text: string): string {
   return text.replace(/[^/]*@/, "…@");
-}
-
-/** Where the name ends: at the first `|` of a user name and password, otherwise at the first `:` of a key and secret. */
-function nameEnd(token: string): number {
-  return token.includes("|") ? token.indexOf("|") : token.indexOf(":");
-}
-
-function basic(token: string): string {
-  const at = nameEnd(token);
-  const text = at === -1 ? token : `${token.slice(0, at)}:${token.slice(at + 1)}`;
-  return `Basic ${btoa(String.fromCharCode(...new TextEncoder().encode(text)))}`;
 }

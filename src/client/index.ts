@@ -1,3 +1,4 @@
+export { fitsWebdav } from "./basic.ts";
 export {
   type Answers,
   type Arguments,

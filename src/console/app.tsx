@@ -3,6 +3,7 @@ import type { ComponentType } from "preact";
 import { useEffect, useErrorBoundary, useState } from "preact/hooks";
 import { Asides } from "./asides.tsx";
 import { Menu } from "./menu.tsx";
+import { SignInAgain } from "./pages/sign-in/again.tsx";
 import { SignInPage } from "./pages/sign-in/page.tsx";
 import { type PageEntry, pages } from "./pages.ts";
 import { route } from "./route.ts";
@@ -22,6 +23,7 @@ export function App() {
       <Content />
       <Asides />
       <Questions />
+      <SignInAgain />
       <Toasts />
     </>
   );
@@ -32,7 +34,7 @@ function Content() {
   switch (now.state) {
     case "trying":
       return <p class="loading">Signing in…</p>;
-    case "unreachable":
+    case "unclear":
       return (
         <main class="alone">
           <Problem error={new Error(now.why)} retry={() => void resume()} />

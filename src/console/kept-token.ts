@@ -1,96 +1,98 @@
 import { inTab } from "./storage.ts";
 
 /**
- * Where a token outlives a reload of the tab. Pages of buckets share this origin and may read all of its storage, so the token
- * lies in two halves: a random pad in `history.state`, which only documents of that very history entry can read, and the token
- * under that pad in `sessionStorage`. Either half alone is noise, and signing out makes the pads of all older entries worthless.
+ * The browser keeps the token in a cookie that no script can read; the server hands it to the console's page. Where the browser
+ * tells the server that a page fills a tab (`Sec-Fetch-*`) the page holds the token. Over plain http to another machine the page only
+ * says that there is one; a visit of `resume` then leads back here with a one-time pad in the fragment and the token under that pad
+ * in the page. `docs/decisions/0012-console-origin.md` says against whom.
  */
-const storageKey = "node-server.half";
-/** The pad of this sign-in; all of its history entries have the same. */
-let current: string | undefined;
-/** What the server handed over because this browser was told to remember it; the page is not to hold it any longer. */
-let handedOver = takeFromPage();
-/** Whether this browser keeps a token; a reload tells again. */
-let isRemembered = handedOver !== undefined;
-
-export function keepForTab(token: string): void {
-  const bytes = new TextEncoder().encode(token);
-  const pad = crypto.getRandomValues(new Uint8Array(bytes.length));
-  inTab.write(storageKey, toText(bytes.map((byte, at) => byte ^ (pad[at] ?? 0))));
-  current = toText(pad);
-  history.replaceState({ pad: current }, "");
+interface KeptToken {
+  readonly token: string;
+  /** For 30 days; otherwise until the browser is closed. */
+  readonly persistent: boolean;
 }
 
-export function keptForTab(): string | undefined {
-  const half = toBytes(inTab.read(storageKey));
-  const text = padOf(history.state);
-  const pad = toBytes(text);
-  if (half === undefined || pad === undefined || half.length !== pad.length) return undefined;
-  current = text;
-  return new TextDecoder().decode(half.map((byte, at) => byte ^ (pad[at] ?? 0)));
+const routeKey = "node-server.route";
+
+/** This page came by `resume`: what follows `#` is the pad and no route. */
+const isHandover = new URLSearchParams(location.search).has("handover");
+const canResume = takeTag("resumable") !== undefined && !isHandover;
+const handedOver = isHandover ? unseal(location.hash.slice(1)) : plain();
+let isPersistent = handedOver?.persistent ?? false;
+if (isHandover) history.replaceState(null, "", location.pathname + takeRoute());
+
+/** The part of the address after `#` that names a page of the console. Read it here: the address may have held a pad. */
+export const firstHash = location.hash;
+
+/** The token that came with this page. */
+export function keptToken(): string | undefined {
+  return handedOver?.token;
 }
 
-/** A new history entry begins without a state, and an old one may have that of a sign-in before; now it can be reloaded as well. */
-export function carryOver(): void {
-  if (current !== undefined && padOf(history.state) !== current) history.replaceState({ pad: current }, "");
+/** Leaves this page to come back with the token that the browser keeps; false where it keeps none, or `resume` has just failed. */
+export function resumeByRedirect(): boolean {
+  if (!canResume) return false;
+  inTab.write(routeKey, location.hash);
+  location.replace("resume");
+  return true;
 }
 
-export function forgetInTab(): void {
-  current = undefined;
-  inTab.remove(storageKey);
-  history.replaceState(null, "");
-}
-
-export function rememberedToken(): string | undefined {
-  return handedOver;
-}
-
-/** Browsers tell the server who asks, and so let it guard the cookie, only where the connection cannot be listened to. */
-export const canRemember = window.isSecureContext;
-
-export async function remember(token: string): Promise<void> {
+/** Has the browser keep the token, in the place of any other. */
+export async function keep(token: string, persistent: boolean): Promise<void> {
   const response = await fetch("remember", {
     method: "POST",
     headers: { "content-type": "application/json" },
-    body: JSON.stringify({ token }),
+    body: JSON.stringify({ token, persistent }),
   });
-  if (!response.ok) throw new Error(`the token cannot be remembered: ${(await response.text()).trim()}`);
-  isRemembered = true;
+  if (!response.ok) throw new Error((await response.text()).trim());
+  isPersistent = persistent;
 }
 
-export function isKeptByBrowser(): boolean {
-  return isRemembered;
+/** Whether the browser keeps the token for 30 days. */
+export function isKeptForLong(): boolean {
+  return isPersistent;
 }
 
 export async function forget(): Promise<void> {
-  handedOver = undefined;
-  isRemembered = false;
-  if (!canRemember) return;
+  isPersistent = false;
   const response = await fetch("remember", { method: "DELETE" });
-  if (!response.ok) throw new Error(`the token cannot be forgotten: ${(await response.text()).trim()}`);
+  if (!response.ok) throw new Error((await response.text()).trim());
 }
 
-function takeFromPage(): string | undefined {
-  const meta = document.querySelector<HTMLMetaElement>('meta[name="remembered"]');
-  meta?.remove();
-  return meta?.content;
+function plain(): KeptToken | undefined {
+  const tag = takeTag("remembered");
+  return tag && { token: tag.content, persistent: tag.dataset.persistent !== undefined };
 }
 
-function padOf(state: unknown): string | undefined {
-  return typeof state === "object" && state !== null && "pad" in state && typeof state.pad === "string"
-    ? state.pad
-    : undefined;
+/** Undefined where the page holds nothing for this pad: it was used before, or is too old. */
+function unseal(padText: string): KeptToken | undefined {
+  const tag = takeTag("handover");
+  if (tag === undefined) return undefined;
+  const pad = toBytes(padText);
+  const sealed = toBytes(tag.content);
+  if (pad === undefined || sealed === undefined || pad.length !== sealed.length) return undefined;
+  const token = new TextDecoder().decode(sealed.map((byte, at) => byte ^ (pad[at] ?? 0)));
+  return { token, persistent: tag.dataset.persistent !== undefined };
 }
 
-function toText(bytes: Uint8Array): string {
-  return btoa(String.fromCharCode(...bytes));
+/** Taken out of the page, which is not to hold it any longer. */
+function takeTag(name: string): HTMLMetaElement | undefined {
+  const tag = document.querySelector<HTMLMetaElement>(`meta[name="${name}"]`);
+  tag?.remove();
+  return tag ?? undefined;
 }
 
-/** Undefined where it is none of ours: other pages can write to the storage too. */
-function toBytes(text: string | undefined): Uint8Array | undefined {
-  if (text === undefined) return undefined;
+/** Where in the console one was before `resume`. Other pages of the origin could have written it: it is a fragment at most. */
+function takeRoute(): string {
+  const route = inTab.read(routeKey) ?? "";
+  inTab.remove(routeKey);
+  return route.startsWith("#") ? route : "";
+}
+
+function toBytes(base64url: string): Uint8Array | undefined {
   try {
-    return Uint8Array.from(atob(text), (character) => character.charCodeAt(0));
+    const text = atob(base64url.replaceAll("-", "+").replaceAll("_", "/"));
+    return Uint8Array.from(text, (character) => character.charCodeAt(0));
   } catch (error) {
     if (error instanceof DOMException) return undefined;
     throw error;

@@ -60,7 +60,7 @@ export function Menu({
   );
 }
 
-/** Asks first where something would be lost. */
-async function leave(): Promise<void> {
+/** Signs out; asks first where something would be lost. */
+export async function leave(): Promise<void> {
   if (await mayLeave("Sign out?", "Sign out")) signOut();
 }

@@ -1,5 +1,5 @@
 import { signal } from "@preact/signals";
-import { carryOver } from "./kept-token.ts";
+import { firstHash } from "./kept-token.ts";
 
 /** Where in the console: the part after `#`, such as `#/buckets/site?path=img`. It never reaches a server. */
 export interface Route {
@@ -9,20 +9,22 @@ export interface Route {
   readonly query: URLSearchParams;
 }
 
-export const route = signal<Route>(parse(location.hash));
+export const route = signal<Route>(parse(firstHash));
 
 /** The address of `route`. The browser's own is ahead of it while somebody is asked whether to leave. */
-let current = location.hash;
+let current = firstHash;
 /** Asks whether this place may be left; undefined while there is nothing to lose. */
 let guard: (() => Promise<boolean> | undefined) | undefined;
 let isAsking = false;
 let isGoingBack = false;
 
-window.addEventListener("hashchange", ({ oldURL }) => {
+// The entry that the console began with is no new one when it is come back to.
+if (history.state === null) history.replaceState({}, "");
+
+addEventListener("hashchange", ({ oldURL }) => {
   // A new entry of the history begins without a state; others are come back to.
   const isNew = history.state === null;
-  carryOver();
-  if (isNew) history.replaceState({ ...history.state, cameFrom: new URL(oldURL).hash }, "");
+  if (isNew) history.replaceState({ cameFrom: new URL(oldURL).hash }, "");
   isGoingBack = false;
   if (location.hash !== current) void follow(isNew);
 });

@@ -1,30 +1,20 @@
 import { signal } from "@preact/signals";
-import {
-  type CallOptions,
-  ClientError,
-  InvalidInput,
-  NodeServerClient,
-  ParseError,
-  PermissionDenied,
-  type Token,
-  Unreachable,
-} from "../client/index.ts";
-import { forget, forgetInTab, keepForTab, keptForTab, remember, rememberedToken } from "./kept-token.ts";
-import { Rights } from "./rights.ts";
+import { PermissionDenied } from "../client/index.ts";
+import { untilReachable, whenReachable } from "./connection.ts";
+import { endOf } from "./identity.ts";
+import { forget, isKeptForLong, keep, keptToken, resumeByRedirect } from "./kept-token.ts";
+import { isRefusal, lookUp, Session } from "./live-session.ts";
+import { onSignedOutElsewhere, tellSignedOut } from "./other-tabs.ts";
 import { toast } from "./ui/toasts.tsx";
 
-/** Who is signed in, and what with. */
-export interface Session {
-  readonly client: NodeServerClient;
-  readonly me: Token;
-  readonly rights: Rights;
-}
+export { serverUrl } from "./connection.ts";
+export type { Session } from "./live-session.ts";
 
 export type SignIn =
   | { readonly state: "asking"; readonly notice?: string }
   | { readonly state: "trying" }
-  /** What is kept may still be good; nobody says anything about it. */
-  | { readonly state: "unreachable"; readonly why: string }
+  /** What is kept may still be good: the server answered, but not about the token. */
+  | { readonly state: "unclear"; readonly why: string }
   | { readonly state: "in"; readonly session: Session };
 
 export const signedIn = signal<SignIn>({ state: "trying" });
@@ -32,54 +22,52 @@ export const signedIn = signal<SignIn>({ state: "trying" });
 /** A token that was revoked while nothing is called is noticed within this time. */
 const lookMs = 20_000;
 
-/** The server stands two folders above the console, wherever a proxy may have put them. */
-export const serverUrl = new URL("../..", location.href).href.replace(/\/$/, "");
-
-/** A refusal may mean that the token has ended, so it is looked into. */
-class WatchfulClient extends NodeServerClient {
-  override async callAny(method: string, params?: object, options?: CallOptions | AbortSignal) {
-    try {
-      return await super.callAny(method, params, options);
-    } catch (error) {
-      if (error instanceof PermissionDenied && method !== "token_get") void stillIn();
-      throw error;
+/** With what this browser kept; waits for a server that is away. */
+export async function resume(): Promise<void> {
+  const token = keptToken();
+  if (token === undefined) {
+    if (!resumeByRedirect()) signedIn.value = { state: "asking" };
+    return;
+  }
+  const trying: SignIn = { state: "trying" };
+  signedIn.value = trying;
+  try {
+    const identity = await untilReachable(() => lookUp(token));
+    // Signed out in another tab meanwhile.
+    if (signedIn.peek() === trying) begin(new Session(identity));
+  } catch (error) {
+    if (signedIn.peek() !== trying) return;
+    if (!isRefusal(error)) signedIn.value = { state: "unclear", why: messageOf(error) };
+    else {
+      forgetOrTell();
+      leave(error instanceof PermissionDenied ? `You are signed out. ${endOf(error)}` : undefined);
     }
   }
 }
 
-/** With what this tab or this browser kept. */
-export async function resume(): Promise<void> {
-  const kept = keptForTab();
-  const token = kept ?? rememberedToken();
-  if (token === undefined) {
-    signedIn.value = { state: "asking" };
-    return;
-  }
-  try {
-    const session = await open(token);
-    if (kept === undefined) keepForTab(token);
-    begin(session);
-  } catch (error) {
-    if (isRefusal(error)) signOut(`You are signed out: ${reason(error)}`);
-    else signedIn.value = { state: "unreachable", why: reason(error) };
-  }
+/** Throws what the server says against the token. `persistent`: for 30 days, also after the browser was closed. */
+export async function signIn(token: string, persistent: boolean): Promise<void> {
+  const identity = await lookUp(token);
+  await keepOrTell(token, persistent);
+  begin(new Session(identity));
 }
 
-/** Throws what the server says against it. */
-export async function signIn(token: string, keep: boolean): Promise<void> {
-  const session = await open(token);
-  if (keep) await remember(token);
-  keepForTab(token);
-  begin(session);
+/** Goes on in the same session with another token, which the browser keeps as it kept the one before unless told otherwise. */
+export async function signInAgain(
+  session: Session,
+  token: string,
+  persistent = isKeptForLong(),
+): Promise<void> {
+  const identity = await lookUp(token);
+  await keepOrTell(token, persistent);
+  session.renew(identity);
 }
 
-export function signOut(notice?: string): void {
-  clearInterval(watch);
-  forgetInTab();
-  forget().catch((error: unknown) =>
-    toast(`This browser may still remember the token: ${reason(error)}`, "problem"),
-  );
-  signedIn.value = { state: "asking", ...(notice === undefined ? {} : { notice }) };
+/** In every tab. */
+export function signOut(): void {
+  tellSignedOut();
+  forgetOrTell();
+  leave();
 }
 
 /** The session, for what is shown only to who is signed in. */
@@ -99,46 +87,50 @@ export function perSession<T>(make: (session: Session) => T): (session: Session)
   };
 }
 
-async function open(token: string): Promise<Session> {
-  const client = new WatchfulClient(serverUrl, { token, timeoutMs: 60_000 });
-  const [me, buckets] = await client.batch([["token_get"], ["static-bucket_list"]]);
-  if (me instanceof ClientError) throw me;
-  if (buckets instanceof ClientError && !(buckets instanceof PermissionDenied)) throw buckets;
-  return { client, me, rights: new Rights(me, !(buckets instanceof ClientError)) };
-}
-
 // Who comes back to the tab sees at once whether he is still in.
-addEventListener("focus", () => void stillIn());
+addEventListener("focus", check);
+onSignedOutElsewhere(() => {
+  if (signedIn.peek().state !== "asking") leave("You signed out in another tab.");
+});
 
 let watch: ReturnType<typeof setInterval> | undefined;
 
 function begin(session: Session): void {
   clearInterval(watch);
-  watch = setInterval(stillIn, lookMs);
+  watch = setInterval(check, lookMs);
   signedIn.value = { state: "in", session };
 }
 
-/** Signs out once the token is no longer taken. A server that cannot be reached says nothing about it. */
-export async function stillIn(): Promise<void> {
-  const now = signedIn.value;
-  if (now.state !== "in") return;
+function check(): void {
+  const now = signedIn.peek();
+  if (now.state === "in") void now.session.check();
+}
+
+function leave(notice?: string): void {
+  clearInterval(watch);
+  const before = signedIn.peek();
+  signedIn.value = { state: "asking", ...(notice === undefined ? {} : { notice }) };
+  if (before.state === "in") before.session.close();
+}
+
+/** Who cannot be kept signed in is signed in all the same. */
+async function keepOrTell(token: string, persistent: boolean): Promise<void> {
   try {
-    await now.session.client.call("token_get");
+    await keep(token, persistent);
   } catch (error) {
-    if (error instanceof PermissionDenied && signedIn.value === now)
-      signOut(`You are signed out: ${reason(error)}`);
+    toast(`After a reload you will have to sign in again: ${messageOf(error)}`, "problem");
   }
 }
 
-/** The server says no to this token, and not that it can say nothing now. */
-function isRefusal(error: unknown): boolean {
-  return error instanceof PermissionDenied || error instanceof ParseError || error instanceof InvalidInput;
+function forgetOrTell(): void {
+  forget().catch(async (error: unknown) => {
+    toast(`This browser may still keep the token: ${messageOf(error)}`, "problem");
+    // Nobody answered: what was to be forgotten is forgotten as soon as the server is back, unless somebody signed in meanwhile.
+    if (error instanceof TypeError && (await whenReachable()) && signedIn.peek().state === "asking")
+      forgetOrTell();
+  });
 }
 
-function reason(error: unknown): string {
-  if (error instanceof Unreachable) return `The server does not answer: ${error.message}`;
-  if (!(error instanceof PermissionDenied)) return error instanceof Error ? error.message : String(error);
-  return /expired/i.test(error.message)
-    ? "the token has expired."
-    : "the server no longer takes this token. It was revoked, or its secret or password was changed.";
+function messageOf(error: unknown): string {
+  return error instanceof Error ? error.message : String(error);
 }

@@ -31,8 +31,9 @@ export class Siege implements AsyncDisposable {
     private readonly tab: Tab,
   ) {}
 
-  static async open(): Promise<Siege> {
-    const node = await testNode();
+  /** `seenAs` gives the server the address that the browser uses. */
+  static async open(seenAs: (node: TestNode) => TestNode = (node) => node): Promise<Siege> {
+    const node = seenAs(await testNode());
     await siteWith(node, files, { is_http_root: true });
     // What an attacker tries is complained about; that is no failure here.
     const siege = new Siege(node, await Tab.open(node, { expected: /./ }));
@@ -40,7 +41,7 @@ export class Siege implements AsyncDisposable {
     const status = await page.evaluate(`fetch("remember", {
       method: "POST",
       headers: { "content-type": "application/json" },
-      body: JSON.stringify({ token: ${JSON.stringify(node.superToken)} }),
+      body: JSON.stringify({ token: ${JSON.stringify(node.superToken)}, persistent: true }),
     }).then((answer) => answer.status)`);
     if (status !== 204) throw new Error(`the token was not remembered: ${status}`);
     return siege;
@@ -85,13 +86,14 @@ export async function text(page: Page, script: string): Promise<string> {
 /** Everything that a page can look up about its origin and its tab without asking the server, as text. */
 export const rummage = `(async () => {
   const databases = await indexedDB.databases();
-  const cached = await caches.keys();
+  // Some of it is in secure contexts only.
+  const cached = await globalThis.caches?.keys();
   const entries = navigation.entries().map((entry) => [entry.url, entry.getState() ?? null]);
   return JSON.stringify({
     local: { ...localStorage },
     session: { ...sessionStorage },
     cookie: document.cookie,
-    cookies: await cookieStore.getAll(),
+    cookies: await globalThis.cookieStore?.getAll(),
     databases, cached, entries,
     state: history.state,
     name: window.name,

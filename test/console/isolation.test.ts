@@ -2,39 +2,45 @@ import { expect } from "bun:test";
 import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { tempFolder } from "../support/node.ts";
-import { inBrowser, Tab } from "./browser.ts";
+import { inBrowser, origins, Tab } from "./browser.ts";
 import { serveFolder } from "./fixture.ts";
 import { hostilePages, rummage, Siege, text } from "./hostile-site.ts";
 
-inBrowser("a remembered token is handed to the console's page, and that page only", async () => {
-  await using siege = await Siege.open();
-  const page = await siege.console();
-  await page.locator(".menu").waitFor({ state: "attached" });
-  expect(await text(page, "document.cookie")).toBe("");
-  // Taken out of the page as soon as it was read.
-  expect(siege.holdsToken(await text(page, "document.documentElement.outerHTML"))).toBe(false);
-  expect(await page.evaluate(`fetch("remember", { method: "DELETE" }).then(({ status }) => status)`)).toBe(
-    204,
-  );
-  // What this tab keeps for itself no other has.
-  const other = await siege.console(await page.context().newPage());
-  await other.getByRole("heading", { name: "Sign in" }).waitFor();
-});
-
-for (const address of hostilePages) {
-  inBrowser(`${address} finds the token nowhere in the browser`, async () => {
-    await using siege = await Siege.open();
-    // Signed in with what was remembered, so that whatever the console keeps in this tab is there.
-    await siege.console();
-    await siege.page.locator(".menu").waitFor({ state: "attached" });
-    const loot = await text(await siege.evil(address, siege.page), rummage);
-    expect(loot).toContain('"loads"');
-    expect(siege.holdsToken(loot)).toBe(false);
-    expect(siege.holdsToken(await text(await siege.evil(address), rummage))).toBe(false);
+for (const [origin, seenAs] of Object.entries(origins))
+  inBrowser(`over ${origin} a kept token is handed to the console's page, and that page only`, async () => {
+    await using siege = await Siege.open(seenAs);
+    const page = await siege.console();
+    await page.locator(".menu").waitFor({ state: "attached" });
+    expect(await text(page, "document.cookie")).toBe("");
+    // Taken out of the page and its address as soon as it was read.
+    expect(siege.holdsToken(await text(page, "document.documentElement.outerHTML"))).toBe(false);
+    expect(page.url()).toBe(`${siege.node.url}/node/console/`);
+    expect(await page.evaluate(`fetch("remember", { method: "DELETE" }).then(({ status }) => status)`)).toBe(
+      204,
+    );
+    const other = await siege.console(await page.context().newPage());
+    await other.getByRole("heading", { name: "Sign in" }).waitFor();
   });
 
-  inBrowser(`${address} asks the server for the console's page in vain`, async () => {
-    await using siege = await Siege.open();
+const cases = hostilePages.flatMap((address) =>
+  Object.entries(origins).map(([origin, seenAs]) => ({ address, origin, seenAs })),
+);
+
+for (const { address, origin, seenAs } of cases) {
+  inBrowser(`over ${origin} ${address} finds the token nowhere in the browser`, async () => {
+    await using siege = await Siege.open(seenAs);
+    // Signed in with what was kept, so that whatever the console keeps in this tab is there.
+    await siege.console();
+    await siege.page.locator(".menu").waitFor({ state: "attached" });
+    for (const page of [await siege.evil(address, siege.page), await siege.evil(address)]) {
+      const loot = await text(page, rummage);
+      expect(loot).toContain('"loads"');
+      expect([siege.holdsToken(loot), loot.includes("handover=")]).toEqual([false, false]);
+    }
+  });
+
+  inBrowser(`over ${origin} ${address} asks the server for the console's page in vain`, async () => {
+    await using siege = await Siege.open(seenAs);
     const page = await siege.evil(address);
     const asked = {
       fetch: `fetch("/node/console/", { credentials: "include" }).then((answer) => answer.text())`,
@@ -68,8 +74,8 @@ for (const address of hostilePages) {
     ).toContain("TypeError");
   });
 
-  inBrowser(`${address} cannot frame the console`, async () => {
-    await using siege = await Siege.open();
+  inBrowser(`over ${origin} ${address} cannot frame the console`, async () => {
+    await using siege = await Siege.open(seenAs);
     const page = await siege.evil(address);
     for (const kind of ["iframe", "object", "embed"]) {
       const inside = await text(
@@ -85,7 +91,9 @@ for (const address of hostilePages) {
     }
     expect(page.frames().filter((frame) => frame.url().includes("/node/console/"))).toEqual([]);
   });
+}
 
+for (const address of hostilePages) {
   inBrowser(`${address} cannot reach into a console that it opens, nor into one that opened it`, async () => {
     await using siege = await Siege.open();
     const page = await siege.evil(address);
@@ -105,35 +113,37 @@ for (const address of hostilePages) {
     await child.waitForURL(`**${address}`);
     expect(await text(child, "window.opener === null")).toBe("true");
   });
-
-  inBrowser(`the history of a tab tells ${address} nothing, and the console everything`, async () => {
-    await using siege = await Siege.open();
-    const page = await siege.console();
-    const menu = page.locator(".menu");
-    await menu.waitFor({ state: "attached" });
-    // From here on, what the history keeps is all that can bring the console back.
-    await page.evaluate(`fetch("remember", { method: "DELETE" })`);
-    const kept = Object.values((await page.evaluate("history.state")) as Record<string, string>);
-    expect(kept).not.toEqual([]);
-    await siege.evil(address, page);
-    const loot = await text(page, rummage);
-    expect(loot).toContain(address);
-    expect(kept.filter((part) => loot.includes(part))).toEqual([]);
-    await page.goBack();
-    await menu.waitFor({ state: "attached" });
-  });
 }
 
-inBrowser("the console talks on no channel that other pages could listen on", async () => {
+inBrowser("the only message that the console sends to other pages is that somebody signed out", async () => {
   await using siege = await Siege.open();
+  const evil = await siege.evil("/evil.html");
+  await evil.evaluate(`globalThis.heard = [];
+    globalThis.ear = new BroadcastChannel("node-server /node/console/");
+    ear.onmessage = ({ data }) => heard.push(data)`);
   await siege.page.addInitScript(`globalThis.used = [];
 for (const name of ["BroadcastChannel", "SharedWorker", "Worker"])
-  globalThis[name] = new Proxy(globalThis[name], { construct: (...given) => (used.push(name), Reflect.construct(...given)) });`);
+  globalThis[name] = new Proxy(globalThis[name], { construct: (...given) => (used.push([name, ...given[1]].join(" ")), Reflect.construct(...given)) });`);
   const page = await siege.console();
   await page.locator(".menu").waitFor({ state: "attached" });
-  expect(await page.evaluate("used")).toEqual([]);
-  await page.evaluate(`new BroadcastChannel("any").close()`);
-  expect(await page.evaluate("used")).toEqual(["BroadcastChannel"]);
+  expect(await page.evaluate("used")).toEqual(["BroadcastChannel node-server /node/console/"]);
+  await page.getByRole("button", { name: "Sign out" }).click();
+  await evil.waitForFunction("heard.length > 0");
+  expect(await evil.evaluate("heard")).toEqual(["signed out"]);
+});
+
+inBrowser("a forged message on the console's channel can do no more than to sign out", async () => {
+  await using siege = await Siege.open();
+  const page = await siege.console();
+  await page.locator(".menu").waitFor({ state: "attached" });
+  const evil = await siege.evil("/evil.html");
+  await evil.evaluate(`const forged = new BroadcastChannel("node-server /node/console/");
+    for (const message of [null, 5, {}, { token: "a:b" }, "signed in"]) forged.postMessage(message);
+    forged.postMessage("signed out")`);
+  await page.getByText("You signed out in another tab.").waitFor();
+  // The cookie is not the message's to take.
+  await siege.console();
+  await page.locator(".menu").waitFor({ state: "attached" });
 });
 
 inBrowser("the console's chunks run, and a script that is slipped into its page does not", async () => {

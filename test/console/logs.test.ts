@@ -134,7 +134,7 @@ inBrowser("a token whose secret was changed is signed out, and told why, while t
   const [key] = node.superToken.split(":");
   await node.call("token_roll_token_secret", { token: node.superToken, target_token: key });
   await tab.page.getByRole("heading", { name: "Sign in" }).waitFor();
-  await tab.page.getByText("the server no longer takes this token").waitFor();
+  await tab.page.getByText("The server no longer accepts this token").waitFor();
 });
 
 inBrowser("the log page is readable by everybody", async () => {

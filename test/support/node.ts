@@ -80,7 +80,7 @@ export async function tempFolder(): Promise<AsyncDisposable & { path: string }> 
 let bundled: Promise<ConsoleFiles> | undefined;
 
 /** Bundled once for all servers of this process. */
-function sharedConsole(): Promise<ConsoleFiles> {
+export function sharedConsole(): Promise<ConsoleFiles> {
   bundled ??= loadConsole();
   return bundled;
 }

@@ -7,8 +7,8 @@ import { Button, IconButton } from "./button.tsx";
 export interface DialogProps {
   readonly title: string;
   readonly children: ComponentChildren;
-  /** Also by Escape. */
-  readonly onClose: () => void;
+  /** Also by Escape. Undefined: it cannot be closed, only answered. */
+  readonly onClose: (() => void) | undefined;
   readonly wide?: boolean;
   /** A click beside it closes it as well: for what is only looked at. */
   readonly closesOnBackdrop?: boolean;
@@ -36,7 +36,7 @@ export function Dialog({ title, children, onClose, wide, closesOnBackdrop }: Dia
     focused.current = document.activeElement;
     if (!event.cancelable) return;
     event.preventDefault();
-    onClose();
+    onClose?.();
   };
   // By a second Escape a browser closes a dialog whatever the page says to that. It opens again, in the same state, and only
   // then asks: a question that came first would be below it.
@@ -45,7 +45,7 @@ export function Dialog({ title, children, onClose, wide, closesOnBackdrop }: Dia
     if (dialog === null || dialog.open) return;
     dialog.showModal();
     if (focused.current instanceof HTMLElement) focused.current.focus();
-    onClose();
+    onClose?.();
   };
   return (
     <dialog
@@ -59,7 +59,7 @@ export function Dialog({ title, children, onClose, wide, closesOnBackdrop }: Dia
         <h2 id={heading} tabIndex={-1}>
           {title}
         </h2>
-        <IconButton icon="close" label="Close" onClick={onClose} />
+        {onClose !== undefined && <IconButton icon="close" label="Close" onClick={onClose} />}
       </header>
       {children}
     </dialog>

@@ -5,6 +5,8 @@ import { Icon } from "./icons.tsx";
 export function explain(error: unknown): string {
   if (error instanceof PermissionDenied)
     return `This token may not do that. The server says: ${error.detail}`;
+  if (error instanceof FileDenied && error.status === 401)
+    return `The server no longer accepts the token that you are signed in with. ${error.message}`;
   if (error instanceof FileDenied)
     return `This token may not do that: files need all four permissions on the bucket. ${error.message}`;
   if (error instanceof Unreachable) return `The server cannot be reached. ${error.message}`;

@@ -17,8 +17,8 @@ import { numberIn, Search, Sieve } from "./search.ts";
 import { SearchBox } from "./search-box.tsx";
 
 export default function LogsPage() {
-  const { client } = useSession();
-  const [reading] = useState(() => new Reading(client));
+  const session = useSession();
+  const [reading] = useState(() => new Reading(session));
   useEffect(() => () => reading.close(), []);
   const { query } = route.value;
   const filter = query.get("filter") ?? usualFilter;

@@ -1,6 +1,7 @@
 import { signal } from "@preact/signals";
-import { type NodeServerClient, PermissionDenied } from "../../../client/index.ts";
-import { stillIn } from "../../session.ts";
+import { untilReachable, whenReachable } from "../../connection.ts";
+import type { Session } from "../../session.ts";
+import { explain } from "../../ui/problem.tsx";
 import { type Refusal, refusalOf } from "./refusal.ts";
 import { LogRows, mostRows, type Row } from "./rows.ts";
 
@@ -30,7 +31,7 @@ export class Reading {
   #trying: AbortController | undefined;
 
   constructor(
-    private readonly client: NodeServerClient,
+    private readonly session: Session,
     capacity = mostRows,
   ) {
     this.#rows = new LogRows(capacity);
@@ -44,17 +45,9 @@ export class Reading {
     this.refusal.value = undefined;
     if (this.standing.value.state === "failed") this.standing.value = { state: "connecting" };
     try {
-      for await (const event of this.client.followLog({ log_filter: filter, signal: own.signal })) {
-        if (own.signal.aborted) return;
-        if (event.kind === "broken") this.standing.value = { state: "broken", why: event.why.message };
-        else if (event.kind === "connected") {
-          if (!event.again) this.#begin(own, filter);
-          this.standing.value = { state: "live" };
-        } else this.#rows.take(event);
-        this.#draw();
-      }
+      await untilReachable(() => this.#read(own, filter), own.signal);
     } catch (error) {
-      if (!own.signal.aborted) await this.#fail(error, filter);
+      if (!own.signal.aborted) await this.#fail(error, filter, own);
     }
   }
 
@@ -78,6 +71,20 @@ export class Reading {
     if (this.#frame !== undefined) cancelAnimationFrame(this.#frame);
   }
 
+  async #read(own: AbortController, filter: string): Promise<void> {
+    for await (const event of this.session.client.followLog({ log_filter: filter, signal: own.signal })) {
+      if (own.signal.aborted) return;
+      if (event.kind === "broken") {
+        this.standing.value = { state: "broken", why: event.why.message };
+        void whenReachable();
+      } else if (event.kind === "connected") {
+        if (!event.again) this.#begin(own, filter);
+        this.standing.value = { state: "live" };
+      } else this.#rows.take(event);
+      this.#draw();
+    }
+  }
+
   #begin(own: AbortController, filter: string): void {
     this.#current?.abort();
     this.#current = own;
@@ -92,14 +99,18 @@ export class Reading {
     this.resume();
   }
 
-  async #fail(error: unknown, filter: string): Promise<void> {
+  async #fail(error: unknown, filter: string, own: AbortController): Promise<void> {
     const refusal = refusalOf(error, filter);
     if (refusal !== undefined) {
       this.refusal.value = refusal;
       return;
     }
-    if (error instanceof PermissionDenied) await stillIn();
-    this.standing.value = { state: "failed", error };
+    // While the person signs in again nothing comes, and nothing has failed yet.
+    this.standing.value = { state: "broken", why: explain(error) };
+    const again = await this.session.recover(error);
+    if (own.signal.aborted) return;
+    if (again) await this.follow(filter);
+    else this.standing.value = { state: "failed", error };
   }
 
   /** Once a frame, however much comes; a page that is not seen draws nothing. */

@@ -13,8 +13,8 @@ const mostKept = 500;
 
 /** The newest warnings and errors, as they happen. */
 export function ProblemsCard() {
-  const { client } = useSession();
-  const [reading] = useState(() => new Reading(client, mostKept));
+  const session = useSession();
+  const [reading] = useState(() => new Reading(session, mostKept));
   const read = () => void reading.follow(filter);
   useEffect(() => {
     read();

@@ -13,7 +13,8 @@ export function PasswordDialog({ token, onClose }: { readonly token: Token; read
   const [password, setPassword] = useState("");
   const isOwn = token.token_key === session.me.token_key;
   const set = async () => {
-    if (await changePassword(session, token, password)) onClose();
+    await changePassword(session, token, password);
+    onClose();
   };
   return (
     <Dialog title={`Change the password of ${nameOf(token)}`} onClose={onClose}>

@@ -3,19 +3,17 @@ import type { Session } from "../../session.ts";
 import { confirm } from "../../ui/dialog.tsx";
 import { explain } from "../../ui/problem.tsx";
 import { toast } from "../../ui/toasts.tsx";
-import { mayLeave } from "../../unfinished.ts";
 import { limitWords } from "./limits.ts";
 import { made } from "./made.ts";
 import { goOnWith } from "./own-session.ts";
-
-const newSession = "You are signed in anew. Go on?";
 
 export function nameOf({ username, token_key }: Token): string {
   return username ?? token_key;
 }
 
 /** A new secret, after asking; shown at once. */
-export async function rollSecret({ client, me }: Session, token: Token): Promise<void> {
+export async function rollSecret(session: Session, token: Token): Promise<void> {
+  const { client, me } = session;
   const isOwn = token.token_key === me.token_key;
   const sure = await confirm({
     title: `Roll the secret of ${nameOf(token)}?`,
@@ -25,12 +23,12 @@ export async function rollSecret({ client, me }: Session, token: Token): Promise
     action: "Roll the secret",
     danger: true,
   });
-  if (!sure || (isOwn && !(await mayLeave(newSession, "Roll the secret")))) return;
+  if (!sure) return;
   const pair = await client.call("token_roll_token_secret", { target_token: token.token_key });
   const shown = { ...pair, title: `The new secret of ${nameOf(token)}`, by: me.token_key };
   made.value = shown;
   if (!isOwn) return;
-  const note = await goOnWith(client, `${pair.key}:${pair.secret}`).catch(
+  const note = await goOnWith(session, `${pair.key}:${pair.secret}`).catch(
     (error: unknown) => `You will be signed out: sign in again with the new secret. (${explain(error)})`,
   );
   if (made.value === shown) made.value = { ...shown, note };
@@ -50,16 +48,11 @@ export async function deleteToken({ client }: Session, token: Token): Promise<bo
   return true;
 }
 
-/** Answers whether it is changed. */
-export async function changePassword(
-  { client, me }: Session,
-  token: Token,
-  password: string,
-): Promise<boolean> {
+/** Goes on with the new password where the old one was what one signed in with. */
+export async function changePassword(session: Session, token: Token, password: string): Promise<void> {
+  const { client, me } = session;
   const isOwn = token.token_key === me.token_key;
-  if (isOwn && !(await mayLeave(newSession, "Change the password"))) return false;
   await client.call("token_change_password", { target_token: token.token_key, new_password: password });
-  const more = isOwn ? ` ${await goOnWith(client, `${token.username}|${password}`)}` : "";
+  const more = isOwn ? ` ${await goOnWith(session, `${token.username}|${password}`)}` : "";
   toast(`The password of ${nameOf(token)} is changed.${more}`);
-  return true;
 }

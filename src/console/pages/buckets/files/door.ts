@@ -30,7 +30,7 @@ export interface Door {
 
 /** Over WebDAV with all that it asks for; else by calls, which list and read without it. */
 export async function openDoor(
-  { client, rights }: Session,
+  { client, rights, fitsWebdav }: Session,
   name: string,
   bucket: Bucket | undefined,
 ): Promise<Door> {
@@ -45,7 +45,7 @@ export async function openDoor(
       "You can look but not change anything: changing files takes all four of Read, Write, Delete and List on this bucket, and your token does not hold them all.",
       bucket?.enable,
     );
-  if (!client.fitsWebdav)
+  if (!fitsWebdav)
     return rpc(
       "You can look but not change anything: you signed in with a user name that holds “:”, which WebDAV cannot take. Sign in with the key and the secret of your token to change files.",
       bucket?.enable,

@@ -1,0 +1,36 @@
+import { useEffect, useRef } from "preact/hooks";
+import { isKeptForLong } from "../../kept-token.ts";
+import { leave } from "../../menu.tsx";
+import { type Session, signedIn, signInAgain } from "../../session.ts";
+import { Button } from "../../ui/button.tsx";
+import { Dialog } from "../../ui/dialog.tsx";
+import { SignInForm } from "./form.tsx";
+
+/** Asks for another token above the page when the one in use has ended. What the page holds stays. */
+export function SignInAgain() {
+  const now = signedIn.value;
+  const why = now.state === "in" ? now.session.ended.value : undefined;
+  return now.state === "in" && why !== undefined ? <Again session={now.session} why={why} /> : null;
+}
+
+function Again({ session, why }: { readonly session: Session; readonly why: string }) {
+  const place = useRef<HTMLDivElement>(null);
+  // The dialog has taken the focus when it was shown, after the form had.
+  useEffect(() => place.current?.querySelector("input")?.focus(), []);
+  return (
+    <Dialog title="Sign in again" onClose={undefined}>
+      <div ref={place} class="sign-in-again">
+        <SignInForm
+          persistent={isKeptForLong()}
+          onSignIn={(token, persistent) => signInAgain(session, token, persistent)}
+          more={<Button onClick={leave}>Sign out</Button>}
+        >
+          <p class="notice" role="status">
+            {why}
+          </p>
+          <p>Your unsaved work is kept. Sign in to continue where you are.</p>
+        </SignInForm>
+      </div>
+    </Dialog>
+  );
+}
