@@ -2,7 +2,10 @@ import { effect } from "@preact/signals";
 import type { ComponentType } from "preact";
 import { useEffect, useErrorBoundary, useState } from "preact/hooks";
 import { Asides } from "./asides.tsx";
+import { importCode } from "./connection.ts";
+import { ConnectionBanner } from "./connection-banner.tsx";
 import { Menu } from "./menu.tsx";
+import { reloadForNewCode } from "./new-code.ts";
 import { SignInAgain } from "./pages/sign-in/again.tsx";
 import { SignInPage } from "./pages/sign-in/page.tsx";
 import { type PageEntry, pages } from "./pages.ts";
@@ -24,6 +27,7 @@ export function App() {
       <Asides />
       <Questions />
       <SignInAgain />
+      <ConnectionBanner />
       <Toasts />
     </>
   );
@@ -89,11 +93,13 @@ function Fetched({ entry }: { readonly entry: PageEntry }) {
   const [failed, setFailed] = useState(false);
   useEffect(() => {
     let gone = false;
-    entry.load().then(
+    importCode(entry.load).then(
       (module) => {
         if (!gone) setShown(() => module.default);
       },
-      () => setFailed(true),
+      () => {
+        if (!gone && !reloadForNewCode()) setFailed(true);
+      },
     );
     return () => {
       gone = true;
@@ -103,7 +109,11 @@ function Fetched({ entry }: { readonly entry: PageEntry }) {
     return (
       <Page title={entry.title}>
         <Problem
-          error={new Error("This page cannot be loaded. The server may have been updated, or is away.")}
+          error={
+            new Error(
+              "The code of this page cannot be loaded. The server may have been updated: save what you have not saved, then reload the console.",
+            )
+          }
           retry={() => location.reload()}
         />
       </Page>

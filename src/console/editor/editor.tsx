@@ -1,4 +1,5 @@
 import { useEffect, useLayoutEffect, useRef, useState } from "preact/hooks";
+import { importCode } from "../connection.ts";
 import { Problem } from "../ui/problem.tsx";
 import type { CodeEditor } from "./code-editor.ts";
 import type { EditorProps } from "./props.ts";
@@ -14,7 +15,7 @@ export function Editor(props: EditorProps) {
   useLayoutEffect(() => {
     let gone = false;
     let made: CodeEditor | undefined;
-    import("./code-editor.ts").then(
+    importCode(() => import("./code-editor.ts")).then(
       ({ CodeEditor }) => {
         if (gone || place.current === null) return;
         made = new CodeEditor(place.current, () => latest.current);

@@ -1,4 +1,5 @@
 import { useCallback, useEffect, useState } from "preact/hooks";
+import { untilReachable } from "../connection.ts";
 
 export interface Loaded<T> {
   readonly value: T | undefined;
@@ -7,14 +8,17 @@ export interface Loaded<T> {
   readonly reload: () => void;
 }
 
-/** What a promise brings, asked for again when `inputs` change; an answer to an older question is dropped. */
+/**
+ * What a promise brings, asked for again when `inputs` change; an answer to an older question is dropped. While the server is away it is
+ * loading, and goes on when the server is back.
+ */
 export function useLoad<T>(load: (signal: AbortSignal) => Promise<T>, inputs: readonly unknown[]): Loaded<T> {
   const [round, setRound] = useState(0);
   const [outcome, setOutcome] = useState<{ value?: T; error?: unknown; loading: boolean }>({ loading: true });
   useEffect(() => {
     const leave = new AbortController();
     setOutcome((before) => ({ ...before, loading: true }));
-    load(leave.signal).then(
+    untilReachable(() => load(leave.signal), leave.signal).then(
       (value) => {
         if (!leave.signal.aborted) setOutcome({ value, loading: false });
       },

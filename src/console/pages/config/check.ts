@@ -1,5 +1,6 @@
 import { useEffect, useState } from "preact/hooks";
 import type { NodeServerClient } from "../../../client/index.ts";
+import { untilReachable } from "../../connection.ts";
 import { type Finding, findingsIn, problemsOf } from "./problems.ts";
 
 export interface Checked {
@@ -46,13 +47,11 @@ export async function checkText(
   signal?: AbortSignal,
 ): Promise<Pick<Checked, "problems" | "warnings" | "error">> {
   try {
-    const answer: unknown = await client.call(
-      "node-server_check_config",
-      { config_string: text },
-      { signal },
+    const { warnings } = await untilReachable(
+      () => client.call("node-server_check_config", { config_string: text }, { signal }),
+      signal,
     );
-    // A server that knows no warnings answers `true`.
-    return { ...clean, warnings: findingsIn((answer as { readonly warnings?: unknown }).warnings) };
+    return { ...clean, warnings: findingsIn(warnings) };
   } catch (error) {
     const problems = problemsOf(error);
     return problems === undefined ? { ...clean, error } : { ...clean, problems };

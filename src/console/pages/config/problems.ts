@@ -1,6 +1,5 @@
 import { RpcError } from "../../../client/index.ts";
 import type { Mark } from "../../editor/props.ts";
-import { explain } from "../../ui/problem.tsx";
 
 /** One thing that the server says about a configuration; the position is missing where it concerns no single place. */
 export interface Finding {
@@ -28,21 +27,9 @@ export function marksOf(findings: readonly Finding[], severity: Mark["severity"]
   );
 }
 
-const placed = /(.+?) \(line (\d+), column (\d+)\)(?:; |$)/gs;
-
 /** Everything that the server finds wrong with a text; undefined when the error is about something else. */
 export function problemsOf(error: unknown): readonly Finding[] | undefined {
   if (!(error instanceof RpcError) || error.kind !== "ParseError") return undefined;
-  const { line, column, problems } = error.data;
-  const listed = findingsIn(problems);
-  if (listed.length > 0) return listed;
-  if (typeof line !== "number" || typeof column !== "number") return undefined;
-  // A server that lists no problems names them in its message alone.
-  const words = error.message.replace(/^ParseError: (configuration: )?/, "");
-  const found = [...words.matchAll(placed)].map(([, message = "", row, at]) => ({
-    message,
-    line: Number(row),
-    column: Number(at),
-  }));
-  return found.length > 0 ? found : [{ line, column, message: explain(error) }];
+  const found = findingsIn(error.data.problems);
+  return found.length > 0 ? found : undefined;
 }

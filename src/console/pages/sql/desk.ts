@@ -2,8 +2,9 @@ import { type Signal, signal } from "@preact/signals";
 import { type NodeServerClient, RpcError } from "../../../client/index.ts";
 import type { Mark, Place } from "../../editor/props.ts";
 import { plural } from "../../format.ts";
-import { perSession } from "../../session.ts";
+import { perSession, signedIn } from "../../session.ts";
 import { explain } from "../../ui/problem.tsx";
+import { mayBeLostByReload } from "../../unfinished.ts";
 import type { Row } from "./cell.ts";
 
 export interface Result {
@@ -106,3 +107,8 @@ function inWords(end: End): string {
 }
 
 export const deskOf = perSession(({ client }) => new Desk(client));
+
+mayBeLostByReload(() => {
+  const now = signedIn.peek();
+  return now.state === "in" && deskOf(now.session).text.peek().trim() !== "";
+});
