@@ -39,7 +39,7 @@ export class Connection {
   #timer: ReturnType<typeof setTimeout> | undefined;
 
   constructor(private readonly plan: ConnectionPlan) {
-    const { url, Socket, connectMs } = plan;
+    const { url, Socket } = plan;
     const socket = new Socket(url.replace(/^http/, "ws"));
     this.#socket = socket;
     let detail = "";
@@ -54,9 +54,7 @@ export class Connection {
           : new Unreachable(`${url} cannot be reached by WebSocket (${words(code, detail)})`),
       );
     socket.onmessage = ({ data }: { data: unknown }) => this.#received(data);
-    this.#watch(connectMs, () =>
-      this.#end(new TimedOut(`${url} did not answer by WebSocket within ${connectMs} ms`)),
-    );
+    this.#watchConnect();
   }
 
   /** Resolves when events come; throws when that cannot be. */
@@ -120,9 +118,13 @@ export class Connection {
 
   async #subscribe(): Promise<void> {
     const { method, params } = this.plan;
+    // Whoever is asked for a token may take their time.
+    clearTimeout(this.#timer);
     try {
       const all = await params();
-      if (this.ended === undefined) this.#ask(method, all, ids.subscribe);
+      if (this.ended !== undefined) return;
+      this.#watchConnect();
+      this.#ask(method, all, ids.subscribe);
     } catch (error) {
       this.#end(error instanceof Error ? error : new Error(String(error)));
     }
@@ -130,6 +132,13 @@ export class Connection {
 
   #ask(method: string, params: object, id: number): void {
     this.#socket.send(JSON.stringify({ jsonrpc: "2.0", method, params, id }));
+  }
+
+  #watchConnect(): void {
+    const { url, connectMs } = this.plan;
+    this.#watch(connectMs, () =>
+      this.#end(new TimedOut(`${url} did not answer by WebSocket within ${connectMs} ms`)),
+    );
   }
 
   #watch(ms: number, then: () => void): void {
