@@ -17,7 +17,7 @@ const routeKey = "node-server.route";
 /** This page came by `resume`: what follows `#` is the pad and no route. */
 const isHandover = new URLSearchParams(location.search).has("handover");
 const canResume = takeTag("resumable") !== undefined && !isHandover;
-const handedOver = isHandover ? unseal(location.hash.slice(1)) : plain();
+let handedOver = plain() ?? unseal(location.hash.slice(1));
 let isPersistent = handedOver?.persistent ?? false;
 if (isHandover) history.replaceState(null, "", location.pathname + takeRoute());
 
@@ -54,6 +54,7 @@ export function isKeptForLong(): boolean {
 }
 
 export async function forget(): Promise<void> {
+  handedOver = undefined;
   isPersistent = false;
   const response = await fetch("remember", { method: "DELETE" });
   if (!response.ok) throw new Error((await response.text()).trim());

@@ -126,3 +126,12 @@ inBrowser("over plain http an address that led into the console leads in once", 
   await again.reload();
   await again.locator(".menu").waitFor({ state: "attached" });
 });
+
+inBrowser("a made-up address of that kind leaves no token in the page of a secure origin", async () => {
+  await using siege = await Siege.open();
+  const { page } = siege;
+  await page.goto(`${siege.node.url}/node/console/?handover=made-up#bm90aGluZw`);
+  await page.locator(".menu").waitFor({ state: "attached" });
+  expect(page.url()).toBe(`${siege.node.url}/node/console/`);
+  expect(siege.holdsToken(await text(page, "document.documentElement.outerHTML"))).toBe(false);
+});
