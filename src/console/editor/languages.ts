@@ -2,6 +2,7 @@ import { PostgreSQL, SQLite, sql } from "@codemirror/lang-sql";
 import { StreamLanguage, type StreamParser } from "@codemirror/language";
 import type { Extension } from "@codemirror/state";
 import { tags } from "@lezer/highlight";
+import { importCode } from "../connection.ts";
 import type { EditorProps, SqlSchema } from "./props.ts";
 import { columnsOf } from "./sql-columns.ts";
 
@@ -43,7 +44,9 @@ const modeTags = {
 export async function languageOf({ language = "", dialect, schema }: EditorProps): Promise<Extension> {
   if (language === "sql") return sqlOf(dialect, schema);
   const mode = Object.hasOwn(modes, language) ? modes[language] : undefined;
-  return mode === undefined ? [] : StreamLanguage.define({ ...(await mode()), tokenTable: modeTags });
+  return mode === undefined
+    ? []
+    : StreamLanguage.define({ ...(await importCode(mode)), tokenTable: modeTags });
 }
 
 function sqlOf(dialect: EditorProps["dialect"], schema: SqlSchema = {}): Extension {
