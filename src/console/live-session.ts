@@ -55,15 +55,15 @@ export class Session {
 
   /**
    * What there is to do about a failed request; answers whether to send it again. A refusal may mean that the token has ended: then it
-   * waits until the person has signed in again.
+   * waits until the person has signed in again, and throws an `AbortError` when they sign out instead.
    */
   async recover(error: unknown): Promise<boolean> {
     if (error instanceof Unreachable) void whenReachable();
     if (!mayMeanEnd(error)) return false;
-    const { token } = this.#identity.peek();
+    const before = this.#identity.peek();
     await this.check();
     await this.#renewal?.promise;
-    return this.#identity.peek().token !== token;
+    return this.#identity.peek() !== before;
   }
 
   /** Looks whether the server still accepts the token. A server that does not answer says nothing about it. */
@@ -95,12 +95,12 @@ export class Session {
   }
 
   async #refusal(): Promise<PermissionDenied | undefined> {
-    const { token } = this.#identity.peek();
+    const asked = this.#identity.peek();
     try {
-      await new NodeServerClient(serverUrl, { token, timeoutMs }).call("token_get");
+      await new NodeServerClient(serverUrl, { token: asked.token, timeoutMs }).call("token_get");
     } catch (error) {
       if (error instanceof Unreachable) void whenReachable();
-      if (error instanceof PermissionDenied && this.#identity.peek().token === token) return error;
+      if (error instanceof PermissionDenied && this.#identity.peek() === asked) return error;
     }
     return undefined;
   }
@@ -123,7 +123,7 @@ export function isRefusal(error: unknown): boolean {
   return error instanceof PermissionDenied || error instanceof ParseError || error instanceof InvalidInput;
 }
 
+/** Whatever reason it gives: a method for the Super Token refuses all others alike, ended ones included. */
 function mayMeanEnd(error: unknown): boolean {
-  if (error instanceof PermissionDenied) return error.reason !== "missing_permission";
-  return error instanceof FileDenied && error.status === 401;
+  return error instanceof PermissionDenied || (error instanceof FileDenied && error.status === 401);
 }

@@ -154,6 +154,20 @@ inBrowser("who signs out where a token is asked for again leaves nothing behind"
   await page.getByRole("heading", { name: "Sign in", exact: true }).waitFor();
 });
 
+inBrowser(
+  "signing out where a token is asked for again ends what waits for it without an error",
+  async () => {
+    await using node = await testNode();
+    await using tab = await openConsole(node, { at: "/logs" });
+    const { page } = tab;
+    await page.getByRole("status").filter({ hasText: "Live" }).waitFor();
+    await rollSuperToken(node);
+    await dialog(page).getByRole("button", { name: "Sign out" }).click();
+    await page.getByRole("heading", { name: "Sign in", exact: true }).waitFor();
+    expect(await page.locator(".toast").allTextContents()).toEqual([]);
+  },
+);
+
 inBrowser("the logs go on by themselves after a new sign-in", async () => {
   await using node = await testNode();
   await using tab = await openConsole(node, { at: "/logs" });

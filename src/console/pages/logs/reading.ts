@@ -107,7 +107,8 @@ export class Reading {
     }
     // While the person signs in again nothing comes, and nothing has failed yet.
     this.standing.value = { state: "broken", why: explain(error) };
-    const again = await this.session.recover(error);
+    // Who signs out instead leaves this page.
+    const again = await this.session.recover(error).catch(() => false);
     if (own.signal.aborted) return;
     if (again) await this.follow(filter);
     else this.standing.value = { state: "failed", error };
