@@ -21,7 +21,7 @@ let isGoingBack = false;
 // The entry that the console began with is no new one when it is come back to.
 if (history.state === null) history.replaceState({}, "");
 
-addEventListener("hashchange", ({ oldURL }) => {
+window.addEventListener("hashchange", ({ oldURL }) => {
   // A new entry of the history begins without a state; others are come back to.
   const isNew = history.state === null;
   if (isNew) history.replaceState({ cameFrom: new URL(oldURL).hash }, "");
