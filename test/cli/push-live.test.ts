@@ -1,8 +1,8 @@
 import { expect } from "bun:test";
-import { statSync } from "node:fs";
+import { mkdirSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { mkdir, rename, rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
-import { story } from "../support/process.ts";
+import { story, until } from "../support/process.ts";
 import { contents, deploySite, fill } from "./deploy-site.ts";
 
 story(
@@ -42,6 +42,36 @@ story(
     expect(stderr).toContain("broken off");
   },
 );
+
+story("a folder that is watched may be removed and built anew ten times, and a folder below it", async () => {
+  await using site = await deploySite();
+  const { local, bucket } = site;
+  await fill(local, { "index.html": "first", "assets/app.js": "first" });
+  const watching = site.start({}, "push", local, "site", "--watch", "--delete");
+  const shows = (files: Record<string, string>) =>
+    until(`the bucket holds ${JSON.stringify(files)}`, () => Bun.deepEquals(contents(bucket), files)).catch(
+      (error: Error) => {
+        throw new Error(`${error.message}; it holds ${JSON.stringify(contents(bucket))}\n${watching.stderr}`);
+      },
+    );
+  await watching.says(/watching/);
+  for (let round = 0; round < 10; round += 1) {
+    // As `rm -rf dist && build` does: all at once, so that the file system gives out the same inode number again.
+    rmSync(local, { recursive: true });
+    mkdirSync(join(local, "assets"), { recursive: true });
+    writeFileSync(join(local, "index.html"), `built ${round}`);
+    writeFileSync(join(local, "assets/app.js"), `built ${round}`);
+    await shows({ "index.html": `built ${round}`, "assets/app.js": `built ${round}` });
+    rmSync(join(local, "assets"), { recursive: true });
+    mkdirSync(join(local, "assets"));
+    writeFileSync(join(local, "assets/app.js"), `again ${round}`);
+    await shows({ "index.html": `built ${round}`, "assets/app.js": `again ${round}` });
+    writeFileSync(join(local, "index.html"), `changed ${round}`);
+    writeFileSync(join(local, "assets/app.js"), `changed ${round}`);
+    await shows({ "index.html": `changed ${round}`, "assets/app.js": `changed ${round}` });
+  }
+  expect((await watching.stop("SIGINT")).code).toBe(130);
+});
 
 story(
   "on a terminal a bar shows how far it is; elsewhere there are lines, and stdout stays empty",

@@ -1,17 +1,25 @@
 import { type FSWatcher, statSync, watch } from "node:fs";
+import { codeOf, Fault, messageOf } from "../../base/fault.ts";
 import { pause } from "./upload-queue.ts";
 
-/** A change is followed by others: a build writes many files. So it is quiet this long before anything is done. */
+/** A change is followed by others, because a build writes many files: this long without one before anything is done. */
 const quietMs = 300;
-/** But no longer than this after the first one. */
-const longestMs = 5000;
-/** How often it is looked whether the folder is still the same one; builds like to throw it away and make it anew. */
-const lookMs = 1000;
+/** The longest wait for quiet after the first change. */
+const maxQuietWaitMs = 5000;
+/** How often the folder itself is looked at: one that does not exist has no watcher that could report its return. */
+const pollMs = 1000;
 
-/** Tells that something below a folder was changed, also after the folder itself was replaced. */
+/**
+ * FolderWatch reports that something below a folder was changed, also after the folder or one below it was removed and
+ * made again.
+ *
+ * A watcher belongs to the folder that existed when it was opened, not to its path. So `changed` opens a new one each time
+ * before it resolves, and its caller then compares the whole tree: whatever happened before the new watcher is found by the
+ * comparison, and whatever happens after it is reported.
+ */
 export class FolderWatch implements Disposable {
   #watcher: FSWatcher | undefined;
-  #inode: number | undefined;
+  #identity: string | undefined;
   #dirty = false;
   #lastAt = 0;
   #wake: () => void = () => {};
@@ -19,29 +27,30 @@ export class FolderWatch implements Disposable {
 
   constructor(private readonly dir: string) {
     this.#open();
-    this.#timer = setInterval(() => this.#look(), lookMs);
+    this.#timer = setInterval(() => this.#poll(), pollMs);
   }
 
-  /** Resolves when there was a change and it is quiet again, or when `signal` fires. */
+  /** Resolves when there was a change and it is quiet again, or when `signal` fires. The caller must then compare everything. */
   async changed(signal: AbortSignal): Promise<void> {
     while (!this.#dirty && !signal.aborted) {
       await new Promise<void>((resolve) => {
         this.#wake = resolve;
         signal.addEventListener("abort", () => resolve(), { once: true });
-        // Between the look above and here nothing else runs.
+        // Between the check above and here nothing else runs.
       });
     }
     const first = Date.now();
-    while (!signal.aborted && Date.now() - first < longestMs) {
+    while (!signal.aborted && Date.now() - first < maxQuietWaitMs) {
       const rest = this.#lastAt + quietMs - Date.now();
       if (rest <= 0 && this.isThere) break;
       await pause(Math.max(rest, 20), signal);
     }
     this.#dirty = false;
+    this.#open();
   }
 
   get isThere(): boolean {
-    return inodeOf(this.dir) !== undefined;
+    return identityOf(this.dir) !== undefined;
   }
 
   [Symbol.dispose](): void {
@@ -52,17 +61,20 @@ export class FolderWatch implements Disposable {
   #open(): void {
     this.#watcher?.close();
     this.#watcher = undefined;
-    this.#inode = inodeOf(this.dir);
-    if (this.#inode === undefined) return;
-    this.#watcher = watch(this.dir, { recursive: true }, () => this.#note());
-    this.#watcher.on("error", () => this.#note());
+    // Before the watcher: a folder that is replaced in between differs at the next poll.
+    this.#identity = identityOf(this.dir);
+    if (this.#identity === undefined) return;
+    try {
+      this.#watcher = watch(this.dir, { recursive: true }, () => this.#note());
+      this.#watcher.on("error", () => this.#note());
+    } catch (error) {
+      if (codeOf(error) === "ENOENT") this.#identity = undefined;
+      else throw new Fault("IoError", `${this.dir} cannot be watched: ${whyUnwatchable(error)}`);
+    }
   }
 
-  #look(): void {
-    const inode = inodeOf(this.dir);
-    if (inode === this.#inode) return;
-    this.#open();
-    this.#note();
+  #poll(): void {
+    if (identityOf(this.dir) !== this.#identity) this.#note();
   }
 
   #note(): void {
@@ -72,7 +84,15 @@ export class FolderWatch implements Disposable {
   }
 }
 
-function inodeOf(dir: string): number | undefined {
-  const stats = statSync(dir, { throwIfNoEntry: false });
-  return stats?.isDirectory() ? stats.ino : undefined;
+/** An identity that differs for a folder that was made anew: file systems reuse inode numbers at once, so its birth time too. */
+function identityOf(dir: string): string | undefined {
+  const stats = statSync(dir, { bigint: true, throwIfNoEntry: false });
+  return stats?.isDirectory() ? `${stats.dev}:${stats.ino}:${stats.birthtimeNs}` : undefined;
+}
+
+function whyUnwatchable(error: unknown): string {
+  const code = codeOf(error);
+  return code === "ENOSPC" || code === "EMFILE"
+    ? "the system allows no more watched folders (raise fs.inotify.max_user_watches and max_user_instances)"
+    : messageOf(error);
 }
