@@ -46,7 +46,7 @@ export interface Methods {
   "node-server_database_storage": { readonly params: { token?: string | undefined }; readonly result: { tables: { [name: string]: number }; total: number }; };
   /** Replaces the server's binary by the release `tag`, up or down, and restarts into it 3 seconds after the answer; the process id stays. Nothing happens when that version runs already. Progress is in the log. */
   "node-server_self_update": { readonly params: { token?: string | undefined; tag: string }; readonly result: null; };
-  /** Runs SQL on the main database; of several statements the last one's result is answered. It means full trust: on SQLite it can write any file that the server can. */
+  /** Runs SQL on the main database; of several statements the last one's result is answered. Of more than 10,000 rows it gives the first 10,000, and `truncated` is true. It means full trust: on SQLite it can write any file that the server can. */
   "node-server_exec_sql": { readonly params: { token?: string | undefined; sql: string; params?: unknown | undefined }; readonly result: { success: true; data: { [name: string]: unknown }[]; row_count: number; truncated: boolean }; };
   /** Makes a bucket and its folder. `path` defaults to the name. Only the Super Token may take a folder that holds files already. */
   "static-bucket_create": { readonly params: { token?: string | undefined; name: string; path?: string | null | undefined; is_http_root?: boolean | null | undefined; cors?: boolean | null | undefined }; readonly result: Bucket; };

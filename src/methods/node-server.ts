@@ -255,7 +255,7 @@ export const nodeServer = {
     },
   }),
   "node-server_exec_sql": method({
-    doc: "Runs SQL on the main database; of several statements the last one's result is answered. It means full trust: on SQLite it can write any file that the server can.",
+    doc: "Runs SQL on the main database; of several statements the last one's result is answered. Of more than 10,000 rows it gives the first 10,000, and `truncated` is true. It means full trust: on SQLite it can write any file that the server can.",
     need: globally("node.exec_sql"),
     params: {
       sql: z.string(),

@@ -54,15 +54,13 @@ story("params fill placeholders; statements also come from a file and from stand
   expect(await user.run(["sql"], { stdin: "" })).toMatchObject({ code: 2, stdout: "" });
 });
 
-story("what is cut off is told, all of a long answer leaves, and a closed pipe is no failure", async () => {
+story("all of a long answer leaves, and a closed pipe is no failure", async () => {
   await using scene = await loggedIn();
   const { user } = scene;
   const many =
-    "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 10001) SELECT i, hex(zeroblob(50)) AS z FROM n";
-  const { code, stdout, stderr } = await user.run(["sql", "--csv", many]);
-  expect(code).toBe(0);
-  expect(stdout.split("\r\n")).toHaveLength(10_002);
-  expect(stderr).toContain("truncated: the server sends the first 10,000 rows only");
+    "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 10001) SELECT i, hex('0123456789') AS z FROM n";
+  const { code, stdout } = await user.run(["sql", "--csv", many]);
+  expect([code, stdout.split("\r\n").length]).toEqual([0, 10_003]);
   const headed = await user.shell(`"$@" 2>err | head -n 1; echo "ended \${PIPESTATUS[0]}"`, [
     "sql",
     "--csv",
@@ -98,6 +96,11 @@ story(
     seen = prompt.screen.length;
     await prompt.type("SELECT 'dropped\x03");
     await prompt.shows(/\^C[\s\S]*sql> /, seen);
+    seen = prompt.screen.length;
+    await prompt.type(
+      "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 10001) SELECT i FROM n;\r",
+    );
+    await prompt.shows(/these are the first 10,000 rows of more[\s\S]*sql> /, seen);
     seen = prompt.screen.length;
     await prompt.type("SELECT 6 * 7 AS answer;\r");
     await prompt.shows(/answer\r\n-+\r\n +42\r\n/, seen);

@@ -34,3 +34,21 @@ function isOpen(piece: string): boolean {
   // `'it''` is open: its last two signs are one quoted quote.
   return mark.length === 1 && mark !== "`" && piece.slice(1).split(mark).length % 2 === 1;
 }
+
+export interface SqlToken {
+  readonly text: string;
+  /** Where it begins in the statement. */
+  readonly at: number;
+}
+
+const token = new RegExp(
+  `${enclosed.source}|[A-Za-z_\\u0080-\\uffff][\\w$\\u0080-\\uffff]*|\\d[\\w.]*|[^\\s]`,
+  "g",
+);
+
+/** The words, names, literals and signs of a statement, without its comments. */
+export function sqlTokens(statement: string): SqlToken[] {
+  return [...statement.matchAll(token)]
+    .map(({ 0: text, index: at }) => ({ text, at }))
+    .filter(({ text }) => !text.startsWith("--") && !text.startsWith("/*"));
+}

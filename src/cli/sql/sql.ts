@@ -3,11 +3,13 @@ import { callExactly } from "../call/exact.ts";
 import { readText } from "../call/params.ts";
 import { exitCodes } from "../command.ts";
 import { findServer, type RemoteOptions } from "../remote/remote.ts";
+import type { KnownServer } from "../remote/servers.ts";
 import { paintFor } from "../terminal/colour.ts";
 import { print } from "../terminal/output.ts";
 import { countText } from "../terminal/sizes.ts";
 import { csvText, type Row, tableText } from "../terminal/table.ts";
 import { WrongUsage } from "../terminal/wrong-usage.ts";
+import { type Ask, pagesOf, type SqlAnswer } from "./sql-pages.ts";
 import { parseSqlParam } from "./sql-param.ts";
 import { promptForSql } from "./sql-prompt.ts";
 
@@ -16,12 +18,6 @@ export interface SqlOptions extends RemoteOptions {
   readonly csv?: boolean;
   readonly json?: boolean;
   readonly param?: readonly string[];
-}
-
-interface SqlResult {
-  readonly data: readonly Row[];
-  readonly row_count: number;
-  readonly truncated: boolean;
 }
 
 /** A cell on a terminal is cut here; everything else is shown whole. */
@@ -35,50 +31,90 @@ export async function sql(statement: string | undefined, options: SqlOptions): P
   const isPrompt = statement === undefined && options.file === undefined && process.stdin.isTTY;
   if (isPrompt && options.param !== undefined) throw new WrongUsage("--param needs a statement or a file");
   const server = await findServer(options);
-  const run = (text: string, signal?: AbortSignal) => runOne(server, text, options, signal);
-  if (isPrompt) return promptForSql(server.url, run);
+  if (isPrompt)
+    return promptForSql(server.url, async (text, signal) => {
+      const started = performance.now();
+      const answer = await askServer(server, text, options, signal);
+      await show([answer], options);
+      tellCount(answer.row_count, started);
+      if (answer.truncated)
+        say(
+          `these are the first ${countText(answer.data.length, "row")} of more; \`node-server sql --csv\` with the statement gives all of them`,
+        );
+    });
   const text = statement ?? (await readText(options.file ?? "-"));
   if (text.trim() === "") throw new WrongUsage("there is no statement");
-  await run(text);
-  return exitCodes.done;
+  return runWhole(server, text, options);
 }
 
-async function runOne(
-  server: { readonly url: string; readonly token: string },
-  statement: string,
-  options: SqlOptions,
-  signal?: AbortSignal,
-): Promise<void> {
+/** One statement with all of its rows. Fails when some are missing, so that no script takes a part for the whole. */
+async function runWhole(server: KnownServer, text: string, options: SqlOptions): Promise<number> {
   const started = performance.now();
-  const params = options.param?.map(parseSqlParam);
+  const ask: Ask = (statement, { bare } = { bare: false }) =>
+    askServer(server, statement, bare ? {} : options);
+  const first = await ask(text);
+  const pages = first.truncated ? await pagesOf(ask, text, first) : undefined;
+  if (pages !== undefined) {
+    tellCount(await show(pages, options), started);
+    return exitCodes.done;
+  }
+  await show([first], options);
+  tellCount(first.row_count, started);
+  if (!first.truncated) return exitCodes.done;
+  say(
+    `node-server: these are only the first ${countText(first.data.length, "row")} of more: the server sends no more in one answer, and this statement cannot be fetched page by page without losing or doubling rows; ask for parts of it, such as WHERE id > LAST ORDER BY id LIMIT ${first.data.length}`,
+  );
+  return exitCodes.failed;
+}
+
+async function askServer(
+  server: KnownServer,
+  statement: string,
+  { param }: SqlOptions,
+  signal?: AbortSignal,
+): Promise<SqlAnswer> {
+  const params = param?.map(parseSqlParam);
   const call = { sql: statement, ...(params === undefined ? {} : { params }) };
   const { result, text } = await callExactly(server, "node-server_exec_sql", call, signal);
-  const ms = Math.round(performance.now() - started);
-  const { data, row_count, truncated } = result as SqlResult;
-  const cut = await show(columnsIn(text), data, options);
-  const say = (line: string) => process.stderr.write(`${line}\n`);
-  say(`(${countText(row_count, "row")}, ${ms} ms)`);
-  if (truncated)
-    say(`truncated: the server sends the first ${countText(data.length, "row")} only; ask for less (LIMIT)`);
-  if (cut > 0) say(`${countText(cut, "long cell")} cut; --json or --csv shows them whole`);
+  return { ...(result as Omit<SqlAnswer, "names">), names: columnsIn(text) };
 }
 
-/** How many cells were cut. */
+function tellCount(rows: number, started: number): void {
+  say(`(${countText(rows, "row")}, ${Math.round(performance.now() - started)} ms)`);
+}
+
+function say(line: string): void {
+  process.stderr.write(`${line}\n`);
+}
+
+/** Prints the rows of all pages; how many there were. */
 async function show(
-  names: readonly string[],
-  rows: readonly Row[],
+  pages: Iterable<SqlAnswer> | AsyncIterable<SqlAnswer>,
   { csv, json }: SqlOptions,
 ): Promise<number> {
-  if (json)
-    await print(`[${rows.map((row) => `\n${exactJson(row)}`).join(",")}${rows.length > 0 ? "\n" : ""}]\n`);
-  else if (csv) await print(csvText(names, rows));
-  else if (names.length > 0) {
-    const widest = process.stdout.isTTY ? { widest: widestCell } : {};
-    const { text, cut } = tableText(names, rows, { paint: paintFor(process.stdout), ...widest });
-    await print(text);
-    return cut;
+  const whole: Row[] = [];
+  let names: readonly string[] = [];
+  let count = 0;
+  if (json) await print("[");
+  for await (const page of pages) {
+    if (json)
+      await print(page.data.map((row, at) => `${count + at > 0 ? "," : ""}\n${exactJson(row)}`).join(""));
+    else if (csv) await print(csvText(page.names, page.data, { head: count === 0 }));
+    // The widths of a table's columns depend on all of its rows.
+    else for (const row of page.data) whole.push(row);
+    names = page.names;
+    count += page.data.length;
   }
-  return 0;
+  if (json) await print(count > 0 ? "\n]\n" : "]\n");
+  else if (!csv && names.length > 0) await showTable(names, whole);
+  return count;
+}
+
+async function showTable(names: readonly string[], rows: readonly Row[]): Promise<void> {
+  const widest = process.stdout.isTTY ? { widest: widestCell } : {};
+  const { text, cut } = tableText(names, rows, { paint: paintFor(process.stdout), ...widest });
+  await print(text);
+  if (cut > 0) say(`${countText(cut, "long cell")} cut; --json or --csv shows them whole`);
 }
 
 /** The names of the columns in the statement's order, which an object loses when they look like numbers. */

@@ -50,7 +50,7 @@ export function tableText(
 }
 
 /** RFC 4180. NULL is nothing at all; an empty text is `""`, so that the two can be told apart. */
-export function csvText(names: readonly string[], rows: readonly Row[]): string {
+export function csvText(names: readonly string[], rows: readonly Row[], { head } = { head: true }): string {
   const field = (value: unknown) => {
     if (value == null) return "";
     const text = cellText(value);
@@ -58,7 +58,7 @@ export function csvText(names: readonly string[], rows: readonly Row[]): string 
   };
   const record = (values: readonly unknown[]) => `${values.map(field).join(",")}\r\n`;
   if (names.length === 0) return "";
-  return record(names) + rows.map((row) => record(names.map((name) => row[name]))).join("");
+  return (head ? record(names) : "") + rows.map((row) => record(names.map((name) => row[name]))).join("");
 }
 
 function cellText(value: unknown): string {

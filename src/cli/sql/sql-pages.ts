@@ -1,0 +1,93 @@
+import { DatabaseError } from "../../client/index.ts";
+import type { Row } from "../terminal/table.ts";
+import { type Pageable, toPageable } from "./sql-pageable.ts";
+
+export interface SqlAnswer {
+  /** The columns, in the statement's order. */
+  readonly names: readonly string[];
+  readonly data: readonly Row[];
+  readonly row_count: number;
+  readonly truncated: boolean;
+}
+
+/** Runs a statement; `bare` without the params that the user gave for placeholders. */
+export type Ask = (statement: string, options?: { readonly bare: boolean }) => Promise<SqlAnswer>;
+
+/** PostgreSQL types of which two equal values are always printed alike. Of numeric, 1.0 and 1.00 are equal. */
+const exactTypes: ReadonlySet<string> = new Set(
+  "smallint,integer,bigint,real,double precision,boolean,uuid,date,timestamp without time zone,timestamp with time zone,bytea".split(
+    ",",
+  ),
+);
+/** The same, as long as their collation tells all texts apart. */
+const textTypes: ReadonlySet<string> = new Set(["text", "character varying", "name"]);
+const exactCollation = /^"(default|C|POSIX)"$/;
+
+/**
+ * All rows of a statement whose first answer was cut, page by page; undefined when that cannot be done exactly.
+ *
+ * Each page runs the statement again, in an order in which only rows that are alike in every column are equal. Such rows are
+ * interchangeable, so no row is lost or doubled as long as nobody writes in between.
+ */
+export async function pagesOf(
+  ask: Ask,
+  statement: string,
+  cut: SqlAnswer,
+): Promise<AsyncGenerator<SqlAnswer> | undefined> {
+  const pageable = toPageable(statement);
+  const sorted = pageable && (await inTotalOrder(ask, pageable, cut.names.length));
+  return sorted === undefined ? undefined : pages(ask, sorted, cut.data.length);
+}
+
+async function* pages(ask: Ask, sorted: string, size: number): AsyncGenerator<SqlAnswer> {
+  for (let offset = 0; ; offset += size) {
+    const page = await ask(`${sorted} LIMIT ${size} OFFSET ${offset}`);
+    if (page.data.length > 0) yield page;
+    if (page.data.length < size) return;
+  }
+}
+
+async function inTotalOrder(
+  ask: Ask,
+  { text, ordered }: Pageable,
+  count: number,
+): Promise<string | undefined> {
+  const positions = Array.from({ length: count }, (_, at) => at + 1);
+  if (await isSqlite(ask)) {
+    // A column may be declared to compare without regard to case; equal is what has the same bytes.
+    const keys = positions.map((at) => `${at} COLLATE BINARY`).join(", ");
+    // On a line of its own: the statement may end with a comment.
+    return `${text}\n${ordered ? "," : "ORDER BY"} ${keys}`;
+  }
+  // The text of a whole row orders rows of every type, also of those that have no order, such as json.
+  if (!ordered) return `SELECT * FROM (${text}\n) AS paged ORDER BY paged::text COLLATE "C"`;
+  return (await hasExactTypes(ask, text, positions)) ? `${text}\n, ${positions.join(", ")}` : undefined;
+}
+
+/** Asked in SQL, because whoever may run SQL need not hold the permission to ask for the database's type. */
+async function isSqlite(ask: Ask): Promise<boolean> {
+  try {
+    await ask("SELECT sqlite_version() AS version", { bare: true });
+    return true;
+  } catch (error) {
+    if (error instanceof DatabaseError) return false;
+    throw error;
+  }
+}
+
+async function hasExactTypes(ask: Ask, text: string, positions: readonly number[]): Promise<boolean> {
+  const columns = positions.map((at) => `c${at}`);
+  const ofEach = async (wanted: string, asked: readonly string[]): Promise<string[]> => {
+    const calls = asked.map((column) => `${wanted}(${column})::text AS ${column}`);
+    const from = `(${text}\n) AS paged (${columns.join(", ")})`;
+    const { data } = await ask(`SELECT ${calls.join(", ")} FROM ${from} LIMIT 1`);
+    return asked.map((column) => String(data[0]?.[column]));
+  };
+  const types = await ofEach("pg_typeof", columns);
+  if (!types.every((type) => exactTypes.has(type) || textTypes.has(type))) return false;
+  const texts = columns.filter((_, at) => textTypes.has(types[at] ?? ""));
+  // Of a type without collation the function fails.
+  return (
+    texts.length === 0 || (await ofEach("pg_collation_for", texts)).every((name) => exactCollation.test(name))
+  );
+}
