@@ -2,13 +2,21 @@ import { basicAuthorization } from "./basic.ts";
 import type { ConnectionPlan } from "./connection.ts";
 import { connections } from "./connections.ts";
 import { ClientError, PermissionDenied } from "./errors.ts";
+import type { Integers } from "./exact-json.ts";
 import { BucketFiles } from "./files.ts";
 import { type FollowLogOptions, joined, type LogEvent } from "./follow-log.ts";
 import { credentialParams, type Methods } from "./methods.ts";
 import { retried } from "./retried.ts";
 import { type SocketClass, socketClass } from "./socket.ts";
 import { eventsOf, type SubscribeOptions, Subscription } from "./subscription.ts";
-import { type CallOptions, type Fetch, postBatch, postCall, type WireCall } from "./wire.ts";
+import {
+  type CallOptions,
+  type Fetch,
+  type PostOptions,
+  postBatch,
+  postCall,
+  type WireCall,
+} from "./wire.ts";
 
 export type MethodName = keyof Methods;
 export type ParamsOf<M extends MethodName> = Methods[M]["params"];
@@ -44,6 +52,11 @@ export interface ClientOptions {
   readonly onError?: ((error: ClientError) => boolean | Promise<boolean>) | undefined;
   /** For every call that names none of its own. */
   readonly timeoutMs?: number | undefined;
+  /**
+   * How whole numbers beyond ±2⁵³ arrive, as in 64-bit columns of `node-server_exec_sql`. Default: "bigint", with every digit.
+   * With "number" they are rounded, as by `JSON.parse`.
+   */
+  readonly integers?: Integers | undefined;
   /** Default: the runtime's. */
   readonly fetch?: Fetch | undefined;
   /** Default: the runtime's, or on Node 20 one of this package. */
@@ -163,12 +176,18 @@ export class NodeServerClient {
       heartbeatMs,
       buffer,
       atOnce,
+      integers: this.#integers,
     };
   }
 
-  #patience(options: CallOptions | AbortSignal = {}): CallOptions {
+  #patience(options: CallOptions | AbortSignal = {}): PostOptions {
     const { timeoutMs } = this.#options;
-    return options instanceof AbortSignal ? { timeoutMs, signal: options } : { timeoutMs, ...options };
+    const own = options instanceof AbortSignal ? { signal: options } : options;
+    return { timeoutMs, ...own, integers: this.#integers };
+  }
+
+  get #integers(): Integers {
+    return this.#options.integers ?? "bigint";
   }
 
   async #token(): Promise<string | undefined> {

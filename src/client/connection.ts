@@ -1,4 +1,5 @@
 import { Disconnected, NotNodeServer, TimedOut, toRpcError, Unreachable } from "./errors.ts";
+import { type Integers, parseExactly, stringifyExactly } from "./exact-json.ts";
 import type { SocketClass, SocketLike } from "./socket.ts";
 import { isAnswer } from "./wire.ts";
 
@@ -15,6 +16,7 @@ export interface ConnectionPlan {
   readonly buffer: number;
   /** So many of them are handed over at once. */
   readonly atOnce: number;
+  readonly integers: Integers;
 }
 
 /** What a reader gets: events, or how many were dropped there. */
@@ -82,7 +84,7 @@ export class Connection {
   }
 
   #received(data: unknown): void {
-    const message = parse(data);
+    const message = parse(data, this.plan.integers);
     if (message === undefined) this.#end(new NotNodeServer(`${this.plan.url} sends what is no JSON-RPC`));
     else if (!isAnswer(message)) this.#take((message as { params?: { result?: unknown } }).params?.result);
     else if (!this.#subscribed && message.error !== undefined) this.#end(toRpcError(message.error));
@@ -131,7 +133,7 @@ export class Connection {
   }
 
   #ask(method: string, params: object, id: number): void {
-    this.#socket.send(JSON.stringify({ jsonrpc: "2.0", method, params, id }));
+    this.#socket.send(stringifyExactly({ jsonrpc: "2.0", method, params, id }));
   }
 
   #watchConnect(): void {
@@ -179,10 +181,10 @@ function words(code: number, detail: string): string {
   return detail === "" ? String(code) : `${code}, ${detail}`;
 }
 
-function parse(data: unknown): object | undefined {
+function parse(data: unknown, integers: Integers): object | undefined {
   if (typeof data !== "string") return undefined;
   try {
-    const value: unknown = JSON.parse(data);
+    const value: unknown = integers === "bigint" ? parseExactly(data) : JSON.parse(data);
     return typeof value === "object" && value !== null ? value : undefined;
   } catch {
     return undefined;

@@ -7,14 +7,40 @@ export class ClientError extends Error {
   override readonly name: string = "ClientError";
 }
 
+/** Why a server cannot be reached, where the system says so. Browsers say nothing. */
+export type UnreachableReason =
+  /** Nothing listens at the address. */
+  | "refused"
+  | "unknown_host"
+  /** The other side closed the connection before it answered, as an https port does with http. */
+  | "closed"
+  | "timeout"
+  /** The certificate is not trusted, has expired, or belongs to another host. */
+  | "certificate"
+  /** The address says https, but the port does not speak it. */
+  | "not_https";
+
 /** The server could not be reached, or what answered is no node-server. Asking again may help. */
 export class Unreachable extends ClientError {
   override readonly name: string = "Unreachable";
+  readonly reason: UnreachableReason | undefined;
+
+  constructor(
+    message: string,
+    options: { readonly cause?: unknown; readonly reason?: UnreachableReason | undefined } = {},
+  ) {
+    super(message, "cause" in options ? { cause: options.cause } : undefined);
+    this.reason = options.reason;
+  }
 }
 
 /** No answer came within `timeoutMs`. The server may have done what it was asked. */
 export class TimedOut extends Unreachable {
   override readonly name = "TimedOut";
+
+  constructor(message: string) {
+    super(message, { reason: "timeout" });
+  }
 }
 
 /** Something answered, but not as a node-server does: a proxy's error page, or another program. */
@@ -57,17 +83,17 @@ export class RpcError extends ClientError {
   }
 }
 
-/** Why a token was refused, as `data.reason` of a `PermissionDenied` says. */
-export type DenialReason = "invalid_credentials" | "expired" | "not_yet_valid" | "missing_permission";
+const denialReasons = ["invalid_credentials", "expired", "not_yet_valid", "missing_permission"] as const;
+/** Why a token was refused. Only the last one is about a token that is valid. */
+export type DenialReason = (typeof denialReasons)[number];
 
-/** The token is wrong, expired, or does not hold what the method needs. */
+/** The token is wrong, expired, or does not hold what the method needs; `reason` says which. */
 export class PermissionDenied extends RpcError {
   override readonly name = "PermissionDenied";
 
-  /** Undefined where the server is older than this field. */
+  /** Undefined when the server is older than this field. */
   get reason(): DenialReason | undefined {
-    const { reason } = this.data;
-    return denialReasons.find((known) => known === reason);
+    return denialReasons.find((reason) => reason === this.data.reason);
   }
 }
 export class NotFound extends RpcError {
@@ -103,13 +129,6 @@ export class LimitReached extends RpcError {
 export class InternalError extends RpcError {
   override readonly name = "InternalError";
 }
-
-const denialReasons: readonly DenialReason[] = [
-  "invalid_credentials",
-  "expired",
-  "not_yet_valid",
-  "missing_permission",
-];
 
 const classes: Partial<Record<ErrorKind, typeof RpcError>> = {
   PermissionDenied,

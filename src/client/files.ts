@@ -1,11 +1,12 @@
 import { lengthOf, received, textOf } from "./answer.ts";
 import { hasOldRequest, isBrowser, uploadInBrowser } from "./browser-upload.ts";
 import { Body, type Content, isWhole, pieceBytes, piecesOf, sizeOf, toBytes } from "./content.ts";
-import { ClientError, NotNodeServer, Unreachable } from "./errors.ts";
+import { ClientError, NotNodeServer } from "./errors.ts";
 import { toFileError } from "./file-error.ts";
 import { type BucketEntry, listingQuestion, parseListing } from "./listing.ts";
 import { retried } from "./retried.ts";
-import { type Fetch, reasonOf } from "./wire.ts";
+import { toUnreachable } from "./unreachable.ts";
+import type { Fetch } from "./wire.ts";
 
 export interface Transfer {
   readonly signal?: AbortSignal | undefined;
@@ -203,7 +204,7 @@ export class BucketFiles {
     } catch (error) {
       if (signal?.aborted) throw signal.reason;
       if (body instanceof Body && body.failure !== undefined) throw body.failure.error;
-      throw new Unreachable(`${this.access.base} cannot be reached: ${reasonOf(error)}`, { cause: error });
+      throw toUnreachable(this.access.base, error);
     } finally {
       if (body instanceof Body) body.close();
     }

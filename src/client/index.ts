@@ -32,7 +32,9 @@ export {
   RpcError,
   TimedOut,
   Unreachable,
+  type UnreachableReason,
 } from "./errors.ts";
+export type { Integers } from "./exact-json.ts";
 export {
   FileConflict,
   FileDenied,

@@ -1,5 +1,7 @@
 import { Deadline } from "./deadline.ts";
-import { NotNodeServer, toRpcError, Unreachable, type WireError } from "./errors.ts";
+import { NotNodeServer, toRpcError, type WireError } from "./errors.ts";
+import { type Integers, parseExactly, stringifyExactly } from "./exact-json.ts";
+import { toUnreachable } from "./unreachable.ts";
 
 export interface WireCall {
   readonly jsonrpc: "2.0";
@@ -23,12 +25,16 @@ export interface CallOptions {
   readonly timeoutMs?: number | undefined;
 }
 
+export interface PostOptions extends CallOptions {
+  readonly integers: Integers;
+}
+
 /** One call by POST; its result. */
 export async function postCall(
   url: string,
   call: WireCall,
   fetch: Fetch,
-  options: CallOptions,
+  options: PostOptions,
 ): Promise<unknown> {
   const { answer, status } = await post(url, call, fetch, options);
   if (!isAnswer(answer) || (answer.error === undefined && answer.id !== call.id))
@@ -41,7 +47,7 @@ export async function postBatch(
   url: string,
   calls: readonly WireCall[],
   fetch: Fetch,
-  options: CallOptions,
+  options: PostOptions,
 ): Promise<unknown[]> {
   const { answer, status } = await post(url, calls, fetch, options);
   if (isAnswer(answer) && answer.error !== undefined) throw toRpcError(answer.error);
@@ -81,9 +87,9 @@ async function post(
   url: string,
   calls: WireCall | readonly WireCall[],
   fetch: Fetch,
-  { signal, timeoutMs }: CallOptions,
+  { signal, timeoutMs, integers }: PostOptions,
 ): Promise<{ readonly answer: unknown; readonly status: number }> {
-  const body = JSON.stringify(calls);
+  const body = stringifyExactly(calls);
   const deadline = new Deadline(signal, timeoutMs, url);
   try {
     const response = await fetch(url, {
@@ -93,19 +99,19 @@ async function post(
       signal: deadline.signal,
     });
     const text = await response.text();
-    return { answer: parse(text) ?? notJson(url, response), status: response.status };
+    return { answer: parse(text, integers) ?? notJson(url, response), status: response.status };
   } catch (error) {
     deadline.throwIfOver();
     if (error instanceof NotNodeServer) throw error;
-    throw new Unreachable(`${url} cannot be reached: ${reasonOf(error)}`, { cause: error });
+    throw toUnreachable(url, error);
   } finally {
     deadline.clear();
   }
 }
 
-function parse(text: string): unknown {
+function parse(text: string, integers: Integers): unknown {
   try {
-    return JSON.parse(text);
+    return integers === "bigint" ? parseExactly(text) : JSON.parse(text);
   } catch {
     return undefined;
   }
@@ -117,14 +123,4 @@ function notJson(url: string, response: Response): never {
   const type = response.headers.get("content-type")?.split(";", 1)[0] ?? "";
   const form = type === "" || type.includes("json") ? "no JSON" : type;
   throw new NotNodeServer(`${url} is no node-server: it answers ${response.status} with ${form}${where}`);
-}
-
-/** What a failed `fetch` has to say; Node hides it in the cause. */
-export function reasonOf(error: unknown): string {
-  if (!(error instanceof Error)) return String(error);
-  const { cause } = error;
-  if (!(cause instanceof Error)) return error.message;
-  // Several addresses were tried (IPv6, IPv4), and the error that joins them has no words.
-  const first = cause instanceof AggregateError ? cause.errors[0] : cause;
-  return first instanceof Error && first.message !== "" ? first.message : error.message;
 }

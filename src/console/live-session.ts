@@ -13,7 +13,8 @@ import { serverUrl, whenReachable } from "./connection.ts";
 import { endOf, type Identity, identify } from "./identity.ts";
 import type { Rights } from "./rights.ts";
 
-const timeoutMs = 60_000;
+/** Numbers as JSON.parse reads them: the console shows where one was rounded, and its JSON export cannot write a bigint. */
+const clientOptions = { timeoutMs: 60_000, integers: "number" } as const;
 
 /**
  * Who is signed in, and with what. The object stays the same when the token ends and the person signs in again above the page, so that
@@ -30,7 +31,7 @@ export class Session {
   constructor(identity: Identity) {
     this.#identity = signal(identity);
     this.client = new NodeServerClient(serverUrl, {
-      timeoutMs,
+      ...clientOptions,
       // While the person is asked for another token nothing is sent with the old one.
       token: async () => {
         await this.#renewal?.promise;
@@ -97,7 +98,7 @@ export class Session {
   async #refusal(): Promise<PermissionDenied | undefined> {
     const asked = this.#identity.peek();
     try {
-      await new NodeServerClient(serverUrl, { token: asked.token, timeoutMs }).call("token_get");
+      await new NodeServerClient(serverUrl, { ...clientOptions, token: asked.token }).call("token_get");
     } catch (error) {
       if (error instanceof Unreachable) void whenReachable();
       if (error instanceof PermissionDenied && this.#identity.peek() === asked) return error;
@@ -115,7 +116,7 @@ export class Session {
 
 /** Who a token belongs to; throws what the server says against it. */
 export function lookUp(token: string): Promise<Identity> {
-  return identify(new NodeServerClient(serverUrl, { token, timeoutMs }), token);
+  return identify(new NodeServerClient(serverUrl, { ...clientOptions, token }), token);
 }
 
 /** The server says no to a token, and not that it cannot say anything now. */

@@ -17,7 +17,7 @@ const projects = {
 };
 
 const right = `
-import { type BucketEntry, type LogEntry, type LogEvent, NodeServerClient, NotFound, type Content } from "node-server-client";
+import { type BucketEntry, type LogEntry, type LogEvent, NodeServerClient, NotFound, PermissionDenied, Unreachable, type Content, type DenialReason, type UnreachableReason } from "node-server-client";
 const server = new NodeServerClient("https://node.example.com", { token: "a:b", timeoutMs: 1000, fetch, WebSocket });
 export const hello: "Node Server Is Running!" = await server.call("node-server_hello");
 export const names: string[] = await server.call("static-bucket_list");
@@ -48,6 +48,10 @@ await server.bucket("site").upload("a", "b", { ifMatch: etag });
 const contents: Content[] = ["text", new Uint8Array(3), new ArrayBuffer(2), new Blob(["x"]), new Blob([]).stream()];
 for (const content of contents) await server.bucket("site").upload("a", content, { makeFolders: true });
 export const size: number = (await server.bucket("site").download("a", { onProgress: (bytes) => bytes.toFixed() })).size;
+const denied = await server.call("static-bucket_list").catch((error: unknown) => error);
+if (denied instanceof PermissionDenied) denied.reason satisfies DenialReason | undefined;
+if (denied instanceof Unreachable) denied.reason satisfies UnreachableReason | undefined;
+new NodeServerClient("https://node.example.com", { integers: "number" });
 export const anything: unknown = await server.callAny("some_method", { a: 1 });
 `;
 
