@@ -1,5 +1,6 @@
 import { chmod, chown, open, rename, rm } from "node:fs/promises";
-import { basename, dirname } from "node:path";
+import { basename, dirname, join } from "node:path";
+import { codeOf, messageOf } from "./fault.ts";
 import { Folder } from "./folder.ts";
 import { randomText } from "./random.ts";
 
@@ -35,9 +36,21 @@ export async function replaceIn(
     await writeWhole(beside, text, ownership);
     await rename(beside, folder.at(name));
     await folder.sync();
+  } catch (error) {
+    throw named(error, join(folder.realPath, name));
   } finally {
     await rm(beside, { force: true });
   }
+}
+
+/** The system's error with the path that people know: its own message names the open folder and a file that is gone again. */
+function named(error: unknown, path: string): unknown {
+  const code = codeOf(error);
+  if (code === undefined) return error;
+  const why = messageOf(error)
+    .replace(/^\w+: /, "")
+    .replace(/, \w+ '.*$/, "");
+  return Object.assign(new Error(`${path} cannot be written: ${why} (${code})`, { cause: error }), { code });
 }
 
 /** A new file with this text, on the disk when this resolves. It must not exist yet. */

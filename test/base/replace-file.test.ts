@@ -56,3 +56,14 @@ test("many replacements at once leave one of them, and nothing else", async () =
   expect(texts).toContain(await readFile(path, "utf8"));
   expect(await readdir(folder.path)).toEqual(["state"]);
 });
+
+test("a file that cannot be replaced is named by its own path, with the system's code", async () => {
+  await using folder = await tempFolder();
+  const path = join(folder.path, "servers.json");
+  await mkdir(path);
+  const error = await replaceFile(path, "{}").catch((error: Error & { code?: string }) => error);
+  expect(error).toMatchObject({ code: "EISDIR" });
+  expect(error?.message).toStartWith(`${path} cannot be written: `);
+  expect(error?.message).not.toContain("/proc/");
+  expect(await readdir(folder.path)).toEqual(["servers.json"]);
+});
