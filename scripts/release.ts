@@ -4,6 +4,7 @@ import { join, resolve } from "node:path";
 import { parseArgs, promisify } from "node:util";
 import { constants, gzip, zstdCompress } from "node:zlib";
 import { version } from "../package.json";
+import { messageOf } from "../src/base/fault.ts";
 import { bundleConsole, packConsole } from "../src/bundle.ts";
 import { binaryName, parseTag } from "../src/update/release.ts";
 import { compile, ownTriple } from "./compile.ts";
@@ -20,29 +21,60 @@ const targets: Readonly<Record<string, { readonly runtime: string; readonly targ
   "x86_64-pc-windows-msvc": { runtime: "windows-x64", target: "bun-windows-x64" },
 };
 
-const { values } = parseArgs({
-  options: {
-    /** A minisign secret key without password. */
-    key: { type: "string" },
-    out: { type: "string", default: "dist/release" },
-    /** Some targets only, by triple. */
-    only: { type: "string", multiple: true },
-    version: { type: "string", default: version },
-    /** How hard zstd tries; 19 takes its time. */
-    level: { type: "string", default: "19" },
-  },
-});
+const help = `Makes the binaries of every system.
+
+npm run release -- [options]
+  --key FILE       sign with this minisign secret key without password (default: RELEASE_KEY in the environment)
+  --out FOLDER     where they go; what is in it is removed first (default: dist/release)
+  --only TRIPLE    one target, repeatable: ${Object.keys(targets).join(", ")}
+  --version X.Y.Z  the version (default: ${version})
+  --level N        how hard zstd compresses, 1 to 19 (default: 19)
+  --help           this text
+`;
+
+/** A mistake of whoever runs this: said in one line, without a stack. */
+function refuse(message: string): never {
+  console.error(`release: ${message}; \`npm run release -- --help\` tells more`);
+  process.exit(2);
+}
+
+function options() {
+  try {
+    return parseArgs({
+      options: {
+        key: { type: "string" },
+        out: { type: "string", default: "dist/release" },
+        only: { type: "string", multiple: true },
+        version: { type: "string", default: version },
+        level: { type: "string", default: "19" },
+        help: { type: "boolean", short: "h" },
+      },
+    }).values;
+  } catch (error) {
+    return refuse(messageOf(error));
+  }
+}
+
+const values = options();
+if (values.help) {
+  console.log(help);
+  process.exit(0);
+}
 const keyPath = values.key ?? process.env.RELEASE_KEY;
-const key = keyPath === undefined ? undefined : readSecretKey(keyPath);
 const tag = `v${values.version}`;
 const folder = resolve(values.out);
 const chosen = values.only ?? Object.keys(targets);
 const runtimes = join(folder, ".runtimes");
 
-parseTag(tag);
 const unknown = chosen.find((triple) => targets[triple] === undefined);
 if (unknown !== undefined)
-  throw new Error(`no target is called ${unknown}; there are ${Object.keys(targets).join(", ")}`);
+  refuse(`no target is called ${unknown}; there are ${Object.keys(targets).join(", ")}`);
+try {
+  parseTag(tag);
+} catch (error) {
+  refuse(`--version ${values.version}: ${messageOf(error)}`);
+}
+const key = keyPath === undefined ? undefined : readKey(keyPath);
 await rm(folder, { recursive: true, force: true });
 await mkdir(runtimes, { recursive: true });
 const pack = packConsole(await bundleConsole());
@@ -57,6 +89,14 @@ await Bun.write(join(folder, "TAG"), `${tag}\n`);
 console.log(
   `${folder}: ${tag}, ${(await readdir(folder)).length} files${key === undefined ? ", not signed (--key)" : ", signed"}`,
 );
+
+function readKey(path: string) {
+  try {
+    return readSecretKey(path);
+  } catch (error) {
+    return refuse(`the key ${path} cannot be used: ${messageOf(error)}`);
+  }
+}
 
 /** One binary with its compressed forms and its signature; the lines of `SHA256SUMS` for them. */
 async function release(triple: string): Promise<string[]> {
