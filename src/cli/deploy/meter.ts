@@ -1,4 +1,4 @@
-import { countText, sizeText, timeText } from "../terminal/sizes.ts";
+import { countText, numberText, sizeText, timeText } from "../terminal/sizes.ts";
 
 /** How far a transfer is, on standard error: a bar on a terminal, a line for every tenth elsewhere. */
 export interface Meter {
@@ -15,7 +15,7 @@ export interface Load {
   readonly files: number;
 }
 
-/** What a file costs besides its bytes, so that many small ones do not look like nothing. */
+/** The work of a file besides its bytes, so that the time left is right for many small ones. */
 const bytesPerFile = 4000;
 const redrawMs = 100;
 const barWidth = 25;
@@ -29,12 +29,17 @@ export function openMeter(what: string, { bytes: allBytes, files: allFiles }: Lo
   let drawnAt = 0;
   let tenth = 0;
   const write = (text: string) => void process.stderr.write(text);
-  const share = () => (all === 0 ? 1 : Math.min(1, (bytes + files * bytesPerFile) / all));
+  const work = () => (all === 0 ? 1 : Math.min(1, (bytes + files * bytesPerFile) / all));
+  /** Of what the line shows beside it: the bytes, or the files when they are all empty. Not 1 before the last file is done. */
+  const share = () => {
+    const part = allBytes > 0 ? bytes / allBytes : allFiles > 0 ? files / allFiles : 1;
+    return Math.max(0, Math.min(part, files < allFiles ? 0.99 : 1));
+  };
   const state = () => {
     const seconds = (performance.now() - begin) / 1000;
-    const left = share() === 0 ? "" : `, ${timeText(seconds / share() - seconds)} left`;
+    const left = work() === 0 ? "" : `, ${timeText(seconds / work() - seconds)} left`;
     const sizes = `${sizeText(bytes)} of ${sizeText(allBytes)}`;
-    return `${sizes}, ${files} of ${countText(allFiles, "file")}${share() === 1 ? "" : left}`;
+    return `${sizes}, ${numberText(files)} of ${countText(allFiles, "file")}${share() === 1 ? "" : left}`;
   };
   const draw = () => {
     drawnAt = performance.now();

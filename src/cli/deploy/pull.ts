@@ -4,7 +4,7 @@ import type { NodeServerClient } from "../../client/index.ts";
 import { exitCodes } from "../command.ts";
 import { connect, type RemoteOptions } from "../remote/remote.ts";
 import { print } from "../terminal/output.ts";
-import { countText, sizeText, visible } from "../terminal/sizes.ts";
+import { countText, numberText, sizeText, visible } from "../terminal/sizes.ts";
 import { interruptible } from "./interrupt.ts";
 import { hashFile, type LeftOut, type LocalTree, readLocalTree, realFolder, sameLook } from "./local-tree.ts";
 import { openMeter } from "./meter.ts";
@@ -46,7 +46,10 @@ const say = (line: string) => void process.stderr.write(`${line}\n`);
 export async function pull(bucket: string, dir: string, options: PullOptions): Promise<number> {
   const client = await connect(options);
   return interruptible(async (signal) => {
-    const remote = await listRemote(client, bucket, signal);
+    const remote = await listRemote(client, bucket, {
+      missing: "`node-server buckets` lists those that it has",
+      signal,
+    });
     if (!options.dryRun) await mkdir(dir, { recursive: true });
     const real = await realFolderIfAny(dir, options.dryRun === true);
     const local = real === undefined ? emptyTree : readLocalTree(real);
@@ -163,7 +166,7 @@ async function showPlan(
     );
   name("not pulled", leftOut);
   say(
-    `would download ${countText(downloads.length, "file")} at most and delete ${deletes.length}; ${unchanged} unchanged; nothing was done`,
+    `would download ${countText(downloads.length, "file")} at most and delete ${numberText(deletes.length)}; ${numberText(unchanged)} unchanged; nothing was done`,
   );
   return exitCodes.done;
 }
@@ -174,7 +177,7 @@ async function report(bucket: string, summary: PullSummary, { json }: PullOption
   name("failed", summary.failed);
   const { downloaded, bytes, deleted, unchanged } = summary;
   say(
-    `${bucket}: ${countText(downloaded, "file")} downloaded (${sizeText(bytes)}), ${deleted} deleted, ${unchanged} unchanged`,
+    `${bucket}: ${countText(downloaded, "file")} downloaded (${sizeText(bytes)}), ${numberText(deleted)} deleted, ${numberText(unchanged)} unchanged`,
   );
   if (json) await print(`${JSON.stringify(summary)}\n`);
   return summary.failed.length > 0 ? exitCodes.failed : exitCodes.done;

@@ -41,7 +41,9 @@ export async function removeGone(
   const { client, bucket, record } = site;
   const files = client.bucket(bucket);
   const patience = new Patience((line) => process.stderr.write(`${line}\n`));
-  const now = await patience.attempt(signal, () => listRemote(client, bucket, signal));
+  const now = await patience.attempt(signal, () =>
+    listRemote(client, bucket, { missing: "it was deleted during the push", signal }),
+  );
   const left = new Set(now.keys());
   const turns = [4, 3, 2, 1, 0].map((turn) => gone.filter((path) => turnOf(path) === turn));
   for (const turn of turns)

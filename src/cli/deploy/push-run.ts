@@ -1,6 +1,6 @@
 import { Fault } from "../../base/fault.ts";
 import type { NodeServerClient } from "../../client/index.ts";
-import { visible } from "../terminal/sizes.ts";
+import { countText, numberText, visible } from "../terminal/sizes.ts";
 import { type LeftOut, type LocalFile, type LocalTree, readLocalTree } from "./local-tree.ts";
 import { type Meter, openMeter } from "./meter.ts";
 import { inTurns } from "./push-order.ts";
@@ -41,7 +41,8 @@ const saveEveryMs = 5000;
 export async function plan(site: Site, say: (line: string) => void, signal: AbortSignal) {
   const { client, bucket, dir, record } = site;
   const local = readLocalTree(dir);
-  const remote = await listRemote(client, bucket, signal);
+  const missing = `\`node-server buckets create ${bucket}\` makes it`;
+  const remote = await listRemote(client, bucket, { missing, signal });
   const patience = new Patience(say);
   const files = client.bucket(bucket);
   const made = await planPush(
@@ -137,7 +138,8 @@ async function sendAll(
     }
     summary.not_sent = uploads.length - done;
   } catch (error) {
-    if (summary.uploaded > 0) say(`${summary.uploaded} of ${uploads.length} files are up and on record`);
+    if (summary.uploaded > 0)
+      say(`${numberText(summary.uploaded)} of ${countText(uploads.length, "file")} are up and on record`);
     throw error;
   } finally {
     meter.end();

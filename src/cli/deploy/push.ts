@@ -4,7 +4,7 @@ import { ClientError } from "../../client/index.ts";
 import { exitCodes } from "../command.ts";
 import { connect, exitCodeOf, type RemoteOptions } from "../remote/remote.ts";
 import { print } from "../terminal/output.ts";
-import { countText, sizeText, visible } from "../terminal/sizes.ts";
+import { countText, numberText, sizeText, visible } from "../terminal/sizes.ts";
 import { interruptible } from "./interrupt.ts";
 import { type LeftOut, realFolder } from "./local-tree.ts";
 import { PushRecord } from "./push-record.ts";
@@ -85,7 +85,7 @@ async function showPlan(site: Site, { json }: PushOptions, signal: AbortSignal):
     );
   name("not pushed", local.leftOut);
   say(
-    `would upload ${countText(uploads.length, "file")} (${sizeText(sum(uploads))}) and delete ${deletes.length}; ${todo.unchanged} unchanged; nothing was done`,
+    `would upload ${countText(uploads.length, "file")} (${sizeText(sum(uploads))}) and delete ${numberText(deletes.length)}; ${numberText(todo.unchanged)} unchanged; nothing was done`,
   );
   return exitCodes.done;
 }
@@ -103,7 +103,7 @@ async function report(site: Site, summary: PushSummary, { json }: PushOptions): 
     );
   const { uploaded, bytes, deleted, unchanged } = summary;
   say(
-    `${site.bucket}: ${countText(uploaded, "file")} uploaded (${sizeText(bytes)}), ${deleted} deleted, ${unchanged} unchanged`,
+    `${site.bucket}: ${countText(uploaded, "file")} uploaded (${sizeText(bytes)}), ${numberText(deleted)} deleted, ${numberText(unchanged)} unchanged`,
   );
   if (json) await print(`${JSON.stringify(summary)}\n`);
   return summary.failed.length > 0 ? exitCodes.failed : exitCodes.done;

@@ -9,10 +9,11 @@ export interface RemoteFile {
 
 export type RemoteTree = ReadonlyMap<string, RemoteFile>;
 
+/** Every file of a bucket; `missing` says what to do when there is no such bucket. */
 export async function listRemote(
   client: NodeServerClient,
   bucket: string,
-  signal?: AbortSignal,
+  { missing, signal }: { readonly missing: string; readonly signal: AbortSignal },
 ): Promise<RemoteTree> {
   try {
     const listed = await client.callAny("static-bucket-file_list", { name: bucket }, signal);
@@ -21,10 +22,7 @@ export async function listRemote(
     );
   } catch (error) {
     if (!(error instanceof NotFound)) throw error;
-    throw new Fault(
-      "NotFound",
-      `the server has no bucket ${bucket}; \`node-server buckets create ${bucket}\` makes it`,
-    );
+    throw new Fault("NotFound", `the server has no bucket ${bucket}; ${missing}`);
   }
 }
 

@@ -18,9 +18,14 @@ export function timeText(seconds: number): string {
   return `${Math.floor(whole / 3600)} h ${Math.floor((whole % 3600) / 60)} min`;
 }
 
+/** `3,361`: every number that people read has its thousands apart. */
+export function numberText(count: number): string {
+  return count.toLocaleString("en-US");
+}
+
 /** `1 file`, `2 files`. */
 export function countText(count: number, one: string, many = `${one}s`): string {
-  return `${count.toLocaleString("en-US")} ${count === 1 ? one : many}`;
+  return `${numberText(count)} ${count === 1 ? one : many}`;
 }
 
 /** Columns: aligned under a head on a terminal, else one line a row with tabs, for scripts. */

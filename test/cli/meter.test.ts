@@ -1,0 +1,24 @@
+import { expect, test } from "bun:test";
+import { resolve } from "node:path";
+
+const meter = resolve(import.meta.dir, "../../src/cli/deploy/meter.ts");
+
+test("progress off a terminal is in one style, and its percent is that of the bytes beside it", async () => {
+  const work = `
+    import { openMeter } from ${JSON.stringify(meter)};
+    const meter = openMeter("pushing", { bytes: 42_713_000, files: 3361 });
+    for (let file = 0; file < 3360; file += 1) { meter.add(1000); meter.fileDone(); }
+    meter.add(42_713_000 - 3_360_000);
+    meter.fileDone();
+    meter.end();
+  `;
+  const run = Bun.spawn([process.execPath, "-e", work], { stdout: "pipe", stderr: "pipe" });
+  const lines = (await run.stderr.text()).trimEnd().split("\n");
+  for (const line of lines) {
+    const [, percent, mega] =
+      /^pushing: (\d+) %, ([\d.]+) MB of 42\.7 MB, [\d,]+ of 3,361 files(?:, \d+ s left)?$/.exec(line) ?? [];
+    expect([line, ((Number(mega) + 0.05) / 42.713) * 100 >= Number(percent)]).toEqual([line, true]);
+  }
+  expect(lines.at(-1)).toBe("pushing: 100 %, 42.7 MB of 42.7 MB, 3,361 of 3,361 files");
+  expect(lines.some((line) => line.includes(" 3,360 of 3,361 files"))).toBe(true);
+});
