@@ -47,6 +47,8 @@ story(
       expect(stderr).not.toContain("s3cret");
     }
     expect(await user.run(["login", "http://127.0.0.1:1", "--name", "a b"])).toMatchObject({ code: 2 });
+    const { stderr } = await user.run(["login", "127.0.0.1:2211"], { stdin: "a:b" });
+    expect(stderr).toContain("write https://127.0.0.1:2211, or http://127.0.0.1:2211");
   },
 );
 
@@ -92,7 +94,7 @@ story(
   },
 );
 
-story("the environment wins over what is kept, and its token goes to no other server", async () => {
+story("a token goes to no other server than the one it is meant for", async () => {
   await using first = await testNode();
   await using second = await testNode();
   await using user = await User.open();
@@ -102,8 +104,26 @@ story("the environment wins over what is kept, and its token goes to no other se
   const list = ["call", "static-bucket_list"];
   expect(await user.does(list, { env })).toBe('["alpha"]\n');
   expect(await user.does([...list, "-s", "second"], { env })).toBe("[]\n");
-  const wrong = { NODE_SERVER_TOKEN: "wrong:token" };
+  // Without an address beside it, the variable is not for a server that has a login.
+  const alone = { NODE_SERVER_TOKEN: "wrong:token" };
+  for (const args of [list, [...list, "-s", "second"], [...list, "-s", second.url]]) {
+    const used = await user.run(args, { env: alone });
+    expect(used).toMatchObject({ code: 0, stdout: "[]\n" });
+    expect(used.stderr).toContain("NODE_SERVER_TOKEN is not used");
+  }
+  // With one, it is for that address, also when there is a login to it.
+  const wrong = { ...alone, NODE_SERVER_URL: second.url };
   expect(await user.run(list, { env: wrong })).toMatchObject({ code: 3, stdout: "" });
+  expect(await user.does([...list, "-s", second.url], { env: wrong })).toBe("[]\n");
+  const named = { NODE_SERVER_TOKEN: first.superToken };
+  expect(await user.does([...list, "-s", first.url], { env: named })).toBe('["alpha"]\n');
+  const elsewhere = { ...named, NODE_SERVER_URL: second.url };
+  const none = await user.run([...list, "-s", first.url], { env: elsewhere });
+  expect(none).toMatchObject({ code: 1, stdout: "" });
+  expect(none.stderr).toContain(`there is no token for ${first.url}`);
+  const login = await user.run(["login", first.url], { env: elsewhere, stdin: "typed:wrong" });
+  expect(login).toMatchObject({ code: 3, stdout: "" });
+  expect(login.stderr).not.toContain("the token is the one in NODE_SERVER_TOKEN");
 });
 
 story("what is open needs an address and no token; what is not says that a token is missing", async () => {

@@ -164,7 +164,7 @@ story("a stream whose token is revoked ends with 3 and the server's words", asyn
 story("nobody there, or a token that may not, is told by the exit code", async () => {
   await using scene = await loggedIn({ logging: kept });
   const { node, user } = scene;
-  const env = { NODE_SERVER_TOKEN: await node.newToken([]) };
+  const env = { NODE_SERVER_URL: node.url, NODE_SERVER_TOKEN: await node.newToken([]) };
   for (const args of [["logs"], ["logs", "-f"]]) {
     expect(await user.run(args, { env })).toMatchObject({ code: 3, stdout: "" });
     const away = { NODE_SERVER_URL: "http://127.0.0.1:1", NODE_SERVER_TOKEN: "a:b" };

@@ -75,7 +75,7 @@ story("an error is the database's own words and ends with 1; a refusal ends with
   const wrong = await user.run(["sql", "SELEC 1"]);
   expect(wrong).toMatchObject({ code: 1, stdout: "" });
   expect(wrong.stderr).toContain('near "SELEC": syntax error');
-  const env = { NODE_SERVER_TOKEN: await node.newToken([]) };
+  const env = { NODE_SERVER_URL: node.url, NODE_SERVER_TOKEN: await node.newToken([]) };
   expect(await user.run(["sql", "SELECT 1"], { env })).toMatchObject({ code: 3, stdout: "" });
 });
 

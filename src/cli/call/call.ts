@@ -1,7 +1,8 @@
 import { exactJson } from "../../base/raw-json.ts";
-import { NodeServerClient, type SubscriptionName } from "../../client/index.ts";
+import type { ParamsOf, ResultOf, SubscriptionName } from "../../client/index.ts";
 import { exitCodes } from "../command.ts";
-import { findAddress, findServer, type RemoteOptions } from "../remote/remote.ts";
+import { clientFor, findServer, findTarget, type RemoteOptions, type Target } from "../remote/remote.ts";
+import { type Renewed, renewLogin, usernameIn } from "../remote/renew-login.ts";
 import { paintFor } from "../terminal/colour.ts";
 import { print, readable, untilStopped } from "../terminal/output.ts";
 import { methodHelp } from "./call-help.ts";
@@ -19,34 +20,44 @@ export async function call(method: string, words: readonly string[], options: Ca
   const params = await parseParams(method, words);
   const server = await serverFor(method, params, options);
   if (declared.event !== undefined) return follow(server, method as SubscriptionName, params);
+  const renewed = await renewedBy(server, method, params);
   const { result } = await callExactly(server, method, params);
   const isForPeople = process.stdout.isTTY && !options.json;
   await print(isForPeople ? readable(result, paintFor(process.stdout)) : `${exactJson(result)}\n`);
+  if (method === "token_roll_token_secret")
+    await renewLogin(server, result as ResultOf<"token_roll_token_secret">);
+  else if (renewed !== undefined) await renewLogin(server, renewed);
   return exitCodes.done;
+}
+
+/** The new password of the caller's own login, when the call changes it. It is asked before, while the old one is valid. */
+async function renewedBy(target: Target, method: string, params: object): Promise<Renewed | undefined> {
+  if (method !== "token_change_password" || target.token === undefined) return undefined;
+  const username = usernameIn(target.token);
+  if (username === undefined) return undefined;
+  const { target_token, new_password } = params as ParamsOf<"token_change_password">;
+  const { token_key } = await clientFor(target).call("token_get");
+  const isOwn = target_token === username || target_token.split(":", 1)[0] === token_key;
+  return isOwn ? { username, password: new_password } : undefined;
 }
 
 /** `call METHOD --help`. The curl line names the server in use, where there is one. */
 export async function showMethod(method: string, options: CallOptions): Promise<number> {
-  const url = await findAddress(options).catch(() => "http://127.0.0.1:2211");
+  const { url } = await findTarget(options).catch(() => ({ url: "http://127.0.0.1:2211" }));
   await print(methodHelp(method, url));
   return exitCodes.done;
 }
 
 /** Open methods, and calls that bring their own token, need none that is kept. */
-async function serverFor(method: string, params: object, options: CallOptions) {
+async function serverFor(method: string, params: object, options: CallOptions): Promise<Target> {
   const credential = credentialOf(method);
-  if (credential === undefined || credential in params)
-    return { url: await findAddress(options), token: undefined };
-  return findServer(options);
+  if (credential !== undefined && !(credential in params)) return findServer(options);
+  return { ...(await findTarget(options)), token: undefined };
 }
 
 /** One line of JSON an event, until somebody ends it. */
-async function follow(
-  { url, token }: { readonly url: string; readonly token: string | undefined },
-  method: SubscriptionName,
-  params: object,
-): Promise<number> {
-  const client = new NodeServerClient(url, { token });
+async function follow(target: Target, method: SubscriptionName, params: object): Promise<number> {
+  const client = clientFor(target);
   const say = (line: string) => process.stderr.write(`node-server: ${line}\n`);
   let broken = false;
   await untilStopped(async ({ signal }) => {

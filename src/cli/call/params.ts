@@ -1,7 +1,9 @@
 import { readFile } from "node:fs/promises";
 import { z } from "zod";
 import { codeOf, messageOf } from "../../base/fault.ts";
+import { toComplaint } from "../../base/issue.ts";
 import { nearest } from "../../base/nearest.ts";
+import { parseExactly } from "../../client/exact-json.ts";
 import { WrongUsage } from "../terminal/wrong-usage.ts";
 import { credentialOf, type DeclaredParam, paramsOf } from "./declared.ts";
 
@@ -21,14 +23,24 @@ export async function parseParams(method: string, words: readonly string[]): Pro
     throw new WrongUsage(
       `${method} needs ${missing.map(({ name }) => name).join(", ")}; \`node-server call ${method} --help\` tells more`,
     );
+  for (const { name, type } of declared) checkType(name, type, values[name]);
   return values;
+}
+
+/** Holds a value against its declaration, as the server will. The value may be a secret: it is not shown. */
+function checkType(name: string, type: z.core.$ZodType, value: unknown): void {
+  const read = z.safeParse(type, value);
+  const [issue] = read.error?.issues ?? [];
+  if (issue === undefined) return;
+  const { path, why } = toComplaint(issue, value);
+  throw new WrongUsage(`${[name, ...path].join(".")}: ${why}`);
 }
 
 function parseObject(words: readonly string[]): Values {
   if (words.length > 1) throw new WrongUsage("write the params as one JSON text or as key=value, not both");
   let value: unknown;
   try {
-    value = JSON.parse(words[0] ?? "");
+    value = parseExactly(words[0] ?? "");
   } catch (error) {
     throw new WrongUsage(`the params are no JSON: ${messageOf(error)}`);
   }
@@ -60,7 +72,7 @@ async function parsePairs(
 /** JSON where it is JSON, else the text itself. */
 export function parseValue(text: string): unknown {
   try {
-    return JSON.parse(text) as unknown;
+    return parseExactly(text);
   } catch {
     return text;
   }

@@ -10,6 +10,7 @@ import { print } from "../terminal/output.ts";
 import { chooseServer, listServers } from "./known.ts";
 import { login } from "./login.ts";
 import { logout } from "./logout.ts";
+import { serverOptions } from "./server-options.ts";
 
 type Ended = (code: number) => void;
 
@@ -23,13 +24,13 @@ key=@file takes it from a file (@- from standard input). The token is added.
 export function addClientCommands(program: Command, ended: Ended): void {
   addServers(program, ended);
   addCall(program, ended);
-  remote(program.command("logs"))
+  serverOptions(program.command("logs"))
     .description("show the log entries that a server keeps in memory")
     .option("-f, --follow", "go on with those that come; Ctrl+C ends it")
     .option("--filter <filter>", "as RUST_LOG: info, debug,db=trace, token (default with -f: info)")
     .option("--json", "one JSON object a line")
     .action(async (options) => ended(await logs(options)));
-  remote(program.command("sql [statement]"))
+  serverOptions(program.command("sql [statement]"))
     .description("run SQL on a server's database; without a statement, ask for one after the other")
     .option("-f, --file <file>", "take the statements from a file (- is standard input)")
     .option("--param <value>", "a value for the next placeholder, as JSON or text; repeatable", gather)
@@ -44,6 +45,10 @@ function addServers(program: Command, ended: Ended): void {
     .command("login <url>")
     .description("keep a server and a token for it, and use it from now on")
     .option("--name <name>", "what to call it (default: from the address)")
+    .option(
+      "--ca <file>",
+      "trust the certificates in this file (PEM) for the server's own; kept with the login",
+    )
     .action(async (url: string, options) => ended(await login(url, options)));
   program
     .command("logout [name]")
@@ -62,7 +67,7 @@ function addServers(program: Command, ended: Ended): void {
 }
 
 function addCall(program: Command, ended: Ended): void {
-  const command = remote(program.command("call [method] [params...]"))
+  const command = serverOptions(program.command("call [method] [params...]"))
     .description("call any method of a server")
     .option("--json", "print JSON on a terminal too")
     // Its own, because help about a method is meant as well.
@@ -88,11 +93,6 @@ function addCompletion(program: Command, ended: Ended): void {
   program
     .command("complete [words...]", { hidden: true })
     .action(async (words: string[]) => ended(await complete(program, words)));
-}
-
-/** What every command takes that talks to a server. */
-function remote(command: Command): Command {
-  return command.option("-s, --server <name>", "a server that was logged in to, or its address");
 }
 
 function gather(value: string, before: readonly string[] = []): string[] {

@@ -1,31 +1,43 @@
+import { resolve } from "node:path";
 import { Fault } from "../../base/fault.ts";
-import { NodeServerClient } from "../../client/index.ts";
 import { exitCodes } from "../command.ts";
 import { askSecret } from "../terminal/ask.ts";
 import { visible } from "../terminal/sizes.ts";
+import { caFetch, readCa } from "./ca.ts";
+import { clientFor } from "./remote.ts";
 import { nameFromUrl, parseServerName, parseServerUrl, readServers, writeServers } from "./servers.ts";
 
+export interface LoginOptions {
+  readonly name?: string;
+  /** A file with the certificates that the server's own is checked against; kept with the login. */
+  readonly ca?: string;
+}
+
 /** Keeps a server and a token that it accepts, and uses it from now on. */
-export async function login(address: string, { name: wanted }: { readonly name?: string }): Promise<number> {
+export async function login(address: string, { name: wanted, ca: file }: LoginOptions): Promise<number> {
   const url = parseServerUrl(address);
   const chosen = wanted === undefined ? undefined : parseServerName(wanted);
   const known = await readServers(process.env);
   const before = Object.entries(known.servers).find(([, server]) => server.url === url)?.[0];
   const name = chosen ?? before ?? nameFromUrl(url);
-  const client = (token?: string) => new NodeServerClient(url, { token, timeoutMs: 30_000 });
+  const ca = file === undefined ? undefined : readCa(file);
+  const fetch = ca === undefined ? globalThis.fetch : caFetch(ca);
+  const client = (token?: string) => clientFor({ url, token, ca, fetch }, { timeoutMs: 30_000 });
   // First whether a node-server is there at all: a token is not shown to whatever answers.
   await client().call("node-server_version");
   if (isOpenRoad(url)) say(`note: ${url} is not encrypted; whoever is on the way can read the token`);
   const token = await tokenFor(url);
   const { username, token_key } = await client(token).call("token_get");
-  await writeServers({ current: name, servers: { ...known.servers, [name]: { url, token } } }, process.env);
+  const server = { url, token, ...(file === undefined ? {} : { ca: resolve(file) }) };
+  await writeServers({ current: name, servers: { ...known.servers, [name]: server } }, process.env);
   say(`logged in to ${name} (${url}) as ${visible(username ?? token_key)}`);
   return exitCodes.done;
 }
 
 async function tokenFor(url: string): Promise<string> {
-  const given = process.env.NODE_SERVER_TOKEN;
-  if (given) {
+  const { NODE_SERVER_TOKEN: given, NODE_SERVER_URL: paired } = process.env;
+  // Together with an address it is meant for that server alone.
+  if (given && (!paired || parseServerUrl(paired) === url)) {
     say("the token is the one in NODE_SERVER_TOKEN");
     return given;
   }

@@ -1,39 +1,68 @@
 import { Fault } from "../../base/fault.ts";
-import { FileError, NodeServerClient, PermissionDenied, Unreachable } from "../../client/index.ts";
+import {
+  type ClientOptions,
+  type Fetch,
+  FileError,
+  NodeServerClient,
+  PermissionDenied,
+  Unreachable,
+} from "../../client/index.ts";
 import { exitCodes } from "../command.ts";
 import { WrongUsage } from "../terminal/wrong-usage.ts";
-import { type KnownServer, type KnownServers, knownServer, parseServerUrl, readServers } from "./servers.ts";
+import { caFetch, caSocket, readCa } from "./ca.ts";
+import { type KnownServers, knownServer, parseServerUrl, readServers } from "./servers.ts";
 
 /** What every command takes that talks to a server. */
 export interface RemoteOptions {
   /** The name of a server that was logged in to, or an address. */
   readonly server?: string;
+  /** A file with the certificates that the server's own is checked against. */
+  readonly ca?: string;
 }
 
 type Environment = Readonly<Record<string, string | undefined>>;
+
+/** A server to talk to, and how. */
+export interface Target {
+  readonly url: string;
+  readonly token: string | undefined;
+  /** The token is one that `login` saved, not one of the environment. */
+  readonly isSaved: boolean;
+  /** Certificates in PEM. */
+  readonly ca: string | undefined;
+  readonly fetch: Fetch;
+}
 
 /** The server that is meant, and the token for it. */
 export async function findServer(
   options: RemoteOptions,
   env: Environment = process.env,
-): Promise<KnownServer> {
-  const { url, token } = await lookUp(options, env);
+): Promise<Target & { readonly token: string }> {
+  const target = await findTarget(options, env);
+  const { url, token } = target;
   if (token === undefined)
     throw new Fault(
       "Other",
-      `there is no token for ${url}: run \`node-server login ${url}\`, or set NODE_SERVER_TOKEN`,
+      `there is no token for ${url}: run \`node-server login ${url}\`, or set NODE_SERVER_URL and NODE_SERVER_TOKEN`,
     );
-  return { url, token };
-}
-
-/** The same for what needs no token. */
-export async function findAddress(options: RemoteOptions, env: Environment = process.env): Promise<string> {
-  return (await lookUp(options, env)).url;
+  if (env.NODE_SERVER_TOKEN && !env.NODE_SERVER_URL && target.isSaved)
+    process.stderr.write(
+      `note: NODE_SERVER_TOKEN is not used: the token saved for ${url} is; set NODE_SERVER_URL beside it to use it\n`,
+    );
+  return { ...target, token };
 }
 
 export async function connect(options: RemoteOptions): Promise<NodeServerClient> {
-  const { url, token } = await findServer(options);
-  return new NodeServerClient(url, { token });
+  return clientFor(await findServer(options));
+}
+
+/** A client for this server, with its token and its certificates. */
+export function clientFor(
+  { url, token, ca, fetch }: Pick<Target, "url" | "token" | "ca" | "fetch">,
+  options: ClientOptions = {},
+): NodeServerClient {
+  const WebSocket = ca === undefined ? undefined : caSocket(ca);
+  return new NodeServerClient(url, { token, fetch, WebSocket, ...options });
 }
 
 /** What scripts go by: refused and unreachable are not the same as failed. */
@@ -44,21 +73,34 @@ export function exitCodeOf(error: unknown): number {
   return error instanceof Unreachable ? exitCodes.unreachable : exitCodes.failed;
 }
 
-/** What was named wins, then the environment, then the server in use. */
-async function lookUp(
-  { server }: RemoteOptions,
-  env: Environment,
-): Promise<{ url: string; token: string | undefined }> {
+/**
+ * The server that is meant, with or without a token.
+ *
+ * `-s` wins over NODE_SERVER_URL, and that over the server in use. A token goes only to the server that it is meant for:
+ * that of a login to the server of the login, NODE_SERVER_TOKEN to NODE_SERVER_URL. Without NODE_SERVER_URL,
+ * NODE_SERVER_TOKEN goes to an address named with `-s` that has no login.
+ */
+export async function findTarget(options: RemoteOptions, env: Environment = process.env): Promise<Target> {
   const known = await readServers(env);
-  const given = env.NODE_SERVER_URL ? parseServerUrl(env.NODE_SERVER_URL) : undefined;
-  const url = urlOf(server, given, known);
-  const name = server ?? (given === undefined ? known.current : undefined);
-  const kept =
+  const paired = env.NODE_SERVER_URL ? parseServerUrl(env.NODE_SERVER_URL) : undefined;
+  const { server } = options;
+  const url = urlOf(server, paired, known);
+  const name = server ?? (paired === undefined ? known.current : undefined);
+  const login =
     (name === undefined ? undefined : knownServer(known, name)) ??
     Object.values(known.servers).find((other) => other.url === url);
-  // A token that the environment gives together with an address must not travel to another server.
-  const ownToken = given === undefined || given === url ? env.NODE_SERVER_TOKEN || undefined : undefined;
-  return { url, token: ownToken ?? kept?.token };
+  const isPaired = server === undefined && paired !== undefined;
+  const mayUseVariable = isPaired || (login === undefined && (paired === undefined || paired === url));
+  const variable = (mayUseVariable && env.NODE_SERVER_TOKEN) || undefined;
+  const caPath = options.ca ?? login?.ca;
+  const ca = caPath === undefined ? undefined : readCa(caPath);
+  return {
+    url,
+    token: variable ?? login?.token,
+    isSaved: variable === undefined && login !== undefined,
+    ca,
+    fetch: ca === undefined ? globalThis.fetch : caFetch(ca),
+  };
 }
 
 function urlOf(server: string | undefined, given: string | undefined, known: KnownServers): string {

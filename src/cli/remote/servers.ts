@@ -9,6 +9,8 @@ import { WrongUsage } from "../terminal/wrong-usage.ts";
 export interface KnownServer {
   readonly url: string;
   readonly token: string;
+  /** The file with the certificates that its own is checked against. */
+  readonly ca?: string;
 }
 
 export interface KnownServers {
@@ -52,8 +54,7 @@ export function knownServer({ servers }: KnownServers, name: string): KnownServe
 /** An address in the one spelling in which addresses are kept and compared. */
 export function parseServerUrl(text: string): string {
   const url = URL.canParse(text) ? new URL(text) : undefined;
-  if (url === undefined || !/^https?:$/.test(url.protocol))
-    throw new WrongUsage(`${hideUser(text)} is no address of a server; write it as https://host:port`);
+  if (url === undefined || !/^https?:$/.test(url.protocol)) throw new WrongUsage(whyNoAddress(text));
   if (url.username !== "" || url.password !== "")
     throw new WrongUsage(
       `the address of ${url.host} holds credentials; leave them out, the token is asked for`,
@@ -91,6 +92,14 @@ function reason(error: unknown): string {
   return error instanceof SyntaxError && !error.message.startsWith("`servers")
     ? "it is not JSON"
     : messageOf(error);
+}
+
+/** Which of the two schemes is right is not guessed: a token must not go over http by accident. */
+function whyNoAddress(text: string): string {
+  const shown = hideUser(text);
+  return /^[\w.[\]-]+(:\d+)?(\/\S*)?$/.test(text)
+    ? `${shown} has no scheme: write https://${shown}, or http://${shown} where the server has no certificate`
+    : `${shown} is no address of a server; write it as https://host:port`;
 }
 
 function hideUser(text: string): string {

@@ -1,12 +1,13 @@
 import { InvalidArgumentError } from "commander";
-import type { ResultOf } from "../../client/index.ts";
+import { type NodeServerClient, PermissionDenied, type ResultOf } from "../../client/index.ts";
 import { exitCodes } from "../command.ts";
 import { askSecret } from "../terminal/ask.ts";
 import { confirm } from "../terminal/confirm.ts";
 import { print } from "../terminal/output.ts";
 import { columns } from "../terminal/sizes.ts";
 import { WrongUsage } from "../terminal/wrong-usage.ts";
-import { connect, type RemoteOptions } from "./remote.ts";
+import { clientFor, connect, findServer, type RemoteOptions } from "./remote.ts";
+import { renewLogin } from "./renew-login.ts";
 
 type Token = ResultOf<"token_get">;
 
@@ -31,12 +32,16 @@ export interface NewTokenOptions extends TokenOptions {
 export async function listTokens(options: TokenOptions): Promise<number> {
   const client = await connect(options);
   const { tokens } = await client.call("token_list_all_tokens");
+  // Only the Super Token may list them, so the caller's own is the Super Token.
+  const own = await client.call("token_get");
+  const may = (token: Token) =>
+    token.token_key === own.token_key ? "everything (Super Token)" : limitsOf(token);
   await print(
     options.json
       ? `${JSON.stringify(tokens)}\n`
       : columns(
           ["KEY", "USER", "ENDS", "MAY"],
-          tokens.map((token) => [token.token_key, token.username ?? "-", endOf(token), limitsOf(token)]),
+          tokens.map((token) => [token.token_key, token.username ?? "-", endOf(token), may(token)]),
         ),
   );
   return exitCodes.done;
@@ -54,6 +59,7 @@ export async function createToken(options: NewTokenOptions): Promise<number> {
     scopes: names.map((static_bucket) => ({ static_bucket })),
     permissions: actions.map((static_bucket_file) => ({ static_bucket_file })),
   });
+  await warnOfMissing(client, [...bucket, ...webdav]);
   const made = await client.call("token_create", {
     token_creation: {
       token_limit: [
@@ -66,6 +72,20 @@ export async function createToken(options: NewTokenOptions): Promise<number> {
     },
   });
   return showSecret(made, options);
+}
+
+/** A mistyped bucket would show only when the token is used. A caller that may not look at buckets cannot know. */
+async function warnOfMissing(client: NodeServerClient, names: readonly string[]): Promise<void> {
+  for (const name of new Set(names.filter((name) => !name.endsWith("*")))) {
+    const found = await client.call("static-bucket_read", { name }).catch((error: unknown) => {
+      if (error instanceof PermissionDenied) return undefined;
+      throw error;
+    });
+    if (found === null)
+      process.stderr.write(
+        `note: the server has no bucket ${name}; the token can be used there once \`node-server buckets create ${name}\` has made it\n`,
+      );
+  }
 }
 
 async function newPassword(username: string): Promise<string> {
@@ -84,9 +104,12 @@ export async function deleteToken(key: string, options: TokenOptions): Promise<n
 }
 
 export async function rollToken(key: string, options: TokenOptions): Promise<number> {
-  const client = await connect(options);
+  const target = await findServer(options);
   await confirm(`The present secret of ${key} ends at once.`, options.yes);
-  return showSecret(await client.call("token_roll_token_secret", { target_token: key }), options);
+  const made = await clientFor(target).call("token_roll_token_secret", { target_token: key });
+  const code = await showSecret(made, options);
+  await renewLogin(target, made);
+  return code;
 }
 
 async function showSecret(

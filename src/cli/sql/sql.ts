@@ -2,8 +2,7 @@ import { exactJson } from "../../base/raw-json.ts";
 import { callExactly } from "../call/exact.ts";
 import { readText } from "../call/params.ts";
 import { exitCodes } from "../command.ts";
-import { findServer, type RemoteOptions } from "../remote/remote.ts";
-import type { KnownServer } from "../remote/servers.ts";
+import { findServer, type RemoteOptions, type Target } from "../remote/remote.ts";
 import { paintFor } from "../terminal/colour.ts";
 import { print } from "../terminal/output.ts";
 import { countText } from "../terminal/sizes.ts";
@@ -48,7 +47,7 @@ export async function sql(statement: string | undefined, options: SqlOptions): P
 }
 
 /** One statement with all of its rows. Fails when some are missing, so that no script takes a part for the whole. */
-async function runWhole(server: KnownServer, text: string, options: SqlOptions): Promise<number> {
+async function runWhole(server: Target, text: string, options: SqlOptions): Promise<number> {
   const started = performance.now();
   const ask: Ask = (statement, { bare } = { bare: false }) =>
     askServer(server, statement, bare ? {} : options);
@@ -68,7 +67,7 @@ async function runWhole(server: KnownServer, text: string, options: SqlOptions):
 }
 
 async function askServer(
-  server: KnownServer,
+  server: Target,
   statement: string,
   { param }: SqlOptions,
   signal?: AbortSignal,

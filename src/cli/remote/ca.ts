@@ -1,0 +1,31 @@
+import { readFileSync } from "node:fs";
+import { codeOf, messageOf } from "../../base/fault.ts";
+import type { Fetch, SocketClass } from "../../client/index.ts";
+import { WrongUsage } from "../terminal/wrong-usage.ts";
+
+/** The certificates of a file, in PEM. */
+export function readCa(path: string): string {
+  let text: string;
+  try {
+    text = readFileSync(path, "utf8");
+  } catch (error) {
+    const why = codeOf(error) === "ENOENT" ? "there is no such file" : messageOf(error);
+    throw new WrongUsage(`the certificates in ${path} cannot be read: ${why}; give another file with --ca`);
+  }
+  if (text.includes("-----BEGIN CERTIFICATE-----")) return text;
+  throw new WrongUsage(`${path} holds no certificate in PEM; it begins with -----BEGIN CERTIFICATE-----`);
+}
+
+/** `fetch` that trusts these certificates and no others. */
+export function caFetch(ca: string): Fetch {
+  return (url, init) => fetch(url, { ...init, tls: { ca } } as BunFetchRequestInit);
+}
+
+/** The same for subscriptions. */
+export function caSocket(ca: string): SocketClass {
+  return class extends WebSocket {
+    constructor(url: string) {
+      super(url, { tls: { ca } });
+    }
+  };
+}

@@ -1,0 +1,46 @@
+import type { Target } from "./remote.ts";
+import { readServers, writeServers } from "./servers.ts";
+
+/** The credentials of a token, as its owner names them. */
+export type Renewed =
+  | { readonly key: string; readonly secret: string }
+  | { readonly username: string; readonly password: string };
+
+/** Puts new credentials into every saved login of this server that uses the old ones, and says so. */
+export async function renewLogin(target: Target, renewed: Renewed): Promise<void> {
+  const before = "key" in renewed ? `${renewed.key}:` : `${renewed.username}|`;
+  const after = before + ("key" in renewed ? renewed.secret : renewed.password);
+  const isOwn = (token: string) => ownBeginning(token) === before;
+  const known = await readServers(process.env);
+  const names = Object.entries(known.servers)
+    .filter(([, { url, token }]) => url === target.url && isOwn(token))
+    .map(([name]) => name);
+  if (names.length > 0) {
+    const servers = Object.fromEntries(
+      Object.entries(known.servers).map(([name, server]) => [
+        name,
+        names.includes(name) ? { ...server, token: after } : server,
+      ]),
+    );
+    await writeServers({ ...known, servers }, process.env);
+    say(`the saved login of ${names.join(", ")} uses the new ${"key" in renewed ? "secret" : "password"}`);
+  }
+  if (!target.isSaved && target.token !== undefined && isOwn(target.token))
+    say("NODE_SERVER_TOKEN still holds the old one; change it");
+}
+
+/** The user name of a login by user name and password; undefined for one by key and secret. */
+export function usernameIn(token: string): string | undefined {
+  const bar = token.indexOf("|");
+  return bar === -1 ? undefined : token.slice(0, bar);
+}
+
+/** What comes before the secret: a text that holds `|` is a user name and a password, and any other a key and a secret. */
+function ownBeginning(token: string): string {
+  const username = usernameIn(token);
+  return username === undefined ? token.slice(0, token.indexOf(":") + 1) : `${username}|`;
+}
+
+function say(line: string): void {
+  process.stderr.write(`${line}\n`);
+}
