@@ -9,14 +9,20 @@ story("buckets are made, shown, changed, listed and forgotten from the shell", a
   const made = await run("buckets", "create", "docs", "--cors", "--json");
   expect([made.code, JSON.parse(made.stdout)]).toMatchObject([
     0,
-    [{ name: "docs", path: "docs", cors: true, is_http_root: false, enable: true }],
+    { name: "docs", path: "docs", cors: true, is_http_root: false, enable: true },
   ]);
+  expect(made.stderr).toContain(
+    `anybody can read the bucket's files at ${site.node.url}/node/static/docs/…, without a token`,
+  );
+  expect((await run("buckets", "create", "--help")).stdout).toContain("anybody can read the bucket's files");
+  expect((await run("buckets", "update", "--help")).stdout).toContain("left out: stays as it is");
   expect((await run("buckets", "list")).stdout).toBe("docs\tdocs\tno\tyes\tyes\nsite\tsite\tno\tno\tyes\n");
   expect((await run("buckets")).stdout).toStartWith("docs\t");
   const changed = await run("buckets", "update", "docs", "--no-cors", "--root", "--no-enable");
   expect([changed.code, changed.stdout]).toEqual([0, "docs\tdocs\tyes\tno\tno\n"]);
   expect((await run("buckets", "update", "docs")).code).toBe(2);
   expect((await run("buckets", "show", "docs")).stdout).toBe("docs\tdocs\tyes\tno\tno\n");
+  expect(JSON.parse((await run("buckets", "show", "docs", "--json")).stdout)).toMatchObject({ name: "docs" });
   // Nobody is there to confirm.
   const asked = await run("buckets", "delete", "docs");
   expect([asked.code, asked.stdout]).toEqual([1, ""]);
@@ -38,6 +44,7 @@ story(
     const token = made.stdout.trim();
     const [key = "", secret = ""] = token.split(":");
     expect(made.stderr).not.toContain(secret);
+    expect(made.stderr).not.toContain("no bucket");
     const push = (credentials: string) =>
       start({ NODE_SERVER_TOKEN: credentials }, "push", local, "site").exited;
     expect((await push(token)).code).toBe(0);
@@ -45,6 +52,7 @@ story(
     expect(listed.stdout).toContain(`${key}\tci\t20`);
     expect(listed.stdout).toContain("static_bucket:site → read, write, delete, list");
     expect(listed.stdout).not.toContain(secret);
+    expect(listed.stdout).toMatch(/^\S+\troot\tnever\teverything \(Super Token\)$/m);
     const rolled = await run("tokens", "roll", key, "--yes", "--json");
     const renewed = JSON.parse(rolled.stdout) as { key: string; secret: string };
     expect(renewed.key).toBe(key);
@@ -69,6 +77,7 @@ story("a token may do what --allow names and nothing else; nonsense is wrong usa
     "read,list",
     "--json",
   );
+  expect(made.stderr).toContain("the server has no bucket docs");
   const { key, secret } = JSON.parse(made.stdout) as { key: string; secret: string };
   expect(await node.call("token_get", { token: `${key}:${secret}` })).toMatchObject({
     timestamp_to: null,

@@ -1,5 +1,13 @@
 import type { Command } from "commander";
-import { createBucket, deleteBucket, listBuckets, showBucket, updateBucket } from "../remote/buckets.ts";
+import {
+  createBucket,
+  deleteBucket,
+  listBuckets,
+  publicNote,
+  showBucket,
+  updateBucket,
+} from "../remote/buckets.ts";
+import { serverOptions } from "../remote/server-options.ts";
 import { status } from "../remote/status.ts";
 import { storage } from "../remote/storage.ts";
 import {
@@ -55,18 +63,21 @@ function addBuckets(program: Command, ended: Ended): void {
   remote(buckets.command("list", { isDefault: true }).description("list every bucket")).action(
     async (options) => ended(await listBuckets(options)),
   );
-  const shape = (command: Command) =>
+  const shape = (command: Command, path: string) =>
     remote(command)
-      .option("--path <folder>", "its folder below static_path (default: its name)")
+      .option("--path <folder>", `its folder below static_path (${path})`)
       .option("--root", "serve it at /")
       .option("--cors", "let pages of other origins read it");
-  shape(buckets.command("create <name>").description("make a bucket")).action(async (name: string, options) =>
-    ended(await createBucket(name, options)),
-  );
+  shape(buckets.command("create <name>").description("make a bucket"), "default: its name")
+    .addHelpText("after", `\nNote: ${publicNote("SERVER/node/static/NAME/…")}.`)
+    .action(async (name: string, options) => ended(await createBucket(name, options)));
   remote(buckets.command("show <name>").description("show one bucket")).action(
     async (name: string, options) => ended(await showBucket(name, options)),
   );
-  shape(buckets.command("update <name>").description("change a bucket; what is not named stays"))
+  shape(
+    buckets.command("update <name>").description("change a bucket; what is not named stays"),
+    "left out: stays as it is",
+  )
     .option("--no-root", "serve it at / no more")
     .option("--no-cors", "do not let pages of other origins read it")
     .option("--enable", "serve it")
@@ -102,7 +113,5 @@ function addTokens(program: Command, ended: Ended): void {
 
 /** What every command takes that talks to a server. */
 function remote(command: Command): Command {
-  return command
-    .option("-s, --server <name>", "a server that was logged in to, or its address")
-    .option("--json", "print JSON");
+  return serverOptions(command).option("--json", "print JSON");
 }

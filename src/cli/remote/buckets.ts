@@ -38,15 +38,20 @@ export async function createBucket(name: string, options: BucketOptions): Promis
     cors: options.cors,
   });
   tellAddress(client, bucket);
-  return show([bucket], options);
+  process.stderr.write(`note: ${publicNote(`${client.url}/node/static/${bucket.name}/…`)}\n`);
+  return showOne(bucket, options);
 }
+
+/** Nobody should learn this from a stranger who read the files. */
+export const publicNote = (address: string) =>
+  `anybody can read the bucket's files at ${address}, without a token`;
 
 export async function showBucket(name: string, options: BucketOptions): Promise<number> {
   const client = await connect(options);
   const bucket = await client.call("static-bucket_read", { name });
   if (bucket === null) throw new Fault("NotFound", `the server has no bucket ${name}`);
   tellAddress(client, bucket);
-  return show([bucket], options);
+  return showOne(bucket, options);
 }
 
 export async function updateBucket(name: string, options: BucketOptions): Promise<number> {
@@ -56,10 +61,8 @@ export async function updateBucket(name: string, options: BucketOptions): Promis
       "nothing to change: give --path, --root, --no-root, --cors, --no-cors, --enable or --no-enable",
     );
   const client = await connect(options);
-  return show(
-    [await client.call("static-bucket_update", { name, path, is_http_root: root, cors, enable })],
-    options,
-  );
+  const changes = { name, path, is_http_root: root, cors, enable };
+  return showOne(await client.call("static-bucket_update", changes), options);
 }
 
 export async function deleteBucket(name: string, options: BucketOptions): Promise<number> {
@@ -77,6 +80,12 @@ function tellAddress({ url }: NodeServerClient, { name, is_http_root, enable }: 
   if (!enable)
     return void process.stderr.write(`${name} is off: \`node-server buckets update ${name} --enable\`\n`);
   process.stderr.write(`${url}${is_http_root ? "/" : `/node/static/${name}/`}\n`);
+}
+
+async function showOne(bucket: Bucket, options: BucketOptions): Promise<number> {
+  if (!options.json) return show([bucket], options);
+  await print(`${JSON.stringify(bucket)}\n`);
+  return exitCodes.done;
 }
 
 async function show(buckets: readonly Bucket[], { json }: BucketOptions): Promise<number> {
