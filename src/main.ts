@@ -2,7 +2,9 @@ import { Command, CommanderError } from "commander";
 import { Fault, messageOf } from "./base/fault.ts";
 import { defaultConfigPath, exitCodes } from "./cli/command.ts";
 import { addDeployCommands } from "./cli/deploy/deploy-commands.ts";
+import { adviseHelp, helpLine, targetOf } from "./cli/failed-command.ts";
 import { addClientCommands } from "./cli/remote/client-commands.ts";
+import { explain } from "./cli/remote/explain.ts";
 import { exitCodeOf } from "./cli/remote/remote.ts";
 import { check } from "./cli/server/check.ts";
 import { getUuid } from "./cli/server/get-uuid.ts";
@@ -13,8 +15,9 @@ import { serve } from "./cli/server/serve.ts";
 import { installService, uninstallService } from "./cli/server/service.ts";
 import { sqlChild } from "./cli/server/sql-child.ts";
 import { update } from "./cli/server/update.ts";
-import { version } from "./cli/server/version.ts";
+import { version, versionNumber } from "./cli/server/version.ts";
 import { PipeClosed } from "./cli/terminal/output.ts";
+import { WrongUsage } from "./cli/terminal/wrong-usage.ts";
 import { ClientError } from "./client/index.ts";
 
 /** argv → command → exit code. */
@@ -27,8 +30,12 @@ async function main(args: readonly string[]): Promise<number> {
   const program = new Command("node-server")
     .description("One executable: a JSON-RPC control plane and static file buckets.")
     .option("-c, --config <path>", "the configuration file", defaultConfigPath)
-    .showHelpAfterError()
+    .version(versionNumber, "-V, --version", "print the version")
     .exitOverride();
+  let chosen: Command | undefined;
+  program.hook("preAction", (_, command) => {
+    chosen = command;
+  });
   program
     .command("serve")
     .description("run the server; makes the configuration and the database when they are missing")
@@ -87,15 +94,18 @@ async function main(args: readonly string[]): Promise<number> {
     code = ended;
   });
   program.command("sql-child", { hidden: true }).action(run(sqlChild));
+  adviseHelp(program);
   try {
     await program.parseAsync(args, { from: "user" });
     return code;
   } catch (error) {
     if (error instanceof CommanderError) return error.exitCode === 0 ? exitCodes.done : exitCodes.usage;
     if (error instanceof PipeClosed) return exitCodes.done;
-    if (error instanceof ClientError) process.stderr.write(`node-server: ${error.message}\n`);
+    const advice = error instanceof WrongUsage && chosen !== undefined ? `\n${helpLine(chosen)}` : "";
+    if (error instanceof ClientError)
+      process.stderr.write(`node-server: ${await explain(error, await targetOf(chosen))}\n`);
     else if (error instanceof Fault)
-      process.stderr.write(`node-server: ${error.detail.replaceAll("\n", "\nnode-server: ")}\n`);
+      process.stderr.write(`node-server: ${error.detail.replaceAll("\n", "\nnode-server: ")}${advice}\n`);
     else
       process.stderr.write(
         `node-server: this is a bug: ${messageOf(error)}\n${(error instanceof Error && error.stack) || ""}\n`,

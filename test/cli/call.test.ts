@@ -48,12 +48,20 @@ story("what is written wrongly ends with 2, names what was meant, and asks no se
     [["static-bucket_create", "s3cret"], /key=value/],
     [["static-bucket_create", "{"], /no JSON/],
     [["static-bucket_create", '["a"]'], /JSON object/],
+    [["static-bucket_create", "name=a", "cors=maybe"], /cors: expected boolean, received string/],
+    [["static-bucket_create", '{"name": 5}'], /name: expected string, received number/],
+    [["token_delete", 'target_token=""', "x=1"], /no param x/],
+    [
+      ["token_create", 'token_creation={"token_limit": [{"scopes": 5, "permissions": []}]}'],
+      /token_creation\.token_limit\.0\.scopes: /,
+    ],
     [[], /missing required argument/],
   ] as const;
   for (const [words, said] of wrong) {
     const { code, stdout, stderr } = await user.run(["call", ...words], { env });
     expect([words, code, stdout]).toEqual([words, 2, ""]);
     expect(stderr).toMatch(said);
+    expect(stderr).toEndWith("see `node-server call --help`\n");
     expect(stderr).not.toContain("s3cret");
   }
   expect(await user.run(["call", "node-server_hello"], { env })).toMatchObject({ code: 4, stdout: "" });
@@ -62,7 +70,7 @@ story("what is written wrongly ends with 2, names what was meant, and asks no se
 story("a refusal ends with 3 and another error with 1, in the server's words", async () => {
   await using scene = await loggedIn();
   const { node, user } = scene;
-  const env = { NODE_SERVER_TOKEN: await node.newToken([]) };
+  const env = { NODE_SERVER_URL: node.url, NODE_SERVER_TOKEN: await node.newToken([]) };
   const refused = await user.run(["call", "static-bucket_list"], { env });
   expect(refused).toMatchObject({ code: 3, stdout: "" });
   expect(refused.stderr).toContain("Super token required");

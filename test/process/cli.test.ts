@@ -24,7 +24,7 @@ story("help tells about one command", async () => {
   expect(stdout).toContain("--yes");
 });
 
-story("wrong usage ends with 2, help on stderr and nothing on stdout", async () => {
+story("wrong usage ends with 2, and stderr says what was wrong and which help to read", async () => {
   await using home = await Home.open();
   const wrong = [
     [],
@@ -37,9 +37,21 @@ story("wrong usage ends with 2, help on stderr and nothing on stdout", async () 
   const answers = await Promise.all(wrong.map((args) => home.run(args)));
   for (const [at, { code, stdout, stderr }] of answers.entries()) {
     expect([wrong[at], code, stdout]).toEqual([wrong[at], 2, ""]);
-    expect(stderr).toContain("Usage: node-server");
+    if (wrong[at]?.length === 0) expect(stderr).toContain("Usage: node-server");
+    else
+      expect(stderr).toMatch(
+        /^error: .+\n(\(Did you mean .+\n)?see `node-server( serve| version| check)? --help`\n$/,
+      );
   }
   expect(await readdir(home.path)).toEqual([]);
+});
+
+story("--version and -V print the version alone", async () => {
+  await using home = await Home.open();
+  for (const option of ["--version", "-V"]) {
+    const { code, stdout } = await home.run([option]);
+    expect([code, stdout]).toEqual([0, expect.stringMatching(/^\d+\.\d+\.\d+\n$/)]);
+  }
 });
 
 story("version is one line, and the whole record as JSON", async () => {

@@ -1,27 +1,12 @@
 import { expect, test } from "bun:test";
 import { rename, writeFile } from "node:fs/promises";
 import { connect } from "node:tls";
+import { makeCertificate } from "../support/certificate.ts";
 import { freePort } from "../support/postgres.ts";
 import { type Home, hello, helloAt, newHome, within } from "../support/process.ts";
 
 const tls = 'tls_cert = "cert.pem"\ntls_key = "key.pem"';
 const trusting = { tls: { rejectUnauthorized: false } };
-
-/** A self-signed certificate and its key, as `<name>cert.pem` and `<name>key.pem`; false where openssl is missing. */
-async function makeCertificate(home: Home, commonName: string, name = ""): Promise<boolean> {
-  if (Bun.which("openssl") === null) {
-    console.log("SKIPPED: the stories of TLS need openssl (apt install openssl)");
-    return false;
-  }
-  const args = `req -x509 -newkey ec -pkeyopt ec_paramgen_curve:prime256v1 -nodes -days 2 -subj /CN=${commonName} -keyout ${name}key.pem -out ${name}cert.pem`;
-  const made = Bun.spawn(["openssl", ...args.split(" ")], {
-    cwd: home.path,
-    stdout: "ignore",
-    stderr: "ignore",
-  });
-  expect(await made.exited).toBe(0);
-  return true;
-}
 
 /** The name in the certificate that is served at `port`. */
 function servedName(port: number): Promise<string> {

@@ -1,28 +1,69 @@
-import { NodeServerClient, PermissionDenied, RpcError } from "../../client/index.ts";
+import { DatabaseError, type NodeServerClient, PermissionDenied, Unreachable } from "../../client/index.ts";
 import { exitCodes } from "../command.ts";
 import { print } from "../terminal/output.ts";
-import { countText, timeText, visible } from "../terminal/sizes.ts";
-import { exitCodeOf, findServer, type RemoteOptions } from "./remote.ts";
+import { countText, numberText, timeText, visible } from "../terminal/sizes.ts";
+import { explain } from "./explain.ts";
+import { clientFor, exitCodeOf, findServer, type RemoteOptions, type Target } from "./remote.ts";
 
 /** What a server says about itself and about the token that asks. */
 export async function status(options: RemoteOptions & { readonly json?: boolean }): Promise<number> {
-  const { url, token } = await findServer(options);
-  const client = new NodeServerClient(url, { token });
+  const target = await findServer(options);
+  const asked = await ask(target).catch(async (error: unknown) => {
+    if (!(error instanceof Unreachable)) throw error;
+    // A program that asked for JSON gets JSON.
+    if (options.json)
+      await print(
+        `${JSON.stringify({ server: target.url, reachable: false, error: await explain(error, target) })}\n`,
+      );
+    throw error;
+  });
+  const { own } = asked.answers;
+  const state = stateOf(target, asked);
+  await print(options.json ? `${JSON.stringify(state)}\n` : linesOf(state, asked.answers));
+  if (!(own instanceof Error)) return exitCodes.done;
+  process.stderr.write(
+    own instanceof DatabaseError
+      ? `node-server: the server cannot use its database, so it can check no token: ${own.message}\n`
+      : `node-server: ${await explain(own, target)}\n`,
+  );
+  return exitCodeOf(own);
+}
+
+async function ask(target: Target) {
+  const client = clientFor(target);
   const begin = performance.now();
   const [version, uuid] = await Promise.all([
     client.call("node-server_version"),
     client.call("node-server_uuid"),
   ]);
   const answeredMs = Math.round(performance.now() - begin);
-  const [own, uptime, database, buckets] = await client.batch([
-    ["token_get"],
-    ["node-server_uptime"],
-    ["node-server_get_database_type"],
-    // Only the Super Token may ask this.
-    ["static-bucket_list"],
-  ]);
-  const state = {
-    server: client.url,
+  return { version, uuid, answeredMs, answers: await askForToken(client) };
+}
+
+type Asked = Awaited<ReturnType<typeof ask>>;
+
+async function askForToken(client: NodeServerClient) {
+  try {
+    const [own, uptime, database, buckets] = await client.batch([
+      ["token_get"],
+      ["node-server_uptime"],
+      ["node-server_get_database_type"],
+      // Only the Super Token may ask this.
+      ["static-bucket_list"],
+    ]);
+    return { own, uptime, database, buckets };
+  } catch (error) {
+    // Without its database a server may refuse the batch as a whole.
+    if (error instanceof DatabaseError) return { own: error, uptime: error, database: error, buckets: error };
+    throw error;
+  }
+}
+
+function stateOf({ url }: Target, { version, uuid, answeredMs, answers }: Asked) {
+  const { own, uptime, database, buckets } = answers;
+  const broken = Object.values(answers).find((answer) => answer instanceof DatabaseError);
+  return {
+    server: url,
     reachable: true,
     answered_ms: answeredMs,
     version: version.cargo_version,
@@ -31,54 +72,41 @@ export async function status(options: RemoteOptions & { readonly json?: boolean 
     uuid,
     uptime_ms: uptime instanceof Error ? null : uptime,
     database: database instanceof Error ? null : database.data,
+    database_error: broken?.message ?? null,
     token:
       own instanceof Error ? null : { key: own.token_key, username: own.username, ends: own.timestamp_to },
     super: !(buckets instanceof Error),
     buckets: buckets instanceof Error ? null : buckets.length,
   };
-  if (options.json) await print(`${JSON.stringify(state)}\n`);
-  else await print(linesOf(state, database));
-  if (own instanceof PermissionDenied) {
-    process.stderr.write(`node-server: the server does not accept the token: ${own.message}\n`);
-    return exitCodes.refused;
-  }
-  if (own instanceof Error && !(own instanceof RpcError)) throw own;
-  return own instanceof Error ? exitCodeOf(own) : exitCodes.done;
 }
 
-interface State {
-  readonly server: string;
-  readonly answered_ms: number;
-  readonly version: string;
-  readonly commit: string;
-  readonly built: string;
-  readonly uuid: string;
-  readonly uptime_ms: number | null;
-  readonly database: string | null;
-  readonly token: {
-    readonly key: string;
-    readonly username: string | null;
-    readonly ends: number | null;
-  } | null;
-  readonly super: boolean;
-  readonly buckets: number | null;
-}
+type State = ReturnType<typeof stateOf>;
 
-function linesOf(state: State, database: unknown): string {
-  const { token } = state;
+function linesOf(state: State, { own, database }: Asked["answers"]): string {
   const rows: Record<string, string> = {
     server: state.server,
     reachable: `yes, in ${state.answered_ms} ms`,
     version: `${state.version} (${state.commit.slice(0, 12)}, built ${state.built})`,
     uuid: state.uuid,
     ...(state.uptime_ms === null ? {} : { up: durationText(state.uptime_ms) }),
-    database: state.database ?? (database instanceof PermissionDenied ? "not for this token" : "unknown"),
-    token: token === null ? "not accepted" : whose(token, state.super),
-    ...(state.buckets === null ? {} : { buckets: String(state.buckets) }),
+    database: databaseText(state, database),
+    token: tokenText(state, own),
+    ...(state.buckets === null ? {} : { buckets: numberText(state.buckets) }),
   };
   return Object.entries(rows)
     .map(([name, value]) => `${name.padEnd(10)} ${visible(value)}\n`)
     .join("");
+}
+
+function databaseText({ database, database_error }: State, answer: Asked["answers"]["database"]): string {
+  if (database_error !== null)
+    return `${database === null ? "" : `${database}, `}not usable: ${database_error}`;
+  return database ?? (answer instanceof PermissionDenied ? "not for this token" : "unknown");
+}
+
+function tokenText({ token, super: isSuper }: State, own: Asked["answers"]["own"]): string {
+  if (token !== null) return whose(token, isSuper);
+  return own instanceof DatabaseError ? "cannot be checked without the database" : "not accepted";
 }
 
 /** Of more than a day nobody wants to know the minutes. */

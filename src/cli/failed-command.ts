@@ -1,0 +1,28 @@
+import type { Command } from "commander";
+import { caFetch, readCa } from "./remote/ca.ts";
+import { findTarget, type Target } from "./remote/remote.ts";
+import { parseServerUrl } from "./remote/servers.ts";
+
+/** Where to read more about a command. The error above it must not scroll away under the whole help. */
+export function helpLine(command: Command): string {
+  const names: string[] = [];
+  for (let at: Command | null = command; at !== null; at = at.parent) names.unshift(at.name());
+  return `see \`${names.join(" ")} --help\``;
+}
+
+/** Ends the message of every wrong usage that commander finds with that line. */
+export function adviseHelp(command: Command): void {
+  command.showHelpAfterError(helpLine(command));
+  for (const sub of command.commands) adviseHelp(sub);
+}
+
+/** The server that a command talked to when it failed. */
+export async function targetOf(
+  command: Command | undefined,
+): Promise<Pick<Target, "url" | "fetch"> | undefined> {
+  if (command === undefined) return undefined;
+  const { server, ca } = command.opts<{ server?: string; ca?: string }>();
+  if (command.name() !== "login") return findTarget({ ...(server && { server }), ...(ca && { ca }) });
+  const [address = ""] = command.args;
+  return { url: parseServerUrl(address), fetch: ca === undefined ? fetch : caFetch(readCa(ca)) };
+}

@@ -1,0 +1,63 @@
+import {
+  type DenialReason,
+  PermissionDenied,
+  Unreachable,
+  type UnreachableReason,
+} from "../../client/index.ts";
+import { toUnreachable } from "../../client/unreachable.ts";
+import type { Target } from "./remote.ts";
+
+/** How long a probe may take; the command has failed already and its user waits for the reason. */
+const probeMs = 3000;
+
+const rejections: Readonly<Partial<Record<DenialReason, string>>> = {
+  invalid_credentials:
+    "the token is not valid: the server knows no such key and secret, or user and password",
+  expired: "the token is not valid: it has expired",
+  not_yet_valid: "the token is not valid yet",
+};
+
+/** What a command failed with, and what its user can do about it. */
+export async function explain(
+  error: Error,
+  target: Pick<Target, "url" | "fetch"> | undefined,
+): Promise<string> {
+  if (target === undefined) return error.message;
+  if (error instanceof PermissionDenied) {
+    const rejection = error.reason && rejections[error.reason];
+    return rejection === undefined
+      ? error.message
+      : `${rejection}; log in again with \`node-server login ${target.url}\``;
+  }
+  if (!(error instanceof Unreachable)) return error.message;
+  const hint = await hintFor(error, target);
+  return hint === undefined ? error.message : `${error.message}; ${hint}`;
+}
+
+async function hintFor(
+  { reason }: Unreachable,
+  { url, fetch }: Pick<Target, "url" | "fetch">,
+): Promise<string | undefined> {
+  if (url.startsWith("https:")) {
+    const why = reason ?? (await probe(url, fetch));
+    if (why === "certificate")
+      return "if it is the server's own certificate or one of a private authority, name its file with --ca FILE or NODE_EXTRA_CA_CERTS";
+    return why === "not_https" ? `if it has no certificate, use http${url.slice("https".length)}` : undefined;
+  }
+  if (reason === "refused" || reason === "unknown_host") return undefined;
+  const secure = `https${url.slice("http".length)}`;
+  const why = await probe(secure, fetch);
+  return why === undefined || why === "certificate"
+    ? `the server at ${new URL(url).host} speaks https; use ${secure}`
+    : undefined;
+}
+
+/** Why an address does not answer; undefined when it does. Nothing but a HEAD without a token is sent. */
+async function probe(url: string, fetch: Target["fetch"]): Promise<UnreachableReason | "other" | undefined> {
+  try {
+    await fetch(url, { method: "HEAD", redirect: "manual", signal: AbortSignal.timeout(probeMs) });
+    return undefined;
+  } catch (error) {
+    return toUnreachable(url, error).reason ?? "other";
+  }
+}

@@ -1,0 +1,35 @@
+import { expect } from "bun:test";
+import { loggedIn } from "../support/cli.ts";
+import { databaseKinds } from "../support/node.ts";
+import { story } from "../support/process.ts";
+
+story("status --json is JSON also when the server cannot be reached", async () => {
+  await using scene = await loggedIn();
+  const env = { NODE_SERVER_URL: "http://127.0.0.1:1", NODE_SERVER_TOKEN: "a:b" };
+  const { code, stdout } = await scene.user.run(["status", "--json"], { env });
+  expect(code).toBe(4);
+  expect(JSON.parse(stdout)).toEqual({
+    server: "http://127.0.0.1:1",
+    reachable: false,
+    error: "http://127.0.0.1:1/jsonrpc cannot be reached: nothing listens there",
+  });
+});
+
+for (const kind of databaseKinds) {
+  story(`status names a database that does not work, and does not blame the token (${kind})`, async () => {
+    await using scene = await loggedIn({ database: kind });
+    const { node, user } = scene;
+    expect(JSON.parse(await user.does(["status", "--json"]))).toMatchObject({ database_error: null });
+    await node.sql("ALTER TABLE token RENAME TO elsewhere");
+    const broken = await user.run(["status"]);
+    expect(broken.code).toBe(1);
+    expect(broken.stdout).toMatch(/^database +(\w+, )?not usable: DatabaseError: .*token/m);
+    expect(broken.stdout).toMatch(/^token +cannot be checked without the database$/m);
+    expect(broken.stderr).toContain("the server cannot use its database, so it can check no token");
+    const json = await user.run(["status", "--json"]);
+    expect([json.code, JSON.parse(json.stdout)]).toMatchObject([1, { reachable: true, token: null }]);
+    expect(JSON.parse(json.stdout).database_error).toContain("DatabaseError");
+    await node.sql("ALTER TABLE elsewhere RENAME TO token");
+    expect((await user.run(["status"])).code).toBe(0);
+  });
+}

@@ -1,0 +1,62 @@
+import { expect } from "bun:test";
+import { loggedIn } from "../support/cli.ts";
+import { databaseKinds } from "../support/node.ts";
+import { story } from "../support/process.ts";
+
+for (const kind of databaseKinds) {
+  story(`a token that is not valid is told from one that may not do something (${kind})`, async () => {
+    await using scene = await loggedIn({ database: kind });
+    const { node, user } = scene;
+    const run = (token: string, ...args: string[]) =>
+      user.run(args, { env: { NODE_SERVER_URL: node.url, NODE_SERVER_TOKEN: token } });
+    const again = `log in again with \`node-server login ${node.url}\``;
+    const wrong = {
+      text: "the token is not valid: the server knows no such key and secret",
+      token: "no:body",
+    };
+    const over = {
+      text: "the token is not valid: it has expired",
+      token: await node.newToken([], { timestamp_to: 1 }),
+    };
+    const early = {
+      text: "the token is not valid yet",
+      token: await node.newToken([], { timestamp_from: Date.now() + 3_600_000 }),
+    };
+    const cases = [
+      { ...wrong, commands: [["buckets"], ["sql", "SELECT 1"], ["status"], ["logs", "-f"]] },
+      { ...over, commands: [["storage"], ["status"]] },
+      { ...early, commands: [["storage"]] },
+    ];
+    for (const { text, token, commands } of cases)
+      for (const args of commands) {
+        const { code, stderr } = await run(token, ...args);
+        expect([args, code]).toEqual([args, 3]);
+        expect(stderr).toContain(text);
+        expect(stderr).toContain(again);
+        expect(stderr).not.toContain(token);
+      }
+    const weak = await run(await node.newToken([]), "storage");
+    expect([weak.code, weak.stderr]).toEqual([3, "node-server: Permission Denied: Super token required\n"]);
+    const login = await user.run(["login", node.url], { stdin: "no:body" });
+    expect([login.code, login.stderr]).toEqual([3, expect.stringContaining(wrong.text)]);
+  });
+}
+
+story("users whose names hold a colon are made, logged in, rolled and ended by name", async () => {
+  await using scene = await loggedIn();
+  const { node, user } = scene;
+  const name = "[agent]:7f8a4e52-0000-4000-8000-000000000001";
+  const env = { NODE_SERVER_NEW_PASSWORD: "a:b|c and more" };
+  await user.does(["tokens", "create", "--bucket", "x", "--username", name, "--password"], { env });
+  await user.does(["login", node.url, "--name", "agent"], { stdin: `${name}|a:b|c and more` });
+  expect(JSON.parse(await user.does(["status", "--json", "-s", "agent"]))).toMatchObject({
+    token: { username: name },
+  });
+  const rolled = await user.does(["tokens", "roll", name, "--yes", "-s", "here"]);
+  expect(rolled).toMatch(/^[A-Za-z0-9]{16}:[A-Za-z0-9]{32}\n$/);
+  expect(await user.does(["tokens", "list", "-s", "here"])).toContain(`\t${name}\t`);
+  const pushed = await user.run(["pull", "x", "copy", "-s", "agent"]);
+  expect(pushed.code).not.toBe(0);
+  await user.does(["tokens", "delete", name, "--yes", "-s", "here"]);
+  expect((await user.run(["status", "-s", "agent"])).code).toBe(3);
+});
