@@ -48,7 +48,9 @@ story(
     }
     expect(await user.run(["login", "http://127.0.0.1:1", "--name", "a b"])).toMatchObject({ code: 2 });
     const { stderr } = await user.run(["login", "127.0.0.1:2211"], { stdin: "a:b" });
-    expect(stderr).toContain("write https://127.0.0.1:2211, or http://127.0.0.1:2211");
+    expect(stderr).toContain(
+      "write `node-server login https://127.0.0.1:2211`, or `node-server login http://127.0.0.1:2211`",
+    );
   },
 );
 

@@ -30,7 +30,7 @@ export function openMeter(what: string, { bytes: allBytes, files: allFiles }: Lo
   let tenth = 0;
   const write = (text: string) => void process.stderr.write(text);
   const work = () => (all === 0 ? 1 : Math.min(1, (bytes + files * bytesPerFile) / all));
-  /** Of what the line shows beside it: the bytes, or the files when they are all empty. Not 1 before the last file is done. */
+  /** The share of the bytes, or of the files when all of them are empty; below 1 until the last file is done. */
   const share = () => {
     const part = allBytes > 0 ? bytes / allBytes : allFiles > 0 ? files / allFiles : 1;
     return Math.max(0, Math.min(part, files < allFiles ? 0.99 : 1));

@@ -42,7 +42,7 @@ export async function createBucket(name: string, options: BucketOptions): Promis
   return showOne(bucket, options);
 }
 
-/** Nobody should learn this from a stranger who read the files. */
+/** Who can read the files of a bucket, for whoever makes one. */
 export const publicNote = (address: string) =>
   `anybody can read the bucket's files at ${address}, without a token`;
 

@@ -15,7 +15,7 @@ export interface LoginOptions {
 
 /** Keeps a server and a token that it accepts, and uses it from now on. */
 export async function login(address: string, { name: wanted, ca: file }: LoginOptions): Promise<number> {
-  const url = parseServerUrl(address);
+  const url = parseServerUrl(address, "node-server login");
   const chosen = wanted === undefined ? undefined : parseServerName(wanted);
   const known = await readServers(process.env);
   const before = Object.entries(known.servers).find(([, server]) => server.url === url)?.[0];

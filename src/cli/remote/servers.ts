@@ -51,10 +51,10 @@ export function knownServer({ servers }: KnownServers, name: string): KnownServe
   return Object.hasOwn(servers, name) ? servers[name] : undefined;
 }
 
-/** An address in the one spelling in which addresses are kept and compared. */
-export function parseServerUrl(text: string): string {
+/** An address in the one spelling in which addresses are kept and compared. `command` is what it was an argument of. */
+export function parseServerUrl(text: string, command?: string): string {
   const url = URL.canParse(text) ? new URL(text) : undefined;
-  if (url === undefined || !/^https?:$/.test(url.protocol)) throw new WrongUsage(whyNoAddress(text));
+  if (url === undefined || !/^https?:$/.test(url.protocol)) throw new WrongUsage(whyNoAddress(text, command));
   if (url.username !== "" || url.password !== "")
     throw new WrongUsage(
       `the address of ${url.host} holds credentials; leave them out, the token is asked for`,
@@ -95,10 +95,12 @@ function reason(error: unknown): string {
 }
 
 /** Which of the two schemes is right is not guessed: a token must not go over http by accident. */
-function whyNoAddress(text: string): string {
+function whyNoAddress(text: string, command: string | undefined): string {
   const shown = hideUser(text);
+  const written = (scheme: string) =>
+    command === undefined ? `${scheme}://${shown}` : `\`${command} ${scheme}://${shown}\``;
   return /^[\w.[\]-]+(:\d+)?(\/\S*)?$/.test(text)
-    ? `${shown} has no scheme: write https://${shown}, or http://${shown} where the server has no certificate`
+    ? `${shown} has no scheme: write ${written("https")}, or ${written("http")} where the server has no certificate`
     : `${shown} is no address of a server; write it as https://host:port`;
 }
 
