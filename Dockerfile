@@ -1,9 +1,10 @@
-# docker build -t node-server . && docker run -d -p 2211:2211 -v node-server:/data node-server
+# docker build -t node-server .
+# docker run --rm -it -v node-server:/data node-server init --listen 0.0.0.0:2211
+# docker run -d -p 2211:2211 -v node-server:/data node-server
 #
-# Everything the server keeps is in /data: config.toml, database, buckets. Inside a container the listener must take
-# connections from outside of it, so /data/config.toml has to say
-#     ws_listener = "0.0.0.0:2211"
-# The one that a first start writes says 127.0.0.1; put yours there before, or edit it and restart.
+# The second line makes /data/config.toml and the database, and shows the Super Token on your terminal: made by the first start in the
+# background, it would stay readable in `docker logs`. A server in a container must listen on 0.0.0.0 to be reached from outside of it.
+# Everything the server keeps is in /data: configuration, database, buckets.
 
 FROM node:20-bookworm AS build
 WORKDIR /build

@@ -43,6 +43,7 @@ async function main(args: readonly string[]): Promise<number> {
   program
     .command("init")
     .description("make the configuration, the database and the Super Token, show its credentials, exit")
+    .option("--listen <address>", "ws_listener of the configuration that is written, such as 0.0.0.0:2211")
     .action(run(init));
   program
     .command("roll-super-token")

@@ -20,15 +20,15 @@ export async function readConfigFile(path: string): Promise<string> {
   }
 }
 
-/** Puts the commented default, whole, where no file stands yet. True when it did. */
-export async function ensureConfigFile(path: string): Promise<boolean> {
+/** Puts the commented default, whole, where no file stands yet. True when it did. `listener`: instead of the usual `ws_listener`. */
+export async function ensureConfigFile(path: string, listener?: string): Promise<boolean> {
   try {
     if (await exists(path)) return false;
     await mkdir(dirname(path), { recursive: true });
     const beside = `${path}.${randomText(8)}.tmp`;
     try {
       // It may come to hold a database password, so only the owner reads it.
-      await writeWhole(beside, defaultConfigText(), { mode: 0o600 });
+      await writeWhole(beside, defaultConfigText(listener), { mode: 0o600 });
       // Unlike rename, link never replaces what somebody else made meanwhile.
       await link(beside, path);
     } finally {
@@ -51,16 +51,19 @@ async function exists(path: string): Promise<boolean> {
   }
 }
 
-export function defaultConfigText(): string {
+export function defaultConfigText(listener?: string): string {
+  const given: Readonly<Record<string, string | undefined>> = { ws_listener: listener };
   const parts = sections.map(([table, keys]) => {
-    const lines = Object.entries(keys).map(([name, key]) => `# ${key.means}\n${settingLine(name, key)}\n`);
+    const lines = Object.entries(keys).map(
+      ([name, key]) => `# ${key.means}\n${settingLine(name, key, given[name])}\n`,
+    );
     return (table === undefined ? "" : `[${table}]\n\n`) + lines.join("\n");
   });
   return `# node-server. Every key is here; the commented ones show their defaults.\n# SIGHUP makes a running server read this file again.\n\n${parts.join("\n")}`;
 }
 
-function settingLine(name: string, key: Key): string {
-  if (key.starter !== undefined) return `${name} = ${JSON.stringify(key.starter)}`;
+function settingLine(name: string, key: Key, starter = key.starter): string {
+  if (starter !== undefined) return `${name} = ${JSON.stringify(starter)}`;
   const standard = defaultOf(key);
   return standard === undefined ? `# ${name} =` : `# ${name} = ${JSON.stringify(standard)}`;
 }

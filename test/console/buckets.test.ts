@@ -51,7 +51,8 @@ for (const database of databaseKinds)
       await page.getByRole("button", { name: "Settings of site" }).click();
       await page.getByRole("checkbox", { name: "On", exact: false }).last().uncheck();
       await page.getByRole("button", { name: "Save" }).click();
-      await rowOf(page, "site").getByText("Off").waitFor();
+      // By its badge: while the dialog is open, its hint speaks of "off" in the same row.
+      await rowOf(page, "site").locator(".badge", { hasText: "Off" }).waitFor();
       expect(await record()).toMatchObject({ enable: false });
 
       await writeFile(join(node.folder, "static/elsewhere/site/kept.txt"), "kept");

@@ -148,7 +148,7 @@ inBrowser("what somebody else changed meanwhile is shown before it is overwritte
   expect(await onDisk(node)).toBe(theirs);
 
   await page.keyboard.press("Control+s");
-  await conflict.getByRole("button", { name: "Go on with mine" }).click();
+  await conflict.getByRole("button", { name: "Keep mine" }).click();
   const review = page.getByRole("dialog", { name: "Save these changes?" });
   await review.waitFor();
   expect(await review.locator("del").allTextContents()).toEqual(["removed: − # by somebody else"]);

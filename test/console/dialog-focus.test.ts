@@ -116,9 +116,9 @@ inBrowser("dialogs of SQL, tokens, API and update start where nothing is lost by
   const of = (name: string) => () => alice.getByRole("button", { name }).click();
   expect(await startOf(page, of("Delete"))).toBe("button Cancel");
   expect(await startOf(page, of("Change the password"))).toBe("input New password");
-  expect(await startOf(page, of("Roll the secret"))).toBe("button Cancel");
-  await of("Roll the secret")();
-  await page.getByRole("dialog").getByRole("button", { name: "Roll the secret" }).click();
+  expect(await startOf(page, of("Rotate secret"))).toBe("button Cancel");
+  await of("Rotate secret")();
+  await page.getByRole("dialog").getByRole("button", { name: "Rotate secret" }).click();
   await page.getByText("it will not be shown again").waitFor();
   expect(await page.evaluate(focused)).toBe("button Copy");
   await press("I have copied it")();
@@ -141,6 +141,6 @@ inBrowser("saving the configuration starts on the button that changes nothing", 
   expect(await startOf(page, () => page.keyboard.press("Control+s"))).toBe("button Keep editing");
   await writeFile(node.configPath, `# another\n${await Bun.file(node.configPath).text()}`);
   expect(await startOf(page, () => page.keyboard.press("Control+s"))).toBe("button Keep editing");
-  const drop = () => page.getByRole("button", { name: "Read again" }).click();
+  const drop = () => page.getByRole("button", { name: "Reload" }).click();
   expect(await startOf(page, drop)).toBe("button Cancel");
 });

@@ -75,7 +75,7 @@ const pages: ReadonlyArray<readonly [at: string, arrived: string]> = [
   ["/buckets/site?file=a.txt", "Edit"],
   ["/sql", "token"],
   ["/config", "finds nothing wrong"],
-  ["/tokens", "Roll the secret"],
+  ["/tokens", "Rotate secret"],
   ["/tokens/new", "New token"],
   ["/update", "Update"],
   ["/api/node-server_hello", "Send"],

@@ -15,7 +15,7 @@ inBrowser("the form of a new token begins with what to choose, and not with a fa
   await shoot(page, "tokens-empty-form");
   await page.getByLabel("Bucket", { exact: true }).fill("site");
   await rights.getByText("Files: read, write, delete, list, in bucket site").waitFor();
-  await page.getByRole("button", { name: "Own choice" }).click();
+  await page.getByRole("button", { name: "Custom" }).click();
   await page.getByLabel("Name of the bucket").fill("");
   await rights.getByRole("listitem").getByText("a scope has no name").waitFor();
 });
@@ -31,7 +31,7 @@ inBrowser("a password that was made up is shown once more with the secret, a typ
     return Object.fromEntries(names.map((name, at) => [name, values[at]?.split("\n")[0]]));
   };
   await page.getByLabel("User name", { exact: true }).fill("alice");
-  await page.getByRole("button", { name: "Make one up" }).click();
+  await page.getByRole("button", { name: "Generate" }).click();
   const password = await page.getByLabel("Password").inputValue();
   await page.getByRole("button", { name: "Create the token" }).click();
   await dialog.waitFor();

@@ -97,7 +97,7 @@ inBrowser("boxes and JSON say the same, whichever is changed, and the server get
   await using tab = await openConsole(node, { at: "/tokens" });
   const { page } = tab;
   await page.getByRole("button", { name: "New token" }).click();
-  await page.getByRole("button", { name: "Own choice" }).click();
+  await page.getByRole("button", { name: "Custom" }).click();
   const first = page.getByRole("group", { name: "Limit 1" });
   await first.getByLabel("Scope", { exact: true }).selectOption("Database");
   await first.getByLabel("Name of the database").fill("metrics*");
@@ -138,7 +138,7 @@ inBrowser(
     await page.getByLabel("Password").fill("short");
     await page.getByText("It needs 6 characters or more.").first().waitFor();
     expect(await make.isDisabled()).toBe(true);
-    await page.getByRole("button", { name: "Make one up" }).click();
+    await page.getByRole("button", { name: "Generate" }).click();
     const password = await page.getByLabel("Password").inputValue();
     await page.getByText("A password needs a user name beside it.").waitFor();
     await page.getByLabel("User name", { exact: true }).fill("bob");
@@ -169,7 +169,7 @@ inBrowser("expired tokens and those that do not count yet are told apart in word
   await card(tab.page, "root").getByText("Super Token").waitFor();
   await card(tab.page, "root").getByText("you", { exact: true }).waitFor();
   expect(await card(tab.page, "root").getByRole("button").allInnerTexts()).toEqual([
-    "Roll the secret",
+    "Rotate secret",
     "Change the password",
   ]);
   await tab.page.getByLabel("Find").fill("soon");
@@ -201,8 +201,8 @@ for (const database of databaseKinds)
       ]);
       expect(await mount(node, "site", old)).toBe(403);
 
-      await alice.getByRole("button", { name: "Roll the secret" }).click();
-      await page.getByRole("dialog").getByRole("button", { name: "Roll the secret" }).click();
+      await alice.getByRole("button", { name: "Rotate secret" }).click();
+      await page.getByRole("dialog").getByRole("button", { name: "Rotate secret" }).click();
       await page.getByRole("dialog", { name: "The new secret of alice" }).waitFor();
       const rolled = await takeSecret(page);
       expect(await node.refused("token_get", [old])).toMatchObject({ code: 102 });
@@ -211,7 +211,7 @@ for (const database of databaseKinds)
       await alice.getByRole("button", { name: "Change the password" }).click();
       await page.getByLabel("New password").fill("another horse");
       await page.getByRole("dialog").getByRole("button", { name: "Change the password" }).click();
-      await page.getByText("The password of alice is changed.").waitFor();
+      await page.getByText("Password of alice changed.").waitFor();
       expect(await node.refused("token_get", ["alice|correct horse"])).toMatchObject({ code: 102 });
       expect(await node.send("token_get", ["alice|another horse"])).toHaveProperty(
         "result.username",
@@ -244,9 +244,9 @@ for (const way of ["secret", "password"] as const)
       await page.getByRole("dialog").getByRole("button", { name: "Change the password" }).click();
       await page.getByText("You stay signed in here, with the new one.").waitFor();
     } else {
-      await root.getByRole("button", { name: "Roll the secret" }).click();
+      await root.getByRole("button", { name: "Rotate secret" }).click();
       await page.getByText("This is the token that you are signed in with.").waitFor();
-      await page.getByRole("dialog").getByRole("button", { name: "Roll the secret" }).click();
+      await page.getByRole("dialog").getByRole("button", { name: "Rotate secret" }).click();
       await page.getByText("You stay signed in here, with the new one.").waitFor();
       const rolled = await takeSecret(page);
       expect(await node.send("token_list_all_tokens", [rolled])).toHaveProperty("result.tokens");

@@ -1,6 +1,6 @@
 import { expect } from "bun:test";
 import { existsSync } from "node:fs";
-import { chmod, chown, mkdir, readdir, writeFile } from "node:fs/promises";
+import { chmod, chown, mkdir, readdir, readFile, rm, writeFile } from "node:fs/promises";
 import { newPostgresDatabase } from "../support/postgres.ts";
 import { Home, newHome, type RunOptions, type Settings, story } from "../support/process.ts";
 import { findProgram } from "../support/tools.ts";
@@ -200,3 +200,18 @@ story("a folder that cannot be written is refused for buckets and logs", async (
   expect(existsSync(home.file("data"))).toBe(false);
   await chmod(home.file("shut"), 0o755);
 });
+
+story(
+  "init --listen writes the address into a new configuration, and never into one that exists",
+  async () => {
+    await using home = await newHome();
+    await rm(home.configPath, { force: true });
+    const usage = await home.run(["init", "--listen", "everywhere"]);
+    expect([usage.code, usage.stderr]).toEqual([2, expect.stringContaining("ip:port or host:port")]);
+    expect(existsSync(home.configPath)).toBe(false);
+    expect(await home.run(["init", "--listen", "0.0.0.0:4711"])).toMatchObject({ code: 0 });
+    expect(await readFile(home.configPath, "utf8")).toContain('\nws_listener = "0.0.0.0:4711"\n');
+    const again = await home.run(["init", "--listen", "0.0.0.0:4712"]);
+    expect([again.code, again.stderr]).toEqual([2, expect.stringContaining("change ws_listener there")]);
+  },
+);

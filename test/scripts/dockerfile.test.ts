@@ -1,9 +1,9 @@
 import { expect, test } from "bun:test";
 import { existsSync, readFileSync } from "node:fs";
-import { cp, stat, symlink } from "node:fs/promises";
+import { cp, rm, stat, symlink } from "node:fs/promises";
 import { join, relative, resolve } from "node:path";
-import { defaultConfigText } from "../../src/config/file.ts";
 import { tempFolder } from "../support/node.ts";
+import { newHome } from "../support/process.ts";
 import { openTool } from "../support/tools.ts";
 
 const root = resolve(import.meta.dir, "../..");
@@ -87,9 +87,14 @@ test("its data is a volume, in which it works, and a stop is the signal that it 
   expect(JSON.parse(last(runtime, "CMD"))).toEqual(["serve"]);
 });
 
-test("the port is that of a new configuration, and the listener for a container is told", () => {
+test("the commands at its top make a server that listens for everybody, on the port that is exposed", async () => {
   const text = readFileSync(join(root, "Dockerfile"), "utf8");
   const port = last(runtime, "EXPOSE");
-  expect(text).toContain(`#     ws_listener = "0.0.0.0:${port}"\n`);
-  expect(defaultConfigText()).toContain(`\nws_listener = "127.0.0.1:${port}"\n`);
+  const [, made = ""] = /^# docker run .* node-server (init .*)$/m.exec(text) ?? [];
+  expect(text).toMatch(new RegExp(`^# docker run -d -p ${port}:${port} `, "m"));
+  expect(made).toBe(`init --listen 0.0.0.0:${port}`);
+  await using home = await newHome();
+  await rm(home.configPath);
+  await home.run(made.split(" "));
+  expect(readFileSync(home.file("config.toml"), "utf8")).toContain(`\nws_listener = "0.0.0.0:${port}"\n`);
 });

@@ -1,19 +1,30 @@
 import { resolve } from "node:path";
 import { ensureSuperToken } from "../../auth/super-token.ts";
+import { parseAddress } from "../../base/address.ts";
 import { shownDatabase } from "../../base/database-url.ts";
 import { ensureConfigFile } from "../../config/file.ts";
 import { resolveServerUuid } from "../../config/server-uuid.ts";
 import { databaseFile } from "../../db/database.ts";
 import { preflight } from "../../preflight.ts";
 import { type CommandOptions, exitCodes } from "../command.ts";
+import { WrongUsage } from "../terminal/wrong-usage.ts";
 import { showCredentials } from "./credentials.ts";
 import { readConfig, withDatabase } from "./open.ts";
 
+export interface InitOptions extends CommandOptions {
+  /** `ws_listener` of the configuration that is written. */
+  readonly listen?: string;
+}
+
 /** Makes what a first start would make, and leaves. Standard output holds the credentials and nothing else. */
-export async function init({ config: path }: CommandOptions): Promise<number> {
+export async function init({ config: path, listen }: InitOptions): Promise<number> {
+  if (listen !== undefined && parseAddress(listen) === undefined)
+    throw new WrongUsage(`--listen ${listen}: write ip:port or host:port, such as 0.0.0.0:2211`);
   const say = (line: string) => process.stderr.write(`${line}\n`);
-  const made = await ensureConfigFile(path);
+  const made = await ensureConfigFile(path, listen);
   const shown = resolve(path);
+  if (!made && listen !== undefined)
+    throw new WrongUsage(`the configuration ${shown} exists; change ws_listener there instead of --listen`);
   say(made ? `Configuration written to ${shown}.` : `The configuration ${shown} exists; it stays as it is.`);
   const config = await readConfig(path, preflight(path));
   await resolveServerUuid(config.server_uuid, path, databaseFile(config.database.database_url));

@@ -72,7 +72,7 @@ export default function ConfigPage() {
         <>
           {desk.isChanged && <span class="badge warn">Unsaved changes</span>}
           <Button onClick={drop} disabled={!isRead}>
-            Read again
+            Reload
           </Button>
           <Button kind="primary" onClick={save} disabled={!isRead}>
             Save…

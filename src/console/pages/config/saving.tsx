@@ -55,7 +55,7 @@ export function Saving({ desk, step, warnings, onStep }: SavingProps) {
               onStep({ kind: "review" });
             }}
           >
-            Go on with mine
+            Keep mine
           </Button>
         </footer>
       </Dialog>

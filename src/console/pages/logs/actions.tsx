@@ -18,7 +18,7 @@ export function Actions({ reading, rows }: { readonly reading: Reading; readonly
         title="Space"
         onClick={() => (paused ? reading.resume() : reading.pause())}
       >
-        {paused ? "Go on" : "Pause"}
+        {paused ? "Resume" : "Pause"}
       </Button>
       <Button
         icon="trash"

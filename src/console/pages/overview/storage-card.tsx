@@ -25,7 +25,7 @@ export function StorageCard() {
       <header>
         <h2 id="storage">Storage</h2>
         <Button disabled={loading} onClick={reload}>
-          Look again
+          Refresh
         </Button>
       </header>
       {error !== undefined && <Problem error={error} retry={reload} />}

@@ -68,7 +68,7 @@ function sentence(outcome: Outcome, dialect: Dialect | undefined): string {
     return "You no longer wait for this statement. The server was not stopped: it goes on until it is done or its sql_timeout_ms is over, and what it changes counts.";
   if (outcome.kind === "error") return `Failed after ${ms}.`;
   const { rows, rowCount } = outcome.result;
-  const trip = `in ${ms}, there and back`;
+  const trip = `in ${ms} round trip`;
   if (rows.length > 0 && rowCount > rows.length && !outcome.result.truncated)
     return `${plural(rows.length, "row")} of ${rowCount.toLocaleString("en")} affected, ${trip}.`;
   if (rows.length > 0) return `${plural(rows.length, "row")} ${trip}.`;

@@ -18,7 +18,7 @@ export function SchemaList({ schema: { value, error, loading, reload }, onPick }
         <div class="row">
           <span class="muted">{value === undefined ? "" : dialectNames[value.dialect]}</span>
           <Button kind="quiet" disabled={loading} onClick={reload}>
-            Read again
+            Reload
           </Button>
         </div>
         {error !== undefined && <Problem error={error} retry={reload} />}

@@ -31,7 +31,7 @@ export function EditForm({ token, onDone, onCancel }: EditFormProps) {
     setFailure(undefined);
     try {
       await client.call("token_edit", { target_token: token.token_key, limit: [...limits] });
-      toast("The token has its new limits. They count from the next call on.");
+      toast("Limits saved. They apply from the next call on.");
       saved();
       onDone();
     } catch (error) {

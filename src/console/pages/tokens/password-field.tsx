@@ -31,7 +31,7 @@ export function PasswordField({ label, password, onChange }: PasswordFieldProps)
             setShown(true);
           }}
         >
-          Make one up
+          Generate
         </Button>
         {password !== "" && <CopyButton text={password} label="Copy the password" />}
         <Check label="Show" checked={shown} onChange={setShown} />

@@ -44,7 +44,9 @@ export function PurposePicker({ purpose, bucket, onChange, buckets, complete }: 
           <Field
             label="Bucket"
             hint={
-              isUnknown ? "There is no bucket of this name yet. The token counts once it is made." : undefined
+              isUnknown
+                ? "There is no bucket with this name yet. The token works once it is created."
+                : undefined
             }
           >
             <input

@@ -38,7 +38,7 @@ export const purposes: Readonly<Record<PurposeName, Purpose>> = {
     ],
   },
   own: {
-    title: "Own choice",
+    title: "Custom",
     text: "Choose scopes and permissions yourself.",
     needsBucket: false,
     limits: () => [{ scopes: ["global"], permissions: [] }],

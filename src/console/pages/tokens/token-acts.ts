@@ -16,11 +16,11 @@ export async function rollSecret(session: Session, token: Token): Promise<void> 
   const { client, me } = session;
   const isOwn = token.token_key === me.token_key;
   const sure = await confirm({
-    title: `Roll the secret of ${nameOf(token)}?`,
+    title: `Rotate the secret of ${nameOf(token)}?`,
     text: isOwn
       ? "This is the token that you are signed in with. Its old secret ends at once: everybody who signed in with it is signed out. In this tab you go on with the new one."
       : "The old secret ends at once. Whoever uses it is refused until they have the new one.",
-    action: "Roll the secret",
+    action: "Rotate secret",
     danger: true,
   });
   if (!sure) return;
@@ -44,7 +44,7 @@ export async function deleteToken({ client }: Session, token: Token): Promise<bo
   });
   if (!sure) return false;
   await client.call("token_delete", { target_token: token.token_key });
-  toast(`The token ${nameOf(token)} is deleted.`);
+  toast(`Token ${nameOf(token)} deleted.`);
   return true;
 }
 
@@ -54,5 +54,5 @@ export async function changePassword(session: Session, token: Token, password: s
   const isOwn = token.token_key === me.token_key;
   await client.call("token_change_password", { target_token: token.token_key, new_password: password });
   const more = isOwn ? ` ${await goOnWith(session, `${token.username}|${password}`)}` : "";
-  toast(`The password of ${nameOf(token)} is changed.${more}`);
+  toast(`Password of ${nameOf(token)} changed.${more}`);
 }

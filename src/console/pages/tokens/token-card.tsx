@@ -42,7 +42,7 @@ export function TokenCard({ token, isSuper, now, onEdit, onPassword, onGone }: T
             Edit
           </Button>
         )}
-        <Button onClick={() => rollSecret(session, token)}>Roll the secret</Button>
+        <Button onClick={() => rollSecret(session, token)}>Rotate secret</Button>
         {token.username !== null && <Button onClick={onPassword}>Change the password</Button>}
         {!isSuper && (
           <Button

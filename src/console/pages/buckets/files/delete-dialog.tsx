@@ -53,7 +53,7 @@ export function DeleteDialog({ opened, path, chosen: now, onClose, onDone }: Cha
         door.files?.remove(join(path, entry.name), { signal }) ?? Promise.resolve(),
     }));
     if (!(await steps.run(changes))) return;
-    toast(chosen.length === 1 ? `${what} is deleted.` : `${plural(chosen.length, "item")} deleted.`);
+    toast(chosen.length === 1 ? `${what} deleted.` : `${plural(chosen.length, "item")} deleted.`);
     onDone();
   };
   return (

@@ -68,7 +68,7 @@ export function MoveDialog({ opened, path, chosen: now, onClose, onDone }: Chang
           label={one === undefined ? "Into the folder" : "Path in the bucket"}
           hint={
             one === undefined
-              ? "Empty is the top of the bucket. A folder that is missing is made."
+              ? "Leave empty for the top of the bucket. Missing folders are created."
               : "Folders that are missing are made."
           }
           error={fault}

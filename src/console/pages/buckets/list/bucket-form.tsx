@@ -39,7 +39,7 @@ export function BucketForm({ bucket, name: given = "", onClose, onDone }: Bucket
       setRefusal(error);
       return;
     }
-    toast(bucket === undefined ? `The bucket ${name} is made.` : `The bucket ${name} is changed.`);
+    toast(bucket === undefined ? `Bucket ${name} created.` : `Bucket ${name} saved.`);
     onDone(name);
   };
 
@@ -86,7 +86,7 @@ export function BucketForm({ bucket, name: given = "", onClose, onDone }: Bucket
         {bucket === undefined && <p class="notice">{publicWords(name)}</p>}
         <Check
           label="HTTP root"
-          hint={`It answers at ${serverUrl}/ as well. One bucket can.`}
+          hint={`Its files are also served at ${serverUrl}/. Only one bucket can be the HTTP root.`}
           checked={isRoot}
           onChange={setRoot}
         />
@@ -107,7 +107,7 @@ export function BucketForm({ bucket, name: given = "", onClose, onDone }: Bucket
         {bucket !== undefined && (
           <Check
             label="On"
-            hint="Off, its files answer neither over HTTP nor over WebDAV."
+            hint="When off, its files are served neither over HTTP nor over WebDAV."
             checked={enable}
             onChange={setEnable}
           />

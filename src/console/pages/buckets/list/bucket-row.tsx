@@ -37,7 +37,7 @@ export function BucketRow({ record, onMake, onChange }: BucketRowProps) {
     });
     if (!sure) return;
     await client.call("static-bucket_delete", { name });
-    toast(`The bucket ${name} is deleted; its files are still on the disk.`);
+    toast(`Bucket ${name} deleted. Its files are still on the disk.`);
     onChange();
   };
   return (
