@@ -64,8 +64,12 @@ export interface Visit {
   readonly expected?: RegExp;
 }
 
-/** What Chromium says about the header over plain http; 0012 tells what that means. */
-const coopIgnored = /^The Cross-Origin-Opener-Policy header has been ignored/;
+/**
+ * Reports of Chromium that are no fault of a page: about the header over plain http (0012 tells what that means), and about a socket
+ * that was still connecting when its page was left.
+ */
+const harmless =
+  /^The Cross-Origin-Opener-Policy header has been ignored|WebSocket is closed before the connection is established/;
 
 const wide = { width: 1280, height: 800 };
 const narrow = { width: 390, height: 844 };
@@ -98,9 +102,7 @@ export class Tab implements AsyncDisposable {
     // An answer comes after all that a page has reported before.
     await Promise.all(context.pages().map((page) => page.evaluate("0")));
     await context.close();
-    const unexpected = this.complaints.filter(
-      (text) => !this.expected?.test(text) && !coopIgnored.test(text),
-    );
+    const unexpected = this.complaints.filter((text) => !this.expected?.test(text) && !harmless.test(text));
     if (unexpected.length > 0) throw new Error(`the page complained: ${unexpected.join("\n")}`);
   }
 }

@@ -93,7 +93,7 @@ inBrowser(
   "a sign-in that the browser cannot keep works until the next reload, and that is said",
   async () => {
     await using node = await testNode();
-    await using tab = await openConsole(node, { token: undefined, expected: /502/ });
+    await using tab = await openConsole(node, { token: undefined, expected: /502|the proxy is tired/ });
     const { page } = tab;
     await page.route("**/remember", (route) => route.fulfill({ status: 502, body: "the proxy is tired" }));
     await signIn(page, node.superToken);

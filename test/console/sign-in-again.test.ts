@@ -98,8 +98,9 @@ for (const [at, { fill, shown }] of Object.entries(drafts))
     await dialog(page).waitFor({ state: "detached" });
     expect(await shown(page)).toContain("a draft");
     // And the browser keeps the new one.
-    await page.getByRole("link", { name: "API" }).click();
-    await page.getByRole("heading", { name: "API", level: 1 }).waitFor();
+    const other = await page.context().newPage();
+    await other.goto(`${node.url}/node/console/#/api`);
+    await other.getByRole("heading", { name: "API", level: 1 }).waitFor();
   });
 
 inBrowser(

@@ -1,6 +1,6 @@
 import type { Limit } from "../../../client/index.ts";
 import { families, isKnown, isPermission, isSame } from "./permissions.ts";
-import { scopeView, scopeWords } from "./scopes.ts";
+import { hasStrayStar, scopeView, scopeWords } from "./scopes.ts";
 
 /** What a token may do, read from JSON as the server would read it. Throws what is wrong with it. */
 export function readLimits(json: unknown): Limit[] {
@@ -15,6 +15,7 @@ export function readLimits(json: unknown): Limit[] {
       if (view === undefined) throw new Error(`${place}: ${quote(scope)} is no scope.`);
       if (view.kind !== "global" && view.name === "")
         throw new Error(`${place}: a scope has no name. Write one, or remove the scope.`);
+      if (hasStrayStar(view)) throw new Error(`${place}: in ${quote(scope)} one * may stand at the end.`);
     }
     const wrong = permissions.findIndex((permission) => !isPermission(permission));
     if (wrong >= 0) throw new Error(`${place}: ${quote(permissions[wrong])} is no permission.`);

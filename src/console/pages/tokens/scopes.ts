@@ -46,6 +46,11 @@ export function scopeView(json: unknown): ScopeView | undefined {
     : undefined;
 }
 
+/** Whether a `*` stands where it means nothing: only one, at the end of a bucket's or a database's name, stands for any ending. */
+export function hasStrayStar({ kind, name }: ScopeView): boolean {
+  return (kind === "static_bucket" || kind === "db") && /\*./.test(name);
+}
+
 /** `in bucket site`, `in every bucket that begins with img-`. */
 export function scopeWords({ kind, name }: ScopeView): string {
   const { words } = scopeKinds[kind];
