@@ -1,6 +1,7 @@
 import { expect, test } from "bun:test";
 import { fitsWebdav } from "../../src/client/index.ts";
 import { usernameHint, usernameProblem } from "../../src/console/pages/tokens/sign-in-words.ts";
+import { siteWith } from "../support/bucket.ts";
 import { inBrowser, lookAround, openConsole, shoot, testNode } from "./browser.ts";
 
 inBrowser("the form of a new token begins with what to choose, and not with a fault", async () => {
@@ -64,6 +65,27 @@ inBrowser("a user name with a colon is taken, and the form says what it cannot d
   await name.fill("[agent]|1");
   await page.getByText("It can hold neither | nor control characters.").first().waitFor();
 });
+
+inBrowser(
+  "a user with a colon in the name signs in, and is told why files cannot be changed so",
+  async () => {
+    await using node = await testNode();
+    await siteWith(node, { "a.txt": "hello" });
+    const four = ["read", "write", "delete", "list"].map((action) => ({ static_bucket_file: action }));
+    await node.newToken([{ scopes: [{ static_bucket: "site" }], permissions: four }], {
+      username: "[agent]:1",
+      password: "pass:word|more",
+    });
+    await using tab = await openConsole(node, { token: undefined, at: "/buckets/site" });
+    const { page } = tab;
+    await page.getByRole("button", { name: "Password" }).click();
+    await page.getByLabel("User name").fill("[agent]:1");
+    await page.getByLabel("Password", { exact: true }).fill("pass:word|more");
+    await page.getByRole("button", { name: "Sign in", exact: true }).click();
+    await page.getByText("you signed in with a user name that holds “:”").waitFor();
+    await page.getByText("a.txt", { exact: true }).waitFor();
+  },
+);
 
 test("the words on user names know what Basic authentication can carry", () => {
   expect(usernameProblem("[agent]:0b9c")).toBeUndefined();
