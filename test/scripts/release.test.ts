@@ -164,7 +164,7 @@ test("a key that is none is told before anything is done", async () => {
     "--out",
     kept,
   );
-  expect([code, stderr]).toEqual([1, expect.stringContaining("is no minisign secret key")]);
+  expect([code, stderr]).toEqual([2, expect.stringContaining("is no minisign secret key")]);
   expect(await readdir(kept)).toEqual(["precious"]);
 });
 
@@ -179,6 +179,6 @@ test("a target that is none is told before anything is done", async () => {
     "--out",
     kept,
   );
-  expect([code, stderr]).toEqual([1, expect.stringContaining("no target is called pdp11-dec-unix")]);
+  expect([code, stderr]).toEqual([2, expect.stringContaining("no target is called pdp11-dec-unix")]);
   expect(await readdir(kept)).toEqual(["precious"]);
 });
