@@ -1,4 +1,11 @@
-import { FileDenied, PermissionDenied, RpcError, Unreachable } from "../../client/index.ts";
+import {
+  FileDenied,
+  NotNodeServer,
+  PermissionDenied,
+  RpcError,
+  TimedOut,
+  Unreachable,
+} from "../../client/index.ts";
 import { Icon } from "./icons.tsx";
 
 /** An error in a sentence for the person at the screen. */
@@ -9,7 +16,9 @@ export function explain(error: unknown): string {
     return `The server no longer accepts the token that you are signed in with. ${error.message}`;
   if (error instanceof FileDenied)
     return `This token may not do that: files need all four permissions on the bucket. ${error.message}`;
-  if (error instanceof Unreachable) return `The server cannot be reached. ${error.message}`;
+  // Without its message, which names the address and the browser's own word for every cause, "Failed to fetch".
+  if (error instanceof Unreachable && !(error instanceof TimedOut || error instanceof NotNodeServer))
+    return "The server cannot be reached. Try again when it is back.";
   if (error instanceof RpcError) return error.detail;
   return error instanceof Error ? error.message : String(error);
 }
