@@ -78,6 +78,8 @@ export class RpcError extends ClientError {
 
   /** The message without the title of its kind in front, for people: `name must be …` of `InvalidInput: name must be …`. */
   get detail(): string {
+    // Messages of JSON-RPC itself are a title alone, and the sentence is in the data.
+    if (typeof this.data.detail === "string") return this.data.detail;
     const title = `${errorTitles[this.kind]}: `;
     return this.message.startsWith(title) ? this.message.slice(title.length) : this.message;
   }

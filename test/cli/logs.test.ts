@@ -148,7 +148,7 @@ story(
   },
 );
 
-story("a stream whose token is revoked ends with 3 and the server's words", async () => {
+story("a stream whose token is revoked ends with 3, and says that the token is not valid", async () => {
   await using home = await newHome();
   await using user = await User.open();
   const server = await home.serve();
@@ -158,7 +158,7 @@ story("a stream whose token is revoked ends with 3 and the server's words", asyn
   expect(await home.run(["roll-super-token", "--yes"])).toMatchObject({ code: 0 });
   const { code, stderr } = await within("it ends", follow.exited);
   expect(code).toBe(3);
-  expect(stderr).toContain("revoked");
+  expect(stderr).toContain("the token is not valid");
 });
 
 story("nobody there, or a token that may not, is told by the exit code", async () => {

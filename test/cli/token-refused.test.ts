@@ -11,7 +11,7 @@ for (const kind of databaseKinds) {
       user.run(args, { env: { NODE_SERVER_URL: node.url, NODE_SERVER_TOKEN: token } });
     const again = `log in again with \`node-server login ${node.url}\``;
     const wrong = {
-      text: "the token is not valid: the server knows no such key and secret",
+      text: "the token is not valid: it was mistyped",
       token: "no:body",
     };
     const over = {

@@ -39,7 +39,7 @@ eachRuntime("a user name with a colon is refused for files, where it cannot trav
     runtime,
     `
     const named = new client.NodeServerClient(server.url, { token: "[agent]:7|pass:word" });
-    try { named.bucket("site"); } catch (error) { console.log(error.name, error.message); }
+    try { await named.bucket("site").list(); } catch (error) { console.log(error.name, error.message); }
     const other = new client.NodeServerClient(server.url, { token: "alice|pass:word|more" });
     console.log(typeof other.bucket("site").upload);
     `,

@@ -47,6 +47,7 @@ inBrowser(
     expect(await startOf(page, press("Delete"))).toBe("button Cancel");
     // What had the focus before has it again.
     expect(await page.evaluate(focused)).toBe("button Delete");
+    await press("Clear")();
     await using own = await tempFolder();
     writeFileSync(join(own.path, "a.txt"), "new");
     const replace = () =>

@@ -128,7 +128,7 @@ inBrowser(
 
 inBrowser("a server that cannot look up tokens is no reason to forget who was signed in", async () => {
   await using node = await testNode();
-  await using tab = await openConsole(node, { expected: /DatabaseError/ });
+  await using tab = await openConsole(node, { expected: /no such table/ });
   const { page } = tab;
   await node.sql("ALTER TABLE token RENAME TO away");
   await page.reload();
@@ -150,7 +150,7 @@ inBrowser("a token whose limits cannot be read may do nothing, and is shown just
 
 inBrowser("who signs out is told when the browser could not be made to forget", async () => {
   await using node = await testNode();
-  await using tab = await openConsole(node, { expected: /502|may still remember the token/ });
+  await using tab = await openConsole(node, { expected: /502|may still keep the token/ });
   const { page } = tab;
   await page.route("**/remember", (route) => route.fulfill({ status: 502, body: "the proxy is tired" }));
   await page.getByRole("button", { name: "Sign out" }).click();

@@ -11,8 +11,7 @@ import type { Target } from "./remote.ts";
 const probeMs = 3000;
 
 const rejections: Readonly<Partial<Record<DenialReason, string>>> = {
-  invalid_credentials:
-    "the token is not valid: the server knows no such key and secret, or user and password",
+  invalid_credentials: "the token is not valid: it was mistyped, or its secret was rolled, or it was deleted",
   expired: "the token is not valid: it has expired",
   not_yet_valid: "the token is not valid yet",
 };
