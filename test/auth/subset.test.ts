@@ -130,7 +130,7 @@ const refusal = {
   code: 102,
   message:
     "Permission Denied: a token can only hand out permissions that it holds itself, in scopes that it holds them in",
-  data: { kind: "PermissionDenied", field: "token_limit" },
+  data: { kind: "PermissionDenied", reason: "missing_permission", field: "token_limit" },
 };
 
 for (const [who, { holds, may, mayNot }] of Object.entries(creators)) {
@@ -169,7 +169,7 @@ eachDatabase("a token never outlives its creator", async (database) => {
     expect((await create(lifetime)).error).toEqual({
       code: 102,
       message: `Permission Denied: a token cannot outlive its creator; timestamp_to must be ${end} at the latest`,
-      data: { kind: "PermissionDenied", field: "timestamp_to" },
+      data: { kind: "PermissionDenied", reason: "missing_permission", field: "timestamp_to" },
     });
   for (const lifetime of [{ timestamp_to: end }, { timestamp_from: 1, timestamp_to: end - 1 }])
     expect((await create(lifetime)).error).toBeUndefined();
