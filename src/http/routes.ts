@@ -146,11 +146,15 @@ function pathOf(url: string): string | undefined {
 
 let lastHost: string | null = null;
 
-/** Bun puts the Host header before the path, and one that holds a slash would move where the path begins. */
+/**
+ * Bun puts the Host header before the path: one that holds a slash would move where the path begins, and with one that is no host
+ * (`a:b`, `localhost:99999`) handlers could not parse `request.url`. HTTP/1.0 has none, and then the address is a path alone.
+ */
 function isHost(host: string | null): boolean {
   // Nearly all requests name the same one.
   if (host === lastHost) return true;
-  if (host !== null && !/^[\w.:[\]%-]*$/.test(host)) return false;
+  if (host !== null && host !== "" && !(/^[\w.:[\]%-]+$/.test(host) && URL.canParse(`http://${host}`)))
+    return false;
   lastHost = host;
   return true;
 }

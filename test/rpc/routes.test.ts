@@ -1,4 +1,5 @@
 import { expect, test } from "bun:test";
+import { siteWith } from "../support/bucket.ts";
 import { Wire } from "../support/hostile.ts";
 import { testNode } from "../support/node.ts";
 
@@ -114,6 +115,24 @@ test("the Host header has no say in what an address means", async () => {
     // A server may refuse a name that is none; it may not answer from another address.
     expect([host, status === 200 || status === 400]).toEqual([host, true]);
   }
+});
+
+test("a Host header that names no host is refused, also where the answer would be a redirect", async () => {
+  await using node = await testNode();
+  await siteWith(node, { "folder/index.html": "x" });
+  const odd = ["a:b", "localhost:99999", "[", "[::1", "::1", "a..b:", "%", "%zz", "1.2.3.4.5", "a b", "a/b"];
+  for (const host of odd)
+    for (const path of ["/node/static/site", "/node/static/site/folder", "/node/console/"]) {
+      const status = await statusOf(node.url, `GET ${path} HTTP/1.1`, `Host: ${host}`);
+      expect([host, path, [400, 301, 200].includes(status)]).toEqual([host, path, true]);
+    }
+  for (const host of ["a:b", "localhost:99999", "["])
+    expect(await statusOf(node.url, "GET /node/static/site HTTP/1.1", `Host: ${host}`)).toBe(400);
+  for (const host of ["localhost", "[::1]:80", "files.example.com:8443", ""])
+    expect([host, await statusOf(node.url, "GET /node/static/site HTTP/1.1", `Host: ${host}`)]).toEqual([
+      host,
+      301,
+    ]);
 });
 
 test("a client of HTTP/1.0, which knows no Host header, is served", async () => {
