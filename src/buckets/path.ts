@@ -8,6 +8,12 @@ export type TreePath = string & { readonly [checked]: true };
 /** The bucket's own folder. */
 export const treeRoot = "" as TreePath;
 
+/**
+ * Names with this beginning are the server's own: what stands in a bucket's folder for a while because that is on a file system of its
+ * own. No listing shows them, so no path may name them.
+ */
+export const stagedPrefix = ".~staged-";
+
 /** First of the two path checks: the form. The second, on the disk, is `Tree`'s. */
 export function treePath(text: string): TreePath {
   const refuse = (why: string) => new Fault("InvalidInput", `path ${why}`, { field: "path" });
@@ -20,6 +26,8 @@ export function treePath(text: string): TreePath {
   for (const segment of text.split("/")) {
     if (segment === "..") throw refuse("holds `..`");
     if (segment === "." || segment === "") throw refuse("holds an empty or `.` segment");
+    if (segment.startsWith(stagedPrefix))
+      throw refuse(`holds a name that begins with ${stagedPrefix}, which the server keeps for itself`);
   }
   return text as TreePath;
 }

@@ -4,9 +4,8 @@ import { codeOf, Fault, messageOf } from "../base/fault.ts";
 import type { Folder } from "../base/folder.ts";
 import { randomText } from "../base/random.ts";
 import { lookAt } from "./disk.ts";
+import { stagedPrefix } from "./path.ts";
 
-/** How things are called that stand in a bucket's folder for a while because it is on a file system of its own. */
-export const stagedPrefix = ".~staged-";
 const noteEnding = ".note";
 
 /** What a start after a crash has to know of something that is on its way. */

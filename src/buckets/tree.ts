@@ -5,8 +5,7 @@ import { isAbsence, lookAt, lookNow } from "./disk.ts";
 import { toTreeFault } from "./disk-faults.ts";
 import { sameContent } from "./etag.ts";
 import { type Ground, notFound } from "./ground.ts";
-import { childPath, type TreePath } from "./path.ts";
-import { stagedPrefix } from "./staging.ts";
+import { childPath, stagedPrefix, type TreePath } from "./path.ts";
 
 /** A FIFO must not hold up whoever opens it; what it is gets decided on what was opened. */
 const careful = constants.O_RDONLY | constants.O_NONBLOCK;

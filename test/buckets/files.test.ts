@@ -194,3 +194,28 @@ test("a name is found in its other Unicode form, and stored as it was sent", asy
   const files = (await node.call("static-bucket-file_list", [token, "site"])) as Array<{ path: string }>;
   expect(files.map(({ path }) => path)).toEqual([nfd]);
 });
+
+test("names that the server keeps for itself are refused by RPC, HTTP and WebDAV alike", async () => {
+  await using node = await testNode();
+  const token = node.superToken;
+  const { get } = await siteWith(node, { "a.txt": "a" });
+  const base = `${node.url}/node/static-webdav/site`;
+  const headers = { authorization: `Basic ${Buffer.from(token).toString("base64")}` };
+  for (const path of [".~staged-x", "folder/.~staged-x/b"]) {
+    const refusal = { code: 108, message: expect.stringContaining(".~staged-") };
+    expect(
+      await node.refused("static-bucket-file_upload", { token, name: "site", path, body: "x" }),
+    ).toMatchObject(refusal);
+    expect(await node.refused("static-bucket-file_rename", [token, "site", "a.txt", path])).toMatchObject(
+      refusal,
+    );
+    expect((await get(`/${path}`)).status).toBe(400);
+    const put = await fetch(`${base}/${path}`, { method: "PUT", headers, body: "x" });
+    const move = await fetch(`${base}/a.txt`, {
+      method: "MOVE",
+      headers: { ...headers, destination: `${base}/${path}` },
+    });
+    expect([put.status, move.status]).toEqual([400, 400]);
+  }
+  expect(readdirSync(join(node.folder, "static/site"))).toEqual(["a.txt"]);
+});
