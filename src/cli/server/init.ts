@@ -39,6 +39,9 @@ export async function init({ config: path, listen }: InitOptions): Promise<numbe
     );
   else if (given !== undefined)
     say(`Database ${database} made. The Super Token is the one in NODE_SERVER_SUPER_TOKEN.`);
-  else say(`Database ${database} and Super Token made. Keep the two lines; they are not shown again.`);
+  else
+    say(
+      `Database ${database} and Super Token made. Keep the two lines; they are not shown again. The password belongs to the user name root.`,
+    );
   return exitCodes.done;
 }
