@@ -26,7 +26,8 @@ export class Reachability {
   /** Counts the losses, so that a statement that began before one says nothing about its end. */
   #losses = 0;
   #lastAnswer = performance.now();
-  #probing = false;
+  /** A loss is being looked into; statements that fail meanwhile add nothing to it. */
+  #confirming = false;
   #closed = false;
   #retry: Timer | undefined;
   readonly #idle: Timer;
@@ -65,10 +66,17 @@ export class Reachability {
   }
 
   async #confirm(): Promise<void> {
-    if (this.#lostAt !== undefined || this.#probing || this.#closed) return;
-    const error = await this.#try();
-    if (error === undefined || this.#closed) return;
-    const reason = await this.probe.why(error);
+    if (this.#lostAt !== undefined || this.#confirming || this.#closed) return;
+    this.#confirming = true;
+    try {
+      const error = await this.#try();
+      if (error !== undefined && !this.#closed) this.#lose(await this.probe.why(error));
+    } finally {
+      this.#confirming = false;
+    }
+  }
+
+  #lose(reason: string): void {
     if (this.#closed) return;
     this.#lostAt = performance.now();
     this.#losses += 1;
@@ -92,15 +100,12 @@ export class Reachability {
 
   /** The error of one attempt to connect; undefined when it succeeds. */
   async #try(): Promise<unknown> {
-    this.#probing = true;
     try {
       await this.probe.connect();
       this.#lastAnswer = performance.now();
       return undefined;
     } catch (error) {
       return error;
-    } finally {
-      this.#probing = false;
     }
   }
 

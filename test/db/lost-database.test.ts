@@ -1,6 +1,9 @@
 import { expect, test } from "bun:test";
 import { SQL } from "bun";
 import { openDatabase } from "../../src/db/database.ts";
+import { Reachability } from "../../src/db/reachability.ts";
+import { unavailable } from "../../src/db/unavailable.ts";
+import { parseFilter } from "../../src/log/filter.ts";
 import { LogHub } from "../../src/log/hub.ts";
 import { type TestNode, testNode } from "../support/node.ts";
 import { newPostgresDatabase, stoppablePostgres } from "../support/postgres.ts";
@@ -159,10 +162,34 @@ test("a start says why PostgreSQL cannot be used, which database it is, and what
   await outside.unsafe("CREATE ROLE \"reader\" LOGIN PASSWORD 'hunter2'");
   const refusal = await why(place.url.replace("postgres@", "reader:hunter2@"));
   expect(refusal).toMatch(
-    /the tables in PostgreSQL at 127\.0\.0\.1:\d+\/t_\w+ cannot be made: permission denied for schema public; let the user reader create tables there .*GRANT .*database_url/,
+    /PostgreSQL at 127\.0\.0\.1:\d+\/t_\w+ is empty, and reader may not make tables in it; run `GRANT CREATE ON SCHEMA public TO reader` as its owner/,
   );
   expect(refusal).not.toContain("hunter2");
   await outside.unsafe('DROP ROLE "reader"');
   await outside.close();
   await place.drop();
+});
+
+test("statements that fail while a loss is looked into add no second line to the log", async () => {
+  const hub = new LogHub();
+  const lines: string[] = [];
+  hub.attach({ filter: parseFilter("trace"), write: ({ message }) => lines.push(message) });
+  const why = Promise.withResolvers<string>();
+  const probe = {
+    connect: () => Promise.reject(new Error("refused")),
+    why: () => why.promise,
+    place: "here",
+  };
+  const reachability = new Reachability(probe, hub.logger("sqlx"));
+  const fail = () =>
+    reachability.observe(() => Promise.reject(unavailable(new Error("cut")))).catch(() => {});
+  for (let call = 0; call < 5; call += 1) {
+    await fail();
+    // Whatever a failure starts has come as far as it can.
+    await new Promise((resolve) => setImmediate(resolve));
+  }
+  why.resolve("nothing listens there");
+  await until("the loss is told", () => (lines.length > 0 ? true : undefined));
+  reachability.close();
+  expect(lines).toHaveLength(1);
 });
