@@ -11,6 +11,15 @@ export interface Way {
   readonly steps: readonly Step[];
 }
 
+/** Windows reads the settings of its WebDAV client when that starts. */
+const restartWebClient = "net stop WebClient & net start WebClient";
+
+/**
+ * Reads a line into PASS without showing it, in sh, bash and zsh: `read -s` is none of POSIX. All of it is one line, because the shell
+ * would read the next line of a pasted text as the password.
+ */
+const readPassword = "printf 'Password: '; stty -echo; IFS= read -r PASS; stty echo; echo";
+
 /** How a bucket becomes a network drive, for each kind of system. `address` ends in a slash; the secret is never filled in. */
 export function waysToMount(address: string, bucket: string, user: string): readonly Way[] {
   const url = new URL(address);
@@ -29,7 +38,7 @@ export function waysToMount(address: string, bucket: string, user: string): read
           : [
               {
                 text: "Windows sends no password over plain http until it is allowed to. In a command prompt as administrator, once:",
-                code: "reg add HKLM\\SYSTEM\\CurrentControlSet\\Services\\WebClient\\Parameters /v BasicAuthLevel /t REG_DWORD /d 2 /f\nnet stop WebClient & net start WebClient",
+                code: `reg add HKLM\\SYSTEM\\CurrentControlSet\\Services\\WebClient\\Parameters /v BasicAuthLevel /t REG_DWORD /d 2 /f\n${restartWebClient}`,
               },
             ]),
         { text: "In Explorer: This PC, Map network drive, with this folder:", code: address },
@@ -38,8 +47,8 @@ export function waysToMount(address: string, bucket: string, user: string): read
           code: `net use S: "${bare}" * /user:${user}`,
         },
         {
-          text: "Windows reads no file above 50 MB unless FileSizeLimitInBytes is raised; 4 GB is the most that it can. As administrator:",
-          code: "reg add HKLM\\SYSTEM\\CurrentControlSet\\Services\\WebClient\\Parameters /v FileSizeLimitInBytes /t REG_DWORD /d 4294967295 /f",
+          text: "Windows reads no file above 50 MB unless FileSizeLimitInBytes is raised; 4 GB is the most that it can. It counts once WebClient is restarted, as the second line does. In a command prompt as administrator:",
+          code: `reg add HKLM\\SYSTEM\\CurrentControlSet\\Services\\WebClient\\Parameters /v FileSizeLimitInBytes /t REG_DWORD /d 4294967295 /f\n${restartWebClient}`,
         },
       ],
     },
@@ -73,7 +82,7 @@ export function waysToMount(address: string, bucket: string, user: string): read
       steps: [
         {
           text: "Make the remote; it asks for the password. The vendor owncloud makes rclone keep the times of files:",
-          code: `read -rsp 'Password: ' PASS && rclone config create ${name} webdav url=${shellQuote(bare)} vendor=owncloud user=${who} pass="$PASS"`,
+          code: `${readPassword}; rclone config create --obscure ${name} webdav url=${shellQuote(bare)} vendor=owncloud user=${who} pass="$PASS"; unset PASS`,
         },
         { text: "Then, for example:", code: `rclone sync ./public ${name}:` },
       ],
