@@ -9,9 +9,13 @@ const longestPath = 512;
 
 export function checkBucketName(name: string): void {
   if (isName(name)) return;
-  throw new Fault("InvalidInput", "name must be 1 to 128 of A-Z a-z 0-9 _ . - and more than dots", {
-    field: "name",
-  });
+  throw new Fault(
+    "InvalidInput",
+    "name must have 1 to 128 characters, of A-Z a-z 0-9 _ . - only, and not dots alone",
+    {
+      field: "name",
+    },
+  );
 }
 
 export function checkBucketPath(path: string): void {

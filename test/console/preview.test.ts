@@ -143,7 +143,7 @@ inBrowser("a step back in the history loses no text that was not saved", async (
   await page.goBack();
   await page.getByRole("dialog").waitFor({ state: "detached" });
   await open(page, "a.txt");
-  await page.getByText("These changes are from before and not saved yet").waitFor();
+  await page.getByText("You have unsaved changes from before.").waitFor();
   await content(page, "a.txt").getByText("unsaved first").waitFor();
   await page.getByRole("button", { name: "Discard changes" }).click();
   await content(page, "a.txt").getByText("first", { exact: true }).waitFor();

@@ -39,7 +39,7 @@ inBrowser("what is wrong with a sign-in is said beside the field", async () => {
   await using node = await testNode();
   const expired = await node.newToken([], { timestamp_to: Date.now() - 1000 });
   const wrong: Record<string, RegExp> = {
-    nothing: /This is no token/,
+    nothing: /This is not a token/,
     "wrong:secret": /does not know this token/,
     [expired]: /expired/,
   };

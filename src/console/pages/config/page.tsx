@@ -110,7 +110,8 @@ export default function ConfigPage() {
           <div class="row">
             {hasSecrets(text) && <Check label="Show passwords" checked={shows} onChange={setShows} />}
             <span class="hint">
-              Ctrl+S saves · Esc, Tab leaves the editor · a draft is kept until you sign out or close the tab
+              Ctrl+S saves · Esc, then Tab leaves the editor · a draft is kept until you sign out or close the
+              tab
             </span>
           </div>
         </>

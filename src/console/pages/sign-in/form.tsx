@@ -95,7 +95,8 @@ export function SignInForm({ onSignIn, persistent: first = false, children, more
 }
 
 function inWords(error: unknown, way: Way): string {
-  if (error instanceof ParseError) return "This is no token. It has the form key:secret.";
+  if (error instanceof ParseError)
+    return "This is not a token: a token is its key, a colon and its secret, such as AbC123:dEf456.";
   if (!(error instanceof PermissionDenied)) return explain(error);
   if (isExpired(error)) return "This token has expired. Ask for a new one.";
   if (isNotYetValid(error)) return "This token is not valid yet. Ask from when on it is.";

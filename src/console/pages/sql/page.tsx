@@ -99,7 +99,7 @@ export default function SqlPage() {
                 desk.asks.value = checked;
               }}
             />
-            <span class="hint">Ctrl+Enter runs · Esc, Tab leaves</span>
+            <span class="hint">Ctrl+Enter runs · Esc, then Tab leaves the editor</span>
           </div>
           <OutcomeView
             desk={desk}

@@ -17,7 +17,7 @@ export function MadeDialog() {
   const leave = async () => {
     const sure = await confirm({
       title: "Close without the secret?",
-      text: "It will not be shown again. Without it the token is of no use until you roll its secret.",
+      text: "It will not be shown again. Without it the token is of no use until you rotate its secret.",
       action: "Close",
       danger: true,
     });

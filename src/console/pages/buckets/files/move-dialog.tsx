@@ -69,7 +69,7 @@ export function MoveDialog({ opened, path, chosen: now, onClose, onDone }: Chang
           hint={
             one === undefined
               ? "Leave empty for the top of the bucket. Missing folders are created."
-              : "Folders that are missing are made."
+              : "Missing folders are created."
           }
           error={fault}
         >
@@ -91,7 +91,11 @@ export function MoveDialog({ opened, path, chosen: now, onClose, onDone }: Chang
           <div class="notice" role="alert">
             <Check
               label={`Replace what is there already: ${taken.slice(0, 5).join(", ")}${taken.length > 5 ? ` and ${plural(taken.length - 5, "other")}` : ""}`}
-              hint="What stands there now is lost."
+              hint={
+                taken.length === 1
+                  ? "The file that is there now is replaced."
+                  : "The files that are there now are replaced."
+              }
               checked={replace}
               onChange={setReplace}
             />

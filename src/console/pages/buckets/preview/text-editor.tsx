@@ -96,7 +96,7 @@ export function TextEditor({
         </div>
       )}
       {draft !== undefined && !conflict && dirty && (
-        <p class="notice">These changes are from before and not saved yet.</p>
+        <p class="notice">You have unsaved changes from before.</p>
       )}
       <div class="files-editor">
         <Editor

@@ -21,7 +21,9 @@ export function ReplaceDialog({ plan: { replacing, fresh }, answer }: ReplaceQue
         {all === 1
           ? "The file exists already."
           : `${replacing.length.toLocaleString("en")} of ${plural(all, "file")} exist already.`}{" "}
-        What stands there now is lost when it is replaced.
+        {replacing.length === 1
+          ? "With “Replace”, the file that is there now is replaced."
+          : "With “Replace”, the files that are there now are replaced."}
       </p>
       <ul class="files-names">
         {names.map((name) => (
