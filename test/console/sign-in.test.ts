@@ -51,6 +51,7 @@ inBrowser("what is wrong with a sign-in is said beside the field", async () => {
     await page.getByRole("alert").filter({ hasText: words }).waitFor();
   }
   await page.getByRole("button", { name: "Password" }).click();
+  await page.getByText("For the Root Password that the server printed: root.").waitFor();
   await page.getByLabel("User name").fill("root");
   await page.getByLabel("Password", { exact: true }).fill("wrong");
   await page.getByRole("button", { name: "Sign in", exact: true }).click();

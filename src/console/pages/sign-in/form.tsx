@@ -53,7 +53,7 @@ export function SignInForm({ onSignIn, persistent: first = false, children, more
         </button>
       </fieldset>
       {way === "password" && (
-        <Field label="User name">
+        <Field label="User name" hint="For the Root Password that the server printed: root.">
           <input
             type="text"
             name="username"
