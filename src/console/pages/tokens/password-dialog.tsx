@@ -18,22 +18,25 @@ export function PasswordDialog({ token, onClose }: { readonly token: Token; read
   };
   return (
     <Dialog title={`Change the password of ${nameOf(token)}`} onClose={onClose}>
-      <p>
-        The old password ends at once, for everybody who signed in with it.
-        {isOwn && " This is the token that you are signed in with; in this tab you go on with the new one."}{" "}
-        The secret stays.
-      </p>
-      <PasswordField label="New password" password={password} onChange={setPassword} />
-      <footer>
-        <Button onClick={onClose}>Cancel</Button>
-        <Button
-          kind="primary"
-          disabled={password === "" || passwordProblem(password) !== undefined}
-          onClick={set}
-        >
-          Change the password
-        </Button>
-      </footer>
+      <form class="form" onSubmit={(event: Event) => event.preventDefault()}>
+        <p>
+          The old password ends at once, for everybody who signed in with it.
+          {isOwn && " This is the token that you are signed in with; in this tab you go on with the new one."}{" "}
+          The secret stays.
+        </p>
+        <PasswordField label="New password" password={password} onChange={setPassword} />
+        <footer>
+          <Button onClick={onClose}>Cancel</Button>
+          <Button
+            kind="primary"
+            type="submit"
+            disabled={password === "" || passwordProblem(password) !== undefined}
+            onClick={set}
+          >
+            Change the password
+          </Button>
+        </footer>
+      </form>
     </Dialog>
   );
 }

@@ -1,0 +1,49 @@
+import { expect } from "bun:test";
+import { existsSync } from "node:fs";
+import { join } from "node:path";
+import type { Page } from "playwright-core";
+import { siteWith } from "../support/bucket.ts";
+import { until } from "../support/process.ts";
+import { inBrowser, openConsole, testNode } from "./browser.ts";
+
+const gone = (page: Page) => page.getByRole("dialog").waitFor({ state: "detached" });
+
+inBrowser("Enter in the field of a dialog does what its button does", async () => {
+  await using node = await testNode();
+  const { folder } = await siteWith(node, { "a.txt": "a" });
+  await using tab = await openConsole(node, { at: "/tokens" });
+  const { page } = tab;
+  const root = page.locator(".tokens-list > *").filter({ hasText: "root" }).first();
+  const change = root.getByRole("button", { name: "Change the password" });
+  await change.click();
+  await page.getByLabel("New password").fill("short");
+  await page.keyboard.press("Enter");
+  await page.getByText("It needs 6 characters or more.").waitFor();
+  expect(await page.getByRole("dialog").count()).toBe(1);
+  await page.getByLabel("New password").fill("a longer password");
+  await page.keyboard.press("Enter");
+  await page.getByText("Password of root changed.").waitFor();
+  await gone(page);
+  expect(await node.send("token_get", ["root|a longer password"])).toHaveProperty("result.username", "root");
+  // Enter in a password that is shown is the same.
+  await change.click();
+  await page.getByRole("dialog").getByRole("checkbox", { name: "Show" }).check();
+  await page.getByLabel("New password").fill("yet another password");
+  await page.keyboard.press("Enter");
+  await gone(page);
+  expect(await node.send("token_get", ["root|yet another password"])).toHaveProperty("result.username");
+
+  await page.evaluate("location.hash = '#/buckets/site'");
+  await page.getByRole("button", { name: "New folder" }).click();
+  await page.keyboard.type("made");
+  await page.keyboard.press("Enter");
+  await until("the folder is there", () => existsSync(join(folder, "made")));
+  await gone(page);
+  await page.evaluate("location.hash = '#/buckets'");
+  await page.getByRole("button", { name: "New bucket" }).first().click();
+  await page.keyboard.type("other");
+  await page.keyboard.press("Tab");
+  await page.keyboard.type("other-folder");
+  await page.keyboard.press("Enter");
+  await page.getByRole("heading", { name: "other", level: 1 }).waitFor();
+});
