@@ -223,3 +223,30 @@ inBrowser("the list is a grid in its own right, and all of the page lies in a la
   );
   expect(found).toEqual([]);
 });
+
+inBrowser(
+  "a click on a name selects with Ctrl or Shift, opens without, and opens a tab by the wheel",
+  async () => {
+    await using node = await testNode();
+    await siteWith(node, files);
+    await using tab = await openConsole(node, { at: "/buckets/site" });
+    const { page } = tab;
+    const name = (text: string) => list(page).getByTitle(text, { exact: true });
+    await name("a.txt").click({ modifiers: ["ControlOrMeta"] });
+    await name("c.txt").click({ modifiers: ["ControlOrMeta"] });
+    await page.getByText("2 selected").waitFor();
+    expect(await chosen(page)).toEqual(["a.txt", "c.txt"]);
+    await name("e.txt").click({ modifiers: ["Shift"] });
+    await page.getByText("3 selected").waitFor();
+    expect(await chosen(page)).toEqual(["c.txt", "d.txt", "e.txt"]);
+    expect(page.context().pages()).toHaveLength(1);
+    expect(await page.getByRole("dialog").count()).toBe(0);
+    const [opened] = await Promise.all([
+      page.context().waitForEvent("page"),
+      name("b.txt").click({ button: "middle" }),
+    ]);
+    await opened.getByRole("dialog", { name: "b.txt" }).waitFor();
+    await name("b.txt").click();
+    await page.getByRole("dialog", { name: "b.txt" }).waitFor();
+  },
+);

@@ -27,7 +27,13 @@ export function FileRow(props: FileRowProps) {
   const chosen = selection.chosen.has(name);
   const pick = (event: MouseEvent) => {
     if (event.detail <= 1) firstClicked.current = undefined;
-    if (event.target instanceof Element && event.target.closest("a, input") !== null) return;
+    const target = event.target instanceof Element ? event.target : undefined;
+    if (target?.closest("input")) return;
+    if (target?.closest("a")) {
+      if (!hasModifier(event)) return;
+      // The browser would open the link in a new tab or window.
+      event.preventDefault();
+    }
     if (event.detail <= 1) firstClicked.current = entry;
     // The second click of a double click: the first has selected, and the list may have moved since.
     else if (!hasModifier(event)) return;
