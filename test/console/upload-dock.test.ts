@@ -109,6 +109,41 @@ inBrowser("one failed and one cancelled upload are each sent once more, and noth
   expect(readdirSync(folder).sort()).toEqual(["big.bin", "held.txt"]);
 });
 
+inBrowser("a double click on the cross of an upload cancels it and does not send it again", async () => {
+  await using node = await testNode();
+  await using own = await tempFolder();
+  const { folder } = await siteWith(node, {});
+  const paths = await written(own.path, { "held.txt": 10, "other.txt": 10 });
+  await using tab = await openConsole(node, { at: "/buckets/site", expected: failed });
+  const { page } = tab;
+  await page.getByText("This folder is empty").waitFor();
+  const held = Promise.withResolvers<void>();
+  await page.route(/(held|other)\.txt$/, async (route) => {
+    await held.promise;
+    await route.continue().catch(() => {});
+  });
+  const button = (name: string) => panel(page).getByRole("button", { name });
+  /** The second click comes after the row has changed, at the same place. */
+  const dblclick = async (name: string, changed: () => Promise<unknown>) => {
+    const box = await button(name).boundingBox();
+    if (box === null) throw new Error(`${name} is not shown`);
+    await page.mouse.click(box.x + box.width / 2, box.y + box.height / 2);
+    await changed();
+    await page.mouse.down({ clickCount: 2 });
+    await page.mouse.up({ clickCount: 2 });
+  };
+  await choose(page, "Upload files", paths);
+  await panel(page).getByText("Uploading 2 files").waitFor();
+  // The other upload is first in the list now, under the mouse.
+  await dblclick("Cancel held.txt", () => button("Retry held.txt").waitFor());
+  await dblclick("Cancel other.txt", () => button("Retry other.txt").waitFor());
+  await panel(page).getByText("0 files uploaded, 2 cancelled").waitFor();
+  held.resolve();
+  await button("Retry held.txt").click();
+  await panel(page).getByText("1 file uploaded, 1 cancelled").waitFor();
+  expect(readdirSync(folder)).toEqual(["held.txt"]);
+});
+
 inBrowser(
   "one folder for an empty bucket is uploaded as it is, or only what it holds, as one says",
   async () => {

@@ -4,7 +4,7 @@ import { bytes, duration, plural } from "../../../format.ts";
 import { Button, IconButton } from "../../../ui/button.tsx";
 import { VirtualRows } from "../../../ui/virtual-rows.tsx";
 import type { Totals, Upload, UploadState } from "./upload.ts";
-import { UploadRow } from "./upload-row.tsx";
+import { single, UploadRow } from "./upload-row.tsx";
 import { uploads } from "./uploads.ts";
 
 const rowHeight = 44;
@@ -35,7 +35,7 @@ function Docked() {
             <Button onClick={() => uploads.retry()}>Retry failed</Button>
           )}
           {isOpen && busy && <Button onClick={() => uploads.cancelAll()}>Cancel all</Button>}
-          {!busy && <Button onClick={() => uploads.clear()}>Close</Button>}
+          {!busy && <Button onClick={single(() => uploads.clear())}>Close</Button>}
           <IconButton
             icon={isOpen ? "collapse" : "expand"}
             label={isOpen ? "Hide the list of uploads" : "Show the list of uploads"}

@@ -39,10 +39,24 @@ export function UploadRow({ upload }: { readonly upload: Upload }) {
           </span>
         )}
       </span>
-      {isOpen && <IconButton icon="close" label={`Cancel ${name}`} onClick={() => uploads.cancel(upload)} />}
-      {isOver && <IconButton icon="retry" label={`Retry ${name}`} onClick={() => uploads.retry(upload)} />}
+      {isOpen && (
+        <IconButton icon="close" label={`Cancel ${name}`} onClick={single(() => uploads.cancel(upload))} />
+      )}
+      {isOver && (
+        <IconButton icon="retry" label={`Retry ${name}`} onClick={single(() => uploads.retry(upload))} />
+      )}
     </li>
   );
+}
+
+/**
+ * Ignores the second click of a double click. The first one changes the row and may move it, so the second is on a button that the person
+ * did not see: Retry, or another row's Cancel. A key press has a `detail` of 0.
+ */
+export function single(act: () => void): (event: MouseEvent) => void {
+  return ({ detail }) => {
+    if (detail <= 1) act();
+  };
 }
 
 function words(state: UploadState, size: number): string {
