@@ -90,8 +90,8 @@ inBrowser(
 test("the words on user names know what Basic authentication can carry", () => {
   expect(usernameProblem("[agent]:0b9c")).toBeUndefined();
   expect(usernameProblem("a|b")).toBeString();
-  expect(usernameHint("[agent]:0b9c")).toContain("must use the key and the secret");
-  expect(usernameHint("alice")).not.toContain("WebDAV");
+  expect(usernameHint("[agent]:0b9c", true)).toContain("must use the key and the secret");
+  expect(usernameHint("alice", true)).not.toContain("WebDAV");
 });
 
 test("a client knows whether WebDAV can take a token", () => {
@@ -106,4 +106,20 @@ inBrowser("the empty form of a token is readable by everybody", async () => {
     page.getByText("Choose a bucket first.").waitFor(),
   );
   expect(findings).toEqual([]);
+});
+
+inBrowser("a user name without a password is said to be of no use for signing in", async () => {
+  await using node = await testNode();
+  await using tab = await openConsole(node, { at: "/tokens?preset=sql" });
+  const { page } = tab;
+  const hint = page.getByText("Without a password nobody can sign in by this name.");
+  const name = page.getByRole("textbox", { name: "User name" });
+  await name.fill("alice");
+  await hint.waitFor();
+  await page.getByLabel("Password").fill("a password");
+  await hint.waitFor({ state: "detached" });
+  await page.getByLabel("Password").fill("");
+  await hint.waitFor();
+  await name.fill("");
+  await hint.waitFor({ state: "detached" });
 });

@@ -92,7 +92,11 @@ export function CreateForm({ purpose, bucket, onDone, onCancel }: CreateFormProp
       <section class="card form" aria-label="User name and time">
         <h2>Optional</h2>
         <div class="tokens-pair">
-          <Field label="User name" hint={usernameHint(wish.username)} error={usernameProblem(wish.username)}>
+          <Field
+            label="User name"
+            hint={usernameHint(wish.username, wish.password !== "")}
+            error={usernameProblem(wish.username)}
+          >
             <input
               type="text"
               autocomplete="off"

@@ -20,7 +20,7 @@ export function PasswordDialog({ token, onClose }: { readonly token: Token; read
     <Dialog title={`Change the password of ${nameOf(token)}`} onClose={onClose}>
       <form class="form" onSubmit={(event: Event) => event.preventDefault()}>
         <p>
-          The old password ends at once, for everybody who signed in with it.
+          Any old password ends at once, for everybody who signed in with it.
           {isOwn && " This is the token that you are signed in with; in this tab you go on with the new one."}{" "}
           The secret stays.
         </p>

@@ -29,8 +29,9 @@ export function usernameProblem(name: string): string | undefined {
 }
 
 /** What somebody who chooses a user name should know of it. */
-export function usernameHint(name: string): string {
-  return fitsBasic(name)
-    ? "To sign in by name, beside the key."
-    : `To sign in by name, beside the key. ${notByBasic}`;
+export function usernameHint(name: string, hasPassword: boolean): string {
+  const hints = ["To sign in by name, beside the key."];
+  if (name !== "" && !hasPassword) hints.push("Without a password nobody can sign in by this name.");
+  if (!fitsBasic(name)) hints.push(notByBasic);
+  return hints.join(" ");
 }
