@@ -1,6 +1,6 @@
 import { expect, test } from "bun:test";
 import fc from "fast-check";
-import { asksForRows, mayChange } from "../../src/console/pages/sql/changes.ts";
+import { asksForRows, countStatements, mayChange } from "../../src/console/pages/sql/changes.ts";
 import type { Dialect } from "../../src/console/pages/sql/words.ts";
 
 const dialects: readonly Dialect[] = ["sqlite", "postgres"];
@@ -113,4 +113,15 @@ test("any text is judged, and the end of the text ends what is open in it", () =
 test("whether a statement that answers nothing found no rows or changed some is told from its last statement", () => {
   expect(asksForRows("DELETE FROM t; SELECT 1 WHERE 1 = 2", "sqlite")).toBe(true);
   expect(asksForRows("SELECT 1; DELETE FROM t", "sqlite")).toBe(false);
+});
+
+test("statements are counted, and a trigger is one with its body", () => {
+  for (const [sql, count] of [
+    ["", 0],
+    ["SELECT ';'; -- ; a comment", 1],
+    ["SELECT 1; SELECT 2;", 2],
+    ["CREATE TEMP TRIGGER t AFTER INSERT ON a BEGIN DELETE FROM b; DELETE FROM c; END;", 1],
+    ["SELECT 1; CREATE OR REPLACE FUNCTION f() RETURNS int BEGIN ATOMIC SELECT 1; END;", 2],
+  ] as const)
+    for (const one of dialects) expect([sql, countStatements(sql, one)]).toEqual([sql, count]);
 });

@@ -271,3 +271,15 @@ inBrowser(
   },
   180_000,
 );
+
+onBoth("of several statements the result is said to be the last one's", async (database) => {
+  await using node = await testNode({ database });
+  await using tab = await openConsole(node, { at: "/sql" });
+  const { page } = tab;
+  await run(page, "SELECT 'first' AS a; SELECT 'last' AS b");
+  await says(page, /This is the result of the last of 2 statements; all of them ran\.$/);
+  await cell(page, "last").waitFor();
+  expect(await cell(page, "first").count()).toBe(0);
+  await run(page, "SELECT 'alone' AS a;");
+  await says(page, /^1 row in [\d,]+ ms round trip\.$/);
+});

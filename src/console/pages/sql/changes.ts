@@ -23,6 +23,19 @@ export function asksForRows(sql: string, dialect: Dialect | undefined): boolean 
   return last !== undefined && !changes(last);
 }
 
+/**
+ * Counts the statements of a text. One that defines a trigger or a routine counts as one with all that follows, because its body holds
+ * semicolons of its own.
+ */
+export function countStatements(sql: string, dialect: Dialect | undefined): number {
+  const statements = statementsIn(sql, dialect ?? "sqlite");
+  const routine = statements.findIndex(
+    ([first, ...words]) =>
+      first === "create" && words.slice(0, 4).some((word) => /^(trigger|function|procedure)$/.test(word)),
+  );
+  return routine === -1 ? statements.length : routine + 1;
+}
+
 function changes(words: Words): boolean {
   const [first = ""] = words;
   if (first === "(") return changes(words.slice(1));

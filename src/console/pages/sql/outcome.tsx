@@ -2,7 +2,7 @@ import { useEffect, useState } from "preact/hooks";
 import { plural } from "../../format.ts";
 import { Button } from "../../ui/button.tsx";
 import { Problem } from "../../ui/problem.tsx";
-import { asksForRows } from "./changes.ts";
+import { asksForRows, countStatements } from "./changes.ts";
 import type { Desk, Outcome } from "./desk.ts";
 import { ResultView } from "./result.tsx";
 import type { Dialect } from "./words.ts";
@@ -67,6 +67,16 @@ function sentence(outcome: Outcome, dialect: Dialect | undefined): string {
   if (outcome.kind === "left")
     return "You no longer wait for this statement. The server was not stopped: it goes on until it is done or its sql_timeout_ms is over, and what it changes counts.";
   if (outcome.kind === "error") return `Failed after ${ms}.`;
+  const count = countStatements(outcome.sql, dialect);
+  const which = count > 1 ? ` This is the result of the last of ${count} statements; all of them ran.` : "";
+  return resultSentence(outcome, dialect, ms) + which;
+}
+
+function resultSentence(
+  outcome: Extract<Outcome, { kind: "result" }>,
+  dialect: Dialect | undefined,
+  ms: string,
+): string {
   const { rows, rowCount } = outcome.result;
   const trip = `in ${ms} round trip`;
   if (rows.length > 0 && rowCount > rows.length && !outcome.result.truncated)
