@@ -138,7 +138,8 @@ inBrowser("clearing empties the page and not the server", async () => {
   await using tab = await openConsole(node, { at: atTask });
   await rowWith(tab.page, "old").waitFor();
   await tab.page.getByRole("button", { name: "Clear" }).click();
-  await tab.page.getByText("New entries appear here").waitFor();
+  await tab.page.getByText("You cleared this page. New entries appear here").waitFor();
+  expect(await tab.page.getByText("lets through").count()).toBe(0);
   log.info("new");
   await rowWith(tab.page, "new").waitFor();
   expect(await rowsOf(tab.page).count()).toBe(1);

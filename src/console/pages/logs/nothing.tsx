@@ -11,6 +11,13 @@ function why(reading: Reading, search: string) {
     return (
       <p>{reading.refusal.value === undefined ? "Reading the log…" : "Correct the filter to see the log."}</p>
     );
+  if (reading.cleared.value)
+    return (
+      <>
+        <p>You cleared this page. New entries appear here as they are written.</p>
+        <p>The server keeps its entries: reload the page to see them again.</p>
+      </>
+    );
   return (
     <>
       <p>

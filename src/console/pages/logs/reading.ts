@@ -22,6 +22,9 @@ export class Reading {
   /** Of the filter that was tried last. */
   readonly refusal = signal<Refusal | undefined>(undefined);
 
+  /** Whether the person emptied the list that is shown. */
+  readonly cleared = signal(false);
+
   /** Grows whenever the list begins anew. */
   readonly begun = signal(0);
 
@@ -62,6 +65,7 @@ export class Reading {
 
   /** Of the page alone; the server keeps what it keeps. */
   clear(): void {
+    this.cleared.value = true;
     this.#beginAnew();
   }
 
@@ -90,6 +94,7 @@ export class Reading {
     this.#current = own;
     this.#trying = undefined;
     this.filter.value = filter;
+    this.cleared.value = false;
     this.#beginAnew();
   }
 
