@@ -1,6 +1,8 @@
-import { expect } from "bun:test";
+import { expect, test } from "bun:test";
+import { knownNames, unknownNames } from "../../src/console/pages/logs/known-names.ts";
+import { filterNames } from "../../src/log/filter.ts";
 import { openRelay } from "../client/relay.ts";
-import { inBrowser, lookAround, openConsole } from "./browser.ts";
+import { axeFindings, inBrowser, lookAround, openConsole, shoot, testNode } from "./browser.ts";
 import { atTask, count, exported, keeping, kept, rowsOf, rowWith, state } from "./log-page.ts";
 
 inBrowser("the log page joins what was kept with what happens: nothing missing, nothing twice", async () => {
@@ -154,4 +156,26 @@ inBrowser("the log page is readable by everybody", async () => {
     await page.getByRole("button", { name: "Copy as JSON" }).waitFor();
   });
   expect(findings).toEqual([]);
+});
+
+inBrowser("a word of the filter that is neither a level nor a known target is named below it", async () => {
+  await using node = await testNode();
+  await using tab = await openConsole(node, { at: "/logs?filter=inof" });
+  const { page } = tab;
+  const hint = page.getByText("inof is neither a level nor a known target.");
+  await hint.waitFor();
+  await shoot(page, "logs-unknown-target");
+  expect(await axeFindings(page)).toEqual([]);
+  const box = page.getByRole("textbox", { name: "Filter" });
+  await box.fill("info,db=trace");
+  await box.press("Enter");
+  await hint.waitFor({ state: "detached" });
+});
+
+test("the console knows the same levels and targets as the server", () => {
+  expect([...knownNames].sort()).toEqual([...filterNames].sort());
+  for (const filter of ["info", "INFO, db=trace", "off,token", "3", "rpc::session=debug,sqlx::query", ""])
+    expect([filter, unknownNames(filter)]).toEqual([filter, undefined]);
+  expect(unknownNames("info,dbb=trace")).toStartWith("dbb is neither a level nor a known target.");
+  expect(unknownNames("inof, tokn")).toStartWith("inof, tokn are neither levels nor known targets.");
 });

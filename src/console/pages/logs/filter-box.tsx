@@ -1,5 +1,6 @@
 import { useEffect, useState } from "preact/hooks";
 import { Field, typed } from "../../ui/field.tsx";
+import { unknownNames } from "./known-names.ts";
 import type { Refusal } from "./refusal.ts";
 
 export interface FilterBoxProps {
@@ -31,9 +32,11 @@ export function FilterBox({ filter, refusal, onApply }: FilterBoxProps) {
     onApply(wanted);
   };
   const changed = text !== filter;
+  // Half of a word is not known yet either.
+  const hint = changed || refusal !== undefined ? undefined : unknownNames(filter);
   return (
     <form class="logs-filter" onSubmit={apply}>
-      <Field label="Filter" error={changed ? undefined : refusal?.why}>
+      <Field label="Filter" hint={hint} error={changed ? undefined : refusal?.why}>
         <input
           type="text"
           value={text}

@@ -1,0 +1,31 @@
+const levels = ["off", "error", "warn", "info", "debug", "trace"];
+/** The targets of the server's log and of the services that share its filter; `db` stands for the libraries behind it. */
+const targets = [
+  ...["server", "rpc", "db", "kv", "monitoring", "task", "token", "terminal"],
+  ...["js_worker", "js_result", "js_runtime", "crontab", "crontab_result"],
+];
+const libraries = ["sea_orm", "sea_orm_migration", "sqlx"];
+
+/** Every word that a filter can be made of and something is logged under. A test holds the list to the server's. */
+export const knownNames: readonly string[] = [...levels, ...targets, ...libraries];
+
+/**
+ * Answers a sentence about the names in a filter that are neither levels nor known targets. The server takes such a filter, because a
+ * program may log under any target; a misspelt level is more likely.
+ */
+export function unknownNames(filter: string): string | undefined {
+  const unknown = filter
+    .split(",")
+    .map((part) => part.split("=", 1)[0]?.trim() ?? "")
+    .filter((name) => name !== "" && !isKnown(name));
+  if (unknown.length === 0) return undefined;
+  const are =
+    unknown.length === 1 ? "is neither a level nor a known target" : "are neither levels nor known targets";
+  return `${unknown.join(", ")} ${are}. Levels: ${levels.join(", ")}. Targets: ${targets.join(", ")}.`;
+}
+
+function isKnown(name: string): boolean {
+  const [crate = ""] = name.toLowerCase().split("::", 1);
+  // Levels have numbers as well.
+  return knownNames.includes(crate) || /^[0-5]$/.test(name);
+}
