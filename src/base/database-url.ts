@@ -9,14 +9,24 @@ export interface SqliteFile {
 
 export type DatabasePlace = { readonly sqlite: SqliteFile } | { readonly postgres: string };
 
+/**
+ * Values of `sslmode` that mean the same to both PostgreSQL clients of this server. `allow` and `verify-ca`, which libpq also
+ * knows, do not: the pool treats `allow` as `prefer`, and the client of `exec_sql` checks the host name under `verify-ca` too.
+ */
+const sslModes: readonly string[] = ["disable", "prefer", "require", "verify-full"];
+
 /** `sqlite:…` or `postgres://…`, checked as far as it can be without connecting. */
 export function parseDatabaseUrl(url: string): DatabasePlace {
   if (url.startsWith("sqlite:")) return { sqlite: parseSqliteUrl(url) };
-  if (!/^postgres(ql)?:\/\//.test(url))
-    throw refusal("must begin with sqlite:, postgres:// or postgresql://");
-  if (!URL.canParse(url)) throw refusal("is no URL; in a password, write special characters as %XX");
+  const [, authority, rest = ""] = /^postgres(?:ql)?:\/\/([^/?#]*)(.*)$/s.exec(url) ?? [];
+  if (authority === undefined) throw refusal("must begin with sqlite:, postgres:// or postgresql://");
+  if (!URL.canParse(url)) throw refusal(whyNoUrl(authority, rest));
+  const { pathname, searchParams } = new URL(url);
   // An unencoded `/` in the password ends the host early, and what follows would be taken for the database's name.
-  if (new URL(url).pathname.includes("@")) throw refusal("has a `/` in its password; write it as %2F");
+  if (pathname.includes("@")) throw refusal("has a `/` in its password; write it as %2F");
+  const mode = searchParams.get("sslmode");
+  if (mode !== null && !sslModes.includes(mode))
+    throw refusal(`has an unknown sslmode; use ${sslModes.slice(0, -1).join(", ")} or ${sslModes.at(-1)}`);
   return { postgres: url };
 }
 
@@ -38,6 +48,18 @@ export function shownDatabase(url: string): string {
   if ("sqlite" in place) return resolve(place.sqlite.path);
   const { host, pathname } = new URL(place.postgres);
   return `${host}${pathname}`;
+}
+
+/** Says which part of a PostgreSQL address cannot be read. Quotes nothing of it: any part may belong to a password. */
+function whyNoUrl(authority: string, rest: string): string {
+  if (rest.includes("@")) return "has a `/`, `?` or `#` in its password; write it as %2F, %3F or %23";
+  const at = authority.lastIndexOf("@");
+  const port = /:([^:\]]*)$/.exec(authority.slice(at + 1))?.[1];
+  if (port !== undefined && !(/^\d*$/.test(port) && Number(port) <= 65_535))
+    return "has a wrong port; write a number from 1 to 65535 after the host";
+  return authority.slice(0, Math.max(at, 0)).includes(":")
+    ? "is no URL; in a password, write special characters as %XX"
+    : "is no URL; write it as postgres://user:password@host:port/name";
 }
 
 function decode(place: string): string {

@@ -139,7 +139,27 @@ const mistakes: ReadonlyArray<[what: string, text: string, says: RegExp]> = [
   [
     "a database address that is no URL",
     'ws_listener = "h:1"\n[database]\ndatabase_url = "postgres://user:pa/ss@db/node"',
-    /toml:3:16: database\.database_url: /,
+    /toml:3:16: database\.database_url: has a `\/`, `\?` or `#` in its password; write it as %2F/,
+  ],
+  [
+    "an sslmode that does not exist",
+    'ws_listener = "h:1"\n[database]\ndatabase_url = "postgres://node@db/node?sslmode=bogus"',
+    /toml:3:16: database\.database_url: has an unknown sslmode; use disable, prefer, require or verify-full\n/,
+  ],
+  [
+    "an sslmode that the two clients of PostgreSQL read differently",
+    'ws_listener = "h:1"\n[database]\ndatabase_url = "postgres://node@db/node?sslmode=verify-ca"',
+    /toml:3:16: database\.database_url: has an unknown sslmode; /,
+  ],
+  [
+    "an impossible port of PostgreSQL",
+    'ws_listener = "h:1"\n[database]\ndatabase_url = "postgres://node:pw@db:99999/node"',
+    /toml:3:16: database\.database_url: has a wrong port; write a number from 1 to 65535/,
+  ],
+  [
+    "a host of PostgreSQL that is none",
+    'ws_listener = "h:1"\n[database]\ndatabase_url = "postgres://[half/node"',
+    /toml:3:16: database\.database_url: is no URL; write it as postgres:/,
   ],
 ];
 
