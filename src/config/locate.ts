@@ -122,6 +122,27 @@ function splitKey(dotted: string): string[] {
   );
 }
 
+/** A key that is given a second time. */
+export interface Duplicate {
+  readonly path: readonly string[];
+  readonly first: Position;
+}
+
+/** The key or table on this line that an earlier line gives already; undefined if there is none. */
+export function duplicateOn(toml: string, line: number): Duplicate | undefined {
+  const text = toml.replace(/^\ufeff/, "");
+  const seen = new Map<string, Position>();
+  for (const { path, key } of new Scanner(text).entries()) {
+    const position = positionAt(text, key);
+    if (position.line > line) return undefined;
+    const name = JSON.stringify(path);
+    const first = seen.get(name);
+    if (first !== undefined && position.line === line) return { path, first };
+    seen.set(name, position);
+  }
+  return undefined;
+}
+
 /** Where a string begins that is not closed on its line, or, in three quotes, nowhere below; undefined if there is none. */
 export function unclosedQuote(toml: string): number | undefined {
   const piece = new RegExp(`${quoted.source}|#[^\\n]*|[\\s\\S]`, "y");

@@ -1,8 +1,8 @@
 import { parse, TomlError } from "smol-toml";
 import { nearest } from "../base/nearest.ts";
-import { Filter, filterNames } from "../log/filter.ts";
+import { contractTargets, Filter, filterNames } from "../log/filter.ts";
 import { explain, explainUnknown } from "./explain.ts";
-import { positionAt, unclosedQuote } from "./locate.ts";
+import { duplicateOn, positionAt, unclosedQuote } from "./locate.ts";
 import { configFault, locateKey, locateProblem, type Problem, type Source, type Warning } from "./problem.ts";
 import { type Config, configSchema, sections } from "./schema.ts";
 
@@ -42,12 +42,23 @@ function syntaxProblem(text: string, { line, column, message }: TomlError): Prob
   const start = open === undefined ? undefined : positionAt(text, open);
   if (start !== undefined && (start.line < line || (start.line === line && start.column <= column)))
     return { ...start, why: "the text that begins here has no closing quote; add one at its end" };
+  const [, key] = /^\s*([\w."'-]+)\s*=\s*(?:#.*)?$/.exec(text.split("\n")[line - 1] ?? "") ?? [];
+  if (key !== undefined)
+    return { line, column, field: key, why: "has no value; write one, or comment the line out with #" };
   const bare = bareValueAt(text, line);
   if (bare !== undefined && column >= bare)
     return {
       line,
       column: bare,
       why: "this value is neither a number nor true or false; put a text in quotes",
+    };
+  const twice = duplicateOn(text, line);
+  if (twice !== undefined)
+    return {
+      line,
+      column,
+      field: twice.path.join("."),
+      why: `stands twice: line ${twice.first.line} has it already; remove one of the two`,
     };
   return { line, column, why: `this is not TOML: ${summaryOf(message)}` };
 }
@@ -99,5 +110,9 @@ export function explainTargets(filter: Filter): string | undefined {
   const [target] = filter.unknownTargets();
   if (target === undefined) return undefined;
   const [near] = nearest(target, filterNames, 1);
-  return `names the target \`${target}\`, under which nothing is logged; ${near === undefined ? "use a level such as `info`" : `did you mean \`${near}\`?`}`;
+  const hint =
+    near === undefined
+      ? `use a level such as \`info\`, or one of the targets ${contractTargets.join(", ")}`
+      : `did you mean \`${near}\`?`;
+  return `names the target \`${target}\`, under which nothing is logged; ${hint}`;
 }

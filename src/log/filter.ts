@@ -3,12 +3,12 @@ import { detail, type Level, type LogEntry, levels } from "./entry.ts";
 
 /** The library targets that stand behind the virtual target `db`. */
 const dbTargets = ["sea_orm", "sea_orm_migration", "sqlx"];
-/** The targets that the contract names, those of services that are no part of this server included, and the libraries'. */
-const targets = [
+/** The targets that the contract names, those of services that are no part of this server included. */
+export const contractTargets: readonly string[] = [
   ...["server", "rpc", "db", "kv", "monitoring", "task", "token", "terminal"],
   ...["js_worker", "js_result", "js_runtime", "crontab", "crontab_result"],
-  ...dbTargets,
 ];
+const targets = [...contractTargets, ...dbTargets];
 /** The words that a filter may be made of. */
 export const filterNames: readonly string[] = [
   "off",

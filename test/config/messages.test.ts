@@ -62,7 +62,10 @@ test("a misspelt key is named beside the error that it causes", () => {
 test.each([
   ["inof", "names the target `inof`, under which nothing is logged; did you mean `info`?"],
   ["info,tokn=debug", "names the target `tokn`, under which nothing is logged; did you mean `token`?"],
-  ["info,hyper=warn", "names the target `hyper`, under which nothing is logged; use a level such as `info`"],
+  ...["hyper", "databse"].map((target) => [
+    `info,${target}=warn`,
+    `names the target \`${target}\`, under which nothing is logged; use a level such as \`info\`, or one of the targets server, rpc, db, kv, monitoring, task, token, terminal, js_worker, js_result, js_runtime, crontab, crontab_result`,
+  ]),
 ])("the filter %s is valid, and its unknown target is named in a warning", (filter, why) => {
   for (const key of ["log_filter", "json_log_filter", "memory_log_filter"]) {
     const { warnings } = parseConfig(`${required}[logging]\n${key} = "${filter}"\n`);
@@ -89,7 +92,10 @@ test.each([
   ["an address without quotes", "\n  ws_listener = 127.0.0.1:2211\n", 2, 17, /put a text in quotes/],
   ["a word without quotes", "[logging]\nlog_filter = info\n", 2, 14, /put a text in quotes/],
   ["a size with a unit", "max_upload_size = 10MB\n", 1, 19, /put a text in quotes/],
-  ["a value that is forgotten", "a =\n", 1, 4, /not TOML/],
+  ["a value that is forgotten", "a =\nb = 1\n", 1, 4, /: a: has no value; write one, or comment the line/],
+  ["a comment for a value", "b = 1\na = # later\n", 2, 5, /: a: has no value; /],
+  ["a key given twice", "[t]\nb = 1\nb = 2\n", 3, 1, /: t\.b: stands twice: line 2 has it already; remove/],
+  ["a table given twice", "[t]\nb = 1\n\n[t]\n", 4, 2, /: t: stands twice: line 1 has it already/],
   ["an apostrophe in a text without quotes", "a = it's\n", 1, 5, /put a text in quotes/],
 ])("%s is explained where the mistake begins", (_, text, line, column, why) => {
   const fault = refusalOf(text);
