@@ -48,7 +48,7 @@ export class Listener {
     } catch (error) {
       throw new Fault(
         "IoError",
-        `cannot listen on ${describePlace(place)}: ${reasonOf(error)}`,
+        `cannot listen on ${describePlace(place)}: ${reasonOf(error, place)}`,
         {},
         { cause: error },
       );
@@ -169,10 +169,12 @@ function describePlace(place: Place): string {
   return place.at === "unix" ? place.path : formatAddress(place.address);
 }
 
-function reasonOf(error: unknown): string {
+function reasonOf(error: unknown, place: Place): string {
   switch (codeOf(error)) {
     case "EADDRINUSE":
       return "another program listens there; stop it or change ws_listener";
+    case "EADDRNOTAVAIL":
+      return `this machine has no address ${place.at === "tcp" ? place.address.host : place.path}; use 0.0.0.0 for all of its addresses, or one of its own, in ws_listener`;
     case "EACCES":
       return "the operating system does not allow it (ports below 1024 need rights)";
     default:

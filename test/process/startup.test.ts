@@ -46,6 +46,15 @@ story(
   },
 );
 
+story("a listener's address that the machine does not have is named, with what to use instead", async () => {
+  await using home = await newHome({ top: 'ws_listener = "203.0.113.1:0"' });
+  const { code, stderr } = await home.run(["serve"]);
+  expect(code).toBe(1);
+  expect(stderr).toContain(
+    "cannot listen on 203.0.113.1:0: this machine has no address 203.0.113.1; use 0.0.0.0 for all of its addresses, or one of its own, in ws_listener\n",
+  );
+});
+
 story("roll-super-token without a database makes none and names the path", async () => {
   await using home = await newHome();
   const sqlite = await home.run(["roll-super-token", "--yes"]);
