@@ -1,6 +1,6 @@
 import { Fault } from "../base/fault.ts";
 
-/** A released version: `v` and three decimal numbers. Only `parseTag` makes one. */
+/** A released version: `v` and three decimal numbers. Only this file makes one. */
 export interface Tag {
   /** `v1.2.3` */
   readonly text: string;
@@ -9,10 +9,16 @@ export interface Tag {
 }
 
 export function parseTag(text: string): Tag {
-  const version = /^v(\d{1,9}\.\d{1,9}\.\d{1,9})$/.exec(text)?.[1];
-  if (version === undefined)
+  const tag = tagOrUndefined(text);
+  if (tag === undefined)
     throw new Fault("InvalidInput", "tag must read vX.Y.Z, such as v1.2.3", { field: "tag" });
-  return { text, version };
+  return tag;
+}
+
+/** The same for callers that refuse a wrong tag in their own words. */
+export function tagOrUndefined(text: string): Tag | undefined {
+  const version = /^v(\d{1,9}\.\d{1,9}\.\d{1,9})$/.exec(text)?.[1];
+  return version === undefined ? undefined : { text, version };
 }
 
 const systems: Readonly<Record<string, string>> = {

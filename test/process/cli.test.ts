@@ -46,6 +46,15 @@ story("wrong usage ends with 2, and stderr says what was wrong and which help to
   expect(await readdir(home.path)).toEqual([]);
 });
 
+story("a tag of a wrong form is wrong usage, whether or not there is a configuration", async () => {
+  await using home = await Home.open();
+  const { code, stdout, stderr } = await home.run(["update", "--tag", "0.2.0"]);
+  expect({ code, stdout }).toEqual({ code: 2, stdout: "" });
+  expect(stderr).toBe(
+    "node-server: --tag must read vX.Y.Z, such as v1.2.3\nsee `node-server update --help`\n",
+  );
+});
+
 story("--version and -V print the version alone", async () => {
   await using home = await Home.open();
   for (const option of ["--version", "-V"]) {

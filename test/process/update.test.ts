@@ -257,7 +257,7 @@ story(
 story("`update` replaces the binary of a stopped server, which then starts as the new version", async () => {
   using releases = new Releases(versions);
   await using home = await install(versions, { releases });
-  expect(await home.run(["update", "--tag", "2.0.0"])).toMatchObject({ code: 1 });
+  expect(await home.run(["update", "--tag", "2.0.0"])).toMatchObject({ code: 2 });
   const up = await home.run(["update"]);
   expect(up).toMatchObject({ code: 0, stdout: expect.stringMatching(/v2\.0\.0 is in place/) });
   expect(up.stderr).toMatch(/downloading v2\.0\.0: 100 %/);

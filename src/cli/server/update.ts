@@ -7,9 +7,10 @@ import { LogHub } from "../../log/hub.ts";
 import { TerminalSink } from "../../log/terminal.ts";
 import { Binary } from "../../update/binary.ts";
 import { downloadText } from "../../update/download.ts";
-import { parseTag, type Tag } from "../../update/release.ts";
+import { parseTag, type Tag, tagOrUndefined } from "../../update/release.ts";
 import { Updater } from "../../update/updater.ts";
 import { type CommandOptions, exitCodes } from "../command.ts";
+import { WrongUsage } from "../terminal/wrong-usage.ts";
 import { readConfig } from "./open.ts";
 import { openProgress } from "./progress.ts";
 import { findRunning, updateRunning } from "./running.ts";
@@ -19,8 +20,11 @@ export async function update({
   config: path,
   tag,
 }: CommandOptions & { readonly tag?: string }): Promise<number> {
+  const given = tag === undefined ? undefined : tagOrUndefined(tag);
+  if (tag !== undefined && given === undefined)
+    throw new WrongUsage("--tag must read vX.Y.Z, such as v1.2.3");
   const config = await readConfig(path);
-  const wanted = parseTag(tag ?? (await newest(config)));
+  const wanted = given ?? parseTag(await newest(config));
   const running = await findRunning(config);
   if (running !== undefined) {
     process.stderr.write(`the server at ${running.url} runs ${running.version}\n`);
