@@ -1,6 +1,6 @@
-import { existsSync } from "node:fs";
+import { closeSync, existsSync, openSync, readSync } from "node:fs";
 import { dirname, resolve } from "node:path";
-import { fileProblem, folderProblem } from "./base/access.ts";
+import { accessMessage, fileProblem, folderProblem } from "./base/access.ts";
 import { parseDatabaseUrl } from "./base/database-url.ts";
 import { Fault } from "./base/fault.ts";
 import type { Finding, Inspect } from "./config/load.ts";
@@ -34,21 +34,24 @@ function inspectTls({ tls_cert, tls_key }: Config): Finding[] {
 }
 
 function inspectFolder(key: string, path: string): Finding[] {
-  return toFindings([key], folderProblem(resolve(path)));
+  const problem = folderProblem(resolve(path));
+  return toFindings([key], problem && `${problem.path} ${problem.why}`);
 }
 
 function inspectLogFile({ logging: { json_log_file } }: Config): Finding[] {
   if (json_log_file === undefined) return [];
   const path = resolve(json_log_file);
-  const why = fileProblem(path);
-  return toFindings(["logging", "json_log_file"], why && `the log file ${path} cannot be opened: ${why}`);
+  const subject = { name: "the log file", path, failed: "cannot be opened" };
+  const problem = fileProblem(path);
+  return toFindings(["logging", "json_log_file"], problem && accessMessage(subject, problem));
 }
 
 function inspectSocket(config: Config): Finding[] {
   const place = unixPlace(config);
   if (place?.at !== "unix") return [];
-  const why = folderProblem(dirname(place.path));
-  return toFindings(["unix_socket_path"], why && `the socket ${place.path} cannot be made: ${why}`);
+  const subject = { name: "the socket", path: place.path, failed: "cannot be made" };
+  const problem = folderProblem(dirname(place.path));
+  return toFindings(["unix_socket_path"], problem && accessMessage(subject, problem));
 }
 
 /** The part that also commands need which use nothing but the database. */
@@ -67,17 +70,36 @@ export function inspectDatabase({ database: { database_url } }: Config, configPa
     );
   if (mode === "rw")
     return found(`the database ${path} does not exist; add ?mode=rwc to database_url to make it`);
-  const why = folderProblem(dirname(path));
-  return found(why && `the database ${path} cannot be made: ${why}`);
+  const problem = folderProblem(dirname(path));
+  return found(problem && accessMessage({ name: "the database", path, failed: "cannot be made" }, problem));
 }
 
 /** SQLite also writes `-wal` and `-shm` beside the file, so the folder and these must be writable too. */
 function sqliteProblem(path: string): string | undefined {
-  const files = [path, ...["-wal", "-shm"].map((end) => path + end).filter((file) => existsSync(file))];
-  const [why] = [...files.map(fileProblem), folderProblem(dirname(path))].filter(
-    (problem) => problem !== undefined,
+  const [problem] = [...sqliteFiles(path).map(fileProblem), folderProblem(dirname(path))].filter(
+    (found) => found !== undefined,
   );
-  return why && `the database ${path} cannot be written: ${why}`;
+  if (problem !== undefined)
+    return accessMessage({ name: "the database", path, failed: "cannot be written" }, problem);
+  return isSqlite(path)
+    ? undefined
+    : `the database ${path} is another kind of file, not a SQLite database; name another path`;
+}
+
+/** The file of a database, and those of its side files that exist. */
+function sqliteFiles(path: string): string[] {
+  return [path, ...["-wal", "-shm"].map((end) => path + end).filter((file) => existsSync(file))];
+}
+
+/** An empty file becomes a database; any other begins with SQLite's own header. */
+function isSqlite(path: string): boolean {
+  const header = Buffer.alloc(16);
+  const file = openSync(path, "r");
+  try {
+    return readSync(file, header) === 0 || header.toString("latin1") === "SQLite format 3\0";
+  } finally {
+    closeSync(file);
+  }
 }
 
 function toFindings(path: readonly string[], why: string | undefined): Finding[] {

@@ -6,64 +6,113 @@ import { nameOfUid, type User } from "./users.ts";
 /** File systems of the kernel, where no file can be made, whatever their permissions say: proc, sysfs, cgroup2. */
 const kernelFileSystems = new Set([0x9fa0, 0x62656572, 0x63677270]);
 
-/** Why this process cannot write into a folder, or make it, and what to do; undefined if it can. Creates nothing. */
-export function folderProblem(path: string): string | undefined {
-  const found = statOrReason(path);
-  if (typeof found === "string") return found;
+/** Why a path cannot be used, and what to do about it. */
+export interface AccessProblem {
+  /** The path at fault: the one that was asked about, or a folder above it. */
+  readonly path: string;
+  /** Continues a sentence that begins with the path: `is a file, not a folder; name another path`. */
+  readonly why: string;
+}
+
+/** Why this process cannot write into a folder, or make it; undefined if it can. Creates nothing. */
+export function folderProblem(path: string): AccessProblem | undefined {
+  const found = statOrProblem(path);
+  if (found !== undefined && "why" in found) return found;
   if (found === undefined) {
     const above = dirname(path);
-    return above === path ? `${path} does not exist` : folderProblem(above);
+    return above === path ? { path, why: "does not exist" } : folderProblem(above);
   }
-  if (!found.isDirectory()) return `${path} is a file, not a folder; name another path`;
+  if (!found.isDirectory()) return { path, why: "is a file, not a folder; name another path" };
   if (kernelFileSystems.has(statfsSync(path).type))
-    return `no file can be made in ${path}; name another path`;
+    return { path, why: "is a folder of the kernel, in which no file can be made; name another path" };
   return permissionProblem(path, found, constants.W_OK | constants.X_OK);
 }
 
 /** The same for a file that is to be written: it may exist, or its folder must allow it. */
-export function fileProblem(path: string): string | undefined {
-  const found = statOrReason(path);
-  if (typeof found === "string") return found;
+export function fileProblem(path: string): AccessProblem | undefined {
+  const found = statOrProblem(path);
+  if (found !== undefined && "why" in found) return found;
   if (found === undefined) return folderProblem(dirname(path));
-  if (found.isDirectory()) return `${path} is a folder, not a file; name another path`;
+  if (found.isDirectory()) return { path, why: "is a folder, not a file; name another path" };
   return permissionProblem(path, found, constants.R_OK | constants.W_OK);
 }
 
-/** Whether an account other than this process' could write, by owner, group and mode alone. */
-export function mayWrite({ uid, gids }: User, { uid: owner, gid, mode }: Stats): boolean {
-  if (uid === 0) return true;
-  if (uid === owner) return (mode & 0o200) !== 0;
-  return (mode & (gids.includes(gid) ? 0o020 : 0o002)) !== 0;
+/** The same for a file that is only read. Undefined as well for a file that does not exist. */
+export function readProblem(path: string): AccessProblem | undefined {
+  const found = statOrProblem(path);
+  if (found === undefined || "why" in found) return found;
+  if (found.isDirectory()) return { path, why: "is a folder, not a file; name another path" };
+  return permissionProblem(path, found, constants.R_OK);
 }
 
-function permissionProblem(path: string, stats: Stats, wanted: number): string | undefined {
+/** What a message says about: `the database`, its path, and what failed where another path is at fault: `cannot be made`. */
+export interface Subject {
+  readonly name: string;
+  readonly path: string;
+  readonly failed: string;
+}
+
+/** One sentence that names each path once. */
+export function accessMessage({ name, path, failed }: Subject, problem: AccessProblem): string {
+  return problem.path === path
+    ? `${name} ${path} ${problem.why}`
+    : `${name} ${path} ${failed}: ${problem.path} ${problem.why}`;
+}
+
+/** Bits of a mode, as for one of owner, group and others. */
+export const accessBits = { read: 4, write: 2, enter: 1 } as const;
+
+/** Whether an account other than this process' has these rights, by owner, group and mode alone. */
+export function mayAccess({ uid, gids }: User, { uid: owner, gid, mode }: Stats, wanted: number): boolean {
+  if (uid === 0) return true;
+  const shift = uid === owner ? 6 : gids.includes(gid) ? 3 : 0;
+  return ((mode >> shift) & wanted) === wanted;
+}
+
+/** A mode as `chmod` takes it: `0644`. */
+export function modeText(mode: number): string {
+  return (mode & 0o7777).toString(8).padStart(4, "0");
+}
+
+/** For a line that is pasted into a shell. */
+export function shellQuoted(text: string): string {
+  return /^[\w@%+=:,./-]+$/.test(text) ? text : `'${text.replaceAll("'", "'\\''")}'`;
+}
+
+function permissionProblem(path: string, stats: Stats, wanted: number): AccessProblem | undefined {
   try {
     accessSync(path, wanted);
     return undefined;
   } catch (error) {
     if (codeOf(error) === "EROFS")
-      return `${path} is on a read-only file system; mount it writable or name another path`;
-    const owner = nameOfUid(stats.uid);
-    const mode = (stats.mode & 0o7777).toString(8).padStart(4, "0");
+      return { path, why: "is on a read-only file system; mount it writable or name another path" };
     const me = currentUser();
-    return `${path} cannot be written: it belongs to ${owner} with mode ${mode}, and this runs as ${me}; run \`chown ${me} ${path}\``;
+    const verb = wanted === constants.R_OK ? "read" : "written";
+    return {
+      path,
+      why: `cannot be ${verb}: it belongs to ${nameOfUid(stats.uid)} with mode ${modeText(stats.mode)}, and this runs as ${me}; run \`chown ${me} ${shellQuoted(path)}\``,
+    };
   }
 }
 
-function statOrReason(path: string): Stats | string | undefined {
+function statOrProblem(path: string): Stats | AccessProblem | undefined {
   try {
     return statSync(path);
   } catch (error) {
     if (codeOf(error) === "ENOENT") return undefined;
     if (codeOf(error) === "ENOTDIR")
-      return folderProblem(dirname(path)) ?? `${dirname(path)} is not a folder`;
+      return folderProblem(dirname(path)) ?? { path: dirname(path), why: "is not a folder" };
     if (codeOf(error) === "EACCES")
-      return `${path} cannot be reached: ${currentUser()} may not enter a folder above it; change its mode or name another path`;
-    return messageOf(error);
+      return {
+        path,
+        why: `cannot be reached: ${currentUser()} may not enter a folder above it; change its mode or name another path`,
+      };
+    return { path, why: `cannot be used: ${messageOf(error)}` };
   }
 }
 
-function currentUser(): string {
+/** The account that this process runs as. */
+export function currentUser(): string {
   const uid = process.geteuid?.();
   return uid === undefined ? "this user" : nameOfUid(uid);
 }

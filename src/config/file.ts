@@ -1,5 +1,6 @@
 import { link, lstat, mkdir, readFile, rm } from "node:fs/promises";
 import { dirname, resolve } from "node:path";
+import { type AccessProblem, accessMessage, folderProblem, readProblem } from "../base/access.ts";
 import { codeOf, Fault, messageOf } from "../base/fault.ts";
 import { randomText } from "../base/random.ts";
 import { writeWhole } from "../base/replace-file.ts";
@@ -16,8 +17,19 @@ export async function readConfigFile(path: string): Promise<string> {
         { path },
       );
     }
-    throw new Fault("IoError", `the configuration ${path} cannot be read: ${messageOf(error)}`, { path });
+    throw unusable(path, "cannot be read", { error, problem: readProblem(resolve(path)) });
   }
+}
+
+/** An operator must see which file is meant, whose it is and who runs this. */
+function unusable(
+  path: string,
+  failed: string,
+  { error, problem }: { readonly error: unknown; readonly problem: AccessProblem | undefined },
+): Fault {
+  const subject = { name: "the configuration", path: resolve(path), failed };
+  const known = problem ?? { path: subject.path, why: `${failed}: ${messageOf(error)}` };
+  return new Fault("IoError", accessMessage(subject, known), { path });
 }
 
 /** Puts the commented default, whole, where no file stands yet. True when it did. `listener`: instead of the usual `ws_listener`. */
@@ -37,7 +49,7 @@ export async function ensureConfigFile(path: string, listener?: string): Promise
     return true;
   } catch (error) {
     if (codeOf(error) === "EEXIST" && (await exists(path))) return false;
-    throw new Fault("IoError", `the configuration ${path} cannot be made: ${messageOf(error)}`, { path });
+    throw unusable(path, "cannot be made", { error, problem: folderProblem(dirname(resolve(path))) });
   }
 }
 

@@ -1,6 +1,7 @@
 import { readConfigFile } from "./file.ts";
+import { locate } from "./locate.ts";
 import { type ParsedConfig, parseConfig } from "./parse.ts";
-import { configFault, locateProblem } from "./problem.ts";
+import { configFault, locateProblem, type Problem, type Source } from "./problem.ts";
 import type { Config } from "./schema.ts";
 
 /** Something that a key names and that cannot be used: a certificate that cannot be read, a folder that cannot be written. */
@@ -18,5 +19,13 @@ export async function loadConfig(path: string, inspect?: Inspect): Promise<Parse
   const parsed = parseConfig(text, path);
   const findings = (await inspect?.(parsed.config)) ?? [];
   if (findings.length === 0) return parsed;
-  throw configFault(findings.map((found) => locateProblem({ text, file: path }, found.path, found.why)));
+  throw configFault(findings.map((found) => locateFinding({ text, file: path }, found)));
+}
+
+/** A finding about a default has no position: the file does not name the key. */
+function locateFinding(source: Source, { path, why }: Finding): Problem {
+  if (locate(source.text, path).value !== undefined) return locateProblem(source, path, why);
+  const field = path.join(".");
+  const problem = { field, why: `${why}; it is the default, because ${field} is not set` };
+  return source.file === undefined ? problem : { ...problem, file: source.file };
 }

@@ -9,7 +9,7 @@ import {
   SqliteIntrospector,
   SqliteQueryCompiler,
 } from "kysely";
-import { fileProblem, folderProblem } from "../base/access.ts";
+import { accessMessage, fileProblem, folderProblem } from "../base/access.ts";
 import type { SqliteFile } from "../base/database-url.ts";
 import { codeOf, Fault, messageOf } from "../base/fault.ts";
 import type { Logger } from "../log/hub.ts";
@@ -119,13 +119,13 @@ function proveWritable(file: Database, path: string): void {
   } catch (error) {
     file.close();
     const real = resolve(path);
-    const why = fileProblem(real) ?? folderProblem(dirname(real)) ?? messageOf(error);
-    throw new Fault(
-      "DatabaseError",
-      `the database ${real} cannot be written: ${why}`,
-      { path },
-      { cause: error },
-    );
+    const subject = { name: "the database", path: real, failed: "cannot be written" };
+    const problem = fileProblem(real) ??
+      folderProblem(dirname(real)) ?? {
+        path: real,
+        why: `${subject.failed}: ${messageOf(error)}`,
+      };
+    throw new Fault("DatabaseError", accessMessage(subject, problem), { path }, { cause: error });
   }
 }
 

@@ -13,11 +13,15 @@ interface Failure {
 }
 
 const failures: readonly Failure[] = [
-  { where: "the configuration is a folder", args: ["serve", "-c", "folder"], says: /configuration folder/ },
+  {
+    where: "the configuration is a folder",
+    args: ["serve", "-c", "folder"],
+    says: /the configuration \/.*\/folder is a folder, not a file/,
+  },
   {
     where: "the configuration cannot be made",
     args: ["init", "-c", "plain/config.toml"],
-    says: /configuration plain\/config\.toml cannot be made/,
+    says: /the configuration \/.*\/plain\/config\.toml cannot be made: \/.*\/plain is a file/,
   },
   { where: "RUST_LOG cannot be read", env: { RUST_LOG: "server=loud" }, says: /`loud` is no level/ },
   {
@@ -25,7 +29,17 @@ const failures: readonly Failure[] = [
     settings: { logging: 'json_log_file = "plain/node.log"' },
     says: /plain\/node\.log/,
   },
-  { where: "the database is no database", database: "sqlite://plain?mode=rwc", says: /database plain/ },
+  {
+    where: "the database is no database",
+    database: "sqlite://plain?mode=rwc",
+    says: /database_url: the database \/.*\/plain is another kind of file, not a SQLite database/,
+  },
+  {
+    where: "check is given a file that is no database",
+    args: ["check"],
+    database: "sqlite://plain",
+    says: /toml:6:16: database\.database_url: the database \/.*\/plain is another kind of file/,
+  },
   {
     where: "the database is a folder",
     database: "sqlite://folder?mode=rwc",

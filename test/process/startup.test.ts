@@ -113,7 +113,7 @@ const unusable: readonly Unusable[] = [
   {
     what: "a folder for buckets that cannot be made",
     settings: { top: 'static_path = "/proc/nope"' },
-    says: /toml:2:15: static_path: (no file can be made in|\/proc cannot be written)/,
+    says: /toml:2:15: static_path: \/proc (is a folder of the kernel|cannot be written)/,
   },
   {
     what: "a log file below a file",
@@ -183,15 +183,44 @@ story("a database that can be read and not written is refused with owner, mode a
     for (const args of [["serve"], ["check"], ["roll-super-token", "--yes"]]) {
       const { code, stdout, stderr } = await home.run(args, how);
       expect({ name, args, code, stdout }).toEqual({ name, args, code: 1, stdout: "" });
+      const file = home.file("data/node.db");
+      const folder = name === "data" ? ` cannot be written: ${home.file(name)}` : "";
       expect(stderr).toContain(
-        `toml:6:16: database.database_url: the database ${home.file("data/node.db")} cannot be written: `,
+        `toml:6:16: database.database_url: the database ${file}${folder} cannot be written: it belongs to `,
       );
-      expect(stderr).toContain(`${home.file(name)} cannot be written: it belongs to `);
       expect(stderr).toContain(` with mode 0${mode.toString(8)}, and this runs as `);
       expect(stderr).toMatch(/; run `chown \w+ /);
     }
     await chmod(home.file(name), 0o755);
   }
+});
+
+story(
+  "a configuration that cannot be read is refused with its path, owner, mode and what to do",
+  async () => {
+    const how = withoutOverride();
+    if (how === undefined) return;
+    await using home = await newHome();
+    await forbid(home.configPath, 0o000);
+    for (const args of [["serve"], ["check"], ["init"]]) {
+      const { code, stdout, stderr } = await home.run(args, how);
+      expect({ args, code, stdout }).toEqual({ args, code: 1, stdout: "" });
+      expect(stderr).toContain(
+        `node-server: the configuration ${home.configPath} cannot be read: it belongs to `,
+      );
+      expect(stderr).toMatch(/ with mode 0000, and this runs as \w+; run `chown \w+ \/\S+\/config\.toml`\n$/);
+    }
+  },
+);
+
+story("a default static_path that cannot be written is not blamed on the first line", async () => {
+  await using home = await newHome();
+  await writeFile(home.file("static"), "a file");
+  const { code, stderr } = await home.run(["check"]);
+  expect({ code, stderr }).toEqual({
+    code: 1,
+    stderr: `node-server: config.toml: static_path: ${home.file("static")} is a file, not a folder; name another path; it is the default, because static_path is not set\n`,
+  });
 });
 
 story("a folder that cannot be written is refused for buckets and logs", async () => {

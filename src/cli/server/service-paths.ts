@@ -1,6 +1,6 @@
 import { existsSync, statSync } from "node:fs";
 import { dirname, join, resolve } from "node:path";
-import { mayWrite } from "../../base/access.ts";
+import { accessBits, mayAccess, shellQuoted } from "../../base/access.ts";
 import { parseDatabaseUrl, shownDatabase } from "../../base/database-url.ts";
 import { Fault } from "../../base/fault.ts";
 import { isInside } from "../../base/folder.ts";
@@ -44,7 +44,7 @@ export function requireFolders(folders: readonly string[], { name }: User): void
   if (missing !== undefined)
     throw new Fault(
       "NotFound",
-      `${missing} must exist before the service; run \`install -d -o ${name} ${quoted(missing)}\``,
+      `${missing} must exist before the service; run \`install -d -o ${name} ${shellQuoted(missing)}\``,
     );
 }
 
@@ -56,7 +56,7 @@ export async function requireDatabase(
   const settings = { ...database, database_url: absoluteUrl(database.database_url, dirname(config)) };
   const state = await probeDatabase(settings, new LogHub());
   if (state === "ready") return;
-  const init = `cd ${quoted(dirname(config))} && sudo -u ${user.name} ${quoted(binary)} init -c ${quoted(config)}`;
+  const init = `cd ${shellQuoted(dirname(config))} && sudo -u ${user.name} ${shellQuoted(binary)} init -c ${shellQuoted(config)}`;
   throw new Fault(
     "NotFound",
     `the database ${shownDatabase(settings.database_url)} ${state === "missing" ? "does not exist" : "is empty"}, and its first start under systemd would print the Super Token into the journal. Run this first, which shows it here: ${init}`,
@@ -66,10 +66,10 @@ export async function requireDatabase(
 /** Folders that the account cannot write to, as far as owner, group and mode tell. */
 export function writeNotes(folders: readonly string[], { binary, user }: ServicePlace): string[] {
   return folders
-    .filter((folder) => !mayWrite(user, statSync(folder)))
+    .filter((folder) => !mayAccess(user, statSync(folder), accessBits.write | accessBits.enter))
     .map((folder) => {
       const why = folder === dirname(binary) ? ", so self-update will fail" : "";
-      return `${user.name} cannot write to ${folder}${why}; run \`chown ${user.name} ${quoted(folder)}\``;
+      return `${user.name} cannot write to ${folder}${why}; run \`chown ${user.name} ${shellQuoted(folder)}\``;
     });
 }
 
@@ -78,9 +78,4 @@ function absoluteUrl(url: string, home: string): string {
   if (!("sqlite" in place)) return url;
   const path = resolve(home, place.sqlite.path);
   return `sqlite://${path.split("/").map(encodeURIComponent).join("/")}?mode=${place.sqlite.mode}`;
-}
-
-/** For a line that is pasted into a shell. */
-function quoted(text: string): string {
-  return /^[\w@%+=:,./-]+$/.test(text) ? text : `'${text.replaceAll("'", "'\\''")}'`;
 }
