@@ -1,14 +1,13 @@
 import { z } from "zod";
 import { listPermissions } from "../agents/agents.ts";
-import { anyone, anyToken, anywhere, globally, owner, superToken } from "../auth/need.ts";
+import { anyone, anyToken, anywhere, globally, superToken } from "../auth/need.ts";
 import { Fault } from "../base/fault.ts";
 import { RawJson } from "../base/raw-json.ts";
 import { build } from "../build.ts";
-import { levels } from "../log/entry.ts";
-import { parseFilter } from "../log/filter.ts";
-import { openTail, tailNotice } from "../log/tail.ts";
 import { parseTag } from "../update/release.ts";
-import { method, subscription } from "./declare.ts";
+import { method } from "./declare.ts";
+import { nodeConfig } from "./node-config.ts";
+import { nodeLog } from "./node-log.ts";
 
 const versionRecord = z
   .object({
@@ -27,38 +26,6 @@ const versionRecord = z
     rustc_version: z.string(),
   })
   .meta({ id: "VersionRecord" });
-
-const logEntry = z
-  .object({
-    timestamp: z.string(),
-    level: z.enum(levels),
-    target: z.string(),
-    message: z.string(),
-    fields: z.record(z.string(), z.unknown()),
-    spans: z.array(z.object({ name: z.string(), fields: z.string() })).readonly(),
-  })
-  .meta({ id: "LogEntry" });
-
-const configWarning = z
-  .object({ field: z.string(), why: z.string(), line: z.int().optional(), column: z.int().optional() })
-  .meta({ id: "ConfigWarning" });
-
-const filterWords =
-  "as `RUST_LOG`: `info`, `debug,db=trace`, `token`, `off`; `data.column` of a refusal is the place in it";
-
-const logFilter = z
-  .string()
-  .transform((text, context) => {
-    try {
-      return parseFilter(text);
-    } catch (error) {
-      if (!(error instanceof Fault)) throw error;
-      const { column } = error.data;
-      context.addIssue({ code: "custom", message: `is not readable: ${error.detail}`, params: { column } });
-      return z.NEVER;
-    }
-  })
-  .describe(filterWords);
 
 /** A client has its answer, and time to prepare, before the server is away for a moment. */
 const restartDelayMs = 3000;
@@ -125,99 +92,8 @@ export const nodeServer = {
     },
     run: async ({ agents, caller }) => ({ uuids: await agents.visibleTo(caller) }),
   }),
-  "node-server_read_config": method({
-    doc: "Reads the configuration file, as it is on the disk.",
-    need: superToken,
-    params: {},
-    result: z.string(),
-    fails: ["ConfigNotFound", "InvalidInput", "IoError"],
-    example: { params: { token: "<SUPER_TOKEN>" }, result: 'ws_listener = "127.0.0.1:2211"\n…' },
-    run: ({ configFile }) => configFile.read(),
-  }),
-  "node-server_check_config": method({
-    doc: "Checks a whole configuration as `node-server_edit_config` does before it writes, with the same errors, and writes nothing. `data.problems` of an error lists every mistake with its key, line and column; `warnings` lists what is valid and probably not meant.",
-    need: superToken,
-    params: { config_string: z.string().describe("the complete TOML text") },
-    result: z.object({ valid: z.literal(true), warnings: z.array(configWarning) }),
-    fails: ["ParseError"],
-    example: {
-      params: { token: "<SUPER_TOKEN>", config_string: 'statc_path = "x"\n<CONFIG>' },
-      result: {
-        valid: true,
-        warnings: [
-          {
-            field: "statc_path",
-            why: "is unknown and has no effect; did you mean static_path?",
-            line: 1,
-            column: 1,
-          },
-        ],
-      },
-    },
-    run: ({ configFile }, { config_string }) => ({
-      valid: true as const,
-      warnings: configFile
-        .check(config_string)
-        .map(({ field, why, line, column }) => ({ field, why, line, column })),
-    }),
-  }),
-  "node-server_edit_config": method({
-    doc: "Checks a whole configuration, writes it, and applies it once the answer has left. What cannot be applied leaves the server as it was and is told in the log.",
-    need: superToken,
-    params: { config_string: z.string().describe("the complete TOML text") },
-    result: z.literal(true),
-    fails: ["ParseError", "ConfigNotFound", "InvalidInput", "IoError"],
-    example: { params: { token: "<SUPER_TOKEN>", config_string: "<CONFIG>" }, result: true },
-    run: async ({ configFile, reload, afterReply }, { config_string }) => {
-      await configFile.write(config_string);
-      afterReply(async () => void (await reload()));
-      return true as const;
-    },
-  }),
-  "node-server_log": method({
-    doc: "Shows the log entries kept in memory, oldest first; with a filter those that it lets through.",
-    need: superToken,
-    params: { log_filter: logFilter.nullish().describe(filterWords) },
-    result: z.array(logEntry),
-    example: {
-      params: { token: "<SUPER_TOKEN>" },
-      result: [
-        {
-          timestamp: "2026-11-15T02:51:41.291+00:00",
-          level: "INFO",
-          target: "server",
-          message: "listening on http://127.0.0.1:2211",
-          fields: {},
-          spans: [],
-        },
-      ],
-    },
-    run: ({ ring }, { log_filter }) => {
-      const entries = ring.entries();
-      return log_filter == null ? entries : entries.filter((entry) => log_filter.passes(entry));
-    },
-  }),
-  "node-server_stream_log": subscription({
-    doc: "Sends every new log entry that the filter lets through, until unsubscribed. A reader that falls 512 entries behind is told how many it missed.",
-    need: superToken,
-    params: { log_filter: logFilter },
-    event: logEntry,
-    farewell: (why) => tailNotice(`this log stream ends: ${why}`),
-    fails: ["NeedsWebSocket", "TooManySubscriptions"],
-    example: {
-      params: { token: "<SUPER_TOKEN>", log_filter: "info,db=trace" },
-      result: "mT3cQy0vKx8rW2hLp5nZ7bDf",
-    },
-    run: ({ hub, stop }, { log_filter }) => openTail(hub, log_filter, stop),
-  }),
-  "node-server_unsubscribe_stream_log": method({
-    doc: "Ends a log stream of this connection; false when it has none with this id.",
-    need: owner,
-    params: { subscription: z.string() },
-    result: z.boolean(),
-    example: { params: { subscription: "mT3cQy0vKx8rW2hLp5nZ7bDf" }, result: false },
-    run: ({ cancel }, { subscription }) => cancel(subscription),
-  }),
+  ...nodeConfig,
+  ...nodeLog,
   "node-server_get_database_type": method({
     doc: "Tells which kind of database the server runs on.",
     need: globally("node.get_database_type"),

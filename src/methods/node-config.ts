@@ -1,0 +1,60 @@
+import { z } from "zod";
+import { superToken } from "../auth/need.ts";
+import { method } from "./declare.ts";
+
+const configWarning = z
+  .object({ field: z.string(), why: z.string(), line: z.int().optional(), column: z.int().optional() })
+  .meta({ id: "ConfigWarning" });
+
+/** Methods of the `node-server` namespace about the configuration file. */
+export const nodeConfig = {
+  "node-server_read_config": method({
+    doc: "Reads the configuration file, as it is on the disk.",
+    need: superToken,
+    params: {},
+    result: z.string(),
+    fails: ["ConfigNotFound", "InvalidInput", "IoError"],
+    example: { params: { token: "<SUPER_TOKEN>" }, result: 'ws_listener = "127.0.0.1:2211"\n…' },
+    run: ({ configFile }) => configFile.read(),
+  }),
+  "node-server_check_config": method({
+    doc: "Checks a whole configuration as `node-server_edit_config` does before it writes, with the same errors, and writes nothing. `data.problems` of an error lists every mistake with its key, line and column; `warnings` lists what is valid and probably not meant.",
+    need: superToken,
+    params: { config_string: z.string().describe("the complete TOML text") },
+    result: z.object({ valid: z.literal(true), warnings: z.array(configWarning) }),
+    fails: ["ParseError"],
+    example: {
+      params: { token: "<SUPER_TOKEN>", config_string: 'statc_path = "x"\n<CONFIG>' },
+      result: {
+        valid: true,
+        warnings: [
+          {
+            field: "statc_path",
+            why: "is unknown and has no effect; did you mean static_path?",
+            line: 1,
+            column: 1,
+          },
+        ],
+      },
+    },
+    run: ({ configFile }, { config_string }) => ({
+      valid: true as const,
+      warnings: configFile
+        .check(config_string)
+        .map(({ field, why, line, column }) => ({ field, why, line, column })),
+    }),
+  }),
+  "node-server_edit_config": method({
+    doc: "Checks a whole configuration, writes it, and applies it once the answer has left. What cannot be applied leaves the server as it was and is told in the log.",
+    need: superToken,
+    params: { config_string: z.string().describe("the complete TOML text") },
+    result: z.literal(true),
+    fails: ["ParseError", "ConfigNotFound", "InvalidInput", "IoError"],
+    example: { params: { token: "<SUPER_TOKEN>", config_string: "<CONFIG>" }, result: true },
+    run: async ({ configFile, reload, afterReply }, { config_string }) => {
+      await configFile.write(config_string);
+      afterReply(async () => void (await reload()));
+      return true as const;
+    },
+  }),
+};
