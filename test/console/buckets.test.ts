@@ -24,7 +24,7 @@ for (const database of databaseKinds)
       await page.getByRole("button", { name: "Create" }).click();
       await page
         .getByRole("alert")
-        .getByText(/^name must be 1 to 128/)
+        .getByText(/^name must have 1 to 128/)
         .waitFor();
       await page.getByLabel("Name", { exact: true }).fill("site");
       await page.getByText(`without a token, at ${node.url}/node/static/site/…`).waitFor();

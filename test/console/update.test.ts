@@ -132,7 +132,7 @@ inBrowser(
     const server = await home.serve();
     await using tab = await openUpdatePage(server, new RegExp(`${away.source}|v4.0.0 did not start`));
     await updateTo(tab.page, "v4.0.0");
-    const problem = tab.page.getByRole("alert");
+    const problem = tab.page.locator(".problem");
     await problem
       .getByText("v4.0.0 did not start, so version 1.0.0 runs again.")
       .waitFor({ timeout: 50_000 });
