@@ -1,5 +1,5 @@
 import { useEffect, useRef } from "preact/hooks";
-import { connection } from "./connection.ts";
+import { connection, notDone } from "./connection.ts";
 import { Icon } from "./ui/icons.tsx";
 
 /** The one place that says that the server does not answer. As a popover it is seen above dialogs too. */
@@ -15,7 +15,10 @@ export function ConnectionBanner() {
       {away && (
         <>
           <Icon name="warning" />
-          <span>The server cannot be reached. Trying again… This page continues by itself.</span>
+          <span>
+            The server cannot be reached. Trying again… This page continues by itself.
+            {notDone.value && " What you asked for was not done: do it again when the server is back."}
+          </span>
         </>
       )}
     </div>

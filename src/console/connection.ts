@@ -7,6 +7,9 @@ export const serverUrl = new URL("../..", location.href).href.replace(/\/$/, "")
 /** Whether the server answers, for the whole console: one banner shows it. */
 export const connection = signal<"online" | "away">("online");
 
+/** Whether something that the person asked for failed while the server is away, and nothing repeats it. */
+export const notDone = signal(false);
+
 const firstWaitMs = 500;
 const maxWaitMs = 5000;
 /** An answer to the question below that takes longer comes from no healthy server. */
@@ -63,6 +66,7 @@ async function ask(): Promise<boolean> {
     await pause(waitMs);
   }
   connection.value = "online";
+  notDone.value = false;
   return wasAway;
 }
 

@@ -88,3 +88,33 @@ inBrowser(
     await page.getByText("42", { exact: true }).waitFor();
   },
 );
+
+inBrowser("a save while the server is away is one message, which goes when the server is back", async () => {
+  await using node = await restartableNode();
+  const site = await siteWith(node, { "notes.txt": "old" });
+  await using tab = await openConsole(node, { at: "/buckets/site?file=notes.txt", expected });
+  const { page } = tab;
+  await page.getByRole("button", { name: "Edit" }).click();
+  await page.locator(".cm-content[contenteditable=true]").fill("what I wrote");
+  await node.stop();
+  const notDone = banner(page).getByText("What you asked for was not done");
+  for (let times = 0; times < 3; times += 1) {
+    await Promise.all([page.waitForEvent("requestfailed"), page.keyboard.press("ControlOrMeta+s")]);
+    await notDone.waitFor();
+  }
+  await shoot(page, "away-save");
+  await page.getByText("Not saved").waitFor();
+  await node.start();
+  await isBack(page);
+  expect(await page.locator(".toast, .problem").allTextContents()).toEqual([]);
+  await page.keyboard.press("ControlOrMeta+s");
+  await page.locator(".toast").filter({ hasText: "Saved." }).waitFor();
+  expect(await (await site.get("/notes.txt")).text()).toBe("what I wrote");
+  // The next outage begins without the message of this one.
+  await node.stop();
+  await page.evaluate("dispatchEvent(new Event('focus'))");
+  await banner(page).waitFor();
+  expect(await notDone.count()).toBe(0);
+  await node.start();
+  await isBack(page);
+});

@@ -17,10 +17,14 @@ export function explain(error: unknown): string {
   if (error instanceof FileDenied)
     return `This token may not do that: files need all four permissions on the bucket. ${error.message}`;
   // Without its message, which names the address and the browser's own word for every cause, "Failed to fetch".
-  if (error instanceof Unreachable && !(error instanceof TimedOut || error instanceof NotNodeServer))
-    return "The server cannot be reached. Try again when it is back.";
+  if (isUnreachable(error)) return "The server cannot be reached. Try again when it is back.";
   if (error instanceof RpcError) return error.detail;
   return error instanceof Error ? error.message : String(error);
+}
+
+/** Whether nobody answered at all. */
+export function isUnreachable(error: unknown): boolean {
+  return error instanceof Unreachable && !(error instanceof TimedOut || error instanceof NotNodeServer);
 }
 
 /** What went wrong, where it went wrong. */

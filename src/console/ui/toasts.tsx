@@ -1,7 +1,8 @@
 import { signal } from "@preact/signals";
 import { useEffect, useRef } from "preact/hooks";
+import { notDone, whenReachable } from "../connection.ts";
 import { Icon } from "./icons.tsx";
-import { explain } from "./problem.tsx";
+import { explain, isUnreachable } from "./problem.tsx";
 
 interface Toast {
   readonly id: number;
@@ -15,15 +16,29 @@ let next = 1;
 
 /** A short word about what was just done. */
 export function toast(text: string, kind: Toast["kind"] = "done"): void {
+  showToast(text, kind);
+}
+
+/** Shows a short message; returns a function that dismisses it when it is no longer true. */
+export function showToast(text: string, kind: Toast["kind"]): () => void {
   const one = { id: next++, text, kind };
   toasts.value = [...toasts.value.slice(-4), one];
   setTimeout(() => dismiss(one.id), shownMs[kind]);
+  return () => dismiss(one.id);
 }
 
 /** What went wrong, in words. */
 export function tell(error: unknown): void {
   if (error instanceof DOMException && error.name === "AbortError") return;
+  if (isUnreachable(error)) return void tellUnreachable(error);
   toast(explain(error), "problem");
+}
+
+/** Has the banner say it while the server is away, so that there is one message however often it is tried. */
+async function tellUnreachable(error: unknown): Promise<void> {
+  notDone.value = true;
+  // A server that answers now was not away: then there was no banner either.
+  if (!(await whenReachable())) toast(explain(error), "problem");
 }
 
 function dismiss(id: number): void {
