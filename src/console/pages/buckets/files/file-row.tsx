@@ -21,7 +21,7 @@ export interface FileRowProps extends FileRowsProps {
 
 /** Its link and its box are for pointers; the keyboard has the keys of the list. */
 export function FileRow(props: FileRowProps) {
-  const { entry, names, index, id, selection, select, linkOf, onOpen, firstClicked } = props;
+  const { entry, names, index, id, selection, select, linkOf, isUnsaved, onOpen, firstClicked } = props;
   const { name, folder, size, changed } = entry;
   const shown = visibleText(name);
   const chosen = selection.chosen.has(name);
@@ -72,6 +72,7 @@ export function FileRow(props: FileRowProps) {
           <FileName name={name} />
           {folder && <span class="unseen"> (folder)</span>}
         </a>
+        {isUnsaved(entry) && <span class="badge warn">unsaved changes</span>}
       </span>
       <span {...asCell} class="files-size">
         {size === undefined ? "" : bytes(size)}

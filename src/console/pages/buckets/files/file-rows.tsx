@@ -11,6 +11,8 @@ export interface FileRowsProps {
   readonly selection: Selection;
   readonly select: (selection: Selection) => void;
   readonly linkOf: (entry: Entry) => string;
+  /** Whether changes to the file wait in the editor. */
+  readonly isUnsaved: (entry: Entry) => boolean;
   readonly onOpen: (entry: Entry) => void;
   /** Keys that the list itself has no use for: Delete, F2, Backspace. */
   readonly onKey: (key: string) => boolean;

@@ -4,6 +4,7 @@ import { useLoad } from "../../../ui/load.ts";
 import { Problem } from "../../../ui/problem.tsx";
 import type { Opened } from "../opened.ts";
 import { join, parentOf } from "../path.ts";
+import { isUnsaved } from "../preview/drafts.ts";
 import { Preview } from "../preview/preview.tsx";
 import { uploads } from "../uploads/uploads.ts";
 import { Breadcrumbs } from "./breadcrumbs.tsx";
@@ -89,6 +90,7 @@ export function Folder({ opened, place }: { readonly opened: Opened; readonly pl
               selection={selection}
               select={select}
               linkOf={linkOf}
+              isUnsaved={({ name }) => isUnsaved(bucket, join(path, name))}
               onOpen={(entry) => go(linkOf(entry))}
               onKey={onKey}
             />

@@ -9,23 +9,33 @@ export interface Draft {
 }
 
 /** Texts that were changed and not saved. They outlive the page: a step back in the history must not lose them. */
-const drafts = signal<ReadonlyMap<string, Draft>>(new Map());
+const drafts = new Map<string, Draft>();
+/** The files that have a draft. It changes with these, not with every key that is typed. */
+const unsaved = signal<ReadonlySet<string>>(new Set());
+
+/** Whether a file has a draft, for a component that shows it. */
+export function isUnsaved(bucket: string, path: string): boolean {
+  return unsaved.value.has(`${bucket}/${path}`);
+}
 
 export function draftOf(bucket: string, path: string): Draft | undefined {
-  return drafts.peek().get(`${bucket}/${path}`);
+  return drafts.get(`${bucket}/${path}`);
 }
 
 export function keepDraft(bucket: string, path: string, draft: Draft): void {
-  drafts.value = new Map(drafts.peek()).set(`${bucket}/${path}`, draft);
+  const key = `${bucket}/${path}`;
+  drafts.set(key, draft);
+  if (!unsaved.peek().has(key)) unsaved.value = new Set(drafts.keys());
 }
 
 export function dropDraft(bucket: string, path: string): void {
-  const left = new Map(drafts.peek());
-  if (left.delete(`${bucket}/${path}`)) drafts.value = left;
+  if (drafts.delete(`${bucket}/${path}`)) unsaved.value = new Set(drafts.keys());
 }
 
 effect(() => {
-  if (signedIn.value.state !== "in") drafts.value = new Map();
+  if (signedIn.value.state === "in") return;
+  drafts.clear();
+  unsaved.value = new Set();
 });
 
-mayBeUnfinished(() => (drafts.peek().size > 0 ? "changed files are not saved" : undefined));
+mayBeUnfinished(() => (drafts.size > 0 ? "changed files are not saved" : undefined));
