@@ -111,14 +111,20 @@ inBrowser("somebody else's change is not overwritten unasked", async () => {
   };
   await page.getByRole("button", { name: "Edit" }).click();
   await editor.getByText("first").waitFor();
+  await edit("saved first");
+  await page.getByText("Saved.").waitFor();
   await writeFile(path, "theirs");
   await edit("mine");
   await page.getByText("Somebody else changed or removed this file").waitFor();
+  // The toast of the save before says nothing about this one.
+  expect(await page.locator(".toast").allTextContents()).toEqual([]);
   await shoot(page, "preview-conflict");
   expect(await axeFindings(page)).toEqual([]);
   expect(await readFile(path, "utf8")).toBe("theirs");
+  await page.getByText("11 B, changed").waitFor();
   await page.getByRole("button", { name: "Load theirs" }).click();
   await editor.getByText("theirs").waitFor();
+  await page.getByText("6 B, changed").waitFor();
   await edit("mine after theirs");
   await page.getByText("Saved.").waitFor();
   expect(await readFile(path, "utf8")).toBe("mine after theirs");
@@ -142,11 +148,17 @@ inBrowser("a step back in the history loses no text that was not saved", async (
   await page.getByText("Not saved").waitFor();
   await page.goBack();
   await page.getByRole("dialog").waitFor({ state: "detached" });
+  const badge = list(page).getByText("unsaved changes");
+  await badge.waitFor();
+  await shoot(page, "files-unsaved");
   await open(page, "a.txt");
   await page.getByText("You have unsaved changes from before.").waitFor();
   await content(page, "a.txt").getByText("unsaved first").waitFor();
   await page.getByRole("button", { name: "Discard changes" }).click();
   await content(page, "a.txt").getByText("first", { exact: true }).waitFor();
+  await close(page);
+  await page.getByRole("dialog").waitFor({ state: "detached" });
+  expect(await badge.count()).toBe(0);
 });
 
 inBrowser("what is typed while a text is saved is neither lost nor taken for somebody else's", async () => {

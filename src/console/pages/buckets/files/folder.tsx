@@ -110,7 +110,7 @@ export function Folder({ opened, place }: { readonly opened: Opened; readonly pl
           path={join(path, file)}
           entry={value.find(({ name, folder }) => name === file && !folder)}
           onClose={closeFile}
-          onSaved={reload}
+          onChanged={reload}
         />
       )}
     </>

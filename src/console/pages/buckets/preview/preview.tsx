@@ -25,11 +25,12 @@ export interface PreviewProps {
   /** Undefined when there is no such file. */
   readonly entry: Entry | undefined;
   readonly onClose: () => void;
-  readonly onSaved: () => void;
+  /** The file in the bucket is no longer the one that was listed. */
+  readonly onChanged: () => void;
 }
 
 /** A file: what it shows, what it is, and what can be done with it. */
-export function Preview({ opened, path, entry, onClose, onSaved }: PreviewProps) {
+export function Preview({ opened, path, entry, onClose, onChanged }: PreviewProps) {
   const { name, bucket, door } = opened;
   const close = async () => {
     const unsaved = draftOf(name, path) !== undefined;
@@ -62,7 +63,7 @@ export function Preview({ opened, path, entry, onClose, onSaved }: PreviewProps)
               />
             )}
           </div>
-          <Shown opened={opened} path={path} entry={entry} onSaved={onSaved} />
+          <Shown opened={opened} path={path} entry={entry} onChanged={onChanged} />
         </>
       )}
     </Dialog>

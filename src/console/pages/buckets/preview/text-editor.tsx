@@ -2,7 +2,7 @@ import { useRef, useState } from "preact/hooks";
 import { type BucketFiles, FileError } from "../../../../client/index.ts";
 import { Editor } from "../../../editor/editor.tsx";
 import { Button } from "../../../ui/button.tsx";
-import { tell, toast } from "../../../ui/toasts.tsx";
+import { showToast, tell } from "../../../ui/toasts.tsx";
 import { type Draft, draftOf, dropDraft, keepDraft } from "./drafts.ts";
 import { encodeText, type TextFile } from "./text-file.ts";
 
@@ -36,6 +36,7 @@ export function TextEditor({
   /** What the server holds, as far as is known here. */
   const held = useRef<Draft>({ text: file.text, etag: draft?.etag ?? etag });
   const turn = useRef<Promise<unknown>>(Promise.resolve());
+  const dismissSaved = useRef(() => {});
   const dirty = text !== saved;
 
   const change = (next: string) => {
@@ -45,6 +46,8 @@ export function TextEditor({
   };
   const put = async (overwrite: boolean) => {
     const sent = draftOf(bucket, path)?.text ?? held.current.text;
+    // The last save is not what the next message is about.
+    dismissSaved.current();
     const condition = overwrite ? {} : { ifMatch: held.current.etag };
     try {
       const { etag } = await files.upload(path, encodeText(sent, file), condition);
@@ -61,7 +64,7 @@ export function TextEditor({
     if (left !== undefined && left.text !== sent)
       keepDraft(bucket, path, { ...held.current, text: left.text });
     else dropDraft(bucket, path);
-    toast("Saved.");
+    dismissSaved.current = showToast("Saved.", "done");
     onSaved();
   };
   /** One after the other: a second one at the same time would take the first for somebody else's change. */

@@ -12,11 +12,12 @@ export interface TextViewProps {
   readonly opened: Opened;
   readonly path: string;
   readonly language: string;
-  readonly onSaved: () => void;
+  /** The file in the bucket is no longer the one that was listed. */
+  readonly onChanged: () => void;
 }
 
 /** A text to be read, and to be edited where the token may change files. */
-export function TextView({ opened, path, language, onSaved }: TextViewProps) {
+export function TextView({ opened, path, language, onChanged }: TextViewProps) {
   const { door, name } = opened;
   const { value, error, loading, reload } = useLoad(
     async (signal) => {
@@ -66,10 +67,12 @@ export function TextView({ opened, path, language, onSaved }: TextViewProps) {
       language={language}
       file={file}
       etag={etag}
-      onSaved={onSaved}
+      onSaved={onChanged}
       onReload={() => {
         setRound(round + 1);
         reload();
+        // The size and the date above are those of the listing.
+        onChanged();
       }}
     />
   );
