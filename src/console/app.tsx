@@ -17,14 +17,19 @@ import { Problem } from "./ui/problem.tsx";
 import { Toasts } from "./ui/toasts.tsx";
 
 effect(() => {
-  if (signedIn.value.state !== "in") dropQuestion();
+  const now = signedIn.value;
+  if (now.state !== "in" || now.session.isLocked.value) dropQuestion();
 });
 
 export function App() {
+  const now = signedIn.value;
+  const isLocked = now.state === "in" && now.session.isLocked.value;
   return (
     <>
-      <Content />
-      <Asides />
+      <div class={isLocked ? "app-content locked" : "app-content"}>
+        <Content />
+        <Asides />
+      </div>
       <Questions />
       <SignInAgain />
       <ConnectionBanner />
@@ -47,7 +52,8 @@ function Content() {
     case "asking":
       return <SignInPage notice={now.notice} />;
     case "in":
-      return <Frame session={now.session} />;
+      // Another session starts with pages of its own, even where it follows at once.
+      return <Frame key={now.session} session={now.session} />;
   }
 }
 

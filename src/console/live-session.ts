@@ -24,6 +24,8 @@ export class Session {
   readonly client: NodeServerClient;
   /** Why the server refuses the token, in a sentence; undefined while it accepts it. */
   readonly ended = signal<string | undefined>(undefined);
+  /** Whether the person signed out in another tab while this one held unsaved work: nothing of it may be seen until they are back. */
+  readonly isLocked = signal(false);
   readonly #identity;
   #renewal: PromiseWithResolvers<void> | undefined;
   #checking: Promise<void> | undefined;
@@ -82,9 +84,17 @@ export class Session {
     return (await this.#refusal()) === undefined;
   }
 
+  /** Forgets the token and keeps everything else, until `renew`. */
+  lock(why: string): void {
+    this.#end(why);
+    this.isLocked.value = true;
+    this.#identity.value = { ...this.#identity.peek(), token: "" };
+  }
+
   /** Goes on with another token. */
   renew(identity: Identity): void {
     this.#identity.value = identity;
+    this.isLocked.value = false;
     this.ended.value = undefined;
     this.#renewal?.resolve();
     this.#renewal = undefined;

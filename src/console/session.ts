@@ -6,6 +6,7 @@ import { forget, isKeptForLong, keep, keptToken, resumeByRedirect } from "./kept
 import { isRefusal, lookUp, Session } from "./live-session.ts";
 import { onSignedOutElsewhere, tellSignedOut } from "./other-tabs.ts";
 import { toast } from "./ui/toasts.tsx";
+import { mayReload } from "./unfinished.ts";
 
 export { serverUrl } from "./connection.ts";
 export type { Session } from "./live-session.ts";
@@ -52,7 +53,10 @@ export async function signIn(token: string, persistent: boolean): Promise<void> 
   begin(new Session(identity));
 }
 
-/** Goes on in the same session with another token, which the browser keeps as it kept the one before unless told otherwise. */
+/**
+ * Goes on in the same session with another token, which the browser keeps as it kept the one before unless told otherwise. A locked session
+ * is for whoever signed out: anybody else begins a new one, and the work that was not saved is dropped.
+ */
 export async function signInAgain(
   session: Session,
   token: string,
@@ -60,7 +64,16 @@ export async function signInAgain(
 ): Promise<void> {
   const identity = await lookUp(token);
   await keepOrTell(token, persistent);
-  session.renew(identity);
+  if (!session.isLocked.peek() || identity.me.token_key === session.me.token_key) session.renew(identity);
+  else {
+    leave();
+    begin(new Session(identity));
+  }
+}
+
+/** Drops a locked session with all that is not saved. Other tabs and the cookie, which may belong to a new sign-in, stay as they are. */
+export function discardLocked(): void {
+  leave(signedOutElsewhere);
 }
 
 /** In every tab. */
@@ -89,8 +102,11 @@ export function perSession<T>(make: (session: Session) => T): (session: Session)
 
 // Who comes back to the tab sees at once whether he is still in.
 addEventListener("focus", check);
+const signedOutElsewhere = "You signed out in another tab.";
 onSignedOutElsewhere(() => {
-  if (signedIn.peek().state !== "asking") leave("You signed out in another tab.");
+  const now = signedIn.peek();
+  if (now.state === "in" && !mayReload()) now.session.lock(signedOutElsewhere);
+  else if (now.state !== "asking") leave(signedOutElsewhere);
 });
 
 let watch: ReturnType<typeof setInterval> | undefined;

@@ -15,7 +15,7 @@ export function mayBeLostByReload(is: () => boolean): void {
   silentAskers.push(is);
 }
 
-/** Whether the console may reload itself. */
+/** Whether the tab holds nothing that a reload would lose. */
 export function mayReload(): boolean {
   return unfinished().length === 0 && !silentAskers.some((is) => is());
 }

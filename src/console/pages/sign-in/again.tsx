@@ -1,9 +1,10 @@
 import { useEffect, useRef } from "preact/hooks";
 import { isKeptForLong } from "../../kept-token.ts";
 import { leave } from "../../menu.tsx";
-import { type Session, signedIn, signInAgain } from "../../session.ts";
+import { discardLocked, type Session, signedIn, signInAgain } from "../../session.ts";
 import { Button } from "../../ui/button.tsx";
 import { Dialog } from "../../ui/dialog.tsx";
+import { mayLeave } from "../../unfinished.ts";
 import { SignInForm } from "./form.tsx";
 
 /** Asks for another token above the page when the one in use has ended. What the page holds stays. */
@@ -17,20 +18,31 @@ function Again({ session, why }: { readonly session: Session; readonly why: stri
   const place = useRef<HTMLDivElement>(null);
   // The dialog has taken the focus when it was shown, after the form had.
   useEffect(() => place.current?.querySelector("input")?.focus(), []);
+  const isLocked = session.isLocked.value;
   return (
     <Dialog title="Sign in again" onClose={undefined}>
       <div ref={place} class="sign-in-again">
         <SignInForm
-          persistent={isKeptForLong()}
+          persistent={!isLocked && isKeptForLong()}
           onSignIn={(token, persistent) => signInAgain(session, token, persistent)}
-          more={<Button onClick={leave}>Sign out</Button>}
+          more={
+            isLocked ? <Button onClick={discard}>Discard</Button> : <Button onClick={leave}>Sign out</Button>
+          }
         >
           <p class="notice" role="status">
             {why}
           </p>
-          <p>Your unsaved work is kept. Sign in to continue where you are.</p>
+          <p>
+            {isLocked
+              ? "This tab holds work that is not saved. Sign in with the same token to keep it, or discard it. Signing in with another token discards it too."
+              : "Your unsaved work is kept. Sign in to continue where you are."}
+          </p>
         </SignInForm>
       </div>
     </Dialog>
   );
+}
+
+async function discard(): Promise<void> {
+  if (await mayLeave("Discard what is not saved?", "Discard")) discardLocked();
 }
