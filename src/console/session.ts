@@ -4,7 +4,7 @@ import { untilReachable, whenReachable } from "./connection.ts";
 import { endOf } from "./identity.ts";
 import { forget, isKeptForLong, keep, keptToken, resumeByRedirect } from "./kept-token.ts";
 import { isRefusal, lookUp, Session } from "./live-session.ts";
-import { onSignedOutElsewhere, tellSignedOut } from "./other-tabs.ts";
+import { onSignedInElsewhere, onSignedOutElsewhere, tellSignedIn, tellSignedOut } from "./other-tabs.ts";
 import { toast } from "./ui/toasts.tsx";
 import { mayReload } from "./unfinished.ts";
 
@@ -109,6 +109,16 @@ onSignedOutElsewhere(() => {
   else if (now.state !== "asking") leave(signedOutElsewhere);
 });
 
+// The token comes with the page alone, so a tab that waits for a sign-in resumes by a reload, and stays where that would lose something.
+onSignedInElsewhere(() => {
+  const now = signedIn.peek();
+  const session = now.state === "in" && now.session.ended.peek() !== undefined ? now.session : undefined;
+  if (now.state !== "asking" && session === undefined) return;
+  if (mayReload()) location.reload();
+  else if (session !== undefined)
+    session.ended.value = "You signed in in another tab. Sign in here too: this tab holds unsaved work.";
+});
+
 let watch: ReturnType<typeof setInterval> | undefined;
 
 function begin(session: Session): void {
@@ -133,6 +143,7 @@ function leave(notice?: string): void {
 async function keepOrTell(token: string, persistent: boolean): Promise<void> {
   try {
     await keep(token, persistent);
+    tellSignedIn();
   } catch (error) {
     toast(`After a reload you will have to sign in again: ${messageOf(error)}`, "problem");
   }

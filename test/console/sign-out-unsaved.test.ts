@@ -92,6 +92,8 @@ inBrowser("unsaved work can be discarded after a sign-out elsewhere, and only th
   await other.getByLabel("Token", { exact: true }).fill(node.superToken);
   await other.getByRole("button", { name: "Sign in", exact: true }).click();
   await other.getByRole("heading", { name: "API", level: 1 }).waitFor();
+  // It cannot be resumed without a reload, and so stays.
+  await dialog(page).getByText("You signed in in another tab. Sign in here too").waitFor();
   await dialog(page).getByRole("button", { name: "Discard" }).click();
   const sure = page.getByRole("dialog", { name: "Discard what is not saved?" });
   await sure.getByText(/changed files are not saved/).waitFor();

@@ -1,7 +1,7 @@
 import { expect } from "bun:test";
 import type { Page } from "playwright-core";
 import { until } from "../support/process.ts";
-import { inBrowser, openConsole, origins, testNode } from "./browser.ts";
+import { inBrowser, openConsole, origins, signIn, testNode } from "./browser.ts";
 import { restartableNode } from "./outage.ts";
 
 const atSignIn = (page: Page) => page.getByRole("heading", { name: "Sign in" }).waitFor();
@@ -34,6 +34,35 @@ for (const [origin, seenAs] of Object.entries(origins))
       await atSignIn(left);
     }
     expect(await page.context().cookies(`${node.url}/node/console/`)).toEqual([]);
+  });
+
+for (const [origin, seenAs] of Object.entries(origins))
+  inBrowser(`over ${origin} a sign-in in one tab takes the others back to their pages`, async () => {
+    await using server = await testNode();
+    const node = seenAs(server);
+    await using tab = await openConsole(node, { at: "/api" });
+    const { page } = tab;
+    const other = await page.context().newPage();
+    await other.goto(`${node.url}/node/console/#/sql`);
+    await other.getByRole("heading", { name: "SQL", level: 1 }).waitFor();
+    await page.getByRole("button", { name: "Sign out" }).click();
+    await atSignIn(other);
+    await signIn(page, node.superToken);
+    await other.getByRole("heading", { name: "SQL", level: 1 }).waitFor();
+    await page.getByRole("heading", { name: "API", level: 1 }).waitFor();
+    // A tab whose token has ended, and that holds nothing unsaved, goes on as well.
+    const [key = ""] = node.superToken.split(":");
+    const pair = { token: node.superToken, target_token: key };
+    const made = (await node.call("token_roll_token_secret", pair)) as { key: string; secret: string };
+    const again = (at: Page) => at.getByRole("dialog", { name: "Sign in again" });
+    for (const left of [page, other]) {
+      await left.evaluate("dispatchEvent(new Event('focus'))");
+      await again(left).waitFor();
+    }
+    await again(page).getByLabel("Token", { exact: true }).fill(`${made.key}:${made.secret}`);
+    await again(page).getByRole("button", { name: "Sign in", exact: true }).click();
+    await again(other).waitFor({ state: "detached" });
+    await other.getByRole("heading", { name: "SQL", level: 1 }).waitFor();
   });
 
 inBrowser("who signs out while the server is away is forgotten by the browser when it is back", async () => {
