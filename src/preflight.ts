@@ -1,6 +1,6 @@
-import { closeSync, existsSync, openSync, readSync } from "node:fs";
+import { closeSync, existsSync, openSync, readSync, statSync } from "node:fs";
 import { dirname, resolve } from "node:path";
-import { accessMessage, fileProblem, folderProblem } from "./base/access.ts";
+import { accessBits, accessMessage, fileProblem, folderProblem, shellQuoted } from "./base/access.ts";
 import { parseDatabaseUrl } from "./base/database-url.ts";
 import { Fault } from "./base/fault.ts";
 import type { Finding, Inspect } from "./config/load.ts";
@@ -19,6 +19,7 @@ export function preflight(configPath: string): Inspect {
     ...inspectLogFile(config),
     ...inspectSocket(config),
     ...inspectDatabase(config, configPath),
+    ...inspectExposure(config, configPath),
   ];
 }
 
@@ -89,6 +90,33 @@ function sqliteProblem(path: string): string | undefined {
 /** The file of a database, and those of its side files that exist. */
 function sqliteFiles(path: string): string[] {
   return [path, ...["-wal", "-shm"].map((end) => path + end).filter((file) => existsSync(file))];
+}
+
+/** Secrets that every user of the machine can read: hashes in a SQLite file, a password in the configuration. */
+function inspectExposure({ database: { database_url } }: Config, configPath: string): Finding[] {
+  const place = parseDatabaseUrl(database_url);
+  const isSqliteFile = "sqlite" in place;
+  if (!isSqliteFile && new URL(place.postgres).password === "") return [];
+  const files = isSqliteFile ? sqliteFiles(resolve(place.sqlite.path)) : [resolve(configPath)];
+  const exposed = files.filter(isReadableByAll);
+  if (exposed.length === 0) return [];
+  const what = isSqliteFile
+    ? `names ${exposed[0]}, which holds hashes of secrets and`
+    : `holds a password, and ${exposed[0]}`;
+  return [
+    {
+      path: ["database", "database_url"],
+      why: `${what} can be read by every user of this machine; run \`chmod 600 ${exposed.map(shellQuoted).join(" ")}\``,
+      isWarning: true,
+    },
+  ];
+}
+
+function isReadableByAll(path: string): boolean {
+  // Windows makes up the mode.
+  if (process.platform === "win32") return false;
+  const stats = statSync(path, { throwIfNoEntry: false });
+  return stats !== undefined && (stats.mode & accessBits.read) !== 0;
 }
 
 /** An empty file becomes a database; any other begins with SQLite's own header. */

@@ -1,13 +1,15 @@
 import { readConfigFile } from "./file.ts";
 import { locate } from "./locate.ts";
 import { type ParsedConfig, parseConfig } from "./parse.ts";
-import { configFault, locateProblem, type Problem, type Source } from "./problem.ts";
+import { configFault, locateProblem, type Problem, type Source, type Warning } from "./problem.ts";
 import type { Config } from "./schema.ts";
 
 /** Something that a key names and that cannot be used: a certificate that cannot be read, a folder that cannot be written. */
 export interface Finding {
   readonly path: readonly string[];
   readonly why: string;
+  /** It can be used, and the operator should know about it. */
+  readonly isWarning?: true;
 }
 
 /** Looks at what a configuration names, without changing anything. */
@@ -18,8 +20,17 @@ export async function loadConfig(path: string, inspect?: Inspect): Promise<Parse
   const text = await readConfigFile(path);
   const parsed = parseConfig(text, path);
   const findings = (await inspect?.(parsed.config)) ?? [];
-  if (findings.length === 0) return parsed;
-  throw configFault(findings.map((found) => locateFinding({ text, file: path }, found)));
+  const source = { text, file: path };
+  const wrong = findings.filter(({ isWarning }) => !isWarning);
+  if (wrong.length > 0) throw configFault(wrong.map((found) => locateFinding(source, found)));
+  const odd = findings.map(
+    (found): Warning => ({
+      ...locateProblem(source, found.path, found.why),
+      field: found.path.join("."),
+      about: "access",
+    }),
+  );
+  return { ...parsed, warnings: [...parsed.warnings, ...odd] };
 }
 
 /** A finding about a default has no position: the file does not name the key. */

@@ -15,8 +15,11 @@ export interface Problem {
 /** A valid setting that will probably not do what was meant. */
 export interface Warning extends Problem {
   readonly field: string;
-  /** `filter`: a log filter could silence this very warning, so it is shown whatever the filters say. */
-  readonly about: "key" | "filter";
+  /**
+   * `filter`: a log filter could silence this very warning, so it is shown whatever the filters say. `access`: a file that more
+   * users can read than should.
+   */
+  readonly about: "key" | "filter" | "access";
 }
 
 /** A configuration text and how messages name the file that it came from. */

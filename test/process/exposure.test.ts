@@ -1,0 +1,43 @@
+import { Database } from "bun:sqlite";
+import { expect } from "bun:test";
+import { chmod, rename } from "node:fs/promises";
+import { newPostgresDatabase } from "../support/postgres.ts";
+import { newHome, story } from "../support/process.ts";
+
+story("a restored SQLite copy that everybody can read is warned of by check and serve", async () => {
+  await using home = await newHome();
+  await home.run(["init"]);
+  const before = await home.run(["check"]);
+  expect([before.code, before.stderr]).toEqual([0, ""]);
+  const file = home.file("data/node.db");
+  const server = await home.serve();
+  expect(server.stderr).not.toContain("WARN");
+  await server.stop();
+  const original = new Database(file);
+  original.run("VACUUM INTO ?", [home.file("copy.db")]);
+  original.close();
+  await rename(home.file("copy.db"), file);
+  // As it is under the usual umask.
+  await chmod(file, 0o644);
+  const why = `names ${file}, which holds hashes of secrets and can be read by every user of this machine; run \`chmod 600 ${file}\``;
+  expect(await home.run(["check"])).toMatchObject({
+    code: 0,
+    stderr: `warning: config.toml:6:16: database.database_url: ${why}\n`,
+  });
+  const restored = await home.serve();
+  await restored.says(/ WARN server: .*\n/);
+  expect(restored.stderr).toContain(` WARN server: configuration key database.database_url ${why} `);
+});
+
+story("a configuration with a database password that everybody can read is warned of", async () => {
+  const database = await newPostgresDatabase();
+  await using home = await newHome({}, database.url.replace("postgres@", "postgres:hunter2@"));
+  expect((await home.run(["check"])).stderr).toBe("");
+  await chmod(home.configPath, 0o644);
+  const { code, stderr } = await home.run(["check"]);
+  expect({ code, stderr }).toEqual({
+    code: 0,
+    stderr: `warning: config.toml:6:16: database.database_url: holds a password, and ${home.configPath} can be read by every user of this machine; run \`chmod 600 ${home.configPath}\`\n`,
+  });
+  await database.drop();
+});
