@@ -167,7 +167,7 @@ export async function openNode(options: NodeOptions): Promise<Node> {
         const serverUuid = await resolveServerUuid(server_uuid, options.configPath, file);
         const database = await openDatabase(settings, hub, { create: isStart });
         try {
-          if (isStart) await ensureSuperToken(database, options.env.NODE_SERVER_SUPER_TOKEN, options.show);
+          if (isStart) await ensureSuperToken(database, options.env, { show: options.show, log });
           // A reload makes no Super Token: it would end every token in use, and its output may be a journal.
           else if ((await database.tokens.superToken()) === undefined)
             throw notMade(settings, "has no Super Token");

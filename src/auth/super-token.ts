@@ -2,7 +2,7 @@ import { Fault } from "../base/fault.ts";
 import { randomText } from "../base/random.ts";
 import type { Database } from "../db/database.ts";
 import { keyLength, secretLength } from "./credentials.ts";
-import { hashPassword, hashSecret } from "./secrets.ts";
+import { hashPassword, hashSecret, secretMatches } from "./secrets.ts";
 
 /** What is shown once and never again. */
 export interface SuperCredentials {
@@ -10,23 +10,47 @@ export interface SuperCredentials {
   readonly password: string;
 }
 
+type Environment = Readonly<Record<string, string | undefined>>;
+
 const username = "root";
 
+/** A Super Token that the deployment chose. Only `parseGivenToken` makes one. */
+export interface GivenToken {
+  readonly key: string;
+  readonly secret: string;
+}
+
+/** Who is told about the Super Token. */
+export interface SuperTokenTold {
+  /** Receives the credentials of a Super Token that was made and is known to nobody yet. */
+  show(credentials: SuperCredentials): void;
+  /** Receives one sentence without a secret. */
+  readonly log: { warn(message: string): void };
+}
+
 /**
- * Makes the Super Token of a new database and shows it, unless it was `given`, which is known already. True when
- * there was none before.
+ * Makes the Super Token of a new database and shows it, unless `NODE_SERVER_SUPER_TOKEN` of `env` gives it. True when there
+ * was none before.
  */
 export async function ensureSuperToken(
   database: Database,
-  given: string | undefined,
-  show: (credentials: SuperCredentials) => void,
+  env: Environment,
+  told: SuperTokenTold,
 ): Promise<boolean> {
-  if ((await database.tokens.superToken()) !== undefined) return false;
+  const given = parseGivenToken(env);
+  const found = await database.tokens.superToken();
+  if (found !== undefined) {
+    if (given !== undefined && !(given.key === found.key && secretMatches(given.secret, found.secretHash)))
+      told.log.warn(
+        "NODE_SERVER_SUPER_TOKEN is ignored: the database has another Super Token; `node-server roll-super-token` makes a new one",
+      );
+    return false;
+  }
   const made = await make(given);
   let first = false;
   await database.tokens.insertSuper({ ...made.row, from: null, to: null, limits: [], username }, () => {
     first = true;
-    if (given === undefined) show(made.shown);
+    if (given === undefined) told.show(made.shown);
   });
   return first;
 }
@@ -41,9 +65,8 @@ export async function rollSuperToken(database: Database): Promise<SuperCredentia
   return made.shown;
 }
 
-async function make(given: string | undefined) {
-  const [key, secret] =
-    given === undefined ? [randomText(keyLength), randomText(secretLength)] : splitGiven(given);
+async function make(given: GivenToken | undefined) {
+  const { key, secret } = given ?? { key: randomText(keyLength), secret: randomText(secretLength) };
   const password = randomText(32);
   return {
     row: { key, secretHash: hashSecret(secret), passwordHash: await hashPassword(password) },
@@ -51,14 +74,15 @@ async function make(given: string | undefined) {
   };
 }
 
-/** From the environment, for containers. The words are never shown, not even when they are wrong. */
-function splitGiven(given: string): [key: string, secret: string] {
-  const match = /^([^:|\s]{1,128}):([^:|\s]{16,1024})$/.exec(given);
-  if (match?.[1] === undefined || match[2] === undefined) {
+/** Reads `NODE_SERVER_SUPER_TOKEN`, before anything is made. The words are never shown, not even when they are wrong. */
+export function parseGivenToken(env: Environment): GivenToken | undefined {
+  const { NODE_SERVER_SUPER_TOKEN: given } = env;
+  if (given === undefined) return undefined;
+  const [, key, secret] = /^([^:|\s]{1,128}):([^:|\s]{16,1024})$/.exec(given) ?? [];
+  if (key === undefined || secret === undefined)
     throw new Fault(
       "InvalidInput",
       "NODE_SERVER_SUPER_TOKEN must read <key>:<secret>, with a secret of 16 characters or more and without `:`, `|` and spaces",
     );
-  }
-  return [match[1], match[2]];
+  return { key, secret };
 }

@@ -1,6 +1,6 @@
 import { expect } from "bun:test";
 import { existsSync } from "node:fs";
-import { readFile, stat } from "node:fs/promises";
+import { readdir, readFile, stat } from "node:fs/promises";
 import { eachDatabase, newDatabase } from "../support/node.ts";
 import { Home, newHome, type Server, story } from "../support/process.ts";
 
@@ -81,7 +81,15 @@ story("NODE_SERVER_SUPER_TOKEN sets the Super Token and is echoed nowhere", asyn
   for (const text of [ended.stderr, await readFile(home.file("node.log"), "utf8")]) {
     expect(text).not.toContain("a-secret-of-the-deployment");
   }
-  const other = await home.serve({ env: { NODE_SERVER_SUPER_TOKEN: "container:another-secret-0123456789" } });
+  const again = await home.serve({ env });
+  expect((await again.stop()).stderr).not.toContain("is ignored");
+  const changed = { NODE_SERVER_SUPER_TOKEN: "container:another-secret-0123456789" };
+  const told =
+    "NODE_SERVER_SUPER_TOKEN is ignored: the database has another Super Token; `node-server roll-super-token` makes a new one";
+  expect((await home.run(["init"], { env: changed })).stderr).toContain(`\n${told}.\n`);
+  const other = await home.serve({ env: changed });
+  expect(other.stderr).toContain(` WARN server: ${told}\n`);
+  expect(other.stderr).not.toContain("another-secret");
   expect(await isSuper(other, given)).toBe(true);
   expect(await isSuper(other, "container:another-secret-0123456789")).toBe(false);
 });
@@ -98,7 +106,7 @@ story("init takes NODE_SERVER_SUPER_TOKEN too, with an empty stdout", async () =
 story(
   "a malformed NODE_SERVER_SUPER_TOKEN fails without being echoed, and the next start makes the token",
   async () => {
-    await using home = await newHome();
+    await using home = await Home.open();
     const malformed = [
       "hunter2hunter2hunter2",
       "key:hunter2",
@@ -119,7 +127,9 @@ story(
       });
       expect(stderr).toMatch(/^node-server: NODE_SERVER_SUPER_TOKEN must read <key>:<secret>.*$/m);
       expect(stderr).not.toContain("hunter2");
+      expect(await readdir(home.path)).toEqual([]);
     }
+    await home.configure();
     expect((await home.serve()).stdout).toMatch(twoLines);
   },
 );

@@ -185,7 +185,11 @@ export async function initDatabase(database_url: string, superToken: string): Pr
     max_connections: 1,
   };
   const database = await openDatabase(settings, new LogHub(), { create: true });
-  await ensureSuperToken(database, superToken, () => {});
+  await ensureSuperToken(
+    database,
+    { NODE_SERVER_SUPER_TOKEN: superToken },
+    { show() {}, log: { warn() {} } },
+  );
   await database.close();
 }
 

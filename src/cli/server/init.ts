@@ -1,5 +1,5 @@
 import { resolve } from "node:path";
-import { ensureSuperToken } from "../../auth/super-token.ts";
+import { ensureSuperToken, parseGivenToken } from "../../auth/super-token.ts";
 import { parseAddress } from "../../base/address.ts";
 import { shownDatabase } from "../../base/database-url.ts";
 import { ensureConfigFile } from "../../config/file.ts";
@@ -20,6 +20,7 @@ export interface InitOptions extends CommandOptions {
 export async function init({ config: path, listen }: InitOptions): Promise<number> {
   if (listen !== undefined && parseAddress(listen) === undefined)
     throw new WrongUsage(`--listen ${listen}: write ip:port or host:port, such as 0.0.0.0:2211`);
+  const given = parseGivenToken(process.env);
   const say = (line: string) => process.stderr.write(`${line}\n`);
   const made = await ensureConfigFile(path, listen);
   const shown = resolve(path);
@@ -28,9 +29,11 @@ export async function init({ config: path, listen }: InitOptions): Promise<numbe
   say(made ? `Configuration written to ${shown}.` : `The configuration ${shown} exists; it stays as it is.`);
   const config = await readConfig(path, preflight(path));
   await resolveServerUuid(config.server_uuid, path, databaseFile(config.database.database_url));
-  const given = process.env.NODE_SERVER_SUPER_TOKEN;
   const first = await withDatabase(config, { create: true }, (database) =>
-    ensureSuperToken(database, given, showCredentials),
+    ensureSuperToken(database, process.env, {
+      show: showCredentials,
+      log: { warn: (text) => say(`${text}.`) },
+    }),
   );
   const database = shownDatabase(config.database.database_url);
   if (!first)

@@ -1,5 +1,6 @@
 import { realpathSync } from "node:fs";
 import { resolve } from "node:path";
+import { parseGivenToken } from "../../auth/super-token.ts";
 import { messageOf } from "../../base/fault.ts";
 import { build, isCompiled } from "../../build.ts";
 import { ensureConfigFile } from "../../config/file.ts";
@@ -36,6 +37,8 @@ export async function serve({ config }: CommandOptions): Promise<number> {
   const binary = isCompiled ? new Binary(realpathSync(process.execPath)) : undefined;
   const beginning = await begin(binary);
   let failure: string | undefined;
+  // Refused here, so that a start that must fail makes nothing.
+  parseGivenToken(process.env);
   const isNew = await ensureConfigFile(config);
   // Said at once, in case that the start fails.
   if (isNew) process.stderr.write(`node-server: wrote a default configuration to ${resolve(config)}\n`);
