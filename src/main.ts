@@ -3,6 +3,7 @@ import { Fault, messageOf } from "./base/fault.ts";
 import { defaultConfigPath, exitCodes } from "./cli/command.ts";
 import { addDeployCommands } from "./cli/deploy/deploy-commands.ts";
 import { adviseHelp, helpLine, targetOf } from "./cli/failed-command.ts";
+import { explainFileError } from "./cli/file-error.ts";
 import { addClientCommands } from "./cli/remote/client-commands.ts";
 import { explain } from "./cli/remote/explain.ts";
 import { exitCodeOf } from "./cli/remote/remote.ts";
@@ -107,12 +108,13 @@ async function main(args: readonly string[]): Promise<number> {
       process.stderr.write(`node-server: ${await explain(error, await targetOf(chosen))}\n`);
     else if (error instanceof Fault)
       process.stderr.write(`node-server: ${error.detail.replaceAll("\n", "\nnode-server: ")}${advice}\n`);
-    else
-      process.stderr.write(
-        `node-server: this is a bug: ${messageOf(error)}\n${(error instanceof Error && error.stack) || ""}\n`,
-      );
+    else process.stderr.write(`node-server: ${explainFileError(error) ?? bugText(error)}\n`);
     return exitCodeOf(error);
   }
+}
+
+function bugText(error: unknown): string {
+  return `this is a bug: ${messageOf(error)}\n${(error instanceof Error && error.stack) || ""}`;
 }
 
 void main(process.argv.slice(2)).then((code) => process.exit(code));

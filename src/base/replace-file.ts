@@ -50,7 +50,10 @@ function named(error: unknown, path: string): unknown {
   const why = messageOf(error)
     .replace(/^\w+: /, "")
     .replace(/, \w+ '.*$/, "");
-  return Object.assign(new Error(`${path} cannot be written: ${why} (${code})`, { cause: error }), { code });
+  return Object.assign(new Error(`${path} cannot be written: ${why} (${code})`, { cause: error }), {
+    code,
+    path,
+  });
 }
 
 /** A new file with this text, on the disk when this resolves. It must not exist yet. */

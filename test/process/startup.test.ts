@@ -2,8 +2,8 @@ import { expect } from "bun:test";
 import { existsSync } from "node:fs";
 import { chmod, chown, mkdir, readdir, readFile, rm, writeFile } from "node:fs/promises";
 import { newPostgresDatabase } from "../support/postgres.ts";
-import { Home, newHome, type RunOptions, type Settings, story } from "../support/process.ts";
-import { findProgram } from "../support/tools.ts";
+import { Home, newHome, type Settings, story } from "../support/process.ts";
+import { boundByModes } from "../support/tools.ts";
 
 const isRoot = process.getuid?.() === 0;
 const nobody = 65_534;
@@ -156,22 +156,13 @@ story("check --connect says what it found and makes nothing", async () => {
   expect(refused.stderr).not.toContain("hunter2");
 });
 
-/** Root may write everywhere unless this right is taken away; others are stopped by the mode. */
-function withoutOverride(): RunOptions | undefined {
-  if (!isRoot) return {};
-  const setpriv = findProgram("a database that cannot be written", "setpriv", "util-linux");
-  return setpriv === undefined
-    ? undefined
-    : { as: [setpriv, "--bounding-set=-dac_override,-dac_read_search"] };
-}
-
 async function forbid(path: string, mode: number): Promise<void> {
   if (isRoot) await chown(path, nobody, nobody);
   await chmod(path, mode);
 }
 
 story("a database that can be read and not written is refused with owner, mode and what to do", async () => {
-  const how = withoutOverride();
+  const how = boundByModes();
   if (how === undefined) return;
   for (const [name, mode] of [
     ["data/node.db", 0o444],
@@ -198,7 +189,7 @@ story("a database that can be read and not written is refused with owner, mode a
 story(
   "a configuration that cannot be read is refused with its path, owner, mode and what to do",
   async () => {
-    const how = withoutOverride();
+    const how = boundByModes();
     if (how === undefined) return;
     await using home = await newHome();
     await forbid(home.configPath, 0o000);
@@ -224,7 +215,7 @@ story("a default static_path that cannot be written is not blamed on the first l
 });
 
 story("a folder that cannot be written is refused for buckets and logs", async () => {
-  const how = withoutOverride();
+  const how = boundByModes();
   if (how === undefined) return;
   await using home = await newHome({
     top: 'static_path = "shut/static"',

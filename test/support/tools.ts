@@ -33,6 +33,15 @@ export function findProgram(what: string, program: string, debian = program): st
   return undefined;
 }
 
+/** How to run a command that file modes bind; root passes over them otherwise. Undefined where that is not possible. */
+export function boundByModes(): { readonly as?: readonly string[] } | undefined {
+  if (process.getuid?.() !== 0) return {};
+  const setpriv = findProgram("a server that file modes bind", "setpriv", "util-linux");
+  return setpriv === undefined
+    ? undefined
+    : { as: [setpriv, "--bounding-set=-dac_override,-dac_read_search"] };
+}
+
 export async function findTool(what: string, program: string, debian = program): Promise<Tool | undefined> {
   const path = findProgram(what, program, debian);
   return path === undefined ? undefined : openTool(path);

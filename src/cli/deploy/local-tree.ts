@@ -126,6 +126,21 @@ export async function hashFile(disk: string): Promise<string> {
   return hasher.digest("hex");
 }
 
+/** Undefined for a file that is gone meanwhile or may not be read: then nothing is known about its content. */
+export async function hashIfReadable(disk: string): Promise<string | undefined> {
+  try {
+    return await hashFile(disk);
+  } catch (error) {
+    if (codeOf(error) === "ENOENT" || concernsOneFile(error)) return undefined;
+    throw error;
+  }
+}
+
+/** Whether a system error is about the rights or the name of one file, so that the others can still be transferred. */
+export function concernsOneFile(error: unknown): boolean {
+  return ["EACCES", "EPERM", "ENAMETOOLONG"].includes(codeOf(error) ?? "");
+}
+
 export function hashBytes(bytes: Uint8Array): string {
   return new Bun.CryptoHasher("sha256").update(bytes).digest("hex");
 }

@@ -4,8 +4,10 @@ import { join } from "node:path";
 import { codeOf, Fault, messageOf } from "../../base/fault.ts";
 import { randomText } from "../../base/random.ts";
 import { type BucketFiles, FileError } from "../../client/index.ts";
+import { explainFileError } from "../file-error.ts";
 import {
-  hashFile,
+  concernsOneFile,
+  hashIfReadable,
   isExcluded,
   type LocalFile,
   type Look,
@@ -57,7 +59,7 @@ export async function fetchFile(
     const hash = await patience.attempt(signal, () => download(files, path, beside, size, meter, signal));
     const present = lstatSync(disk, { throwIfNoEntry: false });
     if (present?.isDirectory()) return { why: "a folder stands there" };
-    const same = present?.isFile() === true && present.size === size && (await hashFile(disk)) === hash;
+    const same = present?.isFile() === true && present.size === size && (await hashIfReadable(disk)) === hash;
     if (!same) {
       await utimes(beside, mtime / 1000, mtime / 1000);
       await rename(beside, disk);
@@ -66,7 +68,7 @@ export async function fetchFile(
   } catch (error) {
     if (error instanceof Fault) return { why: error.detail };
     if (error instanceof FileError && error.status === 404) return { why: "it is gone from the server" };
-    if (codeOf(error) === "ENAMETOOLONG") return { why: messageOf(error) };
+    if (concernsOneFile(error)) return { why: explainFileError(error) ?? messageOf(error) };
     throw error;
   } finally {
     if (part !== undefined) await rm(part, { force: true });

@@ -1,4 +1,6 @@
 import { mkdir } from "node:fs/promises";
+import { resolve } from "node:path";
+import { folderProblem } from "../../base/access.ts";
 import { Fault } from "../../base/fault.ts";
 import type { NodeServerClient } from "../../client/index.ts";
 import { exitCodes } from "../command.ts";
@@ -6,7 +8,14 @@ import { connect, type RemoteOptions } from "../remote/remote.ts";
 import { print } from "../terminal/output.ts";
 import { countText, numberText, sizeText, visible } from "../terminal/sizes.ts";
 import { interruptible } from "./interrupt.ts";
-import { hashFile, type LeftOut, type LocalTree, readLocalTree, realFolder, sameLook } from "./local-tree.ts";
+import {
+  hashIfReadable,
+  type LeftOut,
+  type LocalTree,
+  readLocalTree,
+  realFolder,
+  sameLook,
+} from "./local-tree.ts";
 import { openMeter } from "./meter.ts";
 import { fetchFile, removeLocal, whyUnwritable } from "./pull-place.ts";
 import { PushRecord } from "./push-record.ts";
@@ -50,6 +59,9 @@ export async function pull(bucket: string, dir: string, options: PullOptions): P
       missing: "`node-server buckets` lists those that it has",
       signal,
     });
+    const problem = folderProblem(resolve(dir));
+    if (problem !== undefined)
+      throw new Fault("IoError", `nothing was pulled: ${problem.path} ${problem.why}`);
     if (!options.dryRun) await mkdir(dir, { recursive: true });
     const real = await realFolderIfAny(dir, options.dryRun === true);
     const local = real === undefined ? emptyTree : readLocalTree(real);
@@ -111,7 +123,7 @@ async function choose(remote: RemoteTree, local: LocalTree, record: PushRecord, 
       return void files.push({ path, ...there });
     if (!sameLook(here.look, known.look)) {
       const readAt = Date.now();
-      const hash = here.look.size === there.size ? await hashFile(here.disk) : "";
+      const hash = here.look.size === there.size ? await hashIfReadable(here.disk) : "";
       if (hash !== known.hash) return void files.push({ path, ...there });
       record.set(path, here.look, hash, there.mtime, readAt);
     }

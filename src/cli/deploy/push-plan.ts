@@ -1,5 +1,4 @@
-import { codeOf } from "../../base/fault.ts";
-import { hashFile, type LocalFile, type LocalTree, sameLook } from "./local-tree.ts";
+import { hashIfReadable, type LocalFile, type LocalTree, sameLook } from "./local-tree.ts";
 import type { PushRecord } from "./push-record.ts";
 import { foldersOf, type RemoteTree } from "./remote-tree.ts";
 import { inParallel } from "./upload-queue.ts";
@@ -65,22 +64,12 @@ export async function planPush(
     if (trusted && known !== undefined && sameLook(known.look, look)) return true;
     const readAt = Date.now();
     const [here, there] = await Promise.all([
-      known !== undefined && sameLook(known.look, look) ? known.hash : hashIfThere(disk),
+      known !== undefined && sameLook(known.look, look) ? known.hash : hashIfReadable(disk),
       trusted && known !== undefined ? known.hash : remoteHash(path, signal),
     ]);
     if (here === undefined || here !== there) return false;
     record.set(path, look, here, remoteMtime, readAt);
     return true;
-  }
-}
-
-/** One that vanishes meanwhile is the same as nothing. */
-async function hashIfThere(disk: string): Promise<string | undefined> {
-  try {
-    return await hashFile(disk);
-  } catch (error) {
-    if (codeOf(error) === "ENOENT") return undefined;
-    throw error;
   }
 }
 

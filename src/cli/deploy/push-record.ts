@@ -3,6 +3,7 @@ import { homedir } from "node:os";
 import { dirname, join } from "node:path";
 import { codeOf } from "../../base/fault.ts";
 import { replaceFile } from "../../base/replace-file.ts";
+import { explainFileError } from "../file-error.ts";
 import { hashBytes, type Look } from "./local-tree.ts";
 import { type RemoteFile, sameTime } from "./remote-tree.ts";
 
@@ -78,8 +79,16 @@ export class PushRecord {
         [look.size, look.mtime, look.ctime, hash, remoteMtime],
       ]),
     );
-    await mkdir(dirname(this.path), { recursive: true, mode: 0o700 });
-    await replaceFile(this.path, `${JSON.stringify({ format, ...this.subject, files })}\n`, { mode: 0o600 });
+    try {
+      await mkdir(dirname(this.path), { recursive: true, mode: 0o700 });
+      await replaceFile(this.path, `${JSON.stringify({ format, ...this.subject, files })}\n`, {
+        mode: 0o600,
+      });
+    } catch (error) {
+      const why = explainFileError(error);
+      if (why === undefined) throw error;
+      process.stderr.write(`note: the next run compares by content, because no record can be kept: ${why}\n`);
+    }
   }
 }
 

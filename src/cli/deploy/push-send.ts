@@ -1,7 +1,16 @@
 import { stat } from "node:fs/promises";
 import { codeOf } from "../../base/fault.ts";
 import { type BucketFiles, FileError } from "../../client/index.ts";
-import { hashBytes, hashFile, type LocalFile, type Look, sameLook, toLook } from "./local-tree.ts";
+import { explainFileError } from "../file-error.ts";
+import {
+  concernsOneFile,
+  hashBytes,
+  hashFile,
+  type LocalFile,
+  type Look,
+  sameLook,
+  toLook,
+} from "./local-tree.ts";
 import type { Meter } from "./meter.ts";
 import type { Patience } from "./upload-queue.ts";
 
@@ -39,7 +48,7 @@ export async function sendFile(
     return { why: "it was changed whenever it was sent; push again when it rests", harmless: false };
   } catch (error) {
     if (codeOf(error) === "ENOENT") return { why: "it is gone meanwhile", harmless: true };
-    const why = whyRefused(error);
+    const why = concernsOneFile(error) ? explainFileError(error) : whyRefused(error);
     if (why === undefined) throw error;
     return { why, harmless: false };
   }

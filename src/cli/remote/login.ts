@@ -5,7 +5,14 @@ import { askSecret } from "../terminal/ask.ts";
 import { visible } from "../terminal/sizes.ts";
 import { caFetch, readCa } from "./ca.ts";
 import { clientFor } from "./remote.ts";
-import { nameFromUrl, parseServerName, parseServerUrl, readServers, writeServers } from "./servers.ts";
+import {
+  nameFromUrl,
+  parseServerName,
+  parseServerUrl,
+  readServers,
+  requireServersWritable,
+  writeServers,
+} from "./servers.ts";
 
 export interface LoginOptions {
   readonly name?: string;
@@ -18,6 +25,7 @@ export async function login(address: string, { name: wanted, ca: file }: LoginOp
   const url = parseServerUrl(address, "node-server login");
   const chosen = wanted === undefined ? undefined : parseServerName(wanted);
   const known = await readServers(process.env);
+  requireServersWritable(process.env);
   const before = Object.entries(known.servers).find(([, server]) => server.url === url)?.[0];
   const name = chosen ?? before ?? nameFromUrl(url);
   const ca = file === undefined ? undefined : readCa(file);

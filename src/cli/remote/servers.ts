@@ -1,6 +1,7 @@
 import { mkdir, readFile } from "node:fs/promises";
 import { homedir } from "node:os";
 import { dirname, join } from "node:path";
+import { accessMessage, folderProblem } from "../../base/access.ts";
 import { codeOf, Fault, messageOf } from "../../base/fault.ts";
 import { replaceFile } from "../../base/replace-file.ts";
 import { WrongUsage } from "../terminal/wrong-usage.ts";
@@ -40,7 +41,20 @@ export async function readServers(env: Environment): Promise<KnownServers> {
   }
 }
 
+/** Refuses to go on where logins cannot be kept, before a token is asked for. */
+export function requireServersWritable(env: Environment): void {
+  const path = serversPath(env);
+  const problem = folderProblem(dirname(path));
+  if (problem === undefined) return;
+  const subject = { name: "the logins in", path, failed: "cannot be written" };
+  throw new Fault(
+    "IoError",
+    `${accessMessage(subject, problem)}, or set XDG_CONFIG_HOME to a folder of your own`,
+  );
+}
+
 export async function writeServers(known: KnownServers, env: Environment): Promise<void> {
+  requireServersWritable(env);
   const path = serversPath(env);
   await mkdir(dirname(path), { recursive: true, mode: 0o700 });
   await replaceFile(path, `${JSON.stringify(known, null, 2)}\n`, { mode: 0o600 });
