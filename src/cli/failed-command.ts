@@ -1,4 +1,5 @@
 import type { Command } from "commander";
+import { methodNames } from "./call/declared.ts";
 import { caFetch, readCa } from "./remote/ca.ts";
 import { findTarget, type Target } from "./remote/remote.ts";
 import { parseServerUrl } from "./remote/servers.ts";
@@ -7,6 +8,9 @@ import { parseServerUrl } from "./remote/servers.ts";
 export function helpLine(command: Command): string {
   const names: string[] = [];
   for (let at: Command | null = command; at !== null; at = at.parent) names.unshift(at.name());
+  // A method has a help of its own.
+  const [method = ""] = command.args;
+  if (command.name() === "call" && methodNames.includes(method)) names.push(method);
   return `see \`${names.join(" ")} --help\``;
 }
 

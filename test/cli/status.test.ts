@@ -1,6 +1,6 @@
 import { expect } from "bun:test";
-import { loggedIn } from "../support/cli.ts";
-import { databaseKinds } from "../support/node.ts";
+import { loggedIn, User } from "../support/cli.ts";
+import { databaseKinds, testNode } from "../support/node.ts";
 import { story } from "../support/process.ts";
 
 story("status --json is JSON also when the server cannot be reached", async () => {
@@ -13,6 +13,32 @@ story("status --json is JSON also when the server cannot be reached", async () =
     reachable: false,
     error: "http://127.0.0.1:1/jsonrpc cannot be reached: nothing listens there",
   });
+});
+
+story("status without any token tells what needs none, as text and as JSON", async () => {
+  await using node = await testNode();
+  await using user = await User.open();
+  const env = { NODE_SERVER_URL: node.url };
+  const json = await user.run(["status", "--json"], { env });
+  expect([json.code, JSON.parse(json.stdout)]).toMatchObject([
+    0,
+    { server: node.url, reachable: true, version: expect.any(String), token: null, super: false },
+  ]);
+  const text = await user.run(["status"], { env });
+  expect([text.code, text.stdout]).toEqual([0, expect.stringMatching(/^token +none$/m)]);
+  const gone = await user.run(["status", "--json"], { env: { NODE_SERVER_URL: "http://127.0.0.1:1" } });
+  expect([gone.code, JSON.parse(gone.stdout)]).toMatchObject([4, { reachable: false }]);
+});
+
+story("status with a wrong token asks once, so the server logs one refusal", async () => {
+  await using node = await testNode({ logging: 'memory_log_filter = "info"' });
+  await using user = await User.open();
+  const env = { NODE_SERVER_URL: node.url, NODE_SERVER_TOKEN: "wrong:token" };
+  const { code, stdout, stderr } = await user.run(["status"], { env });
+  expect([code, stdout]).toEqual([3, expect.stringMatching(/^token +not accepted$/m)]);
+  expect(stderr).toContain("the token is not valid");
+  const entries = (await node.call("node-server_log", [node.superToken])) as { message: string }[];
+  expect(entries.filter(({ message }) => message.includes("refused"))).toHaveLength(1);
 });
 
 for (const kind of databaseKinds) {

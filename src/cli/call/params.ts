@@ -20,9 +20,7 @@ export async function parseParams(method: string, words: readonly string[]): Pro
     if (!names.includes(name)) throw unknownParam(method, name, declared);
   const missing = declared.filter(({ name, required }) => required && values[name] === undefined);
   if (missing.length > 0)
-    throw new WrongUsage(
-      `${method} needs ${missing.map(({ name }) => name).join(", ")}; \`node-server call ${method} --help\` tells more`,
-    );
+    throw new WrongUsage(`${method} needs ${missing.map(({ name }) => name).join(", ")}`);
   for (const { name, type } of declared) checkType(name, type, values[name]);
   return values;
 }

@@ -45,11 +45,16 @@ export async function findServer(
       "Other",
       `there is no token for ${url}: run \`node-server login ${url}\`, or set NODE_SERVER_URL and NODE_SERVER_TOKEN`,
     );
-  if (env.NODE_SERVER_TOKEN && !env.NODE_SERVER_URL && target.isSaved)
+  noteUnusedVariable(target, env);
+  return { ...target, token };
+}
+
+/** Says that the token of the environment is not the one in use, where somebody may think so. */
+export function noteUnusedVariable({ url, isSaved }: Target, env: Environment = process.env): void {
+  if (env.NODE_SERVER_TOKEN && !env.NODE_SERVER_URL && isSaved)
     process.stderr.write(
       `note: NODE_SERVER_TOKEN is not used: the token saved for ${url} is; set NODE_SERVER_URL beside it to use it\n`,
     );
-  return { ...target, token };
 }
 
 export async function connect(options: RemoteOptions): Promise<NodeServerClient> {

@@ -3,11 +3,20 @@ import { exitCodes } from "../command.ts";
 import { print } from "../terminal/output.ts";
 import { countText, numberText, timeText, visible } from "../terminal/sizes.ts";
 import { explain } from "./explain.ts";
-import { clientFor, exitCodeOf, findServer, type RemoteOptions, type Target } from "./remote.ts";
+import {
+  clientFor,
+  exitCodeOf,
+  findTarget,
+  noteUnusedVariable,
+  type RemoteOptions,
+  type Target,
+} from "./remote.ts";
 
 /** What a server says about itself and about the token that asks. */
 export async function status(options: RemoteOptions & { readonly json?: boolean }): Promise<number> {
-  const target = await findServer(options);
+  // Whether a server can be reached, and which version it is, needs no token.
+  const target = await findTarget(options);
+  noteUnusedVariable(target);
   const asked = await ask(target).catch(async (error: unknown) => {
     if (!(error instanceof Unreachable)) throw error;
     // A program that asked for JSON gets JSON.
@@ -20,7 +29,7 @@ export async function status(options: RemoteOptions & { readonly json?: boolean 
   const { own } = asked.answers;
   const state = stateOf(target, asked);
   await print(options.json ? `${JSON.stringify(state)}\n` : linesOf(state, asked.answers));
-  if (!(own instanceof Error)) return exitCodes.done;
+  if (!(own instanceof Error) || own instanceof NoToken) return exitCodes.done;
   process.stderr.write(
     own instanceof DatabaseError
       ? `node-server: the server cannot use its database, so it can check no token: ${own.message}\n`
@@ -37,15 +46,20 @@ async function ask(target: Target) {
     client.call("node-server_uuid"),
   ]);
   const answeredMs = Math.round(performance.now() - begin);
-  return { version, uuid, answeredMs, answers: await askForToken(client) };
+  const answers = target.token === undefined ? failedWith(new NoToken()) : await askForToken(client);
+  return { version, uuid, answeredMs, answers };
 }
 
 type Asked = Awaited<ReturnType<typeof ask>>;
 
+/** There is no token for the server, so nothing was asked that needs one. */
+class NoToken extends Error {}
+
 async function askForToken(client: NodeServerClient) {
   try {
-    const [own, uptime, database, buckets] = await client.batch([
-      ["token_get"],
+    // First alone: of a token that is not valid the server logs every use.
+    const own = await client.call("token_get");
+    const [uptime, database, buckets] = await client.batch([
       ["node-server_uptime"],
       ["node-server_get_database_type"],
       // Only the Super Token may ask this.
@@ -53,10 +67,13 @@ async function askForToken(client: NodeServerClient) {
     ]);
     return { own, uptime, database, buckets };
   } catch (error) {
-    // Without its database a server may refuse the batch as a whole.
-    if (error instanceof DatabaseError) return { own: error, uptime: error, database: error, buckets: error };
+    if (error instanceof DatabaseError || error instanceof PermissionDenied) return failedWith(error);
     throw error;
   }
+}
+
+function failedWith(error: Error) {
+  return { own: error, uptime: error, database: error, buckets: error };
 }
 
 function stateOf({ url }: Target, { version, uuid, answeredMs, answers }: Asked) {
@@ -101,11 +118,14 @@ function linesOf(state: State, { own, database }: Asked["answers"]): string {
 function databaseText({ database, database_error }: State, answer: Asked["answers"]["database"]): string {
   if (database_error !== null)
     return `${database === null ? "" : `${database}, `}not usable: ${database_error}`;
-  return database ?? (answer instanceof PermissionDenied ? "not for this token" : "unknown");
+  return (
+    database ?? (answer instanceof PermissionDenied ? "not for this token" : "not known without a token")
+  );
 }
 
 function tokenText({ token, super: isSuper }: State, own: Asked["answers"]["own"]): string {
   if (token !== null) return whose(token, isSuper);
+  if (own instanceof NoToken) return "none";
   return own instanceof DatabaseError ? "cannot be checked without the database" : "not accepted";
 }
 
