@@ -72,6 +72,30 @@ test("folders that the user cannot write to are named, with what fails and what 
   );
 });
 
+test("files that the user cannot use are named also where their folder is its own, with one chown for all", async () => {
+  await using server = await install({ database: "sqlite://data/node.db?mode=rwc", isMade: false });
+  const etc = join(server.folder, "etc");
+  await run([server.program, "init", "-c", server.config], { cwd: etc });
+  await run(["chmod", "600", server.config]);
+  await run(["chmod", "777", etc]);
+  await run(["chmod", "755", server.folder]);
+  const ways = [["--print"], ["--no-start", "--dir", server.units]];
+  for (const how of ways) {
+    const { code, stderr } = await server.service(["install", ...how]);
+    expect([how, code]).toEqual([how, 0]);
+    const lines = stderr.trimEnd().split("\n");
+    expect(lines.slice(0, -1)).toContain(`note: daemon cannot read ${server.config}`);
+    for (const path of ["data", "data/node.db"])
+      expect(lines.slice(0, -1)).toContain(`note: daemon cannot write to ${join(etc, path)}`);
+    const all = ["config.toml", "data"].map((name) => join(etc, name)).join(" ");
+    expect(lines.at(-1)).toBe(`note: run \`chown -R daemon ${all}\` before the service starts`);
+  }
+  // Only root can follow the advice; then it is enough.
+  if (process.getuid?.() !== 0) return;
+  await run(["chown", "-R", "daemon", ...["config.toml", "data"].map((name) => join(etc, name))]);
+  for (const how of ways) expect((await server.service(["install", ...how])).stderr).toBe("");
+});
+
 test("a first start under systemd is refused with the command that shows the Super Token on the terminal", async () => {
   await using server = await install({ isMade: false, etc: "my etc" });
   const place = ["install", "--no-start", "--dir", server.units];

@@ -1,6 +1,6 @@
-import { existsSync, statSync } from "node:fs";
+import { existsSync } from "node:fs";
 import { dirname, join, resolve } from "node:path";
-import { accessBits, mayAccess, shellQuoted } from "../../base/access.ts";
+import { shellQuoted } from "../../base/access.ts";
 import { parseDatabaseUrl, shownDatabase } from "../../base/database-url.ts";
 import { Fault } from "../../base/fault.ts";
 import { isInside } from "../../base/folder.ts";
@@ -61,16 +61,6 @@ export async function requireDatabase(
     "NotFound",
     `the database ${shownDatabase(settings.database_url)} ${state === "missing" ? "does not exist" : "is empty"}, and its first start under systemd would print the Super Token into the journal. Run this first, which shows it here: ${init}`,
   );
-}
-
-/** Folders that the account cannot write to, as far as owner, group and mode tell. */
-export function writeNotes(folders: readonly string[], { binary, user }: ServicePlace): string[] {
-  return folders
-    .filter((folder) => !mayAccess(user, statSync(folder), accessBits.write | accessBits.enter))
-    .map((folder) => {
-      const why = folder === dirname(binary) ? ", so self-update will fail" : "";
-      return `${user.name} cannot write to ${folder}${why}; run \`chown ${user.name} ${shellQuoted(folder)}\``;
-    });
 }
 
 function absoluteUrl(url: string, home: string): string {

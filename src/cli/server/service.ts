@@ -7,7 +7,8 @@ import { type User, userByName, userByUid } from "../../base/users.ts";
 import { isCompiled } from "../../build.ts";
 import { loadConfig } from "../../config/load.ts";
 import { type CommandOptions, exitCodes } from "../command.ts";
-import { requireDatabase, requireFolders, writableFolders, writeNotes } from "./service-paths.ts";
+import { accessNotes } from "./service-access.ts";
+import { requireDatabase, requireFolders, writableFolders } from "./service-paths.ts";
 import { unitFile } from "./unit-file.ts";
 
 export interface UninstallOptions extends CommandOptions {
@@ -34,8 +35,12 @@ export async function installService(options: InstallOptions): Promise<number> {
   const { config } = await loadConfig(place.config);
   const writable = writableFolders(config, place);
   const unit = unitFile({ ...place, writable });
+  const tellNotes = () => {
+    for (const note of accessNotes(config, writable, place)) process.stderr.write(`note: ${note}\n`);
+  };
   if (options.print) {
     process.stdout.write(unit);
+    tellNotes();
     return exitCodes.done;
   }
   requireFolders(writable, user);
@@ -47,7 +52,7 @@ export async function installService(options: InstallOptions): Promise<number> {
     throw new Fault("IoError", `${path} cannot be written (sudo?): ${messageOf(error)}`);
   }
   process.stdout.write(`wrote ${path}\n`);
-  for (const note of writeNotes(writable, place)) process.stderr.write(`note: ${note}\n`);
+  tellNotes();
   if (!options.start) return exitCodes.done;
   systemctl("daemon-reload");
   systemctl("enable", "--now", `${options.name}.service`);

@@ -1,0 +1,96 @@
+import { type Stats, statSync } from "node:fs";
+import { dirname, resolve } from "node:path";
+import { accessBits, mayAccess, shellQuoted } from "../../base/access.ts";
+import { codeOf } from "../../base/fault.ts";
+import { isInside } from "../../base/folder.ts";
+import type { Config } from "../../config/schema.ts";
+import { placesOf } from "../../config/server-uuid.ts";
+import { databaseFile } from "../../db/database.ts";
+import type { ServicePlace } from "./service-paths.ts";
+
+const { read, write, enter } = accessBits;
+
+/** Folders of the system, which belong to nobody's service: a recursive `chown` of one would break the machine. */
+const systemFolders = /^\/([^/]*|(usr|var)\/[^/]+|usr\/local\/[^/]+)$/;
+
+interface Required {
+  readonly path: string;
+  readonly bits: number;
+  readonly verb: "read" | "write to";
+}
+
+/**
+ * What the service's account lacks, one line each, and at the end the command that gives it all. Judged by owner, group and mode
+ * alone; paths that do not exist, or that this process cannot see, are passed over.
+ */
+export function accessNotes(config: Config, folders: readonly string[], place: ServicePlace): string[] {
+  const { binary, user } = place;
+  const name = user.name;
+  const required = [...folders.map(toFolder), ...filesOf(config, place.config)];
+  const missing = required.filter(({ path, bits }, at) => {
+    const stats = statIfVisible(path);
+    const isFirst = required.findIndex((other) => other.path === path) === at;
+    return isFirst && stats !== undefined && !mayAccess(user, stats, bits);
+  });
+  const paths = missing.map(({ path }) => path);
+  const own = paths.filter((path) => path !== dirname(binary) && !systemFolders.test(path));
+  const outermost = own.filter((path) => !own.some((other) => other !== path && isInside(path, other)));
+  const shut = closedFolders([...folders, place.config], place);
+  return [
+    ...missing.map(({ path, verb }) => `${name} cannot ${verb} ${path}${adviceFor(path, place)}`),
+    ...shut.map(
+      (folder) => `${name} cannot enter ${folder}; move the server's files out of it, or change its mode`,
+    ),
+    ...(outermost.length === 0
+      ? []
+      : [`run \`chown -R ${name} ${outermost.map(shellQuoted).join(" ")}\` before the service starts`]),
+  ];
+}
+
+function toFolder(path: string): Required {
+  return { path, bits: write | enter, verb: "write to" };
+}
+
+/** What to do about one path that the common `chown -R` must not touch. */
+function adviceFor(path: string, { binary, user }: ServicePlace): string {
+  if (path === dirname(binary))
+    return `, so self-update will fail; run \`chown ${user.name} ${shellQuoted(path)}\``;
+  return systemFolders.test(path) ? "; name a folder of its own in the configuration" : "";
+}
+
+/** The files that a configuration names. */
+function filesOf(config: Config, configPath: string): Required[] {
+  const home = dirname(configPath);
+  const given = databaseFile(config.database.database_url);
+  const file = given === undefined ? undefined : resolve(home, given);
+  const { json_log_file } = config.logging;
+  const readOnly = [configPath, ...placesOf(configPath, file), config.tls_cert, config.tls_key];
+  const written = [
+    ...(file === undefined ? [] : [dirname(file), file, `${file}-wal`, `${file}-shm`]),
+    config.static_path,
+    json_log_file,
+  ];
+  const required = (paths: readonly (string | undefined)[], bits: number, verb: Required["verb"]) =>
+    paths.flatMap((path) => (path === undefined ? [] : [{ path: resolve(home, path), bits, verb }]));
+  return [...required(readOnly, read, "read"), ...required(written, read | write, "write to")];
+}
+
+/** Folders on the way to these paths that the account may not enter. */
+function closedFolders(paths: readonly string[], { user }: ServicePlace): string[] {
+  const above = new Set<string>();
+  for (const path of paths)
+    for (let folder = dirname(path); folder !== dirname(folder); folder = dirname(folder)) above.add(folder);
+  return [...above].filter((folder) => {
+    const stats = statIfVisible(folder);
+    return stats !== undefined && !mayAccess(user, stats, enter) && !paths.includes(folder);
+  });
+}
+
+function statIfVisible(path: string): Stats | undefined {
+  try {
+    return statSync(path, { throwIfNoEntry: false });
+  } catch (error) {
+    if (codeOf(error) === "EACCES" || codeOf(error) === "ENOTDIR") return undefined;
+    throw error;
+  }
+}
