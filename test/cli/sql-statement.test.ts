@@ -1,5 +1,5 @@
 import { expect, test } from "bun:test";
-import { isComplete } from "../../src/cli/sql/sql-statement.ts";
+import { hasSeveral, isComplete } from "../../src/cli/sql/sql-statement.ts";
 
 const complete = [
   "SELECT 1;",
@@ -31,4 +31,15 @@ const open = [
 test("a statement is whole when its `;` stands outside of texts, names, comments and bodies", () => {
   expect(complete.filter((text) => !isComplete(text))).toEqual([]);
   expect(open.filter((text) => isComplete(text))).toEqual([]);
+});
+
+test.each([
+  ["SELECT 1", false],
+  ["SELECT 1; -- done;", false],
+  ["SELECT ';'; ;", false],
+  ["SELECT 1; SELECT 2", true],
+  ["BEGIN; COMMIT;", true],
+  ["CREATE TRIGGER t AFTER INSERT ON a BEGIN DELETE FROM b; DELETE FROM c; END;", false],
+])("whether `%s` is more than one statement: %s", (text, several) => {
+  expect(hasSeveral(text)).toBe(several);
 });

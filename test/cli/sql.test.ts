@@ -47,7 +47,7 @@ story("params fill placeholders; statements also come from a file and from stand
   await writeFile(user.file("make.sql"), "CREATE TABLE t (a);\nINSERT INTO t VALUES (1), (2);\n");
   const made = await user.run(["sql", "-f", "make.sql"]);
   expect(made).toMatchObject({ code: 0, stdout: "" });
-  expect(made.stderr).toMatch(counted("2 rows"));
+  expect(made.stderr).toMatch(/^note: these are several statements; .+\n\(2 rows, \d+ ms\)\n$/);
   expect(await user.does(["sql", "--csv"], { stdin: "SELECT sum(a) AS s\nFROM t;" })).toBe("s\r\n3\r\n");
   expect(await user.run(["sql", "-f", "missing.sql"])).toMatchObject({ code: 2, stdout: "" });
   expect(await user.run(["sql", "-f", "make.sql", "SELECT 1"])).toMatchObject({ code: 2, stdout: "" });
@@ -141,4 +141,16 @@ story("Ctrl+C at the prompt breaks a running statement off and asks for the next
   await prompt.shows(/one\r\n/, seen);
   await prompt.type("\x04");
   expect(await prompt.ends()).toBe(0);
+});
+
+story("of several statements the last result is shown, and a note and the help say so", async () => {
+  await using scene = await loggedIn();
+  const { user } = scene;
+  const { code, stdout, stderr } = await user.run(["sql", "--csv", "SELECT 1 AS a; SELECT 2 AS b"]);
+  expect({ code, stdout }).toEqual({ code: 0, stdout: "b\r\n2\r\n" });
+  expect(stderr).toStartWith(
+    "note: these are several statements; only the result of the last one is shown\n",
+  );
+  expect((await user.run(["sql", "SELECT 1 AS a;"])).stderr).not.toContain("note:");
+  expect(await user.does(["sql", "--help"])).toContain("the result of the last one is shown");
 });

@@ -36,6 +36,7 @@ export function addClientCommands(program: Command, ended: Ended): void {
     .option("--param <value>", "a value for the next placeholder, as JSON or text; repeatable", gather)
     .option("--csv", "print CSV (RFC 4180)")
     .option("--json", "print JSON")
+    .addHelpText("after", "\nOf several statements all are run, and the result of the last one is shown.")
     .action(async (statement: string | undefined, options) => ended(await sql(statement, options)));
   addCompletion(program, ended);
 }

@@ -26,6 +26,17 @@ export function isComplete(text: string): boolean {
   return !isTrigger || /;\s*end\s*;\s*$/i.test(bare);
 }
 
+/**
+ * Whether a text holds more than one statement. False where a body with statements of its own (of a trigger, or of a SQL
+ * function) makes that hard to tell.
+ */
+export function hasSeveral(text: string): boolean {
+  const tokens = sqlTokens(text).map((found) => found.text.toLowerCase());
+  if (tokens.includes("trigger") || tokens.includes("atomic")) return false;
+  const end = tokens.indexOf(";");
+  return end !== -1 && tokens.slice(end).some((found) => found !== ";");
+}
+
 function isOpen(piece: string): boolean {
   if (piece.startsWith("--")) return false;
   if (piece.startsWith("/*")) return piece.length < 4 || !piece.endsWith("*/");

@@ -11,6 +11,7 @@ import { WrongUsage } from "../terminal/wrong-usage.ts";
 import { type Ask, pagesOf, type SqlAnswer } from "./sql-pages.ts";
 import { parseSqlParam } from "./sql-param.ts";
 import { promptForSql } from "./sql-prompt.ts";
+import { hasSeveral } from "./sql-statement.ts";
 
 export interface SqlOptions extends RemoteOptions {
   readonly file?: string;
@@ -43,6 +44,7 @@ export async function sql(statement: string | undefined, options: SqlOptions): P
     });
   const text = statement ?? (await readText(options.file ?? "-"));
   if (text.trim() === "") throw new WrongUsage("there is no statement");
+  if (hasSeveral(text)) say("note: these are several statements; only the result of the last one is shown");
   return runWhole(server, text, options);
 }
 
