@@ -54,6 +54,18 @@ story(
   },
 );
 
+story("login to a page of the server says to leave its path out", async () => {
+  await using node = await testNode();
+  await using user = await User.open();
+  for (const path of ["/node/console/", "/node/rpc", "/node/console//"]) {
+    const { code, stderr } = await user.run(["login", node.url + path], { stdin: node.superToken });
+    expect([path, code]).toEqual([path, 4]);
+    expect(stderr).toContain(`; leave the path out, there is one at ${node.url}\n`);
+  }
+  expect(existsSync(user.file(kept))).toBe(false);
+  await user.does(["login", `${node.url}/jsonrpc/`], { stdin: node.superToken });
+});
+
 story("on a terminal the token is asked for and not shown", async () => {
   await using node = await testNode();
   await using user = await User.open();

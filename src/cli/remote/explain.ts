@@ -1,5 +1,8 @@
 import {
+  ClientError,
   type DenialReason,
+  NodeServerClient,
+  NotNodeServer,
   PermissionDenied,
   Unreachable,
   type UnreachableReason,
@@ -28,6 +31,11 @@ export async function explain(
       ? error.message
       : `${rejection}; log in again with \`node-server login ${target.url}\``;
   }
+  if (error instanceof NotNodeServer) {
+    const { origin } = new URL(target.url);
+    const isBelow = target.url !== origin && (await isNodeServer(origin, target.fetch));
+    return isBelow ? `${error.message}; leave the path out, there is one at ${origin}` : error.message;
+  }
   if (!(error instanceof Unreachable)) return error.message;
   const hint = await hintFor(error, target);
   return hint === undefined ? error.message : `${error.message}; ${hint}`;
@@ -49,6 +57,17 @@ async function hintFor(
   return why === undefined || why === "certificate"
     ? `the server at ${new URL(url).host} speaks https; use ${secure}`
     : undefined;
+}
+
+/** Whether a node-server answers at this address. No token is sent. */
+async function isNodeServer(url: string, fetch: Target["fetch"]): Promise<boolean> {
+  try {
+    await new NodeServerClient(url, { fetch, timeoutMs: probeMs }).call("node-server_version");
+    return true;
+  } catch (error) {
+    if (error instanceof ClientError) return false;
+    throw error;
+  }
 }
 
 /** Why an address does not answer; undefined when it does. Nothing but a HEAD without a token is sent. */
