@@ -2,7 +2,7 @@ import { Command, CommanderError } from "commander";
 import { Fault, messageOf } from "./base/fault.ts";
 import { defaultConfigPath, exitCodes } from "./cli/command.ts";
 import { addDeployCommands } from "./cli/deploy/deploy-commands.ts";
-import { adviseHelp, helpLine, targetOf } from "./cli/failed-command.ts";
+import { adviseHelp, helpLine, refuseUnknownCommands, targetOf } from "./cli/failed-command.ts";
 import { explainFileError } from "./cli/file-error.ts";
 import { addClientCommands } from "./cli/remote/client-commands.ts";
 import { explain } from "./cli/remote/explain.ts";
@@ -97,6 +97,7 @@ async function main(args: readonly string[]): Promise<number> {
   });
   program.command("sql-child", { hidden: true }).action(run(sqlChild));
   adviseHelp(program);
+  refuseUnknownCommands(program);
   try {
     await program.parseAsync(args, { from: "user" });
     return code;

@@ -1,4 +1,5 @@
 import type { Command } from "commander";
+import { nearest } from "../base/nearest.ts";
 import { methodNames } from "./call/declared.ts";
 import { caFetch, readCa } from "./remote/ca.ts";
 import { findTarget, type Target } from "./remote/remote.ts";
@@ -19,6 +20,32 @@ export function adviseHelp(command: Command): void {
   command.showHelpAfterError(helpLine(command));
   for (const sub of command.commands) adviseHelp(sub);
 }
+
+/**
+ * Takes the words after a group's default command for a misspelt one: of `buckets lst`, commander would say that `list` has
+ * too many arguments.
+ */
+export function refuseUnknownCommands(command: Command): void {
+  for (const sub of command.commands) refuseUnknownCommands(sub);
+  for (const sub of command.commands.filter((other) => other.name() === defaultName)) {
+    if (sub.registeredArguments.length > 0) continue;
+    sub.allowExcessArguments().hook("preAction", () => {
+      const [word] = sub.args;
+      if (word === undefined) return;
+      if (command.args[0] === sub.name())
+        return command.error(`error: too many arguments for '${sub.name()}': it takes none`);
+      const [near] = nearest(
+        word,
+        command.commands.map((other) => other.name()),
+        1,
+      );
+      command.error(`error: unknown command '${word}'${near === undefined ? "" : `; did you mean ${near}?`}`);
+    });
+  }
+}
+
+/** The command of a group that runs when none is named. */
+const defaultName = "list";
 
 /** The server that a command talked to when it failed. */
 export async function targetOf(

@@ -46,6 +46,23 @@ story("wrong usage ends with 2, and stderr says what was wrong and which help to
   expect(await readdir(home.path)).toEqual([]);
 });
 
+story("a misspelt command of a group is named, with the one that was probably meant", async () => {
+  await using home = await Home.open();
+  const wrong = [
+    [["buckets", "lst"], "unknown command 'lst'; did you mean list?", "buckets"],
+    [["tokens", "rol", "x"], "unknown command 'rol'; did you mean roll?", "tokens"],
+    [["servers", "--json", "us"], "unknown command 'us'; did you mean use?", "servers"],
+    [["tokens", "qqqqqq"], "unknown command 'qqqqqq'", "tokens"],
+    [["buckets", "list", "x"], "too many arguments for 'list': it takes none", "buckets"],
+  ] as const;
+  for (const [args, says, group] of wrong)
+    expect(await home.run(args)).toMatchObject({
+      code: 2,
+      stdout: "",
+      stderr: `error: ${says}\nsee \`node-server ${group} --help\`\n`,
+    });
+});
+
 story("a tag of a wrong form is wrong usage, whether or not there is a configuration", async () => {
   await using home = await Home.open();
   const { code, stdout, stderr } = await home.run(["update", "--tag", "0.2.0"]);
