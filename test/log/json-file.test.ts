@@ -117,7 +117,7 @@ test("a log file that cannot be opened stops the start with a clear error", asyn
     openNode({ configPath, workingDirectory: folder.path, env: { RUST_LOG: "off" }, show: () => {} }),
   ).rejects.toMatchObject({
     kind: "ParseError",
-    detail: expect.stringContaining(`the log file ${folder.path} cannot be opened`),
+    detail: expect.stringContaining(`the log file ${folder.path} is a folder, not a file`),
   });
 });
 
