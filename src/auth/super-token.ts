@@ -20,7 +20,7 @@ export interface GivenToken {
   readonly secret: string;
 }
 
-/** Who is told about the Super Token. */
+/** The receivers of what `ensureSuperToken` has to say. */
 export interface SuperTokenTold {
   /** Receives the credentials of a Super Token that was made and is known to nobody yet. */
   show(credentials: SuperCredentials): void;

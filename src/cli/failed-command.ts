@@ -5,7 +5,7 @@ import { caFetch, readCa } from "./remote/ca.ts";
 import { findTarget, type Target } from "./remote/remote.ts";
 import { parseServerUrl } from "./remote/servers.ts";
 
-/** Where to read more about a command. The error above it must not scroll away under the whole help. */
+/** One line that names the help of a command. The help itself is not printed: the error above it would scroll away. */
 export function helpLine(command: Command): string {
   const names: string[] = [];
   for (let at: Command | null = command; at !== null; at = at.parent) names.unshift(at.name());

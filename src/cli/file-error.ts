@@ -2,7 +2,7 @@ import { resolve } from "node:path";
 import { currentUser } from "../base/access.ts";
 import { codeOf } from "../base/fault.ts";
 
-/** What the system's error codes mean for somebody who named a path, and what to do. */
+/** Messages for the system's error codes about a path that the user named, each with what to do. */
 const meanings: Readonly<Record<string, string>> = {
   EACCES: "permission denied; check the owner and the mode of it and of the folders above it",
   EPERM: "the operating system does not allow it; check its owner and its attributes",

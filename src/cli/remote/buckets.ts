@@ -42,7 +42,7 @@ export async function createBucket(name: string, options: BucketOptions): Promis
   return showOne(bucket, options);
 }
 
-/** Who can read the files of a bucket, for whoever makes one. */
+/** The note after `buckets create` that the files of a bucket are public. */
 export const publicNote = (address: string) =>
   `anybody can read the bucket's files at ${address}, without a token`;
 

@@ -19,7 +19,7 @@ const rejections: Readonly<Partial<Record<DenialReason, string>>> = {
   not_yet_valid: "the token is not valid yet",
 };
 
-/** What a command failed with, and what its user can do about it. */
+/** A message for a failed command: the cause, and what the user can do about it. */
 export async function explain(
   error: Error,
   target: Pick<Target, "url" | "fetch"> | undefined,
