@@ -7,6 +7,8 @@ import { type Binding, toBinding } from "./sqlite-execute.ts";
 
 /** A child that does not answer at once is replaced. */
 const pingMs = 1000;
+/** A new child that is not ready for work after this has failed. */
+const startMs = 30_000;
 /** An idle child is ended after this. */
 const idleMs = 60_000;
 
@@ -44,14 +46,17 @@ export class SqliteSql implements OperatorSql {
 
   async #ask(request: ChildRequest, timeoutMs: number): Promise<string> {
     await this.#turns.take();
-    const child = (await this.#idleChild()) ?? this.#start();
     try {
-      return await child.ask(request, timeoutMs);
-    } finally {
-      if (child.alive) {
-        this.#idle.push(child);
-        child.endAfter(idleMs, () => void this.#idle.splice(this.#idle.indexOf(child), 1));
+      const child = (await this.#idleChild()) ?? (await this.#start());
+      try {
+        return await child.ask(request, timeoutMs);
+      } finally {
+        if (child.alive) {
+          this.#idle.push(child);
+          child.endAfter(idleMs, () => void this.#idle.splice(this.#idle.indexOf(child), 1));
+        }
       }
+    } finally {
       this.#turns.give();
     }
   }
@@ -59,24 +64,24 @@ export class SqliteSql implements OperatorSql {
   /** One that waits for work; it may have been ended from outside meanwhile, so it is asked first. */
   async #idleChild(): Promise<Child | undefined> {
     for (let child = this.#idle.pop(); child !== undefined; child = this.#idle.pop()) {
-      try {
-        await child.ask({ do: "ping" }, pingMs);
-        return child;
-      } catch (error) {
-        if (!(error instanceof Fault)) throw error;
-      }
+      if (await child.answersWithin(pingMs)) return child;
     }
     return undefined;
   }
 
-  #start(): Child {
+  /** A new one, ready for work: on a busy machine its start takes seconds, which are no part of a statement's time. */
+  async #start(): Promise<Child> {
     const child = new Child(this.command, () => {
       this.#all.delete(child);
       const at = this.#idle.indexOf(child);
       if (at >= 0) this.#idle.splice(at, 1);
     });
     this.#all.add(child);
-    return child;
+    if (await child.answersWithin(startMs)) return child;
+    throw new Fault(
+      "DatabaseError",
+      `the process that runs statements did not start within ${startMs / 1000} s; try again when the machine is less busy`,
+    );
   }
 }
 
@@ -99,6 +104,17 @@ class Child {
       this.alive = false;
       gone();
     });
+  }
+
+  /** Whether it is ready for work; one that is not is ended. */
+  async answersWithin(ms: number): Promise<boolean> {
+    try {
+      await this.ask({ do: "ping" }, ms);
+      return true;
+    } catch (error) {
+      if (!(error instanceof Fault)) throw error;
+      return false;
+    }
   }
 
   async ask(request: ChildRequest, timeoutMs: number): Promise<string> {
