@@ -8,7 +8,14 @@ import { Denied } from "./denied.ts";
 import type { Guesses } from "./guesses.ts";
 import { anyToken, type Need } from "./need.ts";
 import { toLimits } from "./permission.ts";
-import { noSecretHash, type Passwords, secretMatches } from "./secrets.ts";
+import {
+  type FailedPasswords,
+  hashesMatch,
+  hashSecret,
+  noSecretHash,
+  type Passwords,
+  type Waiting,
+} from "./secrets.ts";
 
 /** Credentials that prove nothing, and how long the answer should be kept back because its address guesses. */
 export class Refusal extends Denied {
@@ -21,11 +28,9 @@ export class Refusal extends Denied {
 }
 
 /** Who knocks, as far as the door they came through can tell. */
-export interface Guest {
-  /** Asked only when it matters, because finding it out costs. */
-  address(): string;
-  /** Waits for something without taking up room that others need. */
-  aside<T>(wait: () => Promise<T>): Promise<T>;
+export interface Guest extends Waiting {
+  /** Passwords that failed in the same batch. */
+  readonly failed?: FailedPasswords | undefined;
 }
 
 /** Where every credential of every protocol is checked. */
@@ -45,7 +50,7 @@ export class AuthDoor {
   async admit(tokenText: string, need: Need, guest: Guest): Promise<Caller> {
     const credentials = parseCredentials(tokenText);
     const row = await this.#prove(credentials, guest);
-    if (row === undefined) throw this.#refuse(credentials, need, guest.address());
+    if (row === undefined) throw this.#refuse(credentials, need, guest.address);
     const caller = toCaller(row, credentials.by);
     const outside = outsideLifetime(row);
     if (outside !== undefined) {
@@ -68,7 +73,7 @@ export class AuthDoor {
       if (outside !== undefined) throw new Denied(outside.reason, outside.detail);
       return toCaller(row, credentials.by);
     }
-    throw this.#refuse(byUsername, anyToken, guest.address());
+    throw this.#refuse(byUsername, anyToken, guest.address);
   }
 
   /** Whether what let the caller in would let it in now: for work that goes on after its call. */
@@ -85,14 +90,24 @@ export class AuthDoor {
     }
   }
 
+  /** The whole row of a token is read once its secret or password is proven, so that a refusal takes as long for every name. */
   async #prove({ by, name, proof }: Credentials, guest: Guest): Promise<TokenRow | undefined> {
     const { tokens } = this.database;
     if (by === "key") {
-      const row = await tokens.byKey(name);
-      return secretMatches(proof, row?.secretHash ?? noSecretHash) ? row : undefined;
+      const given = hashSecret(proof);
+      const row = await tokens.byKeyWithSecret(name, given);
+      return hashesMatch(given, row?.secretHash ?? noSecretHash) ? row : undefined;
     }
-    const row = await tokens.byUsername(name);
-    return (await this.passwords.matches(proof, row?.passwordHash ?? null, guest)) ? row : undefined;
+    const stored = await tokens.passwordOf(name);
+    const hash = stored?.passwordHash ?? null;
+    if (guest.failed?.has(name, hash)) return undefined;
+    if (!(await this.passwords.matches({ name, proof }, hash, guest))) {
+      guest.failed?.add(name, hash);
+      return undefined;
+    }
+    const row = stored === undefined ? undefined : await tokens.byKey(stored.key);
+    // Changed or gone while it was checked: then this was not the password.
+    return row?.passwordHash === hash ? row : undefined;
   }
 
   #refuse({ by, name }: Credentials, need: Need, address: string): Refusal {

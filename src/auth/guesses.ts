@@ -1,3 +1,5 @@
+import { networkOf } from "../base/address.ts";
+
 /** After this many failures within a minute an address has to wait for its next refusals. */
 const free = 20;
 const windowMs = 60_000;
@@ -21,14 +23,4 @@ export class Guesses {
     if (this.#failures.size > addresses && oldest !== undefined) this.#failures.delete(oldest);
     return wait;
   }
-}
-
-/** One household has a whole /64 of IPv6 addresses to guess from. */
-function networkOf(address: string): string {
-  if (!address.includes(":") || address.startsWith("::ffff:")) return address;
-  const [head = "", tail = ""] = address.split("::", 2);
-  const left = head === "" ? [] : head.split(":");
-  const right = tail === "" ? [] : tail.split(":");
-  const missing = Array<string>(Math.max(0, 8 - left.length - right.length)).fill("0");
-  return [...left, ...missing, ...right].slice(0, 4).join(":");
 }

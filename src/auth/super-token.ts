@@ -2,7 +2,7 @@ import { Fault } from "../base/fault.ts";
 import { randomText } from "../base/random.ts";
 import type { Database } from "../db/database.ts";
 import { keyLength, secretLength } from "./credentials.ts";
-import { hashPassword, hashSecret, secretMatches } from "./secrets.ts";
+import { hashesMatch, hashPassword, hashSecret } from "./secrets.ts";
 
 /** What is shown once and never again. */
 export interface SuperCredentials {
@@ -40,7 +40,10 @@ export async function ensureSuperToken(
   const given = parseGivenToken(env);
   const found = await database.tokens.superToken();
   if (found !== undefined) {
-    if (given !== undefined && !(given.key === found.key && secretMatches(given.secret, found.secretHash)))
+    if (
+      given !== undefined &&
+      !(given.key === found.key && hashesMatch(hashSecret(given.secret), found.secretHash))
+    )
       told.log.warn(
         "NODE_SERVER_SUPER_TOKEN is ignored: the database has another Super Token; `node-server roll-super-token` makes a new one",
       );

@@ -15,3 +15,13 @@ export function parseAddress(text: string): Address | undefined {
 export function formatAddress({ host, port }: Address): string {
   return host.includes(":") ? `[${host}]:${port}` : `${host}:${port}`;
 }
+
+/** One household has a whole /64 of IPv6 addresses to guess from. */
+export function networkOf(address: string): string {
+  if (!address.includes(":") || address.startsWith("::ffff:")) return address;
+  const [head = "", tail = ""] = address.split("::", 2);
+  const left = head === "" ? [] : head.split(":");
+  const right = tail === "" ? [] : tail.split(":");
+  const missing = Array<string>(Math.max(0, 8 - left.length - right.length)).fill("0");
+  return [...left, ...missing, ...right].slice(0, 4).join(":");
+}

@@ -4,34 +4,44 @@
  */
 export class Permits {
   #free: number;
+  #waiting = 0;
   readonly #lanes = new Map<string, Array<() => void>>();
 
   constructor(count: number) {
     this.#free = count;
   }
 
-  /** Resolves to false when no permit came free in time. */
-  async take(lane = "", timeoutMs?: number): Promise<boolean> {
+  /** How many wait, in all or in one lane. */
+  waiting(lane?: string): number {
+    return lane === undefined ? this.#waiting : (this.#lanes.get(lane)?.length ?? 0);
+  }
+
+  /** Resolves to false when no permit came free in time, or when `signal` ended the wait. */
+  async take(lane = "", timeoutMs?: number, signal?: AbortSignal): Promise<boolean> {
     if (this.#free > 0) {
       this.#free -= 1;
       return true;
     }
+    if (signal?.aborted) return false;
     return new Promise((resolve) => {
       const queue = this.#lanes.get(lane) ?? [];
       this.#lanes.set(lane, queue);
-      const enter = () => {
+      const settle = (taken: boolean) => {
+        this.#waiting -= 1;
         clearTimeout(timer);
-        resolve(true);
+        signal?.removeEventListener("abort", giveUp);
+        resolve(taken);
       };
-      const timer =
-        timeoutMs === undefined
-          ? undefined
-          : setTimeout(() => {
-              queue.splice(queue.indexOf(enter), 1);
-              if (queue.length === 0) this.#lanes.delete(lane);
-              resolve(false);
-            }, timeoutMs);
+      const enter = () => settle(true);
+      const giveUp = () => {
+        queue.splice(queue.indexOf(enter), 1);
+        if (queue.length === 0) this.#lanes.delete(lane);
+        settle(false);
+      };
+      const timer = timeoutMs === undefined ? undefined : setTimeout(giveUp, timeoutMs);
+      signal?.addEventListener("abort", giveUp);
       queue.push(enter);
+      this.#waiting += 1;
     });
   }
 

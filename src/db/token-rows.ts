@@ -23,23 +23,54 @@ export interface TokenRow {
 export type NewToken = Omit<TokenRow, "id" | "isSuper" | "version">;
 export type TokenChange = Partial<Pick<TokenRow, "secretHash" | "limits" | "passwordHash">>;
 
+type Columns = Selectable<Schema["token"]>;
+
 export class TokenRows {
-  /** The two look-ups of every call, put into words once. */
-  readonly #byKey: CompiledQuery<Selectable<Schema["token"]>>;
-  readonly #byUsername: CompiledQuery<Selectable<Schema["token"]>>;
+  /** The look-ups of every call, put into words once. */
+  readonly #byKey: CompiledQuery<Columns>;
+  readonly #byUsername: CompiledQuery<Columns>;
+  readonly #proven: CompiledQuery<Columns>;
 
   constructor(private readonly dialect: Dialect) {
     const all = dialect.query.selectFrom("token").selectAll();
     this.#byKey = all.where("token_key", "=", "").compile();
     this.#byUsername = all.where("username", "=", "").compile();
+    this.#proven = dialect.query
+      .selectFrom("token")
+      .select(["id", "version", "token_key", "token_hash", "time_stamp_from", "time_stamp_to"])
+      .select(["username", "password_hash"])
+      .select((row) =>
+        row.case().when("token_hash", "=", "").then(row.ref("token_limit")).end().as("token_limit"),
+      )
+      .where("token_key", "=", "")
+      .compile() as CompiledQuery<Columns>;
   }
 
   byKey(key: string): Promise<TokenRow | undefined> {
-    return this.#one(this.#byKey, key);
+    return this.#one(this.#byKey, [key]);
   }
 
   byUsername(username: string): Promise<TokenRow | undefined> {
-    return this.#one(this.#byUsername, username);
+    return this.#one(this.#byUsername, [username]);
+  }
+
+  /**
+   * As `byKey`, with the limits only if the token's secret has this hash (null otherwise): reading large limits would take
+   * so long that a wrong secret told whether the key exists.
+   */
+  byKeyWithSecret(key: string, secretHash: string): Promise<TokenRow | undefined> {
+    return this.#one(this.#proven, [secretHash, key]);
+  }
+
+  /** What a password is checked against; without the limits, for the same reason. */
+  async passwordOf(username: string): Promise<{ key: string; passwordHash: string | null } | undefined> {
+    if (username.includes("\0")) return undefined;
+    const row = await this.dialect.query
+      .selectFrom("token")
+      .select(["token_key", "password_hash"])
+      .where("username", "=", username)
+      .executeTakeFirst();
+    return row === undefined ? undefined : { key: row.token_key, passwordHash: row.password_hash };
   }
 
   async superToken(): Promise<TokenRow | undefined> {
@@ -118,16 +149,10 @@ export class TokenRows {
     return Number(numDeletedRows);
   }
 
-  async #one(
-    compiled: CompiledQuery<Selectable<Schema["token"]>>,
-    value: string,
-  ): Promise<TokenRow | undefined> {
+  async #one(compiled: CompiledQuery<Columns>, parameters: string[]): Promise<TokenRow | undefined> {
     // PostgreSQL knows no text with NUL in it, so no row has it.
-    if (value.includes("\0")) return undefined;
-    const { rows } = await this.dialect.query.executeQuery<Selectable<Schema["token"]>>({
-      ...compiled,
-      parameters: [value],
-    });
+    if (parameters.some((value) => value.includes("\0"))) return undefined;
+    const { rows } = await this.dialect.query.executeQuery<Columns>({ ...compiled, parameters });
     return rows[0] === undefined ? undefined : this.#toRow(rows[0]);
   }
 
@@ -143,7 +168,7 @@ export class TokenRows {
     };
   }
 
-  #toRow(row: Selectable<Schema["token"]>): TokenRow {
+  #toRow(row: Columns): TokenRow {
     return {
       id: Number(row.id),
       isSuper: Number(row.id) === superId,
