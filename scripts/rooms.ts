@@ -17,7 +17,7 @@ const rooms: Readonly<Record<string, readonly string[]>> = {
   services: ["log", "config", "db", "auth", "agents", "buckets", "update"],
   methods: ["base", "log", "auth", "agents", "buckets", "update", "rpc", "services", "build"],
   http: ["base", "log", "auth", "buckets", "rpc", "services", "bundle"],
-  slices: ["config", "db", "log", "update", "http"],
+  slices: ["base", "config", "db", "log", "update", "http"],
   preflight: ["base", "config", "http", "slices"],
   node: [
     "preflight",

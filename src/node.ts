@@ -6,6 +6,7 @@ import { Passwords } from "./auth/secrets.ts";
 import { ensureSuperToken, type SuperCredentials } from "./auth/super-token.ts";
 import { Tokens } from "./auth/tokens.ts";
 import { shownDatabase } from "./base/database-url.ts";
+import { MemoryBudget } from "./base/memory-budget.ts";
 import { Shared } from "./base/shared.ts";
 import { Buckets } from "./buckets/buckets.ts";
 import { build } from "./build.ts";
@@ -24,6 +25,7 @@ import { Listening } from "./http/listening.ts";
 import type { SharedDoors } from "./http/routes.ts";
 import { Slots } from "./http/slots.ts";
 import type { Goodbye } from "./http/socket.ts";
+import { Turns } from "./http/turns.ts";
 import { parseFilter } from "./log/filter.ts";
 import { LogHub } from "./log/hub.ts";
 import { LogRing } from "./log/ring.ts";
@@ -83,6 +85,9 @@ const fromSource: Installed = {
 /** Large files that are compressed at a time while they are sent; each takes some megabytes. */
 const mostPacking = 16;
 
+/** Refusals that are kept back at a time because their addresses guess. */
+const maxDelayed = 1000;
+
 /** What depends on the database and is replaced with it. */
 interface Floor {
   readonly database: Database;
@@ -103,7 +108,9 @@ export async function openNode(options: NodeOptions): Promise<Node> {
   let limits: Limits = {
     maxConnections: 0,
     maxRequestBytes: 0,
+    maxMessageBytes: 0,
     maxResponseBytes: 0,
+    clientBytes: 0,
     hotBytes: 0,
     maxUploadBytes: 0,
     console: false,
@@ -130,8 +137,11 @@ export async function openNode(options: NodeOptions): Promise<Node> {
     jsonRpc: {
       engine,
       slots: new Slots(() => limits.maxConnections),
+      memory: new MemoryBudget(() => limits.clientBytes),
+      delayed: new Slots(() => maxDelayed),
       maxRequestBytes: () => limits.maxRequestBytes,
     },
+    turns: new Turns(),
     borrow,
     buckets: () => standing().value.services.buckets,
     hot: new HotFiles(() => limits.hotBytes),

@@ -1,4 +1,5 @@
 import { dirname, join, resolve } from "node:path";
+import { usableMemory } from "./base/memory-budget.ts";
 import type { Config } from "./config/schema.ts";
 import { databaseFile } from "./db/database.ts";
 import { type Place, readTls } from "./http/listener.ts";
@@ -10,7 +11,11 @@ import type { UpdateSettings } from "./update/updater.ts";
 export interface Limits {
   readonly maxConnections: number;
   readonly maxRequestBytes: number;
+  /** The largest WebSocket message. */
+  readonly maxMessageBytes: number;
   readonly maxResponseBytes: number;
+  /** For what clients make the server hold. */
+  readonly clientBytes: number;
   /** For small files in memory. */
   readonly hotBytes: number;
   readonly maxUploadBytes: number;
@@ -18,11 +23,20 @@ export interface Limits {
   readonly console: boolean;
 }
 
+/** Every WebSocket may send messages of this size, whatever the memory budget says. */
+const leastMessageBytes = 256 * 1024;
+
 export function limitsIn(config: Config): Limits {
+  const clientBytes =
+    config.client_memory_bytes === 0 ? Math.floor(usableMemory() / 4) : config.client_memory_bytes;
+  // Bun holds a message until its last byte has come and tells nobody, so half of the budget is shared out beforehand.
+  const fairShare = Math.floor(clientBytes / 2 / config.jsonrpc_max_connections);
   return {
     maxConnections: config.jsonrpc_max_connections,
     maxRequestBytes: config.max_request_body_size,
     maxResponseBytes: config.max_response_body_size,
+    maxMessageBytes: Math.min(config.max_request_body_size, Math.max(leastMessageBytes, fairShare)),
+    clientBytes,
     hotBytes: config.static_cache_bytes,
     maxUploadBytes: config.max_upload_size,
     console: config.console,

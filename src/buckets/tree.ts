@@ -119,20 +119,14 @@ export class Tree {
     }
   }
 
-  /** A whole file, if it is no longer than `maxBytes`. */
+  /** A whole small file. */
   async read(path: TreePath, maxBytes: number): Promise<Buffer> {
     await using file = await this.open(path);
-    if (file.stats.size > maxBytes) {
-      throw new Fault(
-        "ResponseTooBig",
-        `the file has ${file.stats.size} bytes; by RPC ${maxBytes} can be read (max_response_body_size); use HTTP`,
-        {
-          limit: maxBytes,
-          actual: file.stats.size,
-        },
-      );
-    }
-    return await file.handle.readFile();
+    if (file.stats.size <= maxBytes) return await file.handle.readFile();
+    throw new Fault("IoError", `the file has ${file.stats.size} bytes, which is above ${maxBytes}`, {
+      limit: maxBytes,
+      actual: file.stats.size,
+    });
   }
 
   /** What a folder holds, by name, some at a time: files and folders, no links, nothing special. */

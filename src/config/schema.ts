@@ -106,6 +106,11 @@ export const topKeys = {
     atLeastOne.max(1024 * MiB).default(100 * MiB),
     "The largest JSON-RPC answer.",
   ),
+  client_memory_bytes: key(
+    "bytes",
+    count.default(0),
+    "Memory that clients can make the server hold: requests that are read, calls that wait, answers that are not yet sent. Above it they are asked to try again (503). 0 means a quarter of the memory the process may use; a limit of its cgroup counts.",
+  ),
   max_upload_size: key("bytes", count.default(0), "The largest WebDAV upload; 0 means no limit."),
   enable_unix_socket: key("boolean", z.boolean().default(false), "Also serve on a Unix socket."),
   unix_socket_path: key(

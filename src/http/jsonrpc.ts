@@ -1,7 +1,12 @@
 import { Fault } from "../base/fault.ts";
+import type { MemoryBudget } from "../base/memory-budget.ts";
 import type { Engine, Reply } from "../rpc/engine.ts";
 import { toWireError } from "../rpc/errors.ts";
-import { Slot, type Slots } from "./slots.ts";
+import { LargeAnswer } from "../rpc/large-answer.ts";
+import { memoryIsFull } from "../rpc/request-state.ts";
+import { PostOrigin } from "./post-origin.ts";
+import { readBody } from "./request-body.ts";
+import type { Slots } from "./slots.ts";
 
 /** The token travels in the body and no call looks at a cookie, so any origin may call. */
 export const cors = { "access-control-allow-origin": "*" };
@@ -11,67 +16,79 @@ const answered: ResponseInit = { headers: new Headers(jsonHeaders) };
 export interface JsonRpcDoor {
   readonly engine: Pick<Engine<object>, "answer">;
   readonly slots: Slots;
+  readonly memory: MemoryBudget;
+  /** Refusals that are kept back because their address guesses. */
+  readonly delayed: Slots;
   readonly maxRequestBytes: () => number;
 }
 
-/** One POST on an address of JSON-RPC. */
-export async function answerPost(
-  request: Request,
-  address: () => string,
-  door: JsonRpcDoor,
-): Promise<Response> {
+/** One POST on an address of JSON-RPC. `address` is the client's, taken before it can leave. */
+export async function answerPost(request: Request, address: string, door: JsonRpcDoor): Promise<Response> {
   if (!isJson(request.headers.get("content-type"))) {
     return refuse(415, new Fault("InvalidRequest", "the content type must be application/json"));
   }
   if (!door.slots.take()) return busy();
-  const slot = new Slot(door.slots);
+  const origin = new PostOrigin(request, address, door);
   let reply: Reply;
   try {
-    const body = await readBody(request, door.maxRequestBytes());
-    if (body === undefined) {
-      slot.give();
-      return tooBig(door.maxRequestBytes());
+    const maxBytes = door.maxRequestBytes();
+    const body = await readBody(request, { maxBytes, hold: (bytes) => origin.holdBody(bytes) });
+    if (typeof body !== "string") {
+      origin.finish();
+      return body.unread === "too big" ? tooBig(maxBytes) : unavailable(memoryIsFull());
     }
-    const answer = door.engine.answer(body, {
-      address,
-      session: undefined,
-      aside: (wait) => slot.aside(wait),
-    });
+    const answer = door.engine.answer(body, origin);
     reply = answer instanceof Promise ? await answer : answer;
+    origin.holdBody(0);
+    if (reply.delayMs > 0 && !(await origin.delay(reply.delayMs))) {
+      origin.finish();
+      return busy();
+    }
   } catch (error) {
-    slot.give();
+    origin.finish();
     throw error;
   }
-  // Kept back outside the slot: a crowd of guesses must not fill the server while it waits.
-  if (reply.delayMs > 0) await slot.aside(() => Bun.sleep(reply.delayMs));
   // Bun tells nobody when a response has left; the next turn of the event loop is after it was handed over.
   if (reply.sent !== undefined) setImmediate(reply.sent);
-  if (reply.text !== undefined && reply.text.length > pacedAbove)
-    return new Response(paced(reply.text, slot), answered);
-  slot.give();
-  return reply.text === undefined
-    ? new Response(null, { status: 204, headers: cors })
-    : new Response(reply.text, answered);
+  return toResponse(reply, origin);
 }
 
 /** Larger answers are handed over piece by piece, as they are read. */
 const pacedAbove = 64 * 1024;
-const pieceBytes = 256 * 1024;
+
+function toResponse({ body, refusal }: Reply, origin: PostOrigin): Response {
+  const large = typeof body === "string" && body.length > pacedAbove ? new LargeAnswer([body]) : body;
+  if (large instanceof LargeAnswer) return new Response(paced(large, origin), answered);
+  origin.finish();
+  if (large === undefined) return new Response(null, { status: 204, headers: cors });
+  if (refusal === undefined) return new Response(large, answered);
+  if (refusal.kind === "Busy")
+    return new Response(large, { status: 503, headers: { ...jsonHeaders, ...retryAfter } });
+  return new Response(large, { status: refusal.kind === "RequestTooBig" ? 413 : 200, headers: jsonHeaders });
+}
 
 /** A client that does not read its answer keeps its place among the connections, so that there cannot be many of them. */
-function paced(text: string, slot: Slot): ReadableStream<Uint8Array> {
-  const bytes = Buffer.from(text);
-  let at = 0;
+function paced(answer: LargeAnswer, origin: PostOrigin): ReadableStream<Uint8Array> {
+  const pieces = answer.pieces();
   return new ReadableStream<Uint8Array>(
     {
-      pull(controller) {
-        controller.enqueue(bytes.subarray(at, at + pieceBytes));
-        at += pieceBytes;
-        if (at < bytes.length) return;
-        controller.close();
-        slot.give();
+      async pull(controller) {
+        try {
+          const { value, done } = await pieces.next();
+          if (value !== undefined) controller.enqueue(value);
+          if (!done) return;
+          controller.close();
+        } catch (error) {
+          controller.error(error);
+        }
+        origin.finish();
       },
-      cancel: () => slot.give(),
+      async cancel() {
+        origin.finish();
+        // One that was never begun closes nothing by itself.
+        await answer[Symbol.asyncDispose]();
+        await pieces.return(undefined);
+      },
     },
     { highWaterMark: 0 },
   );
@@ -91,12 +108,18 @@ export function preflight(allow: string): Response {
   });
 }
 
+const retryAfter = { "retry-after": "1" };
+
 export function busy(): Response {
   return refuse(
     429,
     new Fault("Busy", "all connections are in use (jsonrpc_max_connections); try again shortly"),
-    { "retry-after": "1" },
+    retryAfter,
   );
+}
+
+function unavailable(fault: Fault): Response {
+  return refuse(503, fault, retryAfter);
 }
 
 function tooBig(limit: number): Response {
@@ -115,22 +138,4 @@ function isJson(contentType: string | null): boolean {
   if (contentType === "application/json") return true;
   const type = contentType?.split(";", 1)[0]?.trim().toLowerCase();
   return type === "application/json" || type === "application/json-rpc";
-}
-
-/** The body as text; undefined when it is above the limit, which is found out without reading past it. */
-function readBody(request: Request, limit: number): Promise<string | undefined> | undefined {
-  const declared = request.headers.get("content-length");
-  if (declared !== null) return Number(declared) > limit ? undefined : request.text();
-  return readChunks(request, limit);
-}
-
-async function readChunks(request: Request, limit: number): Promise<string | undefined> {
-  const chunks: Uint8Array[] = [];
-  let size = 0;
-  for await (const chunk of request.body ?? []) {
-    size += chunk.byteLength;
-    if (size > limit) return undefined;
-    chunks.push(chunk);
-  }
-  return Buffer.concat(chunks).toString("utf8");
 }

@@ -26,7 +26,7 @@ export interface Tls {
 }
 
 export interface SizeLimits {
-  readonly maxRequestBytes: number;
+  readonly maxMessageBytes: number;
   readonly maxResponseBytes: number;
 }
 
@@ -120,7 +120,7 @@ function handlers(doors: Doors, limits: SizeLimits, log: Logger) {
       data: undefined as unknown as Connection,
       idleTimeout: socketIdleSeconds,
       sendPings: true,
-      maxPayloadLength: limits.maxRequestBytes,
+      maxPayloadLength: limits.maxMessageBytes,
       backpressureLimit: limits.maxResponseBytes + backlogBytes,
       closeOnBackpressureLimit: true,
       perMessageDeflate: false,

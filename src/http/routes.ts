@@ -128,8 +128,9 @@ function webdav({ request, path, server, doors }: Incoming): Promise<Response> {
   return serveWebdav(request, path, addressOf(request, server), doors);
 }
 
-function addressOf(request: Request, server: Server<Connection>): () => string {
-  return () => server.requestIP(request)?.address ?? "local";
+/** Asked when the request arrives: later the client may have hung up, and then nobody knows its address. */
+function addressOf(request: Request, server: Server<Connection>): string {
+  return server.requestIP(request)?.address ?? "local";
 }
 
 function startsWith(prefix: string): (path: string) => boolean {

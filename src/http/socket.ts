@@ -1,11 +1,19 @@
 import type { ServerWebSocket } from "bun";
-import { Fault } from "../base/fault.ts";
-import type { Engine, Origin, Reply } from "../rpc/engine.ts";
-import { toWireError } from "../rpc/errors.ts";
+import { networkOf } from "../base/address.ts";
+import type { MemoryAccount, MemoryBudget } from "../base/memory-budget.ts";
+import { errorText } from "../rpc/bodies.ts";
+import type { Engine, Reply } from "../rpc/engine.ts";
+import { LargeAnswer } from "../rpc/large-answer.ts";
+import { memoryIsFull, type Origin } from "../rpc/request-state.ts";
 import { Session } from "../rpc/session.ts";
+import type { Turns } from "./turns.ts";
 
-/** So many calls of one socket run at once; the next is told to wait. */
+/** So many calls of one socket run at once; the next ones wait. */
 const maxRunning = 1000;
+/** So many calls of one socket are begun in one turn of the event loop; the next ones wait for the next turn. */
+const callsPerTurn = 16;
+/** What a message costs in memory beside its text. */
+const messageBytes = 64;
 /** Bun pings a socket that is silent, and drops it when this many seconds pass without a pong. */
 export const socketIdleSeconds = 60;
 
@@ -14,23 +22,41 @@ const closeCodes = { goingAway: 1001, restart: 1012, tryAgainLater: 1013 };
 /** Why the server leaves its clients. */
 export type Goodbye = "stop" | "restart";
 
-/** One WebSocket on the JSON-RPC route: its session, and its pace. */
+export interface ConnectionParts {
+  readonly engine: Pick<Engine<object>, "answer">;
+  readonly memory: MemoryBudget;
+  readonly turns: Turns;
+  readonly address: string;
+  /** Called once, when the socket is gone. */
+  gone(): void;
+}
+
+/**
+ * One WebSocket on the JSON-RPC route: its session, and its pace. Messages are answered in order of arrival. While some wait,
+ * or while the client does not read its answers, nothing more is read from the socket.
+ */
 export class Connection {
   readonly #session: Session;
   readonly #origin: Origin;
+  readonly #account: MemoryAccount;
+  readonly #left = new AbortController();
   #socket: ServerWebSocket<Connection> | undefined;
+  /** Messages that wait for their turn. */
+  #queue: string[] = [];
+  #queuedBytes = 0;
+  /** Texts of running calls, and answers that are made. */
+  #reservedBytes = 0;
+  #isProven = false;
+  #turn = 0;
+  #callsInTurn = 0;
   #running = 0;
   #drained: PromiseWithResolvers<void> | undefined;
   #idle: PromiseWithResolvers<void> | undefined;
 
-  constructor(
-    private readonly engine: Pick<Engine<object>, "answer">,
-    private readonly address: string,
-    /** Called once, when the socket is gone. */
-    private readonly gone: () => void,
-  ) {
+  constructor(private readonly parts: ConnectionParts) {
     this.#session = new Session((text) => this.#sendEvent(text));
-    this.#origin = { address: () => this.address, aside: (wait) => wait(), session: this.#session };
+    this.#account = parts.memory.open(networkOf(parts.address));
+    this.#origin = this.#toOrigin();
   }
 
   opened(socket: ServerWebSocket<Connection>): void {
@@ -39,46 +65,46 @@ export class Connection {
 
   received(message: string | Buffer): void | Promise<void> {
     const text = typeof message === "string" ? message : message.toString("utf8");
-    if (this.#running >= maxRunning) {
-      const fault = new Fault(
-        "Busy",
-        `${maxRunning} calls of this socket are running; wait for answers first`,
-      );
-      this.#send(JSON.stringify({ jsonrpc: "2.0", error: toWireError(fault), id: null }));
-      return;
-    }
-    const answer = this.engine.answer(text, this.#origin);
-    if (answer instanceof Promise) return this.#finish(answer);
-    this.#reply(answer);
+    if (this.#queue.length === 0 && this.#mayBegin()) return this.#begin(text);
+    this.#queue.push(text);
+    this.#queuedBytes += text.length + messageBytes;
+    this.#socket?.pause();
+    if (!this.#count())
+      this.#cutOff("more calls wait than the server may keep; wait for answers before sending more");
+    else if (this.#mayGoOn()) this.parts.turns.add(this);
   }
 
-  async #finish(answer: Promise<Reply>): Promise<void> {
-    this.#running += 1;
-    try {
-      const reply = await answer;
-      if (reply.delayMs > 0) await Bun.sleep(reply.delayMs);
-      this.#reply(reply);
-    } finally {
-      this.#running -= 1;
-      if (this.#running === 0) this.#idle?.resolve();
+  /** Begins some of the calls that wait. */
+  work(): boolean {
+    while (this.#queue.length > 0 && this.#mayBegin()) {
+      const text = this.#queue.shift() ?? "";
+      this.#queuedBytes -= text.length + messageBytes;
+      void this.#begin(text);
     }
-  }
-
-  #reply({ text, sent }: Reply): void {
-    if (text !== undefined) this.#send(text);
-    sent?.();
+    this.#count();
+    if (this.#queue.length > 0) return this.#mayGoOn();
+    if (this.#mayGoOn()) this.#socket?.resume();
+    return false;
   }
 
   drained(): void {
+    this.#count();
+    if (this.#bufferedBytes() > 0) return;
     this.#drained?.resolve();
     this.#drained = undefined;
+    this.#goOn();
   }
 
   closed(): void {
     this.#socket = undefined;
+    this.#queue = [];
+    this.#queuedBytes = 0;
+    this.#left.abort();
     this.#session.close();
-    this.drained();
-    this.gone();
+    this.#drained?.resolve();
+    this.#drained = undefined;
+    this.#account[Symbol.dispose]();
+    this.parts.gone();
   }
 
   /** Finishes what runs, then says goodbye. */
@@ -92,10 +118,79 @@ export class Connection {
     else this.#socket?.close(closeCodes.goingAway, "the server is stopping");
   }
 
+  #toOrigin(): Origin {
+    const isProven = () => this.#isProven;
+    return {
+      address: this.parts.address,
+      left: this.#left.signal,
+      session: this.#session,
+      streams: false,
+      get isProven() {
+        return isProven();
+      },
+      aside: (wait) => wait(),
+      proved: () => {
+        this.#isProven = true;
+        this.#account.prove();
+      },
+      reserve: (bytes) => this.#reserve(bytes),
+    };
+  }
+
+  /** Whether the socket has calls left in this turn, and is ready for them. */
+  #mayBegin(): boolean {
+    const turn = this.parts.turns.current;
+    if (turn !== this.#turn) {
+      this.#turn = turn;
+      this.#callsInTurn = 0;
+    }
+    return this.#callsInTurn < callsPerTurn && this.#mayGoOn();
+  }
+
+  #mayGoOn(): boolean {
+    return this.#socket !== undefined && this.#running < maxRunning && this.#bufferedBytes() === 0;
+  }
+
+  #begin(text: string): void | Promise<void> {
+    this.#callsInTurn += 1;
+    if (!this.#reserve(text.length)) return this.#send(errorText(memoryIsFull(), "null"));
+    const answer = this.parts.engine.answer(text, this.#origin);
+    if (answer instanceof Promise) return this.#finish(answer, text.length);
+    this.#reply(answer, typeof answer.body === "string" ? answer.body : undefined);
+    this.#release(text.length + answer.reservedBytes);
+  }
+
+  async #finish(answer: Promise<Reply>, requestBytes: number): Promise<void> {
+    this.#running += 1;
+    let held = requestBytes;
+    try {
+      const reply = await answer;
+      held += reply.reservedBytes;
+      if (reply.delayMs > 0) await Bun.sleep(reply.delayMs);
+      this.#reply(reply, reply.body instanceof LargeAnswer ? await reply.body.text() : reply.body);
+    } finally {
+      this.#running -= 1;
+      this.#release(held);
+      if (this.#running === 0) this.#idle?.resolve();
+      this.#goOn();
+    }
+  }
+
+  #reply({ sent }: Reply, text: string | undefined): void {
+    if (text !== undefined) this.#send(text);
+    sent?.();
+  }
+
+  /** Lets calls that wait continue, when what they waited for is over. */
+  #goOn(): void {
+    if (!this.#mayGoOn()) return;
+    if (this.#queue.length > 0) this.parts.turns.add(this);
+    else if (this.#socket?.isPaused) this.#socket.resume();
+  }
+
   #send(text: string): void {
-    // 0: not taken. The socket is closing, or its client has not read for so long that the fuse blew.
-    if (this.#socket?.send(text) === 0)
-      this.#socket?.close(closeCodes.tryAgainLater, "answers are not being read");
+    // 0: not taken. The socket is closing, or its client has not read for so long that Bun's own limit was reached.
+    if (this.#socket?.send(text) === 0 || !this.#count()) this.#cutOff("answers are not being read");
   }
 
   /** Resolves when the socket can take the next event, so that a slow reader fills its own mailbox and nothing else. */
@@ -104,5 +199,32 @@ export class Connection {
     if (this.#socket === undefined || this.#socket.send(text) !== -1) return;
     this.#drained ??= Promise.withResolvers();
     return this.#drained.promise;
+  }
+
+  #cutOff(why: string): void {
+    this.#queue = [];
+    this.#queuedBytes = 0;
+    this.#socket?.close(closeCodes.tryAgainLater, why);
+  }
+
+  #bufferedBytes(): number {
+    return this.#socket?.getBufferedAmount() ?? 0;
+  }
+
+  #reserve(bytes: number): boolean {
+    this.#reservedBytes += bytes;
+    if (this.#count()) return true;
+    this.#reservedBytes -= bytes;
+    return false;
+  }
+
+  #release(bytes: number): void {
+    this.#reservedBytes -= bytes;
+    this.#count();
+  }
+
+  /** Counts in the memory budget what the socket makes the server hold; false when it has no room for it. */
+  #count(): boolean {
+    return this.#account.hold(this.#queuedBytes + this.#reservedBytes + this.#bufferedBytes());
   }
 }

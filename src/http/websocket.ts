@@ -2,12 +2,14 @@ import type { Server } from "bun";
 import { busy, cors, type JsonRpcDoor } from "./jsonrpc.ts";
 import { plainText } from "./pages.ts";
 import { Connection } from "./socket.ts";
+import type { Turns } from "./turns.ts";
 
 /** The addresses that accept WebSockets, for people. */
 const socketAddresses = "/jsonrpc, /node/rpc or /";
 
 export interface SocketDoor {
   readonly jsonRpc: JsonRpcDoor;
+  readonly turns: Turns;
   /** The sockets that are open on this listener, for the way out. */
   readonly connections: Set<Connection>;
 }
@@ -21,14 +23,19 @@ export function isHandshake({ method, headers }: Request): boolean {
 export function openSocket(
   request: Request,
   server: Server<Connection>,
-  { jsonRpc, connections }: SocketDoor,
+  { jsonRpc, turns, connections }: SocketDoor,
 ): Response | undefined {
-  const { slots, engine } = jsonRpc;
+  const { slots, engine, memory } = jsonRpc;
   if (!slots.take()) return busy();
-  const address = server.requestIP(request)?.address ?? "local";
-  const connection = new Connection(engine, address, () => {
-    slots.give();
-    connections.delete(connection);
+  const connection = new Connection({
+    engine,
+    memory,
+    turns,
+    address: server.requestIP(request)?.address ?? "local",
+    gone: () => {
+      slots.give();
+      connections.delete(connection);
+    },
   });
   connections.add(connection);
   if (server.upgrade(request, { data: connection })) return undefined;

@@ -2,6 +2,7 @@ import { z } from "zod";
 import { inBucket } from "../auth/need.ts";
 import { Fault } from "../base/fault.ts";
 import { folderPath, treePath } from "../buckets/path.ts";
+import { Base64File } from "./base64-file.ts";
 import { method } from "./declare.ts";
 
 const done = z.object({ success: z.literal(true) });
@@ -54,8 +55,16 @@ export const staticBucketFile = {
     run: async ({ buckets, room }, { name, path }) => {
       const target = treePath(path);
       const { tree } = await buckets.files(name);
-      // Base64 makes four letters of three bytes.
-      return (await tree.read(target, Math.floor(((room - 2) * 3) / 4))).toString("base64");
+      const { handle, stats } = await tree.open(target);
+      const file = new Base64File(handle, stats.size);
+      if (file.bytes <= room) return file;
+      await file[Symbol.asyncDispose]();
+      const limit = Math.floor((room - 2) / 4) * 3;
+      throw new Fault(
+        "ResponseTooBig",
+        `the file has ${stats.size} bytes; by RPC ${limit} can be read (max_response_body_size); use HTTP`,
+        { limit, actual: stats.size },
+      );
     },
   }),
   "static-bucket-file_delete": method({

@@ -1,26 +1,28 @@
 import { type Caller, nobody } from "../auth/caller.ts";
 import { type AuthDoor, type Guest, Refusal } from "../auth/door.ts";
-import { isOpen, type Need } from "../auth/need.ts";
+import { anyToken, isOpen, type Need } from "../auth/need.ts";
 import { Fault } from "../base/fault.ts";
+import { uncountedBytes } from "../base/memory-budget.ts";
 import { toJsonText } from "../base/raw-json.ts";
 import type { Logger, LogHub } from "../log/hub.ts";
 import { inSpan } from "../log/span.ts";
-import { type IdText, type Item, parseEnvelope, type Request } from "./envelope.ts";
-import { toFault, toWireError } from "./errors.ts";
+import { type Body, batchBody, envelopeBytes, errorBody, errorText, resultBody } from "./bodies.ts";
+import { type Item, parseEnvelope, type Request } from "./envelope.ts";
+import { toFault } from "./errors.ts";
 import { Guards } from "./guards.ts";
+import { isHeavy, maxOpenStructure, tokensIn } from "./heavy-request.ts";
+import { isStreamedJson, type LargeAnswer } from "./large-answer.ts";
 import type { CallContext, Method, MethodTable } from "./method.ts";
 import { parseParams } from "./params.ts";
-import type { Session } from "./session.ts";
-
-/** The door a request came through. */
-export interface Origin extends Guest {
-  /** Where subscriptions live; plain HTTP has none. */
-  readonly session: Session | undefined;
-}
+import { type Origin, RequestState } from "./request-state.ts";
 
 export interface Reply {
-  /** Nothing to answer: only notifications. */
-  readonly text: string | undefined;
+  /** Undefined: nothing to answer, only notifications. */
+  readonly body: string | LargeAnswer | undefined;
+  /** Why the request as a whole was refused. */
+  readonly refusal: Fault | undefined;
+  /** Bytes that were counted in the memory budget for it. */
+  readonly reservedBytes: number;
   /** Keep the answer back this long: its address guesses. */
   readonly delayMs: number;
   /** To be called once the answer has left; most calls leave nothing to do. */
@@ -41,20 +43,7 @@ export interface EngineParts<S> {
   readonly maxResponseBytes: () => number;
 }
 
-/** What a request collects on its way. */
-interface Trip {
-  readonly origin: Origin;
-  readonly after: Array<() => void | Promise<void>>;
-  delayMs: number;
-  /** Bytes of answer that are left. */
-  room: number;
-  /** What the present call's id takes of it at the most. */
-  idBytes: number;
-  /** The subscription that the present call began. */
-  opened: string | undefined;
-}
-
-type Answer = string | undefined | Promise<string | undefined>;
+type Answer = Body | Promise<Body>;
 
 /** JSON-RPC 2.0 over any services: one pipeline for every door. */
 export class Engine<S extends object> {
@@ -90,111 +79,144 @@ export class Engine<S extends object> {
 
   /** Answers a request or a batch; a batch runs in order. What has nothing to wait for is answered at once. */
   answer(text: string, origin: Origin): Reply | Promise<Reply> {
-    const trip: Trip = {
-      origin,
-      after: [],
-      delayMs: 0,
-      room: this.parts.maxResponseBytes(),
-      idBytes: 0,
-      opened: undefined,
-    };
-    const envelope = parseEnvelope(text);
-    const answer = envelope.batch
-      ? this.#answerBatch(envelope.items, trip)
-      : this.#answerItem(envelope.item, trip);
-    return answer instanceof Promise
-      ? answer.then((words) => this.#toReply(words, trip))
-      : this.#toReply(answer, trip);
+    if (text.length > uncountedBytes && !origin.isProven) return this.#answerLarge(text, origin);
+    return this.#answerText(text, origin);
   }
 
-  #toReply(text: string | undefined, trip: Trip): Reply {
-    return {
-      text,
-      delayMs: trip.delayMs,
-      sent: trip.after.length === 0 ? undefined : () => this.#runAfter(trip),
-    };
-  }
-
-  async #answerBatch(items: readonly Item[], trip: Trip): Promise<string | undefined> {
-    const answers: string[] = [];
-    for (const item of items) {
-      const one = await this.#answerItem(item, trip);
-      if (one !== undefined) answers.push(one);
+  /** A request that is heavy to parse is parsed only for a caller that knows a valid token. */
+  async #answerLarge(text: string, origin: Origin): Promise<Reply> {
+    if (await isHeavy(text)) {
+      const refusal = await this.#refuseStranger(tokensIn(text), origin);
+      if (refusal !== undefined) {
+        const delayMs = refusal instanceof Refusal ? refusal.delayMs : 0;
+        return { body: errorText(refusal, "null"), refusal, reservedBytes: 0, delayMs, sent: undefined };
+      }
     }
-    return answers.length === 0 ? undefined : `[${answers.join(",")}]`;
+    return this.#answerText(text, origin);
   }
 
-  #answerItem(item: Item, trip: Trip): Answer {
-    if ("fault" in item) return errorText(item.fault, item.id);
+  /** Why none of the token texts lets its caller send a heavy request; undefined if one does. */
+  async #refuseStranger(tokens: readonly string[], guest: Guest): Promise<Fault | undefined> {
+    let refusal = new Fault(
+      "RequestTooBig",
+      `a request with more than ${maxOpenStructure} values needs a valid token; send fewer values, or add the token`,
+      { limit: maxOpenStructure },
+    );
+    const loan = this.parts.borrow();
+    try {
+      for (const token of tokens) {
+        try {
+          await loan.door.admit(token, anyToken, guest);
+          return undefined;
+        } catch (error) {
+          refusal = toFault(error, this.#log);
+        }
+      }
+      return refusal;
+    } finally {
+      loan.release();
+    }
+  }
+
+  #answerText(text: string, origin: Origin): Reply | Promise<Reply> {
+    const envelope = parseEnvelope(text);
+    const state = new RequestState(origin, this.parts.maxResponseBytes(), envelope.batch);
+    if (!envelope.batch) {
+      const answer = this.#answerItem(envelope.item, state);
+      return answer instanceof Promise
+        ? answer.then((body) => this.#toReply(body, state, state.refusal))
+        : this.#toReply(answer, state, state.refusal);
+    }
+    return this.#answerBatch(envelope.items, state).then((body) => this.#toReply(body, state, undefined));
+  }
+
+  #toReply(body: Body, state: RequestState, refusal: Fault | undefined): Reply {
+    return {
+      body,
+      refusal,
+      reservedBytes: state.reservedBytes,
+      delayMs: state.delayMs,
+      sent: state.after.length === 0 ? undefined : () => this.#runAfter(state),
+    };
+  }
+
+  async #answerBatch(items: readonly Item[], state: RequestState): Promise<Body> {
+    const answers: Array<string | LargeAnswer> = [];
+    for (const item of items) {
+      const one = await this.#answerItem(item, state);
+      if (one !== undefined) answers.push(one);
+      await state.yieldTurn();
+    }
+    return batchBody(answers);
+  }
+
+  #answerItem(item: Item, state: RequestState): Answer {
+    if ("fault" in item) return errorBody(item.fault, item.id, state);
     const found = this.#methods.get(item.method);
     if (found === undefined) {
       const fault = new Fault("MethodNotFound", "rpc.discover lists the methods", {
         method: item.method.slice(0, 200),
       });
-      return item.id === undefined ? undefined : errorText(fault, item.id);
+      return item.id === undefined ? undefined : errorBody(fault, item.id, state);
     }
     const about: Record<string, unknown> = {};
-    return inSpan(found.span, about, () => this.#answerCall(item, found.method, about, trip));
+    return inSpan(found.span, about, () => this.#answerCall(item, found.method, about, state));
   }
 
   /** Runs the call and puts its outcome into words; one line in the log says how it went. */
-  #answerCall(request: Request, method: Method<S>, about: Record<string, unknown>, trip: Trip): Answer {
+  #answerCall(
+    request: Request,
+    method: Method<S>,
+    about: Record<string, unknown>,
+    state: RequestState,
+  ): Answer {
     const start = this.#log.wants("DEBUG") ? performance.now() : undefined;
-    trip.idBytes = (request.id?.length ?? 0) * 3;
+    state.idBytes = (request.id?.length ?? 0) * 3;
     try {
-      const result = this.#run(request, method, about, trip);
-      if (!(result instanceof Promise)) return this.#succeeded(result, request, trip, start);
+      const result = this.#run(request, method, about, state);
+      if (!(result instanceof Promise)) return this.#succeeded(result, request, state, start);
       return result
-        .then((value) => this.#succeeded(value, request, trip, start))
-        .catch((error: unknown) => this.#failed(error, request, trip, start));
+        .then((value) => this.#succeeded(value, request, state, start))
+        .catch((error: unknown) => this.#failed(error, request, state, start));
     } catch (error) {
-      return this.#failed(error, request, trip, start);
+      return this.#failed(error, request, state, start);
     }
   }
 
-  #succeeded(result: unknown, { id }: Request, trip: Trip, start: number | undefined): string | undefined {
-    const words = toJsonText(result);
-    const text =
-      id === undefined ? undefined : this.#fitting(`{"jsonrpc":"2.0","result":${words},"id":${id}}`, trip);
+  #succeeded(result: unknown, { id }: Request, state: RequestState, start: number | undefined): Answer {
+    const json = isStreamedJson(result) ? result : toJsonText(result);
+    if (id === undefined && typeof json !== "string") void json[Symbol.asyncDispose]();
+    const body = id === undefined ? undefined : resultBody(json, id, state);
     if (start !== undefined) this.#log.debug("success", { elapsed_ms: millisecondsSince(start) });
-    return text;
+    return body;
   }
 
-  #failed(error: unknown, { id }: Request, trip: Trip, start: number | undefined): string | undefined {
+  #failed(
+    error: unknown,
+    { id }: Request,
+    state: RequestState,
+    start: number | undefined,
+  ): string | undefined {
     const fault = toFault(error, this.#log);
-    if (fault instanceof Refusal) trip.delayMs = Math.max(trip.delayMs, fault.delayMs);
+    if (fault instanceof Refusal) state.delayMs = Math.max(state.delayMs, fault.delayMs);
     if (start !== undefined)
       this.#log.debug("failed", { elapsed_ms: millisecondsSince(start), error: fault.message });
-    return id === undefined ? undefined : errorText(fault, id);
-  }
-
-  #fitting(text: string, trip: Trip): string {
-    const bytes = Buffer.byteLength(text);
-    if (bytes <= trip.room) {
-      trip.room -= bytes;
-      trip.opened = undefined;
-      return text;
-    }
-    // Whoever does not learn the id of a subscription could never end it.
-    if (trip.opened !== undefined) trip.origin.session?.cancel(trip.opened);
-    const limit = this.parts.maxResponseBytes();
-    throw new Fault("ResponseTooBig", `the answer is above ${limit} bytes (max_response_body_size)`, {
-      limit,
-    });
+    return id === undefined ? undefined : errorBody(fault, id, state);
   }
 
   /** Parse, authenticate, authorise, run. */
-  #run(request: Request, method: Method<S>, about: Record<string, unknown>, trip: Trip): unknown {
+  #run(request: Request, method: Method<S>, about: Record<string, unknown>, state: RequestState): unknown {
     const params = parseParams(method, request.params);
     Object.assign(about, method.loggedFields(params));
     const need = method.needFor(params);
     const loan = this.parts.borrow();
-    if (isOpen(need)) return this.#invoke(request.method, method, loan, need, nobody, params, trip);
-    return loan.door.admit(method.tokenIn(params), need, trip.origin).then(
+    if (isOpen(need)) return this.#invoke(request.method, method, loan, need, nobody, params, state);
+    return loan.door.admit(method.tokenIn(params), need, state.guest).then(
       (caller) => {
+        state.proved();
         if (caller.by === "key") about.token_key = caller.key;
         else about.username = caller.username;
-        return this.#invoke(request.method, method, loan, need, caller, params, trip);
+        return this.#invoke(request.method, method, loan, need, caller, params, state);
       },
       (refusal: unknown) => {
         loan.release();
@@ -211,14 +233,14 @@ export class Engine<S extends object> {
     need: Need,
     caller: Caller,
     params: Record<string, unknown>,
-    trip: Trip,
+    state: RequestState,
   ): unknown {
     let result: unknown;
     try {
       result =
         method.event === undefined
-          ? method.run(toContext(loan.services, caller, trip), params)
-          : this.#subscribe(name, method, loan.services, need, caller, params, trip);
+          ? method.run(toContext(loan.services, caller, state), params)
+          : this.#subscribe(name, method, loan.services, need, caller, params, state);
     } catch (error) {
       loan.release();
       throw error;
@@ -235,9 +257,9 @@ export class Engine<S extends object> {
     need: Need,
     caller: Caller,
     params: Record<string, unknown>,
-    trip: Trip,
+    state: RequestState,
   ): string {
-    const { session } = trip.origin;
+    const { session } = state.origin;
     if (session === undefined) {
       throw new Fault(
         "NeedsWebSocket",
@@ -245,10 +267,10 @@ export class Engine<S extends object> {
       );
     }
     const { id, stop } = session.subscribe(name);
-    trip.opened = id;
+    state.opened = id;
     try {
-      const events = method.run({ ...toContext(services, caller, trip), stop }, params);
-      trip.after.push(() => session.pump(id, events));
+      const events = method.run({ ...toContext(services, caller, state), stop }, params);
+      state.after.push(() => session.pump(id, events));
       if (!isOpen(need)) this.#guards.watch({ id, session, caller, need, farewell: method.farewell }, stop);
     } catch (error) {
       session.cancel(id);
@@ -257,7 +279,7 @@ export class Engine<S extends object> {
     return id;
   }
 
-  #runAfter({ after }: Trip): void {
+  #runAfter({ after }: RequestState): void {
     for (const work of after) {
       // Once the answer has left there is nobody to tell but the log.
       Promise.try(work).catch((error: unknown) => toFault(error, this.#log));
@@ -269,19 +291,12 @@ function millisecondsSince(start: number): number {
   return Math.round((performance.now() - start) * 1000) / 1000;
 }
 
-/** What JSON-RPC puts around a result, without the id. */
-const envelopeBytes = Buffer.byteLength('{"jsonrpc":"2.0","result":,"id":}');
-
-function toContext<S extends object>(services: S, caller: Caller, trip: Trip): S & CallContext {
+function toContext<S extends object>(services: S, caller: Caller, state: RequestState): S & CallContext {
   return {
     ...services,
     caller,
-    room: trip.room - envelopeBytes - trip.idBytes,
-    afterReply: (work) => void trip.after.push(work),
-    cancel: (id) => trip.origin.session?.cancel(id) ?? false,
+    room: state.room - envelopeBytes - state.idBytes,
+    afterReply: (work) => void state.after.push(work),
+    cancel: (id) => state.origin.session?.cancel(id) ?? false,
   };
-}
-
-function errorText(fault: Fault, id: IdText): string {
-  return `{"jsonrpc":"2.0","error":${JSON.stringify(toWireError(fault))},"id":${id}}`;
 }

@@ -3,6 +3,7 @@ import type { Caller } from "../auth/caller.ts";
 import { isOpen, type Need } from "../auth/need.ts";
 import type { FaultKind } from "../base/fault.ts";
 import type { RawJson } from "../base/raw-json.ts";
+import type { StreamedJson } from "./large-answer.ts";
 
 /** Name → schema, in the order of positional params. */
 export type Params = Readonly<Record<string, z.ZodType>>;
@@ -23,6 +24,8 @@ export interface StreamContext extends CallContext {
   /** Fires when nobody listens any more. */
   readonly stop: AbortSignal;
 }
+
+type Result<R extends z.ZodType> = z.input<R> | RawJson | StreamedJson;
 
 interface Declaration<P extends Params> {
   /** What it does, in a line, for people. */
@@ -45,8 +48,8 @@ interface Declaration<P extends Params> {
 
 export interface CallDeclaration<S, P extends Params, R extends z.ZodType> extends Declaration<P> {
   readonly result: R;
-  /** May answer with JSON text that already is what `result` says. */
-  run(call: S & CallContext, params: ParamValues<P>): z.input<R> | RawJson | Promise<z.input<R> | RawJson>;
+  /** May answer with JSON text that already is what `result` says, or becomes it while it is sent. */
+  run(call: S & CallContext, params: ParamValues<P>): Result<R> | Promise<Result<R>>;
 }
 
 export interface StreamDeclaration<S, P extends Params, E extends z.ZodType> extends Declaration<P> {

@@ -29,6 +29,7 @@ test("a file with the two required keys gets every default", () => {
       jsonrpc_max_connections: 100,
       max_request_body_size: 10 * MiB,
       max_response_body_size: 100 * MiB,
+      client_memory_bytes: 0,
       max_upload_size: 0,
       enable_unix_socket: false,
       static_path: "./static/",

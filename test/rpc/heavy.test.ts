@@ -60,6 +60,7 @@ for (const [name, body] of Object.entries(requests)) {
       expect(hello).toBe("Node Server Is Running!");
       over = await Promise.race([ended, Bun.sleep(10).then(() => false)]);
     }
-    expect((await answer).status).toBe(200);
+    // 413: it would cost more to parse than a stranger may ask for.
+    expect([200, 413]).toContain((await answer).status);
   }, 60_000);
 }

@@ -1,6 +1,6 @@
 import { expect, test } from "bun:test";
 import { z } from "zod";
-import { anyone } from "../../src/auth/need.ts";
+import { anyone, anyToken } from "../../src/auth/need.ts";
 import { declareOver } from "../../src/rpc/method.ts";
 import type { Services } from "../../src/services.ts";
 import { openWireSocket, postHead, Wire } from "../support/hostile.ts";
@@ -37,13 +37,15 @@ function heldCall() {
   };
 }
 
-const repeat = method({
+const repeatDeclaration = {
   doc: "Answers a text so many times.",
-  need: anyone,
   params: { text: z.string(), times: z.int() },
   result: z.string(),
-  run: (_, { text, times }) => text.repeat(times),
-});
+  run: (_: unknown, { text, times }: { text: string; times: number }) => text.repeat(times),
+};
+const repeat = method({ ...repeatDeclaration, need: anyone });
+/** The same for callers with a token, which may be sent more than strangers. */
+const repeatToKnown = method({ ...repeatDeclaration, need: anyToken });
 const repeatCall = (text: string, times: number, id = 1) =>
   JSON.stringify({ jsonrpc: "2.0", method: "test_repeat", params: [text, times], id });
 
@@ -181,12 +183,17 @@ test("every kind of answer gives its place back", async () => {
 
 test("a client that does not read its answer keeps its place until it does", async () => {
   // What one such client costs is an answer in memory; how many of them there are is what the limit is for.
-  await using node = await testNode({ top: "jsonrpc_max_connections = 1", methods: { test_repeat: repeat } });
+  await using node = await testNode({
+    top: "jsonrpc_max_connections = 1",
+    methods: { test_repeat: repeatToKnown },
+  });
+  const params = [node.superToken, "0123456789", 3_000_000];
+  const call = JSON.stringify({ jsonrpc: "2.0", method: "test_repeat", params, id: 1 });
   using wire = await Wire.open(node.url);
-  wire.write(postHead(json, `Content-Length: ${repeatCall("0123456789", 3_000_000).length}`));
+  wire.write(postHead(json, `Content-Length: ${call.length}`));
   await until("the place is taken", async () => (await node.post(hello)).status === 429 || undefined);
   wire.stopReading();
-  wire.write(repeatCall("0123456789", 3_000_000));
+  wire.write(call);
   await Bun.sleep(300);
   expect((await node.post(hello)).status).toBe(429);
   wire.readAgain();
@@ -224,6 +231,22 @@ test("max_response_body_size holds for a batch as a whole, and counts bytes", as
     expect([text, given.length > 0]).toEqual([text, true]);
     expect([text, Buffer.byteLength(JSON.stringify(given)) <= 10_000]).toEqual([text, true]);
   }
+});
+
+test("without a token an answer may have 1 MiB, a batch as a whole too; with a token it may be larger", async () => {
+  await using node = await testNode({ methods: { test_repeat: repeat } });
+  const strangers = [400_000, 400_000, 400_000].map((times, id) => repeatCall("x", times, id));
+  const refused = { code: -32008, data: { limit: 1024 * 1024 } };
+  expect(await (await node.post(`[${strangers.join(",")}]`)).json()).toMatchObject([
+    { id: 0, result: expect.stringMatching(/^x{400000}$/) },
+    { id: 1, result: expect.stringMatching(/^x{400000}$/) },
+    { id: 2, error: refused },
+  ]);
+  expect(await (await node.post(repeatCall("x", 2_000_000))).json()).toMatchObject({ error: refused });
+  const proof = { jsonrpc: "2.0", method: "node-server_uptime", params: [node.superToken], id: 9 };
+  const known = [JSON.stringify(proof), ...strangers].join(",");
+  const replies = (await (await node.post(`[${known}]`)).json()) as WireReply[];
+  expect(replies.map(({ id, error }) => [id, error])).toEqual([9, 0, 1, 2].map((id) => [id, undefined]));
 });
 
 test("a batch may hold 1,000 calls and no more", async () => {

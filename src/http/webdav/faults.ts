@@ -20,6 +20,7 @@ export function statusOf(fault: Fault): number {
     case "IoError":
       return ["EACCES", "EPERM", "EROFS"].includes(codeOf(fault.cause) ?? "") ? 403 : 500;
     case "DatabaseError":
+    case "Busy":
       return 503;
     default:
       return 500;
@@ -33,7 +34,7 @@ export function refusedResponse({ status, detail, condition, headers }: Refused)
 
 export function faultResponse(fault: Fault, bucket: string, path: TreePath): Response {
   if (fault instanceof LockedFault) return lockedResponse(fault, bucket, path);
-  if (fault.kind === "DatabaseError") return serviceUnavailable(fault.detail);
+  if (statusOf(fault) === 503) return serviceUnavailable(fault.detail);
   return plainText(statusOf(fault), `${statusOf(fault)} ${fault.detail}.`);
 }
 

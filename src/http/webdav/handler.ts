@@ -42,7 +42,7 @@ export const optionsHeaders = {
 export async function serveWebdav(
   request: Request,
   rawPath: string,
-  address: () => string,
+  address: string,
   door: WebdavDoor,
 ): Promise<Response> {
   if (request.method === "OPTIONS") return new Response(null, { headers: optionsHeaders });
@@ -73,7 +73,7 @@ const nowhere: Place = { bucket: "", path: treeRoot, slash: false };
 /** Who asks comes first: a stranger learns nothing, not even whether there is such a bucket. */
 async function answer(
   asked: Asked,
-  address: () => string,
+  address: string,
   { services, door }: Loan<Services>,
   maxUploadBytes: number,
 ): Promise<Response> {

@@ -1,0 +1,74 @@
+import { networkOf } from "../base/address.ts";
+import type { MemoryAccount } from "../base/memory-budget.ts";
+import type { Origin } from "../rpc/request-state.ts";
+import type { JsonRpcDoor } from "./jsonrpc.ts";
+import { Slot } from "./slots.ts";
+
+/** The client of one POST, its place among the connections, and what it holds of the memory budget. */
+export class PostOrigin implements Origin {
+  readonly session = undefined;
+  readonly streams = true;
+  readonly isProven = false;
+  readonly #slot: Slot;
+  /** Opened when there is something to count: most calls and answers are small. */
+  #account: MemoryAccount | undefined;
+  #isProven = false;
+  #bodyBytes = 0;
+  #answerBytes = 0;
+
+  constructor(
+    private readonly request: Request,
+    readonly address: string,
+    private readonly door: Pick<JsonRpcDoor, "slots" | "memory" | "delayed">,
+  ) {
+    this.#slot = new Slot(door.slots);
+  }
+
+  get left(): AbortSignal {
+    return this.request.signal;
+  }
+
+  aside<T>(wait: () => Promise<T>): Promise<T> {
+    return this.#slot.aside(wait);
+  }
+
+  proved(): void {
+    this.#isProven = true;
+    this.#account?.prove();
+  }
+
+  holdBody(bytes: number): boolean {
+    if (bytes === 0 && this.#account === undefined) return true;
+    if (!this.#hold(bytes + this.#answerBytes)) return false;
+    this.#bodyBytes = bytes;
+    return true;
+  }
+
+  reserve(bytes: number): boolean {
+    if (!this.#hold(this.#bodyBytes + this.#answerBytes + bytes)) return false;
+    this.#answerBytes += bytes;
+    return true;
+  }
+
+  /** Keeps an answer back, outside the slot: a crowd of guesses must not fill the server while it waits. False: too many wait. */
+  async delay(ms: number): Promise<boolean> {
+    if (!this.door.delayed.take()) return false;
+    await this.#slot.aside(() => Bun.sleep(ms));
+    this.door.delayed.give();
+    return true;
+  }
+
+  /** The answer has been handed over, or nobody waits for it. */
+  finish(): void {
+    this.#slot.give();
+    this.#account?.[Symbol.dispose]();
+  }
+
+  #hold(bytes: number): boolean {
+    if (this.#account === undefined) {
+      this.#account = this.door.memory.open(networkOf(this.address));
+      if (this.#isProven) this.#account.prove();
+    }
+    return this.#account.hold(bytes);
+  }
+}

@@ -1,0 +1,61 @@
+/**
+ * So many brackets, braces and commas may stand in a large request of a caller that has proven nothing. What JSON.parse makes of
+ * ten megabytes of `[{},{},…` takes half a second and 300 MB; a large text or base64 costs next to nothing.
+ */
+export const maxOpenStructure = 128 * 1024;
+
+/** So many characters are looked at in one turn of the event loop. */
+const turnChars = 1024 * 1024;
+
+/** Params in which methods take the caller's token; the first positional param is one too. */
+const tokenParams = ['"token"', '"father_token"', '"supertoken"', '"params"'];
+/** No more texts than these are tried as tokens. */
+const maxTokens = 4;
+const maxTokenChars = 4096;
+
+/** Whether a request would cost more to parse than a stranger may ask for. */
+export async function isHeavy(text: string): Promise<boolean> {
+  let structure = 0;
+  for (let at = 0; at < text.length; at += turnChars) {
+    if (at > 0) await new Promise((resolve) => setImmediate(resolve));
+    structure += structureIn(text, at, Math.min(at + turnChars, text.length));
+    if (structure > maxOpenStructure) return true;
+  }
+  return false;
+}
+
+function structureIn(text: string, from: number, to: number): number {
+  let found = 0;
+  for (let at = from; at < to; at += 1) {
+    const code = text.charCodeAt(at);
+    // , [ {
+    if (code === 0x2c || code === 0x5b || code === 0x7b) found += 1;
+  }
+  return found;
+}
+
+/** Texts that stand where a token would, found without parsing: the caller of a heavy request has to know one that is valid. */
+export function tokensIn(text: string): string[] {
+  const found = new Set<string>();
+  for (const param of tokenParams) {
+    let at = text.indexOf(param);
+    for (let tries = 0; at !== -1 && tries < maxTokens && found.size < maxTokens; tries += 1) {
+      const token = tokenAfter(text, at + param.length);
+      if (token !== undefined) found.add(token);
+      at = text.indexOf(param, at + param.length);
+    }
+  }
+  return [...found];
+}
+
+function tokenAfter(text: string, at: number): string | undefined {
+  const [, literal] =
+    /^\s*:\s*\[?\s*("(?:[^"\\]|\\.)*")/.exec(text.slice(at, at + maxTokenChars + 100)) ?? [];
+  if (literal === undefined) return undefined;
+  try {
+    return String(JSON.parse(literal));
+  } catch {
+    // No text after all, so no token.
+    return undefined;
+  }
+}
