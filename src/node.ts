@@ -8,6 +8,7 @@ import { Tokens } from "./auth/tokens.ts";
 import { shownDatabase } from "./base/database-url.ts";
 import { MemoryBudget } from "./base/memory-budget.ts";
 import { Shared } from "./base/shared.ts";
+import { Turns } from "./base/turns.ts";
 import { Buckets } from "./buckets/buckets.ts";
 import { build } from "./build.ts";
 import { type ConsoleFiles, loadConsole } from "./bundle.ts";
@@ -25,7 +26,6 @@ import { Listening } from "./http/listening.ts";
 import type { SharedDoors } from "./http/routes.ts";
 import { Slots } from "./http/slots.ts";
 import type { Goodbye } from "./http/socket.ts";
-import { Turns } from "./http/turns.ts";
 import { parseFilter } from "./log/filter.ts";
 import { LogHub } from "./log/hub.ts";
 import { LogRing } from "./log/ring.ts";
@@ -86,7 +86,7 @@ const fromSource: Installed = {
 const mostPacking = 16;
 
 /** Refusals that are kept back at a time because their addresses guess. */
-const maxDelayed = 1000;
+const maxDelayed = 64;
 
 /** What depends on the database and is replaced with it. */
 interface Floor {
@@ -127,10 +127,12 @@ export async function openNode(options: NodeOptions): Promise<Node> {
     current.enter();
     return { services: current.value.services, door: current.value.door, release: () => current.leave() };
   };
+  const turns = new Turns();
   const engine = new Engine<Services>({
     methods: { ...methods, ...options.extraMethods },
     hub,
     maxResponseBytes: () => limits.maxResponseBytes,
+    turns,
     borrow,
   });
   const doors: SharedDoors = {
@@ -141,7 +143,7 @@ export async function openNode(options: NodeOptions): Promise<Node> {
       delayed: new Slots(() => maxDelayed),
       maxRequestBytes: () => limits.maxRequestBytes,
     },
-    turns: new Turns(),
+    turns,
     borrow,
     buckets: () => standing().value.services.buckets,
     hot: new HotFiles(() => limits.hotBytes),

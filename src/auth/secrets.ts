@@ -31,7 +31,7 @@ const remembered = 1000;
 const rememberedMs = 60_000;
 
 /** So many passwords may wait for their check, in all and from one address (of IPv6: one network). */
-export const maxWaitingChecks = 128;
+export const maxWaitingChecks = 64;
 export const maxWaitingChecksPerAddress = 16;
 
 /** A user name and the password it came with. */

@@ -9,6 +9,23 @@ export function usableMemory(): number {
   return limit > 0 ? Math.min(limit, totalmem()) : totalmem();
 }
 
+/** What is given back at once and is worth a look at the memory of the process. */
+const largeBytes = 1024 * 1024;
+const collectEveryMs = 250;
+let collectedAt = 0;
+
+/**
+ * Garbage counts as memory that is used until it is collected, and with a small limit the process could be killed for it: once half
+ * of what it may use is used, large requests and answers are collected soon after they are done.
+ */
+function collectGarbage(): void {
+  const now = performance.now();
+  if (now - collectedAt < collectEveryMs || process.memoryUsage.rss() < usableMemory() / 2) return;
+  collectedAt = now;
+  // In the next turn, when nothing on the stack holds on to it any more.
+  setImmediate(() => Bun.gc(true));
+}
+
 /**
  * One budget for the memory that clients make the server hold: requests that are read, calls that wait, answers that are not yet
  * sent. Callers that have proven nothing share half of it, and those of one address a quarter, so that a crowd of strangers leaves
@@ -35,6 +52,7 @@ export class MemoryBudget {
     if (bytes > 0 && !this.#fits(bytes, stranger)) return false;
     this.#held += bytes;
     if (stranger !== undefined) this.#changeStranger(bytes, stranger);
+    if (bytes < -largeBytes) collectGarbage();
     return true;
   }
 

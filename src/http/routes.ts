@@ -1,5 +1,6 @@
 import type { Server } from "bun";
 import { type BucketDoor, serveRoot, serveStatic, staticPrefix } from "./bucket-routes.ts";
+import { addressOf, clientLeft } from "./client-address.ts";
 import { isConsolePath, serveConsole } from "./console.ts";
 import { answerPost, cors, preflight } from "./jsonrpc.ts";
 import { notFound, plainText } from "./pages.ts";
@@ -43,8 +44,10 @@ interface Route {
   readonly socket?: Handler;
 }
 
-const jsonRpcPost: Handler = ({ request, server, doors }) =>
-  answerPost(request, addressOf(request, server), doors.jsonRpc);
+const jsonRpcPost: Handler = ({ request, server, doors }) => {
+  const address = addressOf(request, server);
+  return address === undefined ? clientLeft() : answerPost(request, address, doors.jsonRpc);
+};
 const jsonRpcSocket: Handler = ({ request, server, doors }) => openSocket(request, server, doors);
 const root: Handler = ({ request, path, doors }) => serveRoot(request, path, doors);
 
@@ -124,13 +127,9 @@ function frontOptions(): Response {
   });
 }
 
-function webdav({ request, path, server, doors }: Incoming): Promise<Response> {
-  return serveWebdav(request, path, addressOf(request, server), doors);
-}
-
-/** Asked when the request arrives: later the client may have hung up, and then nobody knows its address. */
-function addressOf(request: Request, server: Server<Connection>): string {
-  return server.requestIP(request)?.address ?? "local";
+function webdav({ request, path, server, doors }: Incoming): Response | Promise<Response> {
+  const address = addressOf(request, server);
+  return address === undefined ? clientLeft() : serveWebdav(request, path, address, doors);
 }
 
 function startsWith(prefix: string): (path: string) => boolean {

@@ -1,12 +1,12 @@
 import type { ServerWebSocket } from "bun";
 import { networkOf } from "../base/address.ts";
 import type { MemoryAccount, MemoryBudget } from "../base/memory-budget.ts";
+import type { Turns } from "../base/turns.ts";
 import { errorText } from "../rpc/bodies.ts";
 import type { Engine, Reply } from "../rpc/engine.ts";
 import { LargeAnswer } from "../rpc/large-answer.ts";
 import { memoryIsFull, type Origin } from "../rpc/request-state.ts";
 import { Session } from "../rpc/session.ts";
-import type { Turns } from "./turns.ts";
 
 /** So many calls of one socket run at once; the next ones wait. */
 const maxRunning = 1000;
@@ -14,6 +14,8 @@ const maxRunning = 1000;
 const callsPerTurn = 16;
 /** What a message costs in memory beside its text. */
 const messageBytes = 64;
+/** A socket that is not read from is read for a moment this often: only so is it noticed that its client has left. */
+const livenessMs = 1000;
 /** Bun pings a socket that is silent, and drops it when this many seconds pass without a pong. */
 export const socketIdleSeconds = 60;
 
@@ -50,6 +52,7 @@ export class Connection {
   #turn = 0;
   #callsInTurn = 0;
   #running = 0;
+  #liveness: Timer | undefined;
   #drained: PromiseWithResolvers<void> | undefined;
   #idle: PromiseWithResolvers<void> | undefined;
 
@@ -65,10 +68,11 @@ export class Connection {
 
   received(message: string | Buffer): void | Promise<void> {
     const text = typeof message === "string" ? message : message.toString("utf8");
-    if (this.#queue.length === 0 && this.#mayBegin()) return this.#begin(text);
+    const isNext = this.#queue.length === 0 && !this.parts.turns.isCrowded;
+    if (isNext && this.#mayBegin()) return this.#begin(text);
     this.#queue.push(text);
     this.#queuedBytes += text.length + messageBytes;
-    this.#socket?.pause();
+    this.#pause();
     if (!this.#count())
       this.#cutOff("more calls wait than the server may keep; wait for answers before sending more");
     else if (this.#mayGoOn()) this.parts.turns.add(this);
@@ -83,7 +87,7 @@ export class Connection {
     }
     this.#count();
     if (this.#queue.length > 0) return this.#mayGoOn();
-    if (this.#mayGoOn()) this.#socket?.resume();
+    this.#goOn();
     return false;
   }
 
@@ -99,6 +103,7 @@ export class Connection {
     this.#socket = undefined;
     this.#queue = [];
     this.#queuedBytes = 0;
+    clearTimeout(this.#liveness);
     this.#left.abort();
     this.#session.close();
     this.#drained?.resolve();
@@ -184,8 +189,19 @@ export class Connection {
   /** Lets calls that wait continue, when what they waited for is over. */
   #goOn(): void {
     if (!this.#mayGoOn()) return;
-    if (this.#queue.length > 0) this.parts.turns.add(this);
-    else if (this.#socket?.isPaused) this.#socket.resume();
+    if (this.#queue.length > 0) {
+      this.parts.turns.add(this);
+      return;
+    }
+    clearTimeout(this.#liveness);
+    if (this.#socket?.isPaused) this.#socket.resume();
+  }
+
+  #pause(): void {
+    if (this.#socket?.isPaused !== false) return;
+    this.#socket.pause();
+    clearTimeout(this.#liveness);
+    this.#liveness = setTimeout(() => this.#socket?.resume(), livenessMs);
   }
 
   #send(text: string): void {

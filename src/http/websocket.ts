@@ -1,8 +1,9 @@
 import type { Server } from "bun";
+import type { Turns } from "../base/turns.ts";
+import { addressOf, clientLeft } from "./client-address.ts";
 import { busy, cors, type JsonRpcDoor } from "./jsonrpc.ts";
 import { plainText } from "./pages.ts";
 import { Connection } from "./socket.ts";
-import type { Turns } from "./turns.ts";
 
 /** The addresses that accept WebSockets, for people. */
 const socketAddresses = "/jsonrpc, /node/rpc or /";
@@ -26,12 +27,14 @@ export function openSocket(
   { jsonRpc, turns, connections }: SocketDoor,
 ): Response | undefined {
   const { slots, engine, memory } = jsonRpc;
+  const address = addressOf(request, server);
+  if (address === undefined) return clientLeft();
   if (!slots.take()) return busy();
   const connection = new Connection({
     engine,
     memory,
     turns,
-    address: server.requestIP(request)?.address ?? "local",
+    address,
     gone: () => {
       slots.give();
       connections.delete(connection);

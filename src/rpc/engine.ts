@@ -4,6 +4,7 @@ import { anyToken, isOpen, type Need } from "../auth/need.ts";
 import { Fault } from "../base/fault.ts";
 import { uncountedBytes } from "../base/memory-budget.ts";
 import { toJsonText } from "../base/raw-json.ts";
+import type { Turns } from "../base/turns.ts";
 import type { Logger, LogHub } from "../log/hub.ts";
 import { inSpan } from "../log/span.ts";
 import { type Body, batchBody, envelopeBytes, errorBody, errorText, resultBody } from "./bodies.ts";
@@ -41,7 +42,12 @@ export interface EngineParts<S> {
   readonly borrow: () => Loan<S>;
   readonly hub: LogHub;
   readonly maxResponseBytes: () => number;
+  readonly turns: Turns;
 }
+
+/** So long a batch runs before others get their turn of the event loop, and the first time after so many calls. */
+const maxTurnMs = 5;
+const firstPause = 15;
 
 type Answer = Body | Promise<Body>;
 
@@ -85,13 +91,15 @@ export class Engine<S extends object> {
 
   /** A request that is heavy to parse is parsed only for a caller that knows a valid token. */
   async #answerLarge(text: string, origin: Origin): Promise<Reply> {
-    if (await isHeavy(text)) {
+    if (await isHeavy(text, this.parts.turns)) {
       const refusal = await this.#refuseStranger(tokensIn(text), origin);
       if (refusal !== undefined) {
         const delayMs = refusal instanceof Refusal ? refusal.delayMs : 0;
         return { body: errorText(refusal, "null"), refusal, reservedBytes: 0, delayMs, sent: undefined };
       }
     }
+    // Even a long text takes some milliseconds to parse.
+    await this.parts.turns.pause();
     return this.#answerText(text, origin);
   }
 
@@ -142,10 +150,13 @@ export class Engine<S extends object> {
 
   async #answerBatch(items: readonly Item[], state: RequestState): Promise<Body> {
     const answers: Array<string | LargeAnswer> = [];
-    for (const item of items) {
+    let pauseAt = performance.now() + maxTurnMs;
+    for (const [at, item] of items.entries()) {
       const one = await this.#answerItem(item, state);
       if (one !== undefined) answers.push(one);
-      await state.yieldTurn();
+      if (at !== firstPause && performance.now() < pauseAt) continue;
+      await this.parts.turns.pause();
+      pauseAt = performance.now() + maxTurnMs;
     }
     return batchBody(answers);
   }

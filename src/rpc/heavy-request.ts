@@ -1,3 +1,5 @@
+import type { Turns } from "../base/turns.ts";
+
 /**
  * So many brackets, braces and commas may stand in a large request of a caller that has proven nothing. What JSON.parse makes of
  * ten megabytes of `[{},{},…` takes half a second and 300 MB; a large text or base64 costs next to nothing.
@@ -14,10 +16,10 @@ const maxTokens = 4;
 const maxTokenChars = 4096;
 
 /** Whether a request would cost more to parse than a stranger may ask for. */
-export async function isHeavy(text: string): Promise<boolean> {
+export async function isHeavy(text: string, turns: Turns): Promise<boolean> {
   let structure = 0;
   for (let at = 0; at < text.length; at += turnChars) {
-    if (at > 0) await new Promise((resolve) => setImmediate(resolve));
+    if (at > 0) await turns.pause();
     structure += structureIn(text, at, Math.min(at + turnChars, text.length));
     if (structure > maxOpenStructure) return true;
   }

@@ -7,9 +7,6 @@ import type { Session } from "./session.ts";
 /** The most that is answered to a request in which no call proved a token. */
 export const maxOpenResponseBytes = 1024 * 1024;
 
-/** So long a batch runs before others get their turn of the event loop. */
-const maxTurnMs = 5;
-
 /** The connection that a request came over. */
 export interface Origin extends Guest {
   /** Where subscriptions live; plain HTTP has none. */
@@ -40,7 +37,6 @@ export class RequestState {
   #heldBytes = 0;
   #reservedBytes = 0;
   #maxBytes: number;
-  #turnBegan = performance.now();
 
   constructor(
     readonly origin: Origin,
@@ -85,13 +81,6 @@ export class RequestState {
       this.#reservedBytes = held;
     }
     this.#heldBytes = held;
-  }
-
-  /** Lets others have their turn if this request has had a long one. */
-  async yieldTurn(): Promise<void> {
-    if (performance.now() - this.#turnBegan < maxTurnMs) return;
-    await new Promise((resolve) => setImmediate(resolve));
-    this.#turnBegan = performance.now();
   }
 
   #tooBig(): Fault {

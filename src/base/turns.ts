@@ -4,12 +4,13 @@ export interface Queued {
   work(): boolean;
 }
 
-/** So long the queued work of all connections runs before new requests are looked at. */
-const maxTurnMs = 5;
+/** So many of those that wait do a piece in one turn of the event loop. */
+const maxPiecesPerTurn = 8;
 
-/** Shares the event loop between connections: each gets a piece of its queued work in turn, and new requests come in between. */
+/** Shares the event loop between clients: long work is done in pieces, by turns, and new requests come in between. */
 export class Turns {
   readonly #waiting = new Set<Queued>();
+  readonly #paused: Array<() => void> = [];
   #number = 0;
   #isArmed = false;
 
@@ -19,10 +20,23 @@ export class Turns {
     return this.#number;
   }
 
+  /** Whether more wait for a piece than get one in a turn. */
+  get isCrowded(): boolean {
+    return this.#waiting.size >= maxPiecesPerTurn;
+  }
+
   /** Lets `queued` work in the coming turns, until it has nothing left. */
   add(queued: Queued): void {
     this.#waiting.add(queued);
     this.#arm();
+  }
+
+  /** Resolves when it is the caller's turn to go on. One that pauses is let go in each turn of the event loop. */
+  pause(): Promise<void> {
+    return new Promise((resolve) => {
+      this.#paused.push(resolve);
+      this.#arm();
+    });
   }
 
   #arm(): void {
@@ -34,13 +48,12 @@ export class Turns {
   #run(): void {
     this.#isArmed = false;
     this.#number += 1;
-    const end = performance.now() + maxTurnMs;
-    for (const queued of [...this.#waiting]) {
+    for (const queued of [...this.#waiting].slice(0, maxPiecesPerTurn)) {
       // Whoever had a piece goes behind the others.
       this.#waiting.delete(queued);
       if (queued.work()) this.#waiting.add(queued);
-      if (performance.now() >= end) break;
     }
-    if (this.#waiting.size > 0) this.#arm();
+    this.#paused.shift()?.();
+    if (this.#waiting.size > 0 || this.#paused.length > 0) this.#arm();
   }
 }
