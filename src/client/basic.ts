@@ -18,3 +18,11 @@ export function basicAuthorization(token: string): string {
   const text = token.replace("|", ":");
   return `Basic ${btoa(String.fromCharCode(...new TextEncoder().encode(text)))}`;
 }
+
+/**
+ * The same for a request of a page. Browsers keep Basic credentials and add them to requests of other pages, so the server takes Basic
+ * from no page of its own origin. Percent-encoded, because a header cannot hold every character of a password.
+ */
+export function bearerAuthorization(token: string): string {
+  return `Bearer ${encodeURIComponent(token).replace("%3A", ":")}`;
+}

@@ -10,7 +10,7 @@ interface OldRequest {
   onload: (() => void) | null;
   onerror: (() => void) | null;
   onabort: (() => void) | null;
-  open(method: string, address: string, later?: true, username?: string, password?: string): void;
+  open(method: string, address: string): void;
   setRequestHeader(name: string, value: string): void;
   send(content: Uint8Array | Blob): void;
   abort(): void;
@@ -44,10 +44,7 @@ export function uploadInBrowser(upload: BrowserUpload): Promise<string | null> {
   const abort = () => request.abort();
   const sent = new Promise<string | null>((resolve, reject) => {
     signal?.throwIfAborted();
-    // With a name of its own in the request, which the header outweighs, Chromium hands a refusal to the page instead of
-    // asking its user for a password. It never asks on behalf of another origin.
-    if (isOwnOrigin(address)) request.open("PUT", address, true, "-", "-");
-    else request.open("PUT", address);
+    request.open("PUT", address);
     for (const [name, value] of Object.entries(headers)) request.setRequestHeader(name, value);
     request.upload.onprogress = ({ loaded }) => onProgress(loaded);
     request.onload = () => {
@@ -60,9 +57,4 @@ export function uploadInBrowser(upload: BrowserUpload): Promise<string | null> {
     request.send(content);
   });
   return sent.finally(() => signal?.removeEventListener("abort", abort));
-}
-
-function isOwnOrigin(address: string): boolean {
-  const { location } = globalThis as { location?: { origin: string } };
-  return location?.origin === new URL(address).origin;
 }

@@ -1,4 +1,5 @@
-import { basicAuthorization } from "./basic.ts";
+import { basicAuthorization, bearerAuthorization } from "./basic.ts";
+import { isBrowser } from "./browser-upload.ts";
 import type { ConnectionPlan } from "./connection.ts";
 import { connections } from "./connections.ts";
 import { ClientError, PermissionDenied } from "./errors.ts";
@@ -146,7 +147,8 @@ export class NodeServerClient {
       base: `${this.url}/node/static-webdav/${encodeURIComponent(name)}`,
       authorization: async () => {
         const token = await this.#token();
-        return token === undefined ? undefined : basicAuthorization(token);
+        if (token === undefined) return undefined;
+        return isBrowser() ? bearerAuthorization(token) : basicAuthorization(token);
       },
       fetch: this.#fetch,
       onError: this.#options.onError,

@@ -192,7 +192,7 @@ export class BucketFiles {
       response = await fetch(address, {
         method,
         headers: { ...identity, ...headers },
-        // Otherwise a browser answers a refusal by asking its user for a password, and nothing comes back until then.
+        // Nothing that a browser keeps goes along, and no challenge, such as one of a proxy, makes it ask its user for a password.
         credentials: "omit",
         ...(signal === undefined ? {} : { signal }),
         ...(body instanceof Body

@@ -107,7 +107,10 @@ eachDatabase(
       "no name": basic(":secret"),
       "no base64": "Basic ***",
       nothing: "Basic",
-      Bearer: `Bearer ${node.superToken}`,
+      "a wrong token by Bearer": `Bearer ${key}:wrong`,
+      "no token by Bearer": "Bearer nobody",
+      "a broken encoding by Bearer": "Bearer %zz:secret",
+      "a text longer than any token by Bearer": `Bearer ${key}:${"x".repeat(5000)}`,
       "the right pair under another scheme": basic(node.superToken).replace("Basic", "Digest"),
     };
     for (const [who, authorization] of Object.entries(strangers)) {

@@ -1,28 +1,71 @@
 import type { Caller } from "../../auth/caller.ts";
-import { type AuthDoor, Refusal } from "../../auth/door.ts";
+import { parseCredentials } from "../../auth/credentials.ts";
+import { type AuthDoor, type Guest, Refusal } from "../../auth/door.ts";
+import { anyToken } from "../../auth/need.ts";
 import { Fault } from "../../base/fault.ts";
+import { isFromBrowser, mayCarryKeptCredentials } from "./browser-request.ts";
 import { Refused } from "./refused.ts";
 
-const challenge = { "www-authenticate": 'Basic realm="Node Static WebDAV", charset="UTF-8"' };
+const realm = 'realm="Node Static WebDAV"';
+const basicChallenge = `Basic ${realm}, charset="UTF-8"`;
+/** Browsers do not know this scheme. They show the answer instead of asking for a password, which they would keep. */
+const bearerChallenge = `Bearer ${realm}`;
 
-/** The caller behind HTTP Basic: RFC 7617. */
+/** The caller behind an Authorization header: Basic (RFC 7617) or Bearer (RFC 6750). */
 export async function authenticate(request: Request, address: string, door: AuthDoor): Promise<Caller> {
-  const basic = /^Basic +([A-Za-z0-9+/=_-]+) *$/i.exec(request.headers.get("authorization") ?? "")?.[1];
-  const text = basic === undefined ? "" : Buffer.from(basic, "base64").toString("utf8");
-  const colon = text.indexOf(":");
-  if (colon <= 0 || colon === text.length - 1)
-    throw refuse("this address asks for a token's key and secret, or a user name and password");
+  const guest = { address, left: request.signal, aside: <T>(wait: () => Promise<T>) => wait() };
   try {
-    const guest = { address, left: request.signal, aside: <T>(wait: () => Promise<T>) => wait() };
-    return await door.recognise(text.slice(0, colon), text.slice(colon + 1), guest);
+    return await recognise(request, door, guest);
   } catch (error) {
     if (error instanceof Refusal && error.delayMs > 0) await Bun.sleep(error.delayMs);
     // One that ran out is as good as a wrong one: the client asks its user again.
-    if (error instanceof Fault && error.kind === "PermissionDenied") throw refuse(error.detail);
+    if (error instanceof Fault && error.kind === "PermissionDenied") throw refuse(request, error.detail);
     throw error;
   }
 }
 
-function refuse(why: string): Refused {
-  return new Refused(401, why, undefined, challenge);
+function recognise(request: Request, door: AuthDoor, guest: Guest): Promise<Caller> {
+  const [, scheme = "", given = ""] =
+    /^(\S+) +(\S+) *$/.exec(request.headers.get("authorization") ?? "") ?? [];
+  switch (scheme.toLowerCase()) {
+    case "basic": {
+      const text = /^[A-Za-z0-9+/=_-]+$/.test(given) ? Buffer.from(given, "base64").toString("utf8") : "";
+      const colon = text.indexOf(":");
+      if (colon <= 0 || colon === text.length - 1) break;
+      if (mayCarryKeptCredentials(request))
+        throw refuse(
+          request,
+          "Basic authentication is for programs: a browser would add it to requests of every page of this server. A page sends Authorization: Bearer <key>:<secret>",
+        );
+      return door.recognise(text.slice(0, colon), text.slice(colon + 1), guest);
+    }
+    case "bearer": {
+      const text = tokenText(given);
+      if (text !== undefined) return door.admit(text, anyToken, guest);
+    }
+  }
+  throw refuse(
+    request,
+    isFromBrowser(request)
+      ? "this address is for WebDAV programs, which sign in with a token's key and secret; in a browser, open /node/console/"
+      : "this address asks for a token's key and secret, or a user name and password",
+  );
+}
+
+/** The token's text, percent-decoded, because a header cannot hold every character of a password. Undefined when it is no token. */
+function tokenText(given: string): string | undefined {
+  try {
+    const text = decodeURIComponent(given);
+    parseCredentials(text);
+    return text;
+  } catch (error) {
+    if (error instanceof URIError || (error instanceof Fault && error.kind === "ParseError"))
+      return undefined;
+    throw error;
+  }
+}
+
+function refuse(request: Request, why: string): Refused {
+  const challenge = isFromBrowser(request) ? bearerChallenge : basicChallenge;
+  return new Refused(401, why, undefined, { "www-authenticate": challenge });
 }

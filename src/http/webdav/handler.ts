@@ -9,6 +9,7 @@ import type { Services } from "../../services.ts";
 import { methodNotAllowed, plainText } from "../pages.ts";
 import { type Place, parsePlace } from "./address.ts";
 import { authenticate } from "./basic.ts";
+import { isFromBrowser } from "./browser-request.ts";
 import { faultResponse, refusedResponse } from "./faults.ts";
 import { Refused } from "./refused.ts";
 import { allow, verbs } from "./verbs.ts";
@@ -19,7 +20,10 @@ export interface WebdavDoor {
   readonly maxUploadBytes: () => number;
 }
 
-/** The credentials are in a header of their own and no cookie exists, so any origin may try. */
+/**
+ * Any origin may try with credentials that it has: the wildcard keeps answers to those that a browser added by itself from pages, and
+ * `mayCarryKeptCredentials` relies on it.
+ */
 const cors = {
   "access-control-allow-origin": "*",
   "access-control-expose-headers":
@@ -54,6 +58,8 @@ export async function serveWebdav(
       toResponse(error, asked.place),
     );
     for (const [name, value] of Object.entries(cors)) response.headers.set(name, value);
+    // Pages of other buckets share the browser's cache (`fetch` with `force-cache`) and have no credentials.
+    if (isFromBrowser(request)) response.headers.set("cache-control", "no-store");
     tell(loan.services.hub.logger("server"), asked, response.status, start);
     return response;
   } finally {

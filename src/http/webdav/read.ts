@@ -19,7 +19,7 @@ export async function get(visit: Visit): Promise<Response> {
   return respond(request, { ...representation, headers: harmless(representation.headers) });
 }
 
-/** A browser that signed in here would run a page of the bucket with its user's rights: here it is text, so to speak. */
+/** Pages of the bucket must not run scripts here, should a browser show them: the second guard after `mayCarryKeptCredentials`. */
 function harmless(headers: Readonly<Record<string, string>>): Readonly<Record<string, string>> {
   const acts = /^(?:text\/html|application\/xhtml|image\/svg|text\/xml|application\/(?:.+\+)?xml)/.test(
     headers["content-type"] ?? "",
@@ -38,7 +38,7 @@ function page(html: string | null): Response {
   return new Response(html, { headers: pageHeaders });
 }
 
-/** For who opens the address of a folder in a browser, as far as a page goes. */
+/** A page for programs that show a folder's address as a browser does, such as lynx. Browsers themselves are sent to the console. */
 async function listing({ files, bucket }: Visit, folder: TreePath): Promise<string> {
   const most = 2000;
   const rows: string[] = [];
