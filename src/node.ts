@@ -243,6 +243,8 @@ export async function openNode(options: NodeOptions): Promise<Node> {
       }
     },
     async close() {
+      // Bun aborts no request's signal when it drops its connection at the stop.
+      floor?.value.services.buckets.stopCopies();
       if (floor !== undefined) retiring.add(retire(floor, lastPatienceMs));
       await Promise.all(retiring);
       lock.close();

@@ -38,6 +38,7 @@ export class Buckets {
   readonly #files = new Map<string, Files>();
 
   readonly #staging: Staging;
+  readonly #stopping = new AbortController();
 
   constructor(
     private readonly database: Database,
@@ -49,6 +50,11 @@ export class Buckets {
   /** Finishes or undoes what a crash cut short. To be called once, before anything is changed. Says what stayed. */
   clearStaging(): Promise<string[]> {
     return this.#staging.clear();
+  }
+
+  /** Ends the copies that are under way, because the server stops. They remove what they made so far. */
+  stopCopies(): void {
+    this.#stopping.abort();
   }
 
   async create(name: string, wish: Wish, claimant: Claimant): Promise<Bucket> {
@@ -131,7 +137,8 @@ export class Buckets {
     let files = this.#files.get(known);
     if (files === undefined) {
       const { staticPath, syncUploads: sync } = this.settings;
-      files = new Files(name, resolve(staticPath, path), this.database.kv, { staging: this.#staging, sync });
+      const options = { staging: this.#staging, sync, stopping: this.#stopping.signal };
+      files = new Files(name, resolve(staticPath, path), this.database.kv, options);
       this.#files.set(known, files);
     }
     return files;

@@ -27,20 +27,24 @@ export interface ChangeOptions {
   readonly staging: Staging;
   /** An upload is on the disk before it is answered. */
   readonly sync: boolean;
+  /** Aborts when the server stops: copies end, and what they made so far is removed. */
+  readonly stopping: AbortSignal;
 }
 
 /** What alters a bucket's folder. Everything is made beside and renamed into place, and what is replaced goes last. */
 export class Changes {
   readonly #staging: Staging;
   readonly #sync: boolean;
+  readonly #stopping: AbortSignal;
 
   constructor(
     private readonly tree: Tree,
     private readonly ground: Ground,
-    { staging, sync }: ChangeOptions,
+    { staging, sync, stopping }: ChangeOptions,
   ) {
     this.#staging = staging;
     this.#sync = sync;
+    this.#stopping = stopping;
   }
 
   /** Takes content in, whole or piece by piece, and has it on the disk. */
@@ -149,7 +153,11 @@ export class Changes {
   }
 
   /** Moves a file or folder; what stands at `to` is replaced as a whole, and back in place if the move fails. */
-  async move(entry: TreeEntry, to: TreePath, makeParents: boolean): Promise<Failure[]> {
+  async move(
+    entry: TreeEntry,
+    to: TreePath,
+    { makeParents, signal }: { readonly makeParents: boolean; readonly signal: AbortSignal },
+  ): Promise<Failure[]> {
     const source = splitPath(entry.path);
     const target = splitPath(await this.ground.target(to));
     try {
@@ -163,7 +171,7 @@ export class Changes {
     } catch (error) {
       if (!crossesDisks(error)) throw toTreeFault(error, entry.path);
     }
-    const failures = await this.copy(entry, to, { deep: true, whole: true });
+    const failures = await this.copy(entry, to, { deep: true, whole: true, signal });
     if (failures.length > 0) return failures;
     if (entry.kind === "folder") return this.removeFolder(entry.path);
     await this.removeFile(entry.path);
@@ -172,19 +180,26 @@ export class Changes {
 
   /**
    * Copies a file, or a folder with what it holds if `deep`. What of it could not be copied is told, and the rest is in
-   * place unless it had to be `whole`.
+   * place unless it had to be `whole`. When `signal` aborts, nothing is changed and nothing stays in the staging folder.
    */
   async copy(
     entry: TreeEntry,
     to: TreePath,
-    { deep, whole }: { readonly deep: boolean; readonly whole: boolean },
+    {
+      deep,
+      whole,
+      signal,
+    }: { readonly deep: boolean; readonly whole: boolean; readonly signal: AbortSignal },
   ): Promise<Failure[]> {
+    const stop = AbortSignal.any([signal, this.#stopping]);
     const target = splitPath(await this.ground.target(to));
     return this.#attempt(to, () =>
       this.ground.inFolder(target.folder, false, async (toFolder) => {
         const spot = await this.#staging.near(toFolder);
         try {
-          const failures = await copyTree(this.tree, entry, spot.path, to, { deep, sync: this.#sync });
+          const options = { deep, sync: this.#sync, signal: stop };
+          const failures = await copyTree(this.tree, entry, spot.path, to, options);
+          stop.throwIfAborted();
           if (whole && failures.length > 0) return failures;
           failures.push(...(await this.#swapIn(spot.path, toFolder, target.name, to)));
           await this.#synced(toFolder);

@@ -1,7 +1,7 @@
-import { constants } from "node:fs";
-import { copyFile, mkdir, open } from "node:fs/promises";
+import { mkdir } from "node:fs/promises";
 import { join } from "node:path";
 import { Fault } from "../base/fault.ts";
+import { type CopyFileOptions, copyOpenFile } from "./copy-file.ts";
 import { isDiskFull, toTreeFault } from "./disk-faults.ts";
 import { childPath, type TreePath } from "./path.ts";
 import type { Failure } from "./removal.ts";
@@ -10,20 +10,23 @@ import type { Tree, TreeEntry } from "./tree.ts";
 /** How many files of a folder are copied at a time. */
 const atOnce = 8;
 
-/** Copies a file, or a folder with what it holds if `deep`, to a disk path. What cannot be read is told, by where it would be. */
+/**
+ * Copies a file, or a folder with what it holds if `deep`, to a disk path. What cannot be read is told, by where it would be. Rejects
+ * with the reason of `signal` soon after it aborts; what was copied by then stays at the disk path.
+ */
 export async function copyTree(
   tree: Tree,
   entry: TreeEntry,
   diskPath: string,
   to: TreePath,
-  { deep, sync }: { readonly deep: boolean; readonly sync: boolean },
+  options: CopyFileOptions & { readonly deep: boolean },
 ): Promise<Failure[]> {
   if (entry.kind === "file") {
-    await copyOne(tree, entry.path, diskPath, sync);
+    await copyOne(tree, entry.path, diskPath, options);
     return [];
   }
   await mkdir(diskPath);
-  if (!deep) return [];
+  if (!options.deep) return [];
   const failures: Failure[] = [];
   const running = new Set<Promise<void>>();
   let broken: { readonly error: unknown } | undefined;
@@ -38,12 +41,13 @@ export async function copyTree(
   try {
     for await (const { path, kind } of tree.walk(entry.path, note)) {
       if (broken !== undefined) break;
+      options.signal.throwIfAborted();
       const copy = join(diskPath, place(path));
       if (kind === "folder") {
         await mkdir(copy);
         continue;
       }
-      const one: Promise<void> = copyOne(tree, path, copy, sync)
+      const one: Promise<void> = copyOne(tree, path, copy, options)
         .catch((error: unknown) => note(path, error))
         .finally(() => running.delete(one));
       running.add(one);
@@ -56,14 +60,12 @@ export async function copyTree(
   return failures;
 }
 
-async function copyOne(tree: Tree, from: TreePath, diskPath: string, sync: boolean): Promise<void> {
+async function copyOne(
+  tree: Tree,
+  from: TreePath,
+  diskPath: string,
+  options: CopyFileOptions,
+): Promise<void> {
   await using file = await tree.open(from);
-  await copyFile(file.heldPath, diskPath, constants.COPYFILE_EXCL | constants.COPYFILE_FICLONE);
-  const copy = await open(diskPath, "r");
-  try {
-    await copy.utimes(file.stats.atime, file.stats.mtime);
-    if (sync) await copy.datasync();
-  } finally {
-    await copy.close();
-  }
+  await copyOpenFile(file, diskPath, options);
 }

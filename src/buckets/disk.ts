@@ -99,6 +99,10 @@ export async function moveInto(
   }
 }
 
-export async function writeAll(file: FileHandle, chunk: Uint8Array): Promise<void> {
-  for (let at = 0; at < chunk.length; ) at += (await file.write(chunk, at)).bytesWritten;
+/** Writes all of a chunk, at the file's present position or at one that is given. */
+export async function writeAll(file: FileHandle, chunk: Uint8Array, position?: number): Promise<void> {
+  for (let at = 0; at < chunk.length; ) {
+    const to = position === undefined ? null : position + at;
+    at += (await file.write(chunk, at, chunk.length - at, to)).bytesWritten;
+  }
 }

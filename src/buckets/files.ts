@@ -32,6 +32,17 @@ interface Touch {
   readonly membership: boolean;
 }
 
+/** How a COPY or MOVE is to be done. */
+export interface TransferOptions {
+  /** Whether what stands at the target is replaced. */
+  readonly overwrite: boolean;
+  readonly warrant: Warrant;
+  /** Ends a copy that nobody waits for any more; what it made so far is removed. */
+  readonly signal: AbortSignal;
+}
+
+const neverAborted = new AbortController().signal;
+
 /** How a COPY or MOVE went. */
 export type Transferred =
   | { readonly replaced: boolean; readonly failures: Failure[] }
@@ -143,24 +154,26 @@ export class Files {
           membership: old === undefined,
         },
       );
-      await this.#changes.move(entry, target, true);
+      await this.#changes.move(entry, target, { makeParents: true, signal: neverAborted });
       await this.#carry(source, target);
     });
   }
 
   /** Moves a file or folder onto a path that is neither above nor below it. Says whether something was replaced. */
-  async move(from: TreePath, to: TreePath, overwrite: boolean, warrant: Warrant) {
-    return this.#transfer(from, to, overwrite, warrant, true, async (entry, target) => {
-      const failures = await this.#changes.move(entry, target, false);
+  async move(from: TreePath, to: TreePath, options: TransferOptions) {
+    const { signal } = options;
+    return this.#transfer(from, to, { ...options, leaves: true }, async (entry, target) => {
+      const failures = await this.#changes.move(entry, target, { makeParents: false, signal });
       if (failures.length === 0) await this.#carry(entry.path, target);
       return failures;
     });
   }
 
   /** Copies a file, or a folder with what it holds if `deep`, in the same way. */
-  async copy(from: TreePath, to: TreePath, deep: boolean, overwrite: boolean, warrant: Warrant) {
-    return this.#transfer(from, to, overwrite, warrant, false, async (entry, target) => {
-      const failures = await this.#changes.copy(entry, target, { deep, whole: false });
+  async copy(from: TreePath, to: TreePath, options: TransferOptions & { readonly deep: boolean }) {
+    const { deep, signal } = options;
+    return this.#transfer(from, to, { ...options, leaves: false }, async (entry, target) => {
+      const failures = await this.#changes.copy(entry, target, { deep, whole: false, signal });
       await this.properties.copy(entry.path, target, deep);
       return failures;
     });
@@ -209,14 +222,14 @@ export class Files {
   async #transfer(
     from: TreePath,
     to: TreePath,
-    overwrite: boolean,
-    warrant: Warrant,
-    leaves: boolean,
+    { overwrite, warrant, signal, leaves }: TransferOptions & { readonly leaves: boolean },
     work: (entry: TreeEntry, target: TreePath) => Promise<Failure[]>,
   ): Promise<Transferred> {
     return this.#hold([from, to], warrant, async ([source = from, target = to]) => {
       if (source === target || isBelow(source, target) || isBelow(target, source))
         return "one holds the other";
+      // It may have waited its turn for long.
+      signal.throwIfAborted();
       const entry = await this.tree.find(source);
       if (entry === undefined) throw notFound(from);
       const old = await this.tree.find(target);

@@ -56,11 +56,11 @@ async function transfer(visit: Visit, kind: "copy" | "move"): Promise<Response> 
   const [from, to] = await Promise.all([files.canonical(path), files.canonical(target.path)]);
   if (from === to || isBelow(to, from) || isBelow(from, to)) throw overlap();
   await requireParent(files, to);
-  const warrant = warrantOf(visit);
+  const options = { overwrite, warrant: warrantOf(visit), signal: request.signal };
   const done =
     kind === "copy"
-      ? await files.copy(from, to, depth === "infinity", overwrite, warrant)
-      : await files.move(from, to, overwrite, warrant);
+      ? await files.copy(from, to, { ...options, deep: depth === "infinity" })
+      : await files.move(from, to, options);
   if (done === "one holds the other") throw overlap();
   if (done === "in the way") throw new Refused(412, "something stands at the destination (Overwrite: F)");
   if (done.failures.length > 0) return failed(visit, done.failures);

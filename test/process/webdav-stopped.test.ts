@@ -1,0 +1,31 @@
+import { expect } from "bun:test";
+import { existsSync, readdirSync, truncateSync, writeFileSync } from "node:fs";
+import { Wire } from "../support/hostile.ts";
+import { newHome, story, until } from "../support/process.ts";
+
+story("a stop removes what copies and uploads that it cuts short have made so far", async () => {
+  await using home = await newHome();
+  const server = await home.serve();
+  await server.call("static-bucket_create", [server.superToken, "site"]);
+  writeFileSync(home.file("static/site/huge.bin"), "words");
+  // So large that no machine copies it before the stop; nearly all of it is a hole.
+  truncateSync(home.file("static/site/huge.bin"), 4 * 1024 ** 4);
+  const staged = () => {
+    const folder = home.file("static/~staging");
+    const found = existsSync(folder) ? readdirSync(folder, { recursive: true, withFileTypes: true }) : [];
+    return found.filter((entry) => !entry.isDirectory()).length;
+  };
+  const authorization = `Basic ${Buffer.from(server.superToken).toString("base64")}`;
+  const head = (verb: string, path: string, ...headers: string[]) =>
+    [`${verb} /node/static-webdav/site/${path} HTTP/1.1`, "Host: here", `Authorization: ${authorization}`]
+      .concat(headers, "\r\n")
+      .join("\r\n");
+  using copying = await Wire.open(server.url);
+  copying.write(head("COPY", "huge.bin", "Destination: /node/static-webdav/site/copy.bin"));
+  using uploading = await Wire.open(server.url);
+  uploading.write(`${head("PUT", "half.bin", "Content-Length: 1000")}half of it`);
+  await until("both have begun", () => staged() === 2);
+  const { code } = await server.stop();
+  expect([code, staged()]).toEqual([0, 0]);
+  expect(readdirSync(home.file("static/site"))).toEqual(["huge.bin"]);
+});
