@@ -7,6 +7,7 @@ import { copyTree } from "./copying.ts";
 import { lookAt, moveInto, refuseNonFile, writeAll } from "./disk.ts";
 import { toTreeFault } from "./disk-faults.ts";
 import { type Ground, notFound } from "./ground.ts";
+import { refuseTooDeep } from "./longest-path.ts";
 import { splitPath, type TreePath } from "./path.ts";
 import { dismantle, dismantleAt, type Failure } from "./removal.ts";
 import type { Staging } from "./staging.ts";
@@ -160,6 +161,7 @@ export class Changes {
   ): Promise<Failure[]> {
     const source = splitPath(entry.path);
     const target = splitPath(await this.ground.target(to));
+    await refuseTooDeep(this.ground, entry, [this.ground.diskPath(to)]);
     try {
       return await this.ground.inFolder(source.folder, false, (fromFolder) =>
         this.ground.inFolder(target.folder, makeParents, async (toFolder) => {
@@ -197,6 +199,7 @@ export class Changes {
       this.ground.inFolder(target.folder, false, async (toFolder) => {
         const spot = await this.#staging.near(toFolder);
         try {
+          if (deep) await refuseTooDeep(this.ground, entry, [this.ground.diskPath(to), spot.path]);
           const options = { deep, sync: this.#sync, signal: stop };
           const failures = await copyTree(this.tree, entry, spot.path, to, options);
           stop.throwIfAborted();

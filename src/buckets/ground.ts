@@ -8,7 +8,7 @@ import { childPath, splitPath, type TreePath, treeRoot } from "./path.ts";
 
 /** Of a file system, in bytes. */
 const longestName = 255;
-const longestPath = 4095;
+export const maxPathBytes = 4095;
 
 /** Where the paths of a bucket meet the disk: which name is meant, and that it is inside. */
 export class Ground {
@@ -44,7 +44,7 @@ export class Ground {
     const spelled = await this.spell(path);
     const tooLong =
       spelled.split("/").some((name) => Buffer.byteLength(name) > longestName) ||
-      Buffer.byteLength(this.diskPath(spelled)) > longestPath;
+      Buffer.byteLength(this.diskPath(spelled)) > maxPathBytes;
     if (tooLong)
       throw new Fault("InvalidInput", "the path, or a name in it, is too long for the disk", { path });
     return spelled;

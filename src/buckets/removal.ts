@@ -1,8 +1,7 @@
 import { lstat, readdir, rm, rmdir } from "node:fs/promises";
 import { Fault } from "../base/fault.ts";
-import { Folder, isInside } from "../base/folder.ts";
+import { Folder, type FolderIdentity } from "../base/folder.ts";
 import { toTreeFault } from "./disk-faults.ts";
-import { notFound } from "./ground.ts";
 import { childPath, type TreePath } from "./path.ts";
 
 /** What could not be done to one of many. */
@@ -11,28 +10,101 @@ export interface Failure {
   readonly fault: Fault;
 }
 
-/** Removes a file or folder on the disk piece by piece, links as links, so that each piece that stays can be told. */
+/** A folder on the way down, whose content is being removed. */
+interface Level {
+  /** In the folder above it. */
+  readonly name: string;
+  readonly path: TreePath;
+  readonly above: FolderIdentity;
+  /** Names in it that are still to be removed, the next one last. */
+  readonly left: string[];
+  isEmpty: boolean;
+}
+
+/**
+ * Removes a file or folder on the disk piece by piece, links as links, so that each piece that stays can be told. Every step is relative to
+ * a folder that is held open, and only one is held open at a time, so a tree may be deeper than the longest path of the disk and than the
+ * number of files that may be open.
+ */
 export async function dismantle(parent: Folder, name: string, path: TreePath): Promise<Failure[]> {
+  const removal = new Removal(parent);
   try {
-    if (!(await lstat(parent.at(name))).isDirectory()) {
-      await rm(parent.at(name));
-      return [];
+    await removal.run(name, path);
+  } finally {
+    await removal.close();
+  }
+  return removal.failures;
+}
+
+class Removal {
+  readonly failures: Failure[] = [];
+  readonly #levels: Level[] = [];
+  /** Where the removal stands: `parent`, or the folder of the last level. */
+  #folder: Folder;
+
+  constructor(private readonly parent: Folder) {
+    this.#folder = parent;
+  }
+
+  async run(first: string, firstPath: TreePath): Promise<void> {
+    await this.#attempt(firstPath, () => this.#take(first, firstPath));
+    for (let level = this.#levels.at(-1); level !== undefined; level = this.#levels.at(-1)) {
+      const name = level.left.pop();
+      if (name === undefined) await this.#leave();
+      else {
+        const path = childPath(level.path, name);
+        await this.#attempt(path, () => this.#take(name, path));
+      }
     }
-    const failures: Failure[] = [];
-    const folder = await Folder.open(parent.at(name));
+  }
+
+  async close(): Promise<void> {
+    if (this.#folder !== this.parent) await this.#folder.close();
+  }
+
+  /** Removes what is no folder, and goes down into what is one. */
+  async #take(name: string, path: TreePath): Promise<void> {
+    const here = this.#folder.at(name);
+    if (!(await lstat(here)).isDirectory()) return rm(here);
+    const child = await this.#folder.openChild(name);
     try {
-      if (!isInside(folder.realPath, parent.realPath)) throw notFound(path);
-      for (const child of await readdir(folder.at("")))
-        failures.push(...(await dismantle(folder, child, childPath(path, child))));
-    } finally {
-      await folder.close();
+      const left = (await readdir(child.at(""))).sort().reverse();
+      this.#levels.push({ name, path, left, above: await this.#folder.identity(), isEmpty: true });
+    } catch (error) {
+      await child.close();
+      throw error;
     }
-    if (failures.length === 0) await rmdir(parent.at(name));
-    return failures;
-  } catch (error) {
-    const fault = toTreeFault(error, path);
-    if (!(fault instanceof Fault)) throw error;
-    return fault.kind === "NotFound" ? [] : [{ path, fault }];
+    await this.close();
+    this.#folder = child;
+  }
+
+  /** Goes up, and removes the folder that it leaves unless something stayed in it. */
+  async #leave(): Promise<void> {
+    const level = this.#levels.pop();
+    if (level === undefined) return;
+    const above = this.#levels.length === 0 ? this.parent : await this.#folder.openParent(level.above);
+    await this.#folder.close();
+    this.#folder = above;
+    if (level.isEmpty) await this.#attempt(level.path, () => rmdir(above.at(level.name)));
+    else this.#markOccupied();
+  }
+
+  async #attempt(path: TreePath, work: () => Promise<void>): Promise<void> {
+    try {
+      await work();
+    } catch (error) {
+      const fault = toTreeFault(error, path);
+      if (!(fault instanceof Fault)) throw error;
+      // Somebody else removed it.
+      if (fault.kind === "NotFound") return;
+      this.failures.push({ path, fault });
+      this.#markOccupied();
+    }
+  }
+
+  #markOccupied(): void {
+    const level = this.#levels.at(-1);
+    if (level !== undefined) level.isEmpty = false;
   }
 }
 

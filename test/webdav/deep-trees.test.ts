@@ -1,0 +1,44 @@
+import { expect, test } from "bun:test";
+import { existsSync, mkdirSync, readdirSync, renameSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { testNode } from "../support/node.ts";
+import { openSite, staged } from "../support/webdav-disk.ts";
+
+const name = "n".repeat(100);
+const levels = (count: number) => Array.from({ length: count }, () => name).join("/");
+
+for (const verb of ["MOVE", "COPY"] as const)
+  test(`a ${verb} that would make a path longer than the disk takes is refused before anything changes`, async () => {
+    await using node = await testNode({ top: "sync_uploads = false\n" });
+    const { at, base, dav, to } = await openSite(node, { "old/kept.txt": "kept" });
+    // Each of the two fits; one in the other does not.
+    mkdirSync(join(at("a"), levels(25)), { recursive: true });
+    writeFileSync(join(at("a"), levels(25), "end.txt"), "end");
+    mkdirSync(join(at("b"), levels(25)), { recursive: true });
+    const inside = `/b/${levels(25)}/a`;
+    const answer = await dav(verb, "/a", { destination: base + inside });
+    expect([answer.status, await answer.text()]).toEqual([409, expect.stringContaining("too deep")]);
+    expect(existsSync(join(at("a"), levels(25), "end.txt"))).toBe(true);
+    expect(readdirSync(join(at("b"), levels(25)))).toEqual([]);
+    expect(staged(node)).toEqual([]);
+    // Elsewhere, and over something that exists, it goes as ever, and back onto a shorter path.
+    expect(await to(verb, "/a", `/${name}`)).toBe(201);
+    expect(await to(verb, `/${name}`, "/old")).toBe(204);
+    expect(await Bun.file(join(at("old"), levels(25), "end.txt")).text()).toBe("end");
+  });
+
+test("a folder that is 1,550 levels deep, with paths longer than the disk takes, can be moved and removed", async () => {
+  await using node = await testNode({ top: "sync_uploads = false\n" });
+  const { at, dav, to } = await openSite(node);
+  // As MOVE once could make it: each chain of folders is put at the end of the next one.
+  const chain = (folder: string, end: string) => {
+    mkdirSync(join(at(folder), levels(30)), { recursive: true });
+    writeFileSync(join(at(folder), levels(29), "file.txt"), "words");
+    if (end !== "") renameSync(at(end), join(at(folder), levels(30), "next"));
+  };
+  for (let at = 0; at < 50; at += 1) chain(`chain${at}`, at === 0 ? "" : `chain${at - 1}`);
+  expect(await to("MOVE", "/chain49", "/deep")).toBe(201);
+  expect((await dav("DELETE", "/deep")).status).toBe(204);
+  expect(readdirSync(at(""))).toEqual([]);
+  expect(staged(node)).toEqual([]);
+}, 60_000);
