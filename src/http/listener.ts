@@ -8,11 +8,9 @@ import { codeOf, Fault, messageOf } from "../base/fault.ts";
 import type { Logger } from "../log/hub.ts";
 import { toFault } from "../rpc/errors.ts";
 import { plainText, serviceUnavailable } from "./pages.ts";
-import { type Doors, route, type SharedDoors } from "./routes.ts";
+import { type Doors, idleSeconds, route, type SharedDoors } from "./routes.ts";
 import { type Connection, type Goodbye, socketIdleSeconds } from "./socket.ts";
 
-/** Seconds without a byte in either direction, while a request is read, before its connection is dropped. */
-const idleSeconds = 30;
 /** How far a WebSocket client may fall behind its answers before it is cut off, beyond one largest answer. */
 const backlogBytes = 16 * 1024 * 1024;
 

@@ -19,6 +19,9 @@ import {
 /** What all listeners share. */
 export interface SharedDoors extends WebdavDoor, BucketDoor, Omit<SocketDoor, "connections"> {}
 
+/** Seconds without progress before the connection of a request is dropped. Bun restarts them for an answer, but not for a slow body. */
+export const idleSeconds = 30;
+
 export interface Doors extends SharedDoors, SocketDoor {}
 
 type Answer = Response | undefined | Promise<Response>;
@@ -129,7 +132,9 @@ function frontOptions(): Response {
 
 function webdav({ request, path, server, doors }: Incoming): Response | Promise<Response> {
   const address = addressOf(request, server);
-  return address === undefined ? clientLeft() : serveWebdav(request, path, address, doors);
+  if (address === undefined) return clientLeft();
+  const restartIdleTimer = () => server.timeout(request, idleSeconds);
+  return serveWebdav(request, path, { address, restartIdleTimer }, doors);
 }
 
 function startsWith(prefix: string): (path: string) => boolean {

@@ -42,11 +42,19 @@ export const optionsHeaders = {
   "access-control-max-age": "86400",
 };
 
+/** The connection of a request, as far as WebDAV needs it. */
+export interface DavConnection {
+  /** Of the client. */
+  readonly address: string;
+  /** Begins anew the time without progress after which the connection is dropped. */
+  restartIdleTimer(): void;
+}
+
 /** One request on the WebDAV route. `rawPath` is the whole path, as it was sent. */
 export async function serveWebdav(
   request: Request,
   rawPath: string,
-  address: string,
+  connection: DavConnection,
   door: WebdavDoor,
 ): Promise<Response> {
   if (request.method === "OPTIONS") return new Response(null, { headers: optionsHeaders });
@@ -54,7 +62,7 @@ export async function serveWebdav(
   const start = performance.now();
   const asked: Asked = { request, rawPath, place: nowhere };
   try {
-    const response = await answer(asked, address, loan, door.maxUploadBytes()).catch((error: unknown) =>
+    const response = await answer(asked, connection, loan, door.maxUploadBytes()).catch((error: unknown) =>
       toResponse(error, asked.place),
     );
     for (const [name, value] of Object.entries(cors)) response.headers.set(name, value);
@@ -79,7 +87,7 @@ const nowhere: Place = { bucket: "", path: treeRoot, slash: false };
 /** Who asks comes first: a stranger learns nothing, not even whether there is such a bucket. */
 async function answer(
   asked: Asked,
-  address: string,
+  { address, restartIdleTimer }: DavConnection,
   { services, door }: Loan<Services>,
   maxUploadBytes: number,
 ): Promise<Response> {
@@ -94,8 +102,9 @@ async function answer(
   if (verb === undefined) return methodNotAllowed(allow);
   const files = services.buckets.filesOf(bucket);
   const who = caller.by === "key" ? { token_key: caller.key } : { username: caller.username };
+  const admitted = { request, caller, restartIdleTimer, maxUploadBytes };
   return inSpan(`webdav::${request.method}`, { ...who, bucket: name, path }, () =>
-    verb({ request, caller, bucket, files, path, slash, maxUploadBytes }),
+    verb({ ...admitted, bucket, files, path, slash }),
   );
 }
 

@@ -20,7 +20,7 @@ export async function put(visit: Visit): Promise<Response> {
   await requireParent(files, path);
   const warrant = warrantOf(visit);
   await files.examine(path, warrant);
-  await using staged = await files.stage(bounded(request, maxUploadBytes), path);
+  await using staged = await files.stage(bodyOf(visit), path);
   for (const length of [declared, expected]) {
     if (length !== undefined && length !== staged.size)
       throw new Refused(400, `${staged.size} of ${length} bytes arrived; the file is unchanged`);
@@ -45,11 +45,13 @@ async function refuseFolder({ files, path, slash }: Visit): Promise<void> {
   if (slash) throw new Refused(409, "a file's address does not end in a slash");
 }
 
-async function* bounded({ body }: Request, maxBytes: number): AsyncGenerator<Uint8Array> {
+/** The body, within its limit. However slowly it comes, it is read as long as something comes: its sender has proven a token. */
+async function* bodyOf({ request, maxUploadBytes, restartIdleTimer }: Visit): AsyncGenerator<Uint8Array> {
   let size = 0;
-  for await (const chunk of body ?? []) {
+  for await (const chunk of request.body ?? []) {
+    restartIdleTimer();
     size += chunk.byteLength;
-    if (maxBytes > 0 && size > maxBytes) throw tooBig(maxBytes);
+    if (maxUploadBytes > 0 && size > maxUploadBytes) throw tooBig(maxUploadBytes);
     yield chunk;
   }
 }

@@ -15,6 +15,8 @@ export interface Visit {
   readonly slash: boolean;
   /** 0 means no limit. */
   readonly maxUploadBytes: number;
+  /** To be called as a long body arrives: its client is slow, not gone. */
+  readonly restartIdleTimer: () => void;
 }
 
 export type Depth = 0 | 1 | "infinity";
