@@ -76,6 +76,16 @@ function hasFetchMetadata({ headers }: Request): boolean {
   return headers.has("sec-fetch-mode") || headers.has("sec-fetch-dest") || headers.has("sec-fetch-site");
 }
 
+/**
+ * A load that a browser makes before its user goes to the page (`prefetch`, `prefetch;prerender`), on its own account or because a page asked
+ * for it.
+ */
+export function isPrefetch({ headers }: Request): boolean {
+  return /\bprefetch\b/i.test(
+    headers.get("sec-purpose") ?? headers.get("purpose") ?? headers.get("x-moz") ?? "",
+  );
+}
+
 function fillsTab({ headers }: Request): boolean {
   return headers.get("sec-fetch-mode") === "navigate" && headers.get("sec-fetch-dest") === "document";
 }

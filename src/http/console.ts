@@ -3,7 +3,7 @@ import { gunzip } from "node:zlib";
 import type { ConsoleFile, ConsoleFiles } from "../bundle.ts";
 import type { Logger } from "../log/hub.ts";
 import { changeRemembered, rememberMethods, rememberPath } from "./console-cookie.ts";
-import { Handovers, resumePath } from "./console-handover.ts";
+import { Handovers, isPrefetch, resumePath } from "./console-handover.ts";
 import { consolePage } from "./console-page.ts";
 import { chosenTheme } from "./console-theme.ts";
 import { acceptedEncodings } from "./encoding.ts";
@@ -61,10 +61,18 @@ export async function serveConsole(request: Request, path: string, console: Cons
       500,
       "500 Internal Server Error: the console cannot be served; the server's log says why.",
     );
+  if (asset === undefined && isPrefetch(request)) return refusePrefetch();
   if (asset === undefined)
     return consolePage(files, { handover: console.handovers.forPage(request), theme: chosenTheme(request) });
   const file = files.files.get(asset);
   return file === undefined ? notFound() : sendFile(request, file);
+}
+
+/** Browsers throw away what a prefetch was refused, and ask again when their user comes. The page would keep the token, or the lack of it. */
+function refusePrefetch(): Response {
+  return plainText(503, "503 Service Unavailable: the console is not loaded in advance.", {
+    "cache-control": "no-store",
+  });
 }
 
 function toConsole({ url }: Request): Response {

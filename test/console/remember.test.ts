@@ -75,6 +75,23 @@ test("only who fills a tab with the console is handed the token", async () => {
     expect(await handedOver(node, foreign)).toBeUndefined();
 });
 
+test("a load in advance gets no page of the console, so that the one that is shown later is a new one with the token", async () => {
+  await using node = await testNode();
+  const [cookie = ""] = cookieOf(await remember(node, "key:secret")).split(";");
+  for (const purpose of [
+    { "sec-purpose": "prefetch" },
+    { "sec-purpose": "prefetch;prerender" },
+    { purpose: "prefetch" },
+    { "x-moz": "prefetch" },
+  ]) {
+    const headers = { ...arriving, cookie, ...purpose };
+    const answer = await fetch(`${node.url}/node/console/`, { headers });
+    expect([answer.status, answer.headers.get("cache-control")]).toEqual([503, "no-store"]);
+    expect(await answer.text()).not.toContain("<meta");
+  }
+  expect(await handedOver(node, cookie)).toBe("key:secret");
+});
+
 test("only the console itself may have a token remembered or forgotten, and only what is a token", async () => {
   await using node = await testNode();
   const refused = async (answer: Response) => [answer.status, answer.headers.get("set-cookie")];
