@@ -138,7 +138,7 @@ export class Buckets {
     if (files === undefined) {
       const { staticPath, syncUploads: sync } = this.settings;
       const options = { staging: this.#staging, sync, stopping: this.#stopping.signal };
-      files = new Files(name, resolve(staticPath, path), this.database.kv, options);
+      files = new Files(name, resolve(staticPath, path), this.database, options);
       this.#files.set(known, files);
     }
     return files;

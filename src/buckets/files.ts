@@ -1,7 +1,7 @@
 import type { Stats } from "node:fs";
 import { Claims } from "../base/claims.ts";
 import { Fault } from "../base/fault.ts";
-import type { KvRows } from "../db/kv-rows.ts";
+import type { Database } from "../db/database.ts";
 import { type ChangeOptions, Changes, type Staged, type Times } from "./changes.ts";
 import { toTreeFault } from "./disk-faults.ts";
 import { Ground, notFound } from "./ground.ts";
@@ -49,6 +49,8 @@ export type Transferred =
   | "in the way"
   | "one holds the other";
 
+type FileRows = Pick<Database, "kv" | "tokens">;
+
 /** Where the files of one bucket are changed, by whichever door: one at a time for each path, locks kept, properties along. */
 export class Files {
   readonly tree: Tree;
@@ -58,12 +60,12 @@ export class Files {
   readonly #changes: Changes;
   readonly #claims = new Claims();
 
-  constructor(bucket: string, root: string, rows: KvRows, options: ChangeOptions) {
+  constructor(bucket: string, root: string, { kv, tokens }: FileRows, options: ChangeOptions) {
     this.#ground = new Ground(root);
     this.tree = new Tree(this.#ground);
     this.#changes = new Changes(this.tree, this.#ground, options);
-    this.locks = new Locks(rows, locksNamespace(bucket));
-    this.properties = new PropertyRecords(rows, propertiesNamespace(bucket));
+    this.locks = new Locks(kv, tokens, locksNamespace(bucket));
+    this.properties = new PropertyRecords(kv, propertiesNamespace(bucket));
   }
 
   /** The path that locks and properties are kept under. */

@@ -1,5 +1,6 @@
 import { Fault } from "../base/fault.ts";
 import type { KvRows } from "../db/kv-rows.ts";
+import type { TokenRows } from "../db/token-rows.ts";
 import { keyOf, pathOfKey, storedKey } from "./kept.ts";
 import { splitPath, type TreePath, treeRoot } from "./path.ts";
 
@@ -51,13 +52,17 @@ const urgentSweepMs = 1000;
 /** Rows that one transaction of a sweep removes, so that other writers come in between. */
 const rowsAtOnce = 500;
 
-/** The locks of one bucket. They are in the database, so that they outlive the process and count for every server. */
+/**
+ * The locks of one bucket. They are in the database, so that they outlive the process and count for every server. A lock ends with the
+ * token that it was taken with, by whatever means that was deleted.
+ */
 export class Locks {
   /** When and with what result the last sweep counted; locks that were taken since are added. */
   #counted: { at: number; total: number; readonly byHolder: Map<string, number> } | undefined;
 
   constructor(
     private readonly rows: KvRows,
+    private readonly tokens: TokenRows,
     private readonly namespace: string,
   ) {}
 
@@ -65,12 +70,26 @@ export class Locks {
   async around(path: TreePath, below: boolean): Promise<Lock[]> {
     const found = await this.rows.some(this.namespace, lineage(path).map(keyOf));
     if (below) found.push(...(await this.rows.within(this.namespace, keyOf(path))));
-    return toLocks(new Map(found.map(({ key, value }) => [key, value])));
+    const locks = toLocks(new Map(found.map(({ key, value }) => [key, value])));
+    const orphans = new Set(await this.#orphansAmong(locks));
+    return locks.filter((lock) => !orphans.has(lock));
   }
 
   /** Gives a lock unless another is in the way, or a bound is reached. */
   async take(wanted: Lock): Promise<Lock> {
     await this.#refuseBeyondBounds(wanted.holder);
+    for (;;) {
+      try {
+        return await this.#tryToTake(wanted);
+      } catch (error) {
+        const orphans = error instanceof LockedFault ? await this.#orphansAmong(error.locks) : [];
+        if (orphans.length === 0) throw error;
+        await this.#removeOrphans(orphans);
+      }
+    }
+  }
+
+  #tryToTake(wanted: Lock): Promise<Lock> {
     const { path, ...kept } = wanted;
     const read = { keys: lineage(path).map(keyOf), ...(wanted.deep ? { within: keyOf(path) } : {}) };
     return this.rows.change(this.namespace, read, (rows) => {
@@ -150,6 +169,28 @@ export class Locks {
       const gone = keys.filter((key) => !live.has(key));
       return { write: new Map(gone.map((key) => [key, undefined])), result: undefined };
     });
+  }
+
+  /** Those of these locks whose token no longer exists. */
+  async #orphansAmong(locks: readonly Lock[]): Promise<Lock[]> {
+    const holders = [...new Set(locks.map(({ holder }) => holder))];
+    const existing = await this.tokens.existingKeys(holders);
+    return locks.filter(({ holder }) => !existing.has(holder));
+  }
+
+  async #removeOrphans(orphans: readonly Lock[]): Promise<void> {
+    const removed = new Set(orphans.map(({ token }) => token));
+    const keys = [...new Set(orphans.map(({ path }) => keyOf(path)))];
+    for (let at = 0; at < keys.length; at += rowsAtOnce) {
+      const some = keys.slice(at, at + rowsAtOnce);
+      await this.rows.change(this.namespace, { keys: some }, (rows) => {
+        const kept = Map.groupBy(
+          toLocks(rows).filter(({ token }) => !removed.has(token)),
+          ({ path }) => keyOf(path),
+        );
+        return { write: new Map(some.map((key) => [key, kept.get(key)?.map(toKept)])), result: undefined };
+      });
+    }
   }
 
   #replace(lock: Lock, next: Lock | undefined): Promise<Lock | undefined> {

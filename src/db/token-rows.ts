@@ -5,6 +5,8 @@ import type { Schema } from "./schema.ts";
 
 /** The Super Token is the row with this id. */
 const superId = 1;
+/** Keys of one query; databases bound the number of its params. */
+const keysAtOnce = 500;
 
 export interface TokenRow {
   readonly id: number;
@@ -71,6 +73,20 @@ export class TokenRows {
       .where("username", "=", username)
       .executeTakeFirst();
     return row === undefined ? undefined : { key: row.token_key, passwordHash: row.password_hash };
+  }
+
+  /** Those of these keys that are a token's. */
+  async existingKeys(keys: readonly string[]): Promise<Set<string>> {
+    const found = new Set<string>();
+    for (let at = 0; at < keys.length; at += keysAtOnce) {
+      const rows = await this.dialect.query
+        .selectFrom("token")
+        .select("token_key")
+        .where("token_key", "in", keys.slice(at, at + keysAtOnce))
+        .execute();
+      for (const { token_key } of rows) found.add(token_key);
+    }
+    return found;
   }
 
   async superToken(): Promise<TokenRow | undefined> {

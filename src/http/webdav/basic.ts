@@ -19,7 +19,8 @@ export async function authenticate(request: Request, address: string, door: Auth
   } catch (error) {
     if (error instanceof Refusal && error.delayMs > 0) await Bun.sleep(error.delayMs);
     // One that ran out is as good as a wrong one: the client asks its user again.
-    if (error instanceof Fault && error.kind === "PermissionDenied") throw refuse(request, error.detail);
+    if (error instanceof Fault && error.kind === "PermissionDenied")
+      throw refuseCredentials(request, error.detail);
     throw error;
   }
 }
@@ -33,7 +34,7 @@ function recognise(request: Request, door: AuthDoor, guest: Guest): Promise<Call
       const colon = text.indexOf(":");
       if (colon <= 0 || colon === text.length - 1) break;
       if (mayCarryKeptCredentials(request))
-        throw refuse(
+        throw refuseCredentials(
           request,
           "Basic authentication is for programs: a browser would add it to requests of every page of this server. A page sends Authorization: Bearer <key>:<secret>",
         );
@@ -44,7 +45,7 @@ function recognise(request: Request, door: AuthDoor, guest: Guest): Promise<Call
       if (text !== undefined) return door.admit(text, anyToken, guest);
     }
   }
-  throw refuse(
+  throw refuseCredentials(
     request,
     isFromBrowser(request)
       ? "this address is for WebDAV programs, which sign in with a token's key and secret; in a browser, open /node/console/"
@@ -65,7 +66,8 @@ function tokenText(given: string): string | undefined {
   }
 }
 
-function refuse(request: Request, why: string): Refused {
+/** 401, with the challenge that suits the client. */
+export function refuseCredentials(request: Request, why: string): Refused {
   const challenge = isFromBrowser(request) ? bearerChallenge : basicChallenge;
   return new Refused(401, why, undefined, { "www-authenticate": challenge });
 }

@@ -8,7 +8,7 @@ import type { Loan } from "../../rpc/engine.ts";
 import type { Services } from "../../services.ts";
 import { methodNotAllowed, plainText } from "../pages.ts";
 import { type Place, parsePlace } from "./address.ts";
-import { authenticate } from "./basic.ts";
+import { authenticate, refuseCredentials } from "./basic.ts";
 import { isFromBrowser } from "./browser-request.ts";
 import { faultResponse, refusedResponse } from "./faults.ts";
 import { Refused } from "./refused.ts";
@@ -95,14 +95,19 @@ async function answer(
   const caller = await authenticate(request, address, door);
   asked.place = placeOf(asked.rawPath);
   const { bucket: name, path, slash } = asked.place;
-  authorise(caller, inBucket(name, ...allFour));
+  const need = inBucket(name, ...allFour);
+  authorise(caller, need);
   const bucket = await services.buckets.get(name);
   if (bucket === undefined || !bucket.enable) throw new Refused(404, "there is no such bucket");
   const verb = Object.hasOwn(verbs, request.method) ? verbs[request.method] : undefined;
   if (verb === undefined) return methodNotAllowed(allow);
   const files = services.buckets.filesOf(bucket);
   const who = caller.by === "key" ? { token_key: caller.key } : { username: caller.username };
-  const admitted = { request, caller, restartIdleTimer, maxUploadBytes };
+  const assertStillAdmitted = async () => {
+    if (await door.stillAdmits(caller, need)) return;
+    throw refuseCredentials(request, "the token was deleted or changed meanwhile; nothing was stored");
+  };
+  const admitted = { request, caller, assertStillAdmitted, restartIdleTimer, maxUploadBytes };
   return inSpan(`webdav::${request.method}`, { ...who, bucket: name, path }, () =>
     verb({ ...admitted, bucket, files, path, slash }),
   );

@@ -17,6 +17,8 @@ export interface Visit {
   readonly maxUploadBytes: number;
   /** To be called as a long body arrives: its client is slow, not gone. */
   readonly restartIdleTimer: () => void;
+  /** Throws unless the caller would be let in now: for what is done after a long body. */
+  readonly assertStillAdmitted: () => Promise<void>;
 }
 
 export type Depth = 0 | 1 | "infinity";
