@@ -161,7 +161,9 @@ export class Changes {
   ): Promise<Failure[]> {
     const source = splitPath(entry.path);
     const target = splitPath(await this.ground.target(to));
-    await refuseTooDeep(this.ground, entry, [this.ground.diskPath(to)]);
+    // A tree whose paths become no longer need not be looked at.
+    if (Buffer.byteLength(to) > Buffer.byteLength(entry.path))
+      await refuseTooDeep(this.ground, entry, [this.ground.diskPath(to)]);
     try {
       return await this.ground.inFolder(source.folder, false, (fromFolder) =>
         this.ground.inFolder(target.folder, makeParents, async (toFolder) => {

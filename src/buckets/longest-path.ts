@@ -6,7 +6,7 @@ import type { TreeEntry } from "./tree.ts";
 
 /**
  * Refuses to put a tree at any of these disk paths where its longest path would be longer than the disk takes: nothing could reach or list
- * what is at its end. Nothing is looked up where its paths become no longer than they are.
+ * what is at its end.
  */
 export async function refuseTooDeep(
   ground: Ground,
@@ -16,7 +16,6 @@ export async function refuseTooDeep(
   if (entry.kind === "file") return;
   const from = ground.diskPath(entry.path);
   const bytes = Math.max(...places.map((place) => Buffer.byteLength(place)));
-  if (bytes <= Buffer.byteLength(from)) return;
   const longest = bytes + 1 + (await longestPathBelow(from));
   if (longest > maxPathBytes)
     throw new Fault(

@@ -1,6 +1,7 @@
 import { lstat, readdir, rm, rmdir } from "node:fs/promises";
 import { Fault } from "../base/fault.ts";
 import { Folder, type FolderIdentity } from "../base/folder.ts";
+import { lookAt } from "./disk.ts";
 import { toTreeFault } from "./disk-faults.ts";
 import { childPath, type TreePath } from "./path.ts";
 
@@ -67,13 +68,19 @@ class Removal {
     const here = this.#folder.at(name);
     if (!(await lstat(here)).isDirectory()) return rm(here);
     const child = await this.#folder.openChild(name);
+    let entered = false;
     try {
       const left = (await readdir(child.at(""))).sort().reverse();
-      this.#levels.push({ name, path, left, above: await this.#folder.identity(), isEmpty: true });
-    } catch (error) {
-      await child.close();
-      throw error;
+      if (left[0] !== undefined) {
+        // Without the right to search a folder there is no way to what it holds, nor back from it.
+        await lookAt(child.at(left[0]), lstat);
+        this.#levels.push({ name, path, left, above: await this.#folder.identity(), isEmpty: true });
+        entered = true;
+      }
+    } finally {
+      if (!entered) await child.close();
     }
+    if (!entered) return rmdir(here);
     await this.close();
     this.#folder = child;
   }
@@ -82,11 +89,25 @@ class Removal {
   async #leave(): Promise<void> {
     const level = this.#levels.pop();
     if (level === undefined) return;
-    const above = this.#levels.length === 0 ? this.parent : await this.#folder.openParent(level.above);
+    const above = this.#levels.length === 0 ? this.parent : await this.#wayUp(level);
+    if (above === undefined) return;
     await this.#folder.close();
     this.#folder = above;
     if (level.isEmpty) await this.#attempt(level.path, () => rmdir(above.at(level.name)));
     else this.#markOccupied();
+  }
+
+  /** The folder above a level. Where another program took the way back, that is told, and the removal ends. */
+  async #wayUp({ path, above }: Level): Promise<Folder | undefined> {
+    try {
+      return await this.#folder.openParent(above);
+    } catch (error) {
+      const fault = toTreeFault(error, path);
+      if (!(fault instanceof Fault)) throw error;
+      this.failures.push({ path, fault });
+      this.#levels.length = 0;
+      return undefined;
+    }
   }
 
   async #attempt(path: TreePath, work: () => Promise<void>): Promise<void> {

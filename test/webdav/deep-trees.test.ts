@@ -2,7 +2,7 @@ import { expect, test } from "bun:test";
 import { existsSync, mkdirSync, readdirSync, renameSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { testNode } from "../support/node.ts";
-import { openSite, staged } from "../support/webdav-disk.ts";
+import { asUser, hrefs, openSite, staged } from "../support/webdav-disk.ts";
 
 const name = "n".repeat(100);
 const levels = (count: number) => Array.from({ length: count }, () => name).join("/");
@@ -42,3 +42,16 @@ test("a folder that is 1,550 levels deep, with paths longer than the disk takes,
   expect(readdirSync(at(""))).toEqual([]);
   expect(staged(node)).toEqual([]);
 }, 60_000);
+
+test("a folder that may be listed but not searched stays with all that it holds, is named, and empty ones like it go", async () => {
+  await using node = await testNode();
+  const { dav, text } = await openSite(node, { "top/a/shut/kept.txt": "kept", "top/a/b/gone.txt": "gone" });
+  await dav("MKCOL", "/top/a/empty");
+  await asUser(node, { "top/a/shut": 0o444, "top/a/empty": 0o444 }, async () => {
+    const answer = await dav("DELETE", "/top");
+    expect([answer.status, hrefs(await answer.text())]).toEqual([207, [["top/a/shut", 403]]]);
+    expect(readdirSync(join(node.folder, "static/site/top/a"))).toEqual(["shut"]);
+    expect(staged(node)).toEqual([]);
+  });
+  expect(text("top/a/shut/kept.txt")).toBe("kept");
+});
