@@ -54,7 +54,9 @@ export class Buckets {
 
   /** Ends the copies that are under way, because the server stops. They remove what they made so far. */
   stopCopies(): void {
-    this.#stopping.abort();
+    this.#stopping.abort(
+      new Fault("IoError", "the server stops; nothing was changed, try again when it runs again"),
+    );
   }
 
   async create(name: string, wish: Wish, claimant: Claimant): Promise<Bucket> {
