@@ -174,7 +174,7 @@ export async function openNode(options: NodeOptions): Promise<Node> {
       const file = databaseFile(settings.database_url);
       const isStart = floor === undefined;
       if (!isStart) requireFile(settings);
-      const claim = lock.prepare(file);
+      const claim = await lock.prepare(file);
       try {
         const serverUuid = await resolveServerUuid(server_uuid, options.configPath, file);
         const database = await openDatabase(settings, hub, { create: isStart });

@@ -89,7 +89,10 @@ export const faultKinds = {
     code: 103,
     words: "DatabaseError",
     means: "The database refused the statement, or could not be reached.",
-    reasons: { unavailable: "the database cannot be reached; try again later" },
+    reasons: {
+      unavailable:
+        "the database cannot be used now: away, locked by another process, or busy; try again later",
+    },
   },
   NotFound: { code: 105, words: "NotFound", means: "What the call names does not exist." },
   UuidNotFound: { code: 106, words: "UuidNotFound", means: "No agent has this UUID." },

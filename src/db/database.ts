@@ -90,7 +90,8 @@ export async function openDialect(settings: DatabaseSettings, hub: LogHub): Prom
   const log = hub.logger("sqlx");
   const acquireTimeoutMs = settings.acquire_timeout_ms;
   const place = parseDatabaseUrl(settings.database_url);
-  if ("sqlite" in place) return openSqlite(place.sqlite, acquireTimeoutMs, selfCommand("sql-child"), log);
+  if ("sqlite" in place)
+    return openSqlite(place.sqlite, { acquireTimeoutMs, childCommand: selfCommand("sql-child"), log });
   return openPostgres(
     place.postgres,
     {

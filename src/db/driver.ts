@@ -1,17 +1,25 @@
 import type { CompiledQuery, DatabaseConnection, Driver, QueryResult } from "kysely";
-import { Fault } from "../base/fault.ts";
 import { Permits } from "../base/permits.ts";
 import type { Logger } from "../log/hub.ts";
+import { unavailable } from "./unavailable.ts";
 
 /** One statement on one connection; throws a `Fault` in the database's own words. */
 export type Execute = (sql: string, params: readonly unknown[]) => Promise<QueryResult<unknown>>;
+
+/** A connection that nobody else uses until `release`. */
+export interface Reserved {
+  readonly execute: Execute;
+  release(): void;
+}
 
 /** Where a driver's connections come from. */
 export interface Source {
   /** For single statements. */
   readonly execute: Execute;
-  /** For a transaction: a connection nobody else uses until `release`. */
-  reserve(): Promise<{ readonly execute: Execute; release(): void }>;
+  /** For single statements that only read, where these need no permit; without it they are like any other. */
+  readonly read?: Execute;
+  /** For a transaction. */
+  reserve(): Promise<Reserved>;
   /** The words that open a transaction. */
   readonly begin: string;
   close(): Promise<void>;
@@ -35,18 +43,13 @@ export class PermitDriver implements Driver {
 
   async init(): Promise<void> {}
 
+  /** Takes no permit yet: whether one is needed is known with the statement. */
   async acquireConnection(): Promise<SourceConnection> {
-    if (await this.#permits.take("", this.acquireTimeoutMs))
-      return new SourceConnection(this.source, this.log);
-    throw new Fault(
-      "DatabaseError",
-      `no database connection came free within ${this.acquireTimeoutMs} ms (acquire_timeout_ms)`,
-    );
+    return new SourceConnection(this.source, this, this.log);
   }
 
   async releaseConnection(connection: SourceConnection): Promise<void> {
     connection.release();
-    this.#permits.give();
   }
 
   async beginTransaction(connection: SourceConnection): Promise<void> {
@@ -65,34 +68,55 @@ export class PermitDriver implements Driver {
   destroy(): Promise<void> {
     return this.source.close();
   }
+
+  async takePermit(): Promise<void> {
+    if (await this.#permits.take("", this.acquireTimeoutMs)) return;
+    throw unavailable(
+      undefined,
+      `no database connection came free within ${this.acquireTimeoutMs} ms (acquire_timeout_ms)`,
+    );
+  }
+
+  givePermit(): void {
+    this.#permits.give();
+  }
 }
 
 class SourceConnection implements DatabaseConnection {
-  #reserved: { readonly execute: Execute; release(): void } | undefined;
+  #reserved: Reserved | undefined;
 
   constructor(
     private readonly source: Source,
+    private readonly driver: PermitDriver,
     private readonly log: Logger,
   ) {}
 
   async reserve(): Promise<void> {
-    this.#reserved = await this.source.reserve();
+    await this.driver.takePermit();
+    try {
+      this.#reserved = await this.source.reserve();
+    } catch (error) {
+      this.driver.givePermit();
+      throw error;
+    }
   }
 
   release(): void {
-    this.#reserved?.release();
+    if (this.#reserved === undefined) return;
+    this.#reserved.release();
     this.#reserved = undefined;
+    this.driver.givePermit();
   }
 
   executeQuery<R>(compiled: CompiledQuery): Promise<QueryResult<R>> {
-    return this.run(compiled.sql, compiled.parameters) as Promise<QueryResult<R>>;
+    const { sql, parameters, query } = compiled;
+    return this.run(sql, parameters, query.kind === "SelectQueryNode") as Promise<QueryResult<R>>;
   }
 
-  async run(sql: string, params: readonly unknown[]): Promise<QueryResult<unknown>> {
-    const execute = this.#reserved?.execute ?? this.source.execute;
-    if (!this.log.wants("TRACE")) return execute(sql, params);
+  async run(sql: string, params: readonly unknown[], reads = false): Promise<QueryResult<unknown>> {
+    if (!this.log.wants("TRACE")) return this.#run(sql, params, reads);
     const start = performance.now();
-    const result = await execute(sql, params);
+    const result = await this.#run(sql, params, reads);
     const elapsed_ms = Math.round((performance.now() - start) * 1000) / 1000;
     this.log.trace(sql, {
       elapsed_ms,
@@ -100,6 +124,21 @@ class SourceConnection implements DatabaseConnection {
       affected: Number(result.numAffectedRows ?? 0),
     });
     return result;
+  }
+
+  #run(sql: string, params: readonly unknown[], reads: boolean): Promise<QueryResult<unknown>> {
+    if (this.#reserved !== undefined) return this.#reserved.execute(sql, params);
+    if (reads && this.source.read !== undefined) return this.source.read(sql, params);
+    return this.#runWithPermit(sql, params);
+  }
+
+  async #runWithPermit(sql: string, params: readonly unknown[]): Promise<QueryResult<unknown>> {
+    await this.driver.takePermit();
+    try {
+      return await this.source.execute(sql, params);
+    } finally {
+      this.driver.givePermit();
+    }
   }
 
   // biome-ignore lint/correctness/useYield: kysely's interface asks for it; nothing here streams through kysely.

@@ -5,10 +5,10 @@ export class ServerLock {
   #held: { readonly file: string; readonly unlock: () => void } | undefined;
 
   /** Claims `file` (undefined: a database that needs no claim) beside the present one; `commit` lets that one go. */
-  prepare(file: string | undefined): { commit(): void; discard(): void } {
+  async prepare(file: string | undefined): Promise<{ commit(): void; discard(): void }> {
     const real = file === undefined ? undefined : canonicalPath(file);
     if (real !== undefined && real === this.#held?.file) return { commit() {}, discard() {} };
-    const next = real === undefined ? undefined : { file: real, unlock: lockSqlite(real) };
+    const next = real === undefined ? undefined : { file: real, unlock: await lockSqlite(real) };
     return {
       commit: () => {
         this.close();

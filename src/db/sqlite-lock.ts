@@ -2,9 +2,13 @@ import { Database } from "bun:sqlite";
 import { closeSync, mkdirSync, openSync, readSync, realpathSync, rmSync } from "node:fs";
 import { basename, dirname, join } from "node:path";
 import { codeOf, Fault, messageOf } from "../base/fault.ts";
+import { isBusy, whenFree } from "./sqlite-busy.ts";
 
 /** Where SQLite keeps `user_version` in the header of a file: four bytes, big-endian. */
 const userVersionOffset = 60;
+
+/** How long a process may take from its lock to its process id. */
+const writesItsNameMs = 500;
 
 /**
  * The locks of this process. POSIX locks belong to the process, not to the handle: opening and closing a lock file here
@@ -32,17 +36,19 @@ export function canonicalPath(path: string): string {
  * a small file beside the database, so it goes when its process goes, however that ends. The holder's process id
  * stands in that file's header, where a second server can read it past the lock.
  */
-export function lockSqlite(path: string): () => void {
+export async function lockSqlite(path: string): Promise<() => void> {
   const lockPath = `${canonicalPath(path)}.lock`;
   if (heldHere.has(lockPath)) throw inUse(path, process.pid);
+  heldHere.add(lockPath);
   let lock: Database;
   try {
-    lock = takeLock(lockPath);
+    // Of several that ask at the same moment one gets it; the others wait for it to write down who it is.
+    lock = await whenFree(() => takeLock(lockPath), writesItsNameMs);
   } catch (error) {
-    if (codeOf(error) === "SQLITE_BUSY") throw inUse(path, holderOf(lockPath));
+    heldHere.delete(lockPath);
+    if (isBusy(error)) throw inUse(path, holderOf(lockPath));
     throw cannotLock(path, error);
   }
-  heldHere.add(lockPath);
   return () => {
     heldHere.delete(lockPath);
     lock.close();
@@ -63,8 +69,6 @@ function takeLock(lockPath: string): Database {
 function tryLock(lockPath: string): Database {
   const lock = new Database(lockPath, { create: true, readwrite: true });
   try {
-    // Of several that ask at the same moment one gets it; the others wait for it to write down who it is.
-    lock.run("PRAGMA busy_timeout = 500");
     // The journal stays in memory: the file's content is worth nothing after a crash.
     lock.run("PRAGMA journal_mode = MEMORY");
     lock.run("PRAGMA synchronous = OFF");

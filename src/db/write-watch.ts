@@ -36,6 +36,7 @@ export function watchWrites(source: Source, log: Logger): Source {
   return {
     ...source,
     execute: watched(source.execute),
+    ...(source.read === undefined ? {} : { read: watched(source.read) }),
     async reserve() {
       const reserved = await source.reserve();
       return { execute: watched(reserved.execute), release: () => reserved.release() };

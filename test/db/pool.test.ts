@@ -36,7 +36,7 @@ async function openOne(
   await (await openDatabase(settings, new LogHub(), { create: true })).close();
   const dialect =
     kind === "sqlite"
-      ? openSqlite(parseSqliteUrl(url), acquireTimeoutMs, [], log)
+      ? await openSqlite(parseSqliteUrl(url), { acquireTimeoutMs, childCommand: [], log })
       : await openPostgres(url, { ...patience, acquireTimeoutMs }, log);
   return {
     dialect,
@@ -62,7 +62,12 @@ eachDatabase(
     const held = Promise.withResolvers<void>();
     const holding = dialect.exclusively(() => held.promise);
     const refusal = await Promise.race([
-      agents(dialect).catch((error: unknown) => error),
+      // A write: SQLite's reads need no turn.
+      dialect.query
+        .insertInto("monitoring_uuid")
+        .values(agent(1))
+        .execute()
+        .catch((error: unknown) => error),
       Bun.sleep(2000).then(() => "still waiting after 2 s"),
     ]);
     held.resolve();
@@ -71,6 +76,7 @@ eachDatabase(
       kind: "DatabaseError",
       code: 103,
       detail: "no database connection came free within 50 ms (acquire_timeout_ms)",
+      data: { reason: "unavailable" },
     });
     expect(await agents(dialect)).toEqual([]);
   },
@@ -139,7 +145,7 @@ test("calls that wait too long for PostgreSQL get the clear error, and are serve
     expect(error).toEqual({
       code: 103,
       message: "DatabaseError: no database connection came free within 100 ms (acquire_timeout_ms)",
-      data: { kind: "DatabaseError" },
+      data: { kind: "DatabaseError", reason: "unavailable" },
     });
   expect(await node.call("node-server_hello")).toBe("Node Server Is Running!");
   await lock.unsafe("COMMIT");
@@ -158,3 +164,14 @@ async function untilBlocked(node: TestNode): Promise<void> {
   }
   throw new Error("nothing waits for the lock");
 }
+
+test("a read of SQLite does not wait for a transaction, and sees what was committed before it", async () => {
+  await using database = await openOne("sqlite", 50);
+  const { dialect } = database;
+  await dialect.query.insertInto("monitoring_uuid").values(agent(1)).execute();
+  await dialect.exclusively(async (transaction) => {
+    await transaction.insertInto("monitoring_uuid").values(agent(2)).execute();
+    expect(await agents(dialect)).toEqual([agent(1).uuid]);
+  });
+  expect(await agents(dialect)).toEqual([agent(1).uuid, agent(2).uuid]);
+});

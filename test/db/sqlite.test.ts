@@ -9,7 +9,7 @@ import { LogHub } from "../../src/log/hub.ts";
 import { openNode } from "../../src/node.ts";
 import { configText, tempFolder, testNode } from "../support/node.ts";
 
-const log = new LogHub().logger("sqlx");
+const options = { acquireTimeoutMs: 1000, childCommand: [], log: new LogHub().logger("sqlx") };
 
 test.each([
   ["sqlite://data/node.db?mode=rwc", { path: "data/node.db", mode: "rwc" }],
@@ -48,7 +48,7 @@ test("a path with a broken percent sign is refused, not a crash", () => {
 
 test("the pragmas are in force on the server's connection", async () => {
   await using folder = await tempFolder();
-  const dialect = openSqlite({ path: join(folder.path, "node.db"), mode: "rwc" }, 1000, [], log);
+  const dialect = await openSqlite({ path: join(folder.path, "node.db"), mode: "rwc" }, options);
   const pragma = async (name: string) => {
     const { rows } = await sql.raw(`PRAGMA ${name}`).execute(dialect.query);
     return Object.values(rows[0] ?? {})[0];
@@ -77,7 +77,7 @@ test("the server's file is in WAL mode and readable by its owner alone, side fil
 test("mode=rw wants the file to exist and says how to make it", async () => {
   await using folder = await tempFolder();
   const path = join(folder.path, "node.db");
-  expect(() => openSqlite({ path, mode: "rw" }, 1000, [], log)).toThrow("add ?mode=rwc to database_url");
+  await expect(openSqlite({ path, mode: "rw" }, options)).rejects.toThrow("add ?mode=rwc to database_url");
   expect(await readdir(folder.path)).toEqual([]);
 });
 
@@ -85,12 +85,12 @@ test("a file that is no database, or a folder, is refused with its path", async 
   await using folder = await tempFolder();
   const text = join(folder.path, "text.db");
   await writeFile(text, "this is no database, but it is long enough to be taken for one ".repeat(20));
-  expect(() => openSqlite({ path: text, mode: "rwc" }, 1000, [], log)).toThrow(
+  await expect(openSqlite({ path: text, mode: "rwc" }, options)).rejects.toThrow(
     `the database ${text} cannot be opened`,
   );
   const inside = join(folder.path, "folder.db");
   await mkdir(inside);
-  expect(() => openSqlite({ path: inside, mode: "rwc" }, 1000, [], log)).toThrow(
+  await expect(openSqlite({ path: inside, mode: "rwc" }, options)).rejects.toThrow(
     `the database ${inside} cannot be opened`,
   );
 });
@@ -100,13 +100,13 @@ test("a second server on the same file says which process holds it, and can star
   const url = `sqlite://${folder.path}/data/node.db?mode=rwc`;
   const configPath = join(folder.path, "config.toml");
   await writeFile(configPath, configText(url));
-  const options = { configPath, workingDirectory: folder.path, env: { RUST_LOG: "off" }, show: () => {} };
-  const first = await openNode(options);
-  await expect(openNode(options)).rejects.toMatchObject({
+  const node = { configPath, workingDirectory: folder.path, env: { RUST_LOG: "off" }, show: () => {} };
+  const first = await openNode(node);
+  await expect(openNode(node)).rejects.toMatchObject({
     kind: "DatabaseError",
     detail: expect.stringContaining(`in use by another node-server, process ${process.pid}`),
     data: { pid: process.pid },
   });
   await first.close();
-  await (await openNode(options)).close();
+  await (await openNode(node)).close();
 });

@@ -19,7 +19,11 @@ test("SQLite that stops taking writes is one ERROR line, and one INFO line when 
   const entries: LogEntry[] = [];
   const hub = new LogHub();
   hub.attach({ filter: parseFilter("info"), write: (entry) => entries.push(entry) });
-  const dialect = openSqlite(parseSqliteUrl(url), 1000, [], hub.logger("sqlx"));
+  const dialect = await openSqlite(parseSqliteUrl(url), {
+    acquireTimeoutMs: 1000,
+    childCommand: [],
+    log: hub.logger("sqlx"),
+  });
   const write = () => dialect.query.deleteFrom("kv").where("namespace", "=", "none").execute();
   await write();
   // SQLite fails as it does for a file that became read-only.

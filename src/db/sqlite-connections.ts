@@ -1,0 +1,109 @@
+import { Database, type SQLQueryBindings } from "bun:sqlite";
+import { closeSync, existsSync, openSync } from "node:fs";
+import { dirname, resolve } from "node:path";
+import type { QueryResult } from "kysely";
+import { accessMessage, fileProblem, folderProblem } from "../base/access.ts";
+import { Fault, messageOf } from "../base/fault.ts";
+import type { Execute, Source } from "./driver.ts";
+import { isBusy, whenFree } from "./sqlite-busy.ts";
+import { toSqliteFault } from "./sqlite-errors.ts";
+
+/**
+ * The server's two connections to its file. Reads have one of their own, so that in WAL mode they go on while a write waits for
+ * another process; they see everything that this process has committed.
+ */
+export interface SqliteConnections {
+  readonly writer: Database;
+  readonly reader: Database;
+}
+
+/** Opens the file, and makes it first where it does not exist. */
+export async function openConnections(path: string): Promise<SqliteConnections> {
+  // It holds hashes of secrets: only the owner reads it, and SQLite gives its side files the same mode.
+  if (!existsSync(path)) closeSync(openSync(path, "a", 0o600));
+  const writer = new Database(path, { readwrite: true });
+  try {
+    for (const pragma of ["journal_mode = WAL", "synchronous = NORMAL", "foreign_keys = ON"])
+      await whenFree(() => writer.run(`PRAGMA ${pragma}`));
+    await proveWritable(writer, path);
+    const reader = new Database(path, { readwrite: true });
+    reader.run("PRAGMA query_only = ON");
+    return { writer, reader };
+  } catch (error) {
+    writer.close();
+    throw error;
+  }
+}
+
+/**
+ * Writes a value that is there already. SQLite opens a file that it cannot write as a read-only one without a word, and even
+ * BEGIN IMMEDIATE then succeeds.
+ */
+async function proveWritable(file: Database, path: string): Promise<void> {
+  try {
+    await whenFree(() => {
+      const { user_version } = file.query("PRAGMA user_version").get() as { user_version: number };
+      file.run(`PRAGMA user_version = ${user_version}`);
+    });
+  } catch (error) {
+    const real = resolve(path);
+    const subject = { name: "the database", path: real, failed: "cannot be written" };
+    const problem = fileProblem(real) ??
+      folderProblem(dirname(real)) ?? {
+        path: real,
+        why: `${subject.failed}: ${messageOf(error)}`,
+      };
+    throw new Fault("DatabaseError", accessMessage(subject, problem), { path }, { cause: error });
+  }
+}
+
+export function toSource({ writer, reader }: SqliteConnections): Source {
+  const execute = toExecute(writer);
+  return {
+    execute,
+    read: toExecute(reader),
+    async reserve() {
+      return { execute, release() {} };
+    },
+    begin: "BEGIN IMMEDIATE",
+    async close() {
+      reader.close();
+      writer.close();
+    },
+  };
+}
+
+function toExecute(file: Database): Execute {
+  const run = toRun(file);
+  return async (sql, params) => {
+    try {
+      return run(sql, params as SQLQueryBindings[]);
+    } catch (error) {
+      if (!isBusy(error)) throw toSqliteFault(error);
+    }
+    try {
+      return await whenFree(() => run(sql, params as SQLQueryBindings[]));
+    } catch (error) {
+      throw toSqliteFault(error);
+    }
+  };
+}
+
+/** Whether a statement has rows is a matter of its text, and asking it costs more than many statements do. */
+const maxTexts = 500;
+
+function toRun(file: Database): (sql: string, bindings: SQLQueryBindings[]) => QueryResult<unknown> {
+  const hasRows = new Map<string, boolean>();
+  return (sql, bindings) => {
+    const statement = file.query(sql);
+    let rows = hasRows.get(sql);
+    if (rows === undefined) {
+      rows = statement.columnNames.length > 0;
+      if (hasRows.size >= maxTexts) hasRows.clear();
+      hasRows.set(sql, rows);
+    }
+    if (rows) return { rows: statement.all(...bindings) };
+    const { changes, lastInsertRowid } = statement.run(...bindings);
+    return { rows: [], numAffectedRows: BigInt(changes), insertId: BigInt(lastInsertRowid) };
+  };
+}

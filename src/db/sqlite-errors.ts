@@ -1,0 +1,16 @@
+import { codeOf, Fault, messageOf } from "../base/fault.ts";
+import { unavailable } from "./unavailable.ts";
+
+const uniqueCodes = new Set(["SQLITE_CONSTRAINT_UNIQUE", "SQLITE_CONSTRAINT_PRIMARYKEY"]);
+
+/** A failure of SQLite as the server reports it: in SQLite's own words, where there are no clearer ones. */
+export function toSqliteFault(error: unknown): Fault {
+  const code = codeOf(error) ?? "";
+  if (code.startsWith("SQLITE_BUSY"))
+    return unavailable(error, "another process keeps the database locked; try again shortly");
+  if (code.startsWith("SQLITE_IOERR") || code.startsWith("SQLITE_CANTOPEN"))
+    return unavailable(error, `the database file cannot be used: ${messageOf(error)}`);
+  return new Fault("DatabaseError", messageOf(error), uniqueCodes.has(code) ? { unique: true } : {}, {
+    cause: error,
+  });
+}
