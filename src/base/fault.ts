@@ -73,7 +73,12 @@ export const faultKinds = {
     words: "SerializationError",
     means: "A value could not be turned into JSON.",
   },
-  IoError: { code: 101, words: "IoError", means: "The disk or the network failed." },
+  IoError: {
+    code: 101,
+    words: "IoError",
+    means: "The disk or the network failed.",
+    reasons: { disk_full: "a disk or its quota is full, that of the files or that of the database" },
+  },
   PermissionDenied: {
     code: 102,
     words: "Permission Denied",

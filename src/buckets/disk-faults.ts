@@ -1,4 +1,5 @@
 import { codeOf, Fault } from "../base/fault.ts";
+import { isDatabaseFull } from "../db/disk-full.ts";
 import type { TreePath } from "./path.ts";
 
 const words: Readonly<
@@ -27,10 +28,13 @@ export function toTreeFault(error: unknown, path: TreePath): unknown {
   const code = codeOf(error);
   if (code === undefined) return error;
   const [kind, detail] = words[code] ?? (["IoError", `the disk failed (${code})`] as const);
-  return new Fault(kind, detail, { path }, { cause: error });
+  const reason = code === "ENOSPC" || code === "EDQUOT" ? { reason: "disk_full" } : {};
+  return new Fault(kind, detail, { path, ...reason }, { cause: error });
 }
 
+/** Whether a disk is full: that of the files, or that of the database. */
 export function isDiskFull(error: unknown): boolean {
+  if (isDatabaseFull(error)) return true;
   const code = error instanceof Fault ? codeOf(error.cause) : codeOf(error);
   return code === "ENOSPC" || code === "EDQUOT" || code === "EFBIG";
 }

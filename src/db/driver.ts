@@ -1,4 +1,5 @@
 import type { CompiledQuery, DatabaseConnection, Driver, QueryResult } from "kysely";
+import { messageOf } from "../base/fault.ts";
 import { Permits } from "../base/permits.ts";
 import type { Logger } from "../log/hub.ts";
 import { unavailable } from "./unavailable.ts";
@@ -61,8 +62,16 @@ export class PermitDriver implements Driver {
     await connection.run("COMMIT", []);
   }
 
+  /**
+   * Does not throw: kysely would report the failed ROLLBACK instead of the error that led to it. After some errors (a full
+   * disk, a lost connection) the database has ended the transaction by itself, and ROLLBACK always fails.
+   */
   async rollbackTransaction(connection: SourceConnection): Promise<void> {
-    await connection.run("ROLLBACK", []);
+    try {
+      await connection.run("ROLLBACK", []);
+    } catch (error) {
+      this.log.debug("a ROLLBACK failed", { reason: messageOf(error) });
+    }
   }
 
   destroy(): Promise<void> {

@@ -1,12 +1,14 @@
 import { SQL } from "bun";
 import { shownDatabase } from "../base/database-url.ts";
 import { codeOf, Fault, messageOf } from "../base/fault.ts";
+import { diskFull } from "./disk-full.ts";
 import { PgConnection, parsePgUrl } from "./operator/pg-wire.ts";
 import { unavailable } from "./unavailable.ts";
 
 const uniqueViolation = "23505";
 const tooManyConnections = "53300";
 const insufficientPrivilege = "42501";
+const diskFullState = "53100";
 
 /**
  * SQLSTATEs of a connection that ended or was never made: class 08, a refused sign-in (28), a missing database, no free
@@ -25,6 +27,7 @@ export function toDatabaseFault(error: unknown): Fault {
   const sqlstate = sqlState(error);
   if (sqlstate === undefined ? connectionCode.test(codeOf(error) ?? "") : connectionState.test(sqlstate))
     return unavailable(error);
+  if (sqlstate === diskFullState) return diskFull(error, { sqlstate });
   return new Fault(
     "DatabaseError",
     messageOf(error),

@@ -63,6 +63,8 @@ export function toSource({ writer, reader }: SqliteConnections): Source {
     execute,
     read: toExecute(reader),
     async reserve() {
+      // An earlier transaction whose ROLLBACK failed would make every BEGIN fail.
+      if (writer.inTransaction) writer.run("ROLLBACK");
       return { execute, release() {} };
     },
     begin: "BEGIN IMMEDIATE",

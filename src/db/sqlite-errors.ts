@@ -1,4 +1,5 @@
 import { codeOf, Fault, messageOf } from "../base/fault.ts";
+import { diskFull } from "./disk-full.ts";
 import { unavailable } from "./unavailable.ts";
 
 const uniqueCodes = new Set(["SQLITE_CONSTRAINT_UNIQUE", "SQLITE_CONSTRAINT_PRIMARYKEY"]);
@@ -6,6 +7,7 @@ const uniqueCodes = new Set(["SQLITE_CONSTRAINT_UNIQUE", "SQLITE_CONSTRAINT_PRIM
 /** A failure of SQLite as the server reports it: in SQLite's own words, where there are no clearer ones. */
 export function toSqliteFault(error: unknown): Fault {
   const code = codeOf(error) ?? "";
+  if (code === "SQLITE_FULL") return diskFull(error);
   if (code.startsWith("SQLITE_BUSY"))
     return unavailable(error, "another process keeps the database locked; try again shortly");
   if (code.startsWith("SQLITE_IOERR") || code.startsWith("SQLITE_CANTOPEN"))

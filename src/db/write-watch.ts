@@ -13,12 +13,12 @@ const writes = /^\s*(insert|update|delete)\b/i;
  */
 export function watchWrites(source: Source, log: Logger): Source {
   let failing = false;
-  const watched =
-    (execute: Execute): Execute =>
+  const observed =
+    (execute: Execute, proves: (sql: string) => boolean): Execute =>
     async (sql, params) => {
       try {
         const result = await execute(sql, params);
-        if (failing && writes.test(sql)) {
+        if (proves(sql) && failing) {
           failing = false;
           log.info("the database takes writes again");
         }
@@ -35,12 +35,21 @@ export function watchWrites(source: Source, log: Logger): Source {
     };
   return {
     ...source,
-    execute: watched(source.execute),
-    ...(source.read === undefined ? {} : { read: watched(source.read) }),
+    execute: observed(source.execute, (sql) => writes.test(sql)),
+    ...(source.read === undefined ? {} : { read: observed(source.read, () => false) }),
     async reserve() {
       const reserved = await source.reserve();
-      return { execute: watched(reserved.execute), release: () => reserved.release() };
+      return { execute: observed(reserved.execute, provesByCommit()), release: () => reserved.release() };
     },
+  };
+}
+
+/** In a transaction a change may stay in memory until COMMIT, so only that proves that the database takes writes. */
+function provesByCommit(): (sql: string) => boolean {
+  let wrote = false;
+  return (sql) => {
+    wrote ||= writes.test(sql);
+    return wrote && sql === "COMMIT";
   };
 }
 

@@ -8,6 +8,9 @@ import { SQL } from "bun";
 const nobody = 65534;
 const isRoot = process.getuid?.() === 0;
 
+/** The user that PostgreSQL runs as, where that is another than this process's. */
+export const postgresUser = isRoot ? nobody : undefined;
+
 interface Cluster {
   /** Without a database. */
   readonly url: string;
