@@ -72,7 +72,24 @@ export function inspectDatabase({ database: { database_url } }: Config, configPa
   if (mode === "rw")
     return found(`the database ${path} does not exist; add ?mode=rwc to database_url to make it`);
   const problem = folderProblem(dirname(path));
-  return found(problem && accessMessage({ name: "the database", path, failed: "cannot be made" }, problem));
+  if (problem !== undefined)
+    return found(accessMessage({ name: "the database", path, failed: "cannot be made" }, problem));
+  return inspectRemains(path);
+}
+
+/** What a database that does not exist any more has left behind. */
+function inspectRemains(path: string): Finding[] {
+  const key = ["database", "database_url"];
+  const wal = `${path}-wal`;
+  // SQLite would delete it with the first statement in a new database.
+  if ((statSync(wal, { throwIfNoEntry: false })?.size ?? 0) > 0)
+    return toFindings(
+      key,
+      `${path} does not exist, but ${wal} does, with the latest changes of a database. Put that database back beside it, or, for a new and empty one, move ${wal} away`,
+    );
+  if (!existsSync(`${path}.lock`)) return [];
+  const why = `${path} does not exist, although ${path}.lock shows that a server has used it. A new database has none of its tokens and buckets: if the old one was moved or deleted by mistake, put it back`;
+  return [{ path: key, why, isWarning: true }];
 }
 
 /** SQLite also writes `-wal` and `-shm` beside the file, so the folder and these must be writable too. */

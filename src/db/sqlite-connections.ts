@@ -1,4 +1,4 @@
-import { Database, type SQLQueryBindings } from "bun:sqlite";
+import { constants, Database, type SQLQueryBindings } from "bun:sqlite";
 import { closeSync, existsSync, openSync } from "node:fs";
 import { dirname, resolve } from "node:path";
 import type { QueryResult } from "kysely";
@@ -7,6 +7,7 @@ import { Fault, messageOf } from "../base/fault.ts";
 import type { Execute, Source } from "./driver.ts";
 import { isBusy, whenFree } from "./sqlite-busy.ts";
 import { toSqliteFault } from "./sqlite-errors.ts";
+import type { SqliteFileWatch } from "./sqlite-file.ts";
 
 /**
  * The server's two connections to its file. Reads have one of their own, so that in WAL mode they go on while a write waits for
@@ -57,11 +58,11 @@ async function proveWritable(file: Database, path: string): Promise<void> {
   }
 }
 
-export function toSource({ writer, reader }: SqliteConnections): Source {
-  const execute = toExecute(writer);
+export function toSource({ writer, reader }: SqliteConnections, watch: SqliteFileWatch): Source {
+  const execute = toExecute(writer, () => watch.assertPresentNow());
   return {
     execute,
-    read: toExecute(reader),
+    read: toExecute(reader, () => watch.assertPresent()),
     async reserve() {
       // An earlier transaction whose ROLLBACK failed would make every BEGIN fail.
       if (writer.inTransaction) writer.run("ROLLBACK");
@@ -69,15 +70,19 @@ export function toSource({ writer, reader }: SqliteConnections): Source {
     },
     begin: "BEGIN IMMEDIATE",
     async close() {
+      watch.close();
+      // The last connection to close removes the -wal file by its path, where that of another database may be by now.
+      if (watch.hasForeignWal()) writer.fileControl(constants.SQLITE_FCNTL_PERSIST_WAL, 1);
       reader.close();
       writer.close();
     },
   };
 }
 
-function toExecute(file: Database): Execute {
+function toExecute(file: Database, assertUsable: () => void): Execute {
   const run = toRun(file);
   return async (sql, params) => {
+    assertUsable();
     try {
       return run(sql, params as SQLQueryBindings[]);
     } catch (error) {

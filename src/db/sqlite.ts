@@ -9,6 +9,7 @@ import { PermitDriver } from "./driver.ts";
 import { SqliteSql } from "./operator/sqlite-sql.ts";
 import type { Schema } from "./schema.ts";
 import { openConnections, type SqliteConnections, toSource } from "./sqlite-connections.ts";
+import { SqliteFileWatch } from "./sqlite-file.ts";
 import type { Spelling } from "./tables.ts";
 import { watchWrites } from "./write-watch.ts";
 
@@ -55,8 +56,9 @@ export async function openSqlite({ path, mode }: SqliteFile, options: SqliteOpti
       { cause: error },
     );
   }
+  const watch = new SqliteFileWatch(path, log);
   const operator = new SqliteSql(path, childCommand);
-  const source = watchWrites(toSource(connections), log);
+  const source = watchWrites(toSource(connections, watch), log);
   // One connection writes, so one write or one transaction at a time; SQLite would make them wait anyway.
   const driver = new PermitDriver(source, 1, acquireTimeoutMs, log);
   const query = new Kysely<Schema>({
@@ -80,7 +82,17 @@ export async function openSqlite({ path, mode }: SqliteFile, options: SqliteOpti
     // BEGIN IMMEDIATE takes the write lock, which is one per file for all processes.
     exclusively: (work) => query.transaction().execute(work),
     continueIds: async () => {},
-    operator,
+    operator: {
+      async run(request) {
+        watch.assertPresentNow();
+        return operator.run(request);
+      },
+      async tableSizes() {
+        watch.assertPresentNow();
+        return operator.tableSizes();
+      },
+      close: () => operator.close(),
+    },
     toSetupFault: (error) => error,
     async close() {
       await operator.close();

@@ -1,5 +1,6 @@
 import { Database } from "bun:sqlite";
 import { DatabaseSync, type SQLInputValue, type StatementSync } from "node:sqlite";
+import { pathToFileURL } from "node:url";
 import { Fault, messageOf } from "../../base/fault.ts";
 import { exactJson } from "../../base/raw-json.ts";
 import { type Bounds, doubleJson, positionData, RowWriter, resultJson, skipGap } from "./rows.ts";
@@ -16,7 +17,10 @@ export interface SqliteRequest extends Bounds {
  * temporary table or pragma of theirs outlives the call.
  */
 export function executeSqlite(request: SqliteRequest): string {
-  const connection = new DatabaseSync(request.path, { timeout: 5000, enableForeignKeyConstraints: true });
+  // Without `mode=rw` SQLite would make a file that does not exist, readable by everybody.
+  const file = pathToFileURL(request.path);
+  file.searchParams.set("mode", "rw");
+  const connection = new DatabaseSync(file, { timeout: 5000, enableForeignKeyConstraints: true });
   try {
     return runAll(connection, request);
   } finally {

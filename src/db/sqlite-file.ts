@@ -1,0 +1,103 @@
+import { statSync } from "node:fs";
+import { codeOf } from "../base/fault.ts";
+import type { Logger } from "../log/hub.ts";
+import { outsideSpans } from "../log/span.ts";
+import { unavailable } from "./unavailable.ts";
+
+/** How often the path is compared with the file that is open, beside the comparison before every write. */
+const intervalMs = 1000;
+
+const restartHint =
+  "put the same file back, or stop the server, restore a backup at this path without -wal and -shm files, and start it";
+
+/**
+ * Watches that the SQLite file that is open is still the one at its path. SQLite itself goes on in a deleted or replaced file
+ * without an error, and everything written there is lost with the last process that has it open. So while the path names
+ * another file or none, every statement fails; when the same file is put back, they go on.
+ */
+export class SqliteFileWatch {
+  readonly #identity: string | undefined;
+  readonly #walIdentity: string | undefined;
+  readonly #timer: Timer;
+  #missingSince: number | undefined;
+
+  /** The file must exist and have been opened in WAL mode. */
+  constructor(
+    private readonly path: string,
+    private readonly log: Logger,
+  ) {
+    this.#identity = identityOf(path);
+    this.#walIdentity = identityOf(`${path}-wal`);
+    this.#timer = outsideSpans(() => setInterval(() => this.#look(), intervalMs));
+    this.#timer.unref();
+  }
+
+  /** Whether the `-wal` file at its path is one that this server did not open. */
+  hasForeignWal(): boolean {
+    const identity = identityOf(`${this.path}-wal`);
+    return identity !== undefined && identity !== this.#walIdentity;
+  }
+
+  /** Throws when the last comparison found another file or none. Costs no system call: it is asked before every read. */
+  assertPresent(): void {
+    if (this.#missingSince !== undefined)
+      throw unavailable(
+        undefined,
+        "the database file was moved, deleted or replaced while the server runs; its operator has to put it back",
+      );
+  }
+
+  /** Compares now, and throws as `assertPresent` does. */
+  assertPresentNow(): void {
+    this.#look();
+    this.assertPresent();
+  }
+
+  close(): void {
+    clearInterval(this.#timer);
+  }
+
+  #look(): void {
+    let reason: string | undefined;
+    try {
+      const identity = identityOf(this.path);
+      if (identity === undefined) reason = `the file was deleted or moved away; ${restartHint}`;
+      else if (identity !== this.#identity) reason = `another file has taken its place; ${restartHint}`;
+    } catch (error) {
+      reason = `the file cannot be looked at (${codeOf(error)}); ${restartHint}`;
+    }
+    if (reason === undefined) this.#found();
+    else this.#miss(reason);
+  }
+
+  #miss(reason: string): void {
+    if (this.#missingSince !== undefined) return;
+    this.#missingSince = performance.now();
+    outsideSpans(() =>
+      this.log.error("the database file is not in its place; calls that need it fail until it is back", {
+        event: "database.lost",
+        database: this.path,
+        reason,
+      }),
+    );
+  }
+
+  #found(): void {
+    if (this.#missingSince === undefined) return;
+    const lost_ms = Math.round(performance.now() - this.#missingSince);
+    this.#missingSince = undefined;
+    outsideSpans(() =>
+      this.log.info("the database file is back in its place", {
+        event: "database.restored",
+        database: this.path,
+        lost_ms,
+      }),
+    );
+  }
+}
+
+/** Device and inode of the file at a path; undefined when there is none. */
+function identityOf(path: string): string | undefined {
+  const stats = statSync(path, { bigint: true, throwIfNoEntry: false });
+  return stats && `${stats.dev}:${stats.ino}`;
+}
