@@ -63,7 +63,7 @@ story("of two processes that ask for a SQLite file at the very same moment exact
     const kept = [];
     for (let round = 0; round < ${contests}; round += 1) {
       while (performance.timeOrigin + performance.now() < ${begin} + round * 20);
-      try { kept.push(lockSqlite("data/" + round + ".db")); console.log("won", process.pid); }
+      try { kept.push(await lockSqlite("data/" + round + ".db")); console.log("won", process.pid); }
       catch (error) { console.log("lost", error.data?.pid ?? error.message); }
     }
     // Nobody lets go before both are through.
