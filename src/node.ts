@@ -191,6 +191,7 @@ export async function openNode(options: NodeOptions): Promise<Node> {
           staticPath: static_path,
           syncUploads: sync_uploads,
           serverUuid,
+          staleSeconds: settings.stale_seconds,
         });
         // Only at the start: later there may be uploads under way.
         const stayed = isStart ? await buckets.clearStaging() : [];

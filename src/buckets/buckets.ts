@@ -1,6 +1,7 @@
 import { resolve } from "node:path";
 import { Fault } from "../base/fault.ts";
 import type { Database } from "../db/database.ts";
+import { BucketCache } from "./bucket-cache.ts";
 import { claimFolder, type FolderClaim, restoreFolder } from "./bucket-folder.ts";
 import { Files } from "./files.ts";
 import { locksNamespace, propertiesNamespace } from "./kept.ts";
@@ -12,10 +13,10 @@ export interface BucketSettings {
   readonly syncUploads: boolean;
   /** Several servers may share the folder; each clears up after itself only. */
   readonly serverUuid: string;
+  /** How long plain HTTP goes on with the last known records while the database is away. */
+  readonly staleSeconds: number;
 }
 
-/** How long records are believed that another server, or somebody's SQL, may have changed. Own changes count at once. */
-const believedMs = 1000;
 /** No bucket can have this path: `~` is not allowed in one. */
 const stagingFolder = "~staging";
 
@@ -26,15 +27,7 @@ type Claimant = Pick<FolderClaim, "mayTakeOver">;
 
 /** The buckets: their records, and the tree of each. */
 export class Buckets {
-  #known:
-    | {
-        readonly until: number;
-        readonly byName: ReadonlyMap<string, Bucket>;
-        readonly root: Bucket | undefined;
-      }
-    | undefined;
-  #changes = 0;
-  #lastRead: ReadonlyMap<string, Bucket> = new Map();
+  readonly #cache: BucketCache;
   readonly #files = new Map<string, Files>();
 
   readonly #staging: Staging;
@@ -44,6 +37,7 @@ export class Buckets {
     private readonly database: Database,
     private readonly settings: BucketSettings,
   ) {
+    this.#cache = new BucketCache(() => database.buckets.list(), settings.staleSeconds * 1000);
     this.#staging = new Staging(resolve(settings.staticPath, stagingFolder, settings.serverUuid));
   }
 
@@ -70,20 +64,19 @@ export class Buckets {
     checkBucketName(bucket.name);
     checkBucketPath(bucket.path);
     const { staticPath } = this.settings;
-    const made = await this.database.buckets.change(async ({ rows, insert }) => {
+    const creating = this.database.buckets.change(async ({ rows, insert }) => {
       if (rows.some((other) => other.name === name))
         throw new Fault("InvalidInput", `a bucket ${name} exists already`, { field: "name" });
       refuseConflict(bucket, rows);
       await claimFolder({ staticPath, path: bucket.path, ...claimant });
       return insert(bucket);
     });
-    this.forget();
-    return made;
+    return this.changing(creating);
   }
 
   async update(name: string, wish: Wish, claimant: Claimant): Promise<Bucket> {
     const { staticPath } = this.settings;
-    const changed = await this.database.buckets.change(async ({ rows, update }) => {
+    const updating = this.database.buckets.change(async ({ rows, update }) => {
       const old = rows.find((row) => row.name === name);
       if (old === undefined) throw noBucket(name);
       const next: Bucket = { ...old, ...given(wish) };
@@ -97,34 +90,36 @@ export class Buckets {
       await update(next);
       return next;
     });
-    this.forget();
-    return changed;
+    return this.changing(updating);
   }
 
   /** The files stay on the disk. */
   async delete(name: string): Promise<void> {
-    if (!(await this.database.buckets.delete(name))) throw noBucket(name);
+    if (!(await this.changing(this.database.buckets.delete(name)))) throw noBucket(name);
     await this.database.kv.removeAll([locksNamespace(name), propertiesNamespace(name)]);
-    this.forget();
   }
 
   async get(name: string): Promise<Bucket | undefined> {
-    return (await this.#load()).byName.get(name);
+    return (await this.#cache.load()).byName.get(name);
   }
 
   async names(): Promise<string[]> {
-    return [...(await this.#load()).byName.keys()].sort();
+    return [...(await this.#cache.load()).byName.keys()].sort();
   }
 
-  /** The bucket that answers the root, if it is enabled. */
+  /** The same as `get` for plain HTTP, which has no token to check: it goes on for a while when the database is away. */
+  async getForServing(name: string): Promise<Bucket | undefined> {
+    return (await this.#cache.loadOrStale()).byName.get(name);
+  }
+
+  /** The bucket that answers the root, if it is enabled. For plain HTTP, as `getForServing` is. */
   async httpRoot(): Promise<Bucket | undefined> {
-    return (await this.#load()).root;
+    return (await this.#cache.loadOrStale()).root;
   }
 
   /** Whether a record is what is believed now, without asking the database. */
   isCurrent(bucket: Bucket): boolean {
-    const known = this.#known;
-    return known !== undefined && known.until > performance.now() && known.byName.get(bucket.name) === bucket;
+    return this.#cache.current?.byName.get(bucket.name) === bucket;
   }
 
   /** The files of a bucket, enabled or not; NotFound when there is no such bucket. */
@@ -146,30 +141,19 @@ export class Buckets {
     return files;
   }
 
-  /** What is known of the records is read again by the next who asks. */
-  forget(): void {
-    this.#known = undefined;
-    this.#changes += 1;
-  }
-
-  async #load() {
-    const known = this.#known;
-    if (known !== undefined && known.until > performance.now()) return known;
-    // A clock that nobody sets: records must not be believed for hours because the time of day was put back.
-    const until = performance.now() + believedMs;
-    const before = this.#changes;
-    const rows = await this.database.buckets.list();
-    // A record that did not change stays the same object, so that what was derived from it still counts.
-    const same = rows.map((row) => {
-      const old = this.#lastRead.get(row.name);
-      return old !== undefined && Bun.deepEquals(old, row) ? old : row;
-    });
-    const byName = new Map(same.map((row) => [row.name, row]));
-    this.#lastRead = byName;
-    const read = { until, byName, root: same.find((row) => row.is_http_root && row.enable) };
-    // A change while the rows were on their way makes them old news.
-    if (before === this.#changes) this.#known = read;
-    return read;
+  /**
+   * Waits for something that may change records, so that its caller's next request sees it. One that failed may have changed
+   * them all the same, but a database that is away must not take the last known records with it.
+   */
+  async changing<T>(change: Promise<T>): Promise<T> {
+    try {
+      const result = await change;
+      this.#cache.forget();
+      return result;
+    } catch (error) {
+      this.#cache.expire();
+      throw error;
+    }
   }
 }
 

@@ -200,6 +200,16 @@ export const databaseKeys = {
     millisecondsFromOne.default(3000),
     "How long a statement may wait for a free connection.",
   ),
+  answer_timeout_ms: key(
+    "ms",
+    millisecondsFromOne.default(5000),
+    "How long PostgreSQL may take to answer one of the server's own statements; after that the call fails with 103 and `unavailable`, HTTP with 503.",
+  ),
+  stale_seconds: key(
+    "seconds",
+    count.default(60),
+    "How long plain HTTP goes on with the buckets it knows while the database cannot be used; 0 means not at all. Tokens are always asked for.",
+  ),
   idle_timeout_ms: key(
     "ms",
     milliseconds.default(60_000),

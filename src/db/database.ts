@@ -18,6 +18,7 @@ export interface DatabaseSettings {
   readonly database_url: string;
   readonly connect_timeout_ms: number;
   readonly acquire_timeout_ms: number;
+  readonly answer_timeout_ms: number;
   readonly idle_timeout_ms: number;
   readonly max_lifetime_ms: number;
   readonly max_connections: number;
@@ -64,6 +65,7 @@ export async function openDatabase(
   try {
     if (!create && !(await dialect.hasSchema())) throw notMade(settings, "is empty");
     await migrate(dialect, hub.logger("sea_orm_migration"));
+    dialect.limitAnswers();
     return new Database(dialect);
   } catch (error) {
     await dialect.close();
@@ -96,6 +98,7 @@ export async function openDialect(settings: DatabaseSettings, hub: LogHub): Prom
     place.postgres,
     {
       acquireTimeoutMs,
+      answerTimeoutMs: settings.answer_timeout_ms,
       connectTimeoutMs: settings.connect_timeout_ms,
       idleTimeoutMs: settings.idle_timeout_ms,
       maxLifetimeMs: settings.max_lifetime_ms,

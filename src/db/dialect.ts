@@ -23,6 +23,12 @@ export interface Dialect {
   /** Makes the next automatic id of a table follow the largest one in it. */
   continueIds(transaction: Transaction<Schema>, table: keyof Schema): Promise<void>;
 
+  /**
+   * From now on a statement fails as unavailable when the database leaves it unanswered for `answer_timeout_ms`. Not before the
+   * schema is up to date: a migration may take long.
+   */
+  limitAnswers(): void;
+
   /** For `node-server_exec_sql` and `node-server_database_storage`. */
   readonly operator: OperatorSql;
 

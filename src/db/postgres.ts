@@ -1,19 +1,13 @@
 import { SQL } from "bun";
-import {
-  Kysely,
-  PostgresAdapter,
-  PostgresIntrospector,
-  PostgresQueryCompiler,
-  type QueryResult,
-  sql as raw,
-} from "kysely";
+import { Kysely, PostgresAdapter, PostgresIntrospector, PostgresQueryCompiler, sql as raw } from "kysely";
 import { shownDatabase } from "../base/database-url.ts";
 import { Fault } from "../base/fault.ts";
 import type { Logger } from "../log/hub.ts";
 import type { Dialect } from "./dialect.ts";
-import { type Execute, PermitDriver, type Source } from "./driver.ts";
+import { PermitDriver } from "./driver.ts";
 import { PostgresSql } from "./operator/postgres-sql.ts";
-import { isCrowded, toDatabaseFault, toSetupFault, whyUnreachable } from "./postgres-errors.ts";
+import { isCrowded, toSetupFault, whyUnreachable } from "./postgres-errors.ts";
+import { PostgresPool } from "./postgres-pool.ts";
 import { Reachability } from "./reachability.ts";
 import type { Schema } from "./schema.ts";
 import type { Spelling } from "./tables.ts";
@@ -39,25 +33,28 @@ const exclusiveLock = 0x6e6f6465;
 export interface PostgresOptions {
   readonly connectTimeoutMs: number;
   readonly acquireTimeoutMs: number;
+  readonly answerTimeoutMs: number;
   readonly idleTimeoutMs: number;
   readonly maxLifetimeMs: number;
   readonly maxConnections: number;
 }
 
 export async function openPostgres(url: string, options: PostgresOptions, log: Logger): Promise<Dialect> {
-  const pool = new SQL({
-    url,
-    adapter: "postgres",
-    bigint: true,
-    max: options.maxConnections,
-    connectionTimeout: options.connectTimeoutMs / 1000,
-    idleTimeout: options.idleTimeoutMs / 1000,
-    maxLifetime: options.maxLifetimeMs / 1000,
-  });
+  const open = () =>
+    new SQL({
+      url,
+      adapter: "postgres",
+      bigint: true,
+      max: options.maxConnections,
+      connectionTimeout: options.connectTimeoutMs / 1000,
+      idleTimeout: options.idleTimeoutMs / 1000,
+      maxLifetime: options.maxLifetimeMs / 1000,
+    });
+  const first = open();
   try {
-    await pool.connect();
+    await first.connect();
   } catch (error) {
-    await pool.close({ timeout: 0 });
+    await first.close({ timeout: 0 });
     throw new Fault(
       "DatabaseError",
       `PostgreSQL at ${shownDatabase(url)} cannot be reached: ${await whyUnreachable(url, error, options.connectTimeoutMs)}`,
@@ -66,9 +63,9 @@ export async function openPostgres(url: string, options: PostgresOptions, log: L
     );
   }
   try {
-    await provePostgres(pool, shownDatabase(url));
+    await provePostgres(first, shownDatabase(url));
   } catch (error) {
-    await pool.close({ timeout: 0 });
+    await first.close({ timeout: 0 });
     throw error;
   }
   const { connectTimeoutMs } = options;
@@ -78,7 +75,9 @@ export async function openPostgres(url: string, options: PostgresOptions, log: L
     place: shownDatabase(url),
   };
   const reachability = new Reachability(probe, log);
-  const source = watchWrites(toSource(pool, reachability), log);
+  const { answerTimeoutMs } = options;
+  const pool = new PostgresPool({ open, first, answerTimeoutMs, reachability, log });
+  const source = watchWrites(pool, log);
   const driver = new PermitDriver(source, options.maxConnections, options.acquireTimeoutMs, log);
   const query = new Kysely<Schema>({
     dialect: {
@@ -114,6 +113,7 @@ export async function openPostgres(url: string, options: PostgresOptions, log: L
         transaction,
       );
     },
+    limitAnswers: () => pool.limitAnswers(),
     operator: {
       run: (request) => reachability.observe(() => operator.run(request)),
       tableSizes: () => operator.tableSizes(),
@@ -151,32 +151,6 @@ async function provePostgres(pool: SQL, shown: string): Promise<void> {
         ? `is empty, and ${found.role} may not make tables in it; run \`GRANT CREATE ON SCHEMA ${found.schema ?? "public"} TO ${found.role}\` as its owner`
         : undefined;
   if (why !== undefined) throw new Fault("DatabaseError", `PostgreSQL at ${shown} ${why}`);
-}
-
-function toSource(pool: SQL, reachability: Reachability): Source {
-  return {
-    execute: toExecute(pool, reachability),
-    async reserve() {
-      const connection = await reachability.observe(() => pool.reserve().catch(rethrow));
-      return { execute: toExecute(connection, reachability), release: () => void connection.release() };
-    },
-    begin: "BEGIN",
-    async close() {
-      reachability.close();
-      await pool.close({ timeout: 5 });
-    },
-  };
-}
-
-function toExecute(connection: Pick<SQL, "unsafe">, reachability: Reachability): Execute {
-  return async (sql, params): Promise<QueryResult<unknown>> => {
-    const rows = await reachability.observe(() => connection.unsafe(sql, [...params]).catch(rethrow));
-    return { rows: [...rows], numAffectedRows: BigInt(rows.count ?? 0) };
-  };
-}
-
-function rethrow(error: unknown): never {
-  throw toDatabaseFault(error);
 }
 
 /** Connects with the pool's own driver, so that both always agree. */

@@ -40,6 +40,11 @@ export class Reachability {
     this.#idle.unref();
   }
 
+  /** Whether the database is lost, or a new connection is about to show whether it is. */
+  get isInDoubt(): boolean {
+    return this.#lostAt !== undefined || this.#confirming;
+  }
+
   /** Runs a statement and learns from it. */
   async observe<T>(run: () => Promise<T>): Promise<T> {
     const losses = this.#losses;

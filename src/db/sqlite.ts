@@ -82,6 +82,8 @@ export async function openSqlite({ path, mode }: SqliteFile, options: SqliteOpti
     // BEGIN IMMEDIATE takes the write lock, which is one per file for all processes.
     exclusively: (work) => query.transaction().execute(work),
     continueIds: async () => {},
+    // A local file answers, or fails.
+    limitAnswers: () => {},
     operator: {
       async run(request) {
         watch.assertPresentNow();

@@ -34,7 +34,8 @@ export function watchWrites(source: Source, log: Logger): Source {
       }
     };
   return {
-    ...source,
+    begin: source.begin,
+    close: () => source.close(),
     execute: observed(source.execute, (sql) => writes.test(sql)),
     ...(source.read === undefined ? {} : { read: observed(source.read, () => false) }),
     async reserve() {

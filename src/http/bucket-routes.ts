@@ -50,7 +50,7 @@ async function bucketRoute(
   const name = slash === -1 ? rest : rest.slice(0, slash);
   const { services, release } = borrow();
   try {
-    const bucket = await services.buckets.get(name);
+    const bucket = await services.buckets.getForServing(name);
     if (bucket === undefined || !bucket.enable)
       return request.method === "OPTIONS" ? options() : noSuchFile();
     if (slash === -1 && isReading(request)) return withCors(bucket, request, toSlashForm(request));

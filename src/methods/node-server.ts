@@ -157,13 +157,11 @@ export const nodeServer = {
       if (params != null && !Array.isArray(params)) {
         throw new Fault("InvalidInput", "params must be an array", { field: "params" });
       }
-      try {
-        const { maxAnswerBytes: limit, sqlTimeoutMs: timeoutMs } = limits();
-        return await database.operator.run({ sql, params: params ?? null, maxBytes: room, limit, timeoutMs });
-      } finally {
-        // It may have changed a bucket's row.
-        buckets.forget();
-      }
+      const { maxAnswerBytes: limit, sqlTimeoutMs: timeoutMs } = limits();
+      // It may change a bucket's row.
+      return buckets.changing(
+        database.operator.run({ sql, params: params ?? null, maxBytes: room, limit, timeoutMs }),
+      );
     },
   }),
 };

@@ -12,6 +12,7 @@ async function openRows(kind: DatabaseKind): Promise<{ rows: KvRows } & AsyncDis
     database_url: url,
     connect_timeout_ms: 3000,
     acquire_timeout_ms: 10_000,
+    answer_timeout_ms: 10_000,
     idle_timeout_ms: 0,
     max_lifetime_ms: 0,
     max_connections: 4,

@@ -56,7 +56,11 @@ async function answersOf(node: TestNode, token: string) {
 
 test("a lost PostgreSQL is told once, answered alike everywhere, and its return is noticed without traffic", async () => {
   await using postgres = await stoppablePostgres();
-  await using node = await testNode({ databaseUrl: postgres.url, logging });
+  await using node = await testNode({
+    databaseUrl: postgres.url,
+    logging,
+    databaseKeys: "stale_seconds = 0\n",
+  });
   const { superToken: token } = node;
   await node.call("static-bucket_create", [token, "site", "site", true]);
   await node.call("static-bucket-file_upload", [token, "site", "a.txt", "hello"]);
@@ -141,6 +145,7 @@ const open = (database_url: string) =>
       database_url,
       connect_timeout_ms: 3000,
       acquire_timeout_ms: 3000,
+      answer_timeout_ms: 5000,
       idle_timeout_ms: 60_000,
       max_lifetime_ms: 0,
       max_connections: 2,

@@ -84,6 +84,32 @@ test("a server that nobody asks notices a deleted file, and exec_sql makes none"
   expect(existsSync(fileOf(node))).toBe(false);
 });
 
+test("plain HTTP goes on with the buckets it knows while the file is missing, and answers 503 when that is too old", async () => {
+  await using node = await testNode({ databaseKeys: "stale_seconds = 6\n" });
+  const { dav } = await webdavSite(node);
+  await dav("PUT", "/a.txt", {}, "hello");
+  const get = () => fetch(`${node.url}/node/static/site/a.txt`);
+  expect((await get()).status).toBe(200);
+  const movedAt = performance.now();
+  await rename(fileOf(node), `${fileOf(node)}.moved`);
+  await until("tokens are refused", async () =>
+    (await node.send("token_get", { token: node.superToken })).error === undefined ? undefined : true,
+  );
+  while (performance.now() - movedAt < 3000) {
+    const answer = await get();
+    // A slow machine may be past the time by now.
+    if (performance.now() - movedAt < 4500)
+      expect([answer.status, await answer.text()]).toEqual([200, "hello"]);
+    await Bun.sleep(100);
+  }
+  await until("what is known of the buckets is too old", async () => {
+    const { status, headers } = await get();
+    return status === 503 && headers.get("retry-after") === "5" ? true : undefined;
+  });
+  await rename(`${fileOf(node)}.moved`, fileOf(node));
+  await until("files are served again", async () => ((await get()).status === 200 ? true : undefined));
+});
+
 test("an operator's statement opens the file it is given, whatever its name, and never makes one", async () => {
   await using folder = await tempFolder();
   const path = join(folder.path, "odd ?mode=rwc&%41#ü.db");

@@ -16,7 +16,13 @@ import {
 } from "../support/node.ts";
 
 const log = new LogHub().logger("sqlx");
-const patience = { connectTimeoutMs: 3000, idleTimeoutMs: 0, maxLifetimeMs: 0, maxConnections: 1 };
+const patience = {
+  connectTimeoutMs: 3000,
+  answerTimeoutMs: 5000,
+  idleTimeoutMs: 0,
+  maxLifetimeMs: 0,
+  maxConnections: 1,
+};
 
 /** A migrated database with one connection. */
 async function openOne(
@@ -29,6 +35,7 @@ async function openOne(
     database_url: url,
     connect_timeout_ms: 3000,
     acquire_timeout_ms: 3000,
+    answer_timeout_ms: 5000,
     idle_timeout_ms: 0,
     max_lifetime_ms: 0,
     max_connections: 1,

@@ -99,6 +99,7 @@ async function migrated(kind: DatabaseKind) {
     database_url: place.url,
     connect_timeout_ms: 3000,
     acquire_timeout_ms: 3000,
+    answer_timeout_ms: 5000,
     idle_timeout_ms: 0,
     max_lifetime_ms: 0,
     max_connections: 2,

@@ -123,6 +123,7 @@ eachDatabase(
         database_url: node.databaseUrl,
         connect_timeout_ms: 3000,
         acquire_timeout_ms: 3000,
+        answer_timeout_ms: 5000,
         idle_timeout_ms: 60_000,
         max_lifetime_ms: 60_000,
         max_connections: 1,

@@ -180,6 +180,7 @@ export async function initDatabase(database_url: string, superToken: string): Pr
     database_url,
     connect_timeout_ms: 3000,
     acquire_timeout_ms: 3000,
+    answer_timeout_ms: 5000,
     idle_timeout_ms: 0,
     max_lifetime_ms: 0,
     max_connections: 1,

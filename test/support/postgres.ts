@@ -20,6 +20,9 @@ interface Cluster {
   halt(): Promise<void>;
   /** Starts it again on the same port, with its data, and waits until it accepts connections. */
   resume(): Promise<void>;
+  /** Stops every process of it with SIGSTOP, as a machine that hangs does: connections stay open and nothing answers. */
+  pause(): Promise<void>;
+  unpause(): Promise<void>;
 }
 
 let cluster: Promise<Cluster> | undefined;
@@ -30,11 +33,11 @@ export async function stopPostgres(): Promise<void> {
 
 /** A PostgreSQL of the test's own, which can be stopped and started; its `url` names an empty database. */
 export async function stoppablePostgres(): Promise<
-  Pick<Cluster, "url" | "halt" | "resume"> & AsyncDisposable
+  Pick<Cluster, "url" | "halt" | "resume" | "pause" | "unpause"> & AsyncDisposable
 > {
-  const { url, stop, halt, resume } = await startCluster();
-  await administrate(url, "CREATE DATABASE node");
-  return { url: `${url}/node`, halt, resume, [Symbol.asyncDispose]: stop };
+  const { stop, ...cluster } = await startCluster();
+  await administrate(cluster.url, "CREATE DATABASE node");
+  return { ...cluster, url: `${cluster.url}/node`, [Symbol.asyncDispose]: stop };
 }
 
 /** A new, empty database on a real PostgreSQL that this test run started. */
@@ -105,12 +108,25 @@ async function startCluster(): Promise<Cluster> {
     server.kill(signal);
     await server.exited;
   };
+  let isPaused = false;
+  const unpause = async () => {
+    isPaused = false;
+    for (const pid of [server.pid, ...(await childrenOf(server.pid))]) process.kill(pid, "SIGCONT");
+  };
   return {
     url,
     async stop() {
+      if (isPaused) await unpause();
       await end("SIGQUIT");
       await rm(folder, { recursive: true, force: true });
     },
+    async pause() {
+      isPaused = true;
+      // The server first, so that it makes no process that is missed.
+      process.kill(server.pid, "SIGSTOP");
+      for (const pid of await childrenOf(server.pid)) process.kill(pid, "SIGSTOP");
+    },
+    unpause,
     // A fast shutdown: clients are cut off, the data stays whole.
     halt: () => end("SIGINT"),
     async resume() {
@@ -118,6 +134,11 @@ async function startCluster(): Promise<Cluster> {
       await untilReady(url, join(folder, "postgres.log"));
     },
   };
+}
+
+async function childrenOf(pid: number): Promise<number[]> {
+  const listed = await Bun.file(`/proc/${pid}/task/${pid}/children`).text();
+  return listed.split(" ").filter(Boolean).map(Number);
 }
 
 async function untilReady(url: string, log: string): Promise<void> {

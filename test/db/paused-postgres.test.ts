@@ -1,0 +1,97 @@
+import { expect, test } from "bun:test";
+import { SQL } from "bun";
+import { type TestNode, testNode } from "../support/node.ts";
+import { stoppablePostgres } from "../support/postgres.ts";
+import { until } from "../support/process.ts";
+import { webdavSite } from "../support/webdav.ts";
+
+const silent = {
+  code: 103,
+  message: "DatabaseError: the database did not answer in time; try again shortly",
+  data: { kind: "DatabaseError", reason: "unavailable" },
+};
+
+const logging = 'memory_log_filter = "info"\nmemory_log_capacity = 1000\n';
+const eventsOf = ({ node }: TestNode) =>
+  node.ring.entries().flatMap(({ level, fields }) => (fields.event ? [[level, fields.event]] : []));
+
+test("while PostgreSQL is paused calls fail in time and plain HTTP goes on with the buckets it knows", async () => {
+  await using postgres = await stoppablePostgres();
+  await using node = await testNode({
+    databaseUrl: postgres.url,
+    logging,
+    databaseKeys: "answer_timeout_ms = 500\nconnect_timeout_ms = 500\nstale_seconds = 8\n",
+  });
+  const { superToken: token } = node;
+  const { dav } = await webdavSite(node);
+  expect((await dav("PUT", "/a.txt", {}, "hello")).status).toBe(201);
+  const get = () => fetch(`${node.url}/node/static/site/a.txt`);
+  expect((await get()).status).toBe(200);
+
+  const pausedAt = performance.now();
+  await postgres.pause();
+  expect(await node.refused("token_get", { token })).toEqual(silent);
+  const refused = await dav("PUT", "/b.txt", {}, "b");
+  expect([refused.status, refused.headers.get("retry-after")]).toEqual([503, "5"]);
+  // More callers than connections.
+  const crowd = await Promise.all(Array.from({ length: 25 }, () => node.refused("token_get", { token })));
+  for (const { code, data } of crowd) expect([code, data.reason]).toEqual([103, "unavailable"]);
+  expect(performance.now() - pausedAt).toBeLessThan(20_000);
+  while (performance.now() - pausedAt < 4000) {
+    const answer = await get();
+    // A slow machine may be past the time by now.
+    if (performance.now() - pausedAt < 6000)
+      expect([answer.status, await answer.text()]).toEqual([200, "hello"]);
+    await Bun.sleep(100);
+  }
+  await until("what is known of the buckets is too old", async () => {
+    const { status, headers } = await get();
+    return status === 503 && headers.get("retry-after") === "5" ? true : undefined;
+  });
+  await until("the log tells the loss", () =>
+    eventsOf(node).some(([, event]) => event === "database.lost") ? true : undefined,
+  );
+
+  await postgres.unpause();
+  await until("calls succeed again", async () =>
+    (await node.send("token_get", { token })).error === undefined ? true : undefined,
+  );
+  expect((await get()).status).toBe(200);
+  expect((await dav("PUT", "/b.txt", {}, "b")).status).toBe(201);
+  expect(eventsOf(node)).toEqual([
+    ["WARN", "database.silent"],
+    ["ERROR", "database.lost"],
+    ["INFO", "database.restored"],
+  ]);
+}, 60_000);
+
+test("a statement that PostgreSQL does not answer is cancelled there, others are not cut, and exec_sql has its own limit", async () => {
+  await using node = await testNode({
+    database: "postgres",
+    logging,
+    databaseKeys: "answer_timeout_ms = 1000\n",
+  });
+  const { superToken: token } = node;
+  const { dav } = await webdavSite(node);
+  await using outside = new SQL({ url: node.databaseUrl, max: 2 });
+  const holder = await outside.reserve();
+  await holder.unsafe("BEGIN");
+  await holder.unsafe("LOCK TABLE kv IN ACCESS EXCLUSIVE MODE");
+  const slow = node.call("node-server_exec_sql", { token, sql: "SELECT pg_sleep(3)" });
+  const stuck = dav("PUT", "/a.txt", {}, "a");
+  let isStuck = true;
+  void stuck.finally(() => {
+    isStuck = false;
+  });
+  while (isStuck) expect(await node.call("token_get", { token })).toMatchObject({ username: "root" });
+  expect((await stuck).status).toBe(503);
+  await until("nothing waits for the lock any more", async () => {
+    const [row] = await outside.unsafe("SELECT count(*)::int AS n FROM pg_locks WHERE NOT granted");
+    return row.n === 0 ? true : undefined;
+  });
+  expect(eventsOf(node)).toEqual([["WARN", "database.silent"]]);
+  await holder.unsafe("COMMIT");
+  holder.release();
+  expect((await dav("PUT", "/a.txt", {}, "a")).status).toBe(201);
+  expect(await slow).toMatchObject({ row_count: 1 });
+});
