@@ -131,6 +131,14 @@ const cases: Readonly<Record<string, Case>> = {
   },
   "database.connect_timeout_ms": ms(1),
   "database.acquire_timeout_ms": ms(1),
+  "database.answer_timeout_ms": ms(1),
+  "database.stale_seconds": {
+    good: [
+      ["0", 0],
+      ["86400", 86_400],
+    ],
+    bad: [...notNumber, ["-1", /0 or more/]],
+  },
   "database.idle_timeout_ms": ms(0),
   "database.max_lifetime_ms": ms(0),
   "database.max_connections": {

@@ -119,6 +119,27 @@ eachDatabase("a statement that runs too long is stopped, and that is said", asyn
   }
 });
 
+eachDatabase("statements that are stopped say what of them was kept, and that is true", async (kind) => {
+  await using node = await testNode({ database: kind, databaseKeys: "sql_timeout_ms = 3000" });
+  const insert = (value: number) => `INSERT INTO t VALUES (${value});`;
+  const first = "what its first statement did was kept, the rest was not";
+  const three = "what its first 3 statements did was kept, the rest was not";
+  for (const [sql, kept, values, words] of [
+    [endless(kind), 0, [], "nothing of it was kept"],
+    [`${insert(1)} ${endless(kind)}`, 1, [1], first],
+    [`BEGIN; ${insert(1)} ${endless(kind)}`, 0, [], "nothing of it was kept"],
+    [`${insert(1)} BEGIN; ${insert(2)} ${endless(kind)}`, 1, [1], first],
+    [`BEGIN; ${insert(1)} COMMIT; ${endless(kind)}`, 3, [1], three],
+  ] as const) {
+    await exec(node, "CREATE TABLE t (a INT)");
+    const error = await within("the statement is stopped", refusedSql(node, sql));
+    expect(error).toMatchObject({ code: 103, data: { limit: 3000, kept } });
+    expect(error.message).toEndWith(`and was stopped; ${words}`);
+    expect(await rows(node, "SELECT a FROM t")).toEqual(values.map((a) => ({ a })));
+    await exec(node, "DROP TABLE t");
+  }
+});
+
 eachDatabase("sql_timeout_ms = 0 sets no limit, and a reload changes it", async (kind) => {
   await using node = await testNode({ database: kind, databaseKeys: "sql_timeout_ms = 0" });
   const config = await Bun.file(node.configPath).text();

@@ -1,3 +1,4 @@
+import { Fault } from "../../base/fault.ts";
 import type { RawJson } from "../../base/raw-json.ts";
 import type { Bounds } from "./rows.ts";
 
@@ -24,3 +25,19 @@ export interface OperatorSql {
 
 /** How many operators' statements run at once; the next ones wait their turn. */
 export const maxStatements = 4;
+
+/**
+ * The failure of a request that ran into `sql_timeout_ms`. `kept` is the number of its statements, from the first, whose work
+ * is committed; each statement is committed by itself unless the text says BEGIN.
+ */
+export function stoppedFault(timeoutMs: number, kept: number): Fault {
+  const what =
+    kept === 0
+      ? "nothing of it was kept"
+      : `what its first ${kept === 1 ? "statement" : `${kept} statements`} did was kept, the rest was not`;
+  return new Fault(
+    "DatabaseError",
+    `the statement ran for ${timeoutMs} ms (sql_timeout_ms) and was stopped; ${what}`,
+    { limit: timeoutMs, kept },
+  );
+}

@@ -1,7 +1,7 @@
 import { Fault } from "../../base/fault.ts";
 import { Permits } from "../../base/permits.ts";
 import { RawJson } from "../../base/raw-json.ts";
-import { maxRows, maxStatements, type OperatorSql, type SqlRequest } from "./operator-sql.ts";
+import { maxRows, maxStatements, type OperatorSql, type SqlRequest, stoppedFault } from "./operator-sql.ts";
 import { int16, int32, packet, text, toFault } from "./pg-packets.ts";
 import { splitPgStatements } from "./pg-statements.ts";
 import { type ArrayTypes, commonArrays, jsonToPg, pgToJson, plainTypes } from "./pg-values.ts";
@@ -12,6 +12,11 @@ import { positionData, RowWriter, resultJson, skipGap } from "./rows.ts";
 const messageMargin = 65_536;
 /** How long the server may take to end a statement that it was asked to cancel. */
 const cancelGraceMs = 2000;
+
+interface Progress {
+  /** How many statements of a request are committed. */
+  kept: number;
+}
 
 /** An operator's statements on a connection of their own, which is gone afterwards, and with it everything they left behind. */
 export class PostgresSql implements OperatorSql {
@@ -33,12 +38,14 @@ export class PostgresSql implements OperatorSql {
     }
     await this.#turns.take();
     try {
-      return await this.#connected(request.timeoutMs, async (connection) => {
+      return await this.#connected(request.timeoutMs, async (connection, progress) => {
         let result = "";
         for (const [at, piece] of pieces.entries()) {
           const position = (from: number) =>
             positionData(request.sql, piece.offset + unitsIn(piece.sql, from - 1));
-          result = await runStatement(connection, `operator_${at}`, piece.sql, request, position);
+          const done = await runStatement(connection, `operator_${at}`, piece.sql, request, position);
+          result = done.json;
+          if (done.isCommitted) progress.kept = at + 1;
         }
         return new RawJson(result);
       });
@@ -55,7 +62,10 @@ export class PostgresSql implements OperatorSql {
     for (const connection of this.#open) connection.destroy();
   }
 
-  async #connected<T>(timeoutMs: number, work: (connection: PgConnection) => Promise<T>): Promise<T> {
+  async #connected<T>(
+    timeoutMs: number,
+    work: (connection: PgConnection, progress: Progress) => Promise<T>,
+  ): Promise<T> {
     // The server's own limit is the second line: it still holds when this process is gone.
     const limit: Record<string, string> =
       timeoutMs > 0 ? { statement_timeout: String(timeoutMs + 2 * cancelGraceMs) } : {};
@@ -68,6 +78,7 @@ export class PostgresSql implements OperatorSql {
     };
     const connection = await PgConnection.open(parsePgUrl(this.url), settings, this.connectTimeoutMs);
     this.#open.add(connection);
+    const progress = { kept: 0 };
     let timedOut = false;
     const timer =
       timeoutMs > 0
@@ -78,17 +89,9 @@ export class PostgresSql implements OperatorSql {
           }, timeoutMs)
         : undefined;
     try {
-      return await work(connection);
+      return await work(connection, progress);
     } catch (error) {
-      if (timedOut) {
-        throw new Fault(
-          "DatabaseError",
-          `the statement ran for ${timeoutMs} ms (sql_timeout_ms) and was stopped; nothing of it was kept`,
-          {
-            limit: timeoutMs,
-          },
-        );
-      }
+      if (timedOut) throw stoppedFault(timeoutMs, progress.kept);
       throw error;
     } finally {
       clearTimeout(timer);
@@ -111,7 +114,7 @@ async function runStatement(
   sql: string,
   request: SqlRequest,
   position: Position,
-): Promise<string> {
+): Promise<{ readonly json: string; readonly isCommitted: boolean }> {
   const { paramTypes, columns } = await describe(connection, name, sql, position);
   const params = request.params ?? [];
   if (paramTypes.length !== params.length) {
@@ -147,9 +150,10 @@ async function runStatement(
     done = kind === "C" || kind === "I" || kind === "s";
   }
   connection.send(packet("S"));
-  await untilReady(connection, position, () => {});
-  if (columns.length === 0) return resultJson([], countIn(tag), false);
-  return writer.toJson(changes && !tag.startsWith("SELECT") ? countIn(tag) : writer.count);
+  const isCommitted = await untilReady(connection, position, () => {});
+  if (columns.length === 0) return { json: resultJson([], countIn(tag), false), isCommitted };
+  const count = changes && !tag.startsWith("SELECT") ? countIn(tag) : writer.count;
+  return { json: writer.toJson(count), isCommitted };
 }
 
 async function describe(
@@ -173,20 +177,23 @@ async function describe(
   return { paramTypes, columns };
 }
 
-/** Reads until the server is ready for the next statement; an error on the way is thrown then. */
+/**
+ * Reads until the server is ready for the next statement; an error on the way is thrown then. True when no transaction is open,
+ * so that everything before is committed.
+ */
 async function untilReady(
   connection: PgConnection,
   position: Position,
   each: (message: PgMessage) => void,
-): Promise<void> {
+): Promise<boolean> {
   let fault: Fault | undefined;
   for (;;) {
     const message = await connection.receive();
     if (message.tag === "E") fault ??= toFault(message.body, position);
-    else if (message.tag === "Z") break;
-    else each(message);
+    else if (message.tag !== "Z") each(message);
+    else if (fault !== undefined) throw fault;
+    else return message.body.toString("latin1") === "I";
   }
-  if (fault !== undefined) throw fault;
 }
 
 /** Which of these types are arrays, and of what; PostgreSQL is asked about those that are not common. */

@@ -1,4 +1,5 @@
-import { Fault, type FaultKind, messageOf } from "../../base/fault.ts";
+import { writeSync } from "node:fs";
+import { codeOf, Fault, type FaultKind, messageOf } from "../../base/fault.ts";
 import { openLibc } from "../../base/libc.ts";
 import { executeSqlite, type SqliteRequest, sqliteTableSizes } from "./sqlite-execute.ts";
 
@@ -10,6 +11,11 @@ export type ChildRequest =
   | { readonly do: "ping" }
   | ({ readonly do: "execute" } & SqliteRequest)
   | { readonly do: "sizes"; readonly path: string };
+
+/** A line while statements run: so many of them are committed. The child may be killed before it can answer. */
+export interface ChildProgress {
+  readonly kept: number;
+}
 
 /** The line before an answer: what the `bytes` that follow are. */
 export type ChildHeader = { readonly bytes: number } & (
@@ -47,9 +53,24 @@ function perform(request: ChildRequest): string {
     case "ping":
       return "";
     case "execute":
-      return executeSqlite(request);
+      return executeSqlite(request, tellKept);
     case "sizes":
       return JSON.stringify(sqliteTableSizes(request.path));
+  }
+}
+
+/** Written at once: the next statement holds up everything else in this process. */
+function tellKept(kept: number): void {
+  const line = `${JSON.stringify({ kept } satisfies ChildProgress)}\n`;
+  for (;;) {
+    try {
+      writeSync(process.stdout.fd, line);
+      return;
+    } catch (error) {
+      // The pipe is full until the server reads; a line of a few bytes is written whole or not at all.
+      if (codeOf(error) !== "EAGAIN") throw error;
+      Bun.sleepSync(1);
+    }
   }
 }
 

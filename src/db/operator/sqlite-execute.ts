@@ -12,30 +12,34 @@ export interface SqliteRequest extends Bounds {
   readonly bindings: readonly Binding[] | null;
 }
 
+/** Told how many statements of a request are committed, before the next one runs. */
+export type OnKept = (statements: number) => void;
+
 /**
  * Runs an operator's statements on a connection of their own, which is gone afterwards: no transaction, attached file,
  * temporary table or pragma of theirs outlives the call.
  */
-export function executeSqlite(request: SqliteRequest): string {
+export function executeSqlite(request: SqliteRequest, onKept: OnKept = () => {}): string {
   // Without `mode=rw` SQLite would make a file that does not exist, readable by everybody.
   const file = pathToFileURL(request.path);
   file.searchParams.set("mode", "rw");
   const connection = new DatabaseSync(file, { timeout: 5000, enableForeignKeyConstraints: true });
   try {
-    return runAll(connection, request);
+    return runAll(connection, request, onKept);
   } finally {
     connection.close();
   }
 }
 
 /** The last statement's result counts. */
-function runAll(connection: DatabaseSync, { path, sql, bindings, ...bounds }: SqliteRequest): string {
+function runAll(connection: DatabaseSync, request: SqliteRequest, onKept: OnKept): string {
+  const { path, sql, bindings, ...bounds } = request;
   // SQLite would take it for the end of the text.
   if (sql.includes("\0")) throw new Fault("InvalidInput", "`sql` holds a NUL character", { field: "sql" });
   let rest = skipGap(sql);
   if (rest === "") throw new Fault("InvalidInput", "there is no statement in `sql`", { field: "sql" });
   let result = "";
-  while (rest !== "") {
+  for (let done = 1; rest !== ""; done += 1) {
     try {
       const { sourceSQL } = connection.prepare(rest);
       const next = skipGap(rest.slice(sourceSQL.length));
@@ -44,6 +48,7 @@ function runAll(connection: DatabaseSync, { path, sql, bindings, ...bounds }: Sq
       const values = order.map((at) => fromBinding(bindings?.[at] ?? null));
       result = runOne(connection, connection.prepare(plain), values, bounds);
       rest = next;
+      if (rest !== "" && !connection.isTransaction) onKept(done);
     } catch (error) {
       if (error instanceof Fault) throw error;
       throw new Fault("DatabaseError", messageOf(error), errorPosition(path, sql, rest));

@@ -1,13 +1,13 @@
 import { Fault, messageOf } from "../../base/fault.ts";
 import { Permits } from "../../base/permits.ts";
 import { RawJson } from "../../base/raw-json.ts";
-import { maxStatements, type OperatorSql, type SqlRequest } from "./operator-sql.ts";
-import { type ChildHeader, type ChildRequest, parentVariable } from "./sqlite-child.ts";
+import { maxStatements, type OperatorSql, type SqlRequest, stoppedFault } from "./operator-sql.ts";
+import { type ChildHeader, type ChildProgress, type ChildRequest, parentVariable } from "./sqlite-child.ts";
 import { type Binding, toBinding } from "./sqlite-execute.ts";
 
 /** A child that does not answer at once is replaced. */
 const pingMs = 1000;
-/** A new child that is not ready for work after this has failed. */
+/** A new child may take this long to start, on a machine that is very busy. */
 const startMs = 30_000;
 /** An idle child is ended after this. */
 const idleMs = 60_000;
@@ -63,13 +63,12 @@ export class SqliteSql implements OperatorSql {
 
   /** One that waits for work; it may have been ended from outside meanwhile, so it is asked first. */
   async #idleChild(): Promise<Child | undefined> {
-    for (let child = this.#idle.pop(); child !== undefined; child = this.#idle.pop()) {
-      if (await child.answersWithin(pingMs)) return child;
-    }
+    for (let child = this.#idle.pop(); child !== undefined; child = this.#idle.pop())
+      if (await child.answersPing(pingMs)) return child;
     return undefined;
   }
 
-  /** A new one, ready for work: on a busy machine its start takes seconds, which are no part of a statement's time. */
+  /** Waits until the child answers, so that its start is no part of the time that a statement has. */
   async #start(): Promise<Child> {
     const child = new Child(this.command, () => {
       this.#all.delete(child);
@@ -77,10 +76,10 @@ export class SqliteSql implements OperatorSql {
       if (at >= 0) this.#idle.splice(at, 1);
     });
     this.#all.add(child);
-    if (await child.answersWithin(startMs)) return child;
+    if (await child.answersPing(startMs)) return child;
     throw new Fault(
       "DatabaseError",
-      `the process that runs statements did not start within ${startMs / 1000} s; try again when the machine is less busy`,
+      `the process that runs statements ended, or did not start within ${startMs} ms; try again`,
     );
   }
 }
@@ -90,6 +89,8 @@ class Child {
   readonly #reader: AsyncIterator<Uint8Array>;
   #rest: Buffer = Buffer.alloc(0);
   #idleTimer: Timer | undefined;
+  /** How many statements of the present request are committed. */
+  #kept = 0;
   alive = true;
 
   constructor(command: readonly string[], gone: () => void) {
@@ -106,19 +107,9 @@ class Child {
     });
   }
 
-  /** Whether it is ready for work; one that is not is ended. */
-  async answersWithin(ms: number): Promise<boolean> {
-    try {
-      await this.ask({ do: "ping" }, ms);
-      return true;
-    } catch (error) {
-      if (!(error instanceof Fault)) throw error;
-      return false;
-    }
-  }
-
   async ask(request: ChildRequest, timeoutMs: number): Promise<string> {
     clearTimeout(this.#idleTimer);
+    this.#kept = 0;
     let timedOut = false;
     const kill = () => {
       timedOut = true;
@@ -132,18 +123,20 @@ class Child {
     } catch (error) {
       if (error instanceof Fault) throw error;
       await this.end();
-      if (timedOut) {
-        throw new Fault(
-          "DatabaseError",
-          `the statement ran for ${timeoutMs} ms (sql_timeout_ms) and was stopped; nothing of it was kept`,
-          {
-            limit: timeoutMs,
-          },
-        );
-      }
+      if (timedOut) throw stoppedFault(timeoutMs, this.#kept);
       throw new Fault("DatabaseError", `the process that ran the statement ended: ${messageOf(error)}`);
     } finally {
       clearTimeout(timer);
+    }
+  }
+
+  async answersPing(timeoutMs: number): Promise<boolean> {
+    try {
+      await this.ask({ do: "ping" }, timeoutMs);
+      return true;
+    } catch (error) {
+      if (error instanceof Fault) return false;
+      throw error;
     }
   }
 
@@ -164,13 +157,8 @@ class Child {
   }
 
   async #answer(): Promise<string> {
-    let lineEnd = this.#rest.indexOf("\n");
-    while (lineEnd < 0) {
-      await this.#more();
-      lineEnd = this.#rest.indexOf("\n");
-    }
-    const header = JSON.parse(this.#rest.subarray(0, lineEnd).toString()) as ChildHeader;
-    const chunks = [this.#rest.subarray(lineEnd + 1)];
+    const header = await this.#header();
+    const chunks = [this.#rest];
     let size = chunks[0]?.length ?? 0;
     while (size < header.bytes) {
       const chunk = await this.#chunk();
@@ -182,6 +170,26 @@ class Child {
     if (header.ok) return body;
     const { detail, data } = JSON.parse(body) as { detail: string; data: Record<string, unknown> };
     throw new Fault(header.kind, detail, data);
+  }
+
+  /** The header of the answer; lines before it tell how far the statements have come. */
+  async #header(): Promise<ChildHeader> {
+    for (;;) {
+      const line = JSON.parse(await this.#line()) as ChildHeader | ChildProgress;
+      if (!("kept" in line)) return line;
+      this.#kept = line.kept;
+    }
+  }
+
+  async #line(): Promise<string> {
+    let end = this.#rest.indexOf("\n");
+    while (end < 0) {
+      await this.#more();
+      end = this.#rest.indexOf("\n");
+    }
+    const line = this.#rest.subarray(0, end).toString();
+    this.#rest = this.#rest.subarray(end + 1);
+    return line;
   }
 
   async #more(): Promise<void> {
