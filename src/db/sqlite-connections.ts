@@ -1,4 +1,4 @@
-import { constants, Database, type SQLQueryBindings } from "bun:sqlite";
+import { Database, type SQLQueryBindings } from "bun:sqlite";
 import { closeSync, existsSync, openSync } from "node:fs";
 import { dirname, resolve } from "node:path";
 import type { QueryResult } from "kysely";
@@ -71,8 +71,6 @@ export function toSource({ writer, reader }: SqliteConnections, watch: SqliteFil
     begin: "BEGIN IMMEDIATE",
     async close() {
       watch.close();
-      // The last connection to close removes the -wal file by its path, where that of another database may be by now.
-      if (watch.hasForeignWal()) writer.fileControl(constants.SQLITE_FCNTL_PERSIST_WAL, 1);
       reader.close();
       writer.close();
     },

@@ -1,4 +1,5 @@
 import { statSync } from "node:fs";
+import { resolve } from "node:path";
 import { codeOf } from "../base/fault.ts";
 import type { Logger } from "../log/hub.ts";
 import { outsideSpans } from "../log/span.ts";
@@ -17,25 +18,17 @@ const restartHint =
  */
 export class SqliteFileWatch {
   readonly #identity: string | undefined;
-  readonly #walIdentity: string | undefined;
   readonly #timer: Timer;
   #missingSince: number | undefined;
 
-  /** The file must exist and have been opened in WAL mode. */
+  /** The file must exist and have been opened. */
   constructor(
     private readonly path: string,
     private readonly log: Logger,
   ) {
     this.#identity = identityOf(path);
-    this.#walIdentity = identityOf(`${path}-wal`);
     this.#timer = outsideSpans(() => setInterval(() => this.#look(), intervalMs));
     this.#timer.unref();
-  }
-
-  /** Whether the `-wal` file at its path is one that this server did not open. */
-  hasForeignWal(): boolean {
-    const identity = identityOf(`${this.path}-wal`);
-    return identity !== undefined && identity !== this.#walIdentity;
   }
 
   /** Throws when the last comparison found another file or none. Costs no system call: it is asked before every read. */
@@ -76,7 +69,7 @@ export class SqliteFileWatch {
     outsideSpans(() =>
       this.log.error("the database file is not in its place; calls that need it fail until it is back", {
         event: "database.lost",
-        database: this.path,
+        database: resolve(this.path),
         reason,
       }),
     );
@@ -89,7 +82,7 @@ export class SqliteFileWatch {
     outsideSpans(() =>
       this.log.info("the database file is back in its place", {
         event: "database.restored",
-        database: this.path,
+        database: resolve(this.path),
         lost_ms,
       }),
     );
