@@ -78,6 +78,8 @@ test("an operator's long INSERT holds up neither reads nor uploads", async () =>
     done = true;
     return result;
   });
+  // A write that waits for the INSERT holds up nobody either.
+  const waiting = node.send("token_create", [token, { token_limit: [] }]);
   let uploads = 0;
   while (!done) {
     expect((await dav("PUT", `/f-${uploads}.txt`, {}, "new")).status).toBe(201);
@@ -86,6 +88,7 @@ test("an operator's long INSERT holds up neither reads nor uploads", async () =>
   }
   expect(uploads).toBeGreaterThan(3);
   expect(await running).toMatchObject({ row_count: 300_000 });
+  await waiting;
 });
 
 test("a reload that waits for the lock of another process holds up nobody", async () => {
