@@ -8,6 +8,9 @@ export type Credentials =
 export const keyLength = 16;
 export const secretLength = 32;
 
+/** The form of every generated key. */
+export const keyPattern = new RegExp(`^[A-Za-z0-9]{${keyLength}}$`);
+
 const keyAndSecret = new RegExp(`^([A-Za-z0-9]{${keyLength}}):[A-Za-z0-9]{${secretLength}}$`);
 
 /** Longer texts are no token; reading them would only cost. */

@@ -1,8 +1,9 @@
 import { Fault } from "../base/fault.ts";
 import { randomText } from "../base/random.ts";
 import type { Database } from "../db/database.ts";
-import { keyLength, secretLength } from "./credentials.ts";
+import { secretLength } from "./credentials.ts";
 import { hashesMatch, hashPassword, hashSecret } from "./secrets.ts";
+import { newKey } from "./tokens.ts";
 
 /** What is shown once and never again. */
 export interface SuperCredentials {
@@ -49,9 +50,10 @@ export async function ensureSuperToken(
       );
     return false;
   }
-  const made = await make(given);
+  const made = await make(database, given);
   let first = false;
-  await database.tokens.insertSuper({ ...made.row, from: null, to: null, limits: [], username }, () => {
+  const row = { ...made.row, from: null, to: null, limits: [], username, createdBy: null };
+  await database.tokens.insertSuper(row, () => {
     first = true;
     if (given === undefined) told.show(made.shown);
   });
@@ -63,13 +65,13 @@ export async function rollSuperToken(database: Database): Promise<SuperCredentia
   if ((await database.tokens.superToken()) === undefined) {
     throw new Fault("NotFound", "this database has no Super Token yet; `node-server init` makes it");
   }
-  const made = await make(undefined);
+  const made = await make(database, undefined);
   await database.tokens.replaceSuper(made.row);
   return made.shown;
 }
 
-async function make(given: GivenToken | undefined) {
-  const { key, secret } = given ?? { key: randomText(keyLength), secret: randomText(secretLength) };
+async function make(database: Database, given: GivenToken | undefined) {
+  const { key, secret } = given ?? { key: await newKey(database), secret: randomText(secretLength) };
   const password = randomText(32);
   return {
     row: { key, secretHash: hashSecret(secret), passwordHash: await hashPassword(password) },

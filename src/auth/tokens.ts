@@ -8,6 +8,7 @@ import { keyLength, secretLength } from "./credentials.ts";
 import { Denied } from "./denied.ts";
 import { limitsCover, type tokenLimit, toLimits } from "./permission.ts";
 import { hashPassword, hashSecret } from "./secrets.ts";
+import { usernameSkeleton } from "./username.ts";
 
 export interface KeyAndSecret {
   readonly key: string;
@@ -32,6 +33,13 @@ export interface TokenRecord {
   readonly timestamp_to: number | null;
   readonly token_limit: unknown;
   readonly username: string | null;
+  readonly created_by: string | null;
+}
+
+export interface TokenDeletion {
+  readonly rows_affected: number;
+  readonly matched_by: "token_key" | "username";
+  readonly created_tokens_left: number;
 }
 
 /** Makes, shows and changes tokens. Nothing is cached: a change is in force for the next call, on every server of the database. */
@@ -56,8 +64,8 @@ export class Tokens {
       });
     }
     refuseMoreThan(creator, wish.token_limit, to);
-    const made = { key: randomText(keyLength), secret: randomText(secretLength) };
-    const inserted = await this.database.tokens.insert({
+    const made = { key: await newKey(this.database), secret: randomText(secretLength) };
+    const row = {
       key: made.key,
       secretHash: hashSecret(made.secret),
       from,
@@ -65,10 +73,18 @@ export class Tokens {
       limits: wish.token_limit,
       username,
       passwordHash: password === null ? null : await hashPassword(password),
-    });
-    if (!inserted)
-      throw new Fault("InvalidInput", `the username ${username} is taken`, { field: "username" });
+      createdBy: creator.isSuper ? null : creator.key,
+    };
+    const outcome = await this.database.tokens.insert(row, usernameSkeleton);
+    if (outcome !== "inserted") throw nameRefusal(username, outcome);
     return made;
+  }
+
+  /** The token of exactly this key: a caller's own, whatever user names other tokens have. */
+  async own(key: string): Promise<TokenRecord> {
+    const row = await this.database.tokens.byKey(key);
+    if (row === undefined) throw notFound();
+    return toRecord(row);
   }
 
   /** By key, else by user name. */
@@ -88,12 +104,16 @@ export class Tokens {
     return { id: row.id, token_key: row.key };
   }
 
-  async delete(target: string): Promise<{ rows_affected: number; matched_by: "token_key" | "username" }> {
+  async delete(target: string): Promise<TokenDeletion> {
     const row = await this.#find(target);
     if (row.isSuper) throw new Denied("missing_permission", "the Super Token cannot be deleted");
     const rows_affected = await this.database.tokens.delete(row.id);
     this.changed();
-    return { rows_affected, matched_by: row.key === target ? "token_key" : "username" };
+    return {
+      rows_affected,
+      matched_by: row.key === target ? "token_key" : "username",
+      created_tokens_left: await this.database.tokens.countCreatedBy(row.key),
+    };
   }
 
   async changePassword(target: string, password: string): Promise<void> {
@@ -115,12 +135,40 @@ export class Tokens {
     return { key: row.key, secret };
   }
 
+  /** Refuses a text that is one token's key and another's user name: acting on the wrong one cannot be undone. */
   async #find(target: string): Promise<TokenRow> {
-    const row = (await this.database.tokens.byKey(target)) ?? (await this.database.tokens.byUsername(target));
-    if (row === undefined)
-      throw new Fault("NotFound", "no token has this key or username", { field: "target_token" });
+    const byKey = await this.database.tokens.byKey(target);
+    const byUsername = await this.database.tokens.byUsername(target);
+    if (byKey !== undefined && byUsername !== undefined && byKey.id !== byUsername.id)
+      throw new Fault(
+        "InvalidInput",
+        `${target} is the key of one token and the user name of another; name the second by its own key, ${byUsername.key}, and delete it to reach the first`,
+        { field: "target_token", reason: "ambiguous", username_of: byUsername.key },
+      );
+    const row = byKey ?? byUsername;
+    if (row === undefined) throw notFound();
     return row;
   }
+}
+
+/** A random key that is no token's user name. Names that look like a key are refused now; older ones may exist. */
+export async function newKey(database: Database): Promise<string> {
+  for (;;) {
+    const key = randomText(keyLength);
+    if ((await database.tokens.byUsername(key)) === undefined) return key;
+  }
+}
+
+function notFound(): Fault {
+  return new Fault("NotFound", "no token has this key or username", { field: "target_token" });
+}
+
+function nameRefusal(username: string | null, reason: "taken" | "confusable"): Fault {
+  const detail =
+    reason === "taken"
+      ? `the username ${username} is taken`
+      : `the username ${username} looks like one that exists already; choose one that cannot be mistaken for it`;
+  return new Fault("InvalidInput", detail, { field: "username", reason });
 }
 
 /** A token can hand out only what it holds, and no longer than it lives. */
@@ -154,5 +202,6 @@ function toRecord(row: TokenRow): TokenRecord {
     timestamp_to: row.to,
     token_limit: row.limits,
     username: row.username,
+    created_by: row.createdBy,
   };
 }

@@ -12,7 +12,7 @@ export type Permission = { static_bucket_file: "read" | "write" | "delete" | "li
 
 export type Scope = "global" | { global: null } | { static_bucket: string } | { global_static_bucket: string } | { agent_uuid: string } | { kv_namespace: string } | { js_worker: string } | { db: string };
 
-export type Token = { version: number; token_key: string; timestamp_from: number | null; timestamp_to: number | null; token_limit: unknown; username: string | null };
+export type Token = { version: number; token_key: string; timestamp_from: number | null; timestamp_to: number | null; token_limit: unknown; username: string | null; created_by: string | null };
 
 export type VersionRecord = { binary_type: string; build_time: string; cargo_target_triple: string; cargo_version: string; git_branch: string; git_commit_date: string; git_commit_message: string; git_commit_sha: string; rustc_channel: string; rustc_commit_date: string; rustc_commit_hash: string; rustc_llvm_version: string; rustc_version: string };
 
@@ -78,8 +78,8 @@ export interface Methods {
   "token_list_all_tokens": { readonly params: { token?: string | undefined }; readonly result: { tokens: Token[] }; };
   /** Replaces what a token may do: `limit` becomes the whole list, so send back every limit that is to stay, also those that you do not know. The Super Token cannot be edited. */
   "token_edit": { readonly params: { token?: string | undefined; target_token: string; limit: Limit[] }; readonly result: { success: true; id: number; token_key: string }; };
-  /** Ends a token. The Super Token cannot be deleted. */
-  "token_delete": { readonly params: { token?: string | undefined; target_token: string }; readonly result: { message: string; rows_affected: number; matched_by: "token_key" | "username" }; };
+  /** Ends a token. The tokens that it made live on, and are counted. The Super Token cannot be deleted. */
+  "token_delete": { readonly params: { token?: string | undefined; target_token: string }; readonly result: { message: string; rows_affected: number; matched_by: "token_key" | "username"; created_tokens_left: number }; };
   /** Sets the password of a token that has a user name; the old one ends at once. */
   "token_change_password": { readonly params: { token?: string | undefined; target_token: string; new_password: string }; readonly result: { success: true; message: string }; };
   /** Gives a token a new secret; the old one ends at once. */

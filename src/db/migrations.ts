@@ -16,6 +16,10 @@ const migrations: readonly Migration[] = [
     version: "m20261115_000001_business_tables",
     statements: (dialect) => createStatements(dialect.spelling),
   },
+  {
+    version: "m20261115_000002_token_created_by",
+    statements: ({ spelling }) => [`ALTER TABLE "token" ADD COLUMN "created_by" ${spelling.types.str}`],
+  },
 ];
 
 /**

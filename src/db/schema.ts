@@ -8,7 +8,7 @@ type Flag = ColumnType<number | boolean, boolean, boolean>;
 type Big = ColumnType<number | bigint, number, number>;
 type MaybeBig = ColumnType<number | bigint | null, number | null, number | null>;
 
-/** The columns that the server itself reads and writes; `tables.ts` has them all. */
+/** The columns that the server itself reads and writes; `tables.ts` and the later migrations have them all. */
 export interface Schema {
   token: {
     id: Generated<number | bigint>;
@@ -20,6 +20,7 @@ export interface Schema {
     token_limit: Json;
     username: string | null;
     password_hash: string | null;
+    created_by: string | null;
   };
   monitoring_uuid: {
     id: Generated<number | bigint>;

@@ -20,9 +20,12 @@ export interface TokenRow {
   readonly limits: unknown;
   readonly username: string | null;
   readonly passwordHash: string | null;
+  /** Key of the token that made it; null for the Super Token, for what it made, and for rows older than this column. */
+  readonly createdBy: string | null;
 }
 
 export type NewToken = Omit<TokenRow, "id" | "isSuper" | "version">;
+export type Insertion = "inserted" | "taken" | "confusable";
 export type TokenChange = Partial<Pick<TokenRow, "secretHash" | "limits" | "passwordHash">>;
 
 type Columns = Selectable<Schema["token"]>;
@@ -40,7 +43,7 @@ export class TokenRows {
     this.#proven = dialect.query
       .selectFrom("token")
       .select(["id", "version", "token_key", "token_hash", "time_stamp_from", "time_stamp_to"])
-      .select(["username", "password_hash"])
+      .select(["username", "password_hash", "created_by"])
       .select((row) =>
         row.case().when("token_hash", "=", "").then(row.ref("token_limit")).end().as("token_limit"),
       )
@@ -103,15 +106,30 @@ export class TokenRows {
     return rows.map((row) => this.#toRow(row));
   }
 
-  /** False when another token has the key or the user name. */
-  async insert(token: NewToken): Promise<boolean> {
-    try {
+  /**
+   * Adds a token. "taken": another token has the user name, or has it as its key. "confusable": another token has a user name
+   * of the same `skeleton`. Decided in the transaction that inserts, so of two alike names added at once one is refused.
+   */
+  async insert(token: NewToken, skeleton: (name: string) => string): Promise<Insertion> {
+    const { username } = token;
+    if (username === null) {
       await this.dialect.query.insertInto("token").values(this.#toColumns(token)).execute();
-      return true;
-    } catch (error) {
-      if (error instanceof Fault && error.data.unique === true) return false;
-      throw error;
+      return "inserted";
     }
+    const insertion = this.dialect.exclusively(async (transaction): Promise<Insertion> => {
+      const others = await transaction.selectFrom("token").select(["token_key", "username"]).execute();
+      if (others.some((other) => other.username === username || other.token_key === username)) return "taken";
+      const wanted = skeleton(username);
+      if (others.some((other) => other.username !== null && skeleton(other.username) === wanted))
+        return "confusable";
+      await transaction.insertInto("token").values(this.#toColumns(token)).execute();
+      return "inserted";
+    });
+    return insertion.catch((error: unknown) => {
+      // Another program wrote the same name into the table in between.
+      if (error instanceof Fault && error.data.unique === true) return "taken";
+      throw error;
+    });
   }
 
   /**
@@ -165,6 +183,16 @@ export class TokenRows {
     return Number(numDeletedRows);
   }
 
+  /** How many tokens the token of this key made that still exist. */
+  async countCreatedBy(key: string): Promise<number> {
+    const { count } = await this.dialect.query
+      .selectFrom("token")
+      .select(({ fn }) => fn.countAll().as("count"))
+      .where("created_by", "=", key)
+      .executeTakeFirstOrThrow();
+    return Number(count);
+  }
+
   async #one(compiled: CompiledQuery<Columns>, parameters: string[]): Promise<TokenRow | undefined> {
     // PostgreSQL knows no text with NUL in it, so no row has it.
     if (parameters.some((value) => value.includes("\0"))) return undefined;
@@ -181,6 +209,7 @@ export class TokenRows {
       token_limit: this.dialect.json(token.limits),
       username: token.username,
       password_hash: token.passwordHash,
+      created_by: token.createdBy,
     };
   }
 
@@ -196,6 +225,7 @@ export class TokenRows {
       limits: this.dialect.fromJson(row.token_limit),
       username: row.username,
       passwordHash: row.password_hash,
+      createdBy: row.created_by,
     };
   }
 }

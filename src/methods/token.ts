@@ -2,6 +2,7 @@ import { z } from "zod";
 import { keyOfWholeToken, loggedName } from "../auth/credentials.ts";
 import { anyToken, globally, superToken } from "../auth/need.ts";
 import { tokenLimit } from "../auth/permission.ts";
+import { usernameProblem } from "../auth/username.ts";
 import { tokenText } from "../rpc/method.ts";
 import { method } from "./declare.ts";
 
@@ -12,10 +13,13 @@ const username = z
   .string()
   .min(1)
   .max(128)
-  .regex(/^[^|\p{Cc}\p{Cs}]+$/u, "must hold neither `|` nor control characters")
-  // Every target_token of this form is taken for a whole token, so the user name would never be found.
-  .refine((name) => keyOfWholeToken(name) === undefined, "must not have the form of <key>:<secret>")
-  .describe("without `|`; one with `:` cannot be used for Basic authentication (WebDAV)");
+  .superRefine((name, context) => {
+    const problem = usernameProblem(name);
+    if (problem !== undefined) context.addIssue(problem);
+  })
+  .describe(
+    "without `|`, invisible characters and white space at its ends, and not like another token's key or user name; one with `:` cannot be used for Basic authentication (WebDAV)",
+  );
 
 const keyAndSecret = z.object({ key: z.string(), secret: z.string() });
 
@@ -27,6 +31,10 @@ const tokenRecord = z
     timestamp_to: unixMs.nullable(),
     token_limit: z.unknown().describe("as given to token_create"),
     username: z.string().nullable(),
+    created_by: z
+      .string()
+      .nullable()
+      .describe("key of the token that made it; null: the Super Token did, or it was not recorded yet"),
   })
   .meta({ id: "Token" });
 
@@ -69,7 +77,7 @@ export const token = {
     },
     credential: ({ token, supertoken }) => supertoken ?? token,
     result: tokenRecord,
-    fails: ["NotFound"],
+    fails: ["NotFound", "InvalidInput"],
     example: {
       params: { token: "alice", supertoken: "<SUPER_TOKEN>" },
       result: {
@@ -79,10 +87,11 @@ export const token = {
         timestamp_to: null,
         token_limit: [{ scopes: [{ static_bucket: "site" }], permissions: [{ static_bucket_file: "read" }] }],
         username: "alice",
+        created_by: null,
       },
     },
     run: ({ tokens, caller }, { token, supertoken }) =>
-      tokens.get(supertoken == null ? caller.key : toTarget(token)),
+      supertoken == null ? tokens.own(caller.key) : tokens.get(toTarget(token)),
   }),
   token_list_all_tokens: method({
     doc: "Shows every token, by id.",
@@ -100,6 +109,7 @@ export const token = {
             timestamp_to: null,
             token_limit: [],
             username: "root",
+            created_by: null,
           },
         ],
       },
@@ -112,7 +122,7 @@ export const token = {
     params: { target_token: target, limit: tokenLimit },
     logged: { target_token: loggedName },
     result: z.object({ success: z.literal(true), id: z.int(), token_key: z.string() }),
-    fails: ["NotFound"],
+    fails: ["NotFound", "InvalidInput"],
     example: {
       params: {
         token: "<SUPER_TOKEN>",
@@ -127,7 +137,7 @@ export const token = {
     }),
   }),
   token_delete: method({
-    doc: "Ends a token. The Super Token cannot be deleted.",
+    doc: "Ends a token. The tokens that it made live on, and are counted. The Super Token cannot be deleted.",
     need: superToken,
     params: { target_token: target },
     logged: { target_token: loggedName },
@@ -135,11 +145,16 @@ export const token = {
       message: z.string(),
       rows_affected: z.int(),
       matched_by: z.enum(["token_key", "username"]),
+      created_tokens_left: z
+        .int()
+        .describe(
+          "tokens that it made and that still exist; `token_list_all_tokens` names it in `created_by`",
+        ),
     }),
-    fails: ["NotFound"],
+    fails: ["NotFound", "InvalidInput"],
     example: {
       params: { token: "<SUPER_TOKEN>", target_token: "alice" },
-      result: { message: "token deleted", rows_affected: 1, matched_by: "username" },
+      result: { message: "token deleted", rows_affected: 1, matched_by: "username", created_tokens_left: 0 },
     },
     run: async ({ tokens }, { target_token }) => ({
       message: "token deleted",
@@ -168,7 +183,7 @@ export const token = {
     params: { target_token: target },
     logged: { target_token: loggedName },
     result: keyAndSecret,
-    fails: ["NotFound"],
+    fails: ["NotFound", "InvalidInput"],
     example: {
       params: { token: "<SUPER_TOKEN>", target_token: "alice" },
       result: { key: "c3vRzqVb0Ytn1cUa", secret: "hN1uJ8yLR6Qm2sdbZ7mVbWcVgXo3kqTz" },

@@ -50,6 +50,7 @@ eachForm("token_create answers a key and a secret that work at once", async ({ s
     timestamp_to: 32_503_680_000_000,
     token_limit: readSite,
     username: null,
+    created_by: null,
   });
 });
 
@@ -67,6 +68,7 @@ eachForm(
       timestamp_to: null,
       token_limit: [],
       username: "anna",
+      created_by: null,
     };
     expect(await call("token_get", { token: `${made.key}:${made.secret}` })).toEqual(own);
     expect(await call("token_get", { token: "anna|secret-word" })).toEqual(own);
@@ -107,6 +109,7 @@ eachForm("token_list_all_tokens shows every token by id, the Super Token first",
     timestamp_to: null,
     token_limit: [],
     username: "root",
+    created_by: null,
   });
 });
 
@@ -128,7 +131,7 @@ eachForm("token_delete ends a token and says how it was found", async (node, cal
   const { superToken } = node;
   const byKey = await node.newToken([], { username: "anna" });
   await node.newToken([], { username: "mia" });
-  const answer = { message: expect.stringMatching(/./), rows_affected: 1 };
+  const answer = { message: expect.stringMatching(/./), rows_affected: 1, created_tokens_left: 0 };
   expect(await call("token_delete", { token: superToken, target_token: byKey.split(":")[0] })).toEqual({
     ...answer,
     matched_by: "token_key",

@@ -52,7 +52,7 @@ story(
     expect(listed.stdout).toContain(`${key}\tci\t20`);
     expect(listed.stdout).toContain("static_bucket:site → read, write, delete, list");
     expect(listed.stdout).not.toContain(secret);
-    expect(listed.stdout).toMatch(/^\S+\troot\tnever\teverything \(Super Token\)$/m);
+    expect(listed.stdout).toMatch(/^\S+\troot\tnever\teverything \(Super Token\)\t-$/m);
     const rolled = await run("tokens", "roll", key, "--yes", "--json");
     const renewed = JSON.parse(rolled.stdout) as { key: string; secret: string };
     expect(renewed.key).toBe(key);
@@ -99,6 +99,20 @@ story("a token may do what --allow names and nothing else; nonsense is wrong usa
     const { code, stdout } = await run("tokens", ...args);
     expect([args, code, stdout]).toEqual([args, 2, ""]);
   }
+});
+
+story("the list names the token that made another, and deleting the maker says what it leaves", async () => {
+  await using site = await deploySite();
+  const { run, node } = site;
+  const may = [{ scopes: ["global"], permissions: [{ token: "create" }] }];
+  const maker = await node.newToken(may, { username: "maker" });
+  const [key = ""] = maker.split(":");
+  await node.call("token_create", [maker, { token_limit: [], username: "made" }]);
+  expect((await run("tokens", "list")).stdout).toMatch(new RegExp(`^\\S+\\tmade\\t.*\\t${key}$`, "m"));
+  const ended = await run("tokens", "delete", "maker", "-y");
+  expect([ended.code, ended.stdout]).toEqual([0, ""]);
+  expect(ended.stderr).toContain("tokens that it made still work: 1");
+  expect((await run("tokens", "delete", "made", "-y")).stderr).not.toContain("still work");
 });
 
 story("storage lists the tables, the largest first; status tells whose token it is", async () => {

@@ -40,8 +40,14 @@ export async function listTokens(options: TokenOptions): Promise<number> {
     options.json
       ? `${JSON.stringify(tokens)}\n`
       : columns(
-          ["KEY", "USER", "ENDS", "MAY"],
-          tokens.map((token) => [token.token_key, token.username ?? "-", endOf(token), may(token)]),
+          ["KEY", "USER", "ENDS", "MAY", "MADE BY"],
+          tokens.map((token) => [
+            token.token_key,
+            token.username ?? "-",
+            endOf(token),
+            may(token),
+            token.created_by ?? "-",
+          ]),
         ),
   );
   return exitCodes.done;
@@ -98,8 +104,12 @@ async function newPassword(username: string): Promise<string> {
 export async function deleteToken(key: string, options: TokenOptions): Promise<number> {
   const client = await connect(options);
   await confirm(`The token ${key} ends at once.`, options.yes);
-  await client.call("token_delete", { target_token: key });
+  const { created_tokens_left: left } = await client.call("token_delete", { target_token: key });
   process.stderr.write(`the token ${key} has ended\n`);
+  if (left > 0)
+    process.stderr.write(
+      `note: tokens that it made still work: ${left}; \`node-server tokens list\` names their maker under MADE BY\n`,
+    );
   return exitCodes.done;
 }
 

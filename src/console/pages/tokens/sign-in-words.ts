@@ -22,10 +22,18 @@ export function passwordProblem(password: string): string | undefined {
   return password.length > 1024 ? "It can have 1,024 characters at the most." : undefined;
 }
 
-/** What the server would say against a user name; undefined when it is fine, or there is none. */
+/** As in `auth/username.ts` of the server, which has the last word. */
+const invisible = /[\p{Cc}\p{Cf}\p{Cs}\p{Zl}\p{Zp}\p{Default_Ignorable_Code_Point}\u2800]/u;
+
+/** The reason why the server would refuse a user name by its form; undefined when it would not, or the name is empty. */
 export function usernameProblem(name: string): string | undefined {
   if (name.length > 128) return "It can have 128 characters at the most.";
-  return /[|\p{Cc}\p{Cs}]/u.test(name) ? "It can hold neither | nor control characters." : undefined;
+  if (name.includes("|") || invisible.test(name))
+    return "It can hold neither | nor control characters nor other invisible ones.";
+  if (name.trim() !== name) return "It can neither begin nor end with a space.";
+  if (/^[A-Za-z0-9]{16}(:[A-Za-z0-9]{32})?$/.test(name))
+    return "It reads like the key of a token. Add or remove a character.";
+  return undefined;
 }
 
 /** What somebody who chooses a user name should know of it. */

@@ -1,4 +1,5 @@
 import type { Token } from "../../../client/index.ts";
+import { plural } from "../../format.ts";
 import type { Session } from "../../session.ts";
 import { confirm } from "../../ui/dialog.tsx";
 import { explain } from "../../ui/problem.tsx";
@@ -43,8 +44,13 @@ export async function deleteToken({ client }: Session, token: Token): Promise<bo
     danger: true,
   });
   if (!sure) return false;
-  await client.call("token_delete", { target_token: token.token_key });
-  toast(`Token ${nameOf(token)} deleted.`);
+  const { created_tokens_left: left } = await client.call("token_delete", { target_token: token.token_key });
+  const [works, them] = left === 1 ? ["works", "it"] : ["work", "them"];
+  const more =
+    left === 0
+      ? ""
+      : ` ${plural(left, "token")} that it made still ${works}: find ${them} by ${token.token_key}.`;
+  toast(`Token ${nameOf(token)} deleted.${more}`);
   return true;
 }
 

@@ -28,6 +28,11 @@ export function TokenCard({ token, isSuper, now, onEdit, onPassword, onGone }: T
         {isSuper && <span class="badge accent">Super Token</span>}
         {token.token_key === session.me.token_key && <span class="badge good">you</span>}
         <span class={badges[state]}>{words}</span>
+        {token.created_by !== null && (
+          <span class="muted">
+            made by <code>{token.created_by}</code>
+          </span>
+        )}
       </div>
       <ul class="tokens-words">
         {isSuper ? (

@@ -28,7 +28,7 @@ export function TokenList({ tokens, onEdit, onChanged }: TokenListProps) {
   const shown = all ? found : found.slice(0, atFirst);
   return (
     <>
-      <Field label="Find" hint="By key, user name, bucket or permission.">
+      <Field label="Find" hint="By key, user name, maker, bucket or permission.">
         <input type="search" value={wanted} onInput={(event: Event) => amend({ find: typed(event) })} />
       </Field>
       <p class="muted" role="status">
@@ -60,8 +60,10 @@ export function TokenList({ tokens, onEdit, onChanged }: TokenListProps) {
   );
 }
 
-function isFound({ token_key, username, token_limit }: Token, wanted: string): boolean {
-  const text = [token_key, username ?? "", ...limitWords(token_limit)].join(" ").toLowerCase();
+function isFound({ token_key, username, created_by, token_limit }: Token, wanted: string): boolean {
+  const text = [token_key, username ?? "", created_by ?? "", ...limitWords(token_limit)]
+    .join(" ")
+    .toLowerCase();
   return wanted
     .toLowerCase()
     .split(/\s+/)

@@ -1,0 +1,18 @@
+import { inBrowser, openConsole, testNode } from "./browser.ts";
+
+inBrowser("a token shows who made it, and deleting the maker tells of what it leaves", async () => {
+  await using node = await testNode();
+  const may = [{ scopes: ["global"], permissions: [{ token: "create" }] }];
+  const maker = await node.newToken(may, { username: "maker" });
+  const [key = ""] = maker.split(":");
+  await node.call("token_create", [maker, { token_limit: [], username: "made" }]);
+  await using tab = await openConsole(node, { at: "/tokens" });
+  const card = (name: string) => tab.page.getByRole("listitem", { name, exact: true });
+  await card("made").getByText(`made by ${key}`).waitFor();
+  await card("maker").getByRole("button", { name: "Delete" }).click();
+  await tab.page.getByRole("dialog").getByRole("button", { name: "Delete" }).click();
+  await tab.page.getByText(`1 token that it made still works: find it by ${key}.`).waitFor();
+  await tab.page.getByLabel("Find").fill(key);
+  await tab.page.getByText("1 of 2 tokens").waitFor();
+  await card("made").waitFor();
+});
