@@ -1,4 +1,4 @@
-import { closeSync, existsSync, openSync, readSync, statSync } from "node:fs";
+import { closeSync, constants, existsSync, fstatSync, openSync, readSync, statSync } from "node:fs";
 import { dirname, resolve } from "node:path";
 import { accessBits, accessMessage, fileProblem, folderProblem, shellQuoted } from "./base/access.ts";
 import { parseDatabaseUrl } from "./base/database-url.ts";
@@ -139,8 +139,10 @@ function isReadableByAll(path: string): boolean {
 /** An empty file becomes a database; any other begins with SQLite's own header. */
 function isSqlite(path: string): boolean {
   const header = Buffer.alloc(16);
-  const file = openSync(path, "r");
+  // A FIFO would hold up the opening until somebody writes into it.
+  const file = openSync(path, constants.O_RDONLY | constants.O_NONBLOCK);
   try {
+    if (!fstatSync(file).isFile()) return false;
     return readSync(file, header) === 0 || header.toString("latin1") === "SQLite format 3\0";
   } finally {
     closeSync(file);

@@ -42,6 +42,8 @@ export function readProblem(path: string): AccessProblem | undefined {
   const found = statOrProblem(path);
   if (found === undefined || "why" in found) return found;
   if (found.isDirectory()) return { path, why: "is a folder, not a file; name another path" };
+  if (!found.isFile())
+    return { path, why: "is a pipe, socket or device, not a regular file; name another path" };
   return permissionProblem(path, found, constants.R_OK);
 }
 

@@ -1,8 +1,9 @@
 import { constants } from "node:fs";
-import { type FileHandle, open, readFile, realpath, rm, stat } from "node:fs/promises";
+import { type FileHandle, open, realpath, rm, stat } from "node:fs/promises";
 import { basename, dirname } from "node:path";
 import { codeOf, Fault, messageOf } from "../base/fault.ts";
 import { Folder, isInside } from "../base/folder.ts";
+import { readRegularFile } from "../base/read-regular.ts";
 import { replaceIn, writeWhole } from "../base/replace-file.ts";
 import { parseConfig } from "./parse.ts";
 import type { Warning } from "./problem.ts";
@@ -112,7 +113,7 @@ export async function finishOverwrite(path: string): Promise<boolean> {
   const copy = recoveryName(path);
   let text: string;
   try {
-    text = await readFile(copy, "utf8");
+    text = await readRegularFile(copy);
     // Somebody has written the configuration since.
     if ((await stat(path)).mtimeMs > (await stat(copy)).mtimeMs + cutShortMs)
       throw new Fault("Other", "the copy is old");

@@ -1,14 +1,15 @@
-import { link, lstat, mkdir, readFile, rm } from "node:fs/promises";
+import { link, lstat, mkdir, rm } from "node:fs/promises";
 import { dirname, resolve } from "node:path";
 import { type AccessProblem, accessMessage, folderProblem, readProblem } from "../base/access.ts";
 import { codeOf, Fault, messageOf } from "../base/fault.ts";
 import { randomText } from "../base/random.ts";
+import { readRegularFile } from "../base/read-regular.ts";
 import { writeWhole } from "../base/replace-file.ts";
 import { defaultOf, type Key, sections } from "./schema.ts";
 
 export async function readConfigFile(path: string): Promise<string> {
   try {
-    return await readFile(path, "utf8");
+    return await readRegularFile(path);
   } catch (error) {
     if (codeOf(error) === "ENOENT") {
       throw new Fault(
@@ -17,7 +18,9 @@ export async function readConfigFile(path: string): Promise<string> {
         { path },
       );
     }
-    throw unusable(path, "cannot be read", { error, problem: readProblem(resolve(path)) });
+    // A disk that hangs must not be asked again.
+    const problem = codeOf(error) === "ETIMEDOUT" ? undefined : readProblem(resolve(path));
+    throw unusable(path, "cannot be read", { error, problem });
   }
 }
 

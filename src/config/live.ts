@@ -46,12 +46,21 @@ export interface LiveOptions {
   readonly inspect?: Inspect;
 }
 
+/** A part with the slice that it has prepared for. */
+interface ReadyPart {
+  readonly part: Part;
+  readonly slice: unknown;
+  readonly change: Prepared;
+}
+
 const target = "server";
 
 /** The configuration in force, and the only way to another one: all parts move, or none does. */
 export class LiveConfig {
   #queue: Promise<unknown> = Promise.resolve();
   #closing = false;
+  /** The commit of a reload, while it runs. */
+  #committing: Promise<void> | undefined;
   /** The parts in the order they were opened, each with the slice that is in force. */
   readonly #opened = new Map<Part, unknown>();
 
@@ -89,10 +98,13 @@ export class LiveConfig {
     return result;
   }
 
-  /** Closes the parts, last opened first. From here on nothing is reloaded. */
+  /**
+   * Closes the parts, last opened first. From here on nothing is reloaded. A reload that still prepares is not waited for (a
+   * database that does not answer may take minutes); it discards what it has opened when it finds out.
+   */
   async close(): Promise<void> {
     this.#closing = true;
-    await this.#queue;
+    await this.#committing;
     for (const part of [...this.#opened.keys()].reverse()) await part.close();
     this.#opened.clear();
   }
@@ -101,30 +113,42 @@ export class LiveConfig {
     if (this.#closing) return "refused";
     const { path, hub } = this.options;
     const log = hub.logger(target);
-    const ready: Array<{ part: Part; slice: unknown; change: Prepared }> = [];
+    const ready: ReadyPart[] = [];
     let parsed: ParsedConfig;
     try {
       parsed = await loadConfig(path, (config) => this.#inspectChanges(config));
       for (const [part, old] of this.#opened) {
         const slice = part.slice(parsed.config);
+        this.#refuseWhenClosing();
         if (Bun.deepEquals(slice, old)) part.refresh?.();
         else ready.push({ part, slice, change: await part.prepare(slice) });
       }
+      this.#refuseWhenClosing();
     } catch (error) {
       for (const { change } of ready.reverse()) await change.discard();
       const why = error instanceof Fault ? error.detail.replaceAll("\n", "; ") : messageOf(error);
-      log.error(`configuration not reloaded, everything stays as it was: ${why}`, { path });
+      if (this.#closing) log.info("a reload was given up because the server stops");
+      else log.error(`configuration not reloaded, everything stays as it was: ${why}`, { path });
       return "refused";
     }
-    for (const { part, slice, change } of ready) {
-      await change.commit();
-      this.#opened.set(part, slice);
-    }
+    this.#committing = this.#commit(ready);
+    await this.#committing;
     this.config = parsed.config;
     this.#warn(parsed.warnings);
     const names = ready.map(({ part }) => part.name).join(", ");
     log.info(names === "" ? "configuration read again, nothing changed" : `configuration reloaded: ${names}`);
     return names === "" ? "unchanged" : "applied";
+  }
+
+  #refuseWhenClosing(): void {
+    if (this.#closing) throw new Fault("Other", "the server stops");
+  }
+
+  async #commit(ready: readonly ReadyPart[]): Promise<void> {
+    for (const { part, slice, change } of ready) {
+      await change.commit();
+      this.#opened.set(part, slice);
+    }
   }
 
   /** A reload leaves alone what did not change, so that a log rotation does not fail for the sake of an old problem. */

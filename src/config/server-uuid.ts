@@ -1,6 +1,6 @@
-import { readFile } from "node:fs/promises";
 import { basename, dirname, extname, join } from "node:path";
 import { codeOf, Fault, messageOf } from "../base/fault.ts";
+import { readRegularFile } from "../base/read-regular.ts";
 import { replaceFile } from "../base/replace-file.ts";
 
 const uuidForm = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i;
@@ -58,7 +58,7 @@ export function placesOf(configPath: string, databaseFile: string | undefined): 
 async function readUuid(path: string): Promise<string | undefined> {
   let text: string;
   try {
-    text = (await readFile(path, "utf8")).trim();
+    text = (await readRegularFile(path)).trim();
   } catch (error) {
     if (codeOf(error) === "ENOENT") return undefined;
     throw new Fault("IoError", `the server's UUID in ${path} cannot be read: ${messageOf(error)}`, { path });

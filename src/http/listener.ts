@@ -1,10 +1,11 @@
 import { createPrivateKey, X509Certificate } from "node:crypto";
-import { chmodSync, lstatSync, mkdirSync, readFileSync, rmSync } from "node:fs";
+import { chmodSync, lstatSync, mkdirSync, rmSync } from "node:fs";
 import { connect } from "node:net";
 import { dirname } from "node:path";
 import type { Server } from "bun";
 import { type Address, formatAddress } from "../base/address.ts";
 import { codeOf, Fault, messageOf } from "../base/fault.ts";
+import { readRegularFileSync } from "../base/read-regular.ts";
 import type { Logger } from "../log/hub.ts";
 import { toFault } from "../rpc/errors.ts";
 import { plainText, serviceUnavailable } from "./pages.ts";
@@ -149,7 +150,7 @@ export function readTls(certPath: string, keyPath: string): Tls {
 
 function readPem(path: string, what: string): string {
   try {
-    return readFileSync(path, "utf8");
+    return readRegularFileSync(path);
   } catch (error) {
     throw new Fault("IoError", `the ${what} ${path} cannot be read: ${messageOf(error)}`, { path });
   }

@@ -15,6 +15,8 @@ export class Listening {
   /** Listeners that accept no more because another one took over their address; their connections live on. */
   readonly #lingering = new Set<Listener>();
 
+  #closed = false;
+
   /** What open sockets are told when they are left. */
   farewell: Goodbye = "stop";
 
@@ -58,6 +60,7 @@ export class Listening {
   }
 
   async close(): Promise<void> {
+    this.#closed = true;
     if (this.#current !== undefined) this.#leave(this.#current);
     for (const listener of this.#lingering) this.#leave(listener);
     this.#current = undefined;
@@ -94,7 +97,9 @@ export class Listening {
     return Listener.open(place, this.doors, this.limits(), this.log);
   }
 
+  /** Does nothing after `close`, which a reload that was not waited for may outlive. */
   async #resume(old: Listener): Promise<void> {
+    if (this.#closed) return;
     this.#current = await this.#open(old.place);
     this.#linger(old);
   }

@@ -136,7 +136,9 @@ async function mountAlone(path: string): Promise<AsyncDisposable | undefined> {
   const run = (...command: string[]) =>
     Bun.spawn(command, { stdout: "ignore", stderr: "ignore" }).exited.catch(() => 1);
   if ((await run("mount", "--bind", path, path)) !== 0) return undefined;
-  return { [Symbol.asyncDispose]: async () => void (await run("umount", path)) };
+  // A reload that still reads the file keeps the mount busy.
+  const unmount = () => until("the file can be unmounted", async () => (await run("umount", path)) === 0);
+  return { [Symbol.asyncDispose]: async () => void (await unmount()) };
 }
 
 test("a file that cannot be replaced, as one mounted into a container, is rewritten in place", async () => {

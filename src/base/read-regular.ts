@@ -1,0 +1,53 @@
+import { closeSync, constants, fstatSync, openSync, readFileSync } from "node:fs";
+import { open } from "node:fs/promises";
+
+/** Opening a FIFO would wait for its writer; with this flag it does not, and what was opened can be looked at. */
+const openFlags = constants.O_RDONLY | constants.O_NONBLOCK;
+
+/** A disk or a network mount that takes longer to read a small file than this is taken to hang. */
+const readTimeoutMs = 10_000;
+
+/** The code of the error for a path that leads to a folder, FIFO, socket or device. */
+export const notRegularCode = "ENOTREGULAR";
+
+/**
+ * Reads a regular file as UTF-8; links are followed. Fails with `notRegularCode` for anything else, and with `ETIMEDOUT` when
+ * the disk does not answer, so that no caller waits for ever.
+ */
+export async function readRegularFile(path: string): Promise<string> {
+  const late = Promise.withResolvers<never>();
+  const timer = setTimeout(
+    () => late.reject(failure("ETIMEDOUT", `the disk did not answer within ${readTimeoutMs / 1000} s`)),
+    readTimeoutMs,
+  );
+  try {
+    return await Promise.race([readOpened(path), late.promise]);
+  } finally {
+    clearTimeout(timer);
+  }
+}
+
+async function readOpened(path: string): Promise<string> {
+  await using file = await open(path, openFlags);
+  if (!(await file.stat()).isFile()) throw notRegular();
+  return await file.readFile("utf8");
+}
+
+/** The same at once. A disk that hangs stops the caller. */
+export function readRegularFileSync(path: string): string {
+  const file = openSync(path, openFlags);
+  try {
+    if (!fstatSync(file).isFile()) throw notRegular();
+    return readFileSync(file, "utf8");
+  } finally {
+    closeSync(file);
+  }
+}
+
+function notRegular(): Error {
+  return failure(notRegularCode, "it is not a regular file");
+}
+
+function failure(code: string, message: string): Error {
+  return Object.assign(new Error(message), { code });
+}
