@@ -2,7 +2,7 @@ import type { Filter } from "./filter.ts";
 import type { LogHub } from "./hub.ts";
 import { JsonFileSink } from "./json-file.ts";
 import type { LogRing } from "./ring.ts";
-import { TerminalSink } from "./terminal.ts";
+import { openTerminal, TerminalSink } from "./terminal.ts";
 
 export interface SinkSettings {
   readonly terminal: Filter;
@@ -14,6 +14,7 @@ export interface SinkSettings {
 export class LogSinks {
   #detach: Array<() => void> = [];
   #file: JsonFileSink | undefined;
+  readonly #terminal = openTerminal();
 
   constructor(
     private readonly hub: LogHub,
@@ -25,10 +26,14 @@ export class LogSinks {
     const next = file === undefined ? undefined : new JsonFileSink(file.path, file.filter);
     return {
       commit: () => {
-        this.close();
+        this.#detachAll();
         this.#file = next;
         this.ring.resize(memory.capacity, memory.filter);
-        const sinks = [new TerminalSink(terminal), this.ring, ...(next === undefined ? [] : [next])];
+        const sinks = [
+          new TerminalSink(terminal, this.#terminal),
+          this.ring,
+          ...(next === undefined ? [] : [next]),
+        ];
         this.#detach = sinks.map((sink) => this.hub.attach(sink));
       },
       discard: () => next?.close(),
@@ -41,6 +46,11 @@ export class LogSinks {
   }
 
   close(): void {
+    this.#detachAll();
+    this.#terminal.flush();
+  }
+
+  #detachAll(): void {
     for (const detach of this.#detach.splice(0)) detach();
     this.#file?.close();
     this.#file = undefined;

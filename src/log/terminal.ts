@@ -1,6 +1,8 @@
 import { formatPairs, type Level, type LogEntry } from "./entry.ts";
 import type { Filter } from "./filter.ts";
 import type { Sink } from "./hub.ts";
+import { tailNotice } from "./tail.ts";
+import { TerminalOutput } from "./terminal-output.ts";
 
 const colours: Readonly<Record<Level, string>> = {
   ERROR: "\x1b[31m",
@@ -36,13 +38,26 @@ function visible(text: string): string {
   });
 }
 
+const isColoured = (): boolean => process.stderr.isTTY && process.env.NO_COLOR === undefined;
+
+/** The output of a process: one for all its sinks, because a reload replaces the sink and not what waits. */
+export function openTerminal(): TerminalOutput {
+  return new TerminalOutput(process.stderr, (dropped) => {
+    const message = `${dropped} log entries were dropped: standard error was not read`;
+    return `${formatLine(tailNotice(message, { dropped }), isColoured())}\n`;
+  });
+}
+
 /** The terminal: standard error, because standard output is for what a command answers. */
 export class TerminalSink implements Sink {
-  readonly #coloured = process.stderr.isTTY && process.env.NO_COLOR === undefined;
+  readonly #coloured = isColoured();
 
-  constructor(readonly filter: Filter) {}
+  constructor(
+    readonly filter: Filter,
+    private readonly output: TerminalOutput = openTerminal(),
+  ) {}
 
   write(entry: LogEntry): void {
-    process.stderr.write(`${formatLine(entry, this.#coloured)}\n`);
+    this.output.write(`${formatLine(entry, this.#coloured)}\n`);
   }
 }

@@ -1,0 +1,53 @@
+/** How much text waits for a reader of standard error that does not keep up. */
+const maxWaitingBytes = 1024 * 1024;
+
+/** What is written to, as far as it matters here: `process.stderr`. */
+export interface OutputStream {
+  write(text: string): boolean;
+  once(event: "drain", listener: () => void): unknown;
+}
+
+/**
+ * Lines for standard error, which may be a pipe that nobody reads: the runtime would keep every line in memory for it. Once the
+ * stream reports back-pressure, lines wait here, within `maxWaitingBytes`; what comes after that is dropped, counted, and
+ * reported by `notice` when the stream flows again.
+ */
+export class TerminalOutput {
+  #waiting: string[] = [];
+  #waitingBytes = 0;
+  #dropped = 0;
+  #blocked = false;
+
+  constructor(
+    private readonly stream: OutputStream,
+    /** The line that reports how many lines were dropped. */
+    private readonly notice: (dropped: number) => string,
+  ) {}
+
+  write(line: string): void {
+    if (!this.#blocked) this.#send(line);
+    else if (this.#waitingBytes + line.length > maxWaitingBytes) this.#dropped++;
+    else {
+      this.#waiting.push(line);
+      this.#waitingBytes += line.length;
+    }
+  }
+
+  /** Hands everything that waits to the stream, for the end of the process. */
+  flush(): void {
+    const lines = this.#waiting.splice(0);
+    this.#waitingBytes = 0;
+    if (this.#dropped > 0) lines.push(this.notice(this.#dropped));
+    this.#dropped = 0;
+    if (lines.length > 0) this.#send(lines.join(""));
+  }
+
+  #send(text: string): void {
+    if (this.stream.write(text) || this.#blocked) return;
+    this.#blocked = true;
+    this.stream.once("drain", () => {
+      this.#blocked = false;
+      this.flush();
+    });
+  }
+}
