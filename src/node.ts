@@ -15,13 +15,11 @@ import { type ConsoleFiles, loadConsole } from "./bundle.ts";
 import { ConfigFile, finishOverwrite } from "./config/edit.ts";
 import { keptPart, LiveConfig, type Outcome, type Part } from "./config/live.ts";
 import { explainTargets } from "./config/parse.ts";
-import type { Config } from "./config/schema.ts";
 import { resolveServerUuid } from "./config/server-uuid.ts";
 import { type Database, databaseFile, notMade, openDatabase, requireFile } from "./db/database.ts";
 import { ServerLock } from "./db/server-lock.ts";
 import { Console } from "./http/console.ts";
 import { HotFiles } from "./http/hot-files.ts";
-import type { Place } from "./http/listener.ts";
 import { Listening } from "./http/listening.ts";
 import type { SharedDoors } from "./http/routes.ts";
 import { Slots } from "./http/slots.ts";
@@ -40,6 +38,7 @@ import {
   floorIn,
   type Limits,
   limitsIn,
+  listeningPart,
   releasesIn,
   sinkSettings,
   tcpPlace,
@@ -276,12 +275,14 @@ export async function openNode(options: NodeOptions): Promise<Node> {
     parts,
     inspect: preflight(options.configPath),
   });
-  const close = (why: Goodbye = "stop") => {
+  const close = async (why: Goodbye = "stop") => {
     tcp.farewell = why;
     unix.farewell = why;
     tcp.stopAccepting();
     unix.stopAccepting();
-    return live.close();
+    // The call that waits for a download would hold up the listeners.
+    await updater.close();
+    await live.close();
   };
   const odd = options.env.RUST_LOG ? explainTargets(parseFilter(options.env.RUST_LOG)) : undefined;
   if (odd !== undefined) hub.warnUnfiltered("server", `RUST_LOG ${odd}`, {});
@@ -304,12 +305,4 @@ export async function openNode(options: NodeOptions): Promise<Node> {
 async function retire(floor: Shared<Floor>, patience: number): Promise<void> {
   await floor.unused(patience);
   await floor.value.database.close();
-}
-
-function listeningPart(
-  name: string,
-  listening: Listening,
-  place: (config: Config) => Place | undefined,
-): Part<Place | undefined> {
-  return { name, slice: place, prepare: (slice) => listening.prepare(slice), close: () => listening.close() };
 }

@@ -1,8 +1,10 @@
 import { dirname, join, resolve } from "node:path";
 import { usableMemory } from "./base/memory-budget.ts";
+import type { Part } from "./config/live.ts";
 import type { Config } from "./config/schema.ts";
 import { databaseFile } from "./db/database.ts";
 import { type Place, readTls } from "./http/listener.ts";
+import type { Listening } from "./http/listening.ts";
 import { parseFilter } from "./log/filter.ts";
 import type { SinkSettings } from "./log/sinks.ts";
 import type { UpdateSettings } from "./update/updater.ts";
@@ -77,4 +79,13 @@ export function unixPlace({ enable_unix_socket, unix_socket_path, database }: Co
   if (!enable_unix_socket) return undefined;
   const beside = dirname(databaseFile(database.database_url) ?? "data/node.db");
   return { at: "unix", path: resolve(unix_socket_path ?? join(beside, "node.sock")) };
+}
+
+/** A place to listen at as a part of the configuration. */
+export function listeningPart(
+  name: string,
+  listening: Listening,
+  place: (config: Config) => Place | undefined,
+): Part<Place | undefined> {
+  return { name, slice: place, prepare: (slice) => listening.prepare(slice), close: () => listening.close() };
 }

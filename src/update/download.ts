@@ -5,8 +5,8 @@ import { codeOf, Fault, messageOf } from "../base/fault.ts";
 
 const smallest = 1024;
 const largest = 1024 * 1024 * 1024;
-/** A server that sends nothing for so long is gone. */
-const stallMs = 60_000;
+/** A small text that takes longer than this is given up. */
+const textTimeoutMs = 60_000;
 /** Left free on the disk. */
 const spareBytes = 16 * 1024 * 1024;
 /** How much a compressed release grows at the most, for the look at the free space. */
@@ -25,21 +25,42 @@ export interface Downloaded {
   readonly blake2b: Buffer;
 }
 
+/** Bounds that end a download, however a release server sends. */
+export interface DownloadLimits {
+  /** How often the throughput is measured. */
+  readonly windowMs: number;
+  /** A window that brings less than this rate ends the download. */
+  readonly minBytesPerSecond: number;
+  /** The whole download takes no longer than this. */
+  readonly totalMs: number;
+}
+
+/** A release of 58 MB may come at 64 kbit/s; a server that drips single bytes is given up after a minute. */
+const standardLimits: DownloadLimits = {
+  windowMs: 60_000,
+  minBytesPerSecond: 8 * 1024,
+  totalMs: 2 * 3600 * 1000,
+};
+
+export interface DownloadOptions {
+  /** The new file; it must not exist yet. After a failure it may exist in part. */
+  readonly path: string;
+  readonly mode: number;
+  progress(progress: Progress): void;
+  /** Ends the download early. */
+  readonly signal?: AbortSignal;
+  readonly limits?: DownloadLimits;
+}
+
 /** A release into a new file, synced; checked against what the server says of its length and digest. */
 export async function download(
   address: string,
-  path: string,
-  mode: number,
-  progress: (progress: Progress) => void,
+  { path, mode, progress, signal, limits = standardLimits }: DownloadOptions,
 ): Promise<Downloaded> {
-  const stall = new AbortController();
-  let timer = setTimeout(() => stall.abort(), stallMs);
-  const alive = () => {
-    clearTimeout(timer);
-    timer = setTimeout(() => stall.abort(), stallMs);
-  };
+  const pace = watchPace(limits);
+  const stop = AbortSignal.any([pace.signal, ...(signal === undefined ? [] : [signal])]);
   try {
-    const response = await ask(address, stall.signal);
+    const response = await ask(address, stop);
     const total = lengthOf(response);
     const isPacked = response.headers.get("content-encoding") === "zstd";
     await requireSpace(path, (total ?? smallest) * (isPacked ? growth : 1));
@@ -49,7 +70,7 @@ export async function download(
       await file.chmod(mode);
       const sent = createHash("sha256");
       const wire = wireBytes(response, total, (chunk, bytes) => {
-        alive();
+        pace.came(chunk.length);
         sent.update(chunk);
         progress({ bytes, total });
       });
@@ -62,20 +83,48 @@ export async function download(
     }
   } catch (error) {
     if (error instanceof Fault) throw error;
-    if (stall.signal.aborted) throw failed(`nothing came for ${stallMs / 1000} s`);
+    if (stop.aborted) throw failed(messageOf(stop.reason));
     throw failed(codeOf(error) === "ENOSPC" ? "the disk is full" : messageOf(error));
   } finally {
-    clearTimeout(timer);
     // Also ends the connection of an answer that was not read to its end.
-    stall.abort();
+    pace.end();
   }
 }
 
+/** Measures a download; its signal fires, with the reason, when one of the limits is passed. */
+function watchPace({ windowMs, minBytesPerSecond, totalMs }: DownloadLimits) {
+  const over = new AbortController();
+  let bytes = 0;
+  const windows = setInterval(() => {
+    if (bytes < (minBytesPerSecond * windowMs) / 1000)
+      over.abort(new Error(`only ${bytes} bytes came within ${windowMs / 1000} s`));
+    bytes = 0;
+  }, windowMs);
+  const whole = setTimeout(
+    () => over.abort(new Error(`it was not complete after ${totalMs / 60_000} minutes`)),
+    totalMs,
+  );
+  return {
+    signal: over.signal,
+    came(length: number): void {
+      bytes += length;
+    },
+    end(): void {
+      clearInterval(windows);
+      clearTimeout(whole);
+      over.abort();
+    },
+  };
+}
+
 /** A small text beside the binary: a signature, or the name of the newest version. */
-export async function downloadText(address: string, what: string): Promise<string> {
-  const signal = AbortSignal.timeout(stallMs);
+export async function downloadText(address: string, what: string, signal?: AbortSignal): Promise<string> {
+  const stop = AbortSignal.any([
+    AbortSignal.timeout(textTimeoutMs),
+    ...(signal === undefined ? [] : [signal]),
+  ]);
   try {
-    const response = await fetch(address, { signal });
+    const response = await fetch(address, { signal: stop });
     if (!response.ok) throw failed(`${what}: the release server answers ${response.status}`);
     return await smallText(response);
   } catch (error) {

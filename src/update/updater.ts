@@ -4,7 +4,7 @@ import { Fault, messageOf } from "../base/fault.ts";
 import { parsePublicKeys } from "../base/minisign-key.ts";
 import type { Logger } from "../log/hub.ts";
 import type { Binary } from "./binary.ts";
-import { download, downloadText, type Progress } from "./download.ts";
+import { type Downloaded, type DownloadOptions, download, downloadText, type Progress } from "./download.ts";
 import { lockFolder } from "./folder-lock.ts";
 import { verifyMinisign } from "./minisign.ts";
 import { rehearse } from "./rehearsal.ts";
@@ -25,9 +25,20 @@ export interface Installed {
   readonly triple: string;
 }
 
+/** Where a release comes from, and the keys of which one must have signed it. */
+interface Source {
+  readonly releaseUrl: string;
+  readonly keys: ReturnType<typeof parsePublicKeys> | undefined;
+  readonly name: string;
+  readonly tag: Tag;
+}
+
 /** Replaces the server's own binary by a release. What goes wrong changes nothing. */
 export class Updater {
   #busy = false;
+  readonly #stop = new AbortController();
+  /** The download that runs, or the last one; after a failure its file is gone when this settles. */
+  #fetching: Promise<Downloaded> | undefined;
 
   constructor(
     private readonly installed: Installed,
@@ -57,6 +68,12 @@ export class Updater {
     }
   }
 
+  /** Ends a download that runs, and resolves when nothing of it is left. What is in place already stays. */
+  async close(): Promise<void> {
+    this.#stop.abort(new Error("the server stops"));
+    await Promise.allSettled([this.#fetching]);
+  }
+
   async #alone(binary: Binary, tag: Tag, told: (progress: Progress) => void): Promise<void> {
     const unlock = lockFolder(binary.folder);
     if (unlock === undefined)
@@ -75,27 +92,12 @@ export class Updater {
     const keys = publicKey === undefined ? undefined : parsePublicKeys(publicKey);
     await requireWritable(binary);
     await binary.clearLeftovers();
-    const name = binaryName(this.installed.triple);
     const path = binary.newPath();
     try {
-      this.log.info("update: downloading", { tag: tag.text });
-      const mode = await binary.mode();
-      const tell = paced((progress) =>
-        this.log.info("update: downloading", { tag: tag.text, ...figures(progress) }),
-      );
-      const done = await download(releaseAddress(releaseUrl, name, tag), path, mode, (progress) => {
-        tell(progress);
-        told(progress);
-      });
-      if (keys !== undefined) {
-        const address = releaseAddress(releaseUrl, `${name}.minisig`, tag);
-        const words = verifyMinisign(await downloadText(address, "the signature"), done.blake2b, keys);
-        if (words.get("file") !== name || words.get("version") !== tag.text)
-          throw new Fault(
-            "IoError",
-            "the release's signature is for another file or version; nothing was changed",
-          );
-      }
+      const source = { releaseUrl, keys, name: binaryName(this.installed.triple), tag };
+      const fetching = this.#fetch(source, { path, mode: await binary.mode(), progress: told });
+      this.#fetching = fetching;
+      const done = await fetching;
       this.log.info("update: trying it out", { tag: tag.text });
       await rehearse(path, tag, this.installed.triple);
       await exchange(binary, path, this.installed.version, tag.version);
@@ -111,6 +113,40 @@ export class Updater {
           );
     } finally {
       await rm(path, { force: true });
+    }
+  }
+
+  /** The release and its signature, both checked. A failure leaves no file behind. */
+  async #fetch(
+    { releaseUrl, keys, name, tag }: Source,
+    target: Pick<DownloadOptions, "path" | "mode" | "progress">,
+  ): Promise<Downloaded> {
+    const { signal } = this.#stop;
+    try {
+      this.log.info("update: downloading", { tag: tag.text });
+      const tell = paced((progress) =>
+        this.log.info("update: downloading", { tag: tag.text, ...figures(progress) }),
+      );
+      const done = await download(releaseAddress(releaseUrl, name, tag), {
+        ...target,
+        signal,
+        progress(progress) {
+          tell(progress);
+          target.progress(progress);
+        },
+      });
+      if (keys === undefined) return done;
+      const address = releaseAddress(releaseUrl, `${name}.minisig`, tag);
+      const words = verifyMinisign(await downloadText(address, "the signature", signal), done.blake2b, keys);
+      if (words.get("file") !== name || words.get("version") !== tag.text)
+        throw new Fault(
+          "IoError",
+          "the release's signature is for another file or version; nothing was changed",
+        );
+      return done;
+    } catch (error) {
+      await rm(target.path, { force: true });
+      throw error;
     }
   }
 }

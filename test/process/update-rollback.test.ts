@@ -2,9 +2,24 @@ import { afterAll, beforeAll, expect } from "bun:test";
 import { existsSync, readlinkSync, statSync } from "node:fs";
 import { join } from "node:path";
 import { rehearsalVariable } from "../../src/update/rehearsal.ts";
-import { bothBinaries, type Installation, install, type Program, token } from "../support/installed.ts";
+import {
+  bothBinaries,
+  type Installation,
+  install,
+  justTheBinary,
+  type Program,
+  token,
+} from "../support/installed.ts";
 import { halfCall, story, until, within } from "../support/process.ts";
-import { compileVersions, digestOf, Releases, script, slowServer, type Versions } from "../support/update.ts";
+import {
+  compileVersions,
+  digestOf,
+  Releases,
+  rawServer,
+  script,
+  slowServer,
+  type Versions,
+} from "../support/update.ts";
 
 let versions: Versions;
 /** Releases that say the right version when asked and fail when they are to serve. */
@@ -147,6 +162,25 @@ story("kill -9 during the download: the old version starts, and nothing is left 
   await answer;
   expect(home.files().length).toBeGreaterThan(1);
   releases.answer = () => undefined;
+  expect(await startsAs(home)).toBe("1.0.0");
+});
+
+story("a stop during a download that drips ends at once, and leaves nothing of the new version", async () => {
+  using releases = new Releases(versions);
+  using drip = await rawServer((socket) => {
+    socket.write("HTTP/1.1 200 OK\r\nContent-Length: 50000000\r\n\r\n");
+    const timer = setInterval(() => socket.write("x"), 20);
+    socket.on("close", () => clearInterval(timer));
+  });
+  releases.answer = () => Response.redirect(drip.url);
+  await using home = await install(versions, { releases });
+  const server = await home.serve();
+  const answer = server.update("v2.0.0").catch(() => undefined);
+  await until("the download has begun", () => home.files().length > 1);
+  await server.end("SIGTERM");
+  await answer;
+  expect(server.stderr).toContain("update failed");
+  expect(home.files()).toEqual(justTheBinary);
   expect(await startsAs(home)).toBe("1.0.0");
 });
 

@@ -3,7 +3,7 @@ import { createHash } from "node:crypto";
 import { createServer, type Socket } from "node:net";
 import { join } from "node:path";
 import { Fault } from "../../src/base/fault.ts";
-import { download, type Progress } from "../../src/update/download.ts";
+import { type DownloadOptions, download, type Progress } from "../../src/update/download.ts";
 import { tempFolder } from "./node.ts";
 import { within } from "./process.ts";
 import { randomBytes } from "./tools.ts";
@@ -35,13 +35,13 @@ export async function openDownloads(answer: Answer) {
     heard,
     open,
     url,
-    get: (told: (progress: Progress) => void = () => {}, mode = 0o755) =>
-      download(`${url}/file`, path, mode, told),
+    get: (progress: (progress: Progress) => void = () => {}, mode = 0o755) =>
+      download(`${url}/file`, { path, mode, progress }),
     /** Why it failed; fails when it did not. */
-    async refusal(): Promise<string> {
+    async refusal(more: Partial<DownloadOptions> = {}): Promise<string> {
       const error = await within(
         "the download ends",
-        download(`${url}/file`, path, 0o755, () => {}),
+        download(`${url}/file`, { path, mode: 0o755, progress() {}, ...more }),
       ).then(
         ({ bytes }) => new Error(`it was accepted, with ${bytes} bytes`),
         (reason: unknown) => reason,

@@ -116,6 +116,38 @@ test("a refused download lets go of its connection, so that nothing goes on behi
   expect(held).toEqual([]);
 });
 
+/** Sends one byte every few milliseconds, without end. */
+function drips(head: string, byte: Uint8Array): Answer {
+  return (socket) => {
+    socket.write(`HTTP/1.1 200 OK\r\n${head}\r\n\r\n`);
+    const timer = setInterval(() => socket.write(byte), 5);
+    socket.on("close", () => clearInterval(timer));
+  };
+}
+
+test("a release server that drips bytes is given up, whatever it announces, and so is one without end", async () => {
+  const heads: [string, Uint8Array][] = [
+    [`content-length: ${100 * MiB}`, Buffer.alloc(1)],
+    ["transfer-encoding: chunked", chunk(Buffer.alloc(1))],
+  ];
+  for (const [head, byte] of heads) {
+    await using downloads = await openDownloads(drips(head, byte));
+    const limits = { windowMs: 300, minBytesPerSecond: 8 * 1024, totalMs: 60_000 };
+    expect(await downloads.refusal({ limits })).toMatch(/only \d+ bytes came within 0\.3 s/);
+    await until("the connection ends", () => downloads.open.size === 0);
+    const slow = { windowMs: 100, minBytesPerSecond: 1, totalMs: 600 };
+    await using again = await openDownloads(drips(head, byte));
+    expect(await again.refusal({ limits: slow })).toContain("it was not complete after 0.01 minutes");
+  }
+});
+
+test("a download that is stopped ends at once and says why", async () => {
+  await using downloads = await openDownloads(drips(`content-length: ${100 * MiB}`, Buffer.alloc(1)));
+  const stop = new AbortController();
+  const progress = () => stop.abort(new Error("the server stops"));
+  expect(await downloads.refusal({ signal: stop.signal, progress })).toContain("the server stops");
+});
+
 test("an answer that is no release is refused in words", async () => {
   const answers: [Answer, string][] = [
     [says({}, "nothing", "404 Not Found"), "no such release for this system (404)"],

@@ -96,9 +96,9 @@ test("a release that the disk has no room for is refused before anything is stor
   await mkdir(small);
   using disk = mounted("a small disk for a download", small, "size=8m");
   if (disk === undefined) return;
-  await expect(download(`${downloads.url}/file`, join(small, "new"), 0o755, () => {})).rejects.toThrow(
-    /the disk has \d MB left, and the update needs more; nothing was changed$/,
-  );
+  await expect(
+    download(`${downloads.url}/file`, { path: join(small, "new"), mode: 0o755, progress() {} }),
+  ).rejects.toThrow(/the disk has \d MB left, and the update needs more; nothing was changed$/);
   expect(await readdir(small)).toEqual([]);
 });
 
