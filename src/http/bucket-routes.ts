@@ -8,6 +8,7 @@ import {
   noSuchFile,
   type StaticDoor,
   serveBucket,
+  serveDecoded,
   serveHot,
   staticMethods,
   toSlashForm,
@@ -36,7 +37,14 @@ export function serveRoot(request: Request, path: string, door: BucketDoor): Res
 
 /** At once, where the answer is in memory and still holds. */
 function fromMemory(request: Request, path: string, { buckets, hot }: BucketDoor): Response | undefined {
-  return serveHot(request, path, buckets(), hot);
+  if (!path.includes("%")) return serveHot(request, path, buckets(), hot);
+  const base = path.startsWith(staticPrefix) ? baseOf(path) : "/";
+  return serveDecoded(request, { base, path }, { buckets: buckets(), hot });
+}
+
+/** The part of a path below `/node/static/` that names the bucket, its slash included. */
+function baseOf(path: string): string {
+  return path.slice(0, path.indexOf("/", staticPrefix.length) + 1);
 }
 
 /** `{name}`, `{name}/` and `{name}/{path}` of a bucket. */
@@ -55,7 +63,7 @@ async function bucketRoute(
       return request.method === "OPTIONS" ? options() : noSuchFile();
     if (slash === -1 && isReading(request)) return withCors(bucket, request, toSlashForm(request));
     return await serveBucket(
-      { request, address: path, bucket, rest: rest.slice(slash + 1) },
+      { request, base: baseOf(path), bucket, rest: rest.slice(slash + 1) },
       { buckets: services.buckets, hot, packing },
     );
   } finally {
@@ -75,7 +83,7 @@ async function rootRoute(
     if (bucket !== undefined && refused) return refuseWorker();
     if (bucket !== undefined)
       return await serveBucket(
-        { request, address: path, bucket, rest: path.slice(1) },
+        { request, base: "/", bucket, rest: path.slice(1) },
         { buckets: services.buckets, hot, packing },
       );
   } finally {

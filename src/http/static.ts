@@ -7,6 +7,7 @@ import type { Bucket } from "../buckets/record.ts";
 import type { Tree, TreeEntry } from "../buckets/tree.ts";
 import { acceptedEncodings, compressor, type Encoding } from "./encoding.ts";
 import { type Found, findForm, wholeBytes } from "./forms.ts";
+import { hotAddress } from "./hot-address.ts";
 import type { HotFiles } from "./hot-files.ts";
 import { mediaTypeOf } from "./media-type.ts";
 import { methodNotAllowed, plainText, serviceUnavailable } from "./pages.ts";
@@ -29,8 +30,8 @@ const preflightHeaders = {
 /** A request for a file, however it came to its bucket. */
 export interface StaticRequest {
   readonly request: Request;
-  /** The whole path, as it was sent: what the answer is remembered under. */
-  readonly address: string;
+  /** The part of the path above the bucket's files, as it was sent. */
+  readonly base: string;
   readonly bucket: Bucket;
   /** The path below the bucket, still encoded. */
   readonly rest: string;
@@ -43,7 +44,17 @@ export interface StaticDoor {
   readonly packing: Slots;
 }
 
-/** The answer from memory, where there is one that still holds. */
+/** The answer from memory for a path that holds a `%`. `base` is its part above the bucket's files. */
+export function serveDecoded(
+  request: Request,
+  { base, path }: { readonly base: string; readonly path: string },
+  { buckets, hot }: Pick<StaticDoor, "buckets" | "hot">,
+): Response | undefined {
+  const decoded = decodePath(path.slice(base.length));
+  return decoded && serveHot(request, hotAddress(base, decoded.text), buckets, hot);
+}
+
+/** The answer that is kept in memory under this address, where there is one that still holds. A plain path is its own address. */
 export function serveHot(
   request: Request,
   address: string,
@@ -83,7 +94,7 @@ export function withCors(bucket: Bucket, { method }: Request, response: Response
 }
 
 async function answer(asked: StaticRequest, door: StaticDoor): Promise<Response> {
-  const { request, bucket, rest } = asked;
+  const { request, base, bucket, rest } = asked;
   if (request.method === "OPTIONS")
     return new Response(null, { status: 204, headers: { allow: staticMethods } });
   if (request.method !== "GET" && request.method !== "HEAD") return methodNotAllowed(staticMethods);
@@ -96,11 +107,13 @@ async function answer(asked: StaticRequest, door: StaticDoor): Promise<Response>
     if (entry === undefined || (entry.kind === "file" && decoded.slash)) return await missing(request, tree);
     const file = entry.kind === "folder" ? await tree.find(childPath(entry.path, "index.html")) : entry;
     if (file?.kind !== "file") return await missing(request, tree);
+    // Under the name on the disk, which may have another Unicode form than the one that was sent.
+    const address = hotAddress(base, entry.path + (decoded.slash && entry.path !== "" ? "/" : ""));
+    const kept = entry.path === decoded.path ? undefined : serveHot(request, address, door.buckets, door.hot);
+    if (kept !== undefined) return kept;
     const { found, sent } = await formFor(request, tree, file, door.packing);
     if (found.stream !== undefined) return streamed(request, found, found.stream, sent);
-    // The name as it was asked for is not on the disk; once it is, it counts.
-    const asSent = entry.path === decoded.path ? [] : [{ path: decoded.path, stats: undefined }];
-    remember(asked, tree, { ...found, guards: [...found.guards, ...asSent] }, door.hot);
+    remember({ address, bucket, tree, found }, door.hot);
     return respond(request, found.representation);
   } catch (error) {
     return refusal(error);
@@ -122,8 +135,15 @@ async function formFor(request: Request, tree: Tree, file: TreeEntry, packing: S
   }
 }
 
+interface Remembered {
+  readonly address: string;
+  readonly bucket: Bucket;
+  readonly tree: Tree;
+  readonly found: Found;
+}
+
 /** What is in memory now stays there for the next, unless the file is so new that a change of it could go unseen. */
-function remember({ address, bucket }: StaticRequest, tree: Tree, found: Found, hot: HotFiles): void {
+function remember({ address, bucket, tree, found }: Remembered, hot: HotFiles): void {
   const { content } = found.representation;
   if (!("blob" in content)) return;
   if (found.guards.some(({ stats }) => stats !== undefined && isFresh(stats))) return;
@@ -138,14 +158,21 @@ function remember({ address, bucket }: StaticRequest, tree: Tree, found: Found, 
   });
 }
 
+interface DecodedPath {
+  readonly path: TreePath;
+  readonly slash: boolean;
+  /** The path with its slash. */
+  readonly text: string;
+}
+
 /** Percent-decoded once, segment by segment: an encoded slash is part of a name, and so of no name. */
-function decodePath(raw: string): { readonly path: TreePath; readonly slash: boolean } | undefined {
+function decodePath(raw: string): DecodedPath | undefined {
   try {
     const segments = raw.split("/").map(decodeURIComponent);
     if (segments.some((segment) => segment.includes("/"))) return undefined;
     const text = segments.join("/");
-    if (text === "") return { path: folderPath(""), slash: true };
-    return { path: treePath(text.replace(/\/$/, "")), slash: text.endsWith("/") };
+    if (text === "") return { path: folderPath(""), slash: true, text };
+    return { path: treePath(text.replace(/\/$/, "")), slash: text.endsWith("/"), text };
   } catch (error) {
     if (error instanceof URIError || error instanceof Fault) return undefined;
     throw error;

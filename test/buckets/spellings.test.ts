@@ -1,0 +1,135 @@
+import { expect, test } from "bun:test";
+import { z } from "zod";
+import { anyToken } from "../../src/auth/need.ts";
+import { loadConsole } from "../../src/bundle.ts";
+import { type BucketDoor, serveRoot, serveStatic } from "../../src/http/bucket-routes.ts";
+import { Console } from "../../src/http/console.ts";
+import { HotFiles } from "../../src/http/hot-files.ts";
+import { Slots } from "../../src/http/slots.ts";
+import { LogHub } from "../../src/log/hub.ts";
+import { method } from "../../src/methods/declare.ts";
+import type { Services } from "../../src/services.ts";
+import { siteWith } from "../support/bucket.ts";
+import { testNode } from "../support/node.ts";
+import { until } from "../support/process.ts";
+
+/** Counts what is compressed and kept. */
+class CountingHotFiles extends HotFiles {
+  kept = 0;
+  readonly addresses = new Set<string>();
+
+  override keep(...given: Parameters<HotFiles["keep"]>): void {
+    this.kept++;
+    this.addresses.add(given[0].address);
+    super.keep(...given);
+  }
+}
+
+/** The routes of buckets over a real server's services, with a memory of their own that can be looked into. */
+async function openRoutes(files: Record<string, string>) {
+  let services: Services | undefined;
+  const lend = method({
+    doc: "Lends the services.",
+    need: anyToken,
+    params: {},
+    result: z.boolean(),
+    example: { params: { token: "<SUPER_TOKEN>" }, result: true },
+    run: (given) => {
+      services = given;
+      return true;
+    },
+  });
+  const node = await testNode({ methods: { test_lend: lend } });
+  await siteWith(node, files);
+  await node.call("static-bucket_update", { token: node.superToken, name: "site", is_http_root: true });
+  await node.call("test_lend", { token: node.superToken });
+  if (services === undefined) throw new Error("the services were not lent");
+  const lent = services;
+  const hot = new CountingHotFiles(() => 64 * 1024 * 1024);
+  const door = {
+    borrow: () => ({ services: lent, release() {} }),
+    buckets: () => lent.buckets,
+    hot,
+    packing: new Slots(() => 16),
+    console: new Console(() => false, loadConsole, new LogHub().logger("server")),
+  } as unknown as BucketDoor;
+  const get = async (path: string) => {
+    const request = new Request(`${node.url}${path}`, { headers: { "accept-encoding": "br" } });
+    const serve = path.startsWith("/node/static/") ? serveStatic : serveRoot;
+    const response = await serve(request, path, door);
+    const body = await response.bytes();
+    return { status: response.status, etag: response.headers.get("etag"), bytes: body.length };
+  };
+  /** Asks for files until they are old enough to be kept, so many in all. */
+  const heat = (paths: readonly string[], addresses: number) =>
+    until(`${addresses} files are kept`, async () => {
+      for (const path of paths) await get(path);
+      return hot.addresses.size === addresses;
+    });
+  return { get, heat, hot, [Symbol.asyncDispose]: () => node[Symbol.asyncDispose]() };
+}
+
+/** `count` different spellings of a path of ASCII letters, each with other letters encoded. */
+function spellings(path: string, count: number): string[] {
+  return Array.from({ length: count }, (_, at) =>
+    [...path]
+      .map((letter, bit) =>
+        letter !== "/" && ((at + 1) >> bit) & 1 ? `%${letter.charCodeAt(0).toString(16)}` : letter,
+      )
+      .join(""),
+  );
+}
+
+test("sixty spellings of one file are compressed and kept once", async () => {
+  const text = "const answer = 42;\n".repeat(100_000);
+  await using routes = await openRoutes({ "abcdef.js": text });
+  for (const [at, base] of ["/node/static/site/", "/"].entries()) {
+    await routes.heat([`${base}abcdef.js`], at + 1);
+    const once = routes.hot.kept;
+    const plain = await routes.get(`${base}abcdef.js`);
+    for (const path of spellings("abcdef", 60))
+      expect({ path, ...(await routes.get(`${base}${path}.js`)) }).toEqual({ path, ...plain });
+    expect(routes.hot.kept).toBe(once);
+  }
+});
+
+test("a name in the other Unicode form is answered from the memory of the file on the disk", async () => {
+  const name = "éàüöñç.js";
+  await using routes = await openRoutes({ [name]: "const answer = 42;\n".repeat(1000) });
+  await routes.heat([`/${encodeURIComponent(name)}`], 1);
+  const once = routes.hot.kept;
+  for (let at = 0; at < name.length - 3; at++) {
+    const mixed = name.slice(0, at).normalize("NFC") + name.slice(at).normalize("NFD");
+    expect({ at, ...(await routes.get(`/${encodeURIComponent(mixed)}`)) }).toMatchObject({ at, status: 200 });
+  }
+  expect(routes.hot.kept).toBe(once);
+});
+
+test("an encoded path reaches the same file as before, and never the memory of another", async () => {
+  await using routes = await openRoutes({
+    "a%62.js": "percent ".repeat(100),
+    "ab.js": "plain ".repeat(200),
+    "node/static/site/ab.js": "deep ".repeat(300),
+    "a/b.js": "folder ".repeat(400),
+  });
+  const own = ["/ab.js", "/a%2562.js", "/n%6fde/static/site/ab.js", "/a/b.js"];
+  const routed = ["/node/static/site/ab.js", "/node/static/site/a%2562.js"];
+  const others: Array<[path: string, status: number]> = [
+    ["/a%62.js", 200],
+    ["/a%252562.js", 404],
+    ["/a%2fb.js", 400],
+    ["/node/static/s%69te/ab.js", 404],
+    ["/a%b.js", 400],
+    ["/a%00b.js", 400],
+  ];
+  const paths = [...own, ...routed, ...others.map(([path]) => path)];
+  const answers = async () => Promise.all(paths.map(async (path) => ({ path, ...(await routes.get(path)) })));
+  const cold = await answers();
+  expect(cold.map(({ path, status }) => [path, status])).toEqual([
+    ...[...own, ...routed].map((path): [string, number] => [path, 200]),
+    ...others,
+  ]);
+  expect(new Set(cold.slice(0, own.length).map(({ etag }) => etag)).size).toBe(own.length);
+  await routes.heat([...own, ...routed], own.length + routed.length);
+  expect(await answers()).toEqual(cold);
+});
