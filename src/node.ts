@@ -7,6 +7,7 @@ import { ensureSuperToken, type SuperCredentials } from "./auth/super-token.ts";
 import { Tokens } from "./auth/tokens.ts";
 import { shownDatabase } from "./base/database-url.ts";
 import { MemoryBudget } from "./base/memory-budget.ts";
+import { clearLeftoversOf } from "./base/leftovers.ts";
 import { Shared } from "./base/shared.ts";
 import { Turns } from "./base/turns.ts";
 import { Buckets } from "./buckets/buckets.ts";
@@ -15,7 +16,7 @@ import { type ConsoleFiles, loadConsole } from "./bundle.ts";
 import { ConfigFile, finishOverwrite } from "./config/edit.ts";
 import { keptPart, LiveConfig, type Outcome, type Part } from "./config/live.ts";
 import { explainTargets } from "./config/parse.ts";
-import { resolveServerUuid } from "./config/server-uuid.ts";
+import { placesOf, resolveServerUuid } from "./config/server-uuid.ts";
 import { type Database, databaseFile, notMade, openDatabase, requireFile } from "./db/database.ts";
 import { ServerLock } from "./db/server-lock.ts";
 import { Console } from "./http/console.ts";
@@ -275,7 +276,9 @@ export async function openNode(options: NodeOptions): Promise<Node> {
     parts,
     inspect: preflight(options.configPath),
   });
+  const leftovers = await clearLeftoversOf([options.configPath, ...placesOf(options.configPath, undefined)]);
   const close = async (why: Goodbye = "stop") => {
+    leftovers[Symbol.dispose]();
     tcp.farewell = why;
     unix.farewell = why;
     tcp.stopAccepting();

@@ -2,7 +2,7 @@ import { chmod, chown, open, rename, rm } from "node:fs/promises";
 import { basename, dirname, join } from "node:path";
 import { codeOf, messageOf } from "./fault.ts";
 import { Folder } from "./folder.ts";
-import { randomText } from "./random.ts";
+import { clearLeftoversIn, temporaryName } from "./leftovers.ts";
 
 export interface Ownership {
   readonly mode: number;
@@ -31,7 +31,7 @@ export async function replaceIn(
   text: string,
   ownership: Ownership,
 ): Promise<void> {
-  const beside = folder.at(`${name}.${randomText(8)}.tmp`);
+  const beside = folder.at(temporaryName(name));
   try {
     await writeWhole(beside, text, ownership);
     await rename(beside, folder.at(name));
@@ -41,6 +41,8 @@ export async function replaceIn(
   } finally {
     await rm(beside, { force: true });
   }
+  // A process that was killed before its rename left its file, with whatever secret is in it.
+  await clearLeftoversIn(folder, name);
 }
 
 /** The system's error with the path that people know: its own message names the open folder and a file that is gone again. */

@@ -2,7 +2,7 @@ import { link, lstat, mkdir, rm } from "node:fs/promises";
 import { dirname, resolve } from "node:path";
 import { type AccessProblem, accessMessage, folderProblem, readProblem } from "../base/access.ts";
 import { codeOf, Fault, messageOf } from "../base/fault.ts";
-import { randomText } from "../base/random.ts";
+import { temporaryName } from "../base/leftovers.ts";
 import { readRegularFile } from "../base/read-regular.ts";
 import { writeWhole } from "../base/replace-file.ts";
 import { defaultOf, type Key, sections } from "./schema.ts";
@@ -40,7 +40,7 @@ export async function ensureConfigFile(path: string, listener?: string): Promise
   try {
     if (await exists(path)) return false;
     await mkdir(dirname(path), { recursive: true });
-    const beside = `${path}.${randomText(8)}.tmp`;
+    const beside = temporaryName(path);
     try {
       // It may come to hold a database password, so only the owner reads it.
       await writeWhole(beside, defaultConfigText(listener), { mode: 0o600 });
