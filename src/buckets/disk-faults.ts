@@ -2,6 +2,10 @@ import { codeOf, Fault } from "../base/fault.ts";
 import { isDatabaseFull } from "../db/disk-full.ts";
 import type { TreePath } from "./path.ts";
 
+/** The sentence for a process, or a system, that has no file descriptor left. */
+export const outOfDescriptors =
+  "too many files and connections are open; try again, or raise the server's limit of open files (ulimit -n, LimitNOFILE)";
+
 const words: Readonly<
   Record<string, readonly [kind: "IoError" | "NotFound" | "InvalidInput", detail: string]>
 > = {
@@ -19,7 +23,8 @@ const words: Readonly<
   EROFS: ["IoError", "the bucket's folder is read-only"],
   EACCES: ["IoError", "the server may not do that in the bucket's folder; check its owner and mode"],
   EPERM: ["IoError", "the server may not do that in the bucket's folder; check its owner and mode"],
-  EMFILE: ["IoError", "too many files are open; try again"],
+  EMFILE: ["IoError", outOfDescriptors],
+  ENFILE: ["IoError", outOfDescriptors],
 };
 
 /** The disk's refusal in words for the caller; never a path outside the bucket. */
@@ -32,9 +37,19 @@ export function toTreeFault(error: unknown, path: TreePath): unknown {
   return new Fault(kind, detail, { path, ...reason }, { cause: error });
 }
 
+/** Whether it failed for want of a file descriptor, which passes by itself. */
+export function isOutOfDescriptors(error: unknown): boolean {
+  const code = systemCodeOf(error);
+  return code === "EMFILE" || code === "ENFILE";
+}
+
 /** Whether a disk is full: that of the files, or that of the database. */
 export function isDiskFull(error: unknown): boolean {
   if (isDatabaseFull(error)) return true;
-  const code = error instanceof Fault ? codeOf(error.cause) : codeOf(error);
+  const code = systemCodeOf(error);
   return code === "ENOSPC" || code === "EDQUOT" || code === "EFBIG";
+}
+
+function systemCodeOf(error: unknown): string | undefined {
+  return error instanceof Fault ? codeOf(error.cause) : codeOf(error);
 }

@@ -6,6 +6,7 @@ import type { Server } from "bun";
 import { type Address, formatAddress } from "../base/address.ts";
 import { codeOf, Fault, messageOf } from "../base/fault.ts";
 import { readRegularFileSync } from "../base/read-regular.ts";
+import { isOutOfDescriptors, outOfDescriptors } from "../buckets/disk-faults.ts";
 import type { Logger } from "../log/hub.ts";
 import { toFault } from "../rpc/errors.ts";
 import { plainText, serviceUnavailable } from "./pages.ts";
@@ -71,6 +72,11 @@ export class Listener {
     this.server.reload(handlers(this.doors, limits, log));
   }
 
+  /** Whether a request, or a call of a WebSocket, is under way. */
+  get isBusy(): boolean {
+    return this.server.pendingRequests > 0 || [...this.doors.connections].some(({ isBusy }) => isBusy);
+  }
+
   /** No new connections from here on; those that exist go on. */
   stopAccepting(): void {
     void this.server.stop(false);
@@ -111,6 +117,7 @@ function handlers(doors: Doors, limits: SizeLimits, log: Logger) {
     maxRequestBodySize: Number.MAX_SAFE_INTEGER,
     fetch: (request: Request, server: Server<Connection>) => route(request, server, doors),
     error: (error: unknown) => {
+      if (isOutOfDescriptors(error)) return serviceUnavailable(outOfDescriptors);
       const { kind, detail, message } = toFault(error, log);
       if (kind === "DatabaseError") return serviceUnavailable(detail);
       return plainText(500, `500 ${message}`);

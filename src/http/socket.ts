@@ -91,6 +91,11 @@ export class Connection {
     return false;
   }
 
+  /** Whether a call of it runs. */
+  get isBusy(): boolean {
+    return this.#running > 0;
+  }
+
   drained(): void {
     this.#count();
     if (this.#bufferedBytes() > 0) return;

@@ -1,6 +1,6 @@
 import { codeOf, type Fault } from "../../base/fault.ts";
 import { escapeXml } from "../../base/xml-text.ts";
-import { isDiskFull } from "../../buckets/disk-faults.ts";
+import { isDiskFull, isOutOfDescriptors } from "../../buckets/disk-faults.ts";
 import { isBelow, LockedFault, TooManyLocksFault } from "../../buckets/locks.ts";
 import type { TreePath } from "../../buckets/path.ts";
 import { plainText, serviceUnavailable } from "../pages.ts";
@@ -11,6 +11,7 @@ import type { Refused } from "./refused.ts";
 /** What WebDAV calls a failure. */
 export function statusOf(fault: Fault): number {
   if (fault instanceof LockedFault) return 423;
+  if (isOutOfDescriptors(fault)) return 503;
   if (isDiskFull(fault) || fault instanceof TooManyLocksFault) return 507;
   switch (fault.kind) {
     case "NotFound":

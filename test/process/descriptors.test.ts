@@ -1,0 +1,57 @@
+import { expect } from "bun:test";
+import { readdirSync, readFileSync } from "node:fs";
+import { connect, type Socket } from "node:net";
+import { Wire } from "../support/hostile.ts";
+import { hello, helloAt, newHome, type Server, story, until } from "../support/process.ts";
+
+const limited = (limit: string) => ["sh", "-c", `ulimit ${limit}; exec "$@"`, "sh"];
+const descriptors = ({ pid }: Server) => readdirSync(`/proc/${pid}/fd`).length;
+
+/** Begins requests and does not end them, until the server has no descriptor left. */
+async function exhaust(server: Server, limit: number): Promise<Disposable> {
+  const sockets: Socket[] = [];
+  for (let at = 0; at < limit + 20; at++) {
+    const socket = connect(server.address).on("error", () => {});
+    socket.write("GET / HTTP/1.1\r\nHost: here\r\n");
+    sockets.push(socket);
+  }
+  await until("no descriptor is left", () => descriptors(server) >= limit - 1);
+  return { [Symbol.dispose]: () => sockets.forEach((socket) => void socket.destroy()) };
+}
+
+if (process.platform === "linux") {
+  story("a server takes as many descriptors as the system lets it have", async () => {
+    await using home = await newHome();
+    const server = await home.serve({ as: limited("-Sn 128") });
+    const limits = readFileSync(`/proc/${server.pid}/limits`, "utf8");
+    const [, soft, hard] = /^Max open files +(\d+) +(\d+)/m.exec(limits) ?? [];
+    expect(Number(soft)).toBeGreaterThan(128);
+    expect(soft).toBe(hard);
+  });
+
+  story("an upload for which no descriptor is left is answered with 503, and works later", async () => {
+    await using home = await newHome();
+    const server = await home.serve({ as: limited("-n 64") });
+    const token = server.superToken;
+    await server.call("static-bucket_create", { token, name: "site" });
+    using wire = await Wire.open(server.url);
+    const put = () =>
+      wire.write(
+        `PUT /node/static-webdav/site/a.txt HTTP/1.1\r\nHost: here\r\nAuthorization: Basic ${btoa(token)}\r\nContent-Length: 3\r\n\r\nnew`,
+      );
+    put();
+    await wire.hears(/^HTTP\/1\.1 201/);
+    {
+      using _held = await exhaust(server, 64);
+      wire.heard = "";
+      put();
+      const [answer] = await wire.hears(/^HTTP\/1\.1 503 [\s\S]*too many files and connections are open/);
+      expect(answer.toLowerCase()).toContain("retry-after: ");
+    }
+    await until("the descriptors are free again", () => descriptors(server) < 40);
+    wire.heard = "";
+    put();
+    await wire.hears(/^HTTP\/1\.1 20\d/);
+    expect(await until("new connections are taken", () => helloAt(server.url))).toBe(hello);
+  });
+}
