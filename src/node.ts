@@ -72,6 +72,8 @@ export interface Node extends AsyncDisposable {
   readonly hub: LogHub;
   readonly ring: LogRing;
   reload(): Promise<Outcome>;
+  /** Waits, while serving, until no call runs; within bounds, and until `signal` fires. */
+  drain(signal: AbortSignal): Promise<unknown>;
   /** Stops accepting, finishes what runs within bounds, closes the database. */
   close(why?: Goodbye): Promise<void>;
 }
@@ -300,6 +302,7 @@ export async function openNode(options: NodeOptions): Promise<Node> {
       return tcp.url ?? "";
     },
     reload: () => live.reload(),
+    drain: (signal) => Promise.all([tcp.drain(signal), unix.drain(signal)]),
     close,
     [Symbol.asyncDispose]: () => close(),
   };

@@ -4,8 +4,10 @@ import { Listener, type Place, type SizeLimits } from "./listener.ts";
 import type { SharedDoors } from "./routes.ts";
 import type { Goodbye } from "./socket.ts";
 
-/** How long a listener that is left waits for its running calls. */
+/** How long a listener that is left waits for its running calls, a drain before it included. */
 const graceMs = 10_000;
+/** What remains at the least for calls that began at the end of a drain. */
+const minGraceMs = 1000;
 
 /** One place to listen at, which can be moved while the server runs: the new one is bound before the old one is left. */
 export class Listening {
@@ -16,6 +18,7 @@ export class Listening {
   readonly #lingering = new Set<Listener>();
 
   #closed = false;
+  #graceMs = graceMs;
 
   /** What open sockets are told when they are left. */
   farewell: Goodbye = "stop";
@@ -57,6 +60,21 @@ export class Listening {
   /** For the way out: all places stop accepting before any waits for its calls. */
   stopAccepting(): void {
     this.#current?.stopAccepting();
+  }
+
+  /**
+   * Waits, while new connections are still accepted, for a moment in which no call runs; for the grace period at most. `close`
+   * then waits for the rest of it only, so a slow upload does not keep a restart from accepting.
+   */
+  async drain(signal: AbortSignal): Promise<void> {
+    const begin = performance.now();
+    const spentMs = () => performance.now() - begin;
+    while (this.#isBusy() && spentMs() < graceMs && !signal.aborted) await Bun.sleep(10);
+    this.#graceMs = Math.max(minGraceMs, graceMs - spentMs());
+  }
+
+  #isBusy(): boolean {
+    return [this.#current, ...this.#lingering].some((listener) => listener?.isBusy);
   }
 
   async close(): Promise<void> {
@@ -110,7 +128,7 @@ export class Listening {
   }
 
   #leave(listener: Listener): void {
-    const left = listener.close(graceMs, this.farewell).finally(() => this.#leaving.delete(left));
+    const left = listener.close(this.#graceMs, this.farewell).finally(() => this.#leaving.delete(left));
     this.#leaving.add(left);
   }
 }

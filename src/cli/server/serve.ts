@@ -28,9 +28,11 @@ export async function serve({ config }: CommandOptions): Promise<number> {
   });
   const stop = Promise.withResolvers<string>();
   let stopped: string | undefined;
+  const stopping = new AbortController();
   for (const name of ["SIGTERM", "SIGINT"] as const)
     process.once(name, () => {
       stopped = name;
+      stopping.abort();
       stop.resolve(name);
     });
 
@@ -75,6 +77,8 @@ export async function serve({ config }: CommandOptions): Promise<number> {
     }
     log.info("restarting into the new binary");
     notifier.restarting();
+    // What runs is finished while new calls are still answered, unless a stop comes.
+    await node.drain(stopping.signal);
     await node.close("restart");
     // A stop that came meanwhile is meant for the server, not for this version of it.
     if (stopped !== undefined) return exitCodes.done;
