@@ -20,6 +20,7 @@ import { placesOf, resolveServerUuid } from "./config/server-uuid.ts";
 import { type Database, databaseFile, notMade, openDatabase, requireFile } from "./db/database.ts";
 import { ServerLock } from "./db/server-lock.ts";
 import { Console } from "./http/console.ts";
+import { DescriptorWatch } from "./http/descriptor-watch.ts";
 import { HotFiles } from "./http/hot-files.ts";
 import { Listening } from "./http/listening.ts";
 import type { SharedDoors } from "./http/routes.ts";
@@ -272,19 +273,19 @@ export async function openNode(options: NodeOptions): Promise<Node> {
     listeningPart("unix socket", unix, unixPlace),
   ];
   const finished = await finishOverwrite(options.configPath);
+  const leftovers = await clearLeftoversOf([options.configPath, ...placesOf(options.configPath, undefined)]);
   const live = await LiveConfig.open({
     path: options.configPath,
     hub,
     parts,
     inspect: preflight(options.configPath),
   });
-  const leftovers = await clearLeftoversOf([options.configPath, ...placesOf(options.configPath, undefined)]);
+  const descriptors = new DescriptorWatch([tcp, unix], log);
   const close = async (why: Goodbye = "stop") => {
     leftovers[Symbol.dispose]();
-    tcp.farewell = why;
-    unix.farewell = why;
-    tcp.stopAccepting();
-    unix.stopAccepting();
+    descriptors[Symbol.dispose]();
+    tcp.stopAccepting(why);
+    unix.stopAccepting(why);
     // The call that waits for a download would hold up the listeners.
     await updater.close();
     await live.close();

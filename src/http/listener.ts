@@ -36,6 +36,8 @@ export class Listener {
     private readonly server: Server<Connection>,
     private readonly doors: Doors,
     readonly place: Place,
+    /** The port that was found where any was asked for; the runtime forgets it when it stops accepting. */
+    readonly port: number | undefined = server.port,
   ) {}
 
   static async open(place: Place, shared: SharedDoors, limits: SizeLimits, log: Logger): Promise<Listener> {
@@ -59,12 +61,7 @@ export class Listener {
   get url(): string {
     if (this.place.at === "unix") return `unix:${this.place.path}`;
     const { address, tls } = this.place;
-    return `${tls === undefined ? "http" : "https"}://${formatAddress({ host: address.host, port: this.server.port ?? address.port })}`;
-  }
-
-  /** The port that was found where any was asked for. */
-  get port(): number | undefined {
-    return this.server.port;
+    return `${tls === undefined ? "http" : "https"}://${formatAddress({ host: address.host, port: this.port ?? address.port })}`;
   }
 
   /** New limits, without dropping a connection. */
@@ -77,15 +74,22 @@ export class Listener {
     return this.server.pendingRequests > 0 || [...this.doors.connections].some(({ isBusy }) => isBusy);
   }
 
-  /** No new connections from here on; those that exist go on. */
-  stopAccepting(): void {
-    void this.server.stop(false);
+  /** No new connections from here on; those that exist go on. Resolves when the last of them is closed. */
+  stopAccepting(): Promise<void> {
+    const empty = this.server.stop(false);
     if (this.place.at === "unix") rmSync(this.place.path, { force: true });
+    return empty;
+  }
+
+  /** The place with the port that was found. */
+  get boundPlace(): Place {
+    const { place, port } = this;
+    return place.at === "unix" ? place : { ...place, address: { ...place.address, port: port ?? 0 } };
   }
 
   /** Lets what runs finish, within bounds, then drops every connection that is left. */
   async close(graceMs: number, why: Goodbye): Promise<void> {
-    this.stopAccepting();
+    void this.stopAccepting();
     await Promise.race([this.#finish(graceMs, why), Bun.sleep(graceMs)]);
     await this.server.stop(true);
   }

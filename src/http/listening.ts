@@ -1,4 +1,4 @@
-import { codeOf } from "../base/fault.ts";
+import { codeOf, Fault } from "../base/fault.ts";
 import type { Logger } from "../log/hub.ts";
 import { Listener, type Place, type SizeLimits } from "./listener.ts";
 import type { SharedDoors } from "./routes.ts";
@@ -17,11 +17,14 @@ export class Listening {
   /** Listeners that accept no more because another one took over their address; their connections live on. */
   readonly #lingering = new Set<Listener>();
 
+  /** No new connections and no new address from here on. */
   #closed = false;
+  /** The listener that does not accept for a while, and when its last connection is closed. */
+  #paused: { readonly listener: Listener; readonly empty: Promise<void> } | undefined;
   #graceMs = graceMs;
 
   /** What open sockets are told when they are left. */
-  farewell: Goodbye = "stop";
+  #farewell: Goodbye = "stop";
 
   constructor(
     private readonly doors: SharedDoors,
@@ -43,7 +46,7 @@ export class Listening {
         if (next !== undefined) this.log.info(`listening on ${next.url}`);
       },
       discard: async () => {
-        await next?.close(0, this.farewell);
+        await next?.close(0, this.#farewell);
         if (tookOver && old !== undefined) await this.#resume(old);
       },
     };
@@ -57,9 +60,41 @@ export class Listening {
     this.#current?.limit(this.limits(), this.log);
   }
 
-  /** For the way out: all places stop accepting before any waits for its calls. */
-  stopAccepting(): void {
-    this.#current?.stopAccepting();
+  /** For the way out, which open sockets are told: all places stop accepting before any waits for its calls. */
+  stopAccepting(why: Goodbye): void {
+    this.#closed = true;
+    this.#farewell = why;
+    void this.#current?.stopAccepting();
+  }
+
+  /** Stops accepting, until `resume` or another place. */
+  pause(): void {
+    const listener = this.#current;
+    if (this.#closed || listener === undefined) return;
+    this.#paused = { listener, empty: listener.stopAccepting() };
+  }
+
+  /** Accepts again where it was paused. False while the address cannot be bound. */
+  async resume(): Promise<boolean> {
+    if (this.#paused === undefined) return true;
+    const { listener: old, empty } = this.#paused;
+    let next: Listener | undefined;
+    try {
+      // After a reload another one accepts.
+      if (!this.#closed && this.#current === old) next = await this.#open(old.boundPlace);
+    } catch (error) {
+      if (error instanceof Fault) return false;
+      throw error;
+    }
+    this.#paused = undefined;
+    if (next === undefined) return true;
+    // A stop or a reload may have come while it was bound.
+    if (this.#closed || this.#current !== old) await next.close(0, this.#farewell);
+    else {
+      this.#current = next;
+      this.#linger(old, empty);
+    }
+    return true;
   }
 
   /**
@@ -102,7 +137,7 @@ export class Listening {
         codeOf((error as Error).cause) === "EADDRINUSE" && old !== undefined && samePort(place, old);
       if (!inTheWay) throw error;
     }
-    old.stopAccepting();
+    void old.stopAccepting();
     try {
       return { next: await this.#open(place), tookOver: true };
     } catch (error) {
@@ -122,13 +157,14 @@ export class Listening {
     this.#linger(old);
   }
 
-  #linger(listener: Listener): void {
-    listener.stopAccepting();
+  /** A listener that stopped accepting already must not do so again: that would remove the socket file of its successor. */
+  #linger(listener: Listener, empty = listener.stopAccepting()): void {
     this.#lingering.add(listener);
+    void empty.then(() => this.#lingering.delete(listener));
   }
 
   #leave(listener: Listener): void {
-    const left = listener.close(this.#graceMs, this.farewell).finally(() => this.#leaving.delete(left));
+    const left = listener.close(this.#graceMs, this.#farewell).finally(() => this.#leaving.delete(left));
     this.#leaving.add(left);
   }
 }

@@ -29,6 +29,29 @@ if (process.platform === "linux") {
     expect(soft).toBe(hard);
   });
 
+  story("a server without descriptors refuses connections instead of spinning, and comes back", async () => {
+    await using home = await newHome({ top: 'enable_unix_socket = true\nunix_socket_path = "node.sock"' });
+    const server = await home.serve({ as: limited("-n 64") });
+    const { url } = server;
+    const socket = await server.socket();
+    for (const round of [1, 2]) {
+      const from = server.stderr.length;
+      {
+        using _held = await exhaust(server, 64);
+        await server.says(/ERROR server: no file descriptor is left/, from);
+        // Nobody waits for an accept that cannot come: the connection is refused.
+        await until("the port refuses", async () => (await helloAt(url)) === undefined);
+        expect(await socket.call("node-server_hello")).toMatchObject({ result: hello });
+      }
+      await server.says(/INFO server: file descriptors are free again/, from);
+      expect([round, await helloAt(url)]).toEqual([round, hello]);
+      expect(await helloAt("http://localhost", { unix: home.file("node.sock") })).toBe(hello);
+    }
+    expect(await socket.call("node-server_hello")).toMatchObject({ result: hello });
+    expect(await server.stop()).toMatchObject({ code: 0 });
+    expect(await socket.closed).toMatchObject({ code: 1001 });
+  });
+
   story("an upload for which no descriptor is left is answered with 503, and works later", async () => {
     await using home = await newHome();
     const server = await home.serve({ as: limited("-n 64") });
