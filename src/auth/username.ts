@@ -5,6 +5,7 @@ import { keyOfWholeToken, keyPattern } from "./credentials.ts";
  * line separators, whatever Unicode lets a renderer ignore, and the blank Braille pattern.
  */
 const invisible = /[\p{Cc}\p{Cf}\p{Cs}\p{Zl}\p{Zp}\p{Default_Ignorable_Code_Point}\u2800]/u;
+const allInvisible = new RegExp(invisible, "gu");
 
 /** The reason why a new token cannot have this user name, whatever other tokens exist; undefined if it can. */
 export function usernameProblem(name: string): string | undefined {
@@ -33,7 +34,7 @@ const lookAlikes = pairs(
  * characters dropped, look-alikes replaced, case folded, white space collapsed. For comparing only.
  */
 export function usernameSkeleton(name: string): string {
-  const visible = name.normalize("NFKC").replace(new RegExp(invisible, "gu"), "");
+  const visible = name.normalize("NFKC").replace(allInvisible, "");
   // Twice, because only the upper case of some letters is a look-alike (В and B), and only the lower case of others.
   return replaceLookAlikes(replaceLookAlikes(visible).toLowerCase())
     .replace(/([ij])\u0307/g, "$1")

@@ -8,10 +8,10 @@ const openFlags = constants.O_RDONLY | constants.O_NONBLOCK;
 const readTimeoutMs = 10_000;
 
 /** The code of the error for a path that leads to a folder, FIFO, socket or device. */
-export const notRegularCode = "ENOTREGULAR";
+const notRegularCode = "ENOTREGULAR";
 
 /**
- * Reads a regular file as UTF-8; links are followed. Fails with `notRegularCode` for anything else, and with `ETIMEDOUT` when
+ * Reads a regular file as UTF-8; links are followed. Fails with `ENOTREGULAR` for anything else, and with `ETIMEDOUT` when
  * the disk does not answer, so that no caller waits for ever.
  */
 export async function readRegularFile(path: string): Promise<string> {

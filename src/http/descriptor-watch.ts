@@ -18,6 +18,8 @@ export class DescriptorWatch implements Disposable {
   readonly #timer = setInterval(() => void this.#look(), lookMs);
   #paused = false;
   #looking = false;
+  /** Why the last attempt to accept again failed, which is reported once. */
+  #failure: string | undefined;
 
   constructor(
     private readonly listeners: readonly Listening[],
@@ -52,8 +54,12 @@ export class DescriptorWatch implements Disposable {
   }
 
   async #resume(): Promise<void> {
-    const resumed = await Promise.all(this.listeners.map((listener) => listener.resume()));
-    if (!resumed.every(Boolean)) return;
+    const failures = await Promise.all(this.listeners.map((listener) => listener.resume()));
+    const failure = failures.find((found) => found !== undefined)?.detail;
+    if (failure !== undefined && failure !== this.#failure)
+      this.log.error(`new connections cannot be accepted again yet: ${failure}`);
+    this.#failure = failure;
+    if (failure !== undefined) return;
     this.#paused = false;
     this.#timer.unref();
     this.log.info("file descriptors are free again: new connections are accepted");
@@ -66,8 +72,8 @@ function hasFree(count: number): boolean {
     while (opened.length < count) opened.push(openSync(devNull, "r"));
     return true;
   } catch (error) {
-    if (isOutOfDescriptors(error)) return false;
-    throw error;
+    // Whatever else keeps the null device from being opened says nothing about descriptors.
+    return !isOutOfDescriptors(error);
   } finally {
     for (const descriptor of opened) closeSync(descriptor);
   }

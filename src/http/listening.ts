@@ -74,27 +74,27 @@ export class Listening {
     this.#paused = { listener, empty: listener.stopAccepting() };
   }
 
-  /** Accepts again where it was paused. False while the address cannot be bound. */
-  async resume(): Promise<boolean> {
-    if (this.#paused === undefined) return true;
+  /** Accepts again where it was paused. Resolves to the reason if the address cannot be bound; then it stays paused. */
+  async resume(): Promise<Fault | undefined> {
+    if (this.#paused === undefined) return undefined;
     const { listener: old, empty } = this.#paused;
     let next: Listener | undefined;
     try {
       // After a reload another one accepts.
       if (!this.#closed && this.#current === old) next = await this.#open(old.boundPlace);
     } catch (error) {
-      if (error instanceof Fault) return false;
+      if (error instanceof Fault) return error;
       throw error;
     }
     this.#paused = undefined;
-    if (next === undefined) return true;
+    if (next === undefined) return undefined;
     // A stop or a reload may have come while it was bound.
     if (this.#closed || this.#current !== old) await next.close(0, this.#farewell);
     else {
       this.#current = next;
       this.#linger(old, empty);
     }
-    return true;
+    return undefined;
   }
 
   /**
