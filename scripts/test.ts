@@ -14,10 +14,12 @@ const groups = [
   ["cli", "client"],
   ["node-server", "db", "config", "log"],
 ];
+/** Folders that run one after the other when all others are done: they measure how long a server keeps its clients waiting. */
+const alone = ["hostile"];
 const folders = (await Array.fromAsync(new Bun.Glob("test/*/*.test.ts").scan()))
   .map((path) => path.split("/")[1] ?? "")
   .filter((folder, at, all) => all.indexOf(folder) === at);
-const rest = folders.filter((folder) => !groups.flat().includes(folder));
+const rest = folders.filter((folder) => ![...groups.flat(), ...alone].includes(folder));
 const paths = (names: readonly string[]) => names.map((folder) => `./test/${folder}/`);
 const queue = named.length > 0 ? [named] : [...groups, rest].map(paths);
 /** How many groups run side by side: as many as a machine with two cores carries. */
@@ -28,6 +30,7 @@ process.env.NODE_SERVER_BINARY ??= await builtBinary();
 const lines: string[] = [];
 const codes: number[] = [];
 await Promise.all(Array.from({ length: maxAtOnce }, runQueued));
+if (named.length === 0) for (const folder of alone) codes.push(await run(paths([folder])));
 for (const line of new Set(lines.filter((line) => line.startsWith("SKIPPED:")))) console.log(line);
 for (const line of lines.filter((line) => line.startsWith("(fail)"))) console.log(line);
 const count = (word: string) =>

@@ -1,6 +1,7 @@
 import { expect, test } from "bun:test";
-import { mkdir, readdir, readFile, readlink, writeFile } from "node:fs/promises";
+import { mkdir, writeFile } from "node:fs/promises";
 import { connect, type Socket } from "node:net";
+import { descriptors, memoryMiB } from "../support/proc.ts";
 import { newHome, type Server, until, within } from "../support/process.ts";
 
 const MiB = 1024 * 1024;
@@ -21,22 +22,6 @@ async function bigSite() {
   await writeFile(home.file("static/site/words.txt"), words);
   await writeFile(home.file("static/site/page.html"), "polite");
   return { server, [Symbol.asyncDispose]: () => home[Symbol.asyncDispose]() };
-}
-
-/** What the process holds open, each as the system names it. */
-async function descriptors({ pid }: Server): Promise<string[]> {
-  const open: string[] = [];
-  for (const number of await readdir(`/proc/${pid}/fd`)) {
-    // One may be closed between the listing and the look.
-    const target = await readlink(`/proc/${pid}/fd/${number}`).catch(() => undefined);
-    if (target !== undefined) open.push(target);
-  }
-  return open;
-}
-
-async function memoryMiB({ pid }: Server, which: "VmRSS" | "VmHWM" = "VmRSS"): Promise<number> {
-  const status = await readFile(`/proc/${pid}/status`, "utf8");
-  return Number(new RegExp(`^${which}:\\s+(\\d+) kB$`, "m").exec(status)?.[1]) / 1024;
 }
 
 /** Waits until as many descriptors are open as before, and none on a file of the bucket. */
