@@ -1,0 +1,95 @@
+import { expect } from "bun:test";
+import { requestOf } from "../support/attackers.ts";
+import { type DatabaseKind, databaseKinds } from "../support/node.ts";
+import { newPostgresDatabase } from "../support/postgres.ts";
+import { attackTest, WatchedServer } from "../support/watched-server.ts";
+
+const attackMs = 4000;
+const [files, names, namespaceChars, atOnce] = [1000, 9900, 1000, 4];
+const [storedLocks, lockers] = [10_000, 20];
+
+function manyFiles(): Record<string, string> {
+  return Object.fromEntries(Array.from({ length: files }, (_, number) => [`file-${number}.txt`, "words"]));
+}
+
+function davRequest({ server }: WatchedServer, line: string, body: string, ...headers: string[]): string {
+  const authorization = `Authorization: Basic ${btoa(server.superToken)}`;
+  return `${requestOf(line, authorization, `Content-Length: ${Buffer.byteLength(body)}`, ...headers)}${body}`;
+}
+
+const propfindOf = (namespace: string, count: number) =>
+  `<D:propfind xmlns:D="DAV:" xmlns:x="${namespace}"><D:prop>${Array.from({ length: count }, (_, at) => `<x:a${at}/>`).join("")}</D:prop></D:propfind>`;
+
+const propfinds = {
+  "in a long namespace": propfindOf("u".repeat(namespaceChars), names),
+  "in a short namespace": propfindOf("u", names),
+};
+
+for (const [what, body] of Object.entries(propfinds)) {
+  attackTest(`F7: PROPFIND of many names on many files is bounded: names ${what}`, async () => {
+    await using target = await WatchedServer.withBucket(manyFiles());
+    await target.survives(`F7 ${atOnce} PROPFIND of names ${what}`, async () => {
+      const { statuses, heardBytes } = await target.attack(attackMs, {
+        connections: atOnce,
+        payload: davRequest(target, "PROPFIND /node/static-webdav/b/", body, "Depth: 1"),
+      });
+      console.log(
+        `F7 names ${what}: statuses ${JSON.stringify(statuses)}, ${Math.round(heardBytes / 1e6)} MB read`,
+      );
+      expect(Object.values(statuses)).toEqual([atOnce]);
+    });
+  });
+}
+
+/** Rows of locks as the server stores them. */
+async function storeLocks({ server }: WatchedServer, count: number): Promise<void> {
+  const rows = Array.from({ length: count }, (_, number) => {
+    const holder = `holder-${number % 20}`;
+    const until = Date.now() + 3_600_000;
+    const lock = {
+      token: `urn:uuid:${number}`,
+      kind: "file",
+      scope: "exclusive",
+      deep: false,
+      owner: "",
+      holder,
+      until,
+    };
+    return `('static-webdav/locks/b', '/file-${number}.txt', '${JSON.stringify([lock])}')`;
+  });
+  for (let at = 0; at < count; at += 1000) {
+    const sql = `INSERT INTO kv (namespace, key, value) VALUES ${rows.slice(at, at + 1000).join(",")}`;
+    await server.call("node-server_exec_sql", { token: server.superToken, sql });
+  }
+}
+
+const lockInfo =
+  '<D:lockinfo xmlns:D="DAV:"><D:lockscope><D:exclusive/></D:lockscope><D:locktype><D:write/></D:locktype></D:lockinfo>';
+const lockDiscovery = '<D:propfind xmlns:D="DAV:"><D:prop><D:lockdiscovery/></D:prop></D:propfind>';
+
+/** A database for a server process; without a URL it is the SQLite file in the server's own folder. */
+async function databaseOf(kind: DatabaseKind): Promise<AsyncDisposable & { url?: string }> {
+  if (kind === "sqlite") return { async [Symbol.asyncDispose]() {} };
+  const { url, drop } = await newPostgresDatabase();
+  return { url, [Symbol.asyncDispose]: drop };
+}
+
+for (const kind of databaseKinds) {
+  attackTest(`F8: a bucket full of locks does not hold up others (${kind})`, async () => {
+    await using database = await databaseOf(kind);
+    await using target = await WatchedServer.withBucket(manyFiles(), database.url);
+    await storeLocks(target, storedLocks);
+    await target.survives(`F8 ${storedLocks} locks (${kind})`, async () => {
+      const paths = Array.from({ length: lockers }, (_, number) => `/node/static-webdav/b/new-${number}`);
+      const payload = [
+        ...paths.map((path) => davRequest(target, `LOCK ${path}`, lockInfo)),
+        ...paths.map((path) => davRequest(target, `PUT ${path}.txt`, "words")),
+        davRequest(target, "LOCK /node/static-webdav/b/", lockInfo, "Depth: infinity"),
+        davRequest(target, "PROPFIND /node/static-webdav/b/", lockDiscovery, "Depth: 1"),
+      ];
+      const { statuses } = await target.attack(attackMs, { connections: payload.length, payload });
+      console.log(`F8 (${kind}): statuses ${JSON.stringify(statuses)}`);
+      expect(statuses["0"]).toBeUndefined();
+    });
+  });
+}
