@@ -5,7 +5,8 @@ import { attackTest, WatchedServer } from "../support/watched-server.ts";
 
 const attackMs = 6000;
 const requests = 60;
-const textLines = 100_000;
+const streams = 100;
+const [textLines, longTextLines] = [100_000, 1_000_000];
 /** To compress a text of 2 MB once or twice; once for every request takes 4 to 6 s. */
 const maxCompressionSeconds = 2;
 
@@ -19,7 +20,10 @@ function spelling(name: string, number: number): string {
   return [...name].map(encode).join("");
 }
 
-const addresses = [{ what: "many spellings of its address", count: requests }];
+const addresses = [
+  { what: "one address", count: 1 },
+  { what: "many spellings of its address", count: requests },
+];
 
 for (const { what, count } of addresses) {
   attackTest(`F23: a file that ${requests} clients request at once is compressed once: ${what}`, async () => {
@@ -38,3 +42,15 @@ for (const { what, count } of addresses) {
     });
   });
 }
+
+attackTest("compressed downloads that nobody reads take little memory", async () => {
+  await using target = await WatchedServer.withBucket({ "words.txt": textOf(longTextLines) });
+  await target.survives(`${streams} unread downloads with compression`, async () => {
+    const { opened } = await target.attack(attackMs / 2, {
+      connections: streams,
+      payload: requestOf("GET /node/static/b/words.txt", "Accept-Encoding: br"),
+      reads: false,
+    });
+    expect(opened).toBe(streams);
+  });
+});

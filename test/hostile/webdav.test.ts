@@ -6,6 +6,8 @@ import { attackTest, WatchedServer } from "../support/watched-server.ts";
 
 const attackMs = 4000;
 const [files, names, namespaceChars, atOnce] = [1000, 9900, 1000, 4];
+/** Short names that fit into the 64 KiB that a PROPFIND may name. */
+const allowedNames = 8000;
 const [storedLocks, lockers] = [10_000, 20];
 
 function manyFiles(): Record<string, string> {
@@ -23,6 +25,7 @@ const propfindOf = (namespace: string, count: number) =>
 const propfinds = {
   "in a long namespace": propfindOf("u".repeat(namespaceChars), names),
   "in a short namespace": propfindOf("u", names),
+  "that are just allowed": propfindOf("u", allowedNames),
 };
 
 for (const [what, body] of Object.entries(propfinds)) {
