@@ -118,6 +118,8 @@ export class Releases implements Disposable {
     this.#server = Bun.serve({
       hostname: "127.0.0.1",
       port: 0,
+      // On a busy machine a download of some seconds is no reason to hang up.
+      idleTimeout: 0,
       fetch: async (request) => (await this.answer(request)) ?? versions.releases.answer(request),
     });
   }
