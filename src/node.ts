@@ -24,7 +24,7 @@ import { DescriptorWatch } from "./http/descriptor-watch.ts";
 import { HotFiles } from "./http/hot-files.ts";
 import { Listening } from "./http/listening.ts";
 import type { SharedDoors } from "./http/routes.ts";
-import { Slots } from "./http/slots.ts";
+import { Delays, Slots } from "./http/slots.ts";
 import type { Goodbye } from "./http/socket.ts";
 import { parseFilter } from "./log/filter.ts";
 import { LogHub } from "./log/hub.ts";
@@ -88,9 +88,6 @@ const fromSource: Installed = {
 /** Large files that are compressed at a time while they are sent; each takes some megabytes. */
 const mostPacking = 16;
 
-/** Refusals that are kept back at a time because their addresses guess. */
-const maxDelayed = 64;
-
 /** What depends on the database and is replaced with it. */
 interface Floor {
   readonly database: Database;
@@ -131,6 +128,7 @@ export async function openNode(options: NodeOptions): Promise<Node> {
     return { services: current.value.services, door: current.value.door, release: () => current.leave() };
   };
   const turns = new Turns();
+  const delays = new Delays();
   const engine = new Engine<Services>({
     methods: { ...methods, ...options.extraMethods },
     hub,
@@ -143,10 +141,11 @@ export async function openNode(options: NodeOptions): Promise<Node> {
       engine,
       slots: new Slots(() => limits.maxConnections),
       memory: new MemoryBudget(() => limits.clientBytes),
-      delayed: new Slots(() => maxDelayed),
+      delays,
       maxRequestBytes: () => limits.maxRequestBytes,
     },
     turns,
+    delays,
     borrow,
     buckets: () => standing().value.services.buckets,
     hot: new HotFiles(() => limits.hotBytes),

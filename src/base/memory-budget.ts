@@ -10,21 +10,7 @@ export function usableMemory(): number {
 }
 
 /** What is given back at once and is worth a look at the memory of the process. */
-const largeBytes = 1024 * 1024;
-const collectEveryMs = 250;
-let collectedAt = 0;
-
-/**
- * Garbage counts as memory that is used until it is collected, and with a small limit the process could be killed for it: once half
- * of what it may use is used, large requests and answers are collected soon after they are done.
- */
-function collectGarbage(): void {
-  const now = performance.now();
-  if (now - collectedAt < collectEveryMs || process.memoryUsage.rss() < usableMemory() / 2) return;
-  collectedAt = now;
-  // In the next turn, when nothing on the stack holds on to it any more.
-  setImmediate(() => Bun.gc(true));
-}
+const largeBytes = 256 * 1024;
 
 /**
  * One budget for the memory that clients make the server hold: requests that are read, calls that wait, answers that are not yet
@@ -35,6 +21,9 @@ export class MemoryBudget {
   #held = 0;
   #heldByStrangers = 0;
   readonly #strangers = new Map<string, number>();
+  #isCollecting = false;
+  /** Of the process, when garbage was last collected here. */
+  #residentAfter = 0;
 
   constructor(private readonly limit: () => number) {}
 
@@ -52,13 +41,29 @@ export class MemoryBudget {
     if (bytes > 0 && !this.#fits(bytes, stranger)) return false;
     this.#held += bytes;
     if (stranger !== undefined) this.#changeStranger(bytes, stranger);
-    if (bytes < -largeBytes) collectGarbage();
+    if (bytes < -largeBytes) this.#collectGarbage();
     return true;
   }
 
   /** What a stranger holds is held by a proven caller from now on. */
   prove(bytes: number, stranger: string): void {
     this.#changeStranger(-bytes, stranger);
+  }
+
+  /**
+   * Garbage is memory until it is collected, and with a small limit the process could be killed for it: once it takes twice the
+   * budget, large requests and answers are collected soon after they are done.
+   */
+  #collectGarbage(): void {
+    const [limit, resident] = [this.limit(), process.memoryUsage.rss()];
+    if (this.#isCollecting || resident < 2 * limit || resident < this.#residentAfter + limit / 4) return;
+    this.#isCollecting = true;
+    // In the next turn, when nothing on the stack holds on to it any more.
+    setImmediate(() => {
+      Bun.gc(true);
+      this.#residentAfter = process.memoryUsage.rss();
+      this.#isCollecting = false;
+    });
   }
 
   #fits(bytes: number, stranger: string | undefined): boolean {

@@ -6,7 +6,7 @@ import { LargeAnswer } from "../rpc/large-answer.ts";
 import { memoryIsFull } from "../rpc/request-state.ts";
 import { PostOrigin } from "./post-origin.ts";
 import { readBody } from "./request-body.ts";
-import type { Slots } from "./slots.ts";
+import type { Delays, Slots } from "./slots.ts";
 
 /** The token travels in the body and no call looks at a cookie, so any origin may call. */
 export const cors = { "access-control-allow-origin": "*" };
@@ -17,8 +17,7 @@ export interface JsonRpcDoor {
   readonly engine: Pick<Engine<object>, "answer">;
   readonly slots: Slots;
   readonly memory: MemoryBudget;
-  /** Refusals that are kept back because their address guesses. */
-  readonly delayed: Slots;
+  readonly delays: Delays;
   readonly maxRequestBytes: () => number;
 }
 

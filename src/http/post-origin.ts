@@ -19,7 +19,7 @@ export class PostOrigin implements Origin {
   constructor(
     private readonly request: Request,
     readonly address: string,
-    private readonly door: Pick<JsonRpcDoor, "slots" | "memory" | "delayed">,
+    private readonly door: Pick<JsonRpcDoor, "slots" | "memory" | "delays">,
   ) {
     this.#slot = new Slot(door.slots);
   }
@@ -51,11 +51,8 @@ export class PostOrigin implements Origin {
   }
 
   /** Keeps an answer back, outside the slot: a crowd of guesses must not fill the server while it waits. False: too many wait. */
-  async delay(ms: number): Promise<boolean> {
-    if (!this.door.delayed.take()) return false;
-    await this.#slot.aside(() => Bun.sleep(ms));
-    this.door.delayed.give();
-    return true;
+  delay(ms: number): Promise<boolean> {
+    return this.#slot.aside(() => this.door.delays.wait(ms));
   }
 
   /** The answer has been handed over, or nobody waits for it. */

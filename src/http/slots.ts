@@ -41,3 +41,19 @@ export class Slot {
     }
   }
 }
+
+/** So many refusals are kept back at a time because their addresses guess; Bun takes in up to a megabyte of body for each. */
+const maxDelayed = 64;
+
+/** Keeps refusals back, to slow guessing down. */
+export class Delays {
+  readonly #slots = new Slots(() => maxDelayed);
+
+  /** Resolves after `ms`; at once and to false when too many wait already. */
+  async wait(ms: number): Promise<boolean> {
+    if (!this.#slots.take()) return false;
+    await Bun.sleep(ms);
+    this.#slots.give();
+    return true;
+  }
+}

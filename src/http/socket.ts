@@ -8,8 +8,8 @@ import { LargeAnswer } from "../rpc/large-answer.ts";
 import { memoryIsFull, type Origin } from "../rpc/request-state.ts";
 import { Session } from "../rpc/session.ts";
 
-/** So many calls of one socket run at once; the next ones wait. */
-const maxRunning = 1000;
+/** So many calls of one socket run at once, before and after one of them has proven a token; the next ones wait. */
+const maxRunning = { stranger: 100, proven: 1000 };
 /** So many calls of one socket are begun in one turn of the event loop; the next ones wait for the next turn. */
 const callsPerTurn = 16;
 /** What a message costs in memory beside its text. */
@@ -158,7 +158,8 @@ export class Connection {
   }
 
   #mayGoOn(): boolean {
-    return this.#socket !== undefined && this.#running < maxRunning && this.#bufferedBytes() === 0;
+    const most = this.#isProven ? maxRunning.proven : maxRunning.stranger;
+    return this.#socket !== undefined && this.#running < most && this.#bufferedBytes() === 0;
   }
 
   #begin(text: string): void | Promise<void> {

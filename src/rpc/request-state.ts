@@ -5,7 +5,7 @@ import { uncountedBytes } from "../base/memory-budget.ts";
 import type { Session } from "./session.ts";
 
 /** The most that is answered to a request in which no call proved a token. */
-export const maxOpenResponseBytes = 1024 * 1024;
+export const maxOpenResponseBytes = 256 * 1024;
 
 /** The connection that a request came over. */
 export interface Origin extends Guest {

@@ -61,9 +61,10 @@ attackTest("whole bodies of 10 MB without a token, many at once, are bounded in 
       connections: wholeBodies,
       payload: postOf(padded),
     });
-    // Each is answered: with a result, or with the advice to come back.
-    expect(Object.keys(statuses).filter((status) => !["200", "413", "429", "503"].includes(status))).toEqual(
-      [],
-    );
+    // Each is answered: with a result, or with the advice to come back. One that still sends when its connection is closed after the
+    // answer may not get to hear it (0).
+    expect(
+      Object.keys(statuses).filter((status) => !["0", "200", "413", "429", "503"].includes(status)),
+    ).toEqual([]);
   });
 });

@@ -49,7 +49,8 @@ export class WatchedServer implements AsyncDisposable {
 
   static async start(settings: Settings = {}, databaseUrl?: string): Promise<WatchedServer> {
     // Refused strangers are logged; a million such lines are no part of these stories.
-    const home = await newHome({ logging: 'log_filter = "info,token=off"', ...settings }, databaseUrl);
+    const top = `client_memory_bytes = ${(bounds.maxPeakMiB * 1024 * 1024) / 4}`;
+    const home = await newHome({ top, logging: 'log_filter = "info,token=off"', ...settings }, databaseUrl);
     return new WatchedServer(home, await home.serve());
   }
 

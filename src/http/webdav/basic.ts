@@ -3,6 +3,7 @@ import { parseCredentials } from "../../auth/credentials.ts";
 import { type AuthDoor, type Guest, Refusal } from "../../auth/door.ts";
 import { anyToken } from "../../auth/need.ts";
 import { Fault } from "../../base/fault.ts";
+import type { Delays } from "../slots.ts";
 import { isFromBrowser, mayCarryKeptCredentials } from "./browser-request.ts";
 import { Refused } from "./refused.ts";
 
@@ -12,12 +13,23 @@ const basicChallenge = `Basic ${realm}, charset="UTF-8"`;
 const bearerChallenge = `Bearer ${realm}`;
 
 /** The caller behind an Authorization header: Basic (RFC 7617) or Bearer (RFC 6750). */
-export async function authenticate(request: Request, address: string, door: AuthDoor): Promise<Caller> {
-  const guest = { address, left: request.signal, aside: <T>(wait: () => Promise<T>) => wait() };
+export async function authenticate(
+  request: Request,
+  { address, delays }: { readonly address: string; readonly delays: Delays },
+  door: AuthDoor,
+): Promise<Caller> {
+  const guest: Guest = {
+    address,
+    get left() {
+      return request.signal;
+    },
+    aside: (wait) => wait(),
+  };
   try {
     return await recognise(request, door, guest);
   } catch (error) {
-    if (error instanceof Refusal && error.delayMs > 0) await Bun.sleep(error.delayMs);
+    if (error instanceof Refusal && error.delayMs > 0 && !(await delays.wait(error.delayMs)))
+      throw new Fault("Busy", "too many wrong passwords and keys are being sent; try again shortly");
     // One that ran out is as good as a wrong one: the client asks its user again.
     if (error instanceof Fault && error.kind === "PermissionDenied")
       throw refuseCredentials(request, error.detail);

@@ -7,6 +7,7 @@ import { inSpan } from "../../log/span.ts";
 import type { Loan } from "../../rpc/engine.ts";
 import type { Services } from "../../services.ts";
 import { methodNotAllowed, plainText } from "../pages.ts";
+import type { Delays } from "../slots.ts";
 import { type Place, parsePlace } from "./address.ts";
 import { authenticate, refuseCredentials } from "./basic.ts";
 import { isFromBrowser } from "./browser-request.ts";
@@ -18,6 +19,7 @@ export interface WebdavDoor {
   readonly borrow: () => Loan<Services>;
   /** The largest upload; 0 means no limit. */
   readonly maxUploadBytes: () => number;
+  readonly delays: Delays;
 }
 
 /**
@@ -62,7 +64,7 @@ export async function serveWebdav(
   const start = performance.now();
   const asked: Asked = { request, rawPath, place: nowhere };
   try {
-    const response = await answer(asked, connection, loan, door.maxUploadBytes()).catch((error: unknown) =>
+    const response = await answer(asked, connection, loan, door).catch((error: unknown) =>
       toResponse(error, asked.place),
     );
     for (const [name, value] of Object.entries(cors)) response.headers.set(name, value);
@@ -89,10 +91,10 @@ async function answer(
   asked: Asked,
   { address, restartIdleTimer }: DavConnection,
   { services, door }: Loan<Services>,
-  maxUploadBytes: number,
+  { delays, maxUploadBytes }: WebdavDoor,
 ): Promise<Response> {
   const { request } = asked;
-  const caller = await authenticate(request, address, door);
+  const caller = await authenticate(request, { address, delays }, door);
   asked.place = placeOf(asked.rawPath);
   const { bucket: name, path, slash } = asked.place;
   const need = inBucket(name, ...allFour);
@@ -107,7 +109,13 @@ async function answer(
     if (await door.stillAdmits(caller, need)) return;
     throw refuseCredentials(request, "the token was deleted or changed meanwhile; nothing was stored");
   };
-  const admitted = { request, caller, assertStillAdmitted, restartIdleTimer, maxUploadBytes };
+  const admitted = {
+    request,
+    caller,
+    assertStillAdmitted,
+    restartIdleTimer,
+    maxUploadBytes: maxUploadBytes(),
+  };
   return inSpan(`webdav::${request.method}`, { ...who, bucket: name, path }, () =>
     verb({ ...admitted, bucket, files, path, slash }),
   );
