@@ -2,24 +2,12 @@ import { expect, test } from "bun:test";
 import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { SQL } from "bun";
-import { type Database, type DatabaseSettings, openDatabase } from "../../src/db/database.ts";
+import { type Database, openDatabase } from "../../src/db/database.ts";
 import { LogHub } from "../../src/log/hub.ts";
-import { configText, eachDatabase, newDatabase, tempFolder } from "../support/node.ts";
+import { configText, eachDatabase, newDatabase, settingsFor, tempFolder } from "../support/node.ts";
 import { freePort, newPostgresDatabase } from "../support/postgres.ts";
 
 const main = join(import.meta.dir, "../../src/main.ts");
-
-function settingsFor(database_url: string): DatabaseSettings {
-  return {
-    database_url,
-    connect_timeout_ms: 3000,
-    acquire_timeout_ms: 3000,
-    answer_timeout_ms: 5000,
-    idle_timeout_ms: 0,
-    max_lifetime_ms: 0,
-    max_connections: 2,
-  };
-}
 
 const open = (url: string): Promise<Database> =>
   openDatabase(settingsFor(url), new LogHub(), { create: true });

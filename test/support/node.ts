@@ -6,7 +6,7 @@ import { join } from "node:path";
 import { SQL } from "bun";
 import { ensureSuperToken } from "../../src/auth/super-token.ts";
 import { type ConsoleFiles, loadConsole } from "../../src/bundle.ts";
-import { openDatabase } from "../../src/db/database.ts";
+import { type DatabaseSettings, openDatabase } from "../../src/db/database.ts";
 import { LogHub } from "../../src/log/hub.ts";
 import { type Node, openNode } from "../../src/node.ts";
 import type { MethodTable } from "../../src/rpc/method.ts";
@@ -208,5 +208,18 @@ export async function newDatabase(kind: DatabaseKind, folder: string) {
       using file = new SqliteFile(path);
       file.run(statement);
     },
+  };
+}
+
+/** How a test opens a database without a server. */
+export function settingsFor(database_url: string): DatabaseSettings {
+  return {
+    database_url,
+    connect_timeout_ms: 3000,
+    acquire_timeout_ms: 3000,
+    answer_timeout_ms: 5000,
+    idle_timeout_ms: 0,
+    max_lifetime_ms: 0,
+    max_connections: 2,
   };
 }

@@ -1,0 +1,94 @@
+import { expect, test } from "bun:test";
+import {
+  FailedPasswords,
+  hashPassword,
+  maxWaitingChecks,
+  maxWaitingChecksPerAddress,
+  Passwords,
+} from "../../src/auth/secrets.ts";
+import { until } from "../support/process.ts";
+
+const hash = await hashPassword("right");
+
+function client(address: string) {
+  const quitting = new AbortController();
+  let asides = 0;
+  return {
+    quit: () => quitting.abort(),
+    /** How often it waited outside its place. */
+    asides: () => asides,
+    guest: {
+      address,
+      left: quitting.signal,
+      aside<T>(wait: () => Promise<T>): Promise<T> {
+        asides += 1;
+        return wait();
+      },
+    },
+  };
+}
+
+/** The outcome in a word. */
+async function check(passwords: Passwords, name: string, proof: string, from = client("a")) {
+  try {
+    return (await passwords.matches({ name, proof }, hash, from.guest)) ? "right" : "wrong";
+  } catch (error) {
+    return error instanceof Error ? error.message.split(":")[0] : String(error);
+  }
+}
+
+test("one address may have so many checks waiting, all together so many; the next are told to come back", async () => {
+  const passwords = new Passwords();
+  const flood = (address: string, count: number) =>
+    Array.from({ length: count }, (_, at) => check(passwords, `${address} ${at}`, "wrong", client(address)));
+  // Two run, the rest wait.
+  const first = flood("a", 2 + maxWaitingChecksPerAddress + 5);
+  const others = Array.from({ length: 5 }, (_, at) => flood(`b${at}`, maxWaitingChecksPerAddress)).flat();
+  const outcomes = (await Promise.all([...first, ...others])).reduce<Record<string, number>>(
+    (sum, outcome) => {
+      return { ...sum, [outcome ?? ""]: (sum[outcome ?? ""] ?? 0) + 1 };
+    },
+    {},
+  );
+  expect(outcomes).toEqual({
+    wrong: 2 + maxWaitingChecks,
+    "Server is busy": 5 + 5 * maxWaitingChecksPerAddress - (maxWaitingChecks - maxWaitingChecksPerAddress),
+  });
+  expect(await check(passwords, "u", "right")).toBe("right");
+});
+
+test("the same question asked many times at once is one check", async () => {
+  const passwords = new Passwords();
+  const asked = Array.from({ length: 500 }, () => client("a"));
+  const outcomes = await Promise.all(asked.map((one) => check(passwords, "u", "right", one)));
+  expect(new Set(outcomes)).toEqual(new Set(["right"]));
+  expect(asked.filter(({ asides }) => asides() > 0)).toHaveLength(1);
+});
+
+test("a check whose client leaves is not made, and who asked the same goes on without it", async () => {
+  const passwords = new Passwords();
+  const busy = ["x", "y"].map((name) => check(passwords, name, "wrong"));
+  const [leaving, staying] = [client("a"), client("a")];
+  const [left, stayed] = [check(passwords, "u", "right", leaving), check(passwords, "u", "right", staying)];
+  await until("the first one waits", () => leaving.asides() === 1);
+  leaving.quit();
+  expect([await left, await stayed]).toEqual(["Other", "right"]);
+  expect(staying.asides()).toBe(1);
+  expect(await Promise.all(busy)).toEqual(["wrong", "wrong"]);
+  // Every turn was given back.
+  const more = Array.from({ length: 4 }, (_, at) => check(passwords, `n${at}`, "wrong"));
+  expect(await Promise.all(more)).toEqual(["wrong", "wrong", "wrong", "wrong"]);
+});
+
+test("a batch gets one failed check per name, unless the password was changed in between, and four names", () => {
+  const failed = new FailedPasswords();
+  expect(failed.has("u", "old")).toBe(false);
+  failed.add("u", "old");
+  expect([failed.has("u", "old"), failed.has("u", "new"), failed.has("v", null)]).toEqual([
+    true,
+    false,
+    false,
+  ]);
+  for (const name of ["v", "w", "x"]) failed.add(name, null);
+  expect(failed.has("y", "hash")).toBe(true);
+});
