@@ -50,17 +50,20 @@ export const faultKinds = {
   RequestTooBig: {
     code: -32007,
     words: "Request too big",
-    means: "Above `max_request_body_size`; over HTTP with status 413.",
+    means:
+      "Above `max_request_body_size`, or of more than 131,072 values without a valid token; over HTTP with status 413.",
   },
   ResponseTooBig: {
     code: -32008,
     words: "Response too big",
-    means: "The answer would be above `max_response_body_size`.",
+    means:
+      "The answer would be above `max_response_body_size`, or above 256 KiB where no call of the request proved a token.",
   },
   Busy: {
     code: -32009,
     words: "Server is busy",
-    means: "Too many calls at once; try again shortly. Over HTTP with status 429.",
+    means:
+      "Too many calls at once (over HTTP with status 429), or no memory left for clients (`client_memory_bytes`, status 503): try again after `Retry-After` or `data.retry_after_seconds`.",
   },
   BatchTooLong: { code: -32010, words: "Batch too long", means: "A batch may hold 1,000 calls." },
   ParseError: {

@@ -99,7 +99,7 @@ export const topKeys = {
   max_request_body_size: key(
     "bytes",
     atLeastOne.max(1024 * MiB).default(10 * MiB),
-    "The largest JSON-RPC request or WebSocket message.",
+    "The largest JSON-RPC request or WebSocket message. With little memory a message may be less: half of `client_memory_bytes` is shared out among `jsonrpc_max_connections`.",
   ),
   max_response_body_size: key(
     "bytes",

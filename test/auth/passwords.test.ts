@@ -44,16 +44,12 @@ test("one address may have so many checks waiting, all together so many; the nex
   // Two run, the rest wait.
   const first = flood("a", 2 + maxWaitingChecksPerAddress + 5);
   const others = Array.from({ length: 5 }, (_, at) => flood(`b${at}`, maxWaitingChecksPerAddress)).flat();
-  const outcomes = (await Promise.all([...first, ...others])).reduce<Record<string, number>>(
-    (sum, outcome) => {
-      return { ...sum, [outcome ?? ""]: (sum[outcome ?? ""] ?? 0) + 1 };
-    },
-    {},
-  );
-  expect(outcomes).toEqual({
-    wrong: 2 + maxWaitingChecks,
-    "Server is busy": 5 + 5 * maxWaitingChecksPerAddress - (maxWaitingChecks - maxWaitingChecksPerAddress),
-  });
+  const outcomes = await Promise.all([...first, ...others]);
+  const count = (wanted: string) => outcomes.filter((outcome) => outcome === wanted).length;
+  expect([count("wrong"), count("wrong") + count("Server is busy")]).toEqual([
+    2 + maxWaitingChecks,
+    outcomes.length,
+  ]);
   expect(await check(passwords, "u", "right")).toBe("right");
 });
 
