@@ -3,8 +3,8 @@ import { callText, postOf, requestOf } from "../support/attackers.ts";
 import { attackTest, WatchedServer } from "../support/watched-server.ts";
 
 const attackMs = 8000;
-/** One request without a token takes at most 50 ms of the event loop on an idle machine; a busy one is given five times that. */
-const maxLoopMs = 250;
+/** One request without a token takes at most 50 ms of the event loop on an idle machine; a busy one is given three times that. */
+const maxLoopMs = 150;
 /** The default of `max_request_body_size`, less what stands around a payload. */
 const largest = 10 * 1024 * 1024 - 1000;
 const fractionalIds = 999;
