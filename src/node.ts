@@ -38,9 +38,9 @@ import type { Services } from "./services.ts";
 import {
   type FloorSlice,
   floorIn,
-  type Limits,
   limitsIn,
   listeningPart,
+  noLimits,
   releasesIn,
   sinkSettings,
   tcpPlace,
@@ -105,16 +105,7 @@ export async function openNode(options: NodeOptions): Promise<Node> {
   const passwords = new Passwords();
   const guesses = new Guesses();
   const ring = new LogRing(0, parseFilter("off"));
-  let limits: Limits = {
-    maxConnections: 0,
-    maxRequestBytes: 0,
-    maxMessageBytes: 0,
-    maxResponseBytes: 0,
-    clientBytes: 0,
-    hotBytes: 0,
-    maxUploadBytes: 0,
-    console: false,
-  };
+  let limits = noLimits;
   const configFile = new ConfigFile(options.configPath, options.workingDirectory);
   let floor: Shared<Floor> | undefined;
 

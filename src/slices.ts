@@ -25,6 +25,18 @@ export interface Limits {
   readonly console: boolean;
 }
 
+/** Before a configuration is read. */
+export const noLimits: Limits = {
+  maxConnections: 0,
+  maxRequestBytes: 0,
+  maxMessageBytes: 0,
+  maxResponseBytes: 0,
+  clientBytes: 0,
+  hotBytes: 0,
+  maxUploadBytes: 0,
+  console: false,
+};
+
 /** Every WebSocket may send messages of this size, whatever the memory budget says. */
 const leastMessageBytes = 256 * 1024;
 

@@ -1,6 +1,7 @@
 import { type Caller, nobody } from "../auth/caller.ts";
 import { type AuthDoor, type Guest, Refusal } from "../auth/door.ts";
 import { anyToken, isOpen, type Need } from "../auth/need.ts";
+import { millisecondsSince } from "../base/elapsed.ts";
 import { Fault } from "../base/fault.ts";
 import { uncountedBytes } from "../base/memory-budget.ts";
 import { toJsonText } from "../base/raw-json.ts";
@@ -11,7 +12,7 @@ import { type Body, batchBody, envelopeBytes, errorBody, errorText, resultBody }
 import { type Item, parseEnvelope, type Request } from "./envelope.ts";
 import { toFault } from "./errors.ts";
 import { Guards } from "./guards.ts";
-import { isHeavy, maxOpenStructure, tokensIn } from "./heavy-request.ts";
+import { findRefusal, isHeavy } from "./heavy-request.ts";
 import { isStreamedJson, type LargeAnswer } from "./large-answer.ts";
 import type { CallContext, Method, MethodTable } from "./method.ts";
 import { parseParams } from "./params.ts";
@@ -92,7 +93,7 @@ export class Engine<S extends object> {
   /** A request that is heavy to parse is parsed only for a caller that knows a valid token. */
   async #answerLarge(text: string, origin: Origin): Promise<Reply> {
     if (await isHeavy(text, this.parts.turns)) {
-      const refusal = await this.#refuseStranger(tokensIn(text), origin);
+      const refusal = await this.#refuseStranger(text, origin);
       if (refusal !== undefined) {
         const delayMs = refusal instanceof Refusal ? refusal.delayMs : 0;
         return { body: errorText(refusal, "null"), refusal, reservedBytes: 0, delayMs, sent: undefined };
@@ -103,24 +104,12 @@ export class Engine<S extends object> {
     return this.#answerText(text, origin);
   }
 
-  /** Why none of the token texts lets its caller send a heavy request; undefined if one does. */
-  async #refuseStranger(tokens: readonly string[], guest: Guest): Promise<Fault | undefined> {
-    let refusal = new Fault(
-      "RequestTooBig",
-      `a request with more than ${maxOpenStructure} values needs a valid token; send fewer values, or add the token`,
-      { limit: maxOpenStructure },
-    );
+  async #refuseStranger(text: string, guest: Guest): Promise<Fault | undefined> {
     const loan = this.parts.borrow();
     try {
-      for (const token of tokens) {
-        try {
-          await loan.door.admit(token, anyToken, guest);
-          return undefined;
-        } catch (error) {
-          refusal = toFault(error, this.#log);
-        }
-      }
-      return refusal;
+      return await findRefusal(text, (token) => loan.door.admit(token, anyToken, guest));
+    } catch (error) {
+      return toFault(error, this.#log);
     } finally {
       loan.release();
     }
@@ -296,10 +285,6 @@ export class Engine<S extends object> {
       Promise.try(work).catch((error: unknown) => toFault(error, this.#log));
     }
   }
-}
-
-function millisecondsSince(start: number): number {
-  return Math.round((performance.now() - start) * 1000) / 1000;
 }
 
 function toContext<S extends object>(services: S, caller: Caller, state: RequestState): S & CallContext {

@@ -1,3 +1,4 @@
+import { Fault } from "../base/fault.ts";
 import type { Turns } from "../base/turns.ts";
 
 /**
@@ -36,8 +37,30 @@ function structureIn(text: string, from: number, to: number): number {
   return found;
 }
 
-/** Texts that stand where a token would, found without parsing: the caller of a heavy request has to know one that is valid. */
-export function tokensIn(text: string): string[] {
+/** Why a heavy request is not parsed: none of the texts in it that may be a token is `admit`ted. Undefined if one is. */
+export async function findRefusal(
+  text: string,
+  admit: (token: string) => Promise<unknown>,
+): Promise<Fault | undefined> {
+  let refusal = new Fault(
+    "RequestTooBig",
+    `a request with more than ${maxOpenStructure} values needs a valid token; send fewer values, or add the token`,
+    { limit: maxOpenStructure },
+  );
+  for (const token of tokensIn(text)) {
+    try {
+      await admit(token);
+      return undefined;
+    } catch (error) {
+      if (!(error instanceof Fault)) throw error;
+      refusal = error;
+    }
+  }
+  return refusal;
+}
+
+/** Texts that stand where a token would, found without parsing. */
+function tokensIn(text: string): string[] {
   const found = new Set<string>();
   for (const param of tokenParams) {
     let at = text.indexOf(param);

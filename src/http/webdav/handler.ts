@@ -1,5 +1,6 @@
 import { authorise } from "../../auth/caller.ts";
 import { inBucket } from "../../auth/need.ts";
+import { millisecondsSince } from "../../base/elapsed.ts";
 import { Fault } from "../../base/fault.ts";
 import { treeRoot } from "../../buckets/path.ts";
 import type { Logger } from "../../log/hub.ts";
@@ -148,6 +149,6 @@ function toResponse(error: unknown, { bucket, path }: Place): Response {
 /** One line for each request. */
 function tell(log: Logger, { request, place: { bucket, path } }: Asked, status: number, start: number): void {
   if (!log.wants("DEBUG")) return;
-  const elapsed_ms = Math.round((performance.now() - start) * 1000) / 1000;
+  const elapsed_ms = millisecondsSince(start);
   log.debug(`webdav ${request.method}`, { bucket, path, status, elapsed_ms });
 }
