@@ -1,4 +1,5 @@
 import type { CompiledQuery, DatabaseConnection, Driver, QueryResult } from "kysely";
+import { millisecondsSince } from "../base/elapsed.ts";
 import { messageOf } from "../base/fault.ts";
 import { Permits } from "../base/permits.ts";
 import type { Logger } from "../log/hub.ts";
@@ -126,7 +127,7 @@ class SourceConnection implements DatabaseConnection {
     if (!this.log.wants("TRACE")) return this.#run(sql, params, reads);
     const start = performance.now();
     const result = await this.#run(sql, params, reads);
-    const elapsed_ms = Math.round((performance.now() - start) * 1000) / 1000;
+    const elapsed_ms = millisecondsSince(start);
     this.log.trace(sql, {
       elapsed_ms,
       rows: result.rows.length,
