@@ -19,6 +19,7 @@ import { explainTargets } from "./config/parse.ts";
 import { placesOf, resolveServerUuid } from "./config/server-uuid.ts";
 import { type Database, databaseFile, notMade, openDatabase, requireFile } from "./db/database.ts";
 import { ServerLock } from "./db/server-lock.ts";
+import { Compression } from "./http/compression.ts";
 import { Console } from "./http/console.ts";
 import { DescriptorWatch } from "./http/descriptor-watch.ts";
 import { HotFiles } from "./http/hot-files.ts";
@@ -85,8 +86,6 @@ const fromSource: Installed = {
   triple: build.cargo_target_triple,
 };
 
-/** Large files that are compressed at a time while they are sent; each takes some megabytes. */
-const mostPacking = 16;
 
 /** What depends on the database and is replaced with it. */
 interface Floor {
@@ -140,7 +139,7 @@ export async function openNode(options: NodeOptions): Promise<Node> {
     borrow,
     buckets: () => standing().value.services.buckets,
     hot: new HotFiles(() => limits.hotBytes),
-    packing: new Slots(() => mostPacking),
+    compression: new Compression(),
     maxUploadBytes: () => limits.maxUploadBytes,
     console: new Console(() => limits.console, options.loadConsole ?? loadConsole, log),
   };

@@ -44,12 +44,24 @@ export function compress(bytes: Uint8Array, encoding: Encoding): Promise<Uint8Ar
   return whole[encoding](bytes);
 }
 
+/**
+ * The logarithm of the window of streams: far smaller than the default, which no reader of a large file notices. A stream takes
+ * 2.4 MB with Brotli (12.7 by default), 1.7 MB with Zstandard (3.5) and 0.4 MB with gzip, whose window is 32 KiB anyway.
+ */
+const streamWindowLog = 18;
+
+/** Compresses while a file is sent. */
 export function compressor(encoding: Encoding): Transform {
   switch (encoding) {
     case "zstd":
-      return createZstdCompress();
+      return createZstdCompress({ params: { [constants.ZSTD_c_windowLog]: streamWindowLog } });
     case "br":
-      return createBrotliCompress({ params: { [constants.BROTLI_PARAM_QUALITY]: 4 } });
+      return createBrotliCompress({
+        params: {
+          [constants.BROTLI_PARAM_QUALITY]: 4,
+          [constants.BROTLI_PARAM_LGWIN]: streamWindowLog,
+        },
+      });
     case "gzip":
       return createGzip({ level: 6 });
   }

@@ -2,8 +2,9 @@ import type { Stats } from "node:fs";
 import { etagOf } from "../buckets/etag.ts";
 import { treePath } from "../buckets/path.ts";
 import type { Look, OpenFile, Tree, TreeEntry } from "../buckets/tree.ts";
+import type { CompressedStream, Compression } from "./compression.ts";
 import { toValidators } from "./conditions.ts";
-import { compress, type Encoding, endings } from "./encoding.ts";
+import { type Encoding, endings } from "./encoding.ts";
 import { mediaTypeOf } from "./media-type.ts";
 import type { Representation } from "./representation.ts";
 
@@ -15,19 +16,26 @@ const worthCompressing = 512;
 /** The form of a file that suits a request. */
 export interface Found {
   readonly representation: Representation;
-  /** The encodings that were taken into account. */
+  /** The encodings that were taken into account; none for a file that goes out plain because too many are being compressed. */
   readonly accepted: readonly Encoding[];
   readonly compressible: boolean;
   /** What the form was made from, and what was looked for in vain. */
   readonly guards: readonly Look[];
   /** Too large to be compressed beforehand. */
-  readonly stream?: { readonly file: OpenFile; readonly encoding: Encoding };
+  readonly stream?: CompressedStream;
 }
 
-/** A file plain, compressed beforehand by somebody, or compressed now. */
-export async function findForm(tree: Tree, entry: TreeEntry, accepted: readonly Encoding[]): Promise<Found> {
+/** The encodings that a client accepts, best first, and what compresses for it. */
+export interface Accepted {
+  readonly encodings: readonly Encoding[];
+  readonly compression: Compression;
+}
+
+/** A file plain, compressed beforehand by somebody, or compressed now; always plain without `wanted`. */
+export async function findForm(tree: Tree, entry: TreeEntry, wanted?: Accepted): Promise<Found> {
   const { value: type, compressible } = mediaTypeOf(entry.path);
   const vary: Record<string, string> = compressible ? { vary: "accept-encoding" } : {};
+  const accepted = compressible ? (wanted?.encodings ?? []) : [];
   const { neighbour, looked } = await precompressed(tree, entry, accepted);
   const path = neighbour?.path ?? entry.path;
   const file = await tree.open(path);
@@ -43,9 +51,12 @@ export async function findForm(tree: Tree, entry: TreeEntry, accepted: readonly 
     return { ...judged, representation: await toRepresentation(file, type, etagOf(file.stats), more) };
   }
   const [encoding] = accepted;
-  if (encoding === undefined || file.stats.size < worthCompressing)
-    return { ...judged, representation: await toRepresentation(file, type, etagOf(file.stats), vary) };
-  return { ...judged, ...(await compressed(file, type, encoding)) };
+  const plain = async () => await toRepresentation(file, type, etagOf(file.stats), vary);
+  if (wanted === undefined || encoding === undefined || file.stats.size < worthCompressing)
+    return { ...judged, representation: await plain() };
+  const compressed = await compressedForm({ file, type, encoding }, wanted.compression);
+  if (compressed !== undefined) return { ...judged, ...compressed };
+  return { ...judged, accepted: [], representation: await plain() };
 }
 
 /** A compressed neighbour (`x.js.br`) that is not older than the file itself, and those that were not there. */
@@ -75,22 +86,27 @@ async function toRepresentation(
   return { ...head, size: blob.size, content: { blob } };
 }
 
-async function compressed(
-  file: OpenFile,
-  type: string,
-  encoding: Encoding,
-): Promise<Pick<Found, "representation" | "stream">> {
+interface ToCompress {
+  readonly file: OpenFile;
+  readonly type: string;
+  readonly encoding: Encoding;
+}
+
+/** The compressed form; undefined when too many are being made, and the file is still open. */
+async function compressedForm(
+  { file, type, encoding }: ToCompress,
+  compression: Compression,
+): Promise<Pick<Found, "representation" | "stream"> | undefined> {
   const { stats } = file;
   const etag = etagOf(stats).replace(/"$/, `-${encoding}"`);
   const headers = fileHeaders(stats, type, etag, { vary: "accept-encoding", "content-encoding": encoding });
   const head = { ...toValidators(stats), etag, headers };
-  if (stats.size > wholeBytes)
-    return {
-      representation: { ...head, size: 0, content: { blob: new Blob() } },
-      stream: { file, encoding },
-    };
-  const blob = new Blob([await compress(await readAll(file), encoding)]);
-  return { representation: { ...head, size: blob.size, content: { blob } } };
+  if (stats.size > wholeBytes) {
+    const stream = compression.stream(file, encoding);
+    return stream && { representation: { ...head, size: 0, content: { blob: new Blob() } }, stream };
+  }
+  const blob = await compression.whole(file, encoding);
+  return blob && { representation: { ...head, size: blob.size, content: { blob } } };
 }
 
 async function readAll(file: OpenFile): Promise<Buffer> {

@@ -1,18 +1,16 @@
-import { pipeline, Readable } from "node:stream";
 import { Fault } from "../base/fault.ts";
 import type { Buckets } from "../buckets/buckets.ts";
 import { isFresh } from "../buckets/etag.ts";
 import { childPath, folderPath, type TreePath, treePath } from "../buckets/path.ts";
 import type { Bucket } from "../buckets/record.ts";
-import type { Tree, TreeEntry } from "../buckets/tree.ts";
-import { acceptedEncodings, compressor, type Encoding } from "./encoding.ts";
+import type { Tree } from "../buckets/tree.ts";
+import type { CompressedStream, Compression } from "./compression.ts";
+import { acceptedEncodings, type Encoding } from "./encoding.ts";
 import { type Found, findForm, wholeBytes } from "./forms.ts";
 import { hotAddress } from "./hot-address.ts";
 import type { HotFiles } from "./hot-files.ts";
-import { mediaTypeOf } from "./media-type.ts";
 import { methodNotAllowed, plainText, serviceUnavailable } from "./pages.ts";
 import { isGuarded, isPlainGet, respond, unchangedHeaders } from "./representation.ts";
-import { Slot, type Slots } from "./slots.ts";
 
 export const staticMethods = "GET, HEAD, OPTIONS";
 
@@ -40,8 +38,7 @@ export interface StaticRequest {
 export interface StaticDoor {
   readonly buckets: Buckets;
   readonly hot: HotFiles;
-  /** Large files that are compressed while they are sent. */
-  readonly packing: Slots;
+  readonly compression: Compression;
 }
 
 /** The answer from memory for a path that holds a `%`. `base` is its part above the bucket's files. */
@@ -111,27 +108,13 @@ async function answer(asked: StaticRequest, door: StaticDoor): Promise<Response>
     const address = hotAddress(base, entry.path + (decoded.slash && entry.path !== "" ? "/" : ""));
     const kept = entry.path === decoded.path ? undefined : serveHot(request, address, door.buckets, door.hot);
     if (kept !== undefined) return kept;
-    const { found, sent } = await formFor(request, tree, file, door.packing);
-    if (found.stream !== undefined) return streamed(request, found, found.stream, sent);
+    const { compression } = door;
+    const found = await findForm(tree, file, { encodings: encodingsFor(request.headers), compression });
+    if (found.stream !== undefined) return streamed(request, found, found.stream);
     remember({ address, bucket, tree, found }, door.hot);
     return respond(request, found.representation);
   } catch (error) {
     return refusal(error);
-  }
-}
-
-/** Compressing while sending takes some megabytes for each: beyond so many at a time, large files go out plain. */
-async function formFor(request: Request, tree: Tree, file: TreeEntry, packing: Slots) {
-  const accepted = mediaTypeOf(file.path).compressible ? encodingsFor(request.headers) : [];
-  const large = file.stats.size > wholeBytes && accepted.length > 0;
-  const slot = large && packing.take() ? new Slot(packing) : undefined;
-  try {
-    const found = await findForm(tree, file, large && slot === undefined ? [] : accepted);
-    if (found.stream === undefined) slot?.give();
-    return { found, sent: () => slot?.give() };
-  } catch (error) {
-    slot?.give();
-    throw error;
   }
 }
 
@@ -216,23 +199,12 @@ function refusal(error: unknown): Response {
 }
 
 /** A large file, compressed while it is read: its length is not known beforehand. */
-function streamed(
-  request: Request,
-  { representation }: Found,
-  { file, encoding }: NonNullable<Found["stream"]>,
-  done: () => void,
-): Response {
+function streamed(request: Request, { representation }: Found, stream: CompressedStream): Response {
   const judged = respond(request, representation);
   if (judged.status !== 200 || request.method === "HEAD") {
-    void file[Symbol.asyncDispose]();
-    done();
+    stream.cancel();
     judged.headers.delete("content-length");
     return judged;
   }
-  const packed = compressor(encoding);
-  // Called once either all was sent, or the client left and the stream was destroyed with it.
-  pipeline(file.handle.createReadStream({ start: 0, end: file.stats.size - 1 }), packed, done);
-  return new Response(Readable.toWeb(packed) as unknown as ReadableStream, {
-    headers: representation.headers,
-  });
+  return new Response(stream.start(), { headers: representation.headers });
 }

@@ -3,9 +3,9 @@ import { z } from "zod";
 import { anyToken } from "../../src/auth/need.ts";
 import { loadConsole } from "../../src/bundle.ts";
 import { type BucketDoor, serveRoot, serveStatic } from "../../src/http/bucket-routes.ts";
+import { Compression } from "../../src/http/compression.ts";
 import { Console } from "../../src/http/console.ts";
 import { HotFiles } from "../../src/http/hot-files.ts";
-import { Slots } from "../../src/http/slots.ts";
 import { LogHub } from "../../src/log/hub.ts";
 import { method } from "../../src/methods/declare.ts";
 import type { Services } from "../../src/services.ts";
@@ -50,7 +50,7 @@ async function openRoutes(files: Record<string, string>) {
     borrow: () => ({ services: lent, release() {} }),
     buckets: () => lent.buckets,
     hot,
-    packing: new Slots(() => 16),
+    compression: new Compression(),
     console: new Console(() => false, loadConsole, new LogHub().logger("server")),
   } as unknown as BucketDoor;
   const get = async (path: string) => {

@@ -15,7 +15,7 @@ export async function get(visit: Visit): Promise<Response> {
   if (entry === undefined) throw new Refused(404, "there is no such file or folder");
   if (entry.kind === "folder")
     return request.method === "HEAD" ? page(null) : page(await listing(visit, entry.path));
-  const { representation } = await findForm(files.tree, entry, []);
+  const { representation } = await findForm(files.tree, entry);
   return respond(request, { ...representation, headers: harmless(representation.headers) });
 }
 

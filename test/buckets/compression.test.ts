@@ -1,0 +1,88 @@
+import { expect, test } from "bun:test";
+import { open, stat, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { brotliDecompressSync, constants, zstdDecompressSync } from "node:zlib";
+import { isFresh } from "../../src/buckets/etag.ts";
+import type { OpenFile } from "../../src/buckets/tree.ts";
+import { Compression } from "../../src/http/compression.ts";
+import { tempFolder } from "../support/node.ts";
+import { until } from "../support/process.ts";
+
+const textOf = (at: number) => `line of file ${at}\n`.repeat(20_000);
+
+async function openFile(path: string): Promise<OpenFile> {
+  const handle = await open(path);
+  const [stats, dispose] = [await handle.stat(), () => handle.close()];
+  return { handle, stats, heldPath: path, realPath: path, [Symbol.asyncDispose]: dispose };
+}
+
+/** Paths of new files, once they are old enough to be shared between requests. */
+async function settledFiles(folder: string, count: number): Promise<string[]> {
+  const paths = Array.from({ length: count }, (_, at) => join(folder, `${at}.txt`));
+  for (const [at, path] of paths.entries()) await writeFile(path, textOf(at));
+  const last = await stat(paths.at(-1) ?? folder);
+  await until("the files are settled", () => !isFresh(last));
+  return paths;
+}
+
+const areClosed = (files: readonly OpenFile[]) => files.every(({ handle }) => handle.fd === -1);
+
+test("requests for one file at the same time share one compression and leave no file open", async () => {
+  await using folder = await tempFolder();
+  const [path = ""] = await settledFiles(folder.path, 1);
+  const files = await Promise.all(Array.from({ length: 60 }, () => openFile(path)));
+  const compression = new Compression();
+  const blobs = await Promise.all(files.map((file) => compression.whole(file, "br")));
+  expect(new Set(blobs).size).toBe(1);
+  expect(brotliDecompressSync(await (blobs[0] ?? new Blob()).bytes()).toString()).toBe(textOf(0));
+  expect(areClosed(files)).toBe(true);
+});
+
+test("a file that was changed a moment ago is compressed for each request", async () => {
+  await using folder = await tempFolder();
+  const path = join(folder.path, "new.txt");
+  await writeFile(path, textOf(0));
+  const files = await Promise.all([openFile(path), openFile(path)]);
+  // A time ahead of the clock keeps the file new for the whole test, on a busy machine as well.
+  for (const { stats } of files) stats.ctimeMs = Date.now() + 60_000;
+  const compression = new Compression();
+  const blobs = await Promise.all(files.map((file) => compression.whole(file, "gzip")));
+  expect(new Set(blobs).size).toBe(2);
+  expect(areClosed(files)).toBe(true);
+});
+
+test("a file goes out plain when too many others wait to be compressed", async () => {
+  await using folder = await tempFolder();
+  const files = await Promise.all((await settledFiles(folder.path, 40)).map(openFile));
+  const compression = new Compression();
+  const answers = files.map((file) => compression.whole(file, "gzip"));
+  expect(answers.filter((answer) => answer !== undefined).length).toBe(34);
+  await Promise.all(answers);
+  expect(areClosed(files.slice(0, 34))).toBe(true);
+  const later = await Promise.all(files.slice(34).map((file) => compression.whole(file, "gzip")));
+  expect(later.every((blob) => blob !== undefined)).toBe(true);
+  expect(areClosed(files)).toBe(true);
+});
+
+test("eight large files are compressed while they are sent, and the next when one is done", async () => {
+  await using folder = await tempFolder();
+  const files = await Promise.all((await settledFiles(folder.path, 10)).map(openFile));
+  const compression = new Compression();
+  const streams = files.map((file) => compression.stream(file, "zstd"));
+  expect(streams.map((stream) => stream !== undefined)).toEqual([...Array(8).fill(true), false, false]);
+  const sent = await new Response(streams[0]?.start()).bytes();
+  // A decoder that refuses windows above 256 KiB.
+  const small = { params: { [constants.ZSTD_d_windowLogMax]: 18 } };
+  expect(zstdDecompressSync(sent, small).toString()).toBe(textOf(0));
+  await until("its place is free", () => {
+    const next = compression.stream(files[8] as OpenFile, "br");
+    next?.cancel();
+    return next !== undefined;
+  });
+  const abandoned = streams[1]?.start().getReader();
+  await abandoned?.read();
+  await abandoned?.cancel();
+  for (const stream of streams.slice(2)) stream?.cancel();
+  await files[9]?.[Symbol.asyncDispose]();
+  await until("no file is open", () => areClosed(files));
+});
