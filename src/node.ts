@@ -21,10 +21,11 @@ import { type Database, databaseFile, notMade, openDatabase, requireFile } from 
 import { ServerLock } from "./db/server-lock.ts";
 import { Compression } from "./http/compression.ts";
 import { Console } from "./http/console.ts";
+import { ContentBudget } from "./http/content-budget.ts";
 import { DescriptorWatch } from "./http/descriptor-watch.ts";
 import { HotFiles } from "./http/hot-files.ts";
 import { Listening } from "./http/listening.ts";
-import type { SharedDoors } from "./http/routes.ts";
+import { idleSeconds, type SharedDoors } from "./http/routes.ts";
 import { Delays, Slots } from "./http/slots.ts";
 import type { Goodbye } from "./http/socket.ts";
 import { parseFilter } from "./log/filter.ts";
@@ -126,6 +127,7 @@ export async function openNode(options: NodeOptions): Promise<Node> {
     turns,
     borrow,
   });
+  const contentBudget = new ContentBudget(idleSeconds * 1000);
   const doors: SharedDoors = {
     jsonRpc: {
       engine,
@@ -139,7 +141,8 @@ export async function openNode(options: NodeOptions): Promise<Node> {
     borrow,
     buckets: () => standing().value.services.buckets,
     hot: new HotFiles(() => limits.hotBytes),
-    compression: new Compression(),
+    compression: new Compression(contentBudget),
+    contentBudget,
     maxUploadBytes: () => limits.maxUploadBytes,
     console: new Console(() => limits.console, options.loadConsole ?? loadConsole, log),
   };

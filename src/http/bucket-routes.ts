@@ -51,7 +51,7 @@ function baseOf(path: string): string {
 async function bucketRoute(
   request: Request,
   path: string,
-  { borrow, hot, compression }: BucketDoor,
+  { borrow, hot, compression, contentBudget }: BucketDoor,
 ): Promise<Response> {
   const rest = path.slice(staticPrefix.length);
   const slash = rest.indexOf("/");
@@ -64,7 +64,7 @@ async function bucketRoute(
     if (slash === -1 && isReading(request)) return withCors(bucket, request, toSlashForm(request));
     return await serveBucket(
       { request, base: baseOf(path), bucket, rest: rest.slice(slash + 1) },
-      { buckets: services.buckets, hot, compression },
+      { buckets: services.buckets, hot, compression, contentBudget },
     );
   } finally {
     release();
@@ -75,7 +75,7 @@ async function rootRoute(
   request: Request,
   path: string,
   refused: boolean,
-  { borrow, hot, compression, console }: BucketDoor,
+  { borrow, hot, compression, contentBudget, console }: BucketDoor,
 ): Promise<Response> {
   const { services, release } = borrow();
   try {
@@ -84,7 +84,7 @@ async function rootRoute(
     if (bucket !== undefined)
       return await serveBucket(
         { request, base: "/", bucket, rest: path.slice(1) },
-        { buckets: services.buckets, hot, compression },
+        { buckets: services.buckets, hot, compression, contentBudget },
       );
   } finally {
     release();

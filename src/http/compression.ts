@@ -2,6 +2,7 @@ import { pipeline, Readable } from "node:stream";
 import { Permits } from "../base/permits.ts";
 import { etagOf, isFresh } from "../buckets/etag.ts";
 import type { OpenFile } from "../buckets/tree.ts";
+import type { ContentBudget } from "./content-budget.ts";
 import { compress, compressor, type Encoding } from "./encoding.ts";
 
 /** Files compressed whole at a time. Each occupies a thread of the pool and up to 20 MB. */
@@ -28,15 +29,17 @@ export class Compression {
   #unfinished = 0;
   #streams = 0;
 
+  constructor(private readonly budget: ContentBudget) {}
+
   /**
-   * Compresses a small file and closes it. Undefined when too many others wait; the file is then still open and the caller's to
-   * close.
+   * Compresses a small file and closes it. Undefined when too many others wait or the budget is spent; the file is then still open
+   * and the caller's to close.
    */
   whole(file: OpenFile, encoding: Encoding): Promise<Blob> | undefined {
     const key = `${encoding} ${file.stats.dev} ${etagOf(file.stats)}`;
     const running = this.#shared.get(key);
     if (running !== undefined) return closeAndWait(file, running);
-    if (this.#unfinished >= maxWholeFiles + maxWaitingFiles) return undefined;
+    if (this.#unfinished >= maxWholeFiles + maxWaitingFiles || this.budget.isSpent) return undefined;
     // A file changed a moment ago may change again with the same validator; only its own request may see what is read now.
     if (isFresh(file.stats)) return this.#compress(file, encoding);
     const compressed = this.#compress(file, encoding).finally(() => this.#shared.delete(key));
@@ -49,7 +52,9 @@ export class Compression {
     this.#unfinished += 1;
     await this.#permits.take();
     try {
-      return new Blob([await compress(await opened.handle.readFile(), encoding)]);
+      const blob = new Blob([await compress(await opened.handle.readFile(), encoding)]);
+      this.budget.add(blob.size);
+      return blob;
     } finally {
       this.#permits.give();
       this.#unfinished -= 1;

@@ -1,14 +1,15 @@
-import type { Stats } from "node:fs";
+import { uncountedBytes } from "../base/memory-budget.ts";
 import { etagOf } from "../buckets/etag.ts";
 import { treePath } from "../buckets/path.ts";
 import type { Look, OpenFile, Tree, TreeEntry } from "../buckets/tree.ts";
 import type { CompressedStream, Compression } from "./compression.ts";
 import { toValidators } from "./conditions.ts";
+import type { ContentBudget } from "./content-budget.ts";
 import { type Encoding, endings } from "./encoding.ts";
 import { mediaTypeOf } from "./media-type.ts";
 import type { Representation } from "./representation.ts";
 
-/** Files up to this size are read whole; larger ones are sent from the disk. */
+/** Files up to this size may be read whole, so that they can be kept in memory; larger ones are sent from the disk. */
 export const wholeBytes = 2 * 1024 * 1024;
 /** Smaller ones are not worth a header. */
 const worthCompressing = 512;
@@ -25,17 +26,19 @@ export interface Found {
   readonly stream?: CompressedStream;
 }
 
-/** The encodings that a client accepts, best first, and what compresses for it. */
-export interface Accepted {
+/** How a file may be brought into memory for a client. */
+export interface FormOptions {
+  /** Those that the client accepts, best first. */
   readonly encodings: readonly Encoding[];
   readonly compression: Compression;
+  readonly contentBudget: ContentBudget;
 }
 
-/** A file plain, compressed beforehand by somebody, or compressed now; always plain without `wanted`. */
-export async function findForm(tree: Tree, entry: TreeEntry, wanted?: Accepted): Promise<Found> {
+/** A file plain, compressed beforehand by somebody, or compressed now; always plain, and a large one from the disk, without `options`. */
+export async function findForm(tree: Tree, entry: TreeEntry, options?: FormOptions): Promise<Found> {
   const { value: type, compressible } = mediaTypeOf(entry.path);
   const vary: Record<string, string> = compressible ? { vary: "accept-encoding" } : {};
-  const accepted = compressible ? (wanted?.encodings ?? []) : [];
+  const accepted = compressible ? (options?.encodings ?? []) : [];
   const { neighbour, looked } = await precompressed(tree, entry, accepted);
   const path = neighbour?.path ?? entry.path;
   const file = await tree.open(path);
@@ -48,13 +51,16 @@ export async function findForm(tree: Tree, entry: TreeEntry, wanted?: Accepted):
   if (neighbour !== undefined) {
     guards.push({ path: entry.path, stats: entry.stats });
     const more = { ...vary, "content-encoding": neighbour.encoding };
-    return { ...judged, representation: await toRepresentation(file, type, etagOf(file.stats), more) };
+    return {
+      ...judged,
+      representation: await toRepresentation(file, fileHeaders(file, type, more), options),
+    };
   }
   const [encoding] = accepted;
-  const plain = async () => await toRepresentation(file, type, etagOf(file.stats), vary);
-  if (wanted === undefined || encoding === undefined || file.stats.size < worthCompressing)
+  const plain = async () => await toRepresentation(file, fileHeaders(file, type, vary), options);
+  if (options === undefined || encoding === undefined || file.stats.size < worthCompressing)
     return { ...judged, representation: await plain() };
-  const compressed = await compressedForm({ file, type, encoding }, wanted.compression);
+  const compressed = await compressedForm({ file, type, encoding }, options.compression);
   if (compressed !== undefined) return { ...judged, ...compressed };
   return { ...judged, accepted: [], representation: await plain() };
 }
@@ -75,15 +81,20 @@ async function precompressed(tree: Tree, entry: TreeEntry, accepted: readonly En
 
 async function toRepresentation(
   file: OpenFile,
-  type: string,
-  etag: string,
-  more: Record<string, string>,
+  headers: FileHeaders,
+  options: FormOptions | undefined,
 ): Promise<Representation> {
   const { stats } = file;
-  const head = { ...toValidators(stats), etag, headers: fileHeaders(stats, type, etag, more) };
-  if (stats.size > wholeBytes) return { ...head, size: stats.size, content: { file } };
+  const head = { ...toValidators(stats), etag: headers.etag, headers };
+  const isRead = options === undefined ? stats.size <= uncountedBytes : mayRead(stats.size, options);
+  if (!isRead) return { ...head, size: stats.size, content: { file } };
   const blob = new Blob([await readAll(file)]);
   return { ...head, size: blob.size, content: { blob } };
+}
+
+/** Reading a file is of use only if it is kept for the next request. */
+function mayRead(bytes: number, { contentBudget }: FormOptions): boolean {
+  return bytes <= wholeBytes && contentBudget.take(bytes);
 }
 
 interface ToCompress {
@@ -99,7 +110,7 @@ async function compressedForm(
 ): Promise<Pick<Found, "representation" | "stream"> | undefined> {
   const { stats } = file;
   const etag = etagOf(stats).replace(/"$/, `-${encoding}"`);
-  const headers = fileHeaders(stats, type, etag, { vary: "accept-encoding", "content-encoding": encoding });
+  const headers = fileHeaders(file, type, { etag, vary: "accept-encoding", "content-encoding": encoding });
   const head = { ...toValidators(stats), etag, headers };
   if (stats.size > wholeBytes) {
     const stream = compression.stream(file, encoding);
@@ -117,15 +128,12 @@ async function readAll(file: OpenFile): Promise<Buffer> {
   }
 }
 
-function fileHeaders(
-  stats: Stats,
-  type: string,
-  etag: string,
-  more: Record<string, string>,
-): Record<string, string> {
+type FileHeaders = Record<string, string> & { readonly etag: string };
+
+function fileHeaders({ stats }: OpenFile, type: string, more: Record<string, string>): FileHeaders {
   return {
     "content-type": type,
-    etag,
+    etag: etagOf(stats),
     "last-modified": new Date(stats.mtimeMs).toUTCString(),
     "cache-control": "no-cache",
     "accept-ranges": "bytes",

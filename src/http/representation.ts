@@ -24,17 +24,12 @@ export function respond(request: Request, representation: Representation): Respo
       return new Response(null, { status: 412, headers });
     case "send":
   }
-  if (request.method === "HEAD") {
-    release(representation);
-    return new Response(null, { headers: { ...headers, "content-length": String(size) } });
-  }
-  const wanted = request.headers.get("range");
+  const wanted = request.method === "HEAD" ? null : request.headers.get("range");
   const ranges =
     wanted !== null && rangeHolds(request.headers.get("if-range"), representation)
       ? parseRanges(wanted, size)
       : undefined;
-  if (ranges === undefined)
-    return new Response(body(representation), { headers: { ...headers, ...wholeFile(representation) } });
+  if (ranges === undefined) return respondWhole(request, representation);
   if (ranges === "none") {
     release(representation);
     return new Response(null, { status: 416, headers: { ...headers, "content-range": `bytes */${size}` } });
@@ -45,6 +40,18 @@ export function respond(request: Request, representation: Representation): Respo
     status: 206,
     headers: { ...headers, "content-range": contentRange(only, size), ...wholeFile(representation) },
   });
+}
+
+/** Answers GET and HEAD with the whole, whatever their conditions say. */
+export function respondWhole({ method }: Request, representation: Representation, status = 200): Response {
+  const { headers, size } = representation;
+  if (method !== "HEAD")
+    return new Response(body(representation), {
+      status,
+      headers: { ...headers, ...wholeFile(representation) },
+    });
+  release(representation);
+  return new Response(null, { status, headers: { ...headers, "content-length": String(size) } });
 }
 
 /** Bun would name the file after the handle it is sent from. */

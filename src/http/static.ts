@@ -5,12 +5,13 @@ import { childPath, folderPath, type TreePath, treePath } from "../buckets/path.
 import type { Bucket } from "../buckets/record.ts";
 import type { Tree } from "../buckets/tree.ts";
 import type { CompressedStream, Compression } from "./compression.ts";
+import type { ContentBudget } from "./content-budget.ts";
 import { acceptedEncodings, type Encoding } from "./encoding.ts";
 import { type Found, findForm, wholeBytes } from "./forms.ts";
 import { hotAddress } from "./hot-address.ts";
 import type { HotFiles } from "./hot-files.ts";
 import { methodNotAllowed, plainText, serviceUnavailable } from "./pages.ts";
-import { isGuarded, isPlainGet, respond, unchangedHeaders } from "./representation.ts";
+import { isGuarded, isPlainGet, respond, respondWhole, unchangedHeaders } from "./representation.ts";
 
 export const staticMethods = "GET, HEAD, OPTIONS";
 
@@ -39,6 +40,7 @@ export interface StaticDoor {
   readonly buckets: Buckets;
   readonly hot: HotFiles;
   readonly compression: Compression;
+  readonly contentBudget: ContentBudget;
 }
 
 /** The answer from memory for a path that holds a `%`. `base` is its part above the bucket's files. */
@@ -108,8 +110,9 @@ async function answer(asked: StaticRequest, door: StaticDoor): Promise<Response>
     const address = hotAddress(base, entry.path + (decoded.slash && entry.path !== "" ? "/" : ""));
     const kept = entry.path === decoded.path ? undefined : serveHot(request, address, door.buckets, door.hot);
     if (kept !== undefined) return kept;
-    const { compression } = door;
-    const found = await findForm(tree, file, { encodings: encodingsFor(request.headers), compression });
+    const { compression, contentBudget } = door;
+    const encodings = encodingsFor(request.headers);
+    const found = await findForm(tree, file, { encodings, compression, contentBudget });
     if (found.stream !== undefined) return streamed(request, found, found.stream);
     remember({ address, bucket, tree, found }, door.hot);
     return respond(request, found.representation);
@@ -177,18 +180,13 @@ export function noSuchFile(): Response {
 async function missing(request: Request, tree: Tree): Promise<Response> {
   const own = await tree.find(treePath("404.html"));
   if (own?.kind !== "file" || own.stats.size > wholeBytes) return noSuchFile();
-  const content = await tree.read(own.path, wholeBytes);
+  const { representation } = await findForm(tree, own);
   const headers = {
     "content-type": "text/html; charset=utf-8",
     "x-content-type-options": "nosniff",
     "cache-control": "no-cache",
   };
-  if (request.method === "HEAD")
-    return new Response(null, {
-      status: 404,
-      headers: { ...headers, "content-length": String(content.length) },
-    });
-  return new Response(content, { status: 404, headers });
+  return respondWhole(request, { ...representation, headers }, 404);
 }
 
 function refusal(error: unknown): Response {

@@ -5,6 +5,7 @@ import { brotliDecompressSync, constants, zstdDecompressSync } from "node:zlib";
 import { isFresh } from "../../src/buckets/etag.ts";
 import type { OpenFile } from "../../src/buckets/tree.ts";
 import { Compression } from "../../src/http/compression.ts";
+import { ContentBudget } from "../../src/http/content-budget.ts";
 import { tempFolder } from "../support/node.ts";
 import { until } from "../support/process.ts";
 
@@ -31,7 +32,7 @@ test("requests for one file at the same time share one compression and leave no 
   await using folder = await tempFolder();
   const [path = ""] = await settledFiles(folder.path, 1);
   const files = await Promise.all(Array.from({ length: 60 }, () => openFile(path)));
-  const compression = new Compression();
+  const compression = new Compression(new ContentBudget(30_000));
   const blobs = await Promise.all(files.map((file) => compression.whole(file, "br")));
   expect(new Set(blobs).size).toBe(1);
   expect(brotliDecompressSync(await (blobs[0] ?? new Blob()).bytes()).toString()).toBe(textOf(0));
@@ -45,7 +46,7 @@ test("a file that was changed a moment ago is compressed for each request", asyn
   const files = await Promise.all([openFile(path), openFile(path)]);
   // A time ahead of the clock keeps the file new for the whole test, on a busy machine as well.
   for (const { stats } of files) stats.ctimeMs = Date.now() + 60_000;
-  const compression = new Compression();
+  const compression = new Compression(new ContentBudget(30_000));
   const blobs = await Promise.all(files.map((file) => compression.whole(file, "gzip")));
   expect(new Set(blobs).size).toBe(2);
   expect(areClosed(files)).toBe(true);
@@ -54,7 +55,7 @@ test("a file that was changed a moment ago is compressed for each request", asyn
 test("a file goes out plain when too many others wait to be compressed", async () => {
   await using folder = await tempFolder();
   const files = await Promise.all((await settledFiles(folder.path, 40)).map(openFile));
-  const compression = new Compression();
+  const compression = new Compression(new ContentBudget(30_000));
   const answers = files.map((file) => compression.whole(file, "gzip"));
   expect(answers.filter((answer) => answer !== undefined).length).toBe(34);
   await Promise.all(answers);
@@ -67,7 +68,7 @@ test("a file goes out plain when too many others wait to be compressed", async (
 test("eight large files are compressed while they are sent, and the next when one is done", async () => {
   await using folder = await tempFolder();
   const files = await Promise.all((await settledFiles(folder.path, 10)).map(openFile));
-  const compression = new Compression();
+  const compression = new Compression(new ContentBudget(30_000));
   const streams = files.map((file) => compression.stream(file, "zstd"));
   expect(streams.map((stream) => stream !== undefined)).toEqual([...Array(8).fill(true), false, false]);
   const sent = await new Response(streams[0]?.start()).bytes();

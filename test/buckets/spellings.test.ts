@@ -5,6 +5,7 @@ import { loadConsole } from "../../src/bundle.ts";
 import { type BucketDoor, serveRoot, serveStatic } from "../../src/http/bucket-routes.ts";
 import { Compression } from "../../src/http/compression.ts";
 import { Console } from "../../src/http/console.ts";
+import { ContentBudget } from "../../src/http/content-budget.ts";
 import { HotFiles } from "../../src/http/hot-files.ts";
 import { LogHub } from "../../src/log/hub.ts";
 import { method } from "../../src/methods/declare.ts";
@@ -46,11 +47,13 @@ async function openRoutes(files: Record<string, string>) {
   if (services === undefined) throw new Error("the services were not lent");
   const lent = services;
   const hot = new CountingHotFiles(() => 64 * 1024 * 1024);
+  const contentBudget = new ContentBudget(30_000);
   const door = {
     borrow: () => ({ services: lent, release() {} }),
     buckets: () => lent.buckets,
     hot,
-    compression: new Compression(),
+    compression: new Compression(contentBudget),
+    contentBudget,
     console: new Console(() => false, loadConsole, new LogHub().logger("server")),
   } as unknown as BucketDoor;
   const get = async (path: string) => {
