@@ -87,7 +87,6 @@ const fromSource: Installed = {
   triple: build.cargo_target_triple,
 };
 
-
 /** What depends on the database and is replaced with it. */
 interface Floor {
   readonly database: Database;

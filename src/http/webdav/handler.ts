@@ -2,6 +2,7 @@ import { authorise } from "../../auth/caller.ts";
 import { inBucket } from "../../auth/need.ts";
 import { millisecondsSince } from "../../base/elapsed.ts";
 import { Fault } from "../../base/fault.ts";
+import type { Turns } from "../../base/turns.ts";
 import { treeRoot } from "../../buckets/path.ts";
 import type { Logger } from "../../log/hub.ts";
 import { inSpan } from "../../log/span.ts";
@@ -21,6 +22,7 @@ export interface WebdavDoor {
   /** The largest upload; 0 means no limit. */
   readonly maxUploadBytes: () => number;
   readonly delays: Delays;
+  readonly turns: Turns;
 }
 
 /**
@@ -92,7 +94,7 @@ async function answer(
   asked: Asked,
   { address, restartIdleTimer }: DavConnection,
   { services, door }: Loan<Services>,
-  { delays, maxUploadBytes }: WebdavDoor,
+  { delays, maxUploadBytes, turns }: WebdavDoor,
 ): Promise<Response> {
   const { request } = asked;
   const caller = await authenticate(request, { address, delays }, door);
@@ -110,15 +112,9 @@ async function answer(
     if (await door.stillAdmits(caller, need)) return;
     throw refuseCredentials(request, "the token was deleted or changed meanwhile; nothing was stored");
   };
-  const admitted = {
-    request,
-    caller,
-    assertStillAdmitted,
-    restartIdleTimer,
-    maxUploadBytes: maxUploadBytes(),
-  };
+  const admitted = { request, caller, assertStillAdmitted, restartIdleTimer };
   return inSpan(`webdav::${request.method}`, { ...who, bucket: name, path }, () =>
-    verb({ ...admitted, bucket, files, path, slash }),
+    verb({ ...admitted, bucket, files, path, slash, turns, maxUploadBytes: maxUploadBytes() }),
   );
 }
 

@@ -40,12 +40,17 @@ export function statuses(
 }
 
 /** The same for what is made while it is sent. The first part is there before anything is sent, so that it may still fail. */
-export async function streamedMultistatus(responses: AsyncGenerator<string>): Promise<Response> {
+export async function streamedMultistatus(responses: AsyncGenerator<string | Uint8Array>): Promise<Response> {
   const first = await responses.next();
   async function* parts(): AsyncGenerator<Uint8Array> {
-    yield Buffer.from(`${head}<D:multistatus xmlns:D="DAV:">\n${first.done ? "" : first.value}`);
-    for await (const part of responses) yield Buffer.from(part);
+    yield Buffer.from(`${head}<D:multistatus xmlns:D="DAV:">\n`);
+    if (!first.done) yield toBytes(first.value);
+    for await (const part of responses) yield toBytes(part);
     yield Buffer.from("</D:multistatus>\n");
   }
   return new Response(parts(), { status: 207, headers: xmlHeaders });
+}
+
+function toBytes(part: string | Uint8Array): Uint8Array {
+  return typeof part === "string" ? Buffer.from(part) : part;
 }

@@ -1,21 +1,13 @@
 import { isElement, type XmlElement } from "../../base/xml.ts";
-import { escapeXml, tagFor } from "../../base/xml-text.ts";
 import { LockIndex } from "../../buckets/locks.ts";
-import type { Properties } from "../../buckets/properties.ts";
 import type { TreeEntry } from "../../buckets/tree.ts";
-import { hrefOf } from "./address.ts";
 import { fullName, isDav, readXml } from "./body.ts";
-import { liveProperties, lockDiscovery, quotaNames, type Subject } from "./live-properties.ts";
-import { statusLine, streamedMultistatus } from "./multistatus.ts";
+import { liveProperties, lockDiscovery, quotaNames } from "./live-properties.ts";
+import { streamedMultistatus } from "./multistatus.ts";
+import { namesIn, PropertyAnswer, type Question } from "./property-answer.ts";
 import { Refused } from "./refused.ts";
 import { type Depth, depthOf, type Visit } from "./visit.ts";
 import { checkIf } from "./warrant.ts";
-
-/** What a PROPFIND wants to know. */
-type Question =
-  | { readonly kind: "names" }
-  | { readonly kind: "all"; readonly include: readonly string[] }
-  | { readonly kind: "some"; readonly names: readonly string[] };
 
 /** Depth infinity is answered whole up to so many resources; beyond, the client has to ask folder by folder. */
 const mostAtInfinity = 20_000;
@@ -24,6 +16,8 @@ const resourcesAtOnce = 128;
 const maxNamesBytes = 64 * 1024;
 /** An answer is sent in pieces of about this size, so that a slow reader makes the server hold one of them. */
 const pieceBytes = 64 * 1024;
+/** Work on an answer before other requests get the event loop, which a client that reads fast would keep for the whole answer. */
+const maxWorkMs = 5;
 
 export async function propfind(visit: Visit): Promise<Response> {
   const depth = depthOf(visit, [0, 1, "infinity"], "infinity");
@@ -45,13 +39,12 @@ function parseQuestion(root: XmlElement | undefined): Question {
   if ([prop, all, names].filter((element) => element !== undefined).length !== 1)
     throw new Refused(400, "a propfind asks for one of prop, allprop and propname");
   if (names !== undefined) return { kind: "names" };
-  if (prop !== undefined) return { kind: "some", names: namesIn(prop) };
-  return { kind: "all", include: include === undefined ? [] : namesIn(include) };
+  if (prop !== undefined) return { kind: "some", names: propertyNames(prop) };
+  return { kind: "all", include: include === undefined ? [] : propertyNames(include) };
 }
 
 function refuseLongNames(question: Question): void {
-  const names = question.kind === "some" ? question.names : question.kind === "all" ? question.include : [];
-  const bytes = names.reduce((sum, name) => sum + Buffer.byteLength(name), 0);
+  const bytes = namesIn(question).reduce((sum, name) => sum + Buffer.byteLength(name), 0);
   if (bytes > maxNamesBytes)
     throw new Refused(
       413,
@@ -59,7 +52,7 @@ function refuseLongNames(question: Question): void {
     );
 }
 
-function namesIn(element: XmlElement): string[] {
+function propertyNames(element: XmlElement): string[] {
   return [...new Set(element.children.filter(isElement).map(fullName))];
 }
 
@@ -94,8 +87,8 @@ async function* answers(
   top: TreeEntry,
   depth: Depth,
   batches: AsyncGenerator<TreeEntry[]>,
-): AsyncGenerator<string> {
-  const { files, bucket, request } = visit;
+): AsyncGenerator<string | Uint8Array> {
+  const { files, bucket, request, turns } = visit;
   const asks = (name: string) =>
     question.kind === "some"
       ? question.names.includes(name)
@@ -107,11 +100,25 @@ async function* answers(
   const bare =
     (question.kind === "some" && question.names.every(isClosed)) ||
     (depth !== 0 && (await files.properties.isEmpty()));
+  const answer = new PropertyAnswer(question);
+  let startedAt = performance.now();
   for await (const entries of batches) {
     const dead = bare ? undefined : await files.properties.ofSome(entries.map(({ path }) => path));
     let piece = "";
     for (const entry of entries) {
-      piece += describe({ entry, bucket: bucket.name, locks, room }, question, dead?.get(entry.path) ?? {});
+      const subject = { entry, bucket: bucket.name, locks, room };
+      for (const part of answer.describe(subject, dead?.get(entry.path) ?? {})) {
+        if (typeof part === "string") piece += part;
+        else {
+          yield piece;
+          yield part;
+          piece = "";
+        }
+      }
+      if (performance.now() - startedAt > maxWorkMs) {
+        await turns.pause();
+        startedAt = performance.now();
+      }
       if (piece.length < pieceBytes) continue;
       yield piece;
       piece = "";
@@ -124,43 +131,4 @@ async function* answers(
 function isClosed(name: string): boolean {
   const live = liveProperties.get(name);
   return live !== undefined && !live.open;
-}
-
-function describe(subject: Subject, question: Question, dead: Properties): string {
-  const { entry, bucket } = subject;
-  const href = escapeXml(hrefOf(bucket, entry.path, entry.kind === "folder"));
-  const found: string[] = [];
-  const missing: string[] = [];
-  for (const name of namesFor(question, dead)) {
-    const own = Object.hasOwn(dead, name) && !isClosed(name) ? dead[name] : undefined;
-    const value = own === undefined ? liveProperties.get(name)?.value(subject) : undefined;
-    if (question.kind === "names") {
-      if (own !== undefined || value !== undefined) found.push(element(name, ""));
-    } else if (own !== undefined) found.push(own);
-    else if (value !== undefined) found.push(element(name, value));
-    else if (question.kind === "some" || question.include.includes(name)) missing.push(element(name, ""));
-  }
-  const good = found.length > 0 || missing.length === 0 ? propstat(found, 200) : "";
-  const bad = missing.length > 0 ? propstat(missing, 404) : "";
-  return `<D:response><D:href>${href}</D:href>${good}${bad}</D:response>\n`;
-}
-
-function namesFor(question: Question, dead: Properties): Iterable<string> {
-  if (question.kind === "some") return question.names;
-  const shown = [...liveProperties].flatMap(([name, { hidden }]) => (hidden ? [] : [name]));
-  const include = question.kind === "all" ? question.include : [];
-  return new Set([...shown, ...Object.keys(dead), ...include]);
-}
-
-export function propstat(elements: readonly string[], status: number, more = ""): string {
-  return `<D:propstat><D:prop>${elements.join("")}</D:prop><D:status>${statusLine(status)}</D:status>${more}</D:propstat>`;
-}
-
-/** A property's element around its inside, which is XML already. */
-export function element(full: string, inside: string): string {
-  const end = full.lastIndexOf("}");
-  const [namespace, name] = [full.slice(1, end), full.slice(end + 1)];
-  const { tag, declaration } =
-    namespace === "DAV:" ? { tag: `D:${name}`, declaration: "" } : tagFor(namespace, name);
-  return inside === "" ? `<${tag}${declaration}/>` : `<${tag}${declaration}>${inside}</${tag}>`;
 }

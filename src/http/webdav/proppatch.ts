@@ -5,7 +5,7 @@ import { hrefOf } from "./address.ts";
 import { fullName, isDav, readXml } from "./body.ts";
 import { liveProperties } from "./live-properties.ts";
 import { xmlResponse } from "./multistatus.ts";
-import { element, propstat } from "./propfind.ts";
+import { element, propstat } from "./property-answer.ts";
 import { Refused } from "./refused.ts";
 import type { Visit } from "./visit.ts";
 import { warrantOf } from "./warrant.ts";
@@ -46,7 +46,7 @@ export async function proppatch(visit: Visit): Promise<Response> {
     const problem = problems.get(name);
     const status = problem?.status ?? (problems.size === 0 ? 200 : 424);
     const error = problem?.condition ? `<D:error>${problem.condition}</D:error>` : "";
-    return propstat([element(name, "")], status, error);
+    return propstat(element(name, ""), status, error);
   });
   const href = escapeXml(hrefOf(bucket.name, entry.path, entry.kind === "folder"));
   return xmlResponse(

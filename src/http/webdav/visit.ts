@@ -1,4 +1,5 @@
 import type { Caller } from "../../auth/caller.ts";
+import type { Turns } from "../../base/turns.ts";
 import type { Files } from "../../buckets/files.ts";
 import { splitPath, type TreePath, treeRoot } from "../../buckets/path.ts";
 import type { Bucket } from "../../buckets/record.ts";
@@ -15,6 +16,8 @@ export interface Visit {
   readonly slash: boolean;
   /** 0 means no limit. */
   readonly maxUploadBytes: number;
+  /** For an answer that takes long to make. */
+  readonly turns: Turns;
   /** To be called as a long body arrives: its client is slow, not gone. */
   readonly restartIdleTimer: () => void;
   /** Throws unless the caller would be let in now: for what is done after a long body. */
