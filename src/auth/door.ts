@@ -111,15 +111,16 @@ export class AuthDoor {
   }
 
   #refuse({ by, name }: Credentials, need: Need, address: string): Refusal {
-    this.#log.warn("refused credentials", {
-      [by === "key" ? "token_key" : "username"]: (keyOfWholeToken(name) ?? name).slice(0, 128),
-      address,
-    });
+    const { delayMs, untold } = this.guesses.failed(address);
+    if (untold !== undefined)
+      this.#log.warn("refused credentials", {
+        [by === "key" ? "token_key" : "username"]: (keyOfWholeToken(name) ?? name).slice(0, 128),
+        address,
+        // A crowd of guesses must not fill the log.
+        ...(untold === 0 ? {} : { not_shown_before: untold }),
+      });
     // Unknown names and wrong proofs look alike, so nobody learns whether a token exists.
-    return new Refusal(
-      need.kind === "super" ? superRefusal : "Invalid credentials",
-      this.guesses.failed(address),
-    );
+    return new Refusal(need.kind === "super" ? superRefusal : "Invalid credentials", delayMs);
   }
 }
 

@@ -88,20 +88,14 @@ export class Passwords {
 
   async #takeTurn(guest: Waiting): Promise<void> {
     const lane = networkOf(guest.address);
-    if (
-      this.#turns.waiting() >= maxWaitingChecks ||
-      this.#turns.waiting(lane) >= maxWaitingChecksPerAddress
-    ) {
-      throw new Fault(
-        "Busy",
-        "too many passwords wait to be checked; try again shortly, or use a key and its secret",
-        {
-          retry_after_seconds: 1,
-        },
-      );
-    }
-    if (!(await guest.aside(() => this.#turns.take(lane, undefined, guest.left))))
-      throw new Fault("Other", "the client left while its password waited to be checked");
+    const isFull =
+      this.#turns.waiting(lane) >= maxWaitingChecksPerAddress ||
+      // A crowd of addresses makes room for one that has fewer waiting.
+      (this.#turns.waiting() >= maxWaitingChecks && !this.#turns.evictBeside(lane));
+    if (isFull) throw busy();
+    if (await guest.aside(() => this.#turns.take(lane, undefined, guest.left))) return;
+    if (!guest.left.aborted) throw busy();
+    throw new Fault("Other", "the client left while its password waited to be checked");
   }
 
   #remember(fingerprint: string): void {
@@ -110,6 +104,14 @@ export class Passwords {
     const [oldest] = this.#verified.keys();
     if (this.#verified.size > remembered && oldest !== undefined) this.#verified.delete(oldest);
   }
+}
+
+function busy(): Fault {
+  return new Fault(
+    "Busy",
+    "too many passwords wait to be checked; try again shortly, or use a key and its secret",
+    { retry_after_seconds: 1 },
+  );
 }
 
 /** The passwords that failed in one batch: each user name has one try, and a batch gets through few names. */

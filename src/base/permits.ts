@@ -1,3 +1,8 @@
+interface Waiter {
+  enter(): void;
+  giveUp(): void;
+}
+
 /**
  * So many may pass at once; the rest wait their turn, lane by lane, so that a crowd in one lane
  * delays the others by one place each and not by its whole length.
@@ -5,7 +10,7 @@
 export class Permits {
   #free: number;
   #waiting = 0;
-  readonly #lanes = new Map<string, Array<() => void>>();
+  readonly #lanes = new Map<string, Waiter[]>();
 
   constructor(count: number) {
     this.#free = count;
@@ -32,17 +37,30 @@ export class Permits {
         signal?.removeEventListener("abort", giveUp);
         resolve(taken);
       };
-      const enter = () => settle(true);
       const giveUp = () => {
-        queue.splice(queue.indexOf(enter), 1);
+        queue.splice(queue.indexOf(waiter), 1);
         if (queue.length === 0) this.#lanes.delete(lane);
         settle(false);
       };
+      const waiter: Waiter = { enter: () => settle(true), giveUp };
       const timer = timeoutMs === undefined ? undefined : setTimeout(giveUp, timeoutMs);
       signal?.addEventListener("abort", giveUp);
-      queue.push(enter);
+      queue.push(waiter);
       this.#waiting += 1;
     });
+  }
+
+  /** Ends the wait of the last one in the longest lane, which gets no permit; false when none is longer than `lane`. */
+  evictBeside(lane: string): boolean {
+    let longest = this.#lanes.get(lane) ?? [];
+    let found = false;
+    for (const queue of this.#lanes.values()) {
+      if (queue.length <= longest.length) continue;
+      longest = queue;
+      found = true;
+    }
+    if (found) longest.at(-1)?.giveUp();
+    return found;
   }
 
   give(): void {
@@ -52,10 +70,10 @@ export class Permits {
       return;
     }
     const [lane, queue] = first;
-    const enter = queue.shift();
+    const waiter = queue.shift();
     // A lane that was served goes behind the others.
     this.#lanes.delete(lane);
     if (queue.length > 0) this.#lanes.set(lane, queue);
-    enter?.();
+    waiter?.enter();
   }
 }

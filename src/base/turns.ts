@@ -10,7 +10,8 @@ const maxPiecesPerTurn = 8;
 /** Shares the event loop between clients: long work is done in pieces, by turns, and new requests come in between. */
 export class Turns {
   readonly #waiting = new Set<Queued>();
-  readonly #paused: Array<() => void> = [];
+  /** By lane, such as a connection. One of which somebody was let go goes behind the others. */
+  readonly #paused = new Map<object, Array<() => void>>();
   #number = 0;
   #isArmed = false;
 
@@ -31,10 +32,12 @@ export class Turns {
     this.#arm();
   }
 
-  /** Resolves when it is the caller's turn to go on. One that pauses is let go in each turn of the event loop. */
-  pause(): Promise<void> {
+  /** Resolves when it is the caller's turn to go on. In each turn of the event loop one is let go, of all lanes in turn. */
+  pause(lane: object): Promise<void> {
     return new Promise((resolve) => {
-      this.#paused.push(resolve);
+      const queue = this.#paused.get(lane);
+      if (queue === undefined) this.#paused.set(lane, [resolve]);
+      else queue.push(resolve);
       this.#arm();
     });
   }
@@ -53,7 +56,17 @@ export class Turns {
       this.#waiting.delete(queued);
       if (queued.work()) this.#waiting.add(queued);
     }
-    this.#paused.shift()?.();
-    if (this.#waiting.size > 0 || this.#paused.length > 0) this.#arm();
+    this.#letGo();
+    if (this.#waiting.size > 0 || this.#paused.size > 0) this.#arm();
+  }
+
+  #letGo(): void {
+    const first = this.#paused.entries().next().value;
+    if (first === undefined) return;
+    const [lane, queue] = first;
+    const go = queue.shift();
+    this.#paused.delete(lane);
+    if (queue.length > 0) this.#paused.set(lane, queue);
+    go?.();
   }
 }

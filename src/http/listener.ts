@@ -137,6 +137,7 @@ function handlers(doors: Doors, limits: SizeLimits, log: Logger) {
       open: (socket: Bun.ServerWebSocket<Connection>) => socket.data.opened(socket),
       message: (socket: Bun.ServerWebSocket<Connection>, message: string | Buffer) =>
         socket.data.received(message),
+      ping: (socket: Bun.ServerWebSocket<Connection>) => socket.data.pinged(),
       drain: (socket: Bun.ServerWebSocket<Connection>) => socket.data.drained(),
       close: (socket: Bun.ServerWebSocket<Connection>) => socket.data.closed(),
     },

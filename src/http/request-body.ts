@@ -1,4 +1,5 @@
 import { uncountedBytes } from "../base/memory-budget.ts";
+import { bodyPieces } from "./body-pieces.ts";
 
 /** Why a body was not read to its end. */
 export interface Unread {
@@ -30,7 +31,7 @@ async function readChunks(
 ): Promise<string | Unread> {
   let buffer = Buffer.allocUnsafe(expectedBytes);
   let size = 0;
-  for await (const chunk of request.body ?? []) {
+  for await (const chunk of bodyPieces(request)) {
     const end = size + chunk.byteLength;
     if (end > maxBytes) return { unread: "too big" };
     if (!hold(end)) return { unread: "no memory" };

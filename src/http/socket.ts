@@ -96,6 +96,12 @@ export class Connection {
     return this.#running > 0;
   }
 
+  /** Bun has answered a ping; a client that does not read the answers is not read from. */
+  pinged(): void {
+    if (!this.#count()) this.#cutOff("answers are not being read");
+    else if (this.#bufferedBytes() > 0) this.#pause();
+  }
+
   drained(): void {
     this.#count();
     if (this.#bufferedBytes() > 0) return;
@@ -167,8 +173,8 @@ export class Connection {
     if (!this.#reserve(text.length)) return this.#send(errorText(memoryIsFull(), "null"));
     const answer = this.parts.engine.answer(text, this.#origin);
     if (answer instanceof Promise) return this.#finish(answer, text.length);
+    this.#reservedBytes -= text.length + answer.reservedBytes;
     this.#reply(answer, typeof answer.body === "string" ? answer.body : undefined);
-    this.#release(text.length + answer.reservedBytes);
   }
 
   async #finish(answer: Promise<Reply>, requestBytes: number): Promise<void> {
@@ -178,7 +184,11 @@ export class Connection {
       const reply = await answer;
       held += reply.reservedBytes;
       if (reply.delayMs > 0) await Bun.sleep(reply.delayMs);
-      this.#reply(reply, reply.body instanceof LargeAnswer ? await reply.body.text() : reply.body);
+      const text = reply.body instanceof LargeAnswer ? await reply.body.text() : reply.body;
+      // What is sent counts as what the socket holds unsent.
+      this.#reservedBytes -= held;
+      held = 0;
+      this.#reply(reply, text);
     } finally {
       this.#running -= 1;
       this.#release(held);

@@ -25,7 +25,10 @@ export interface SpanContext {
 const longest = 8192;
 
 export function clip(text: string): string {
-  return text.length <= longest ? text : `${text.slice(0, longest)}… (${text.length - longest} more)`;
+  if (text.length <= longest) return text;
+  // A copy: a slice would keep the whole text in memory for as long as the entry is kept.
+  const begin = Buffer.from(text.slice(0, longest)).toString();
+  return `${begin}… (${text.length - longest} more)`;
 }
 
 export function clipFields(fields: Fields): Fields {
@@ -55,7 +58,7 @@ export function formatPairs(fields: Fields): string {
   return Object.entries(fields)
     .filter(([, value]) => value !== undefined)
     .map(([key, value]) => {
-      const text = typeof value === "string" ? value : (JSON.stringify(value) ?? String(value));
+      const text = clip(typeof value === "string" ? value : (JSON.stringify(value) ?? String(value)));
       const plain = typeof value !== "string" || /^[^\s"=\x00-\x1f\x7f-\x9f]+$/.test(text);
       return `${key}=${plain ? text : JSON.stringify(text)}`;
     })

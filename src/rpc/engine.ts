@@ -12,11 +12,11 @@ import { type Body, batchBody, envelopeBytes, errorBody, errorText, resultBody }
 import { type Item, parseEnvelope, type Request } from "./envelope.ts";
 import { toFault } from "./errors.ts";
 import { Guards } from "./guards.ts";
-import { findRefusal, isHeavy } from "./heavy-request.ts";
+import { countStructure, findRefusal, maxOpenStructure, structureIn } from "./heavy-request.ts";
 import { isStreamedJson, type LargeAnswer } from "./large-answer.ts";
 import type { CallContext, Method, MethodTable } from "./method.ts";
 import { parseParams } from "./params.ts";
-import { type Origin, RequestState } from "./request-state.ts";
+import { memoryIsFull, type Origin, RequestState } from "./request-state.ts";
 
 export interface Reply {
   /** Undefined: nothing to answer, only notifications. */
@@ -49,6 +49,12 @@ export interface EngineParts<S> {
 /** So long a batch runs before others get their turn of the event loop, and the first time after so many calls. */
 const maxTurnMs = 5;
 const firstPause = 15;
+/** A request up to this length is parsed at once; a longer one of a stranger waits for its turn. */
+const smallChars = 4096;
+/** What a request up to this length becomes in memory is not worth counting. */
+const tinyChars = 256;
+/** An object or array takes about this much in memory. */
+const valueBytes = 64;
 
 type Answer = Body | Promise<Body>;
 
@@ -86,22 +92,25 @@ export class Engine<S extends object> {
 
   /** Answers a request or a batch; a batch runs in order. What has nothing to wait for is answered at once. */
   answer(text: string, origin: Origin): Reply | Promise<Reply> {
-    if (text.length > uncountedBytes && !origin.isProven) return this.#answerLarge(text, origin);
-    return this.#answerText(text, origin);
+    if (text.length > smallChars && !origin.isProven) return this.#answerLarge(text, origin);
+    const isCounted = text.length > tinyChars && text.length <= uncountedBytes;
+    return this.#answerText(text, origin, isCounted ? structureIn(text, 0, text.length) : 0);
   }
 
   /** A request that is heavy to parse is parsed only for a caller that knows a valid token. */
   async #answerLarge(text: string, origin: Origin): Promise<Reply> {
-    if (await isHeavy(text, this.parts.turns)) {
+    const pause = () => this.parts.turns.pause(origin);
+    const structure = await countStructure(text, pause);
+    if (structure > maxOpenStructure) {
       const refusal = await this.#refuseStranger(text, origin);
       if (refusal !== undefined) {
         const delayMs = refusal instanceof Refusal ? refusal.delayMs : 0;
         return { body: errorText(refusal, "null"), refusal, reservedBytes: 0, delayMs, sent: undefined };
       }
     }
-    // Even a long text takes some milliseconds to parse.
-    await this.parts.turns.pause();
-    return this.#answerText(text, origin);
+    // Parsing takes up to some milliseconds, and many may ask for it at once.
+    await pause();
+    return this.#answerText(text, origin, structure);
   }
 
   async #refuseStranger(text: string, guest: Guest): Promise<Fault | undefined> {
@@ -115,9 +124,15 @@ export class Engine<S extends object> {
     }
   }
 
-  #answerText(text: string, origin: Origin): Reply | Promise<Reply> {
+  #answerText(text: string, origin: Origin, structure: number): Reply | Promise<Reply> {
+    const parsedBytes = structure * valueBytes;
+    if (parsedBytes > 0 && !origin.reserve(parsedBytes)) {
+      const refusal = memoryIsFull();
+      return { body: errorText(refusal, "null"), refusal, reservedBytes: 0, delayMs: 0, sent: undefined };
+    }
     const envelope = parseEnvelope(text);
-    const state = new RequestState(origin, this.parts.maxResponseBytes(), envelope.batch);
+    const limits = { maxResponseBytes: this.parts.maxResponseBytes(), parsedBytes };
+    const state = new RequestState(origin, limits, envelope.batch);
     if (!envelope.batch) {
       const answer = this.#answerItem(envelope.item, state);
       return answer instanceof Promise
@@ -144,7 +159,7 @@ export class Engine<S extends object> {
       const one = await this.#answerItem(item, state);
       if (one !== undefined) answers.push(one);
       if (at !== firstPause && performance.now() < pauseAt) continue;
-      await this.parts.turns.pause();
+      await this.parts.turns.pause(state.origin);
       pauseAt = performance.now() + maxTurnMs;
     }
     return batchBody(answers);

@@ -1,5 +1,4 @@
 import { Fault } from "../base/fault.ts";
-import type { Turns } from "../base/turns.ts";
 
 /**
  * So many brackets, braces and commas may stand in a large request of a caller that has proven nothing. What JSON.parse makes of
@@ -16,18 +15,19 @@ const tokenParams = ['"token"', '"father_token"', '"supertoken"', '"params"'];
 const maxTokens = 4;
 const maxTokenChars = 4096;
 
-/** Whether a request would cost more to parse than a stranger may ask for. */
-export async function isHeavy(text: string, turns: Turns): Promise<boolean> {
+/** The brackets, braces and commas in a text; of one that is heavy only so many that it is known to be. */
+export async function countStructure(text: string, pause: () => Promise<void>): Promise<number> {
   let structure = 0;
   for (let at = 0; at < text.length; at += turnChars) {
-    if (at > 0) await turns.pause();
+    if (at > 0) await pause();
     structure += structureIn(text, at, Math.min(at + turnChars, text.length));
-    if (structure > maxOpenStructure) return true;
+    if (structure > maxOpenStructure) break;
   }
-  return false;
+  return structure;
 }
 
-function structureIn(text: string, from: number, to: number): number {
+/** The brackets, braces and commas in a part of a text. */
+export function structureIn(text: string, from: number, to: number): number {
   let found = 0;
   for (let at = from; at < to; at += 1) {
     const code = text.charCodeAt(at);
@@ -75,7 +75,7 @@ function tokensIn(text: string): string[] {
 
 function tokenAfter(text: string, at: number): string | undefined {
   const [, literal] =
-    /^\s*:\s*\[?\s*("(?:[^"\\]|\\.)*")/.exec(text.slice(at, at + maxTokenChars + 100)) ?? [];
+    /^\s*:\s*(?:\[\s*)?("(?:[^"\\]|\\.)*")/.exec(text.slice(at, at + maxTokenChars + 100)) ?? [];
   if (literal === undefined) return undefined;
   try {
     return String(JSON.parse(literal));

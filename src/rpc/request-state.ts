@@ -34,17 +34,23 @@ export class RequestState {
   /** Who calls, for the check of its token. */
   readonly guest: Guest;
   #bytes = 0;
-  #heldBytes = 0;
-  #reservedBytes = 0;
+  #heldBytes: number;
+  #reservedBytes: number;
   #maxBytes: number;
 
   constructor(
     readonly origin: Origin,
-    private readonly maxResponseBytes: number,
+    private readonly limits: {
+      readonly maxResponseBytes: number;
+      /** What the parsed request takes; counted in the budget already. */
+      readonly parsedBytes: number;
+    },
     isBatch: boolean,
   ) {
+    this.#heldBytes = limits.parsedBytes;
+    this.#reservedBytes = limits.parsedBytes;
     this.guest = isBatch ? new BatchGuest(origin) : origin;
-    this.#maxBytes = Math.min(maxResponseBytes, maxOpenResponseBytes);
+    this.#maxBytes = Math.min(limits.maxResponseBytes, maxOpenResponseBytes);
   }
 
   /** How many bytes of answer are left. */
@@ -59,7 +65,7 @@ export class RequestState {
 
   /** A call of this request has proven its token: the answer may be as large as the configuration says. */
   proved(): void {
-    this.#maxBytes = this.maxResponseBytes;
+    this.#maxBytes = this.limits.maxResponseBytes;
     this.origin.proved();
   }
 
@@ -85,7 +91,8 @@ export class RequestState {
 
   #tooBig(): Fault {
     const limit = this.#maxBytes;
-    const why = limit === this.maxResponseBytes ? "max_response_body_size" : "the limit without a token";
+    const why =
+      limit === this.limits.maxResponseBytes ? "max_response_body_size" : "the limit without a token";
     return new Fault("ResponseTooBig", `the answer is above ${limit} bytes (${why})`, { limit });
   }
 }

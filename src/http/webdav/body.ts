@@ -1,4 +1,5 @@
 import { parseXml, type XmlElement, XmlError } from "../../base/xml.ts";
+import { bodyPieces } from "../body-pieces.ts";
 import { Refused } from "./refused.ts";
 
 /** Enough for a PROPPATCH that fills all that one resource may carry. */
@@ -24,7 +25,7 @@ async function readSome(request: Request): Promise<Buffer> {
   if (Number(request.headers.get("content-length")) > maxXmlBytes) throw tooBig();
   const chunks: Uint8Array[] = [];
   let size = 0;
-  for await (const chunk of request.body ?? []) {
+  for await (const chunk of bodyPieces(request)) {
     size += chunk.byteLength;
     if (size > maxXmlBytes) throw tooBig();
     chunks.push(chunk);

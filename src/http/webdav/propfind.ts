@@ -116,7 +116,7 @@ async function* answers(
         }
       }
       if (performance.now() - startedAt > maxWorkMs) {
-        await turns.pause();
+        await turns.pause(request);
         startedAt = performance.now();
       }
       if (piece.length < pieceBytes) continue;

@@ -1,4 +1,5 @@
 import { etagOf } from "../../buckets/etag.ts";
+import { bodyPieces } from "../body-pieces.ts";
 import { Refused } from "./refused.ts";
 import { modifiedOf, requireParent, type Visit } from "./visit.ts";
 import { warrantOf } from "./warrant.ts";
@@ -57,7 +58,7 @@ async function refuseFolder({ files, path, slash }: Visit): Promise<void> {
 /** The body, within its limit. However slowly it comes, it is read as long as something comes: its sender has proven a token. */
 async function* bodyOf({ request, maxUploadBytes, restartIdleTimer }: Visit): AsyncGenerator<Uint8Array> {
   let size = 0;
-  for await (const chunk of request.body ?? []) {
+  for await (const chunk of bodyPieces(request)) {
     restartIdleTimer();
     size += chunk.byteLength;
     if (maxUploadBytes > 0 && size > maxUploadBytes) throw tooBig(maxUploadBytes);
