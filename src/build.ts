@@ -45,3 +45,10 @@ const fromSource: VersionRecord = {
 };
 
 export const build: VersionRecord = typeof BUILD_RECORD === "undefined" ? fromSource : BUILD_RECORD;
+
+/** A server that runs from its source, which no update can replace. */
+export const sourceProgram = {
+  binary: undefined,
+  version: build.cargo_version,
+  triple: build.cargo_target_triple,
+};

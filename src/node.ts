@@ -11,7 +11,7 @@ import { MemoryBudget } from "./base/memory-budget.ts";
 import { Shared } from "./base/shared.ts";
 import { Turns } from "./base/turns.ts";
 import { Buckets } from "./buckets/buckets.ts";
-import { build } from "./build.ts";
+import { sourceProgram } from "./build.ts";
 import { type ConsoleFiles, loadConsole } from "./bundle.ts";
 import { ConfigFile, finishOverwrite } from "./config/edit.ts";
 import { keptPart, LiveConfig, type Outcome, type Part } from "./config/live.ts";
@@ -81,12 +81,6 @@ export interface Node extends AsyncDisposable {
   close(why?: Goodbye): Promise<void>;
 }
 
-const fromSource: Installed = {
-  binary: undefined,
-  version: build.cargo_version,
-  triple: build.cargo_target_triple,
-};
-
 /** What depends on the database and is replaced with it. */
 interface Floor {
   readonly database: Database;
@@ -118,7 +112,6 @@ export async function openNode(options: NodeOptions): Promise<Node> {
     return { services: current.value.services, door: current.value.door, release: () => current.leave() };
   };
   const turns = new Turns();
-  const delays = new Delays();
   const engine = new Engine<Services>({
     methods: { ...methods, ...options.extraMethods },
     hub,
@@ -132,11 +125,12 @@ export async function openNode(options: NodeOptions): Promise<Node> {
       engine,
       slots: new Slots(() => limits.maxConnections),
       memory: new MemoryBudget(() => limits.clientBytes),
-      delays,
+      delays: new Delays(1000),
       maxRequestBytes: () => limits.maxRequestBytes,
     },
     turns,
-    delays,
+    // Bun takes in up to a megabyte of the body of each.
+    delays: new Delays(64),
     borrow,
     buckets: () => standing().value.services.buckets,
     hot: new HotFiles(() => limits.hotBytes),
@@ -146,7 +140,7 @@ export async function openNode(options: NodeOptions): Promise<Node> {
     console: new Console(() => limits.console, options.loadConsole ?? loadConsole, log),
   };
   let releases: UpdateSettings = { releaseUrl: undefined, publicKey: undefined };
-  const updater = new Updater(options.program?.installed ?? fromSource, () => releases, log);
+  const updater = new Updater(options.program?.installed ?? sourceProgram, () => releases, log);
   const tcp = new Listening(doors, () => limits, log);
   const unix = new Listening(doors, () => limits, log);
 

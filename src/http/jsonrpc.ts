@@ -41,7 +41,11 @@ export async function answerPost(request: Request, address: string, door: JsonRp
     origin.holdBody(0);
     if (reply.delayMs > 0 && !(await origin.delay(reply.delayMs))) {
       origin.finish();
-      return busy();
+      return refuse(
+        429,
+        new Fault("Busy", "too many wrong tokens are being sent; try again shortly"),
+        retryAfter,
+      );
     }
   } catch (error) {
     origin.finish();

@@ -42,12 +42,13 @@ export class Slot {
   }
 }
 
-/** So many refusals are kept back at a time because their addresses guess; Bun takes in up to a megabyte of body for each. */
-const maxDelayed = 64;
-
-/** Keeps refusals back, to slow guessing down. */
+/** Keeps refusals back, to slow guessing down; so many at a time. */
 export class Delays {
-  readonly #slots = new Slots(() => maxDelayed);
+  readonly #slots: Slots;
+
+  constructor(max: number) {
+    this.#slots = new Slots(() => max);
+  }
 
   /** Resolves after `ms`; at once and to false when too many wait already. */
   async wait(ms: number): Promise<boolean> {

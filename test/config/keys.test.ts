@@ -89,6 +89,7 @@ const cases: Readonly<Record<string, Case>> = {
   jsonrpc_max_connections: bytes(1, 1_000_000),
   max_request_body_size: bytes(1, GiB),
   max_response_body_size: bytes(1, GiB),
+  client_memory_bytes: bytes(0, 100 * GiB),
   max_upload_size: bytes(0, 100 * GiB),
   enable_unix_socket: { good: [["true", true]], bad: notBoolean },
   unix_socket_path: path,
