@@ -157,3 +157,18 @@ eachDatabase("a password that was right is not believed after it changed", async
   expect((await login("second-word")).error).toMatchObject(invalid);
   expect((await login("first-word")).result).toMatchObject({ username: "anna" });
 });
+
+test("a crowd of guesses is a few lines of the log, which count the others", async () => {
+  await using node = await testNode({ logging: 'memory_log_filter = "token=warn"' });
+  await failOften(node, 300);
+  const lines = node.node.ring.entries().filter(({ message }) => message === "refused credentials");
+  expect(lines.length).toBeGreaterThanOrEqual(20);
+  expect(lines.length).toBeLessThan(40);
+  await Bun.sleep(1000);
+  await node.refused("token_get", { token: "key:wrong" });
+  const told = node.node.ring
+    .entries()
+    .filter(({ message }) => message === "refused credentials")
+    .reduce((sum, { fields }) => sum + 1 + Number(fields.not_shown_before ?? 0), 0);
+  expect(told).toBe(301);
+});

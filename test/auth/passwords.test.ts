@@ -53,6 +53,17 @@ test("one address may have so many checks waiting, all together so many; the nex
   expect(await check(passwords, "u", "right")).toBe("right");
 });
 
+test("a crowd of addresses that fills the queue makes room for one that has nothing waiting", async () => {
+  const passwords = new Passwords();
+  const crowd = Array.from({ length: maxWaitingChecks + 2 }, (_, at) =>
+    check(passwords, `guess ${at}`, "wrong", client(`crowd ${at % 5}`)),
+  );
+  const mine = check(passwords, "me", "right", client("mine"));
+  const outcomes = await Promise.all(crowd);
+  expect(await mine).toBe("right");
+  expect(outcomes.filter((outcome) => outcome === "Server is busy")).toHaveLength(1);
+});
+
 test("the same question asked many times at once is one check", async () => {
   const passwords = new Passwords();
   const asked = Array.from({ length: 500 }, () => client("a"));

@@ -93,6 +93,16 @@ test("a socket that has proven a token may be sent more than a stranger's", asyn
   expect(await socket.call("node-server_hello")).toHaveProperty("result");
 });
 
+test("an answer counts once, whether it is made, sent or read", async () => {
+  await using node = await testNode({ top, methods });
+  await using socket = await node.socket();
+  for (const times of [5 * MB, 6 * MB, 7 * MB]) {
+    const { result } = await socket.call("test_known", { token: node.superToken, times });
+    expect([times, String(result).length]).toEqual([times, times]);
+  }
+  expect(await socket.call("node-server_hello")).toHaveProperty("result");
+});
+
 test("a reload sets another budget at once", async () => {
   await using node = await testNode({ top });
   expect(await status(node, hello(3 * MB))).toBe(503);
