@@ -6,62 +6,51 @@ import type { Listening } from "./listening.ts";
 
 /** A process without descriptors is noticed within this time. */
 const lookMs = 500;
-/** So many must be free before new connections are accepted again. */
+/** So many must be free before the shortage is reported as over. */
 const spareDescriptors = 8;
+/** The shortage must be over for this long, so that clients who open connections again at once cannot fill the log. */
+const calmMs = 3000;
 
 /**
- * Keeps listeners from accepting while no file descriptor is left. The runtime would try to accept a connection that waits again
- * and again, with a whole processor, until one is free; a listener that is closed refuses it instead. Connections that exist
- * go on.
+ * DescriptorWatch reports when no file descriptor is left, and closes idle connections to free some. It never closes a listening
+ * socket: any local user could then bind the address and collect the tokens that clients send. The price is a whole processor
+ * while connections wait, because the runtime tries to accept them again and again.
  */
 export class DescriptorWatch implements Disposable {
-  readonly #timer = setInterval(() => void this.#look(), lookMs);
-  #paused = false;
-  #looking = false;
-  /** Why the last attempt to accept again failed, which is reported once. */
-  #failure: string | undefined;
+  readonly #timer = setInterval(() => this.#look(), lookMs).unref();
+  #exhausted = false;
+  /** When enough descriptors were first found free again; undefined while there are too few. */
+  #freeSince: number | undefined;
 
   constructor(
     private readonly listeners: readonly Listening[],
     private readonly log: Logger,
-  ) {
-    this.#timer.unref();
-  }
+  ) {}
 
   [Symbol.dispose](): void {
     clearInterval(this.#timer);
   }
 
-  async #look(): Promise<void> {
-    if (this.#looking) return;
-    this.#looking = true;
-    try {
-      if (!this.#paused && !hasFree(1)) this.#pause();
-      else if (this.#paused && hasFree(spareDescriptors)) await this.#resume();
-    } finally {
-      this.#looking = false;
-    }
+  #look(): void {
+    if (!hasFree(1)) this.#relieve();
+    else if (this.#exhausted) this.#reportFree();
   }
 
-  #pause(): void {
-    this.#paused = true;
-    // Without a listener nothing else may keep the process alive.
-    this.#timer.ref();
-    for (const listener of this.listeners) listener.pause();
+  #relieve(): void {
+    this.#freeSince = undefined;
+    const closed = this.listeners.reduce((sum, listener) => sum + listener.closeIdleConnections(), 0);
+    if (this.#exhausted) return;
+    this.#exhausted = true;
     this.log.error(
-      "no file descriptor is left: new connections are refused until some are closed; raise the limit of open files (ulimit -n, LimitNOFILE)",
+      "no file descriptor is left: new connections wait until some are closed; raise the limit of open files (ulimit -n, LimitNOFILE)",
+      { idle_connections_closed: closed },
     );
   }
 
-  async #resume(): Promise<void> {
-    const failures = await Promise.all(this.listeners.map((listener) => listener.resume()));
-    const failure = failures.find((found) => found !== undefined)?.detail;
-    if (failure !== undefined && failure !== this.#failure)
-      this.log.error(`new connections cannot be accepted again yet: ${failure}`);
-    this.#failure = failure;
-    if (failure !== undefined) return;
-    this.#paused = false;
-    this.#timer.unref();
+  #reportFree(): void {
+    this.#freeSince = hasFree(spareDescriptors) ? (this.#freeSince ?? performance.now()) : undefined;
+    if (this.#freeSince === undefined || performance.now() - this.#freeSince < calmMs) return;
+    this.#exhausted = false;
     this.log.info("file descriptors are free again: new connections are accepted");
   }
 }

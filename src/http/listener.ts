@@ -81,10 +81,9 @@ export class Listener {
     return empty;
   }
 
-  /** The place with the port that was found. */
-  get boundPlace(): Place {
-    const { place, port } = this;
-    return place.at === "unix" ? place : { ...place, address: { ...place.address, port: port ?? 0 } };
+  /** Closes connections that have had an answer and sent no next request; returns how many. */
+  closeIdleConnections(): number {
+    return this.server.closeIdleConnections();
   }
 
   /** Lets what runs finish, within bounds, then drops every connection that is left. */

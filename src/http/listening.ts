@@ -1,4 +1,4 @@
-import { codeOf, Fault } from "../base/fault.ts";
+import { codeOf } from "../base/fault.ts";
 import type { Logger } from "../log/hub.ts";
 import { Listener, type Place, type SizeLimits } from "./listener.ts";
 import type { SharedDoors } from "./routes.ts";
@@ -19,8 +19,6 @@ export class Listening {
 
   /** No new connections and no new address from here on. */
   #closed = false;
-  /** The listener that does not accept for a while, and when its last connection is closed. */
-  #paused: { readonly listener: Listener; readonly empty: Promise<void> } | undefined;
   #graceMs = graceMs;
 
   /** What open sockets are told when they are left. */
@@ -67,34 +65,10 @@ export class Listening {
     void this.#current?.stopAccepting();
   }
 
-  /** Stops accepting, until `resume` or another place. */
-  pause(): void {
-    const listener = this.#current;
-    if (this.#closed || listener === undefined) return;
-    this.#paused = { listener, empty: listener.stopAccepting() };
-  }
-
-  /** Accepts again where it was paused. Resolves to the reason if the address cannot be bound; then it stays paused. */
-  async resume(): Promise<Fault | undefined> {
-    if (this.#paused === undefined) return undefined;
-    const { listener: old, empty } = this.#paused;
-    let next: Listener | undefined;
-    try {
-      // After a reload another one accepts.
-      if (!this.#closed && this.#current === old) next = await this.#open(old.boundPlace);
-    } catch (error) {
-      if (error instanceof Fault) return error;
-      throw error;
-    }
-    this.#paused = undefined;
-    if (next === undefined) return undefined;
-    // A stop or a reload may have come while it was bound.
-    if (this.#closed || this.#current !== old) await next.close(0, this.#farewell);
-    else {
-      this.#current = next;
-      this.#linger(old, empty);
-    }
-    return undefined;
+  /** Closes connections between two requests. Running requests, WebSockets and the bound address stay. Returns how many it closed. */
+  closeIdleConnections(): number {
+    const listeners = [...this.#lingering, ...(this.#current === undefined ? [] : [this.#current])];
+    return listeners.reduce((closed, listener) => closed + listener.closeIdleConnections(), 0);
   }
 
   /**
@@ -157,10 +131,9 @@ export class Listening {
     this.#linger(old);
   }
 
-  /** A listener that stopped accepting already must not do so again: that would remove the socket file of its successor. */
-  #linger(listener: Listener, empty = listener.stopAccepting()): void {
+  #linger(listener: Listener): void {
     this.#lingering.add(listener);
-    void empty.then(() => this.#lingering.delete(listener));
+    void listener.stopAccepting().then(() => this.#lingering.delete(listener));
   }
 
   #leave(listener: Listener): void {

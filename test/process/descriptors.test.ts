@@ -1,22 +1,37 @@
 import { expect } from "bun:test";
 import { readdirSync, readFileSync } from "node:fs";
-import { connect, type Socket } from "node:net";
+import { connect, createServer } from "node:net";
+import { codeOf } from "../../src/base/fault.ts";
 import { Wire } from "../support/hostile.ts";
 import { hello, helloAt, newHome, type Server, story, until } from "../support/process.ts";
 
 const limited = (limit: string) => ["sh", "-c", `ulimit ${limit}; exec "$@"`, "sh"];
 const descriptors = ({ pid }: Server) => readdirSync(`/proc/${pid}/fd`).length;
 
+/** Opens connections that each send `text` and are then left alone. */
+function connections(server: Server, count: number, text: string) {
+  const sockets = Array.from({ length: count }, () => {
+    const socket = connect(server.address).on("error", () => {});
+    socket.resume().write(text);
+    return socket;
+  });
+  return { sockets, [Symbol.dispose]: () => sockets.forEach((socket) => void socket.destroy()) };
+}
+
 /** Begins requests and does not end them, until the server has no descriptor left. */
 async function exhaust(server: Server, limit: number): Promise<Disposable> {
-  const sockets: Socket[] = [];
-  for (let at = 0; at < limit + 20; at++) {
-    const socket = connect(server.address).on("error", () => {});
-    socket.write("GET / HTTP/1.1\r\nHost: here\r\n");
-    sockets.push(socket);
-  }
+  const held = connections(server, limit + 20, "GET / HTTP/1.1\r\nHost: here\r\n");
   await until("no descriptor is left", () => descriptors(server) >= limit - 1);
-  return { [Symbol.dispose]: () => sockets.forEach((socket) => void socket.destroy()) };
+  return held;
+}
+
+/** The error that another process, which this test is, gets when it binds the server's address; undefined if it can. */
+function bindError({ host, port }: Server["address"]): Promise<string | undefined> {
+  return new Promise((resolve) => {
+    const thief = createServer()
+      .on("error", (error) => resolve(codeOf(error)))
+      .listen(port, host, () => thief.close(() => resolve(undefined)));
+  });
 }
 
 if (process.platform === "linux") {
@@ -29,28 +44,43 @@ if (process.platform === "linux") {
     expect(soft).toBe(hard);
   });
 
-  story("a server without descriptors refuses connections instead of spinning, and comes back", async () => {
+  story("a server without descriptors keeps its address to itself, and comes back", async () => {
     await using home = await newHome({ top: 'enable_unix_socket = true\nunix_socket_path = "node.sock"' });
     const server = await home.serve({ as: limited("-n 64") });
-    const { url } = server;
     const socket = await server.socket();
     for (const round of [1, 2]) {
       const from = server.stderr.length;
       {
         using _held = await exhaust(server, 64);
         await server.says(/ERROR server: no file descriptor is left/, from);
-        // Nobody waits for an accept that cannot come: the connection is refused.
-        await until("the port refuses", async () => (await helloAt(url)) === undefined);
+        expect([round, await bindError(server.address)]).toEqual([round, "EADDRINUSE"]);
         expect(await socket.call("node-server_hello")).toMatchObject({ result: hello });
       }
       await server.says(/INFO server: file descriptors are free again/, from);
-      expect([round, await helloAt(url)]).toEqual([round, hello]);
+      expect([round, await helloAt(server.url)]).toEqual([round, hello]);
       expect(await helloAt("http://localhost", { unix: home.file("node.sock") })).toBe(hello);
     }
     expect(await socket.call("node-server_hello")).toMatchObject({ result: hello });
     expect(await server.stop()).toMatchObject({ code: 0 });
     expect(await socket.closed).toMatchObject({ code: 1001 });
   });
+
+  story(
+    "connections kept open between requests cannot keep others out of a server without descriptors",
+    async () => {
+      await using home = await newHome();
+      const server = await home.serve({ as: limited("-n 64") });
+      const socket = await server.socket();
+      using idle = connections(server, 80, "GET / HTTP/1.1\r\nHost: here\r\n\r\n");
+      const [, closed] = await server.says(
+        /ERROR server: no file descriptor is left.*idle_connections_closed=(\d+)/,
+      );
+      expect(Number(closed)).toBeGreaterThan(0);
+      await until("idle connections are closed", () => idle.sockets.some((kept) => kept.closed));
+      expect(await until("a new client is answered", () => helloAt(server.url))).toBe(hello);
+      expect(await socket.call("node-server_hello")).toMatchObject({ result: hello });
+    },
+  );
 
   story("an upload for which no descriptor is left is answered with 503, and works later", async () => {
     await using home = await newHome();
