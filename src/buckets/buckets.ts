@@ -103,6 +103,16 @@ export class Buckets {
     return (await this.#cache.load()).byName.get(name);
   }
 
+  /**
+   * Compares a record that was read a while ago with the database, past the cache: `gone` is deleted or disabled, `changed` has another
+   * id or folder, so that files written into the old folder may end up in another bucket.
+   */
+  async compare({ id, name, path }: Bucket): Promise<"same" | "changed" | "gone"> {
+    const now = await this.database.buckets.byName(name);
+    if (now === undefined || !now.enable) return "gone";
+    return now.id === id && now.path === path ? "same" : "changed";
+  }
+
   async names(): Promise<string[]> {
     return [...(await this.#cache.load()).byName.keys()].sort();
   }

@@ -28,6 +28,15 @@ export class BucketRows {
     return readAll(this.dialect.query);
   }
 
+  async byName(name: string): Promise<BucketRow | undefined> {
+    const row = await this.dialect.query
+      .selectFrom("static_file")
+      .selectAll()
+      .where("name", "=", name)
+      .executeTakeFirst();
+    return row && toRow(row);
+  }
+
   /** Looks at all buckets and changes some as one step, so that no two callers can both pass a check. */
   change<T>(work: (changes: BucketChanges) => Promise<T>): Promise<T> {
     return this.dialect.exclusively(async (transaction) =>

@@ -33,7 +33,7 @@ for (const [what, end] of Object.entries(ends))
       await until("the upload has begun", () => staged(node).length === 1);
       await end(node, token.split(":")[0] ?? "");
       wire.write("of it");
-      await wire.hears(/^HTTP\/1\.1 401 [\s\S]*nothing was stored/);
+      await wire.hears(/^HTTP\/1\.1 401 [\s\S]*nothing was changed/);
       await until("nothing of it stays", () => staged(node).length === 0);
     }
     expect([text("old.txt"), existsSync(at("new.txt"))]).toEqual(["old", false]);

@@ -109,8 +109,16 @@ async function answer(
   const files = services.buckets.filesOf(bucket);
   const who = caller.by === "key" ? { token_key: caller.key } : { username: caller.username };
   const assertStillAdmitted = async () => {
-    if (await door.stillAdmits(caller, need)) return;
-    throw refuseCredentials(request, "the token was deleted or changed meanwhile; nothing was stored");
+    if (!(await door.stillAdmits(caller, need)))
+      throw refuseCredentials(request, "the token was deleted or changed meanwhile; nothing was changed");
+    const now = await services.buckets.compare(bucket);
+    if (now === "gone")
+      throw new Refused(404, "the bucket was deleted or disabled meanwhile; nothing was changed");
+    if (now === "changed")
+      throw new Refused(
+        409,
+        "the bucket was given another folder meanwhile; nothing was changed, send the request again",
+      );
   };
   const admitted = { request, caller, assertStillAdmitted, restartIdleTimer };
   return inSpan(`webdav::${request.method}`, { ...who, bucket: name, path }, () =>

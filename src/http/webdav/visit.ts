@@ -20,7 +20,7 @@ export interface Visit {
   readonly turns: Turns;
   /** To be called as a long body arrives: its client is slow, not gone. */
   readonly restartIdleTimer: () => void;
-  /** Throws unless the caller would be let in now: for what is done after a long body. */
+  /** Throws unless the caller and the bucket would be accepted now, read from the database: for what is done after a wait. */
   readonly assertStillAdmitted: () => Promise<void>;
 }
 
