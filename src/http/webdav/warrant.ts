@@ -22,8 +22,10 @@ export function warrantOf(visit: Visit): Warrant & { readonly tokens: ReadonlySe
   return { tokens, shows, check: () => check(visit, lists) };
 }
 
+/** The token and the bucket are read again first: a long body, or earlier work on the same paths, may have come in between. */
 async function check(visit: Visit, lists: readonly ConditionList[] | undefined): Promise<void> {
   const { request, files, path } = visit;
+  await visit.assertStillAdmitted();
   const entry = await files.tree.find(path);
   if (!judgeWrite(request.headers, entry && { kind: entry.kind, ...toValidators(entry.stats) }))
     throw new Refused(412, "the file is not what the request's conditions say");
