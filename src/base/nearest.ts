@@ -3,12 +3,22 @@ export function nearest(word: string, names: readonly string[], most = 3): strin
   const plain = (text: string) => text.toLowerCase().replace(/[^a-z0-9]/g, "");
   const wanted = plain(word);
   if (wanted === "") return [];
-  return names
-    .map((name) => ({ name, far: distance(wanted, plain(name)), inside: plain(name).includes(wanted) }))
-    .filter(({ name, far, inside }) => inside || far <= Math.max(2, plain(name).length / 4))
-    .sort((a, b) => a.far - b.far)
-    .slice(0, most)
-    .map(({ name }) => name);
+  return (
+    names
+      .map((name) => ({ name, text: plain(name), inside: plain(name).includes(wanted) }))
+      // The difference in length is a lower bound of the distance, and spares comparing very long words.
+      .filter(({ text, inside }) => inside || Math.abs(wanted.length - text.length) <= maxDistance(text))
+      .map(({ name, text, inside }) => ({ name, text, inside, far: distance(wanted, text) }))
+      .filter(({ text, far, inside }) => inside || far <= maxDistance(text))
+      .sort((a, b) => a.far - b.far)
+      .slice(0, most)
+      .map(({ name }) => name)
+  );
+}
+
+/** So many letters of a word may be wrong. */
+function maxDistance(text: string): number {
+  return Math.max(2, text.length / 4);
 }
 
 /** How many letters must be changed, added or left out. */

@@ -1,7 +1,6 @@
 import { readConfigFile } from "./file.ts";
-import { locate } from "./locate.ts";
 import { type ParsedConfig, parseConfig } from "./parse.ts";
-import { configFault, locateProblem, type Problem, type Source, type Warning } from "./problem.ts";
+import { configFault, locateProblem, type Problem, Source, type Warning } from "./problem.ts";
 import type { Config } from "./schema.ts";
 
 /** Something that a key names and that cannot be used: a certificate that cannot be read, a folder that cannot be written. */
@@ -20,7 +19,7 @@ export async function loadConfig(path: string, inspect?: Inspect): Promise<Parse
   const text = await readConfigFile(path);
   const parsed = parseConfig(text, path);
   const findings = (await inspect?.(parsed.config)) ?? [];
-  const source = { text, file: path };
+  const source = new Source(text, path);
   const wrong = findings.filter(({ isWarning }) => !isWarning);
   if (wrong.length > 0) throw configFault(wrong.map((found) => locateFinding(source, found)));
   const odd = findings.map(
@@ -35,7 +34,7 @@ export async function loadConfig(path: string, inspect?: Inspect): Promise<Parse
 
 /** A finding about a default has no position: the file does not name the key. */
 function locateFinding(source: Source, { path, why }: Finding): Problem {
-  if (locate(source.text, path).value !== undefined) return locateProblem(source, path, why);
+  if (source.locate(path).value !== undefined) return locateProblem(source, path, why);
   const field = path.join(".");
   const problem = { field, why: `${why}; it is the default, because ${field} is not set` };
   return source.file === undefined ? problem : { ...problem, file: source.file };

@@ -13,33 +13,83 @@ export interface Location {
   readonly value: Position | undefined;
 }
 
+/** The first entries of a text that have this path, or begin with it. */
+interface Node {
+  exact: Entry | undefined;
+  /** `[a.b]` alone makes the table `a`, too. */
+  below: Entry | undefined;
+  readonly children: Map<string, Node>;
+}
+
 /**
- * Finds a key and its value in a TOML text that is known to be valid. The TOML parser gives positions for broken
- * syntax only, and an operator needs them for a wrong value too.
+ * KeyIndex finds keys and their values in a TOML text that is known to be valid. The TOML parser gives positions for broken
+ * syntax only, and an operator needs them for a wrong value too. The text is scanned once, however many keys are looked up.
  */
-export function locate(toml: string, path: readonly string[]): Location {
-  // A byte order mark is no part of the first line.
-  const text = toml.replace(/^\ufeff/, "");
-  let best: Entry = { path: [], key: 0, value: undefined };
-  let below: Entry | undefined;
-  for (const entry of new Scanner(text).entries()) {
-    const shared = path.filter((part, at) => part === entry.path[at]).length;
-    if (shared === entry.path.length && shared > best.path.length) best = entry;
-    if (shared === path.length) below ??= entry;
+export class KeyIndex {
+  readonly #root = newNode({ path: [], key: 0, value: undefined });
+  readonly #lines: LineIndex;
+
+  constructor(toml: string) {
+    const text = withoutMark(toml);
+    this.#lines = new LineIndex(text);
+    for (const entry of new Scanner(text).entries()) {
+      let node = this.#root;
+      for (const part of entry.path) {
+        const child = node.children.get(part) ?? newNode();
+        node.children.set(part, child);
+        child.below ??= entry;
+        node = child;
+      }
+      node.exact ??= entry;
+    }
   }
-  const isExact = best.path.length === path.length;
-  // `[a.b]` alone makes the table `a`, too.
-  if (!isExact && below !== undefined) best = below;
-  return {
-    key: positionAt(text, best.key),
-    value: isExact && best.value !== undefined ? positionAt(text, best.value) : undefined,
-  };
+
+  locate(path: readonly string[]): Location {
+    let best: Entry | undefined = this.#root.exact;
+    let node: Node | undefined = this.#root;
+    for (const part of path) {
+      node = node?.children.get(part);
+      best = node?.exact ?? best;
+    }
+    const { key, value } = node?.exact ?? node?.below ?? best ?? { key: 0 };
+    return {
+      key: this.#lines.positionAt(key),
+      value: node?.exact === undefined || value === undefined ? undefined : this.#lines.positionAt(value),
+    };
+  }
+}
+
+function newNode(exact?: Entry): Node {
+  return { exact, below: undefined, children: new Map() };
+}
+
+/** A byte order mark is no part of the first line. */
+function withoutMark(toml: string): string {
+  return toml.replace(/^\ufeff/, "");
+}
+
+/** LineIndex turns offsets of a text into lines and columns without reading the text again for each. */
+class LineIndex {
+  readonly #starts = [0];
+
+  constructor(text: string) {
+    for (let at = text.indexOf("\n"); at !== -1; at = text.indexOf("\n", at + 1)) this.#starts.push(at + 1);
+  }
+
+  positionAt(offset: number): Position {
+    let [first, last] = [0, this.#starts.length - 1];
+    while (first < last) {
+      const middle = Math.ceil((first + last) / 2);
+      if ((this.#starts[middle] ?? 0) <= offset) first = middle;
+      else last = middle - 1;
+    }
+    return { line: first + 1, column: offset - (this.#starts[first] ?? 0) + 1 };
+  }
 }
 
 /** The line and column of an offset. */
 export function positionAt(text: string, offset: number): Position {
-  const before = text.slice(0, offset).split("\n");
-  return { line: before.length, column: (before.at(-1)?.length ?? 0) + 1 };
+  return new LineIndex(text).positionAt(offset);
 }
 
 interface Entry {
@@ -117,8 +167,8 @@ class Scanner {
 }
 
 function splitKey(dotted: string): string[] {
-  return (dotted.match(new RegExp(keyPart, "g")) ?? []).map(
-    (part) => Object.keys(parse(`${part} = 0`))[0] ?? part,
+  return (dotted.match(new RegExp(keyPart, "g")) ?? []).map((part) =>
+    /^["']/.test(part) ? (Object.keys(parse(`${part} = 0`))[0] ?? part) : part,
   );
 }
 
@@ -130,10 +180,11 @@ export interface Duplicate {
 
 /** The key or table on this line that an earlier line gives already; undefined if there is none. */
 export function duplicateOn(toml: string, line: number): Duplicate | undefined {
-  const text = toml.replace(/^\ufeff/, "");
+  const text = withoutMark(toml);
+  const lines = new LineIndex(text);
   const seen = new Map<string, Position>();
   for (const { path, key } of new Scanner(text).entries()) {
-    const position = positionAt(text, key);
+    const position = lines.positionAt(key);
     if (position.line > line) return undefined;
     const name = JSON.stringify(path);
     const first = seen.get(name);

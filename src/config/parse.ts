@@ -3,8 +3,11 @@ import { nearest } from "../base/nearest.ts";
 import { contractTargets, Filter, filterNames } from "../log/filter.ts";
 import { explain, explainUnknown } from "./explain.ts";
 import { duplicateOn, positionAt, unclosedQuote } from "./locate.ts";
-import { configFault, locateKey, locateProblem, type Problem, type Source, type Warning } from "./problem.ts";
+import { configFault, locateKey, locateProblem, type Problem, Source, type Warning } from "./problem.ts";
 import { type Config, configSchema, sections } from "./schema.ts";
+
+/** A file with more unknown keys is not a configuration with slips of the pen. */
+const maxUnknownKeys = 50;
 
 export interface ParsedConfig {
   readonly config: Config;
@@ -13,7 +16,7 @@ export interface ParsedConfig {
 
 /** Reads a whole configuration text. Throws everything that is wrong with it at once, unknown keys included. */
 export function parseConfig(text: string, file?: string): ParsedConfig {
-  const source = { text, file };
+  const source = new Source(text, file);
   const raw = parseToml(source);
   const read = configSchema.safeParse(raw);
   const unknown = unknownKeys(source, raw);
@@ -81,17 +84,21 @@ function summaryOf(message: string): string {
   return message.replace(/^Invalid TOML document: /, "").split("\n", 1)[0] ?? "";
 }
 
+/** Names the first unknown keys, at most `maxUnknownKeys`; the last of them says how many more there are. */
 function unknownKeys(source: Source, raw: Record<string, unknown>): Warning[] {
   const tables = sections.flatMap(([table]) => table ?? []);
-  return sections.flatMap(([table, keys]) => {
+  const unknown = sections.flatMap(([table, keys]) => {
     const here = table === undefined ? raw : (raw[table] ?? {});
     return Object.keys(here)
       .filter((name) => !Object.hasOwn(keys, name) && !(table === undefined && tables.includes(name)))
-      .map((name): Warning => {
-        const path = table === undefined ? [name] : [table, name];
-        const problem = locateKey(source, path, explainUnknown(name, table));
-        return { ...problem, field: path.join("."), about: "key" };
-      });
+      .map((name) => ({ name, table }));
+  });
+  const more = unknown.length - maxUnknownKeys;
+  return unknown.slice(0, maxUnknownKeys).map(({ name, table }, index): Warning => {
+    const path = table === undefined ? [name] : [table, name];
+    const rest = index === maxUnknownKeys - 1 && more > 0 ? `; ${more} more keys are unknown` : "";
+    const problem = locateKey(source, path, explainUnknown(name, table) + rest);
+    return { ...problem, field: path.join("."), about: "key" };
   });
 }
 

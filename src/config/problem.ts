@@ -1,5 +1,5 @@
 import { Fault } from "../base/fault.ts";
-import { locate } from "./locate.ts";
+import { KeyIndex, type Location } from "./locate.ts";
 
 /** One thing that is wrong with a configuration: which key, where it is in the file, and what to write instead. */
 export interface Problem {
@@ -22,10 +22,20 @@ export interface Warning extends Problem {
   readonly about: "key" | "filter" | "access";
 }
 
-/** A configuration text and how messages name the file that it came from. */
-export interface Source {
-  readonly text: string;
-  readonly file?: string | undefined;
+/** Source is a configuration text and how messages name the file that it came from. */
+export class Source {
+  #keys: KeyIndex | undefined;
+
+  constructor(
+    readonly text: string,
+    readonly file?: string,
+  ) {}
+
+  /** Where its keys are. The text must be valid TOML. */
+  locate(path: readonly string[]): Location {
+    this.#keys ??= new KeyIndex(this.text);
+    return this.#keys.locate(path);
+  }
 }
 
 /** `config.toml:5:15: ws_listener: must be …`, as compilers write it. */
@@ -38,13 +48,13 @@ export function formatProblem({ file, line, column, field, why }: Problem): stri
 
 /** Adds the position of the key, or of its value where there is one. */
 export function locateProblem(source: Source, path: readonly string[], why: string): Problem {
-  const { key, value } = locate(source.text, path);
+  const { key, value } = source.locate(path);
   return at(source, value ?? key, { field: path.join("."), why });
 }
 
 /** The same for a key that should not be there: its value does not matter. */
 export function locateKey(source: Source, path: readonly string[], why: string): Problem {
-  return at(source, locate(source.text, path).key, { field: path.join("."), why });
+  return at(source, source.locate(path).key, { field: path.join("."), why });
 }
 
 function at({ file }: Source, position: { line: number; column: number }, problem: Problem): Problem {

@@ -1,7 +1,9 @@
 import { expect, test } from "bun:test";
 import fc from "fast-check";
 import { parse } from "smol-toml";
-import { locate, unclosedQuote } from "../../src/config/locate.ts";
+import { KeyIndex, unclosedQuote } from "../../src/config/locate.ts";
+
+const locate = (text: string, path: readonly string[]) => new KeyIndex(text).locate(path);
 
 interface Written {
   readonly path: readonly string[];

@@ -50,6 +50,28 @@ test("unknown keys and tables are allowed and named, with their place and what t
   expect(config).toEqual(parseConfig(required).config);
 });
 
+test("of thousands of unknown tables the first fifty are named with their place, and the rest is counted", () => {
+  const tables = Array.from({ length: 2000 }, (_, index) => `[unknown${index}]\nb = 1\n`);
+  const { warnings } = parseConfig(required + tables.join(""), "config.toml");
+  const expected = Array.from(
+    { length: 50 },
+    (_, index) => `config.toml:${4 + 2 * index}:1: unknown${index}: is unknown and has no effect`,
+  );
+  expected[49] += "; 1950 more keys are unknown";
+  expect(warnings.map((warning) => formatProblem(warning))).toEqual(expected);
+}, 5000);
+
+test("a key with a name of a million letters and a duplicate after many keys are explained like others", () => {
+  const long = "k".repeat(1_000_000);
+  expect(parseConfig(`${long} = 1\n${required}`).warnings).toMatchObject([
+    { field: long, line: 1, column: 1 },
+  ]);
+  const keys = Array.from({ length: 20_000 }, (_, index) => `k${index} = 1\n`).join("");
+  expect(refusalOf(`${required}${keys}k0 = 2\n`).detail).toBe(
+    "config.toml:20004:1: database.k0: stands twice: line 4 has it already; remove one of the two",
+  );
+}, 5000);
+
 test("a misspelt key is named beside the error that it causes", () => {
   const fault = refusalOf(required.replace("ws_listener", "ws_listner"));
   expect(fault.detail.split("\n")).toEqual([
