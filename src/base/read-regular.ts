@@ -10,11 +10,16 @@ const readTimeoutMs = 10_000;
 /** The code of the error for a path that leads to a folder, FIFO, socket or device. */
 const notRegularCode = "ENOTREGULAR";
 
+/** Reads a regular file as UTF-8, as `readRegularBytes` does. Invalid bytes become U+FFFD. */
+export async function readRegularFile(path: string): Promise<string> {
+  return (await readRegularBytes(path)).toString("utf8");
+}
+
 /**
- * Reads a regular file as UTF-8; links are followed. Fails with `ENOTREGULAR` for anything else, and with `ETIMEDOUT` when
+ * Reads a regular file; links are followed. Fails with `ENOTREGULAR` for anything else, and with `ETIMEDOUT` when
  * the disk does not answer, so that no caller waits for ever.
  */
-export async function readRegularFile(path: string): Promise<string> {
+export async function readRegularBytes(path: string): Promise<Buffer> {
   const late = Promise.withResolvers<never>();
   const timer = setTimeout(
     () => late.reject(failure("ETIMEDOUT", `the disk did not answer within ${readTimeoutMs / 1000} s`)),
@@ -27,13 +32,13 @@ export async function readRegularFile(path: string): Promise<string> {
   }
 }
 
-async function readOpened(path: string): Promise<string> {
+async function readOpened(path: string): Promise<Buffer> {
   await using file = await open(path, openFlags);
   if (!(await file.stat()).isFile()) throw notRegular();
-  return await file.readFile("utf8");
+  return await file.readFile();
 }
 
-/** The same at once. A disk that hangs stops the caller. */
+/** Reads a regular file as UTF-8 at once. A disk that hangs stops the caller. */
 export function readRegularFileSync(path: string): string {
   const file = openSync(path, openFlags);
   try {

@@ -3,13 +3,18 @@ import { dirname, resolve } from "node:path";
 import { type AccessProblem, accessMessage, folderProblem, readProblem } from "../base/access.ts";
 import { codeOf, Fault, messageOf } from "../base/fault.ts";
 import { temporaryName } from "../base/leftovers.ts";
-import { readRegularFile } from "../base/read-regular.ts";
+import { readRegularBytes } from "../base/read-regular.ts";
 import { writeWhole } from "../base/replace-file.ts";
+import { decodeConfig } from "./characters.ts";
 import { defaultOf, type Key, sections } from "./schema.ts";
 
 export async function readConfigFile(path: string): Promise<string> {
+  return decodeConfig(await readBytes(path), path);
+}
+
+async function readBytes(path: string): Promise<Buffer> {
   try {
-    return await readRegularFile(path);
+    return await readRegularBytes(path);
   } catch (error) {
     if (codeOf(error) === "ENOENT") {
       throw new Fault(

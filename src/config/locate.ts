@@ -129,12 +129,14 @@ class Scanner {
   /** `key = value`, and the pairs inside an inline table. */
   *#pair(table: readonly string[]): Generator<Entry> {
     const key = this.#at;
-    const path = [...table, ...splitKey(this.#take(dottedKey))];
+    const own = splitKey(this.#take(dottedKey));
+    const path = [...table, ...own];
     this.#take(space);
     // Past the `=`. In a text that is not valid this is what keeps the scan moving.
     this.#at += 1;
     this.#take(space);
-    yield { path, key, value: this.#at };
+    // Only a text that is not valid has no key here; the path would be that of the table.
+    if (own.length > 0) yield { path, key, value: this.#at };
     yield* this.#value(path);
   }
 

@@ -1,6 +1,7 @@
 import { parse, TomlError } from "smol-toml";
 import { nearest } from "../base/nearest.ts";
 import { contractTargets, Filter, filterNames } from "../log/filter.ts";
+import { forbiddenCharacter } from "./characters.ts";
 import { explain, explainUnknown } from "./explain.ts";
 import { duplicateOn, positionAt, unclosedQuote } from "./locate.ts";
 import { configFault, locateKey, locateProblem, type Problem, Source, type Warning } from "./problem.ts";
@@ -30,7 +31,10 @@ export function parseConfig(text: string, file?: string): ParsedConfig {
   return { config: read.data, warnings: [...unknown, ...unknownTargets(source, read.data)] };
 }
 
-function parseToml({ text, file }: Source): Record<string, unknown> {
+function parseToml(source: Source): Record<string, unknown> {
+  const { text, file } = source;
+  const forbidden = forbiddenCharacter(source);
+  if (forbidden !== undefined) throw configFault([forbidden]);
   try {
     return parse(text);
   } catch (error) {

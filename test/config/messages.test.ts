@@ -1,11 +1,13 @@
 import { expect, test } from "bun:test";
-import { readFile } from "node:fs/promises";
+import { readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { Glob } from "bun";
 import { Fault } from "../../src/base/fault.ts";
+import { readConfigFile } from "../../src/config/file.ts";
 import { parseConfig } from "../../src/config/parse.ts";
 import { formatProblem } from "../../src/config/problem.ts";
 import { parseFilter } from "../../src/log/filter.ts";
+import { tempFolder } from "../support/node.ts";
 
 const root = join(import.meta.dir, "../..");
 const required =
@@ -71,6 +73,41 @@ test("a key with a name of a million letters and a duplicate after many keys are
     "config.toml:20004:1: database.k0: stands twice: line 4 has it already; remove one of the two",
   );
 }, 5000);
+
+test("a character that TOML does not allow is named with its place, wherever it is", () => {
+  for (const [text, place, code] of [
+    [`${required}\0\0`, "4:1", "0000"],
+    [`# a comment \0\n${required}`, "1:13", "0000"],
+    [`${required}x = "bell\x07"\nx = 1\n`, "4:10", "0007"],
+    [`${required}\x7f`, "4:1", "007F"],
+    [`${required}x = "\ud800"`, "4:6", "D800"],
+  ] as const)
+    expect(refusalOf(text).detail).toBe(
+      `config.toml:${place}: the character U+${code} here is not allowed in TOML; remove it`,
+    );
+});
+
+test("a line without a key is not taken for a second one of its table", () => {
+  expect(refusalOf(`${required}= 1\n`).detail).toStartWith("config.toml:4:1: this is not TOML: ");
+});
+
+test("a configuration file that is not UTF-8 is refused with the place of its first such byte", async () => {
+  await using folder = await tempFolder();
+  const path = join(folder.path, "config.toml");
+  // The character that decoders put in the place of invalid bytes is itself valid.
+  const before = Buffer.from(`${required}# \ufffd é 🙂 `);
+  for (const invalid of [[0xff], [0xc3, 0x28], [0xe2, 0x82], [0xed, 0xa0, 0x80]]) {
+    await writeFile(path, Buffer.concat([before, Buffer.from(invalid), Buffer.from("\n")]));
+    const refusal = await readConfigFile(path).catch((error: unknown) => error);
+    expect(refusal).toBeInstanceOf(Fault);
+    expect(refusal).toMatchObject({
+      detail: `${path}:4:10: this is not UTF-8; save the file in the encoding UTF-8`,
+      data: { line: 4, column: 10 },
+    });
+  }
+  await writeFile(path, before);
+  expect(parseConfig(await readConfigFile(path), path).warnings).toEqual([]);
+});
 
 test("a misspelt key is named beside the error that it causes", () => {
   const fault = refusalOf(required.replace("ws_listener", "ws_listner"));
