@@ -14,7 +14,7 @@ const colours: Readonly<Record<Level, string>> = {
 const dim = "\x1b[2m";
 const plain = "\x1b[0m";
 
-/** One line an entry, for people. Clients choose some of the words, so control characters are shown, not obeyed. */
+/** One line an entry, for people. Clients choose some of the words, so characters that steer a terminal or cannot be seen are escaped. */
 export function formatLine(entry: LogEntry, coloured: boolean): string {
   const paint = (code: string, text: string) => (coloured ? `${code}${text}${plain}` : text);
   const spans = entry.spans
@@ -31,10 +31,14 @@ export function formatLine(entry: LogEntry, coloured: boolean): string {
   ].join(" ");
 }
 
+/** Control and format characters, line separators and lone surrogates: a terminal obeys them, reorders by them, or does not show them. */
+const unsafe = /[\p{Cc}\p{Cf}\p{Cs}\p{Zl}\p{Zp}\p{Default_Ignorable_Code_Point}]/gu;
+
 function visible(text: string): string {
-  return text.replace(/[\x00-\x1f\x7f-\x9f\u2028\u2029]/g, (char) => {
-    const code = char.charCodeAt(0).toString(16).padStart(4, "0");
-    return char === "\n" ? "\\n" : char === "\t" ? "\\t" : `\\u${code}`;
+  return text.replace(unsafe, (char) => {
+    if (char === "\n") return "\\n";
+    if (char === "\t") return "\\t";
+    return `\\u{${char.codePointAt(0)?.toString(16)}}`;
   });
 }
 

@@ -20,7 +20,7 @@ story("logs shows what the server keeps, by a filter, as lines or as JSON", asyn
   log.info("first\u001b[31m");
   log.warn("second", { at: 2 });
   const lines = await user.does(["logs"]);
-  expect(lines).toMatch(/^\S+ {2}INFO server: first\\u001b\[31m$/m);
+  expect(lines).toMatch(/^\S+ {2}INFO server: first\\u\{1b\}\[31m$/m);
   expect(lines).toMatch(/^\S+ {2}WARN server: second at=2$/m);
   const json = await user.does(["logs", "--json", "--filter", "server=warn"]);
   const entries = json

@@ -4,7 +4,7 @@ import type { LogEntry } from "../../src/log/entry.ts";
 import { formatLine } from "../../src/log/terminal.ts";
 
 const source = new URL("../../src/log/", import.meta.url).pathname;
-const obeyed = /[\x00-\x1f\x7f-\x9f\u2028\u2029]/;
+const obeyed = /[\x00-\x1f\x7f-\x9f\u061c\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufeff\u{e0041}]/u;
 
 const entry: LogEntry = {
   timestamp: "2026-01-02T03:04:05.006+01:00",
@@ -37,7 +37,7 @@ test("colours come only when asked for, and change no other character", () => {
   expect(formatLine(entry, false)).not.toContain("\x1b");
 });
 
-test("control characters that a client sent are shown, not obeyed", () => {
+test("control, bidirectional and invisible characters that a client sent are shown, not obeyed", () => {
   for (const char of [
     "\0",
     "\x07",
@@ -51,6 +51,20 @@ test("control characters that a client sent are shown, not obeyed", () => {
     "\x9b",
     "\u2028",
     "\u2029",
+    // Bidirectional: they make a line read in another order than it was written.
+    "\u061c",
+    "\u200e",
+    "\u200f",
+    "\u202a",
+    "\u202e",
+    "\u2066",
+    "\u2069",
+    // Invisible: they make two names look the same.
+    "\u200b",
+    "\u200d",
+    "\u2060",
+    "\ufeff",
+    "\u{e0041}",
   ]) {
     const evil = `a${char}[2Jb`;
     const line = formatLine(
@@ -63,6 +77,13 @@ test("control characters that a client sent are shown, not obeyed", () => {
     });
     expect(line).not.toContain("a[2Jb");
   }
+});
+
+test("an escaped character is shown by its code point, and other text as it is", () => {
+  const message = "r\u202eoot\x1b \u{e0041}é日本🙂\n\t";
+  expect(formatLine({ ...entry, message, fields: {}, spans: [] }, false)).toEndWith(
+    " token: r\\u{202e}oot\\u{1b} \\u{e0041}é日本🙂\\n\\t",
+  );
 });
 
 test("whatever an entry holds, it stays one line", () => {
