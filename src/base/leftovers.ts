@@ -1,16 +1,18 @@
+import { randomBytes } from "node:crypto";
 import { lstat, readdir, rm } from "node:fs/promises";
 import { basename, dirname } from "node:path";
 import { codeOf } from "./fault.ts";
 import { Folder } from "./folder.ts";
-import { randomText } from "./random.ts";
 
-const nameLength = 8;
+/** Temporary files are named so that no file of an operator, such as a dated copy of the configuration, is taken for one. */
+const prefix = ".node-server-";
+const ending = ".tmp";
 /** Writing a file beside its place takes no longer than this, so an older one belongs to nobody any more. */
 const minAgeMs = 10_000;
 
 /** The name under which the next content of the file `name` is written, before it is renamed. */
 export function temporaryName(name: string): string {
-  return `${name}.${randomText(nameLength)}.tmp`;
+  return `${prefix}${randomBytes(8).toString("hex")}-${name}${ending}`;
 }
 
 /**
@@ -20,7 +22,7 @@ export function temporaryName(name: string): string {
 export async function clearLeftoversIn(folder: Folder, name: string): Promise<number> {
   let waitMs = 0;
   const names = await readdir(folder.at("."));
-  for (const found of names.filter((found) => isTemporary(found, name))) {
+  for (const found of names.filter((found) => isTemporaryName(found, name))) {
     const path = folder.at(found);
     try {
       const stats = await lstat(path);
@@ -37,9 +39,14 @@ export async function clearLeftoversIn(folder: Folder, name: string): Promise<nu
   return waitMs;
 }
 
-function isTemporary(found: string, name: string): boolean {
-  const middle = found.slice(name.length, -".tmp".length);
-  return found.startsWith(name) && found.endsWith(".tmp") && /^\.[A-Za-z0-9]{8}$/.test(middle);
+/** Whether `found` is a name that `temporaryName` made for the file `name`. */
+export function isTemporaryName(found: string, name: string): boolean {
+  const tail = `-${name}${ending}`;
+  return (
+    found.startsWith(prefix) &&
+    found.endsWith(tail) &&
+    /^[0-9a-f]{16}$/.test(found.slice(prefix.length, -tail.length))
+  );
 }
 
 /**

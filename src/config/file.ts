@@ -1,5 +1,5 @@
 import { link, lstat, mkdir, rm } from "node:fs/promises";
-import { dirname, resolve } from "node:path";
+import { basename, dirname, join, resolve } from "node:path";
 import { type AccessProblem, accessMessage, folderProblem, readProblem } from "../base/access.ts";
 import { codeOf, Fault, messageOf } from "../base/fault.ts";
 import { temporaryName } from "../base/leftovers.ts";
@@ -45,7 +45,7 @@ export async function ensureConfigFile(path: string, listener?: string): Promise
   try {
     if (await exists(path)) return false;
     await mkdir(dirname(path), { recursive: true });
-    const beside = temporaryName(path);
+    const beside = join(dirname(path), temporaryName(basename(path)));
     try {
       // It may come to hold a database password, so only the owner reads it.
       await writeWhole(beside, defaultConfigText(listener), { mode: 0o600 });

@@ -2,6 +2,7 @@ import { link, open, readdir, rename, rm, stat } from "node:fs/promises";
 import { basename, dirname, join } from "node:path";
 import { codeOf } from "../base/fault.ts";
 import { Folder } from "../base/folder.ts";
+import { isTemporaryName } from "../base/leftovers.ts";
 import { randomText } from "../base/random.ts";
 
 /** The executable file of this server, and those around it while it changes. At no moment is there none. */
@@ -46,9 +47,9 @@ export class Binary {
 
   /** What a power cut left behind of a download. */
   async clearLeftovers(): Promise<void> {
-    const note = `${basename(this.statePath)}.`;
+    const note = basename(this.statePath);
     for (const name of await readdir(this.folder))
-      if (name.startsWith(this.#newPrefix) || (name.startsWith(note) && name.endsWith(".tmp")))
+      if (name.startsWith(this.#newPrefix) || isTemporaryName(name, note))
         await rm(join(this.folder, name), { force: true });
   }
 

@@ -1,7 +1,9 @@
 import { expect, test } from "bun:test";
 import { mkdir, readdir, symlink, utimes, writeFile } from "node:fs/promises";
 import { join } from "node:path";
+import { temporaryName } from "../../src/base/leftovers.ts";
 import { replaceFile } from "../../src/base/replace-file.ts";
+import { Binary } from "../../src/update/binary.ts";
 import { tempFolder } from "../support/node.ts";
 import { newHome, story, until } from "../support/process.ts";
 
@@ -16,38 +18,53 @@ async function leave(folder: string, name: string, ageMs: number): Promise<void>
 test("a replacement removes what earlier ones left, and nothing else", async () => {
   await using folder = await tempFolder();
   const others = [
-    "state.aB3dE6gH.tmp.bak",
-    "state.aB3dE6g.tmp",
-    "state.aB3dE6gHi.tmp",
-    "state.aB3-E6gH.tmp",
+    // An operator's own copies.
+    "state.20261115.tmp",
+    "state.aB3dE6gH.tmp",
     "state.tmp",
-    "xstate.aB3dE6gH.tmp",
-    "state.json.aB3dE6gH.tmp",
+    ".node-server-0123456789abcdef-state.tmp.bak",
+    ".node-server-0123456789abcde-state.tmp",
+    ".node-server-0123456789abcdef0-state.tmp",
+    ".node-server-0123456789abcdeF-state.tmp",
+    ".node-server-0123456789abcdef-xstate.tmp",
+    ".node-server-0123456789abcdef-state.json.tmp",
   ];
   for (const name of others) await leave(folder.path, name, 60_000);
   // One that is being written now, a folder, and a link.
-  await leave(folder.path, "state.youngOne.tmp", 0);
-  await mkdir(join(folder.path, "state.folder00.tmp"));
-  await symlink("state.tmp", join(folder.path, "state.link0000.tmp"));
+  await leave(folder.path, temporaryName("state"), 0);
+  await mkdir(join(folder.path, temporaryName("state")));
+  await symlink("state.tmp", join(folder.path, temporaryName("state")));
   const kept = await readdir(folder.path);
-  await leave(folder.path, "state.aB3dE6gH.tmp", 60_000);
-  await leave(folder.path, "state.zzzzzzzz.tmp", 3_600_000);
-  await leave(folder.path, "state.future00.tmp", -3_600_000);
+  await leave(folder.path, ".node-server-0123456789abcdef-state.tmp", 60_000);
+  await leave(folder.path, temporaryName("state"), 3_600_000);
+  await leave(folder.path, temporaryName("state"), -3_600_000);
   await replaceFile(join(folder.path, "state"), "text");
   expect((await readdir(folder.path)).sort()).toEqual(["state", ...kept].sort());
+});
+
+test("an update removes what a power cut left of its download and its record, and nothing else", async () => {
+  await using folder = await tempFolder();
+  const record = ".server.update.json";
+  for (const name of [temporaryName(record), ".server.new-abcd"]) await leave(folder.path, name, 60_000);
+  const others = ["server", record, `${record}.20261115.tmp`, temporaryName("config.toml")];
+  for (const name of others) await leave(folder.path, name, 60_000);
+  await new Binary(join(folder.path, "server")).clearLeftovers();
+  expect((await readdir(folder.path)).sort()).toEqual(others.sort());
 });
 
 story("a start removes what a kill -9 during edit_config left, also when that was a moment ago", async () => {
   await using home = await newHome();
   for (const [name, ageMs] of [
-    ["config.toml.aB3dE6gH.tmp", 60_000],
-    ["config.toml.zzzzzzzz.tmp", 0],
-    ["config.uuid.aB3dE6gH.tmp", 60_000],
+    [temporaryName("config.toml"), 60_000],
+    [temporaryName("config.toml"), 0],
+    [temporaryName("config.uuid"), 60_000],
+    ["config.toml.20261115.tmp", 60_000],
   ] as const)
     await leave(home.path, name, ageMs);
   const server = await home.serve();
   const left = async () => (await readdir(home.path)).filter((name) => name.endsWith(".tmp"));
-  await until("the old ones are gone", async () => (await left()).length <= 1);
-  await until("all are gone", async () => (await left()).length === 0, 30_000);
+  await until("the old ones are gone", async () => (await left()).length <= 2);
+  await until("all but the operator's own are gone", async () => (await left()).length <= 1, 30_000);
+  expect(await left()).toEqual(["config.toml.20261115.tmp"]);
   expect(await server.stop()).toMatchObject({ code: 0 });
 });
