@@ -3,7 +3,9 @@ import { inBucket } from "../../auth/need.ts";
 import { millisecondsSince } from "../../base/elapsed.ts";
 import { Fault } from "../../base/fault.ts";
 import type { Turns } from "../../base/turns.ts";
+import type { Buckets } from "../../buckets/buckets.ts";
 import { treeRoot } from "../../buckets/path.ts";
+import type { Bucket } from "../../buckets/record.ts";
 import type { Logger } from "../../log/hub.ts";
 import { inSpan } from "../../log/span.ts";
 import type { Loan } from "../../rpc/engine.ts";
@@ -111,19 +113,24 @@ async function answer(
   const assertStillAdmitted = async () => {
     if (!(await door.stillAdmits(caller, need)))
       throw refuseCredentials(request, "the token was deleted or changed meanwhile; nothing was changed");
-    const now = await services.buckets.compare(bucket);
-    if (now === "gone")
-      throw new Refused(404, "the bucket was deleted or disabled meanwhile; nothing was changed");
-    if (now === "changed")
-      throw new Refused(
-        409,
-        "the bucket was given another folder meanwhile; nothing was changed, send the request again",
-      );
+    await assertSameBucket(services.buckets, bucket);
   };
   const admitted = { request, caller, assertStillAdmitted, restartIdleTimer };
   return inSpan(`webdav::${request.method}`, { ...who, bucket: name, path }, () =>
     verb({ ...admitted, bucket, files, path, slash, turns, maxUploadBytes: maxUploadBytes() }),
   );
+}
+
+async function assertSameBucket(buckets: Buckets, bucket: Bucket): Promise<void> {
+  switch (await buckets.compare(bucket)) {
+    case "gone":
+      throw new Refused(404, "the bucket was deleted or disabled meanwhile; nothing was changed");
+    case "changed":
+      throw new Refused(
+        409,
+        "the bucket was given another folder meanwhile; nothing was changed, send the request again",
+      );
+  }
 }
 
 const allFour = [
