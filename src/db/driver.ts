@@ -113,9 +113,13 @@ class SourceConnection implements DatabaseConnection {
 
   release(): void {
     if (this.#reserved === undefined) return;
-    this.#reserved.release();
+    const reserved = this.#reserved;
     this.#reserved = undefined;
-    this.driver.givePermit();
+    try {
+      reserved.release();
+    } finally {
+      this.driver.givePermit();
+    }
   }
 
   executeQuery<R>(compiled: CompiledQuery): Promise<QueryResult<R>> {

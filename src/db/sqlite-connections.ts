@@ -60,13 +60,20 @@ async function proveWritable(file: Database, path: string): Promise<void> {
 
 export function toSource({ writer, reader }: SqliteConnections, watch: SqliteFileWatch): Source {
   const execute = toExecute(writer, () => watch.assertPresentNow());
+  // Not watched: it must end the transaction also while the file is away, and it changes nothing in any file.
+  const rollback = toExecute(writer, () => {});
   return {
-    execute,
+    async execute(sql, params) {
+      endTransaction(writer);
+      return execute(sql, params);
+    },
     read: toExecute(reader, () => watch.assertPresent()),
     async reserve() {
-      // An earlier transaction whose ROLLBACK failed would make every BEGIN fail.
-      if (writer.inTransaction) writer.run("ROLLBACK");
-      return { execute, release() {} };
+      endTransaction(writer);
+      return {
+        execute: (sql, params) => (sql === "ROLLBACK" ? rollback : execute)(sql, params),
+        release: () => endTransaction(writer),
+      };
     },
     begin: "BEGIN IMMEDIATE",
     async close() {
@@ -75,6 +82,19 @@ export function toSource({ writer, reader }: SqliteConnections, watch: SqliteFil
       writer.close();
     },
   };
+}
+
+/**
+ * Ends a transaction that its own ROLLBACK did not end. Otherwise every BEGIN would fail, and single writes would become part
+ * of that transaction: reported as done, and never committed.
+ */
+function endTransaction(writer: Database): void {
+  if (!writer.inTransaction) return;
+  try {
+    writer.run("ROLLBACK");
+  } catch (error) {
+    throw toSqliteFault(error);
+  }
 }
 
 function toExecute(file: Database, assertUsable: () => void): Execute {
