@@ -8,7 +8,6 @@ import { keyLength, secretLength } from "./credentials.ts";
 import { Denied } from "./denied.ts";
 import { limitsCover, type tokenLimit, toLimits } from "./permission.ts";
 import { hashPassword, hashSecret } from "./secrets.ts";
-import { usernameSkeleton } from "./username.ts";
 
 export interface KeyAndSecret {
   readonly key: string;
@@ -75,7 +74,7 @@ export class Tokens {
       passwordHash: password === null ? null : await hashPassword(password),
       createdBy: creator.isSuper ? null : creator.key,
     };
-    const outcome = await this.database.tokens.insert(row, usernameSkeleton);
+    const outcome = await this.database.tokens.insert(row);
     if (outcome !== "inserted") throw nameRefusal(username, outcome);
     return made;
   }

@@ -1,13 +1,16 @@
-import { type Kysely, sql } from "kysely";
+import { type Kysely, sql, type Transaction } from "kysely";
 import { Fault } from "../base/fault.ts";
 import type { Logger } from "../log/hub.ts";
 import type { Dialect } from "./dialect.ts";
 import type { Schema } from "./schema.ts";
+import { fillSkeletons } from "./skeletons.ts";
 import { createStatements } from "./tables.ts";
 
 interface Migration {
   readonly version: string;
   statements(dialect: Dialect): string[];
+  /** Changes rows, after the statements and in the same transaction. */
+  fill?(transaction: Transaction<Schema>): Promise<void>;
 }
 
 /** In the order they are applied. A released one is never edited. */
@@ -19,6 +22,14 @@ const migrations: readonly Migration[] = [
   {
     version: "m20261115_000002_token_created_by",
     statements: ({ spelling }) => [`ALTER TABLE "token" ADD COLUMN "created_by" ${spelling.types.str}`],
+  },
+  {
+    version: "m20261115_000003_token_username_skeleton",
+    statements: ({ spelling }) => [
+      `ALTER TABLE "token" ADD COLUMN "username_skeleton" ${spelling.types.str}`,
+      'CREATE UNIQUE INDEX "idx_token_username_skeleton" ON "token" ("username_skeleton") WHERE username_skeleton IS NOT NULL',
+    ],
+    fill: fillSkeletons,
   },
 ];
 
@@ -37,6 +48,7 @@ export async function migrate(dialect: Dialect, log: Logger): Promise<void> {
     await dialect.exclusively(async (transaction) => {
       if ((await appliedVersions(transaction)).includes(migration.version)) return;
       for (const statement of migration.statements(dialect)) await sql.raw(statement).execute(transaction);
+      await migration.fill?.(transaction);
       await transaction
         .insertInto("seaql_migrations")
         .values({ version: migration.version, applied_at: Date.now() })

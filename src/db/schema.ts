@@ -21,6 +21,8 @@ export interface Schema {
     username: string | null;
     password_hash: string | null;
     created_by: string | null;
+    /** `skeletonOf` the user name; null without one, and where an older token has an alike name. */
+    username_skeleton: string | null;
   };
   monitoring_uuid: {
     id: Generated<number | bigint>;

@@ -1,5 +1,6 @@
-import type { CompiledQuery, Selectable } from "kysely";
+import type { CompiledQuery, Kysely, Selectable } from "kysely";
 import { Fault } from "../base/fault.ts";
+import { skeletonOf } from "../base/skeleton.ts";
 import type { Dialect } from "./dialect.ts";
 import type { Schema } from "./schema.ts";
 
@@ -108,28 +109,27 @@ export class TokenRows {
 
   /**
    * Adds a token. "taken": another token has the user name, or has it as its key. "confusable": another token has a user name
-   * of the same `skeleton`. Decided in the transaction that inserts, so of two alike names added at once one is refused.
+   * of the same skeleton. Unique indexes decide it, so of two alike names added at once one is refused.
    */
-  async insert(token: NewToken, skeleton: (name: string) => string): Promise<Insertion> {
+  async insert(token: NewToken): Promise<Insertion> {
     const { username } = token;
+    const columns = this.#toColumns(token);
     if (username === null) {
-      await this.dialect.query.insertInto("token").values(this.#toColumns(token)).execute();
+      await this.dialect.query.insertInto("token").values(columns).execute();
       return "inserted";
     }
-    const insertion = this.dialect.exclusively(async (transaction): Promise<Insertion> => {
-      const others = await transaction.selectFrom("token").select(["token_key", "username"]).execute();
-      if (others.some((other) => other.username === username || other.token_key === username)) return "taken";
-      const wanted = skeleton(username);
-      if (others.some((other) => other.username !== null && skeleton(other.username) === wanted))
-        return "confusable";
-      await transaction.insertInto("token").values(this.#toColumns(token)).execute();
-      return "inserted";
-    });
-    return insertion.catch((error: unknown) => {
-      // Another program wrote the same name into the table in between.
-      if (error instanceof Fault && error.data.unique === true) return "taken";
-      throw error;
-    });
+    try {
+      return await this.dialect.query.transaction().execute(async (transaction): Promise<Insertion> => {
+        if (await hasToken(transaction, "token_key", username)) return "taken";
+        await transaction.insertInto("token").values(columns).execute();
+        return "inserted";
+      });
+    } catch (error) {
+      if (!(error instanceof Fault && error.data.unique === true)) throw error;
+      const { query } = this.dialect;
+      if (await hasToken(query, "username", username)) return "taken";
+      return (await hasToken(query, "username_skeleton", columns.username_skeleton)) ? "confusable" : "taken";
+    }
   }
 
   /**
@@ -138,15 +138,14 @@ export class TokenRows {
    */
   insertSuper(token: NewToken, shown: () => void): Promise<void> {
     return this.dialect.exclusively(async (transaction) => {
-      const taken = await transaction
-        .selectFrom("token")
-        .select("id")
-        .where("id", "=", superId)
-        .executeTakeFirst();
-      if (taken !== undefined) return;
+      if (await hasToken(transaction, "id", superId)) return;
+      const columns = this.#toColumns(token);
+      // Another token may have an alike name from a time without this row; that must not hinder a start.
+      if (await hasToken(transaction, "username_skeleton", columns.username_skeleton))
+        columns.username_skeleton = null;
       await transaction
         .insertInto("token")
-        .values({ id: superId, ...this.#toColumns(token) })
+        .values({ id: superId, ...columns })
         .execute();
       await this.dialect.continueIds(transaction, "token");
       shown();
@@ -210,6 +209,7 @@ export class TokenRows {
       username: token.username,
       password_hash: token.passwordHash,
       created_by: token.createdBy,
+      username_skeleton: token.username === null ? null : skeletonOf(token.username),
     };
   }
 
@@ -228,4 +228,14 @@ export class TokenRows {
       createdBy: row.created_by,
     };
   }
+}
+
+/** Whether a token has this value in an indexed column. */
+async function hasToken(
+  query: Kysely<Schema>,
+  column: "id" | "token_key" | "username" | "username_skeleton",
+  value: string | number | null,
+): Promise<boolean> {
+  const row = await query.selectFrom("token").select("id").where(column, "=", value).executeTakeFirst();
+  return row !== undefined;
 }

@@ -1,6 +1,9 @@
 import { expect, test } from "bun:test";
-import { usernameSkeleton } from "../../src/auth/username.ts";
-import { eachDatabase, type TestNode, testNode } from "../support/node.ts";
+import { ensureSuperToken } from "../../src/auth/super-token.ts";
+import { skeletonOf } from "../../src/base/skeleton.ts";
+import { openDatabase } from "../../src/db/database.ts";
+import { LogHub } from "../../src/log/hub.ts";
+import { eachDatabase, settingsFor, type TestNode, testNode } from "../support/node.ts";
 
 const mayCreate = [{ scopes: ["global"], permissions: [{ token: "create" }] }];
 
@@ -103,6 +106,36 @@ eachDatabase(
   },
 );
 
+eachDatabase("a named token is made without reading the names of the others", async (database) => {
+  await using node = await testNode({ database, logging: 'memory_log_filter = "off,sqlx=trace"\n' });
+  const values = Array.from({ length: 300 }, (_, at) => `('key-${at}', '', '[]', 'name ${at}')`);
+  await node.sql(`INSERT INTO token (token_key, token_hash, token_limit, username) VALUES ${values.join()}`);
+  const refusals = ["Berta", "berta", "name 7"].map(
+    async (name) => (await create(node, name)).error?.data.reason,
+  );
+  expect((await Promise.all(refusals)).sort()).toEqual(["confusable", "taken", undefined]);
+  const rows = node.node.ring.entries().map(({ fields }) => Number(fields.rows ?? 0));
+  expect(rows.length).toBeGreaterThan(10);
+  expect(Math.max(...rows)).toBeLessThan(10);
+});
+
+eachDatabase("a Super Token is made although another token has an alike name", async (database) => {
+  await using node = await testNode({ database });
+  await node.sql("DELETE FROM token");
+  await node.sql(
+    "INSERT INTO token (id, token_key, token_hash, token_limit, username, username_skeleton) VALUES (7, 'old', '', '[]', 'Root', 'root')",
+  );
+  const credentials: string[] = [];
+  const opened = await openDatabase(settingsFor(node.databaseUrl), new LogHub(), { create: false });
+  await ensureSuperToken(
+    opened,
+    {},
+    { show: ({ token }) => credentials.push(token), log: new LogHub().logger("x") },
+  );
+  await opened.close();
+  expect(await node.call("token_get", { token: credentials[0] })).toMatchObject({ username: "root" });
+});
+
 eachDatabase("a token names its maker, and deleting the maker counts what it leaves", async (database) => {
   await using node = await testNode({ database });
   const maker = await node.newToken(mayCreate, { username: "maker", password: "right-word" });
@@ -129,8 +162,15 @@ eachDatabase("a token names its maker, and deleting the maker counts what it lea
   });
 });
 
+test("a skeleton fits into an index, however long its name becomes", () => {
+  const long = "\ufdfa".repeat(127);
+  expect(skeletonOf(`${long}\ufdfa`).length).toBeLessThan(100);
+  expect(skeletonOf(`${long}\ufdfa`)).not.toBe(skeletonOf(`${long}\ufdfb`));
+  expect(skeletonOf(`${long}\ufdfa`)).toBe(skeletonOf(`${long}\u200b\ufdfa`));
+});
+
 test("two names have one skeleton only if they look alike", () => {
-  const same = (a: string, b: string) => usernameSkeleton(a) === usernameSkeleton(b);
+  const same = (a: string, b: string) => skeletonOf(a) === skeletonOf(b);
   for (const [a, b] of [
     ["раураl", "paypal"],
     ["ΑΒΕ", "abe"],

@@ -11,19 +11,16 @@ eachDatabase("the limits of a token are read for the right secret only", async (
   const database = await openDatabase(settingsFor(place.url), new LogHub(), { create: true });
   const limits = [{ scopes: ["global"], permissions: [{ node: "get_database_type" }] }];
   const secretHash = hashSecret("right");
-  await database.tokens.insert(
-    {
-      key: "k",
-      secretHash,
-      from: null,
-      to: null,
-      limits,
-      username: "u",
-      passwordHash: "hash",
-      createdBy: null,
-    },
-    (name) => name,
-  );
+  await database.tokens.insert({
+    key: "k",
+    secretHash,
+    from: null,
+    to: null,
+    limits,
+    username: "u",
+    passwordHash: "hash",
+    createdBy: null,
+  });
   expect(await database.tokens.byKeyWithSecret("k", secretHash)).toMatchObject({ key: "k", limits });
   expect(await database.tokens.byKeyWithSecret("k", hashSecret("wrong"))).toMatchObject({
     key: "k",

@@ -3,6 +3,7 @@ import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { SQL } from "bun";
 import { type Database, openDatabase } from "../../src/db/database.ts";
+import type { TokenRow } from "../../src/db/token-rows.ts";
 import { LogHub } from "../../src/log/hub.ts";
 import { configText, eachDatabase, newDatabase, settingsFor, tempFolder } from "../support/node.ts";
 import { freePort, newPostgresDatabase } from "../support/postgres.ts";
@@ -92,6 +93,57 @@ eachDatabase(
     await place.run("INSERT INTO token (token_key, token_hash, token_limit) VALUES ('old', '', '[]')");
     const database = await open(place.url);
     expect(await database.tokens.list()).toMatchObject([{ key: "old", createdBy: null }]);
+    await database.close();
+    await place.drop();
+  },
+);
+
+eachDatabase(
+  "a database from before skeletons were stored gets them, and of alike names the oldest token's counts",
+  async (kind) => {
+    await using folder = await tempFolder();
+    const place = await newDatabase(kind, folder.path);
+    await (await open(place.url)).close();
+    await place.run("DROP INDEX idx_token_username_skeleton");
+    await place.run("ALTER TABLE token DROP COLUMN username_skeleton");
+    await place.run(
+      "DELETE FROM seaql_migrations WHERE version = 'm20261115_000003_token_username_skeleton'",
+    );
+    // More than one page of them.
+    const names = [
+      "Anna",
+      "anna",
+      "\u200b",
+      ...Array.from({ length: 1200 }, (_, at) => `Name ${at}`),
+      "АNNА",
+    ];
+    const rows = names.map((name, at) => `('key-${at}', '', '[]', '${name}')`);
+    await place.run(`INSERT INTO token (token_key, token_hash, token_limit, username) VALUES ${rows.join()}`);
+    await place.run("INSERT INTO token (token_key, token_hash, token_limit) VALUES ('nameless', '', '[]')");
+
+    const database = await open(place.url);
+    const stored = await read<{ username: string | null; skeleton: string | null }>(
+      place.url,
+      "SELECT username, username_skeleton AS skeleton FROM token ORDER BY id",
+    );
+    expect(stored.map(({ skeleton }) => skeleton)).toEqual([
+      "anna",
+      null,
+      null,
+      ...Array.from({ length: 1200 }, (_, at) => `name ${at}`),
+      null,
+      null,
+    ]);
+    expect(await database.tokens.byUsername("АNNА")).toMatchObject({ key: "key-1203" });
+    const { id, isSuper, version, ...token } = (await database.tokens.byUsername("anna")) as TokenRow;
+    const insert = (username: string) =>
+      database.tokens.insert({ ...token, key: `new ${username}`, username });
+    expect(await insert("ANNA")).toBe("confusable");
+    expect(await insert("name 1199")).toBe("confusable");
+    expect(await insert("Name 1199")).toBe("taken");
+    expect(await insert("anna")).toBe("taken");
+    expect(await insert("key-7")).toBe("taken");
+    expect(await insert("Berta")).toBe("inserted");
     await database.close();
     await place.drop();
   },

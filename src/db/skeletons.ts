@@ -1,0 +1,36 @@
+import { sql, type Transaction } from "kysely";
+import { skeletonOf } from "../base/skeleton.ts";
+import type { Schema } from "./schema.ts";
+
+/** Rows that are read and written at once; databases bound the number of params. */
+const rowsAtOnce = 500;
+
+/**
+ * Gives every user name of before its skeleton. Of names that look alike the oldest token's gets it, and the others stay
+ * without: they go on working.
+ */
+export async function fillSkeletons(transaction: Transaction<Schema>): Promise<void> {
+  const given = new Set<string>([""]);
+  for (let after = 0; ; ) {
+    const rows = await transaction
+      .selectFrom("token")
+      .select(["id", "username"])
+      .where("id", ">", after)
+      .where("username", "is not", null)
+      .orderBy("id")
+      .limit(rowsAtOnce)
+      .execute();
+    const last = rows.at(-1);
+    if (last === undefined) return;
+    after = Number(last.id);
+    const filled = rows.flatMap(({ id, username }) => {
+      const skeleton = skeletonOf(username ?? "");
+      if (given.has(skeleton)) return [];
+      given.add(skeleton);
+      return [sql`(cast(${Number(id)} as bigint), cast(${skeleton} as text))`];
+    });
+    if (filled.length > 0)
+      await sql`UPDATE token SET username_skeleton = filled.column2
+        FROM (VALUES ${sql.join(filled)}) AS filled WHERE token.id = filled.column1`.execute(transaction);
+  }
+}
