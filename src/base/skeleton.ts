@@ -26,7 +26,8 @@ const longestBytes = 1000;
 export function skeletonOf(name: string): string {
   const visible = name.normalize("NFKC").replace(allInvisible, "");
   // Twice, because only the upper case of some letters is a look-alike (В and B), and only the lower case of others.
-  const skeleton = replaceLookAlikes(replaceLookAlikes(visible).toLowerCase())
+  const lower = replaceLookAlikes(visible).toLowerCase().replaceAll("ς", "σ");
+  const skeleton = replaceLookAlikes(lower)
     .replace(/([ij])\u0307/g, "$1")
     .replace(/\s+/g, " ")
     .trim();

@@ -18,7 +18,7 @@ const username = z
     if (problem !== undefined) context.addIssue(problem);
   })
   .describe(
-    "without `|`, invisible characters and white space at its ends, and not like another token's key or user name; one with `:` cannot be used for Basic authentication (WebDAV)",
+    "without `|`, invisible characters and white space at its ends, in one writing system, and not like another token's key or user name; one with `:` cannot be used for Basic authentication (WebDAV)",
   );
 
 const keyAndSecret = z.object({ key: z.string(), secret: z.string() });

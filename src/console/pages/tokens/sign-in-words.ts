@@ -25,7 +25,7 @@ export function passwordProblem(password: string): string | undefined {
 /** As in `auth/username.ts` of the server, which has the last word. */
 const invisible = /[\p{Cc}\p{Cf}\p{Cs}\p{Zl}\p{Zp}\p{Default_Ignorable_Code_Point}\u2800]/u;
 
-/** The reason why the server would refuse a user name by its form; undefined when it would not, or the name is empty. */
+/** The reason why the server would refuse a user name, for the common mistakes; undefined for an empty one. */
 export function usernameProblem(name: string): string | undefined {
   if (name.length > 128) return "It can have 128 characters at the most.";
   if (name.includes("|") || invisible.test(name))
