@@ -11,7 +11,7 @@ const rowsAtOnce = 500;
  */
 export async function fillSkeletons(transaction: Transaction<Schema>): Promise<void> {
   const given = new Set<string>([""]);
-  for (let after = 0; ; ) {
+  for (let after = Number.MIN_SAFE_INTEGER; ; ) {
     const rows = await transaction
       .selectFrom("token")
       .select(["id", "username"])
