@@ -14,6 +14,9 @@ export interface KeyAndSecret {
   readonly secret: string;
 }
 
+/** The limits of a token as JSON. Larger ones from before this bound go on working. */
+const maxLimitBytes = 64 * 1024;
+
 type TokenLimit = z.output<typeof tokenLimit>;
 
 export interface TokenCreation {
@@ -62,6 +65,7 @@ export class Tokens {
         field: "timestamp_to",
       });
     }
+    refuseTooLarge(wish.token_limit);
     refuseMoreThan(creator, wish.token_limit, to);
     const made = { key: await newKey(this.database), secret: randomText(secretLength) };
     const row = {
@@ -91,11 +95,12 @@ export class Tokens {
     return toRecord(await this.#find(target));
   }
 
-  async list(): Promise<TokenRecord[]> {
-    return (await this.database.tokens.list()).map(toRecord);
+  async *list(): AsyncGenerator<TokenRecord> {
+    for await (const row of this.database.tokens.list()) yield toRecord(row);
   }
 
   async edit(target: string, limits: TokenLimit): Promise<{ id: number; token_key: string }> {
+    refuseTooLarge(limits);
     const row = await this.#find(target);
     if (row.isSuper) throw new Denied("missing_permission", "the Super Token cannot be edited");
     await this.database.tokens.update(row.id, { limits });
@@ -168,6 +173,17 @@ function nameRefusal(username: string | null, reason: "taken" | "confusable"): F
       ? `the username ${username} is taken`
       : `the username ${username} looks like one that exists already; choose one that cannot be mistaken for it`;
   return new Fault("InvalidInput", detail, { field: "username", reason });
+}
+
+/** Limits are read for every call of their token, and for all tokens when these are listed. */
+function refuseTooLarge(limits: TokenLimit): void {
+  const bytes = Buffer.byteLength(JSON.stringify(limits));
+  if (bytes <= maxLimitBytes) return;
+  throw new Fault(
+    "InvalidInput",
+    `token_limit has ${bytes} bytes as JSON, and ${maxLimitBytes} are the most; use fewer or shorter scopes, or wildcards such as "site-*"`,
+    { field: "token_limit", bytes, limit: maxLimitBytes },
+  );
 }
 
 /** A token can hand out only what it holds, and no longer than it lives. */

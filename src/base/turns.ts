@@ -70,3 +70,8 @@ export class Turns {
     go?.();
   }
 }
+
+/** Lets the event loop do everything else that waits, before long work goes on. */
+export function nextTurn(): Promise<void> {
+  return new Promise((resolve) => setImmediate(resolve));
+}

@@ -2,7 +2,11 @@ import { z } from "zod";
 import { keyOfWholeToken, loggedName } from "../auth/credentials.ts";
 import { anyToken, globally, superToken } from "../auth/need.ts";
 import { tokenLimit } from "../auth/permission.ts";
+import type { TokenRecord } from "../auth/tokens.ts";
 import { usernameProblem } from "../auth/username.ts";
+import { Fault } from "../base/fault.ts";
+import { RawJson } from "../base/raw-json.ts";
+import { nextTurn } from "../base/turns.ts";
 import { tokenText } from "../rpc/method.ts";
 import { method } from "./declare.ts";
 
@@ -114,7 +118,8 @@ export const token = {
         ],
       },
     },
-    run: async ({ tokens }) => ({ tokens: await tokens.list() }),
+    fails: ["ResponseTooBig"],
+    run: ({ tokens, limits, room }) => listResult(tokens.list(), room, limits().maxAnswerBytes),
   }),
   token_edit: method({
     doc: "Replaces what a token may do: `limit` becomes the whole list, so send back every limit that is to stay, also those that you do not know. The Super Token cannot be edited.",
@@ -191,6 +196,36 @@ export const token = {
     run: ({ tokens }, { target_token }) => tokens.rollSecret(target_token),
   }),
 };
+
+/** So much JSON is made before other calls have their turn. */
+const bytesPerTurn = 1024 * 1024;
+
+/** The tokens as JSON text, made piece by piece; reading ends where the answer would be too large. */
+async function listResult(
+  records: AsyncIterable<TokenRecord>,
+  room: number,
+  limit: number,
+): Promise<RawJson> {
+  const texts: string[] = [];
+  let bytes = Buffer.byteLength('{"tokens":[]}');
+  let inTurn = 0;
+  for await (const record of records) {
+    const text = JSON.stringify(record);
+    texts.push(text);
+    inTurn += text.length;
+    bytes += Buffer.byteLength(text) + 1;
+    if (bytes > room)
+      throw new Fault(
+        "ResponseTooBig",
+        `the tokens are above ${limit} bytes (max_response_body_size) after ${texts.length - 1} of them; ask for one by its key or user name (token_get), or for some columns of table token (node-server_exec_sql)`,
+        { limit },
+      );
+    if (inTurn < bytesPerTurn) continue;
+    inTurn = 0;
+    await nextTurn();
+  }
+  return new RawJson(`{"tokens":[${texts.join(",")}]}`);
+}
 
 /** The key or user name to look up. People paste a whole token where its key is meant; its secret goes no further. */
 function toTarget(text: string): string {

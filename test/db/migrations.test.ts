@@ -92,7 +92,7 @@ eachDatabase(
     await place.run("DELETE FROM seaql_migrations WHERE version = 'm20261115_000002_token_created_by'");
     await place.run("INSERT INTO token (token_key, token_hash, token_limit) VALUES ('old', '', '[]')");
     const database = await open(place.url);
-    expect(await database.tokens.list()).toMatchObject([{ key: "old", createdBy: null }]);
+    expect(await Array.fromAsync(database.tokens.list())).toMatchObject([{ key: "old", createdBy: null }]);
     await database.close();
     await place.drop();
   },
