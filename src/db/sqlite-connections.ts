@@ -18,13 +18,24 @@ export interface SqliteConnections {
   readonly reader: Database;
 }
 
+/**
+ * The size that the -wal file is cut back to once it was written into the database. It grows as long as somebody reads (a
+ * backup, a long statement), and without this bound it would stay as large for ever.
+ */
+const maxIdleWalBytes = 64 * 1024 * 1024;
+
 /** Opens the file, and makes it first where it does not exist. */
 export async function openConnections(path: string): Promise<SqliteConnections> {
   // It holds hashes of secrets: only the owner reads it, and SQLite gives its side files the same mode.
   if (!existsSync(path)) closeSync(openSync(path, "a", 0o600));
   const writer = new Database(path, { readwrite: true });
   try {
-    for (const pragma of ["journal_mode = WAL", "synchronous = NORMAL", "foreign_keys = ON"])
+    for (const pragma of [
+      "journal_mode = WAL",
+      "synchronous = NORMAL",
+      "foreign_keys = ON",
+      `journal_size_limit = ${maxIdleWalBytes}`,
+    ])
       await whenFree(() => writer.run(`PRAGMA ${pragma}`));
     await proveWritable(writer, path);
     const reader = new Database(path, { readwrite: true });

@@ -74,6 +74,28 @@ test("the server's file is in WAL mode and readable by its owner alone, side fil
     expect({ name, mode: (await stat(join(data, name))).mode & 0o077 }).toEqual({ name, mode: 0 });
 });
 
+test("the -wal file that grew during a long read is small again afterwards", async () => {
+  await using folder = await tempFolder();
+  const path = join(folder.path, "node.db");
+  const dialect = await openSqlite({ path, mode: "rwc" }, options);
+  const run = (statement: string) => sql.raw(statement).execute(dialect.query);
+  const walBytes = async () => (await stat(`${path}-wal`)).size;
+  const bound = 64 * 1024 * 1024;
+  await run("CREATE TABLE filler (a)");
+  {
+    using reader = new SqliteFile(path, { readonly: true });
+    reader.run("BEGIN");
+    reader.query("SELECT count(*) FROM filler").get();
+    for (let at = 0; at < 70; at += 1) await run("INSERT INTO filler VALUES (zeroblob(1048576))");
+    expect(await walBytes()).toBeGreaterThan(bound);
+    reader.run("ROLLBACK");
+  }
+  // The first write brings everything into the database, the next one begins the file anew.
+  for (let at = 0; at < 3; at += 1) await run("INSERT INTO filler VALUES (1)");
+  expect(await walBytes()).toBeLessThanOrEqual(bound);
+  await dialect.close();
+});
+
 test("mode=rw wants the file to exist and says how to make it", async () => {
   await using folder = await tempFolder();
   const path = join(folder.path, "node.db");
