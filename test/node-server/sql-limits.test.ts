@@ -140,6 +140,37 @@ eachDatabase("statements that are stopped say what of them was kept, and that is
   }
 });
 
+test("what a stopped DO, CALL or chained transaction kept on PostgreSQL is told, or that it is not known", async () => {
+  await using node = await testNode({ database: "postgres", databaseKeys: "sql_timeout_ms = 3000" });
+  await exec(node, "CREATE TABLE t (a INT)");
+  await exec(
+    node,
+    "CREATE PROCEDURE p() LANGUAGE plpgsql AS $$ BEGIN INSERT INTO t VALUES (2); COMMIT; PERFORM pg_sleep(60); END $$",
+  );
+  const commits = "DO $$ BEGIN INSERT INTO t VALUES (1); COMMIT; PERFORM pg_sleep(60); END $$";
+  const sleeps = "DO $$ BEGIN INSERT INTO t VALUES (9); PERFORM pg_sleep(60); END $$";
+  const unknown = "it is not known what of it was kept; look before you run it again";
+  const chain = "BEGIN; INSERT INTO t VALUES (3); COMMIT AND CHAIN; INSERT INTO t VALUES (9);";
+  const stories = [
+    [`SELECT 1; /* commits */ ${commits}`, null, unknown],
+    ["CALL p()", null, unknown],
+    [`BEGIN; ${sleeps}`, 0, "nothing of it was kept"],
+    [
+      `${chain} ROLLBACK AND CHAIN; ${endless("postgres")}`,
+      3,
+      "what its first 3 statements did was kept, the rest was not",
+    ],
+  ] as const;
+  await Promise.all(
+    stories.map(async ([sql, kept, words]) => {
+      const error = await within("the statement is stopped", refusedSql(node, sql));
+      expect({ sql, data: error.data }).toEqual({ sql, data: { kind: "DatabaseError", limit: 3000, kept } });
+      expect(error.message).toEndWith(`and was stopped; ${words}`);
+    }),
+  );
+  expect(await rows(node, "SELECT a FROM t ORDER BY a")).toEqual([{ a: 1 }, { a: 2 }, { a: 3 }]);
+});
+
 eachDatabase("sql_timeout_ms = 0 sets no limit, and a reload changes it", async (kind) => {
   await using node = await testNode({ database: kind, databaseKeys: "sql_timeout_ms = 0" });
   const config = await Bun.file(node.configPath).text();

@@ -28,16 +28,18 @@ export const maxStatements = 4;
 
 /**
  * The failure of a request that ran into `sql_timeout_ms`. `kept` is the number of its statements, from the first, whose work
- * is committed; each statement is committed by itself unless the text says BEGIN.
+ * is committed, null when that cannot be known; each statement is committed by itself unless the text says BEGIN.
  */
-export function stoppedFault(timeoutMs: number, kept: number): Fault {
-  const what =
-    kept === 0
-      ? "nothing of it was kept"
-      : `what its first ${kept === 1 ? "statement" : `${kept} statements`} did was kept, the rest was not`;
+export function stoppedFault(timeoutMs: number, kept: number | null): Fault {
   return new Fault(
     "DatabaseError",
-    `the statement ran for ${timeoutMs} ms (sql_timeout_ms) and was stopped; ${what}`,
+    `the statement ran for ${timeoutMs} ms (sql_timeout_ms) and was stopped; ${keptWords(kept)}`,
     { limit: timeoutMs, kept },
   );
+}
+
+function keptWords(kept: number | null): string {
+  if (kept === null) return "it is not known what of it was kept; look before you run it again";
+  if (kept === 0) return "nothing of it was kept";
+  return `what its first ${kept === 1 ? "statement" : `${kept} statements`} did was kept, the rest was not`;
 }

@@ -1,3 +1,5 @@
+import { skipGap } from "./rows.ts";
+
 /** What must be stepped over as a whole while looking for the `;` between statements. */
 const pieces = new RegExp(
   [
@@ -75,4 +77,24 @@ function commentEnd(sql: string, start: number): number {
 function quoteEnd(sql: string, from: number, quote: string): number {
   const end = sql.indexOf(quote, from);
   return end < 0 ? sql.length : end + quote.length;
+}
+
+/** Whether a statement may change rows. A SELECT that is mistaken for one is only read further than need be. */
+export function changesRows(sql: string): boolean {
+  const words = skipGap(sql);
+  return (
+    /^(insert|update|delete|merge)\b/i.test(words) ||
+    (/^with\b/i.test(words) && /\b(insert|update|delete|merge)\b/i.test(words))
+  );
+}
+
+/** Whether a statement outside of a transaction may commit some of its work before its end. One that is mistaken for such does no harm. */
+export function commitsByItself(sql: string): boolean {
+  const words = skipGap(sql);
+  return /^(do|call|vacuum|analyze|cluster|reindex)\b/i.test(words) || /\bconcurrently\b/i.test(words);
+}
+
+/** Whether a statement commits the transaction that it is in. */
+export function endsTransaction(sql: string): boolean {
+  return /^(commit|end|prepare)\b/i.test(skipGap(sql));
 }

@@ -3,20 +3,16 @@ import { Permits } from "../../base/permits.ts";
 import { RawJson } from "../../base/raw-json.ts";
 import { maxRows, maxStatements, type OperatorSql, type SqlRequest, stoppedFault } from "./operator-sql.ts";
 import { int16, int32, packet, text, toFault } from "./pg-packets.ts";
-import { splitPgStatements } from "./pg-statements.ts";
+import { PgProgress } from "./pg-progress.ts";
+import { changesRows, splitPgStatements } from "./pg-statements.ts";
 import { type ArrayTypes, commonArrays, jsonToPg, pgToJson, plainTypes } from "./pg-values.ts";
 import { PgConnection, type PgMessage, parsePgUrl } from "./pg-wire.ts";
-import { positionData, RowWriter, resultJson, skipGap } from "./rows.ts";
+import { positionData, RowWriter, resultJson } from "./rows.ts";
 
 /** What a message may hold beside the values. */
 const messageMargin = 65_536;
 /** How long the server may take to end a statement that it was asked to cancel. */
 const cancelGraceMs = 2000;
-
-interface Progress {
-  /** How many statements of a request are committed. */
-  kept: number;
-}
 
 /** An operator's statements on a connection of their own, which is gone afterwards, and with it everything they left behind. */
 export class PostgresSql implements OperatorSql {
@@ -43,9 +39,8 @@ export class PostgresSql implements OperatorSql {
         for (const [at, piece] of pieces.entries()) {
           const position = (from: number) =>
             positionData(request.sql, piece.offset + unitsIn(piece.sql, from - 1));
-          const done = await runStatement(connection, `operator_${at}`, piece.sql, request, position);
-          result = done.json;
-          if (done.isCommitted) progress.kept = at + 1;
+          const statement = { name: `operator_${at}`, sql: piece.sql, position };
+          result = await runStatement(connection, statement, request, progress);
         }
         return new RawJson(result);
       });
@@ -64,7 +59,7 @@ export class PostgresSql implements OperatorSql {
 
   async #connected<T>(
     timeoutMs: number,
-    work: (connection: PgConnection, progress: Progress) => Promise<T>,
+    work: (connection: PgConnection, progress: PgProgress) => Promise<T>,
   ): Promise<T> {
     // The server's own limit is the second line: it still holds when this process is gone.
     const limit: Record<string, string> =
@@ -78,7 +73,7 @@ export class PostgresSql implements OperatorSql {
     };
     const connection = await PgConnection.open(parsePgUrl(this.url), settings, this.connectTimeoutMs);
     this.#open.add(connection);
-    const progress = { kept: 0 };
+    const progress = new PgProgress();
     let timedOut = false;
     const timer =
       timeoutMs > 0
@@ -91,7 +86,7 @@ export class PostgresSql implements OperatorSql {
     try {
       return await work(connection, progress);
     } catch (error) {
-      if (timedOut) throw stoppedFault(timeoutMs, progress.kept);
+      if (timedOut) throw stoppedFault(timeoutMs, progress.keptAfter(error));
       throw error;
     } finally {
       clearTimeout(timer);
@@ -108,13 +103,18 @@ interface Column {
   readonly type: number;
 }
 
+interface Statement {
+  readonly name: string;
+  readonly sql: string;
+  readonly position: Position;
+}
+
 async function runStatement(
   connection: PgConnection,
-  name: string,
-  sql: string,
+  { name, sql, position }: Statement,
   request: SqlRequest,
-  position: Position,
-): Promise<{ readonly json: string; readonly isCommitted: boolean }> {
+  progress: PgProgress,
+): Promise<string> {
   const { paramTypes, columns } = await describe(connection, name, sql, position);
   const params = request.params ?? [];
   if (paramTypes.length !== params.length) {
@@ -135,6 +135,7 @@ async function runStatement(
     request,
   );
   connection.maxMessage = request.maxBytes + messageMargin;
+  progress.started(sql);
   // Flush, not Sync: the statement is committed only once its rows were found to fit into the answer.
   connection.send(bind(name, values), execute(changes ? 0 : maxRows + 1), packet("H"));
   let tag = "";
@@ -149,11 +150,13 @@ async function runStatement(
     // Complete, empty, or stopped at the last row that was asked for.
     done = kind === "C" || kind === "I" || kind === "s";
   }
+  progress.committing();
   connection.send(packet("S"));
-  const isCommitted = await untilReady(connection, position, () => {});
-  if (columns.length === 0) return { json: resultJson([], countIn(tag), false), isCommitted };
+  const isIdle = await untilReady(connection, position, () => {});
+  progress.ended(tag, !isIdle);
+  if (columns.length === 0) return resultJson([], countIn(tag), false);
   const count = changes && !tag.startsWith("SELECT") ? countIn(tag) : writer.count;
-  return { json: writer.toJson(count), isCommitted };
+  return writer.toJson(count);
 }
 
 async function describe(
@@ -226,15 +229,6 @@ async function knownArrays(connection: PgConnection, types: readonly number[]): 
     },
   );
   return arrays;
-}
-
-/** Whether a statement may change rows. A SELECT that is mistaken for one is only read further than need be. */
-function changesRows(sql: string): boolean {
-  const words = skipGap(sql);
-  return (
-    /^(insert|update|delete|merge)\b/i.test(words) ||
-    (/^with\b/i.test(words) && /\b(insert|update|delete|merge)\b/i.test(words))
-  );
 }
 
 /** PostgreSQL counts characters, editors and this language count units of UTF-16. */
