@@ -1,8 +1,9 @@
 import { Fault } from "../base/fault.ts";
 import type { MemoryBudget } from "../base/memory-budget.ts";
-import type { Engine, Reply } from "../rpc/engine.ts";
+import type { Engine } from "../rpc/engine.ts";
 import { toWireError } from "../rpc/errors.ts";
 import { LargeAnswer } from "../rpc/large-answer.ts";
+import type { Reply } from "../rpc/reply.ts";
 import { memoryIsFull } from "../rpc/request-state.ts";
 import { PostOrigin } from "./post-origin.ts";
 import { readBody } from "./request-body.ts";

@@ -3,8 +3,9 @@ import { networkOf } from "../base/address.ts";
 import type { MemoryAccount, MemoryBudget } from "../base/memory-budget.ts";
 import type { Turns } from "../base/turns.ts";
 import { errorText } from "../rpc/bodies.ts";
-import type { Engine, Reply } from "../rpc/engine.ts";
+import type { Engine } from "../rpc/engine.ts";
 import { LargeAnswer } from "../rpc/large-answer.ts";
+import type { Reply } from "../rpc/reply.ts";
 import { memoryIsFull, type Origin } from "../rpc/request-state.ts";
 import { Session } from "../rpc/session.ts";
 

@@ -8,7 +8,7 @@ import { toJsonText } from "../base/raw-json.ts";
 import type { Turns } from "../base/turns.ts";
 import type { Logger, LogHub } from "../log/hub.ts";
 import { inSpan } from "../log/span.ts";
-import { type Body, batchBody, envelopeBytes, errorBody, errorText, resultBody } from "./bodies.ts";
+import { type Body, batchBody, envelopeBytes, errorBody, resultBody } from "./bodies.ts";
 import { type Item, parseEnvelope, type Request } from "./envelope.ts";
 import { toFault } from "./errors.ts";
 import { Guards } from "./guards.ts";
@@ -16,20 +16,8 @@ import { countStructure, findRefusal, maxOpenStructure, structureIn } from "./he
 import { isStreamedJson, type LargeAnswer } from "./large-answer.ts";
 import type { CallContext, Method, MethodTable } from "./method.ts";
 import { parseParams } from "./params.ts";
+import { type Reply, refuse } from "./reply.ts";
 import { memoryIsFull, type Origin, RequestState } from "./request-state.ts";
-
-export interface Reply {
-  /** Undefined: nothing to answer, only notifications. */
-  readonly body: string | LargeAnswer | undefined;
-  /** Why the request as a whole was refused. */
-  readonly refusal: Fault | undefined;
-  /** Bytes that were counted in the memory budget for it. */
-  readonly reservedBytes: number;
-  /** Keep the answer back this long: its address guesses. */
-  readonly delayMs: number;
-  /** To be called once the answer has left; most calls leave nothing to do. */
-  readonly sent: (() => void) | undefined;
-}
 
 /** The services as they are now, kept open until `release`. */
 export interface Loan<S> {
@@ -103,10 +91,7 @@ export class Engine<S extends object> {
     const structure = await countStructure(text, pause);
     if (structure > maxOpenStructure) {
       const refusal = await this.#refuseStranger(text, origin);
-      if (refusal !== undefined) {
-        const delayMs = refusal instanceof Refusal ? refusal.delayMs : 0;
-        return { body: errorText(refusal, "null"), refusal, reservedBytes: 0, delayMs, sent: undefined };
-      }
+      if (refusal !== undefined) return refuse(refusal);
     }
     // Parsing takes up to some milliseconds, and many may ask for it at once.
     await pause();
@@ -126,10 +111,7 @@ export class Engine<S extends object> {
 
   #answerText(text: string, origin: Origin, structure: number): Reply | Promise<Reply> {
     const parsedBytes = structure * valueBytes;
-    if (parsedBytes > 0 && !origin.reserve(parsedBytes)) {
-      const refusal = memoryIsFull();
-      return { body: errorText(refusal, "null"), refusal, reservedBytes: 0, delayMs: 0, sent: undefined };
-    }
+    if (parsedBytes > 0 && !origin.reserve(parsedBytes)) return refuse(memoryIsFull());
     const envelope = parseEnvelope(text);
     const limits = { maxResponseBytes: this.parts.maxResponseBytes(), parsedBytes };
     const state = new RequestState(origin, limits, envelope.batch);
