@@ -113,6 +113,8 @@ inBrowser("somebody else's change is not overwritten unasked", async () => {
   await editor.getByText("first").waitFor();
   await edit("saved first");
   await page.getByText("Saved.").waitFor();
+  // The folder was read again after it; what is written now is not in that list.
+  await page.getByText("11 B, changed").waitFor();
   await writeFile(path, "theirs");
   await edit("mine");
   await page.getByText("Somebody else changed or removed this file").waitFor();
