@@ -6,31 +6,32 @@ import { resolve } from "node:path";
  */
 const named = process.argv.slice(2);
 
-/** Folders that run in one process, longest first; a folder that is not named here runs with the rest, at the end. */
+/**
+ * Folders that run in one process, longest first; a folder that is not named here runs with the rest. The last ones measure how
+ * long a server keeps its clients waiting, so they run when most of the others are done.
+ */
 const groups = [
   ["console"],
   ["process", "update", "scripts"],
+  ["node-server", "db", "config", "log"],
   ["webdav", "buckets"],
   ["cli", "client"],
-  ["node-server", "db", "config", "log"],
 ];
-/** Folders that run one after the other when all others are done: they measure how long a server keeps its clients waiting. */
-const alone = ["hostile"];
+const last = ["hostile"];
 const folders = (await Array.fromAsync(new Bun.Glob("test/*/*.test.ts").scan()))
   .map((path) => path.split("/")[1] ?? "")
   .filter((folder, at, all) => all.indexOf(folder) === at);
-const rest = folders.filter((folder) => ![...groups.flat(), ...alone].includes(folder));
+const rest = folders.filter((folder) => ![...groups.flat(), ...last].includes(folder));
 const paths = (names: readonly string[]) => names.map((folder) => `./test/${folder}/`);
-const queue = named.length > 0 ? [named] : [...groups, rest].map(paths);
-/** How many groups run side by side: as many as a machine with two cores carries. */
-const maxAtOnce = 2;
+const queue = named.length > 0 ? [named] : [...groups, rest, last].map(paths);
+/** How many groups run side by side. A machine with two cores carries three, because many stories wait more than they work. */
+const maxAtOnce = 3;
 
 // Processes are those of the compiled server, as its users run it; in-process stories are of the source.
 process.env.NODE_SERVER_BINARY ??= await builtBinary();
 const lines: string[] = [];
 const codes: number[] = [];
 await Promise.all(Array.from({ length: maxAtOnce }, runQueued));
-if (named.length === 0) for (const folder of alone) codes.push(await run(paths([folder])));
 for (const line of new Set(lines.filter((line) => line.startsWith("SKIPPED:")))) console.log(line);
 for (const line of lines.filter((line) => line.startsWith("(fail)"))) console.log(line);
 const count = (word: string) =>
