@@ -27,13 +27,17 @@ const queue = named.length > 0 ? [named] : [...groups, rest, last].map(paths);
 /** How many groups run side by side. A machine with two cores carries three, because many stories wait more than they work. */
 const maxAtOnce = 3;
 
+/** At most this many lines of what a failed test printed are shown again at the end. */
+const maxFailureLines = 30;
+
 // Processes are those of the compiled server, as its users run it; in-process stories are of the source.
 process.env.NODE_SERVER_BINARY ??= await builtBinary();
 const lines: string[] = [];
+const failures: string[] = [];
 const codes: number[] = [];
 await Promise.all(Array.from({ length: maxAtOnce }, runQueued));
 for (const line of new Set(lines.filter((line) => line.startsWith("SKIPPED:")))) console.log(line);
-for (const line of lines.filter((line) => line.startsWith("(fail)"))) console.log(line);
+for (const failure of failures) console.log(failure);
 const count = (word: string) =>
   lines.reduce((sum, line) => sum + Number(new RegExp(`^ *(\\d+) ${word}$`).exec(line)?.[1] ?? 0), 0);
 console.log(`${count("pass")} passed, ${count("fail")} failed`);
@@ -62,14 +66,24 @@ async function run(args: readonly string[]): Promise<number> {
   return child.exited;
 }
 
-/** Passes whole lines on, so that those of one group do not break into those of the other. */
+/**
+ * Passes whole lines on, so that those of one group do not break into those of the other, and keeps what was printed before a
+ * `(fail)` line: the end of a long log is all that some places show.
+ */
 async function relay(from: ReadableStream<Uint8Array>, to: NodeJS.WriteStream): Promise<void> {
   let rest = "";
+  let ofThisTest: string[] = [];
   const decoder = new TextDecoder();
   for await (const bytes of from) {
     const parts = (rest + decoder.decode(bytes, { stream: true })).split("\n");
     rest = parts.pop() ?? "";
-    for (const line of parts) to.write(`${line}\n`);
+    for (const line of parts) {
+      to.write(`${line}\n`);
+      // Chromium complains of what a container lacks, at length.
+      if (!line.startsWith("[pid=")) ofThisTest.push(line);
+      if (line.startsWith("(fail)")) failures.push(ofThisTest.slice(-maxFailureLines).join("\n"));
+      if (/^\((pass|fail|skip)\)/.test(line)) ofThisTest = [];
+    }
     lines.push(...parts);
   }
   if (rest !== "") to.write(`${rest}\n`);

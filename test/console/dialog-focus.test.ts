@@ -5,6 +5,7 @@ import { join } from "node:path";
 import type { Page } from "playwright-core";
 import { siteWith } from "../support/bucket.ts";
 import { tempFolder } from "../support/node.ts";
+import { until } from "../support/process.ts";
 import { inBrowser, openConsole, testNode } from "./browser.ts";
 
 /** What has the focus: its label, its text or, in an editor, the label of that. */
@@ -89,7 +90,9 @@ inBrowser("a file that is edited has the cursor in its editor", async () => {
   const { page } = tab;
   await page.getByRole("button", { name: "Edit", exact: true }).click();
   await page.getByRole("button", { name: "Discard changes" }).waitFor();
-  await page.waitForFunction(`${focused} === "div Content of a.txt"`);
+  await until("the editor has the focus", () =>
+    page.evaluate<boolean>(`${focused} === "div Content of a.txt"`),
+  );
   await page.keyboard.type("my ");
   expect(await page.locator(".cm-content").textContent()).toBe("my first");
 });

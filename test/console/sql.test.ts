@@ -3,6 +3,7 @@ import { readFile } from "node:fs/promises";
 import { SQL } from "bun";
 import type { Page } from "playwright-core";
 import { type DatabaseKind, databaseKinds, type TestNode } from "../support/node.ts";
+import { until } from "../support/process.ts";
 import { inBrowser, lookAround, openConsole, testNode } from "./browser.ts";
 
 function onBoth(title: string, story: (kind: DatabaseKind) => Promise<void>): void {
@@ -146,7 +147,9 @@ inBrowser(
     await page.keyboard.press("Control+End");
     const last = cell(page, "300000");
     await last.waitFor();
-    await page.waitForFunction("document.querySelector('[aria-selected]')?.textContent === '300000'");
+    await until("the last cell is selected", () =>
+      page.evaluate<boolean>("document.querySelector('[aria-selected]')?.textContent === '300000'"),
+    );
     expect(await grid.getAttribute("aria-activedescendant")).toBe(await last.getAttribute("id"));
     // The names of the columns stay in view above it.
     expect(await page.evaluate(isInView("th:last-child"))).toBe(true);
