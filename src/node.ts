@@ -8,7 +8,7 @@ import { Tokens } from "./auth/tokens.ts";
 import { shownDatabase } from "./base/database-url.ts";
 import { clearLeftoversOf } from "./base/leftovers.ts";
 import { MemoryBudget } from "./base/memory-budget.ts";
-import { Shared } from "./base/shared.ts";
+import { RefCounted } from "./base/ref-counted.ts";
 import { Turns } from "./base/turns.ts";
 import { Buckets } from "./buckets/buckets.ts";
 import { sourceProgram } from "./build.ts";
@@ -100,16 +100,16 @@ export async function openNode(options: NodeOptions): Promise<Node> {
   const ring = new LogRing(0, parseFilter("off"));
   let limits = noLimits;
   const configFile = new ConfigFile(options.configPath, options.workingDirectory);
-  let floor: Shared<Floor> | undefined;
+  let floor: RefCounted<Floor> | undefined;
 
-  const standing = (): Shared<Floor> => {
+  const standing = (): RefCounted<Floor> => {
     if (floor === undefined) throw new TypeError("a call came before the services were open");
     return floor;
   };
   const borrow = (): Loan<Services> => {
     const current = standing();
-    current.enter();
-    return { services: current.value.services, door: current.value.door, release: () => current.leave() };
+    current.retain();
+    return { services: current.value.services, door: current.value.door, release: () => current.release() };
   };
   const turns = new Turns();
   const engine = new Engine<Services>({
@@ -185,7 +185,7 @@ export async function openNode(options: NodeOptions): Promise<Node> {
         const stayed = isStart ? await buckets.clearStaging() : [];
         if (stayed.length > 0)
           log.warn("remains of changes that were cut short cannot be removed", { stayed: stayed.join("; ") });
-        const next = new Shared<Floor>({
+        const next = new RefCounted<Floor>({
           database,
           services: {
             serverUuid,
@@ -294,7 +294,7 @@ export async function openNode(options: NodeOptions): Promise<Node> {
   };
 }
 
-async function retire(floor: Shared<Floor>, patience: number): Promise<void> {
-  await floor.unused(patience);
+async function retire(floor: RefCounted<Floor>, patience: number): Promise<void> {
+  await floor.idle(patience);
   await floor.value.database.close();
 }

@@ -1,7 +1,7 @@
 import { createHash, timingSafeEqual } from "node:crypto";
 import { networkOf } from "../base/address.ts";
+import { FairSemaphore } from "../base/fair-semaphore.ts";
 import { Fault } from "../base/fault.ts";
-import { Permits } from "../base/permits.ts";
 
 /** Secrets are random and long, so one fast hash is enough. */
 export function hashSecret(secret: string): string {
@@ -54,7 +54,7 @@ export interface Waiting {
  * by address: a crowd of guesses from one place delays the others by one check, and its own place by no more than may wait there.
  */
 export class Passwords {
-  readonly #turns = new Permits(2);
+  readonly #semaphore = new FairSemaphore(2);
   /** Fingerprint of (stored hash, password) → until when. A changed password changes the hash and so forgets itself. */
   readonly #verified = new Map<string, number>();
 
@@ -82,18 +82,18 @@ export class Passwords {
     try {
       return (await Bun.password.verify(password, usable ?? noPasswordHash)) && usable !== null;
     } finally {
-      this.#turns.give();
+      this.#semaphore.release();
     }
   }
 
   async #takeTurn(guest: Waiting): Promise<void> {
     const lane = networkOf(guest.address);
     const isFull =
-      this.#turns.waiting(lane) >= maxWaitingChecksPerAddress ||
+      this.#semaphore.waiting(lane) >= maxWaitingChecksPerAddress ||
       // A crowd of addresses makes room for one that has fewer waiting.
-      (this.#turns.waiting() >= maxWaitingChecks && !this.#turns.evictBeside(lane));
+      (this.#semaphore.waiting() >= maxWaitingChecks && !this.#semaphore.evictBeside(lane));
     if (isFull) throw busy();
-    if (await guest.aside(() => this.#turns.take(lane, undefined, guest.left))) return;
+    if (await guest.aside(() => this.#semaphore.acquire({ key: lane, signal: guest.left }))) return;
     if (!guest.left.aborted) throw busy();
     throw new Fault("Other", "the client left while its password waited to be checked");
   }

@@ -1,6 +1,6 @@
 import type { Stats } from "node:fs";
-import { Claims } from "../base/claims.ts";
 import { Fault } from "../base/fault.ts";
+import { PathMutex } from "../base/path-mutex.ts";
 import type { Database } from "../db/database.ts";
 import { type ChangeOptions, Changes, type Staged, type Times } from "./changes.ts";
 import { toTreeFault } from "./disk-faults.ts";
@@ -58,7 +58,7 @@ export class Files {
   readonly properties: PropertyRecords;
   readonly #ground: Ground;
   readonly #changes: Changes;
-  readonly #claims = new Claims();
+  readonly #mutex = new PathMutex();
 
   constructor(bucket: string, root: string, { kv, tokens }: FileRows, options: ChangeOptions) {
     this.#ground = new Ground(root);
@@ -261,7 +261,7 @@ export class Files {
     work: (paths: readonly TreePath[], warrant: Warrant) => Promise<T>,
   ): Promise<T> {
     const paths = await Promise.all(asked.map((path) => this.canonical(path)));
-    return this.#claims.hold(paths, async () => {
+    return this.#mutex.run(paths, async () => {
       await warrant.check();
       return work(paths, warrant);
     });

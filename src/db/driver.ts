@@ -1,7 +1,7 @@
 import type { CompiledQuery, DatabaseConnection, Driver, QueryResult } from "kysely";
 import { millisecondsSince } from "../base/elapsed.ts";
+import { FairSemaphore } from "../base/fair-semaphore.ts";
 import { messageOf } from "../base/fault.ts";
-import { Permits } from "../base/permits.ts";
 import type { Logger } from "../log/hub.ts";
 import { unavailable } from "./unavailable.ts";
 
@@ -32,7 +32,7 @@ export interface Source {
  * a bounded wait for a turn, and every statement visible in the log (its values are not).
  */
 export class PermitDriver implements Driver {
-  readonly #permits: Permits;
+  readonly #semaphore: FairSemaphore;
 
   constructor(
     private readonly source: Source,
@@ -40,7 +40,7 @@ export class PermitDriver implements Driver {
     private readonly acquireTimeoutMs: number,
     private readonly log: Logger,
   ) {
-    this.#permits = new Permits(connections);
+    this.#semaphore = new FairSemaphore(connections);
   }
 
   async init(): Promise<void> {}
@@ -80,7 +80,7 @@ export class PermitDriver implements Driver {
   }
 
   async takePermit(): Promise<void> {
-    if (await this.#permits.take("", this.acquireTimeoutMs)) return;
+    if (await this.#semaphore.acquire({ timeoutMs: this.acquireTimeoutMs })) return;
     throw unavailable(
       undefined,
       `no database connection came free within ${this.acquireTimeoutMs} ms (acquire_timeout_ms)`,
@@ -88,7 +88,7 @@ export class PermitDriver implements Driver {
   }
 
   givePermit(): void {
-    this.#permits.give();
+    this.#semaphore.release();
   }
 }
 

@@ -1,5 +1,5 @@
+import { FairSemaphore } from "../../base/fair-semaphore.ts";
 import { Fault } from "../../base/fault.ts";
-import { Permits } from "../../base/permits.ts";
 import { RawJson } from "../../base/raw-json.ts";
 import { maxRows, maxStatements, type OperatorSql, type SqlRequest, stoppedFault } from "./operator-sql.ts";
 import { int16, int32, packet, text, toFault } from "./pg-packets.ts";
@@ -16,7 +16,7 @@ const cancelGraceMs = 2000;
 
 /** An operator's statements on a connection of their own, which is gone afterwards, and with it everything they left behind. */
 export class PostgresSql implements OperatorSql {
-  readonly #turns = new Permits(maxStatements);
+  readonly #semaphore = new FairSemaphore(maxStatements);
   readonly #open = new Set<PgConnection>();
 
   constructor(
@@ -32,7 +32,7 @@ export class PostgresSql implements OperatorSql {
     if (request.params !== null && pieces.length > 1) {
       throw new Fault("InvalidInput", "params go with a single statement only", { field: "params" });
     }
-    await this.#turns.take();
+    await this.#semaphore.acquire();
     try {
       return await this.#connected(request.timeoutMs, async (connection, progress) => {
         let result = "";
@@ -45,7 +45,7 @@ export class PostgresSql implements OperatorSql {
         return new RawJson(result);
       });
     } finally {
-      this.#turns.give();
+      this.#semaphore.release();
     }
   }
 

@@ -1,5 +1,5 @@
+import { FairSemaphore } from "../../base/fair-semaphore.ts";
 import { Fault, messageOf } from "../../base/fault.ts";
-import { Permits } from "../../base/permits.ts";
 import { RawJson } from "../../base/raw-json.ts";
 import { maxStatements, type OperatorSql, type SqlRequest, stoppedFault } from "./operator-sql.ts";
 import { type ChildHeader, type ChildProgress, type ChildRequest, parentVariable } from "./sqlite-child.ts";
@@ -17,7 +17,7 @@ const idleMs = 60_000;
  * child processes of the same program: a slow one holds up nobody, and one that never ends is killed.
  */
 export class SqliteSql implements OperatorSql {
-  readonly #turns = new Permits(maxStatements);
+  readonly #semaphore = new FairSemaphore(maxStatements);
   readonly #idle: Child[] = [];
   readonly #all = new Set<Child>();
 
@@ -45,7 +45,7 @@ export class SqliteSql implements OperatorSql {
   }
 
   async #ask(request: ChildRequest, timeoutMs: number): Promise<string> {
-    await this.#turns.take();
+    await this.#semaphore.acquire();
     try {
       const child = (await this.#idleChild()) ?? (await this.#start());
       try {
@@ -57,7 +57,7 @@ export class SqliteSql implements OperatorSql {
         }
       }
     } finally {
-      this.#turns.give();
+      this.#semaphore.release();
     }
   }
 

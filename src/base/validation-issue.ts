@@ -1,14 +1,14 @@
 import type { z } from "zod";
 
-export interface Complaint {
+export interface ValidationIssue {
   readonly path: readonly string[];
   readonly why: string;
-  /** What else helps a program, as whoever refused it added: `column`, … */
+  /** Further facts that a refinement of the schema added: `column`, … */
   readonly data: Readonly<Record<string, unknown>>;
 }
 
-/** What a schema refused, in words for the person who wrote the value. */
-export function toComplaint(issue: z.core.$ZodIssue, value: unknown): Complaint {
+/** `toValidationIssue` says what a schema refused, for the person who wrote the value. */
+export function toValidationIssue(issue: z.core.$ZodIssue, value: unknown): ValidationIssue {
   const path = issue.path.map(String);
   // zod reports an absent member as a wrong type.
   const absent = path.length > 0 && memberAt(value, path) === undefined;

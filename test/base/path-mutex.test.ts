@@ -1,11 +1,11 @@
 import { expect, test } from "bun:test";
 import fc from "fast-check";
-import { Claims } from "../../src/base/claims.ts";
+import { PathMutex } from "../../src/base/path-mutex.ts";
 
 /** Work that says when it began and ends when it is told to. */
-function errand(claims: Claims, paths: string[], begun: string[], name = paths.join(" ")) {
+function errand(mutex: PathMutex, paths: string[], begun: string[], name = paths.join(" ")) {
   const { promise, resolve, reject } = Promise.withResolvers<string>();
-  const result = claims.hold(paths, () => {
+  const result = mutex.run(paths, () => {
     begun.push(name);
     return promise;
   });
@@ -16,9 +16,9 @@ function errand(claims: Claims, paths: string[], begun: string[], name = paths.j
 const settle = () => Bun.sleep(1);
 
 test("work on one path runs one after the other, in the order it came", async () => {
-  const claims = new Claims();
+  const mutex = new PathMutex();
   const begun: string[] = [];
-  const errands = ["first", "second", "third"].map((name) => errand(claims, ["a/b"], begun, name));
+  const errands = ["first", "second", "third"].map((name) => errand(mutex, ["a/b"], begun, name));
   for (const [at, { end, result }] of errands.entries()) {
     await settle();
     expect(begun).toEqual(["first", "second", "third"].slice(0, at + 1));
@@ -43,12 +43,9 @@ test("paths meet when they are the same or one is above the other, by whole name
     ["a", "A", false],
   ];
   for (const [held, wanted, meet] of stories) {
-    const claims = new Claims();
+    const mutex = new PathMutex();
     const begun: string[] = [];
-    const [first, second] = [
-      errand(claims, [held], begun, "held"),
-      errand(claims, [wanted], begun, "wanted"),
-    ];
+    const [first, second] = [errand(mutex, [held], begun, "held"), errand(mutex, [wanted], begun, "wanted")];
     await settle();
     expect({ held, wanted, begun }).toEqual({ held, wanted, begun: meet ? ["held"] : ["held", "wanted"] });
     first.end();
@@ -59,13 +56,13 @@ test("paths meet when they are the same or one is above the other, by whole name
 });
 
 test("work on two paths waits for both and keeps both from others", async () => {
-  const claims = new Claims();
+  const mutex = new PathMutex();
   const begun: string[] = [];
-  const from = errand(claims, ["from/x"], begun);
-  const to = errand(claims, ["to"], begun);
-  const move = errand(claims, ["from", "to/y"], begun);
-  const later = errand(claims, ["to/y/z"], begun);
-  const apart = errand(claims, ["elsewhere"], begun);
+  const from = errand(mutex, ["from/x"], begun);
+  const to = errand(mutex, ["to"], begun);
+  const move = errand(mutex, ["from", "to/y"], begun);
+  const later = errand(mutex, ["to/y/z"], begun);
+  const apart = errand(mutex, ["elsewhere"], begun);
   await settle();
   expect(begun).toEqual(["from/x", "to", "elsewhere"]);
   from.end();
@@ -83,10 +80,10 @@ test("work on two paths waits for both and keeps both from others", async () => 
 });
 
 test("work that fails, at once or later, tells its own caller and lets the next begin", async () => {
-  const claims = new Claims();
+  const mutex = new PathMutex();
   const begun: string[] = [];
-  const failing = errand(claims, ["a"], begun, "failing");
-  const next = errand(claims, ["a/b"], begun, "next");
+  const failing = errand(mutex, ["a"], begun, "failing");
+  const next = errand(mutex, ["a/b"], begun, "next");
   const outcome = failing.result.catch((error: unknown) => error);
   failing.fail();
   expect(await outcome).toEqual(new RangeError("failing"));
@@ -94,11 +91,11 @@ test("work that fails, at once or later, tells its own caller and lets the next 
   expect(begun).toEqual(["failing", "next"]);
   next.end();
   await next.result;
-  const thrown = claims.hold(["a"], () => {
+  const thrown = mutex.run(["a"], () => {
     throw new TypeError("at once");
   });
   await expect(thrown).rejects.toThrow(new TypeError("at once"));
-  expect(await claims.hold([""], async () => "free")).toBe("free");
+  expect(await mutex.run([""], async () => "free")).toBe("free");
 });
 
 test("whatever comes in whatever order, no two that meet run at once, and all come to an end", async () => {
@@ -111,11 +108,11 @@ test("whatever comes in whatever order, no two that meet run at once, and all co
   const meet = (a: string, b: string) => `${b}/`.startsWith(a && `${a}/`) || `${a}/`.startsWith(b && `${b}/`);
   await fc.assert(
     fc.asyncProperty(fc.array(work, { maxLength: 20 }), async (errands) => {
-      const claims = new Claims();
+      const mutex = new PathMutex();
       const running = new Set<string[]>();
       const ended = await Promise.allSettled(
         errands.map(({ paths, steps, fails }) =>
-          claims.hold(paths, async () => {
+          mutex.run(paths, async () => {
             for (const others of running)
               expect(others.some((a) => paths.some((b) => meet(a, b)))).toBe(false);
             running.add(paths);
