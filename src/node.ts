@@ -1,8 +1,8 @@
 import { resolve } from "node:path";
 import { Agents } from "./agents/agents.ts";
-import { AuthDoor } from "./auth/door.ts";
-import { Guesses } from "./auth/guesses.ts";
-import { Passwords } from "./auth/secrets.ts";
+import { Authenticator } from "./auth/authenticator.ts";
+import { FailureLimiter } from "./auth/failure-limiter.ts";
+import { Passwords } from "./auth/passwords.ts";
 import { ensureSuperToken, type SuperCredentials } from "./auth/super-token.ts";
 import { Tokens } from "./auth/tokens.ts";
 import { shownDatabase } from "./base/database-url.ts";
@@ -85,7 +85,7 @@ export interface Node extends AsyncDisposable {
 interface Floor {
   readonly database: Database;
   readonly services: Services;
-  readonly door: AuthDoor;
+  readonly door: Authenticator;
   /** How long a call may take that the configuration sets a limit for. */
   readonly longestCallMs: number;
 }
@@ -96,7 +96,7 @@ export async function openNode(options: NodeOptions): Promise<Node> {
   const hub = new LogHub();
   const log = hub.logger("server");
   const passwords = new Passwords();
-  const guesses = new Guesses();
+  const failures = new FailureLimiter();
   const ring = new LogRing(0, parseFilter("off"));
   let limits = noLimits;
   const configFile = new ConfigFile(options.configPath, options.workingDirectory);
@@ -205,7 +205,7 @@ export async function openNode(options: NodeOptions): Promise<Node> {
             updater,
             restart: () => options.program?.restart(),
           },
-          door: new AuthDoor(database, passwords, guesses, hub),
+          door: new Authenticator({ database, passwords, failures, hub }),
           longestCallMs: settings.sql_timeout_ms + 5000,
         });
         return {

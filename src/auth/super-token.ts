@@ -2,7 +2,8 @@ import { Fault } from "../base/fault.ts";
 import { randomText } from "../base/random.ts";
 import type { Database } from "../db/database.ts";
 import { secretLength } from "./credentials.ts";
-import { hashesMatch, hashPassword, hashSecret } from "./secrets.ts";
+import { hashPassword } from "./passwords.ts";
+import { hashesMatch, hashSecret } from "./secrets.ts";
 import { newKey } from "./tokens.ts";
 
 /** What is shown once and never again. */

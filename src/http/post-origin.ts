@@ -24,11 +24,11 @@ export class PostOrigin implements Origin {
     this.#slot = new Slot(door.slots);
   }
 
-  get left(): AbortSignal {
+  get disconnected(): AbortSignal {
     return this.request.signal;
   }
 
-  aside<T>(wait: () => Promise<T>): Promise<T> {
+  withoutSlot<T>(wait: () => Promise<T>): Promise<T> {
     return this.#slot.aside(wait);
   }
 

@@ -139,13 +139,13 @@ export class Connection {
     const isProven = () => this.#isProven;
     return {
       address: this.parts.address,
-      left: this.#left.signal,
+      disconnected: this.#left.signal,
       session: this.#session,
       streams: false,
       get isProven() {
         return isProven();
       },
-      aside: (wait) => wait(),
+      withoutSlot: (wait) => wait(),
       proved: () => {
         this.#isProven = true;
         this.#account.prove();

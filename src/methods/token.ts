@@ -1,7 +1,7 @@
 import { z } from "zod";
 import { keyOfWholeToken, loggedName } from "../auth/credentials.ts";
+import { tokenLimit } from "../auth/limit-schema.ts";
 import { anyToken, globally, superToken } from "../auth/need.ts";
-import { tokenLimit } from "../auth/permission.ts";
 import type { TokenRecord } from "../auth/tokens.ts";
 import { usernameProblem } from "../auth/username.ts";
 import { Fault } from "../base/fault.ts";

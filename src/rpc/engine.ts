@@ -1,6 +1,7 @@
-import { type Caller, nobody } from "../auth/caller.ts";
-import { type AuthDoor, type Guest, Refusal } from "../auth/door.ts";
+import { type Authenticator, CredentialsRejected } from "../auth/authenticator.ts";
+import { anonymous, type Caller } from "../auth/caller.ts";
 import { anyToken, isOpen, type Need } from "../auth/need.ts";
+import type { Peer } from "../auth/peer.ts";
 import { millisecondsSince } from "../base/elapsed.ts";
 import { Fault } from "../base/fault.ts";
 import { uncountedBytes } from "../base/memory-budget.ts";
@@ -22,7 +23,7 @@ import { memoryIsFull, type Origin, RequestState } from "./request-state.ts";
 /** The services as they are now, kept open until `release`. */
 export interface Loan<S> {
   readonly services: S;
-  readonly door: AuthDoor;
+  readonly door: Authenticator;
   release(): void;
 }
 
@@ -98,10 +99,10 @@ export class Engine<S extends object> {
     return this.#answerText(text, origin, structure);
   }
 
-  async #refuseStranger(text: string, guest: Guest): Promise<Fault | undefined> {
+  async #refuseStranger(text: string, peer: Peer): Promise<Fault | undefined> {
     const loan = this.parts.borrow();
     try {
-      return await findRefusal(text, (token) => loan.door.admit(token, anyToken, guest));
+      return await findRefusal(text, (token) => loan.door.admit(token, anyToken, peer));
     } catch (error) {
       return toFault(error, this.#log);
     } finally {
@@ -195,7 +196,7 @@ export class Engine<S extends object> {
     start: number | undefined,
   ): string | undefined {
     const fault = toFault(error, this.#log);
-    if (fault instanceof Refusal) state.delayMs = Math.max(state.delayMs, fault.delayMs);
+    if (fault instanceof CredentialsRejected) state.delayMs = Math.max(state.delayMs, fault.delayMs);
     if (start !== undefined)
       this.#log.debug("failed", { elapsed_ms: millisecondsSince(start), error: fault.message });
     return id === undefined ? undefined : errorBody(fault, id, state);
@@ -207,8 +208,8 @@ export class Engine<S extends object> {
     Object.assign(about, method.loggedFields(params));
     const need = method.needFor(params);
     const loan = this.parts.borrow();
-    if (isOpen(need)) return this.#invoke(request.method, method, loan, need, nobody, params, state);
-    return loan.door.admit(method.tokenIn(params), need, state.guest).then(
+    if (isOpen(need)) return this.#invoke(request.method, method, loan, need, anonymous, params, state);
+    return loan.door.admit(method.tokenIn(params), need, state.peer).then(
       (caller) => {
         state.proved();
         if (caller.by === "key") about.token_key = caller.key;

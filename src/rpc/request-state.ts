@@ -1,5 +1,5 @@
-import type { Guest } from "../auth/door.ts";
-import { FailedPasswords } from "../auth/secrets.ts";
+import { FailedPasswords } from "../auth/passwords.ts";
+import type { Peer } from "../auth/peer.ts";
 import { Fault } from "../base/fault.ts";
 import { uncountedBytes } from "../base/memory-budget.ts";
 import type { Session } from "./session.ts";
@@ -8,7 +8,7 @@ import type { Session } from "./session.ts";
 export const maxOpenResponseBytes = 256 * 1024;
 
 /** The connection that a request came over. */
-export interface Origin extends Guest {
+export interface Origin extends Peer {
   /** Where subscriptions live; plain HTTP has none. */
   readonly session: Session | undefined;
   /** Whether an answer can be sent in pieces. */
@@ -32,7 +32,7 @@ export class RequestState {
   /** Set when an answer was refused for want of memory. */
   refusal: Fault | undefined;
   /** Who calls, for the check of its token. */
-  readonly guest: Guest;
+  readonly peer: Peer;
   #bytes = 0;
   #heldBytes: number;
   #reservedBytes: number;
@@ -49,7 +49,7 @@ export class RequestState {
   ) {
     this.#heldBytes = limits.parsedBytes;
     this.#reservedBytes = limits.parsedBytes;
-    this.guest = isBatch ? new BatchGuest(origin) : origin;
+    this.peer = isBatch ? new BatchPeer(origin) : origin;
     this.#maxBytes = Math.min(limits.maxResponseBytes, maxOpenResponseBytes);
   }
 
@@ -107,20 +107,20 @@ export function memoryIsFull(): Fault {
 }
 
 /** The client of a batch, which gets few password checks. */
-class BatchGuest implements Guest {
+class BatchPeer implements Peer {
   readonly failed = new FailedPasswords();
 
-  constructor(private readonly origin: Guest) {}
+  constructor(private readonly origin: Peer) {}
 
   get address(): string {
     return this.origin.address;
   }
 
-  get left(): AbortSignal {
-    return this.origin.left;
+  get disconnected(): AbortSignal {
+    return this.origin.disconnected;
   }
 
-  aside<T>(wait: () => Promise<T>): Promise<T> {
-    return this.origin.aside(wait);
+  withoutSlot<T>(wait: () => Promise<T>): Promise<T> {
+    return this.origin.withoutSlot(wait);
   }
 }

@@ -1,4 +1,4 @@
-import { authorise } from "../../auth/caller.ts";
+import { authorise } from "../../auth/authorise.ts";
 import { inBucket } from "../../auth/need.ts";
 import { millisecondsSince } from "../../base/elapsed.ts";
 import { Fault } from "../../base/fault.ts";
