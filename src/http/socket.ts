@@ -6,7 +6,7 @@ import { errorText } from "../rpc/bodies.ts";
 import type { Engine } from "../rpc/engine.ts";
 import { LargeAnswer } from "../rpc/large-answer.ts";
 import type { Reply } from "../rpc/reply.ts";
-import { memoryIsFull, type Origin } from "../rpc/request-state.ts";
+import { memoryIsFull, type RequestSource } from "../rpc/request-state.ts";
 import { Session } from "../rpc/session.ts";
 
 /** So many calls of one socket run at once, before and after one of them has proven a token; the next ones wait. */
@@ -40,7 +40,7 @@ export interface ConnectionParts {
  */
 export class Connection {
   readonly #session: Session;
-  readonly #origin: Origin;
+  readonly #origin: RequestSource;
   readonly #account: MemoryAccount;
   readonly #left = new AbortController();
   #socket: ServerWebSocket<Connection> | undefined;
@@ -60,7 +60,7 @@ export class Connection {
   constructor(private readonly parts: ConnectionParts) {
     this.#session = new Session((text) => this.#sendEvent(text));
     this.#account = parts.memory.open(networkOf(parts.address));
-    this.#origin = this.#toOrigin();
+    this.#origin = this.#toSource();
   }
 
   opened(socket: ServerWebSocket<Connection>): void {
@@ -135,7 +135,7 @@ export class Connection {
     else this.#socket?.close(closeCodes.goingAway, "the server is stopping");
   }
 
-  #toOrigin(): Origin {
+  #toSource(): RequestSource {
     const isProven = () => this.#isProven;
     return {
       address: this.parts.address,

@@ -153,14 +153,14 @@ export const nodeServer = {
         truncated: false,
       },
     },
-    run: async ({ database, limits, buckets, room }, { sql, params }) => {
+    run: async ({ database, limits, buckets, resultBudgetBytes }, { sql, params }) => {
       if (params != null && !Array.isArray(params)) {
         throw new Fault("InvalidInput", "params must be an array", { field: "params" });
       }
       const { maxAnswerBytes: limit, sqlTimeoutMs: timeoutMs } = limits();
       // It may change a bucket's row.
       return buckets.changing(
-        database.operator.run({ sql, params: params ?? null, maxBytes: room, limit, timeoutMs }),
+        database.operator.run({ sql, params: params ?? null, maxBytes: resultBudgetBytes, limit, timeoutMs }),
       );
     },
   }),

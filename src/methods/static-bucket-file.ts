@@ -52,14 +52,14 @@ export const staticBucketFile = {
     result: z.string(),
     fails: ["InvalidInput", "NotFound", "IoError", "ResponseTooBig"],
     example: { params: { token: "<SUPER_TOKEN>", name: "site", path: "hello.txt" }, result: "aGVsbG8=" },
-    run: async ({ buckets, room }, { name, path }) => {
+    run: async ({ buckets, resultBudgetBytes }, { name, path }) => {
       const target = treePath(path);
       const { tree } = await buckets.files(name);
       const { handle, stats } = await tree.open(target);
       const file = new Base64File(handle, stats.size);
-      if (file.bytes <= room) return file;
+      if (file.bytes <= resultBudgetBytes) return file;
       await file[Symbol.asyncDispose]();
-      const limit = Math.floor((room - 2) / 4) * 3;
+      const limit = Math.floor((resultBudgetBytes - 2) / 4) * 3;
       throw new Fault(
         "ResponseTooBig",
         `the file has ${stats.size} bytes; by RPC ${limit} can be read (max_response_body_size); use HTTP`,

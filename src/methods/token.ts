@@ -119,7 +119,8 @@ export const token = {
       },
     },
     fails: ["ResponseTooBig"],
-    run: ({ tokens, limits, room }) => listResult(tokens.list(), room, limits().maxAnswerBytes),
+    run: ({ tokens, limits, resultBudgetBytes }) =>
+      listResult(tokens.list(), resultBudgetBytes, limits().maxAnswerBytes),
   }),
   token_edit: method({
     doc: "Replaces what a token may do: `limit` becomes the whole list, so send back every limit that is to stay, also those that you do not know. The Super Token cannot be edited.",
@@ -203,7 +204,7 @@ const bytesPerTurn = 1024 * 1024;
 /** The tokens as JSON text, made piece by piece; reading ends where the answer would be too large. */
 async function listResult(
   records: AsyncIterable<TokenRecord>,
-  room: number,
+  maxBytes: number,
   limit: number,
 ): Promise<RawJson> {
   const texts: string[] = [];
@@ -214,7 +215,7 @@ async function listResult(
     texts.push(text);
     inTurn += text.length;
     bytes += Buffer.byteLength(text) + 1;
-    if (bytes > room)
+    if (bytes > maxBytes)
       throw new Fault(
         "ResponseTooBig",
         `the tokens are above ${limit} bytes (max_response_body_size) after ${texts.length - 1} of them; ask for one by its key or user name (token_get), or for some columns of table token (node-server_exec_sql)`,

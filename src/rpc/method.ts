@@ -5,23 +5,23 @@ import type { FaultKind } from "../base/fault.ts";
 import type { RawJson } from "../base/raw-json.ts";
 import type { StreamedJson } from "./large-answer.ts";
 
-/** Name → schema, in the order of positional params. */
+/** Params are name → schema, in the order of positional params. */
 export type Params = Readonly<Record<string, z.ZodType>>;
 export type ParamValues<P extends Params> = { [K in keyof P]: z.output<P[K]> };
 
-/** What a method is handed beside the services and its params. */
+/** CallContext is what a method gets beside the services and its params. */
 export interface CallContext {
   readonly caller: Caller;
-  /** How many bytes of JSON the result may have to fit into the answer. */
-  readonly room: number;
-  /** Runs once the answer has left: what follows the answer is part of the method. */
+  /** How many bytes the result may take as JSON. */
+  readonly resultBudgetBytes: number;
+  /** Runs work once the answer has been sent. */
   afterReply(work: () => void | Promise<void>): void;
-  /** Ends a subscription of this connection; false when it has none with this id. */
+  /** Ends a subscription of this connection; false if it has none with this id. */
   cancel(subscription: string): boolean;
 }
 
 export interface StreamContext extends CallContext {
-  /** Fires when nobody listens any more. */
+  /** Fires when the subscription has ended. */
   readonly stop: AbortSignal;
 }
 

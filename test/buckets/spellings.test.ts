@@ -49,7 +49,7 @@ async function openRoutes(files: Record<string, string>) {
   const hot = new CountingHotFiles(() => 64 * 1024 * 1024);
   const contentBudget = new ContentBudget(30_000);
   const door = {
-    borrow: () => ({ services: lent, release() {} }),
+    acquire: () => ({ services: lent, release() {} }),
     buckets: () => lent.buckets,
     hot,
     compression: new Compression(contentBudget),
