@@ -5,31 +5,35 @@ import type { ParsedConfig } from "./parse.ts";
 import type { Warning } from "./problem.ts";
 import type { Config } from "./schema.ts";
 
-/** A change that is ready but not in force: exactly one of the two is called. */
+/** Prepared is a change that is ready but not in force. Exactly one of its two functions is called, once. */
 export interface Prepared {
   /** Must not fail: everything that can go wrong belongs into `prepare`. */
   commit(): void | Promise<void>;
   discard(): void | Promise<void>;
 }
 
-/** One service's share of the configuration. Start-up and reload are the same code. */
+/** Part is one service's share of the configuration. Start-up and reload are the same code. */
 export interface Part<S = unknown> {
   readonly name: string;
   slice(config: Config): S;
-  /** Opens what the slice asks for, beside what is in force. */
+  /** Opens what the slice needs beside what is in force. Throws if it cannot; then nothing changes. */
   prepare(slice: S): Promise<Prepared>;
-  /** Called by a reload that leaves the slice as it is. */
+  /** Called by a reload in which the slice is unchanged. */
   refresh?(): void;
   close(): void | Promise<void>;
 }
 
-/** A part that has nothing to open: its slice counts as soon as it is committed. */
-export function keptPart<S>(name: string, slice: (config: Config) => S, keep: (slice: S) => void): Part<S> {
+/** `settingPart` is a part that has nothing to open: its slice is applied when the reload commits. */
+export function settingPart<S>(
+  name: string,
+  slice: (config: Config) => S,
+  apply: (slice: S) => void,
+): Part<S> {
   return {
     name,
     slice,
     async prepare(value) {
-      return { commit: () => keep(value), discard() {} };
+      return { commit: () => apply(value), discard() {} };
     },
     close() {},
   };

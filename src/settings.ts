@@ -9,23 +9,23 @@ import { parseFilter } from "./log/filter.ts";
 import type { SinkSettings } from "./log/sinks.ts";
 import type { UpdateSettings } from "./update/updater.ts";
 
-/** What each part of the node needs to know of the configuration: when its slice is the same, it is left alone. */
+/** Limits are the configured bounds of what clients may use. */
 export interface Limits {
   readonly maxConnections: number;
   readonly maxRequestBytes: number;
   /** The largest WebSocket message. */
   readonly maxMessageBytes: number;
   readonly maxResponseBytes: number;
-  /** For what clients make the server hold. */
+  /** For what clients make the server hold in memory. */
   readonly clientBytes: number;
-  /** For small files in memory. */
+  /** For cached files. */
   readonly hotBytes: number;
   readonly maxUploadBytes: number;
   /** Whether the web console is served. */
   readonly console: boolean;
 }
 
-/** Before a configuration is read. */
+/** `noLimits` is in force before a configuration is read. */
 export const noLimits: Limits = {
   maxConnections: 0,
   maxRequestBytes: 0,
@@ -37,19 +37,19 @@ export const noLimits: Limits = {
   console: false,
 };
 
-/** Every WebSocket may send messages of this size, whatever the memory budget says. */
-const leastMessageBytes = 256 * 1024;
+/** Every WebSocket may send messages of this size, however small the memory budget is. */
+const minMessageBytes = 256 * 1024;
 
-export function limitsIn(config: Config): Limits {
+export function limitSettings(config: Config): Limits {
   const clientBytes =
     config.client_memory_bytes === 0 ? Math.floor(usableMemory() / 4) : config.client_memory_bytes;
-  // Bun holds a message until its last byte has come and tells nobody, so half of the budget is shared out beforehand.
+  // Bun buffers an incomplete message without reporting it, so half of the budget is divided between the connections beforehand.
   const fairShare = Math.floor(clientBytes / 2 / config.jsonrpc_max_connections);
   return {
     maxConnections: config.jsonrpc_max_connections,
     maxRequestBytes: config.max_request_body_size,
     maxResponseBytes: config.max_response_body_size,
-    maxMessageBytes: Math.min(config.max_request_body_size, Math.max(leastMessageBytes, fairShare)),
+    maxMessageBytes: Math.min(config.max_request_body_size, Math.max(minMessageBytes, fairShare)),
     clientBytes,
     hotBytes: config.static_cache_bytes,
     maxUploadBytes: config.max_upload_size,
@@ -57,18 +57,23 @@ export function limitsIn(config: Config): Limits {
   };
 }
 
-export function releasesIn(config: Config): UpdateSettings {
+export function releaseSettings(config: Config): UpdateSettings {
   return { releaseUrl: config.release_url, publicKey: config.release_public_key };
 }
 
-/** What the database and all that stands on it are opened with. */
-export type FloorSlice = Pick<Config, "database" | "server_uuid" | "static_path" | "sync_uploads">;
+/** BackendSettings are what the database and its services are opened with. */
+export type BackendSettings = Pick<Config, "database" | "server_uuid" | "static_path" | "sync_uploads">;
 
-export function floorIn({ database, server_uuid, static_path, sync_uploads }: Config): FloorSlice {
+export function backendSettings({
+  database,
+  server_uuid,
+  static_path,
+  sync_uploads,
+}: Config): BackendSettings {
   return { database, server_uuid, static_path, sync_uploads };
 }
 
-/** The environment's `RUST_LOG` wins over `log_filter`, and what has no filter of its own follows it. */
+/** `sinkSettings` lets the environment's `RUST_LOG` override `log_filter`; a sink without a filter of its own uses the result. */
 export function sinkSettings({ logging }: Config, fromEnvironment: string | undefined): SinkSettings {
   const terminal = fromEnvironment
     ? parseFilter(fromEnvironment)
@@ -93,7 +98,7 @@ export function unixPlace({ enable_unix_socket, unix_socket_path, database }: Co
   return { at: "unix", path: resolve(unix_socket_path ?? join(beside, "node.sock")) };
 }
 
-/** A place to listen at as a part of the configuration. */
+/** `listeningPart` makes a listener a part of the configuration. */
 export function listeningPart(
   name: string,
   listening: Listening,
