@@ -1,7 +1,7 @@
 import { z } from "zod";
 import { isOpen } from "../src/auth/need.ts";
 import { faultKinds } from "../src/base/fault.ts";
-import { defaultConfigText } from "../src/config/file.ts";
+import { defaultConfigText } from "../src/config/default-config.ts";
 import { defaultOf, type Key, sections } from "../src/config/schema.ts";
 import { methods } from "../src/methods/index.ts";
 import { needWords } from "../src/rpc/discover.ts";

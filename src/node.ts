@@ -5,7 +5,7 @@ import { MemoryBudget } from "./base/memory-budget.ts";
 import { Turns } from "./base/turns.ts";
 import { sourceProgram } from "./build.ts";
 import { type ConsoleFiles, loadConsole } from "./bundle.ts";
-import { ConfigFile, finishOverwrite } from "./config/edit.ts";
+import { ConfigFile, finishOverwrite } from "./config/config-file.ts";
 import { LiveConfig, type Outcome, type Part, settingPart } from "./config/live.ts";
 import { explainTargets } from "./config/parse.ts";
 import { placesOf } from "./config/server-uuid.ts";

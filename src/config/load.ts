@@ -1,4 +1,4 @@
-import { readConfigFile } from "./file.ts";
+import { readConfigFile } from "./default-config.ts";
 import { type ParsedConfig, parseConfig } from "./parse.ts";
 import { configFault, locateProblem, type Problem, Source, type Warning } from "./problem.ts";
 import type { Config } from "./schema.ts";

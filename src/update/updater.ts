@@ -7,9 +7,9 @@ import type { Binary } from "./binary.ts";
 import { type Downloaded, type DownloadOptions, download, downloadText, type Progress } from "./download.ts";
 import { lockFolder } from "./folder-lock.ts";
 import { verifyMinisign } from "./minisign.ts";
-import { rehearse } from "./rehearsal.ts";
 import { binaryName, releaseAddress, type Tag } from "./release.ts";
-import { exchange } from "./trial.ts";
+import { smokeTest } from "./smoke-test.ts";
+import { install } from "./trial.ts";
 
 export interface UpdateSettings {
   readonly releaseUrl: string | undefined;
@@ -99,8 +99,8 @@ export class Updater {
       this.#fetching = fetching;
       const done = await fetching;
       this.log.info("update: trying it out", { tag: tag.text });
-      await rehearse(path, tag, this.installed.triple);
-      await exchange(binary, path, this.installed.version, tag.version);
+      await smokeTest(path, tag, this.installed.triple);
+      await install(binary, path, { from: this.installed.version, to: tag.version });
       this.log.info("update: in place", { tag: tag.text, bytes: done.bytes, signed: keys !== undefined });
     } catch (error) {
       throw error instanceof Fault

@@ -3,11 +3,11 @@ import { resolve } from "node:path";
 import { parseGivenToken } from "../../auth/super-token.ts";
 import { messageOf } from "../../base/fault.ts";
 import { build, isCompiled } from "../../build.ts";
-import { ensureConfigFile } from "../../config/file.ts";
+import { ensureConfigFile } from "../../config/default-config.ts";
 import { type Node, openNode } from "../../node.ts";
-import { become } from "../../update/become.ts";
 import { Binary } from "../../update/binary.ts";
-import { type Beginning, beginTrial, endTrial } from "../../update/trial.ts";
+import { execInto } from "../../update/exec-into.ts";
+import { beginTrial, endTrial, type StartMode } from "../../update/trial.ts";
 import { type CommandOptions, defaultConfigPath, exitCodes } from "../command.ts";
 import { showCredentials } from "./credentials.ts";
 import { openNotifier } from "./systemd-notify.ts";
@@ -37,7 +37,7 @@ export async function serve({ config }: CommandOptions): Promise<number> {
     });
 
   const binary = isCompiled ? new Binary(realpathSync(process.execPath)) : undefined;
-  const beginning = await begin(binary);
+  const startMode = await begin(binary);
   let failure: string | undefined;
   // Refused here, so that a start that must fail makes nothing.
   parseGivenToken(process.env);
@@ -49,11 +49,11 @@ export async function serve({ config }: CommandOptions): Promise<number> {
     node = await open(
       config,
       binary,
-      beginning,
+      startMode,
       () => restart.resolve("restart"),
       () => stopped !== undefined,
     );
-    await greet(node, binary, beginning);
+    await greet(node, binary, startMode);
     // A path that somebody typed and that did not exist may be a mistake.
     if (isNew && config !== defaultConfigPath)
       node.hub
@@ -87,19 +87,19 @@ export async function serve({ config }: CommandOptions): Promise<number> {
 }
 
 /** A new version that failed twice is given up before it can fail again. */
-async function begin(binary: Binary | undefined): Promise<Beginning> {
+async function begin(binary: Binary | undefined): Promise<StartMode> {
   if (binary === undefined) return { kind: "ordinary" };
-  const beginning = await beginTrial(binary, build.cargo_version);
-  if (beginning.kind !== "give up") return beginning;
-  const { from, to } = beginning;
+  const startMode = await beginTrial(binary, build.cargo_version);
+  if (startMode.kind !== "give up") return startMode;
+  const { from, to } = startMode;
   process.stderr.write(`node-server: version ${to} failed to start twice; going back to ${from}\n`);
-  become(binary);
+  execInto(binary);
 }
 
 async function open(
   config: string,
   binary: Binary | undefined,
-  beginning: Beginning,
+  startMode: StartMode,
   restart: () => void,
   isStopped: () => boolean,
 ): Promise<Node> {
@@ -115,25 +115,25 @@ async function open(
       },
     });
   } catch (error) {
-    if (beginning.kind !== "trial" || binary === undefined) throw error;
+    if (startMode.kind !== "trial" || binary === undefined) throw error;
     // Nobody may be there to start it again, so it does so itself, until its trial is over.
     process.stderr.write(`node-server: version ${build.cargo_version} did not start: ${messageOf(error)}\n`);
     await Bun.sleep(retryMs);
     if (isStopped()) throw error;
-    become(binary);
+    execInto(binary);
   }
 }
 
 /** It is up: a new version has proven itself, and one that was taken back is remembered. */
-async function greet(node: Node, binary: Binary | undefined, beginning: Beginning): Promise<void> {
+async function greet(node: Node, binary: Binary | undefined, startMode: StartMode): Promise<void> {
   const log = node.hub.logger("server");
-  if (beginning.kind === "trial" && binary !== undefined) {
+  if (startMode.kind === "trial" && binary !== undefined) {
     await endTrial(binary);
-    log.info("update done", { from: beginning.from, to: build.cargo_version });
+    log.info("update done", { from: startMode.from, to: build.cargo_version });
   }
-  if (beginning.kind === "taken back")
+  if (startMode.kind === "taken back")
     log.error("an update was taken back because it did not start", {
-      failed: beginning.failed,
+      failed: startMode.failed,
       running: build.cargo_version,
     });
 }
@@ -141,7 +141,7 @@ async function greet(node: Node, binary: Binary | undefined, beginning: Beginnin
 /** Why it is still this process. */
 async function tryToBecome(binary: Binary): Promise<string> {
   try {
-    become(binary);
+    execInto(binary);
   } catch (error) {
     const reason = messageOf(error);
     try {

@@ -4,14 +4,14 @@ import { join } from "node:path";
 import { Fault, messageOf } from "../base/fault.ts";
 import type { Tag } from "./release.ts";
 
-/** A binary says which it is at once, and serves soon after; one that hangs does neither. */
-const patienceMs = 30_000;
+/** A binary that hangs is killed after this time. */
+const timeoutMs = 30_000;
 
-/** Set for a binary that is tried out. */
-export const rehearsalVariable = "NODE_SERVER_REHEARSAL";
+/** `smokeTestVariable` is set in the environment of a binary that is tried out. */
+export const smokeTestVariable = "NODE_SERVER_SMOKE_TEST";
 
-/** Runs a new binary before it is trusted: another system's, a damaged one, another version or one that cannot serve gives itself away. */
-export async function rehearse(path: string, tag: Tag, triple: string): Promise<void> {
+/** `smokeTest` runs a new binary before it is installed. Throws if it is damaged, of another system or version, or does not serve. */
+export async function smokeTest(path: string, tag: Tag, triple: string): Promise<void> {
   try {
     const record = parseRecord(await versionOf(path));
     if (record?.cargo_version !== tag.version)
@@ -28,7 +28,7 @@ async function versionOf(path: string): Promise<string> {
   await using child = Bun.spawn([path, "version", "--json"], {
     stdin: "ignore",
     stderr: "ignore",
-    timeout: patienceMs,
+    timeout: timeoutMs,
     killSignal: "SIGKILL",
   });
   const told = await new Response(child.stdout).text();
@@ -37,9 +37,9 @@ async function versionOf(path: string): Promise<string> {
   return told;
 }
 
-/** With a configuration and a database of its own, which go again: those of the server are not touched. */
+/** Serves with a temporary configuration and database: those of the server are not touched. */
 async function serves(path: string): Promise<void> {
-  const folder = await mkdtemp(join(tmpdir(), "node-server-rehearsal-"));
+  const folder = await mkdtemp(join(tmpdir(), "node-server-smoke-test-"));
   try {
     const config = join(folder, "config.toml");
     await writeFile(
@@ -49,11 +49,11 @@ async function serves(path: string): Promise<void> {
     const { RUST_LOG: _, NOTIFY_SOCKET: __, NODE_SERVER_SUPER_TOKEN: ___, ...env } = process.env;
     await using child = Bun.spawn([path, "serve", "-c", config], {
       cwd: folder,
-      env: { ...env, [rehearsalVariable]: "1" },
+      env: { ...env, [smokeTestVariable]: "1" },
       stdin: "ignore",
       stdout: "pipe",
       stderr: "pipe",
-      timeout: patienceMs,
+      timeout: timeoutMs,
       killSignal: "SIGKILL",
     });
     const url = await Promise.race([
@@ -70,7 +70,7 @@ async function serves(path: string): Promise<void> {
   }
 }
 
-/** Every version says where it listens, in one line. Waits for ever where it does not. */
+/** Every version prints where it listens, in one line. Never resolves if it does not. */
 async function addressIn(output: ReadableStream<Uint8Array>): Promise<string> {
   let said = "";
   for await (const chunk of output) {
@@ -86,7 +86,7 @@ async function hello(url: string): Promise<void> {
     method: "POST",
     headers: { "content-type": "application/json" },
     body: '{"jsonrpc":"2.0","method":"node-server_hello","params":[],"id":1}',
-    signal: AbortSignal.timeout(patienceMs),
+    signal: AbortSignal.timeout(timeoutMs),
   });
   if (!response.ok) throw refuse(`it answers ${response.status} to a hello`);
   await response.arrayBuffer();

@@ -1,12 +1,12 @@
 import { Fault, messageOf } from "../base/fault.ts";
 import type { Binary } from "./binary.ts";
 
-/** This process becomes the binary on the disk, with the same arguments and the same id. Returns only by throwing. */
-export function become(binary: Binary): never {
+/** `execInto` replaces this process by the binary on the disk, with the same arguments and process id. Returns only by throwing. */
+export function execInto(binary: Binary): never {
   const { execve } = process;
   if (execve === undefined)
     throw new Fault("Other", "this system cannot replace a running process; restart the server yourself");
-  // It works and is here to stay, whatever the runtime says of it on standard error.
+  // process.execve prints an ExperimentalWarning. All warnings are silenced: this process is about to be replaced.
   process.removeAllListeners("warning").on("warning", () => {});
   process.emitWarning = () => {};
   try {

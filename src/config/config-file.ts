@@ -8,20 +8,22 @@ import { replaceIn, writeWhole } from "../base/replace-file.ts";
 import { parseConfig } from "./parse.ts";
 import type { Warning } from "./problem.ts";
 
-/** A FIFO would hold up the opening for ever, a link would lead elsewhere: both are refused, not followed. */
-const carefully = constants.O_NOFOLLOW | constants.O_NONBLOCK;
-/** What rename says where it cannot work: on a single file that is mounted into a container. */
-const renameRefusals = new Set(["EBUSY", "EXDEV"]);
+/** Opening a FIFO would block for ever, and a link could lead elsewhere: both are refused. */
+const safeOpenFlags = constants.O_NOFOLLOW | constants.O_NONBLOCK;
+/** Errors of rename on a single file that is mounted into a container. */
+const renameErrors = new Set(["EBUSY", "EXDEV"]);
 
-/** The configuration as callers may read and rewrite it: a regular file inside the working directory, nothing else. */
+/** ConfigFile is the configuration as callers may read and rewrite it: only a regular file inside the working directory. */
 export class ConfigFile {
   #queue: Promise<unknown> = Promise.resolve();
   readonly #name: string;
 
-  constructor(
-    private readonly path: string,
-    private readonly workingDirectory: string,
-  ) {
+  readonly #path: string;
+  readonly #workingDirectory: string;
+
+  constructor(path: string, workingDirectory: string) {
+    this.#path = path;
+    this.#workingDirectory = workingDirectory;
     this.#name = basename(path);
   }
 
@@ -30,12 +32,12 @@ export class ConfigFile {
     return this.#open(constants.O_RDONLY, (file) => file.readFile("utf8"));
   }
 
-  /** Warnings about a valid text. Throws when the text is no configuration, with what is wrong and where. */
+  /** Warnings about a valid text. Throws ParseError, with every problem and its position, if the text is invalid. */
   check(text: string): readonly Warning[] {
     return parseConfig(text, this.#name).warnings;
   }
 
-  /** Checks the whole text, then puts it in place. Two at once: one after the other, each whole. */
+  /** Checks the text, then replaces the file by it. Concurrent writes run one after the other. */
   write(text: string): Promise<void> {
     const next = () => this.#write(text);
     const result = this.#queue.then(next, next);
@@ -50,25 +52,25 @@ export class ConfigFile {
         replaceIn(folder, this.#name, text, await file.stat()),
       );
     } catch (error) {
-      if (!renameRefusals.has(codeOf(error) ?? "")) throw toFault(error);
+      if (!renameErrors.has(codeOf(error) ?? "")) throw toFault(error);
       await this.#open(constants.O_RDWR, (file, folder) => overwrite(file, folder, this.#name, text));
     }
   }
 
-  /** Opens the folder, then the file in it, and proves on what was opened that it is a regular file inside the working directory. */
+  /** Opens the folder, then the file in it, and checks on the open handles that it is a regular file inside the working directory. */
   async #open<T>(access: number, use: (file: FileHandle, folder: Folder) => Promise<T>): Promise<T> {
     let folder: Folder | undefined;
     let file: FileHandle | undefined;
     try {
-      folder = await Folder.open(dirname(this.path));
-      const inside = await realpath(this.workingDirectory);
+      folder = await Folder.open(dirname(this.#path));
+      const inside = await realpath(this.#workingDirectory);
       if (!isInside(folder.realPath, inside)) {
         throw new Fault(
           "InvalidInput",
           "the configuration file is outside the working directory; edit it on the machine itself",
         );
       }
-      file = await open(folder.at(this.#name), access | carefully);
+      file = await open(folder.at(this.#name), access | safeOpenFlags);
       if (!(await file.stat()).isFile()) throw notRegular();
     } catch (error) {
       await file?.close();
@@ -84,7 +86,7 @@ export class ConfigFile {
   }
 }
 
-/** Writes in place. Until the last byte is on the disk the whole new text stands beside it; see `finishOverwrite`. */
+/** Writes in place. The whole new text exists beside the file until its last byte is on the disk; see `finishOverwrite`. */
 async function overwrite(file: FileHandle, folder: Folder, name: string, text: string): Promise<void> {
   const copy = folder.at(recoveryName(name));
   try {
@@ -106,26 +108,14 @@ async function fill(file: FileHandle, text: string): Promise<void> {
 }
 
 /** A rewrite takes no longer than this. */
-const cutShortMs = 60_000;
+const maxRewriteMs = 60_000;
 
-/** Finishes a rewrite in place that a crash cut short. True when there was one. */
+/** `finishOverwrite` completes a rewrite in place that a crash interrupted. True if there was one. */
 export async function finishOverwrite(path: string): Promise<boolean> {
   const copy = recoveryName(path);
-  let text: string;
-  try {
-    text = await readRegularFile(copy);
-    // Somebody has written the configuration since.
-    if ((await stat(path)).mtimeMs > (await stat(copy)).mtimeMs + cutShortMs)
-      throw new Fault("Other", "the copy is old");
-    // A copy that is not whole was cut short itself; then the configuration was not touched yet.
-    parseConfig(text);
-  } catch (error) {
-    if (codeOf(error) === "ENOENT") return false;
-    if (!(error instanceof Fault)) throw toFault(error);
-    await rm(copy, { force: true });
-    return false;
-  }
-  const file = await open(path, constants.O_RDWR | carefully);
+  const text = await readRecovery(path, copy);
+  if (text === undefined) return false;
+  const file = await open(path, constants.O_RDWR | safeOpenFlags);
   try {
     await fill(file, text);
   } finally {
@@ -133,6 +123,31 @@ export async function finishOverwrite(path: string): Promise<boolean> {
   }
   await rm(copy, { force: true });
   return true;
+}
+
+/** The text of an interrupted rewrite; undefined if there is none. Removes a copy that must not be used. */
+async function readRecovery(path: string, copy: string): Promise<string | undefined> {
+  try {
+    const text = await readRegularFile(copy);
+    const isOlder = (await stat(path)).mtimeMs > (await stat(copy)).mtimeMs + maxRewriteMs;
+    // If the copy itself is incomplete, the configuration was not touched yet.
+    if (!isOlder && isValid(text)) return text;
+    await rm(copy, { force: true });
+    return undefined;
+  } catch (error) {
+    if (codeOf(error) === "ENOENT") return undefined;
+    throw toFault(error);
+  }
+}
+
+function isValid(text: string): boolean {
+  try {
+    parseConfig(text);
+    return true;
+  } catch (error) {
+    if (error instanceof Fault) return false;
+    throw error;
+  }
 }
 
 function recoveryName(name: string): string {

@@ -29,7 +29,7 @@ async function readBytes(path: string): Promise<Buffer> {
   }
 }
 
-/** An operator must see which file is meant, whose it is and who runs this. */
+/** The message names the file, its owner and the user of this process. */
 function unusable(
   path: string,
   failed: string,
@@ -40,7 +40,7 @@ function unusable(
   return new Fault("IoError", accessMessage(subject, known), { path });
 }
 
-/** Puts the commented default, whole, where no file stands yet. True when it did. `listener`: instead of the usual `ws_listener`. */
+/** `ensureConfigFile` writes the commented default if no file exists. True if it did. `listener` replaces the default `ws_listener`. */
 export async function ensureConfigFile(path: string, listener?: string): Promise<boolean> {
   try {
     if (await exists(path)) return false;
