@@ -16,7 +16,7 @@ const lookAlikes = pairs(
 );
 
 /** Databases bound the length of what they index (PostgreSQL: about 2,700 bytes), and NFKC makes one character up to 18. */
-const longestBytes = 1000;
+const maxSkeletonBytes = 1000;
 
 /**
  * The form in which two names that a reader takes for each other are equal: compatibility forms resolved (NFKC), invisible
@@ -31,7 +31,7 @@ export function skeletonOf(name: string): string {
     .replace(/([ij])\u0307/g, "$1")
     .replace(/\s+/g, " ")
     .trim();
-  return Buffer.byteLength(skeleton) <= longestBytes ? skeleton : `sha256 ${hashOf(skeleton)}`;
+  return Buffer.byteLength(skeleton) <= maxSkeletonBytes ? skeleton : `sha256 ${hashOf(skeleton)}`;
 }
 
 function hashOf(text: string): string {

@@ -1,6 +1,6 @@
 import { codeOf, Fault, messageOf } from "../base/fault.ts";
 import type { Logger } from "../log/hub.ts";
-import type { Execute, Source } from "./driver.ts";
+import type { ConnectionSource, Execute } from "./driver.ts";
 
 /** SQLSTATEs of a database that takes no writes: read_only_sql_transaction, disk_full. */
 const refusingStates = new Set(["25006", "53100"]);
@@ -11,7 +11,7 @@ const writes = /^\s*(insert|update|delete)\b/i;
  * Reports once that the database has stopped taking writes (a full disk, a file made read-only, a standby), and once that
  * it takes them again. Callers still get each failure; without this the log would hold none.
  */
-export function watchWrites(source: Source, log: Logger): Source {
+export function watchWrites(source: ConnectionSource, log: Logger): ConnectionSource {
   let failing = false;
   const observed =
     (execute: Execute, proves: (sql: string) => boolean): Execute =>

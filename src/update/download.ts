@@ -4,7 +4,7 @@ import { dirname } from "node:path";
 import { codeOf, Fault, messageOf } from "../base/fault.ts";
 
 const smallest = 1024;
-const largest = 1024 * 1024 * 1024;
+const maxDownloadBytes = 1024 * 1024 * 1024;
 /** A small text that takes longer than this is given up. */
 const textTimeoutMs = 60_000;
 /** Left free on the disk. */
@@ -161,7 +161,7 @@ async function ask(address: string, signal: AbortSignal): Promise<Response> {
 function lengthOf(response: Response): number | undefined {
   const header = response.headers.get("content-length");
   const length = header === null ? undefined : Number(header);
-  if (length !== undefined && (length < smallest || length > largest))
+  if (length !== undefined && (length < smallest || length > maxDownloadBytes))
     throw failed(`it has ${length} bytes, which is no release`);
   return length;
 }
@@ -180,7 +180,7 @@ async function* wireBytes(
   let bytes = 0;
   for await (const chunk of response.body ?? []) {
     bytes += chunk.length;
-    if (bytes > (total ?? largest)) throw failed("more came than was announced");
+    if (bytes > (total ?? maxDownloadBytes)) throw failed("more came than was announced");
     told(chunk, bytes);
     yield chunk;
   }
@@ -207,7 +207,7 @@ async function store(file: FileHandle, content: AsyncIterable<Uint8Array>): Prom
   let bytes = 0;
   for await (const chunk of content) {
     bytes += chunk.length;
-    if (bytes > largest) throw failed("it is too large for a release");
+    if (bytes > maxDownloadBytes) throw failed("it is too large for a release");
     sha256.update(chunk);
     blake2b.update(chunk);
     await file.writeFile(chunk);

@@ -3,7 +3,7 @@ import { expect, test } from "bun:test";
 import { existsSync } from "node:fs";
 import { readdir, rename, rm, stat, writeFile } from "node:fs/promises";
 import { join } from "node:path";
-import { executeSqlite } from "../../src/db/operator/sqlite-execute.ts";
+import { executeSqlite } from "../../src/db/operator/sqlite/execute.ts";
 import { openNode } from "../../src/node.ts";
 import { type TestNode, tempFolder, testNode } from "../support/node.ts";
 import { until } from "../support/process.ts";

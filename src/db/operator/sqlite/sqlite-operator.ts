@@ -1,9 +1,9 @@
-import { FairSemaphore } from "../../base/fair-semaphore.ts";
-import { Fault, messageOf } from "../../base/fault.ts";
-import { RawJson } from "../../base/raw-json.ts";
-import { maxStatements, type OperatorSql, type SqlRequest, stoppedFault } from "./operator-sql.ts";
-import { type ChildHeader, type ChildProgress, type ChildRequest, parentVariable } from "./sqlite-child.ts";
-import { type Binding, toBinding } from "./sqlite-execute.ts";
+import { FairSemaphore } from "../../../base/fair-semaphore.ts";
+import { Fault, messageOf } from "../../../base/fault.ts";
+import { RawJson } from "../../../base/raw-json.ts";
+import { maxStatements, type OperatorSql, type SqlRequest, stoppedFault } from "../operator-sql.ts";
+import { type ChildHeader, type ChildProgress, type ChildRequest, parentVariable } from "./child.ts";
+import { type Binding, toBinding } from "./execute.ts";
 
 /** A child that does not answer at once is replaced. */
 const pingMs = 1000;
@@ -16,7 +16,7 @@ const idleMs = 60_000;
  * SQLite runs inside the process that calls it and cannot be stopped from there, so an operator's statements run in
  * child processes of the same program: a slow one holds up nobody, and one that never ends is killed.
  */
-export class SqliteSql implements OperatorSql {
+export class SqliteOperator implements OperatorSql {
   readonly #semaphore = new FairSemaphore(maxStatements);
   readonly #idle: Child[] = [];
   readonly #all = new Set<Child>();

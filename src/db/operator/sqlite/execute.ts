@@ -1,10 +1,11 @@
 import { Database } from "bun:sqlite";
 import { DatabaseSync, type SQLInputValue, type StatementSync } from "node:sqlite";
 import { pathToFileURL } from "node:url";
-import { Fault, messageOf } from "../../base/fault.ts";
-import { exactJson } from "../../base/raw-json.ts";
-import { type Bounds, doubleJson, positionData, RowWriter, resultJson, skipGap } from "./rows.ts";
-import { numberPlaceholders } from "./sqlite-placeholders.ts";
+import { Fault, messageOf } from "../../../base/fault.ts";
+import { exactJson } from "../../../base/raw-json.ts";
+import type { Bounds } from "../operator-sql.ts";
+import { doubleJson, positionData, RowWriter, resultJson, skipGap } from "../rows.ts";
+import { numberPlaceholders } from "./placeholders.ts";
 
 export interface SqliteRequest extends Bounds {
   readonly path: string;

@@ -1,13 +1,13 @@
-import { FairSemaphore } from "../../base/fair-semaphore.ts";
-import { Fault } from "../../base/fault.ts";
-import { RawJson } from "../../base/raw-json.ts";
-import { maxRows, maxStatements, type OperatorSql, type SqlRequest, stoppedFault } from "./operator-sql.ts";
-import { int16, int32, packet, text, toFault } from "./pg-packets.ts";
-import { PgProgress } from "./pg-progress.ts";
-import { changesRows, splitPgStatements } from "./pg-statements.ts";
-import { type ArrayTypes, commonArrays, jsonToPg, pgToJson, plainTypes } from "./pg-values.ts";
-import { PgConnection, type PgMessage, parsePgUrl } from "./pg-wire.ts";
-import { positionData, RowWriter, resultJson } from "./rows.ts";
+import { FairSemaphore } from "../../../base/fair-semaphore.ts";
+import { Fault } from "../../../base/fault.ts";
+import { RawJson } from "../../../base/raw-json.ts";
+import { maxRows, maxStatements, type OperatorSql, type SqlRequest, stoppedFault } from "../operator-sql.ts";
+import { positionData, RowWriter, resultJson } from "../rows.ts";
+import { int16, int32, packet, text, toFault } from "./packets.ts";
+import { PgProgress } from "./progress.ts";
+import { changesRows, splitPgStatements } from "./statements.ts";
+import { type ArrayTypes, commonArrays, jsonToPg, pgToJson, plainTypes } from "./values.ts";
+import { PgConnection, type PgMessage, parsePgUrl } from "./wire.ts";
 
 /** What a message may hold beside the values. */
 const messageMargin = 65_536;
@@ -15,7 +15,7 @@ const messageMargin = 65_536;
 const cancelGraceMs = 2000;
 
 /** An operator's statements on a connection of their own, which is gone afterwards, and with it everything they left behind. */
-export class PostgresSql implements OperatorSql {
+export class PostgresOperator implements OperatorSql {
   readonly #semaphore = new FairSemaphore(maxStatements);
   readonly #open = new Set<PgConnection>();
 

@@ -1,4 +1,4 @@
-import { Fault } from "../../base/fault.ts";
+import { Fault } from "../../../base/fault.ts";
 
 /** The server's own words, with what helps: the SQLSTATE, a hint, and where in the text. */
 export function toFault(body: Buffer, position?: (at: number) => Record<string, unknown>): Fault {

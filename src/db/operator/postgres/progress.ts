@@ -1,5 +1,5 @@
-import { Fault } from "../../base/fault.ts";
-import { commitsByItself, endsTransaction } from "./pg-statements.ts";
+import { Fault } from "../../../base/fault.ts";
+import { commitsByItself, endsTransaction } from "./statements.ts";
 
 /** What is known about the statements of a request: which of them PostgreSQL has committed. */
 export class PgProgress {

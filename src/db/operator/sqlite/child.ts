@@ -1,7 +1,7 @@
 import { writeSync } from "node:fs";
-import { codeOf, Fault, type FaultKind, messageOf } from "../../base/fault.ts";
-import { openLibc } from "../../base/libc.ts";
-import { executeSqlite, type SqliteRequest, sqliteTableSizes } from "./sqlite-execute.ts";
+import { codeOf, Fault, type FaultKind, messageOf } from "../../../base/fault.ts";
+import { openLibc } from "../../../base/libc.ts";
+import { executeSqlite, type SqliteRequest, sqliteTableSizes } from "./execute.ts";
 
 /** Tells the child whose child it is. */
 export const parentVariable = "NODE_SERVER_PARENT";

@@ -2,9 +2,9 @@ import { createHash, createHmac, pbkdf2, randomBytes } from "node:crypto";
 import { connect as connectTcp, type Socket } from "node:net";
 import { connect as connectTls } from "node:tls";
 import { promisify } from "node:util";
-import { Fault } from "../../base/fault.ts";
-import { isUnavailable, unavailable } from "../unavailable.ts";
-import { int32, packet, text, toFault } from "./pg-packets.ts";
+import { Fault } from "../../../base/fault.ts";
+import { isUnavailable, unavailable } from "../../unavailable.ts";
+import { int32, packet, text, toFault } from "./packets.ts";
 
 /** Where and as whom to connect. */
 export interface PgTarget {

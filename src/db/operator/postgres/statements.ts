@@ -1,4 +1,4 @@
-import { skipGap } from "./rows.ts";
+import { skipGap } from "../rows.ts";
 
 /** What must be stepped over as a whole while looking for the `;` between statements. */
 const pieces = new RegExp(

@@ -1,5 +1,5 @@
-import { exactJson } from "../../base/raw-json.ts";
-import { doubleJson } from "./rows.ts";
+import { exactJson } from "../../../base/raw-json.ts";
+import { doubleJson } from "../rows.ts";
 
 /** The types that come back as something else than text, by the numbers PostgreSQL gives them. */
 const oids = {
