@@ -32,7 +32,7 @@ export function clientTypes(): string {
   });
   const kinds = Object.entries(faultKinds).map(([kind, { code }]) => `  ${kind}: ${code},`);
   const titles = Object.entries(faultKinds).map(
-    ([kind, { words }]) => `  ${kind}: ${JSON.stringify(words)},`,
+    ([kind, { title }]) => `  ${kind}: ${JSON.stringify(title)},`,
   );
   return `// Printed by \`npm run docs\` from the declarations; edit those instead.
 

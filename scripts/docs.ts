@@ -80,8 +80,8 @@ function cell(text: string): string {
 
 function errorsPage(): string {
   const rows = Object.entries(faultKinds).map(([kind, row]) => {
-    const message = "bare" in row ? row.words : `${row.words}: …`;
-    return `| ${row.code} | \`${kind}\` | \`${message}\` | ${cell(row.means)} |`;
+    const message = "bare" in row ? row.title : `${row.title}: …`;
+    return `| ${row.code} | \`${kind}\` | \`${message}\` | ${cell(row.description)} |`;
   });
   const reasons = Object.entries(faultKinds).flatMap(([kind, row]) =>
     "reasons" in row
@@ -100,7 +100,7 @@ function errorsPage(): string {
 function configPage(): string {
   const tables = sections.map(([table, keys]) => {
     const rows = Object.entries(keys).map(
-      ([name, key]) => `| \`${name}\` | ${key.shown} | ${defaultWords(key)} | ${cell(key.means)} |`,
+      ([name, key]) => `| \`${name}\` | ${key.typeLabel} | ${defaultWords(key)} | ${cell(key.description)} |`,
     );
     return `## ${table === undefined ? "Top level" : `\`[${table}]\``}\n\n| Key | Type | Default | Meaning |\n|---|---|---|---|\n${rows.join("\n")}`;
   });

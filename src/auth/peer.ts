@@ -1,4 +1,4 @@
-import type { FailedPasswords } from "./passwords.ts";
+import type { FailedPasswords } from "./failed-passwords.ts";
 
 /** Peer is the client of a request, as its transport knows it. */
 export interface Peer {

@@ -59,14 +59,14 @@ export class FairSemaphore {
 
   /** Ends the wait of the last waiter in the longest queue, without a permit. False if no queue is longer than that of `key`. */
   evictBeside(key: string): boolean {
-    let longest = this.#queues.get(key) ?? [];
+    let largest = this.#queues.get(key) ?? [];
     let found = false;
     for (const queue of this.#queues.values()) {
-      if (queue.length <= longest.length) continue;
-      longest = queue;
+      if (queue.length <= largest.length) continue;
+      largest = queue;
       found = true;
     }
-    if (found) longest.at(-1)?.giveUp();
+    if (found) largest.at(-1)?.giveUp();
     return found;
   }
 

@@ -75,15 +75,15 @@ export function defaultConfigText(listener?: string): string {
   const given: Readonly<Record<string, string | undefined>> = { ws_listener: listener };
   const parts = sections.map(([table, keys]) => {
     const lines = Object.entries(keys).map(
-      ([name, key]) => `# ${key.means}\n${settingLine(name, key, given[name])}\n`,
+      ([name, key]) => `# ${key.description}\n${settingLine(name, key, given[name])}\n`,
     );
     return (table === undefined ? "" : `[${table}]\n\n`) + lines.join("\n");
   });
   return `# node-server. Every key is here; the commented ones show their defaults.\n# SIGHUP makes a running server read this file again.\n\n${parts.join("\n")}`;
 }
 
-function settingLine(name: string, key: Key, starter = key.starter): string {
-  if (starter !== undefined) return `${name} = ${JSON.stringify(starter)}`;
-  const standard = defaultOf(key);
-  return standard === undefined ? `# ${name} =` : `# ${name} = ${JSON.stringify(standard)}`;
+function settingLine(name: string, key: Key, initial = key.initial): string {
+  if (initial !== undefined) return `${name} = ${JSON.stringify(initial)}`;
+  const defaultValue = defaultOf(key);
+  return defaultValue === undefined ? `# ${name} =` : `# ${name} = ${JSON.stringify(defaultValue)}`;
 }

@@ -1,4 +1,4 @@
-import { FailedPasswords } from "../auth/passwords.ts";
+import { FailedPasswords } from "../auth/failed-passwords.ts";
 import type { Peer } from "../auth/peer.ts";
 import { Fault } from "../base/fault.ts";
 import { uncountedBytes } from "../base/memory-budget.ts";

@@ -68,19 +68,19 @@ export class Session {
   }
 }
 
-/** The words of an event that many subscribers receive are made once. */
-const words = new WeakMap<object, string>();
+/** Caches the JSON of an event that many subscribers receive. */
+const jsonOfEvents = new WeakMap<object, string>();
 
 function eventText(method: string, subscription: string, event: unknown): string {
-  return `{"jsonrpc":"2.0","method":"${method}","params":{"subscription":"${subscription}","result":${wordsOf(event)}}}`;
+  return `{"jsonrpc":"2.0","method":"${method}","params":{"subscription":"${subscription}","result":${jsonOf(event)}}}`;
 }
 
-function wordsOf(event: unknown): string {
+function jsonOf(event: unknown): string {
   if (typeof event !== "object" || event === null) return JSON.stringify(event) ?? "null";
-  let text = words.get(event);
+  let text = jsonOfEvents.get(event);
   if (text === undefined) {
     text = JSON.stringify(event);
-    words.set(event, text);
+    jsonOfEvents.set(event, text);
   }
   return text;
 }

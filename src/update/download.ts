@@ -175,13 +175,13 @@ async function requireSpace(path: string, bytes: number): Promise<void> {
 async function* wireBytes(
   response: Response,
   total: number | undefined,
-  told: (chunk: Uint8Array, bytes: number) => void,
+  onChunk: (chunk: Uint8Array, bytes: number) => void,
 ): AsyncGenerator<Uint8Array<ArrayBuffer>> {
   let bytes = 0;
   for await (const chunk of response.body ?? []) {
     bytes += chunk.length;
     if (bytes > (total ?? maxDownloadBytes)) throw failed("more came than was announced");
-    told(chunk, bytes);
+    onChunk(chunk, bytes);
     yield chunk;
   }
   if (total !== undefined && bytes !== total) throw failed(`${bytes} of ${total} bytes came`);

@@ -31,10 +31,10 @@ async function versionOf(path: string): Promise<string> {
     timeout: timeoutMs,
     killSignal: "SIGKILL",
   });
-  const told = await new Response(child.stdout).text();
+  const output = await new Response(child.stdout).text();
   const code = await child.exited;
   if (code !== 0) throw refuse(`it ends with code ${code} when asked for its version`);
-  return told;
+  return output;
 }
 
 /** Serves with a temporary configuration and database: those of the server are not touched. */

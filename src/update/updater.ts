@@ -47,7 +47,7 @@ export class Updater {
   ) {}
 
   /** Resolves to false when this is the version already. After true the binary on the disk is the new one. */
-  async update(tag: Tag, told: (progress: Progress) => void = () => {}): Promise<boolean> {
+  async update(tag: Tag, onProgress: (progress: Progress) => void = () => {}): Promise<boolean> {
     if (tag.version === this.installed.version) return false;
     const { binary } = this.installed;
     if (binary === undefined)
@@ -58,7 +58,7 @@ export class Updater {
     if (this.#busy) throw new Fault("Other", "an update is under way already; wait until it is done");
     this.#busy = true;
     try {
-      await this.#alone(binary, tag, told);
+      await this.#alone(binary, tag, onProgress);
       // Stays busy: the process is about to be another.
       return true;
     } catch (error) {
@@ -74,18 +74,18 @@ export class Updater {
     await Promise.allSettled([this.#fetching]);
   }
 
-  async #alone(binary: Binary, tag: Tag, told: (progress: Progress) => void): Promise<void> {
+  async #alone(binary: Binary, tag: Tag, onProgress: (progress: Progress) => void): Promise<void> {
     const unlock = lockFolder(binary.folder);
     if (unlock === undefined)
       throw new Fault("Other", "another program updates this binary already; wait until it is done");
     try {
-      await this.#replace(binary, tag, told);
+      await this.#replace(binary, tag, onProgress);
     } finally {
       unlock();
     }
   }
 
-  async #replace(binary: Binary, tag: Tag, told: (progress: Progress) => void): Promise<void> {
+  async #replace(binary: Binary, tag: Tag, onProgress: (progress: Progress) => void): Promise<void> {
     const { releaseUrl, publicKey } = this.settings();
     if (releaseUrl === undefined)
       throw new Fault("Other", "release_url is not set in the configuration; it says where releases are");
@@ -95,7 +95,7 @@ export class Updater {
     const path = binary.newPath();
     try {
       const source = { releaseUrl, keys, name: binaryName(this.installed.triple), tag };
-      const fetching = this.#fetch(source, { path, mode: await binary.mode(), progress: told });
+      const fetching = this.#fetch(source, { path, mode: await binary.mode(), progress: onProgress });
       this.#fetching = fetching;
       const done = await fetching;
       this.log.info("update: trying it out", { tag: tag.text });
@@ -137,8 +137,12 @@ export class Updater {
       });
       if (keys === undefined) return done;
       const address = releaseAddress(releaseUrl, `${name}.minisig`, tag);
-      const words = verifyMinisign(await downloadText(address, "the signature", signal), done.blake2b, keys);
-      if (words.get("file") !== name || words.get("version") !== tag.text)
+      const comment = verifyMinisign(
+        await downloadText(address, "the signature", signal),
+        done.blake2b,
+        keys,
+      );
+      if (comment.get("file") !== name || comment.get("version") !== tag.text)
         throw new Fault(
           "IoError",
           "the release's signature is for another file or version; nothing was changed",

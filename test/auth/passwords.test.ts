@@ -1,6 +1,6 @@
 import { expect, test } from "bun:test";
+import { FailedPasswords } from "../../src/auth/failed-passwords.ts";
 import {
-  FailedPasswords,
   hashPassword,
   maxWaitingChecks,
   maxWaitingChecksPerAddress,

@@ -81,17 +81,19 @@ function quoteEnd(sql: string, from: number, quote: string): number {
 
 /** Whether a statement may change rows. A SELECT that is mistaken for one is only read further than need be. */
 export function changesRows(sql: string): boolean {
-  const words = skipGap(sql);
+  const statement = skipGap(sql);
   return (
-    /^(insert|update|delete|merge)\b/i.test(words) ||
-    (/^with\b/i.test(words) && /\b(insert|update|delete|merge)\b/i.test(words))
+    /^(insert|update|delete|merge)\b/i.test(statement) ||
+    (/^with\b/i.test(statement) && /\b(insert|update|delete|merge)\b/i.test(statement))
   );
 }
 
 /** Whether a statement outside of a transaction may commit some of its work before its end. One that is mistaken for such does no harm. */
 export function commitsByItself(sql: string): boolean {
-  const words = skipGap(sql);
-  return /^(do|call|vacuum|analyze|cluster|reindex)\b/i.test(words) || /\bconcurrently\b/i.test(words);
+  const statement = skipGap(sql);
+  return (
+    /^(do|call|vacuum|analyze|cluster|reindex)\b/i.test(statement) || /\bconcurrently\b/i.test(statement)
+  );
 }
 
 /** Whether a statement commits the transaction that it is in. */

@@ -134,8 +134,8 @@ export class PgConnection {
   async #start(settings: Readonly<Record<string, string>>): Promise<void> {
     const { user, database } = this.target;
     const protocol = 196608;
-    const words = Object.entries({ user, database, client_encoding: "UTF8", ...settings }).flat();
-    this.send(packet("", int32(protocol), ...words.map(text), Buffer.of(0)));
+    const parameters = Object.entries({ user, database, client_encoding: "UTF8", ...settings }).flat();
+    this.send(packet("", int32(protocol), ...parameters.map(text), Buffer.of(0)));
     for (;;) {
       const { tag, body } = await this.receive();
       if (tag === "E") throw toFault(body);
