@@ -8,7 +8,7 @@ import { type Credentials, keyOfWholeToken, parseCredentials } from "./credentia
 import { Denied } from "./denied.ts";
 import type { FailureLimiter } from "./failure-limiter.ts";
 import { toLimits } from "./limit.ts";
-import { anyToken, type Need } from "./need.ts";
+import { anyToken, isOpen, type Need } from "./need.ts";
 import type { Passwords } from "./passwords.ts";
 import type { Peer } from "./peer.ts";
 import { hashesMatch, hashSecret, noSecretHash } from "./secrets.ts";
@@ -75,13 +75,24 @@ export class Authenticator {
     throw this.#reject(byUsername, anyToken, peer.address);
   }
 
-  /** Whether the caller would still be authorised now. For work that outlives the check of its token, such as subscriptions. */
-  async stillAdmits(caller: Caller, need: Need): Promise<boolean> {
+  /** Throws Denied unless the database would authorise the caller now. For work that is done after a wait. */
+  async assertStillAdmitted(caller: Caller, need: Need): Promise<void> {
+    if (isOpen(need)) return;
     const row = await this.#database.tokens.byKey(caller.key);
-    if (row === undefined || proofOf(row, caller.by) !== caller.proof) return false;
-    if (outsideLifetime(row) !== undefined) return false;
+    if (row === undefined || proofOf(row, caller.by) !== caller.proof)
+      throw new Denied(
+        "invalid_credentials",
+        "the token was deleted or changed meanwhile; nothing was changed",
+      );
+    const outside = outsideLifetime(row);
+    if (outside !== undefined) throw new Denied(outside.reason, outside.detail);
+    authorise(toCaller(row, caller.by), need);
+  }
+
+  /** Whether `assertStillAdmitted` would pass. For work that outlives the check of its token, such as subscriptions. */
+  async stillAdmits(caller: Caller, need: Need): Promise<boolean> {
     try {
-      authorise(toCaller(row, caller.by), need);
+      await this.assertStillAdmitted(caller, need);
       return true;
     } catch (error) {
       if (error instanceof Denied) return false;

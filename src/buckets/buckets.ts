@@ -104,13 +104,14 @@ export class Buckets {
   }
 
   /**
-   * Compares a record that was read a while ago with the database, past the cache: `gone` is deleted or disabled, `changed` has another
-   * id or folder, so that files written into the old folder may end up in another bucket.
+   * Compares a record that was read a while ago with the database, past the cache: `changed` has another id or folder, so that
+   * files written into the old folder may end up in another bucket.
    */
-  async compare({ id, name, path }: Bucket): Promise<"same" | "changed" | "gone"> {
+  async compare({ id, name, path }: Bucket): Promise<"same" | "changed" | "disabled" | "deleted"> {
     const now = await this.database.buckets.byName(name);
-    if (now === undefined || !now.enable) return "gone";
-    return now.id === id && now.path === path ? "same" : "changed";
+    if (now === undefined) return "deleted";
+    if (now.id !== id || now.path !== path) return "changed";
+    return now.enable ? "same" : "disabled";
   }
 
   async names(): Promise<string[]> {
@@ -132,11 +133,16 @@ export class Buckets {
     return this.#cache.current?.byName.get(bucket.name) === bucket;
   }
 
-  /** The files of a bucket, enabled or not; NotFound when there is no such bucket. */
-  async files(name: string): Promise<Files> {
+  /** The record of a bucket, enabled or not; NotFound when there is no such bucket. */
+  async require(name: string): Promise<Bucket> {
     const bucket = await this.get(name);
     if (bucket === undefined) throw noBucket(name);
-    return this.filesOf(bucket);
+    return bucket;
+  }
+
+  /** The files of a bucket, enabled or not; NotFound when there is no such bucket. */
+  async files(name: string): Promise<Files> {
+    return this.filesOf(await this.require(name));
   }
 
   filesOf({ name, path }: Pick<Bucket, "name" | "path">): Files {

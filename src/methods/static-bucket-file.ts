@@ -1,7 +1,12 @@
 import { z } from "zod";
 import { inBucket } from "../auth/need.ts";
 import { Fault } from "../base/fault.ts";
+import type { Buckets } from "../buckets/buckets.ts";
+import type { Files, Warrant } from "../buckets/files.ts";
 import { folderPath, treePath } from "../buckets/path.ts";
+import type { Bucket } from "../buckets/record.ts";
+import type { CallContext } from "../rpc/method.ts";
+import type { Services } from "../services.ts";
 import { Base64File } from "./base64-file.ts";
 import { method } from "./declare.ts";
 
@@ -36,11 +41,11 @@ export const staticBucketFile = {
       params: { token: "<SUPER_TOKEN>", name: "site", path: "index.html", body: "<h1>Hello</h1>" },
       result: { success: true },
     },
-    run: async ({ buckets }, { name, path, body, base64 }) => {
+    run: async (call, { name, path, body, base64 }) => {
       const target = treePath(path);
-      const files = await buckets.files(name);
+      const { files, warrant } = await openForChange(call, name);
       await using staged = await files.stage(toBytes(body, base64), target);
-      await files.write(target, staged, { makeParents: true });
+      await files.write(target, staged, { makeParents: true, warrant });
       return { success: true as const };
     },
   }),
@@ -78,10 +83,10 @@ export const staticBucketFile = {
       params: { token: "<SUPER_TOKEN>", name: "site", path: "hello.txt" },
       result: { success: true },
     },
-    run: async ({ buckets }, { name, path }) => {
+    run: async (call, { name, path }) => {
       const target = treePath(path);
-      const files = await buckets.files(name);
-      await files.removeFile(target);
+      const { files, warrant } = await openForChange(call, name);
+      await files.removeFile(target, warrant);
       return { success: true as const };
     },
   }),
@@ -96,10 +101,10 @@ export const staticBucketFile = {
       params: { token: "<SUPER_TOKEN>", name: "site", from: "hello.txt", to: "old/hello.txt" },
       result: { success: true },
     },
-    run: async ({ buckets }, { name, from, to }) => {
+    run: async (call, { name, from, to }) => {
       const [source, target] = [treePath(from), treePath(to)];
-      const files = await buckets.files(name);
-      await files.renameFile(source, target);
+      const { files, warrant } = await openForChange(call, name);
+      await files.renameFile(source, target, warrant);
       return { success: true as const };
     },
   }),
@@ -122,6 +127,36 @@ export const staticBucketFile = {
     },
   }),
 };
+
+/**
+ * The files of a bucket, and the warrant for a change of them. The token and the bucket are read again when the change has its
+ * turn: it may have waited for a long copy. RPC holds no lock.
+ */
+async function openForChange(
+  { buckets, assertStillAdmitted }: Services & CallContext,
+  name: string,
+): Promise<{ readonly files: Files; readonly warrant: Warrant }> {
+  const bucket = await buckets.require(name);
+  const check = async () => {
+    await assertStillAdmitted();
+    await assertSameBucket(buckets, bucket);
+  };
+  return { files: buckets.filesOf(bucket), warrant: { shows: () => false, check } };
+}
+
+/** Throws unless the bucket still has the folder that it had when the call began. A disabled bucket can be changed. */
+async function assertSameBucket(buckets: Buckets, bucket: Bucket): Promise<void> {
+  switch (await buckets.compare(bucket)) {
+    case "deleted":
+      throw new Fault("NotFound", "the bucket was deleted meanwhile; nothing was changed", { field: "name" });
+    case "changed":
+      throw new Fault(
+        "Other",
+        "the bucket was given another folder meanwhile; nothing was changed, send the call again",
+        { field: "name" },
+      );
+  }
+}
 
 function toBytes(body: string | number[] | null | undefined, base64: string | null | undefined): Uint8Array {
   if (body != null && base64 != null)

@@ -97,10 +97,11 @@ export class CallRunner<S extends object> {
   }
 }
 
-function toContext<S extends object>({ lease, caller, state }: AuthorisedCall<S>): S & CallContext {
+function toContext<S extends object>({ lease, caller, need, state }: AuthorisedCall<S>): S & CallContext {
   return {
     ...lease.services,
     caller,
+    assertStillAdmitted: () => lease.authenticator.assertStillAdmitted(caller, need),
     resultBudgetBytes: state.leftBytes - envelopeBytes - state.maxIdBytes,
     afterReply: (work) => void state.after.push(work),
     cancel: (id) => state.source.session?.cancel(id) ?? false,

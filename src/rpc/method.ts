@@ -14,6 +14,8 @@ export interface CallContext {
   readonly caller: Caller;
   /** How many bytes the result may take as JSON. */
   readonly resultBudgetBytes: number;
+  /** Throws Denied unless the database would authorise the caller now. For what is done after a wait. */
+  assertStillAdmitted(): Promise<void>;
   /** Runs work once the answer has been sent. */
   afterReply(work: () => void | Promise<void>): void;
   /** Ends a subscription of this connection; false if it has none with this id. */

@@ -123,7 +123,8 @@ async function answer(
 
 async function assertSameBucket(buckets: Buckets, bucket: Bucket): Promise<void> {
   switch (await buckets.compare(bucket)) {
-    case "gone":
+    case "deleted":
+    case "disabled":
       throw new Refused(404, "the bucket was deleted or disabled meanwhile; nothing was changed");
     case "changed":
       throw new Refused(
