@@ -31,6 +31,12 @@ const migrations: readonly Migration[] = [
     ],
     fill: fillSkeletons,
   },
+  {
+    // Armenian, Cherokee and Lisu letters became look-alikes of Latin ones.
+    version: "m20261116_000001_token_username_skeleton_scripts",
+    statements: () => ['UPDATE "token" SET "username_skeleton" = NULL'],
+    fill: fillSkeletons,
+  },
 ];
 
 /**
