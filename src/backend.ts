@@ -105,7 +105,7 @@ export class BackendPart implements Part<BackendSettings> {
   }
 
   async close(): Promise<void> {
-    // Bun aborts no request's signal when it drops its connection at the stop.
+    // A call, such as a rename onto another disk, goes on when its connection is dropped.
     this.#current?.value.services.buckets.stopCopies();
     if (this.#current !== undefined) this.#retire(this.#current, shutdownTimeoutMs);
     await Promise.all(this.#retiring);
