@@ -1,8 +1,7 @@
 import { z } from "zod";
-import { isOpen } from "../src/auth/need.ts";
 import { faultKinds } from "../src/base/fault.ts";
 import { methods } from "../src/methods/index.ts";
-import type { MethodTable } from "../src/rpc/method.ts";
+import { credentialParam, type MethodTable } from "../src/rpc/method.ts";
 import { type NamedTypes, typeText } from "../src/rpc/type-text.ts";
 import type { Services } from "../src/services.ts";
 
@@ -11,7 +10,7 @@ export function clientTypes(): string {
   const table: MethodTable<Services> = methods;
   const named: NamedTypes = new Map();
   const rows = Object.entries(table).map(([name, method]) => {
-    const credential = credentialOf(name);
+    const credential = credentialParam(method);
     const params = Object.entries(method.accepts.shape).map(([param, type]) => {
       const optional = param === credential || z.safeParse(type, undefined).success;
       return `${param}${optional ? "?" : ""}: ${toTypeScript(typeText(type, "input", named))}${optional ? " | undefined" : ""}`;
@@ -26,8 +25,8 @@ export function clientTypes(): string {
   const types = [...named]
     .sort(([a], [b]) => (a < b ? -1 : 1))
     .map(([name, text]) => `export type ${name} = ${toTypeScript(text)};`);
-  const credentials = Object.keys(table).flatMap((name) => {
-    const credential = credentialOf(name);
+  const credentials = Object.entries(table).flatMap(([name, method]) => {
+    const credential = credentialParam(method);
     return credential === undefined ? [] : [`  ${JSON.stringify(name)}: ${JSON.stringify(credential)},`];
   });
   const kinds = Object.entries(faultKinds).map(([kind, { code }]) => `  ${kind}: ${code},`);
@@ -58,13 +57,6 @@ export const errorTitles: Readonly<Record<keyof typeof errorKinds, string>> = {
 ${titles.join("\n")}
 };
 `;
-}
-
-function credentialOf(name: string): string | undefined {
-  const method = (methods as MethodTable<Services>)[name];
-  if (method === undefined || isOpen(method.needFor({}))) return undefined;
-  // The one param whose value the method takes for its caller's token.
-  return method.names.find((param) => method.tokenIn({ [param]: "here" }) === "here");
 }
 
 /** The documents' way of writing types, made exact. */

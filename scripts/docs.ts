@@ -5,7 +5,7 @@ import { defaultConfigText } from "../src/config/default-config.ts";
 import { defaultOf, type Key, sections } from "../src/config/schema.ts";
 import { methods } from "../src/methods/index.ts";
 import { needWords } from "../src/rpc/discover.ts";
-import type { Method, MethodTable } from "../src/rpc/method.ts";
+import { effects, type Method, type MethodTable } from "../src/rpc/method.ts";
 import { type NamedTypes, typeText } from "../src/rpc/type-text.ts";
 import type { Services } from "../src/services.ts";
 import { clientTypes } from "./client-types.ts";
@@ -29,8 +29,10 @@ function rpcPage(table: MethodTable<Services>): string {
     .sort(([a], [b]) => (a < b ? -1 : 1))
     .map(([name, text]) => `### ${name}\n\n\`\`\`ts\n${text.replaceAll("} | {", "}\n| {")}\n\`\`\``);
   const head =
-    "# Methods\n\nJSON-RPC 2.0 at `/jsonrpc`, by POST and over WebSocket; `/node/rpc` and `/` answer the same, for clients that expect them there. Params are named, or positional in the order of the tables; unknown members are ignored. `rpc.discover` answers the same as an OpenRPC document. Errors are listed with their numbers in [errors.md](errors.md); every method can also fail with `Internal`.";
-  return `${note}${head}\n\n${parts.join("\n\n")}\n\n## Types\n\n${types.join("\n\n")}\n`;
+    "# Methods\n\nJSON-RPC 2.0 at `/jsonrpc`, by POST and over WebSocket; `/node/rpc` and `/` answer the same, for clients that expect them there. Params are named, or positional in the order of the tables; unknown members are ignored. `rpc.discover` answers the same as an OpenRPC document, with fields of its own: `x-authorization` lists what a caller must hold (one of the list is enough; `param` names the param that holds the name of the scope), `x-need` says it in words, `x-effect` is one of the effects below, `x-warning` is a sentence to read before the call, `x-event` the schema of a subscription's events, `x-credential` marks the param that holds the caller's token, and `writeOnly` in a schema marks a secret. Errors are listed with their numbers in [errors.md](errors.md); every method can also fail with `Internal`.";
+  const effectRows = Object.entries(effects).map(([effect, means]) => `| \`${effect}\` | ${means} |`);
+  const about = `| Effect | The call |\n|---|---|\n${effectRows.join("\n")}`;
+  return `${note}${head}\n\n${about}\n\n${parts.join("\n\n")}\n\n## Types\n\n${types.join("\n\n")}\n`;
 }
 
 function methodPart(name: string, method: Method<Services>, named: NamedTypes): string {
@@ -47,7 +49,7 @@ function methodPart(name: string, method: Method<Services>, named: NamedTypes): 
   return [
     `## \`${name}\``,
     `${method.replacedBy === undefined ? "" : `**Deprecated**: use \`${method.replacedBy}\`. `}${method.doc}`,
-    `Needs: ${needWords(method)}.`,
+    `Needs: ${needWords(method)}. Effect: ${method.effect}.${method.warning === undefined ? "" : ` **${method.warning}**`}`,
     params.length === 0
       ? "No params."
       : `| Param | Type | Required | |\n|---|---|---|---|\n${params.join("\n")}`,

@@ -27,7 +27,8 @@ const scopeJson = z
 
 const ownFamilies = Map.groupBy(storedNames, (name) => name.split(".", 1)[0] ?? "");
 
-const permissionJson = z
+/** `permissionJson` is a permission as it travels: `{ "static_bucket_file": "read" }`. */
+export const permissionJson = z
   .union(
     [
       ...[...ownFamilies].map(([family, names]) =>

@@ -39,6 +39,7 @@ export const nodeLog = {
   "node-server_log": method({
     doc: "Shows the log entries kept in memory, oldest first; with a filter those that it lets through.",
     need: superToken,
+    effect: "reads",
     params: { log_filter: logFilter.nullish().describe(filterWords) },
     result: z.array(logEntry),
     example: {
@@ -62,6 +63,7 @@ export const nodeLog = {
   "node-server_stream_log": subscription({
     doc: "Sends every new log entry that the filter lets through, until unsubscribed. A reader that falls 512 entries behind is told how many it missed.",
     need: superToken,
+    effect: "reads",
     params: { log_filter: logFilter },
     event: logEntry,
     farewell: (why) => tailNotice(`this log stream ends: ${why}`),
@@ -75,6 +77,7 @@ export const nodeLog = {
   "node-server_unsubscribe_stream_log": method({
     doc: "Ends a log stream of this connection; false when it has none with this id.",
     need: owner,
+    effect: "changes",
     params: { subscription: z.string() },
     result: z.boolean(),
     example: { params: { subscription: "mT3cQy0vKx8rW2hLp5nZ7bDf" }, result: false },

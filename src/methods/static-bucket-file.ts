@@ -28,6 +28,8 @@ export const staticBucketFile = {
   "static-bucket-file_upload": method({
     doc: "Writes a file, given as `body` or as `base64`. Readers see the old file or the whole new one. Folders on the way are made.",
     need: ({ name }) => inBucket(name, "static_bucket_file.write"),
+    effect: "destroys",
+    warning: "A file that exists at this path is replaced.",
     params: {
       name,
       path,
@@ -52,6 +54,7 @@ export const staticBucketFile = {
   "static-bucket-file_read": method({
     doc: "Reads a file; the content comes as base64.",
     need: ({ name }) => inBucket(name, "static_bucket_file.read"),
+    effect: "reads",
     params: { name, path },
     logged: ["name", "path"],
     result: z.string(),
@@ -75,6 +78,8 @@ export const staticBucketFile = {
   "static-bucket-file_delete": method({
     doc: "Deletes a file; it succeeds as well when there is none.",
     need: ({ name }) => inBucket(name, "static_bucket_file.delete"),
+    effect: "destroys",
+    warning: "A deleted file cannot be brought back.",
     params: { name, path },
     logged: ["name", "path"],
     result: done,
@@ -93,6 +98,8 @@ export const staticBucketFile = {
   "static-bucket-file_rename": method({
     doc: "Moves a file inside its bucket; replaces what file stands at `to`. Folders on the way are made.",
     need: ({ name }) => inBucket(name, "static_bucket_file.write", "static_bucket_file.delete"),
+    effect: "destroys",
+    warning: "A file that exists at the new path is replaced.",
     params: { name, from: path, to: path },
     logged: ["name", "from", "to"],
     result: done,
@@ -111,6 +118,7 @@ export const staticBucketFile = {
   "static-bucket-file_list": method({
     doc: "Lists every file below a folder (default: the whole bucket), by path, with size and time of change in Unix milliseconds.",
     need: ({ name }) => inBucket(name, "static_bucket_file.list"),
+    effect: "reads",
     params: { name, path: z.string().nullish().describe("a folder of the bucket") },
     logged: ["name", "path"],
     result: z.array(z.object({ path: z.string(), size: z.int(), mtime: z.int() })),

@@ -5,6 +5,14 @@ import type { FaultKind } from "../base/fault.ts";
 import type { RawJson } from "../base/raw-json.ts";
 import type { StreamedJson } from "./large-answer.ts";
 
+/** Effects of a call on what the server keeps, each with its meaning for the documents. */
+export const effects = {
+  reads: "changes nothing",
+  changes: "creates or changes something",
+  destroys: "deletes or replaces something that cannot be restored by another call",
+} as const;
+export type Effect = keyof typeof effects;
+
 /** Params are name → schema, in the order of positional params. */
 export type Params = Readonly<Record<string, z.ZodType>>;
 export type ParamValues<P extends Params> = { [K in keyof P]: z.output<P[K]> };
@@ -33,6 +41,9 @@ interface Declaration<P extends Params> {
   /** What it does, in a line, for people. */
   readonly doc: string;
   readonly need: Need | ((params: ParamValues<P>) => Need);
+  readonly effect: Effect;
+  /** A sentence that a person should read before the call; every method that destroys has one. */
+  readonly warning?: string;
   /** Without the caller's token, which comes first by itself, unless `credential` says where it stands. */
   readonly params: P;
   readonly credential?: (params: ParamValues<P>) => string;
@@ -65,6 +76,8 @@ export interface StreamDeclaration<S, P extends Params, E extends z.ZodType> ext
 /** A method as the engine, the documents and the typed client see it. */
 export type Method<S, P extends Params = Params, R extends z.ZodType = z.ZodType> = {
   readonly doc: string;
+  readonly effect: Effect;
+  readonly warning: string | undefined;
   /** All params, the token included. */
   readonly accepts: z.ZodObject;
   readonly names: readonly string[];
@@ -89,7 +102,10 @@ export type Method<S, P extends Params = Params, R extends z.ZodType = z.ZodType
 /** `<namespace>_<method>` → method. */
 export type MethodTable<S> = Readonly<Record<string, Method<S>>>;
 
-export const tokenText = z.string().describe("`<key>:<secret>` or `<username>|<password>`");
+/** `writeOnly` (JSON Schema) marks a secret: programs that show params hide its value. */
+export const tokenText = z
+  .string()
+  .meta({ description: "`<key>:<secret>` or `<username>|<password>`", writeOnly: true });
 
 /** The two ways to declare a method over the services `S`. */
 export function declareOver<S>() {
@@ -113,11 +129,13 @@ export function declareOver<S>() {
 }
 
 function complete<P extends Params>(declaration: Declaration<P>) {
-  const { doc, need, params, credential, logged, replacedBy, fails, example } = declaration;
+  const { doc, need, effect, warning, params, credential, logged, replacedBy, fails, example } = declaration;
   const open = typeof need === "object" && isOpen(need);
   const all: Params = open || credential !== undefined ? params : { token: tokenText, ...params };
   return {
     doc,
+    effect,
+    warning,
     accepts: z.object(all),
     names: Object.keys(all),
     loggedFields: fieldsOf<P>(logged ?? []),
@@ -128,6 +146,12 @@ function complete<P extends Params>(declaration: Declaration<P>) {
     tokenIn: (values: ParamValues<P>) =>
       credential === undefined ? String(values.token) : credential(values),
   };
+}
+
+/** The name of the param that holds the caller's token; undefined for a method that needs none. */
+export function credentialParam<S>({ names, needFor, tokenIn }: Method<S>): string | undefined {
+  if (isOpen(needFor({}))) return undefined;
+  return names.find((name) => tokenIn({ [name]: "here" }) === "here");
 }
 
 const none = {};

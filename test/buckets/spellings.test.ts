@@ -30,6 +30,7 @@ class CountingHotFiles extends HotFiles {
 async function openRoutes(files: Record<string, string>) {
   let services: Services | undefined;
   const lend = method({
+    effect: "reads",
     doc: "Lends the services.",
     need: anyToken,
     params: {},

@@ -31,6 +31,7 @@ test("a reader that stalls delays nobody, and what it misses is not kept", async
   await using node = await testNode({
     methods: {
       test_listen: subscription({
+        effect: "reads",
         doc: "Hears what the test says.",
         need: anyone,
         params: {},
@@ -80,6 +81,7 @@ test("a socket that does not read is not read from, and is answered when it read
     top: "max_response_body_size = 1048576",
     methods: {
       test_large: method({
+        effect: "reads",
         doc: "Answers half a mebibyte.",
         need: anyone,
         params: {},
@@ -110,6 +112,7 @@ async function tailedNode(): Promise<{ node: TestNode; hub: LogHub }> {
   const node = await testNode({
     methods: {
       test_tail: subscription({
+        effect: "reads",
         doc: "Hears the log.",
         need: anyone,
         params: { log_filter: z.string() },

@@ -19,6 +19,7 @@ function channel() {
   const gate = Promise.withResolvers<void>();
   const table = {
     test_listen: subscription({
+      effect: "reads",
       doc: "Hears what the test says; a burst is there before anybody can have asked for it.",
       need: anyone,
       params: { burst: z.int().default(0) },
@@ -36,6 +37,7 @@ function channel() {
       },
     }),
     test_unlisten: method({
+      effect: "reads",
       doc: "Ends a subscription of this connection.",
       need: anyone,
       params: { subscription: z.string() },
@@ -43,6 +45,7 @@ function channel() {
       run: ({ cancel }, { subscription }) => cancel(subscription),
     }),
     test_wait: method({
+      effect: "reads",
       doc: "Waits to be let go.",
       need: anyone,
       params: {},
@@ -53,6 +56,7 @@ function channel() {
       },
     }),
     test_brief: subscription({
+      effect: "reads",
       doc: "Ends by itself.",
       need: anyone,
       params: { words: z.array(z.string()) },
@@ -62,6 +66,7 @@ function channel() {
       },
     }),
     test_breaking: subscription({
+      effect: "reads",
       doc: "Breaks after its first event.",
       need: anyone,
       params: {},
@@ -72,6 +77,7 @@ function channel() {
       },
     }),
     test_refusing: subscription({
+      effect: "reads",
       doc: "Refuses before there is a stream.",
       need: anyone,
       params: {},
