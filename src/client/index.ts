@@ -48,11 +48,15 @@ export type { FollowLogOptions, LogEvent, LogGap } from "./follow-log.ts";
 export type { BucketEntry } from "./listing.ts";
 export {
   type Bucket,
+  type Effect,
   errorKinds,
   type Limit,
   type LogEntry,
+  type MethodDescription,
   type Methods,
+  type OpenRpcDocument,
   type Permission,
+  type Requirement,
   type Scope,
   type Token,
   type VersionRecord,

@@ -4,7 +4,6 @@ import { Button } from "../../ui/button.tsx";
 import { confirm } from "../../ui/dialog.tsx";
 import { type Answer, fieldOf } from "./answer.ts";
 import { AnswerView } from "./answer-view.tsx";
-import { dangerOf } from "./danger.ts";
 import { type Entries, fillIn } from "./entries.ts";
 import { surelyNot } from "./may.ts";
 import type { MethodInfo } from "./openrpc.ts";
@@ -26,7 +25,7 @@ export function MethodView({ method }: { readonly method: MethodInfo }) {
   const { params, problems } = fillIn(method.params, entries);
   const isReady = Object.keys(problems).length === 0;
   const send = async () => {
-    const text = dangerOf(method.name);
+    const text = method.warning;
     if (
       text !== undefined &&
       !(await confirm({ title: `Call ${method.name}?`, text, action: "Call it", danger: true }))
@@ -48,7 +47,8 @@ export function MethodView({ method }: { readonly method: MethodInfo }) {
       {method.deprecated !== undefined && <p class="notice">{method.deprecated}</p>}
       <p class="muted">
         Needs: {method.need.replaceAll("`", "")}.
-        {surelyNot(method.need, rights) && " The token that you are signed in with does not have that."}
+        {surelyNot(method.requirements, rights) &&
+          " The token that you are signed in with does not have that."}
       </p>
       <form
         class="card form"

@@ -1,4 +1,5 @@
-import { type Param, type Schema, toParam } from "./param.ts";
+import type { Effect, OpenRpcDocument, Requirement } from "../../../client/index.ts";
+import { type Param, toParam } from "./param.ts";
 
 /** A method, as the server describes it. */
 export interface MethodInfo {
@@ -7,6 +8,11 @@ export interface MethodInfo {
   readonly doc: string;
   /** What it asks of its caller, in words. */
   readonly need: string;
+  /** The same as data; more than one where it depends on the params. */
+  readonly requirements: readonly Requirement[];
+  readonly effect: Effect;
+  /** Asked about before the call. */
+  readonly warning: string | undefined;
   /** What to use in its place. */
   readonly deprecated: string | undefined;
   readonly params: readonly Param[];
@@ -14,32 +20,18 @@ export interface MethodInfo {
   readonly isStream: boolean;
 }
 
-interface OpenRpcMethod {
-  readonly name: string;
-  readonly summary?: string;
-  readonly description?: string;
-  readonly deprecated?: boolean;
-  readonly params?: ReadonlyArray<{
-    readonly name: string;
-    readonly required?: boolean;
-    readonly schema?: Schema;
-  }>;
-  readonly "x-need"?: string;
-  readonly "x-event"?: unknown;
-}
-
 /** Reads what `rpc.discover` answers. */
-export function readMethods(document: Readonly<Record<string, unknown>>): MethodInfo[] {
-  const methods = (document.methods ?? []) as readonly OpenRpcMethod[];
+export function readMethods({ methods }: OpenRpcDocument): MethodInfo[] {
   return methods.map((method) => ({
     name: method.name,
     namespace: method.name.split(/[_.]/, 1)[0] ?? "",
-    doc: method.summary ?? "",
-    need: method["x-need"] ?? "unknown",
+    doc: method.summary,
+    need: method["x-need"],
+    requirements: method["x-authorization"],
+    effect: method["x-effect"],
+    warning: method["x-warning"],
     deprecated: method.deprecated ? (method.description ?? "Deprecated.") : undefined,
-    params: (method.params ?? []).map(({ name, required = false, schema = {} }) =>
-      toParam(name, required, schema),
-    ),
+    params: method.params.map(toParam),
     isStream: method["x-event"] !== undefined,
   }));
 }

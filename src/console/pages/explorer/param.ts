@@ -1,3 +1,5 @@
+import type { MethodDescription } from "../../../client/index.ts";
+
 /** What of a JSON Schema decides how a value is asked for. */
 export interface Schema {
   readonly type?: string | readonly string[];
@@ -5,6 +7,8 @@ export interface Schema {
   readonly enum?: readonly unknown[];
   readonly const?: unknown;
   readonly anyOf?: readonly Schema[];
+  /** The value is a secret. */
+  readonly writeOnly?: boolean;
 }
 
 /** `json` is for everything that has no field of its own: objects, lists, anything. */
@@ -26,12 +30,14 @@ export interface Param {
   readonly schema: Schema | undefined;
 }
 
-export function toParam(name: string, required: boolean, schema: Schema): Param {
+export function toParam(described: MethodDescription["params"][number]): Param {
+  const { name, required } = described;
+  const schema: Schema = described.schema;
   const { core, nullable } = withoutNull(schema);
   const description = schema.description ?? core.description ?? "";
   const kind = kindOf(core);
   const tellsMore = Object.keys(schema).some((key) => key !== "description");
-  const isCredential = name === "token" || name === "father_token";
+  const isCredential = described["x-credential"] === true;
   return {
     name,
     kind,
@@ -40,7 +46,7 @@ export function toParam(name: string, required: boolean, schema: Schema): Param 
     choices: choicesOf(core),
     description,
     isCredential,
-    isSecret: isCredential || name.includes("password") || description.includes("<secret>"),
+    isSecret: isCredential || core.writeOnly === true || schema.writeOnly === true,
     schema: kind === "json" && tellsMore ? schema : undefined,
   };
 }
