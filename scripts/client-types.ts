@@ -1,5 +1,6 @@
 import { z } from "zod";
 import { faultKinds } from "../src/base/fault.ts";
+import { events } from "../src/log/events.ts";
 import { methods } from "../src/methods/index.ts";
 import { credentialParam, type MethodTable } from "../src/rpc/method.ts";
 import { type NamedTypes, typeText } from "../src/rpc/type-text.ts";
@@ -56,6 +57,34 @@ ${kinds.join("\n")}
 export const errorTitles: Readonly<Record<keyof typeof errorKinds, string>> = {
 ${titles.join("\n")}
 };
+`;
+}
+
+/** `src/client/events.ts`: the events of the server's own life and their fields. */
+export function clientEvents(): string {
+  const named: NamedTypes = new Map();
+  const rows = Object.entries(events).map(([code, { means, fields }]) => {
+    const isEmpty = Object.keys(fields.shape).length === 0;
+    const type = isEmpty ? "Record<never, never>" : toTypeScript(typeText(fields, "output", named));
+    return `  /** ${means} */\n  ${JSON.stringify(code)}: ${type};`;
+  });
+  const types = [...named].map(([name, text]) => `export type ${name} = ${toTypeScript(text)};`);
+  const levels = Object.entries(events).map(
+    ([code, { level }]) => `  ${JSON.stringify(code)}: ${JSON.stringify(level)},`,
+  );
+  return `// Printed by \`npm run docs\` from \`src/log/events.ts\`; edit that instead.
+
+${types.join("\n\n")}
+
+/** Every event of the server's own life, with the fields that its log entry has beside \`event\`. */
+export interface ServerEvents {
+${rows.join("\n")}
+}
+
+/** The code of every event, with the level of its log entry. */
+export const serverEvents = {
+${levels.join("\n")}
+} as const;
 `;
 }
 

@@ -3,12 +3,13 @@ import { isOpen } from "../src/auth/need.ts";
 import { faultKinds } from "../src/base/fault.ts";
 import { defaultConfigText } from "../src/config/default-config.ts";
 import { defaultOf, type Key, sections } from "../src/config/schema.ts";
+import { events } from "../src/log/events.ts";
 import { methods } from "../src/methods/index.ts";
 import { needWords } from "../src/rpc/discover.ts";
 import { effects, type Method, type MethodTable } from "../src/rpc/method.ts";
 import { type NamedTypes, typeText } from "../src/rpc/type-text.ts";
 import type { Services } from "../src/services.ts";
-import { clientTypes } from "./client-types.ts";
+import { clientEvents, clientTypes } from "./client-types.ts";
 
 const note = "<!-- Printed by `npm run docs`; edit the declarations instead. -->\n";
 
@@ -18,7 +19,9 @@ export function generatedDocs(): Record<string, string> {
     "docs/rpc.md": rpcPage(methods),
     "docs/errors.md": errorsPage(),
     "docs/config.md": configPage(),
+    "docs/events.md": eventsPage(),
     "src/client/methods.ts": clientTypes(),
+    "src/client/events.ts": clientEvents(),
   };
 }
 
@@ -97,6 +100,19 @@ function errorsPage(): string {
   const about =
     "## Reasons\n\n`data.reason` says which case it was. Every `PermissionDenied` has one, also where a method for the Super Token answers every other token with the same message. An unknown name and a wrong secret are the same reason; the others are told only to a caller that proved the token.";
   return `${note}${head}\n\n| Code | Kind | Message | Meaning |\n|---|---|---|---|\n${rows.join("\n")}\n\n${about}\n\n| Kind | \`data.reason\` | Meaning |\n|---|---|---|\n${reasons.join("\n")}\n`;
+}
+
+function eventsPage(): string {
+  const named: NamedTypes = new Map();
+  const rows = Object.entries(events).map(([code, { level, means, fields }]) => {
+    const isEmpty = Object.keys(fields.shape).length === 0;
+    const type = isEmpty ? "" : `\`${cell(typeText(fields, "output", named))}\``;
+    return `| \`${code}\` | ${level} | ${type} | ${cell(means)} |`;
+  });
+  const types = [...named].map(([name, text]) => `### ${name}\n\n\`\`\`ts\n${text}\n\`\`\``);
+  const head =
+    "# Events\n\nLog entries about the server's own life have a code in `fields.event`, in the log stream, in the memory of the log and in `json_log_file` alike; the terminal leaves most of them out. Programs read the code and the fields beside it; the message is a sentence for people and may change. The client package exports the codes and fields with their types (`serverEvents`, `ServerEvents`, `eventOf`).";
+  return `${note}${head}\n\n| Code | Level | Fields | Meaning |\n|---|---|---|---|\n${rows.join("\n")}\n\n## Types\n\n${types.join("\n\n")}\n`;
 }
 
 function configPage(): string {

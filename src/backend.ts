@@ -87,7 +87,7 @@ export class BackendPart implements Part<BackendSettings> {
         commit: () => {
           this.#replaceWith(next);
           lock.commit();
-          this.#log.info("database opened", {
+          this.#log.event("database.opened", "database opened", {
             config: resolve(this.#options.configPath),
             database: shownDatabase(settings.database.database_url),
             static_path: resolve(settings.static_path),

@@ -81,7 +81,10 @@ export const faultKinds = {
     code: 101,
     title: "IoError",
     description: "The disk or the network failed.",
-    reasons: { disk_full: "a disk or its quota is full, that of the files or that of the database" },
+    reasons: {
+      disk_full: "a disk or its quota is full, that of the files or that of the database",
+      release_not_found: "the release server has no release with this tag for this system",
+    },
   },
   PermissionDenied: {
     code: 102,
@@ -111,7 +114,12 @@ export const faultKinds = {
     title: "InvalidInput",
     description: "A value is of the right type but not acceptable.",
   },
-  Other: { code: 999, title: "Other", description: "Anything else." },
+  Other: {
+    code: 999,
+    title: "Other",
+    description: "Anything else.",
+    reasons: { release_url_missing: "`release_url` is not set in the configuration" },
+  },
 } as const satisfies Readonly<Record<string, FaultRow>>;
 
 export type FaultKind = keyof typeof faultKinds;

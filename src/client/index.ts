@@ -34,6 +34,7 @@ export {
   Unreachable,
   type UnreachableReason,
 } from "./errors.ts";
+export { type ConfigProblem, type ServerEvents, serverEvents } from "./events.ts";
 export type { Integers } from "./exact-json.ts";
 export {
   FileConflict,
@@ -61,6 +62,7 @@ export {
   type Token,
   type VersionRecord,
 } from "./methods.ts";
+export { eventOf, type ServerEvent } from "./server-event.ts";
 export type { SocketClass, SocketLike } from "./socket.ts";
 export type { SubscribeOptions, Subscription } from "./subscription.ts";
 export type { CallOptions, Fetch } from "./wire.ts";

@@ -59,7 +59,9 @@ export async function migrate(dialect: Dialect, log: Logger): Promise<void> {
         .insertInto("seaql_migrations")
         .values({ version: migration.version, applied_at: Date.now() })
         .execute();
-      log.info(`applied migration ${migration.version}`);
+      log.event("database.migrated", `applied migration ${migration.version}`, {
+        version: migration.version,
+      });
     });
   }
 }

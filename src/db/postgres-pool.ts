@@ -126,10 +126,13 @@ export class PostgresPool implements ConnectionSource {
     this.#pool = this.options.open();
     if (!this.options.reachability.isInDoubt)
       outsideSpans(() =>
-        this.options.log.warn("PostgreSQL left a statement without an answer; its connections are replaced", {
-          event: "database.silent",
-          answer_timeout_ms: timeoutMs,
-        }),
+        this.options.log.event(
+          "database.silent",
+          "PostgreSQL left a statement without an answer; its connections are replaced",
+          {
+            answer_timeout_ms: timeoutMs,
+          },
+        ),
       );
     // Other statements on it may still be answered within their own deadlines.
     const closing = pool.close({ timeout: timeoutMs / 1000 }).finally(() => this.#retired.delete(closing));

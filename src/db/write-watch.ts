@@ -20,15 +20,19 @@ export function watchWrites(source: ConnectionSource, log: Logger): ConnectionSo
         const result = await execute(sql, params);
         if (proves(sql) && failing) {
           failing = false;
-          log.info("the database takes writes again");
+          log.event("database.write_restored", "the database takes writes again", {});
         }
         return result;
       } catch (error) {
         if (!failing && refusesWrites(error)) {
           failing = true;
-          log.error("the database takes no writes; every change fails until this is mended", {
-            reason: messageOf((error as Error).cause),
-          });
+          log.event(
+            "database.write_failed",
+            "the database takes no writes; every change fails until this is mended",
+            {
+              reason: messageOf((error as Error).cause),
+            },
+          );
         }
         throw error;
       }

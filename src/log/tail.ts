@@ -1,5 +1,6 @@
 import { Mailbox } from "../base/mailbox.ts";
-import { type Fields, formatTimestamp, type LogEntry } from "./entry.ts";
+import { formatTimestamp, type LogEntry } from "./entry.ts";
+import { type EventCode, type EventFields, events } from "./events.ts";
 import type { Filter } from "./filter.ts";
 import type { LogHub } from "./hub.ts";
 
@@ -38,19 +39,19 @@ async function* read(mailbox: Mailbox<Letter>): AsyncGenerator<LogEntry, void, u
 }
 
 function missedEntry(missed: number): LogEntry {
-  return tailNotice(`${missed} log events were dropped: this subscriber reads too slowly`, {
+  return tailNotice("log.dropped", `${missed} log events were dropped: this subscriber reads too slowly`, {
     dropped: missed,
   });
 }
 
-/** What a tail itself has to say to its reader. It is no event: nobody else hears it. */
-export function tailNotice(message: string, fields: Fields = {}): LogEntry {
+/** An entry about one reader of the log, for that reader alone. */
+export function tailNotice<C extends EventCode>(code: C, message: string, fields: EventFields<C>): LogEntry {
   return {
     timestamp: formatTimestamp(new Date()),
-    level: "WARN",
+    level: events[code].level,
     target: "server",
     message,
-    fields,
+    fields: { event: code, ...fields },
     spans: [],
   };
 }

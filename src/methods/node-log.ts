@@ -50,7 +50,7 @@ export const nodeLog = {
           level: "INFO",
           target: "server",
           message: "listening on http://127.0.0.1:2211",
-          fields: {},
+          fields: { event: "listener.bound", url: "http://127.0.0.1:2211", transport: "tcp" },
           spans: [],
         },
       ],
@@ -66,7 +66,7 @@ export const nodeLog = {
     effect: "reads",
     params: { log_filter: logFilter },
     event: logEntry,
-    farewell: (why) => tailNotice(`this log stream ends: ${why}`),
+    farewell: (why) => tailNotice("log.ended", `this log stream ends: ${why}`, { reason: "token_invalid" }),
     fails: ["NeedsWebSocket", "TooManySubscriptions"],
     example: {
       params: { token: "<SUPER_TOKEN>", log_filter: "info,db=trace" },

@@ -150,7 +150,10 @@ async function ask(address: string, signal: AbortSignal): Promise<Response> {
     // Unpacked below, so that the length on the wire can be held against what was announced.
     decompress: false,
   });
-  if (response.status === 404) throw failed("the release server has no such release for this system (404)");
+  if (response.status === 404)
+    throw failed("the release server has no such release for this system (404)", {
+      reason: "release_not_found",
+    });
   if (!response.ok) throw failed(`the release server answers ${response.status}`);
   const encoding = response.headers.get("content-encoding") ?? "identity";
   if (encoding !== "zstd" && encoding !== "identity")
@@ -227,6 +230,6 @@ function checkDigests(headers: Headers, sent: Buffer, plain: Buffer): void {
   if (!isRight) throw failed("its digest is not the one that the release server tells");
 }
 
-function failed(why: string): Fault {
-  return new Fault("IoError", `the release was not downloaded: ${why}; nothing was changed`);
+function failed(why: string, data: Readonly<Record<string, unknown>> = {}): Fault {
+  return new Fault("IoError", `the release was not downloaded: ${why}; nothing was changed`, data);
 }

@@ -63,7 +63,12 @@ export class Updater {
       return true;
     } catch (error) {
       this.#busy = false;
-      this.log.error("update failed", { tag: tag.text, reason: messageOf(error) });
+      const { reason: code } = error instanceof Fault ? error.data : {};
+      this.log.event("update.failed", "update failed", {
+        tag: tag.text,
+        reason: messageOf(error),
+        ...(typeof code === "string" ? { code } : {}),
+      });
       throw error;
     }
   }
@@ -88,7 +93,9 @@ export class Updater {
   async #replace(binary: Binary, tag: Tag, onProgress: (progress: Progress) => void): Promise<void> {
     const { releaseUrl, publicKey } = this.settings();
     if (releaseUrl === undefined)
-      throw new Fault("Other", "release_url is not set in the configuration; it says where releases are");
+      throw new Fault("Other", "release_url is not set in the configuration; it says where releases are", {
+        reason: "release_url_missing",
+      });
     const keys = publicKey === undefined ? undefined : parsePublicKeys(publicKey);
     await requireWritable(binary);
     await binary.clearLeftovers();
@@ -98,10 +105,14 @@ export class Updater {
       const fetching = this.#fetch(source, { path, mode: await binary.mode(), progress: onProgress });
       this.#fetching = fetching;
       const done = await fetching;
-      this.log.info("update: trying it out", { tag: tag.text });
+      this.log.event("update.testing", "update: trying it out", { tag: tag.text });
       await smokeTest(path, tag, this.installed.triple);
       await install(binary, path, { from: this.installed.version, to: tag.version });
-      this.log.info("update: in place", { tag: tag.text, bytes: done.bytes, signed: keys !== undefined });
+      this.log.event("update.installed", "update: in place", {
+        tag: tag.text,
+        bytes: done.bytes,
+        signed: keys !== undefined,
+      });
     } catch (error) {
       throw error instanceof Fault
         ? error
@@ -123,9 +134,9 @@ export class Updater {
   ): Promise<Downloaded> {
     const { signal } = this.#stop;
     try {
-      this.log.info("update: downloading", { tag: tag.text });
+      this.log.event("update.downloading", "update: downloading", { tag: tag.text });
       const tell = paced((progress) =>
-        this.log.info("update: downloading", { tag: tag.text, ...figures(progress) }),
+        this.log.event("update.downloading", "update: downloading", { tag: tag.text, ...figures(progress) }),
       );
       const done = await download(releaseAddress(releaseUrl, name, tag), {
         ...target,

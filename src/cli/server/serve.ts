@@ -62,7 +62,9 @@ export async function serve({ config }: CommandOptions): Promise<number> {
           url: node.url,
         });
     if (failure !== undefined)
-      node.hub.logger("server").error("the new binary could not be run", { reason: failure });
+      node.hub
+        .logger("server")
+        .event("update.not_started", "the new binary could not be run", { reason: failure });
     notifier.ready();
     const why = await Promise.race([stop.promise, restart.promise]);
     const log = node.hub.logger("server");
@@ -71,11 +73,11 @@ export async function serve({ config }: CommandOptions): Promise<number> {
       for (const name of ["SIGTERM", "SIGINT"] as const)
         process.on(name, () => process.exit(exitCodes.failed));
       notifier.stopping();
-      log.info(`stopping on ${why}`);
+      log.event("server.stopping", `stopping on ${why}`, { signal: why });
       await node.close();
       return exitCodes.done;
     }
-    log.info("restarting into the new binary");
+    log.event("server.restarting", "restarting into the new binary", {});
     notifier.restarting();
     // What runs is finished while new calls are still answered, unless a stop comes.
     await node.drain(stopping.signal);
@@ -129,10 +131,10 @@ async function greet(node: Node, binary: Binary | undefined, startMode: StartMod
   const log = node.hub.logger("server");
   if (startMode.kind === "trial" && binary !== undefined) {
     await endTrial(binary);
-    log.info("update done", { from: startMode.from, to: build.cargo_version });
+    log.event("update.completed", "update done", { from: startMode.from, to: build.cargo_version });
   }
   if (startMode.kind === "taken back")
-    log.error("an update was taken back because it did not start", {
+    log.event("update.reverted", "an update was taken back because it did not start", {
       failed: startMode.failed,
       running: build.cargo_version,
     });
