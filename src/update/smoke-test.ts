@@ -7,6 +7,9 @@ import type { Tag } from "./release.ts";
 /** A binary that hangs is killed after this time. */
 const timeoutMs = 30_000;
 
+/** How often a binary that starts is asked whether it serves. */
+const pollIntervalMs = 50;
+
 /** `smokeTestVariable` is set in the environment of a binary that is tried out. */
 export const smokeTestVariable = "NODE_SERVER_SMOKE_TEST";
 
@@ -42,27 +45,27 @@ async function serves(path: string): Promise<void> {
   const folder = await mkdtemp(join(tmpdir(), "node-server-smoke-test-"));
   try {
     const config = join(folder, "config.toml");
+    // A socket in the folder is known beforehand, unlike a free port, and every version has it.
+    const socket = join(folder, "socket");
     await writeFile(
       config,
-      `ws_listener = "127.0.0.1:0"\nstatic_path = ${JSON.stringify(join(folder, "static"))}\n[database]\ndatabase_url = ${JSON.stringify(`sqlite://${join(folder, "node.db")}?mode=rwc`)}\n`,
+      `ws_listener = "127.0.0.1:0"\nenable_unix_socket = true\nunix_socket_path = ${JSON.stringify(socket)}\nstatic_path = ${JSON.stringify(join(folder, "static"))}\n[database]\ndatabase_url = ${JSON.stringify(`sqlite://${join(folder, "node.db")}?mode=rwc`)}\n`,
     );
     const { RUST_LOG: _, NOTIFY_SOCKET: __, NODE_SERVER_SUPER_TOKEN: ___, ...env } = process.env;
     await using child = Bun.spawn([path, "serve", "-c", config], {
       cwd: folder,
       env: { ...env, [smokeTestVariable]: "1" },
       stdin: "ignore",
-      stdout: "pipe",
-      stderr: "pipe",
+      stdout: "ignore",
+      stderr: "ignore",
       timeout: timeoutMs,
       killSignal: "SIGKILL",
     });
-    const url = await Promise.race([
-      addressIn(child.stdout),
-      addressIn(child.stderr),
-      child.exited.then(() => undefined),
-    ]);
-    if (url === undefined) throw refuse("it does not serve: it ended at once");
-    await hello(url);
+    while (!(await answersHello(socket))) {
+      if (child.exitCode !== null || child.signalCode !== null)
+        throw refuse("it does not serve: it ended at once");
+      await Bun.sleep(pollIntervalMs);
+    }
     child.kill("SIGKILL");
     await child.exited;
   } finally {
@@ -70,26 +73,24 @@ async function serves(path: string): Promise<void> {
   }
 }
 
-/** Every version prints where it listens, in one line. Never resolves if it does not. */
-async function addressIn(output: ReadableStream<Uint8Array>): Promise<string> {
-  let said = "";
-  for await (const chunk of output) {
-    said = (said + Buffer.from(chunk).toString("latin1")).slice(-4096);
-    const url = /listening on (http:\/\/[\w.:[\]-]+)/.exec(said)?.[1];
-    if (url !== undefined) return url;
+async function answersHello(socket: string): Promise<boolean> {
+  let response: Response;
+  try {
+    response = await fetch("http://localhost/jsonrpc", {
+      unix: socket,
+      method: "POST",
+      headers: { "content-type": "application/json" },
+      body: '{"jsonrpc":"2.0","method":"node-server_hello","params":[],"id":1}',
+      signal: AbortSignal.timeout(timeoutMs),
+    });
+  } catch (error) {
+    // Nothing listens on the socket yet.
+    if (error instanceof Error && error.name !== "TimeoutError") return false;
+    throw error;
   }
-  return new Promise(() => {});
-}
-
-async function hello(url: string): Promise<void> {
-  const response = await fetch(`${url}/jsonrpc`, {
-    method: "POST",
-    headers: { "content-type": "application/json" },
-    body: '{"jsonrpc":"2.0","method":"node-server_hello","params":[],"id":1}',
-    signal: AbortSignal.timeout(timeoutMs),
-  });
   if (!response.ok) throw refuse(`it answers ${response.status} to a hello`);
   await response.arrayBuffer();
+  return true;
 }
 
 function parseRecord(text: string): Record<string, unknown> | undefined {
