@@ -3,6 +3,7 @@ import { faultKinds } from "../src/base/fault.ts";
 import { events } from "../src/log/events.ts";
 import { methods } from "../src/methods/index.ts";
 import { credentialParam, type MethodTable } from "../src/rpc/method.ts";
+import { endReasons } from "../src/rpc/session.ts";
 import { type NamedTypes, typeText } from "../src/rpc/type-text.ts";
 import type { Services } from "../src/services.ts";
 
@@ -52,6 +53,14 @@ ${credentials.join("\n")}
 export const errorKinds = {
 ${kinds.join("\n")}
 } as const;
+
+/** Why a call was refused: \`data.reason\` of every \`PermissionDenied\`. */
+export const denialReasons = ${JSON.stringify(Object.keys(faultKinds.PermissionDenied.reasons))} as const;
+export type DenialReason = (typeof denialReasons)[number];
+
+/** Why the server ends a subscription: \`params.end.reason\` of its last notification. */
+export const endReasons = ${JSON.stringify(Object.keys(endReasons))} as const;
+export type EndReason = (typeof endReasons)[number];
 
 /** The title that a server puts before the detail of an error's message, with a colon between. */
 export const errorTitles: Readonly<Record<keyof typeof errorKinds, string>> = {

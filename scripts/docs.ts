@@ -7,6 +7,7 @@ import { events } from "../src/log/events.ts";
 import { methods } from "../src/methods/index.ts";
 import { needWords } from "../src/rpc/discover.ts";
 import { effects, type Method, type MethodTable } from "../src/rpc/method.ts";
+import { endReasons } from "../src/rpc/session.ts";
 import { type NamedTypes, typeText } from "../src/rpc/type-text.ts";
 import type { Services } from "../src/services.ts";
 import { clientEvents, clientTypes } from "./client-types.ts";
@@ -35,7 +36,35 @@ function rpcPage(table: MethodTable<Services>): string {
     "# Methods\n\nJSON-RPC 2.0 at `/jsonrpc`, by POST and over WebSocket; `/node/rpc` and `/` answer the same, for clients that expect them there. Params are named, or positional in the order of the tables; unknown members are ignored. `rpc.discover` answers the same as an OpenRPC document, with fields of its own: `x-authorization` lists what a caller must hold (one of the list is enough; `param` names the param that holds the name of the scope), `x-need` says it in words, `x-effect` is one of the effects below, `x-warning` is a sentence to read before the call, `x-event` the schema of a subscription's events, `x-credential` marks the param that holds the caller's token, and `writeOnly` in a schema marks a secret. Errors are listed with their numbers in [errors.md](errors.md); every method can also fail with `Internal`.";
   const effectRows = Object.entries(effects).map(([effect, means]) => `| \`${effect}\` | ${means} |`);
   const about = `| Effect | The call |\n|---|---|\n${effectRows.join("\n")}`;
-  return `${note}${head}\n\n${about}\n\n${parts.join("\n\n")}\n\n## Types\n\n${types.join("\n\n")}\n`;
+  return `${note}${head}\n\n${about}\n\n${parts.join("\n\n")}\n\n${subscriptionsPart()}\n\n## Types\n\n${types.join("\n\n")}\n`;
+}
+
+function subscriptionsPart(): string {
+  const example = (member: Record<string, unknown>) =>
+    JSON.stringify({
+      jsonrpc: "2.0",
+      method: "node-server_stream_log",
+      params: { subscription: "mT3cQy0vKx8rW2hLp5nZ7bDf", ...member },
+    });
+  const rows = Object.entries(endReasons).map(([reason, means]) => `| \`${reason}\` | ${means} |`);
+  return `## Subscriptions
+
+A subscription lives on the WebSocket that it was made on. Its notifications have the name of its method, and \`params\` with the id as \`subscription\` and one of three members:
+
+- \`result\`: an event.
+- \`dropped\`: so many events were dropped here, because the reader is too slow.
+- \`end\`: the server ends the subscription, and nothing follows. One that the client itself ends, by the method for it or by closing the connection, gets no \`end\`.
+
+\`\`\`json
+${example({ dropped: 12 })}
+${example({ end: { reason: "token_invalid" } })}
+\`\`\`
+
+| \`end.reason\` | Meaning |
+|---|---|
+${rows.join("\n")}
+
+A log stream also has an entry for people in both cases: WARN on \`server\` with \`fields.event\` \`log.dropped\` after \`dropped\`, and \`log.ended\` before the \`end\` of a stream whose token is not valid any more.`;
 }
 
 function methodPart(name: string, method: Method<Services>, named: NamedTypes): string {
@@ -60,7 +89,7 @@ function methodPart(name: string, method: Method<Services>, named: NamedTypes): 
     ...(method.event === undefined
       ? []
       : [
-          `Each event, as \`params.result\` of a notification \`${name}\`: \`${typeText(method.event, "output", named)}\``,
+          `Each event, as \`params.result\` of a notification \`${name}\`: \`${typeText(method.event, "output", named)}\`. Dropped events and the end of the stream are [notifications of their own](#subscriptions).`,
         ]),
     errors.length === 0
       ? "Errors: none of its own."

@@ -167,8 +167,7 @@ export async function openNode(options: NodeOptions): Promise<Node> {
     await live.close();
   };
   const odd = options.env.RUST_LOG ? explainTargets(parseFilter(options.env.RUST_LOG)) : undefined;
-  if (odd !== undefined)
-    log.eventUnfiltered("config.warning", `RUST_LOG ${odd}`, { key: "RUST_LOG", why: odd });
+  if (odd) log.eventUnfiltered("config.warning", `RUST_LOG ${odd}`, { key: "RUST_LOG", why: odd });
   if (finished)
     log.event("config.recovered", "an edit of the configuration that was cut short has been finished", {
       path: options.configPath,

@@ -154,6 +154,14 @@ export const errorKinds = {
   Other: 999,
 } as const;
 
+/** Why a call was refused: `data.reason` of every `PermissionDenied`. */
+export const denialReasons = ["invalid_credentials","expired","not_yet_valid","missing_permission"] as const;
+export type DenialReason = (typeof denialReasons)[number];
+
+/** Why the server ends a subscription: `params.end.reason` of its last notification. */
+export const endReasons = ["token_invalid","shutdown","restart","completed","failed"] as const;
+export type EndReason = (typeof endReasons)[number];
+
 /** The title that a server puts before the detail of an error's message, with a colon between. */
 export const errorTitles: Readonly<Record<keyof typeof errorKinds, string>> = {
   Parse: "Parse error",

@@ -130,6 +130,7 @@ export class Connection {
       this.#idle ??= Promise.withResolvers();
       await this.#idle.promise;
     }
+    this.#session.endAll(why === "restart" ? "restart" : "shutdown");
     if (why === "restart")
       this.#socket?.close(closeCodes.restart, "the server restarts; come back in a moment");
     else this.#socket?.close(closeCodes.goingAway, "the server is stopping");

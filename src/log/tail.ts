@@ -1,4 +1,4 @@
-import { Mailbox } from "../base/mailbox.ts";
+import { Dropped, Mailbox } from "../base/mailbox.ts";
 import { formatTimestamp, type LogEntry } from "./entry.ts";
 import { type EventCode, type EventFields, events } from "./events.ts";
 import type { Filter } from "./filter.ts";
@@ -13,8 +13,11 @@ interface Letter {
   readonly missed: number;
 }
 
-/** The live entries from now on, until `stop` fires. What a slow reader missed is told, never silent. */
-export function openTail(hub: LogHub, filter: Filter, stop: AbortSignal): AsyncIterable<LogEntry> {
+/**
+ * The live entries from now on, until `stop` fires. Where entries were dropped because the reader was too slow, their count
+ * comes twice: as data, and as an entry for people.
+ */
+export function openTail(hub: LogHub, filter: Filter, stop: AbortSignal): AsyncIterable<LogEntry | Dropped> {
   const mailbox = new Mailbox<Letter>(tailCapacity);
   let missed = 0;
   const detach = hub.attach({
@@ -31,9 +34,12 @@ export function openTail(hub: LogHub, filter: Filter, stop: AbortSignal): AsyncI
   return read(mailbox);
 }
 
-async function* read(mailbox: Mailbox<Letter>): AsyncGenerator<LogEntry, void, undefined> {
+async function* read(mailbox: Mailbox<Letter>): AsyncGenerator<LogEntry | Dropped, void, undefined> {
   for await (const { entry, missed } of mailbox) {
-    if (missed > 0) yield missedEntry(missed);
+    if (missed > 0) {
+      yield new Dropped(missed);
+      yield missedEntry(missed);
+    }
     yield entry;
   }
 }

@@ -4,6 +4,7 @@ import { Fault } from "../base/fault.ts";
 import { levels } from "../log/entry.ts";
 import { parseFilter } from "../log/filter.ts";
 import { openTail, tailNotice } from "../log/tail.ts";
+import { endReasons } from "../rpc/session.ts";
 import { method, subscription } from "./declare.ts";
 
 const logEntry = z
@@ -66,7 +67,7 @@ export const nodeLog = {
     effect: "reads",
     params: { log_filter: logFilter },
     event: logEntry,
-    farewell: (why) => tailNotice("log.ended", `this log stream ends: ${why}`, { reason: "token_invalid" }),
+    farewell: (reason) => tailNotice("log.ended", `this log stream ends: ${endReasons[reason]}`, { reason }),
     fails: ["NeedsWebSocket", "TooManySubscriptions"],
     example: {
       params: { token: "<SUPER_TOKEN>", log_filter: "info,db=trace" },

@@ -2,8 +2,10 @@ import { z } from "zod";
 import type { Caller } from "../auth/caller.ts";
 import { isOpen, type Need } from "../auth/need.ts";
 import type { FaultKind } from "../base/fault.ts";
+import type { Dropped } from "../base/mailbox.ts";
 import type { RawJson } from "../base/raw-json.ts";
 import type { StreamedJson } from "./large-answer.ts";
+import type { EndReason } from "./session.ts";
 
 /** Effects of a call on what the server keeps, each with its meaning for the documents. */
 export const effects = {
@@ -68,9 +70,9 @@ export interface CallDeclaration<S, P extends Params, R extends z.ZodType> exten
 export interface StreamDeclaration<S, P extends Params, E extends z.ZodType> extends Declaration<P> {
   /** Each event; the call's own result is the subscription's id. */
   readonly event: E;
-  /** The last event of a subscription that the server ends. */
-  farewell?(why: string): z.input<E>;
-  run(call: S & StreamContext, params: ParamValues<P>): AsyncIterable<z.input<E>>;
+  /** The last event of a subscription whose token is not valid any more, which says so to people. */
+  farewell?(reason: EndReason): z.input<E>;
+  run(call: S & StreamContext, params: ParamValues<P>): AsyncIterable<z.input<E> | Dropped>;
 }
 
 /** A method as the engine, the documents and the typed client see it. */
@@ -94,7 +96,7 @@ export type Method<S, P extends Params = Params, R extends z.ZodType = z.ZodType
   | { readonly event: undefined; run(call: S & CallContext, params: ParamValues<P>): unknown }
   | {
       readonly event: z.ZodType;
-      readonly farewell: ((why: string) => unknown) | undefined;
+      readonly farewell: ((reason: EndReason) => unknown) | undefined;
       run(call: S & StreamContext, params: ParamValues<P>): AsyncIterable<unknown>;
     }
 );

@@ -1,7 +1,7 @@
 import type { Caller } from "../auth/caller.ts";
 import type { Need } from "../auth/need.ts";
 import { quietly } from "../log/span.ts";
-import type { Session } from "./session.ts";
+import type { EndReason, Session } from "./session.ts";
 
 /** Another server, or an operator's SQL, may have revoked the token, so the database is asked again and again. */
 const recheckIntervalMs = 1000;
@@ -12,7 +12,7 @@ export interface WatchedSubscription {
   readonly session: Session;
   readonly caller: Caller;
   readonly need: Need;
-  readonly farewell: ((why: string) => unknown) | undefined;
+  readonly farewell: ((reason: EndReason) => unknown) | undefined;
 }
 
 /** SubscriptionReauthorizer ends subscriptions whose token would not be authorised any more. */
@@ -56,6 +56,6 @@ export class SubscriptionReauthorizer {
 
   async #recheckOne({ id, session, caller, need, farewell }: WatchedSubscription): Promise<void> {
     if (await this.#isAuthorised(caller, need)) return;
-    session.end(id, farewell?.("its token was revoked or has expired"));
+    session.end(id, "token_invalid", farewell?.("token_invalid"));
   }
 }

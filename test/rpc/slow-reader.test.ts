@@ -167,17 +167,20 @@ test("log events that a subscriber missed are counted, and the count is told wit
   const { node: opened, hub } = await tailedNode();
   await using node = opened;
   await using socket = await node.socket();
-  await socket.call("test_tail", ["task=info"]);
+  const { result: id } = await socket.call("test_tail", ["task=info"]);
   const task = hub.logger("task");
   // In one turn of the event loop nobody can read: 512 fit.
   for (let event = 0; event < 1000; event += 1) task.info(`event ${event}`);
   for (let event = 0; event < 512; event += 1)
     expect((await hearEvent(socket)).params.result).toMatchObject({ message: `event ${event}` });
   task.info("room again");
+  const { subscription, ...dropped } = (await hearEvent(socket)).params;
+  expect(dropped).toEqual({ dropped: 488 });
+  expect(subscription).toBe(String(id));
   expect((await hearEvent(socket)).params.result).toMatchObject({
     level: "WARN",
     target: "server",
-    fields: { dropped: 488 },
+    fields: { event: "log.dropped", dropped: 488 },
     spans: [],
   });
   expect((await hearEvent(socket)).params.result).toMatchObject({ message: "room again" });

@@ -240,9 +240,11 @@ test("a stream that ends, breaks or never begins gives its place back and leaves
   const brief = await listen(socket, "test_brief", [["one", "two"]]);
   expect((await hearEvent(socket)).params).toEqual({ subscription: brief, result: "one" });
   expect((await hearEvent(socket)).params).toEqual({ subscription: brief, result: "two" });
+  expect((await hearEvent(socket)).params).toEqual({ subscription: brief, end: { reason: "completed" } });
   expect(await socket.call("test_unlisten", [brief])).toMatchObject({ result: false });
   const breaking = await listen(socket, "test_breaking");
   expect((await hearEvent(socket)).params.result).toBe("so far so good");
+  expect((await hearEvent(socket)).params).toEqual({ subscription: breaking, end: { reason: "failed" } });
   expect(await socket.call("test_unlisten", [breaking])).toMatchObject({ result: false });
   expect(node.node.ring.entries().map(({ message }) => message)).toEqual(["bug: the stream broke"]);
   for (let turn = 0; turn < 1100; turn += 1) {
@@ -251,6 +253,25 @@ test("a stream that ends, breaks or never begins gives its place back and leaves
   }
   events.say("still here");
   expect((await hearEvent(socket)).params).toEqual({ subscription: staying, result: "still here" });
+});
+
+test("a server that stops or restarts ends every stream with its reason, and one that was cancelled has no end", async () => {
+  for (const [why, reason, code] of [
+    ["stop", "shutdown", 1001],
+    ["restart", "restart", 1012],
+  ] as const) {
+    const { table } = channel();
+    await using node = await testNode({ methods: table });
+    await using socket = await node.socket();
+    const cancelled = await listen(socket);
+    const ids = [await listen(socket), await listen(socket)];
+    expect(await socket.call("test_unlisten", [cancelled])).toMatchObject({ result: true });
+    const closing = node.node.close(why);
+    for (const subscription of ids)
+      expect((await hearEvent(socket)).params).toEqual({ subscription, end: { reason } });
+    expect((await socket.closed).code).toBe(code);
+    await closing;
+  }
 });
 
 test("a subscription whose id did not fit into the answer does not begin", async () => {

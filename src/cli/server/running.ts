@@ -99,9 +99,12 @@ async function openSocket({ url, tls }: Running) {
       id?: number;
       result?: unknown;
       error?: { message: string };
-      params?: { result: Pick<LogEntry, "fields"> };
+      params?: { result?: Pick<LogEntry, "fields"> };
     };
-    if (message.params !== undefined) return client.onEntry(message.params.result);
+    if (message.params !== undefined) {
+      if (message.params.result !== undefined) client.onEntry(message.params.result);
+      return;
+    }
     const answer = waiting.get(message.id ?? 0);
     if (message.error === undefined) answer?.resolve(message.result);
     else answer?.reject(new Fault("Other", messageOf(new Error(message.error.message))));
