@@ -17,7 +17,6 @@ export {
   Busy,
   ClientError,
   DatabaseError,
-  type DenialReason,
   Disconnected,
   type ErrorKind,
   InternalError,
@@ -49,6 +48,7 @@ export type { FollowLogOptions, LogEvent, LogGap } from "./follow-log.ts";
 export type { BucketEntry } from "./listing.ts";
 export {
   type Bucket,
+  type DenialReason,
   type Effect,
   errorKinds,
   type Limit,
