@@ -28,16 +28,7 @@ async function isSuper(client: NodeServerClient): Promise<boolean> {
 
 /** Why a token ended, in a sentence. */
 export function endOf(error: PermissionDenied): string {
-  return isExpired(error)
+  return error.reason === "expired"
     ? "The token has expired."
     : "The server no longer accepts this token: it was revoked, or its secret or password was changed.";
-}
-
-/** A server that is older than `data.reason` says it in the message alone. */
-export function isExpired({ reason, message }: PermissionDenied): boolean {
-  return reason === undefined ? /expired/i.test(message) : reason === "expired";
-}
-
-export function isNotYetValid({ reason, message }: PermissionDenied): boolean {
-  return reason === undefined ? /not yet valid/i.test(message) : reason === "not_yet_valid";
 }

@@ -112,5 +112,6 @@ function unreadable(text: string, at: number, why: string): Fault {
   return new Fault("InvalidInput", `the log filter \`${text.slice(0, 200)}\` cannot be read: ${why}`, {
     field: "log_filter",
     column: at + 1,
+    why,
   });
 }

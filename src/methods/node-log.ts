@@ -19,7 +19,7 @@ const logEntry = z
   .meta({ id: "LogEntry" });
 
 const filterWords =
-  "as `RUST_LOG`: `info`, `debug,db=trace`, `token`, `off`; `data.column` of a refusal is the place in it";
+  "as `RUST_LOG`: `info`, `debug,db=trace`, `token`, `off`; `data.column` of a refusal is the place in it, `data.why` what is wrong there";
 
 const logFilter = z
   .string()
@@ -28,8 +28,12 @@ const logFilter = z
       return parseFilter(text);
     } catch (error) {
       if (!(error instanceof Fault)) throw error;
-      const { column } = error.data;
-      context.addIssue({ code: "custom", message: `is not readable: ${error.detail}`, params: { column } });
+      const { column, why } = error.data;
+      context.addIssue({
+        code: "custom",
+        message: `is not readable: ${error.detail}`,
+        params: { column, why },
+      });
       return z.NEVER;
     }
   })

@@ -1,7 +1,6 @@
 import type { ComponentChildren } from "preact";
 import { useEffect, useRef, useState } from "preact/hooks";
 import { ParseError, PermissionDenied } from "../../../client/index.ts";
-import { isExpired, isNotYetValid } from "../../identity.ts";
 import { Button } from "../../ui/button.tsx";
 import { Check, Field, typed } from "../../ui/field.tsx";
 import { explain } from "../../ui/problem.tsx";
@@ -98,7 +97,7 @@ function inWords(error: unknown, way: Way): string {
   if (error instanceof ParseError)
     return "This is not a token: a token is its key, a colon and its secret, such as AbC123:dEf456.";
   if (!(error instanceof PermissionDenied)) return explain(error);
-  if (isExpired(error)) return "This token has expired. Ask for a new one.";
-  if (isNotYetValid(error)) return "This token is not valid yet. Ask from when on it is.";
+  if (error.reason === "expired") return "This token has expired. Ask for a new one.";
+  if (error.reason === "not_yet_valid") return "This token is not valid yet. Ask from when on it is.";
   return way === "token" ? "The server does not know this token." : "User name or password is wrong.";
 }
