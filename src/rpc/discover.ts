@@ -1,6 +1,6 @@
 import { z } from "zod";
-import { describeNeed, type Need } from "../auth/need.ts";
 import { permissionJson } from "../auth/limit-schema.ts";
+import { describeNeed, type Need } from "../auth/need.ts";
 import { type Permission, scopeNames } from "../auth/permission.ts";
 import { credentialParam, type Effect, effects, type Method, type MethodTable } from "./method.ts";
 
