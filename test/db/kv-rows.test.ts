@@ -3,18 +3,15 @@ import fc from "fast-check";
 import { openDatabase } from "../../src/db/database.ts";
 import { type KvRows, maxKeyBytes } from "../../src/db/kv-rows.ts";
 import { LogHub } from "../../src/log/hub.ts";
-import { type DatabaseKind, eachDatabase, newDatabase, tempFolder } from "../support/node.ts";
+import { type DatabaseKind, eachDatabase, newDatabase, settingsFor, tempFolder } from "../support/node.ts";
 
 async function openRows(kind: DatabaseKind): Promise<{ rows: KvRows } & AsyncDisposable> {
   const folder = await tempFolder();
   const { url, drop } = await newDatabase(kind, folder.path);
   const settings = {
-    database_url: url,
-    connect_timeout_ms: 3000,
+    ...settingsFor(url),
     acquire_timeout_ms: 10_000,
     answer_timeout_ms: 10_000,
-    idle_timeout_ms: 0,
-    max_lifetime_ms: 0,
     max_connections: 4,
   };
   const database = await openDatabase(settings, new LogHub(), { create: true });

@@ -5,7 +5,7 @@ import { Reachability } from "../../src/db/reachability.ts";
 import { unavailable } from "../../src/db/unavailable.ts";
 import { parseFilter } from "../../src/log/filter.ts";
 import { LogHub } from "../../src/log/hub.ts";
-import { type TestNode, testNode } from "../support/node.ts";
+import { settingsFor, type TestNode, testNode } from "../support/node.ts";
 import { newPostgresDatabase, stoppablePostgres } from "../support/postgres.ts";
 import { until } from "../support/process.ts";
 import { openSocket } from "../support/socket.ts";
@@ -143,19 +143,7 @@ test("a server stops at once while its database is lost", async () => {
 }, 60_000);
 
 const open = (database_url: string) =>
-  openDatabase(
-    {
-      database_url,
-      connect_timeout_ms: 3000,
-      acquire_timeout_ms: 3000,
-      answer_timeout_ms: 5000,
-      idle_timeout_ms: 60_000,
-      max_lifetime_ms: 0,
-      max_connections: 2,
-    },
-    new LogHub(),
-    { create: true },
-  );
+  openDatabase(settingsFor(database_url), new LogHub(), { create: true });
 
 test("a start says why PostgreSQL cannot be used, which database it is, and what to do", async () => {
   const why = (url: string) => open(url).then(String, (error: unknown) => String(error));

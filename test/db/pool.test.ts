@@ -10,6 +10,7 @@ import {
   type DatabaseKind,
   eachDatabase,
   newDatabase,
+  settingsFor,
   type TestNode,
   tempFolder,
   testNode,
@@ -31,16 +32,7 @@ async function openOne(
 ): Promise<{ dialect: Dialect } & AsyncDisposable> {
   const folder = await tempFolder();
   const { url, drop } = await newDatabase(kind, folder.path);
-  const settings = {
-    database_url: url,
-    connect_timeout_ms: 3000,
-    acquire_timeout_ms: 3000,
-    answer_timeout_ms: 5000,
-    idle_timeout_ms: 0,
-    max_lifetime_ms: 0,
-    max_connections: 1,
-  };
-  await (await openDatabase(settings, new LogHub(), { create: true })).close();
+  await (await openDatabase(settingsFor(url), new LogHub(), { create: true })).close();
   const dialect =
     kind === "sqlite"
       ? await openSqlite(parseSqliteUrl(url), { acquireTimeoutMs, childCommand: [], log })

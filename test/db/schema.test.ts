@@ -2,7 +2,7 @@ import { expect } from "bun:test";
 import { SQL } from "bun";
 import { openDatabase } from "../../src/db/database.ts";
 import { LogHub } from "../../src/log/hub.ts";
-import { type DatabaseKind, eachDatabase, newDatabase, tempFolder } from "../support/node.ts";
+import { type DatabaseKind, eachDatabase, newDatabase, settingsFor, tempFolder } from "../support/node.ts";
 
 /** `column type N|?[=default]`, after `id`. */
 const columns: Readonly<Record<string, string>> = {
@@ -99,16 +99,7 @@ interface ColumnRow {
 async function migrated(kind: DatabaseKind) {
   const folder = await tempFolder();
   const place = await newDatabase(kind, folder.path);
-  const settings = {
-    database_url: place.url,
-    connect_timeout_ms: 3000,
-    acquire_timeout_ms: 3000,
-    answer_timeout_ms: 5000,
-    idle_timeout_ms: 0,
-    max_lifetime_ms: 0,
-    max_connections: 2,
-  };
-  await (await openDatabase(settings, new LogHub(), { create: true })).close();
+  await (await openDatabase(settingsFor(place.url), new LogHub(), { create: true })).close();
   const sql = new SQL({ url: place.url, max: 1 });
   return {
     read: async <T>(statement: string): Promise<T[]> => [...((await sql.unsafe(statement)) as T[])],

@@ -3,12 +3,13 @@ import { requestOf } from "../support/attackers.ts";
 import { type DatabaseKind, databaseKinds } from "../support/node.ts";
 import { newPostgresDatabase } from "../support/postgres.ts";
 import { attackTest, WatchedServer } from "../support/watched-server.ts";
+import { type LockRow, lockInfo, storeLocks } from "../support/webdav-locks.ts";
 
 const attackMs = 4000;
 const [files, names, namespaceChars, atOnce] = [1000, 9900, 1000, 4];
 /** Short names that fit into the 64 KiB that a PROPFIND may name. */
 const allowedNames = 8000;
-const [storedLocks, lockers] = [10_000, 20];
+const [storedLocks, lockHolders, lockers] = [10_000, 20, 20];
 
 function manyFiles(): Record<string, string> {
   return Object.fromEntries(Array.from({ length: files }, (_, number) => [`file-${number}.txt`, "words"]));
@@ -44,31 +45,23 @@ for (const [what, body] of Object.entries(propfinds)) {
   });
 }
 
-/** Rows of locks as the server stores them. */
-async function storeLocks({ server }: WatchedServer, count: number): Promise<void> {
-  const rows = Array.from({ length: count }, (_, number) => {
-    const holder = `holder-${number % 20}`;
-    const until = Date.now() + 3_600_000;
-    const lock = {
-      token: `urn:uuid:${number}`,
-      kind: "file",
-      scope: "exclusive",
-      deep: false,
-      owner: "",
-      holder,
-      until,
-    };
-    return `('static-webdav/locks/b', '/file-${number}.txt', '${JSON.stringify([lock])}')`;
-  });
-  for (let at = 0; at < count; at += 1000) {
-    const sql = `INSERT INTO kv (namespace, key, value) VALUES ${rows.slice(at, at + 1000).join(",")}`;
-    await server.call("node-server_exec_sql", { token: server.superToken, sql });
-  }
-}
-
-const lockInfo =
-  '<D:lockinfo xmlns:D="DAV:"><D:lockscope><D:exclusive/></D:lockscope><D:locktype><D:write/></D:locktype></D:lockinfo>';
 const lockDiscovery = '<D:propfind xmlns:D="DAV:"><D:prop><D:lockdiscovery/></D:prop></D:propfind>';
+
+/** As many locks as a bucket may have, of tokens that exist: locks of deleted ones are removed by the first request that meets them. */
+async function manyLocks({ server }: WatchedServer): Promise<LockRow[]> {
+  const until = Date.now() + 3_600_000;
+  const tokens = await Promise.all(
+    Array.from({ length: lockHolders }, () =>
+      server.call("token_create", [server.superToken, { token_limit: [] }]),
+    ),
+  );
+  const keys = tokens.map((token) => (token as { key: string }).key);
+  return Array.from({ length: storedLocks }, (_, number) => ({
+    path: `file-${number}.txt`,
+    holder: keys[number % lockHolders] ?? "",
+    until,
+  }));
+}
 
 /** A database for a server process; without a URL it is the SQLite file in the server's own folder. */
 async function databaseOf(kind: DatabaseKind): Promise<AsyncDisposable & { url?: string }> {
@@ -81,7 +74,7 @@ for (const kind of databaseKinds) {
   attackTest(`F8: a bucket full of locks does not hold up others (${kind})`, async () => {
     await using database = await databaseOf(kind);
     await using target = await WatchedServer.withBucket(manyFiles(), database.url);
-    await storeLocks(target, storedLocks);
+    await storeLocks(target.server, "b", await manyLocks(target));
     await target.survives(`F8 ${storedLocks} locks (${kind})`, async () => {
       const paths = Array.from({ length: lockers }, (_, number) => `/node/static-webdav/b/new-${number}`);
       const payload = [

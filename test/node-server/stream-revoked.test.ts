@@ -4,7 +4,7 @@ import { openDatabase } from "../../src/db/database.ts";
 import type { LogEntry } from "../../src/log/entry.ts";
 import { LogHub } from "../../src/log/hub.ts";
 import { frame, openWireSocket } from "../support/hostile.ts";
-import { eachDatabase, type TestNode, testNode } from "../support/node.ts";
+import { eachDatabase, settingsFor, type TestNode, testNode } from "../support/node.ts";
 import { hello, until, within } from "../support/process.ts";
 import type { Notification, TestSocket } from "../support/socket.ts";
 import { exec } from "../support/sql.ts";
@@ -122,19 +122,7 @@ eachDatabase(
     await using node = await testNode({ database: kind });
     await using streams = await twoStreams(node);
     const { byKey, byPassword, keyId, passwordId } = streams;
-    const beside = await openDatabase(
-      {
-        database_url: node.databaseUrl,
-        connect_timeout_ms: 3000,
-        acquire_timeout_ms: 3000,
-        answer_timeout_ms: 5000,
-        idle_timeout_ms: 60_000,
-        max_lifetime_ms: 60_000,
-        max_connections: 1,
-      },
-      new LogHub(),
-      { create: false },
-    );
+    const beside = await openDatabase(settingsFor(node.databaseUrl), new LogHub(), { create: false });
     const made = await rollSuperToken(beside);
     await beside.close();
     await within(

@@ -176,16 +176,7 @@ function postgresAt(url: string) {
 
 /** Makes the schema and the Super Token of a database, as `node-server init` does. */
 export async function initDatabase(database_url: string, superToken: string): Promise<void> {
-  const settings = {
-    database_url,
-    connect_timeout_ms: 3000,
-    acquire_timeout_ms: 3000,
-    answer_timeout_ms: 5000,
-    idle_timeout_ms: 0,
-    max_lifetime_ms: 0,
-    max_connections: 1,
-  };
-  const database = await openDatabase(settings, new LogHub(), { create: true });
+  const database = await openDatabase(settingsFor(database_url), new LogHub(), { create: true });
   await ensureSuperToken(
     database,
     { NODE_SERVER_SUPER_TOKEN: superToken },

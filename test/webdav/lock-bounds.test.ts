@@ -1,40 +1,20 @@
 import { expect } from "bun:test";
 import { eachDatabase, type TestNode, testNode } from "../support/node.ts";
 import { webdavSite } from "../support/webdav.ts";
+import { lockInfo, locksNamespace, storeLocks } from "../support/webdav-locks.ts";
 
-const lockInfo =
-  '<D:lockinfo xmlns:D="DAV:"><D:lockscope><D:exclusive/></D:lockscope><D:locktype><D:write/></D:locktype></D:lockinfo>';
-const namespace = "static-webdav/locks/site";
-
-/** Locks of a token as the server stores them, without taking them one by one. */
-async function storeLocks(
-  node: TestNode,
-  count: number,
-  { holder, until }: { holder: string; until: number },
-) {
-  const rows = Array.from({ length: count }, (_, n) => {
-    const lock = {
-      token: `urn:uuid:${n}`,
-      kind: "file",
-      scope: "exclusive",
-      deep: false,
-      owner: "",
-      holder,
-      until,
-    };
-    return `('${namespace}', '/${holder}-${n}', '${JSON.stringify([lock])}')`;
-  });
-  for (let at = 0; at < count; at += 500)
-    await node.call("node-server_exec_sql", {
-      token: node.superToken,
-      sql: `INSERT INTO kv (namespace, key, value) VALUES ${rows.slice(at, at + 500).join(",")}`,
-    });
-}
+/** Stores so many locks of one holder in the bucket `site`. */
+const storeMany = (node: TestNode, count: number, lock: { holder: string; until: number }) =>
+  storeLocks(
+    node,
+    "site",
+    Array.from({ length: count }, (_, number) => ({ path: `${lock.holder}-${number}`, ...lock })),
+  );
 
 async function rowCount(node: TestNode): Promise<number> {
   const { data } = (await node.call("node-server_exec_sql", {
     token: node.superToken,
-    sql: `SELECT count(*) AS n FROM kv WHERE namespace = '${namespace}'`,
+    sql: `SELECT count(*) AS n FROM kv WHERE namespace = '${locksNamespace("site")}'`,
   })) as { data: [{ n: number }] };
   return data[0].n;
 }
@@ -51,7 +31,7 @@ eachDatabase("a token holds so many locks and no more; others still get theirs",
       permissions: ["read", "write", "delete", "list"].map((action) => ({ static_bucket_file: action })),
     },
   ]);
-  await storeLocks(node, 999, { holder: keyOf(token), until: inAnHour() });
+  await storeMany(node, 999, { holder: keyOf(token), until: inAnHour() });
   const authorization = `Basic ${Buffer.from(token).toString("base64")}`;
   expect((await dav("LOCK", "/last", { authorization }, lockInfo)).status).toBe(201);
   const refused = await dav("LOCK", "/more", { authorization }, lockInfo);
@@ -64,7 +44,7 @@ eachDatabase("a token holds so many locks and no more; others still get theirs",
 eachDatabase("a bucket holds so many locks and no more", async (database) => {
   await using node = await testNode({ database });
   const { dav } = await webdavSite(node);
-  await storeLocks(node, 10_000, { holder: "somebody", until: inAnHour() });
+  await storeMany(node, 10_000, { holder: "somebody", until: inAnHour() });
   const refused = await dav("LOCK", "/more", {}, lockInfo);
   expect([refused.status, await refused.text()]).toEqual([507, expect.stringContaining("10000")]);
   expect((await dav("PUT", "/file", {}, "x")).status).toBe(201);
@@ -73,8 +53,8 @@ eachDatabase("a bucket holds so many locks and no more", async (database) => {
 eachDatabase("expired locks are removed from the database by the next lock", async (database) => {
   await using node = await testNode({ database });
   const { dav } = await webdavSite(node);
-  await storeLocks(node, 1200, { holder: "gone", until: Date.now() - 1 });
-  await storeLocks(node, 3, { holder: "here", until: inAnHour() });
+  await storeMany(node, 1200, { holder: "gone", until: Date.now() - 1 });
+  await storeMany(node, 3, { holder: "here", until: inAnHour() });
   expect((await dav("LOCK", "/one", {}, lockInfo)).status).toBe(201);
   expect(await rowCount(node)).toBe(4);
 });

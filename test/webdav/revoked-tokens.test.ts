@@ -5,9 +5,8 @@ import { Wire } from "../support/hostile.ts";
 import { eachDatabase, type TestNode, testNode } from "../support/node.ts";
 import { until } from "../support/process.ts";
 import { endlessCopy, isStaging, openSite, staged } from "../support/webdav-disk.ts";
+import { lockInfo } from "../support/webdav-locks.ts";
 
-const lockInfo =
-  '<D:lockinfo xmlns:D="DAV:"><D:lockscope><D:exclusive/></D:lockscope><D:locktype><D:write/></D:locktype></D:lockinfo>';
 const permissions = ["read", "write", "delete", "list"].map((action) => ({ static_bucket_file: action }));
 const limits = [{ scopes: [{ static_bucket: "site" }], permissions }];
 const basic = (token: string) => `Basic ${Buffer.from(token).toString("base64")}`;
