@@ -33,12 +33,14 @@ export type Insertion = "inserted" | "taken" | "confusable";
 export type TokenChange = Partial<Pick<TokenRow, "secretHash" | "limits" | "passwordHash">>;
 
 type Columns = Selectable<Schema["token"]>;
+type PasswordColumns = Pick<Columns, "token_key" | "password_hash">;
 
 export class TokenRows {
   /** The look-ups of every call, put into words once. */
   readonly #byKey: CompiledQuery<Columns>;
   readonly #byUsername: CompiledQuery<Columns>;
   readonly #proven: CompiledQuery<Columns>;
+  readonly #password: CompiledQuery<PasswordColumns>;
 
   constructor(private readonly dialect: Dialect) {
     const all = dialect.query.selectFrom("token").selectAll();
@@ -53,6 +55,11 @@ export class TokenRows {
       )
       .where("token_key", "=", "")
       .compile() as CompiledQuery<Columns>;
+    this.#password = dialect.query
+      .selectFrom("token")
+      .select(["token_key", "password_hash"])
+      .where("username", "=", "")
+      .compile();
   }
 
   byKey(key: string): Promise<TokenRow | undefined> {
@@ -74,11 +81,9 @@ export class TokenRows {
   /** What a password is checked against; without the limits, for the same reason. */
   async passwordOf(username: string): Promise<{ key: string; passwordHash: string | null } | undefined> {
     if (username.includes("\0")) return undefined;
-    const row = await this.dialect.query
-      .selectFrom("token")
-      .select(["token_key", "password_hash"])
-      .where("username", "=", username)
-      .executeTakeFirst();
+    const query = { ...this.#password, parameters: [username] };
+    const { rows } = await this.dialect.query.executeQuery<PasswordColumns>(query);
+    const [row] = rows;
     return row === undefined ? undefined : { key: row.token_key, passwordHash: row.password_hash };
   }
 
