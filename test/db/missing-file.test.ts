@@ -1,7 +1,7 @@
 import { Database as SqliteFile } from "bun:sqlite";
 import { expect, test } from "bun:test";
 import { existsSync } from "node:fs";
-import { readdir, rename, rm, stat, writeFile } from "node:fs/promises";
+import { copyFile, readdir, rename, rm, stat, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { executeSqlite } from "../../src/db/operator/sqlite/execute.ts";
 import type { LogEntry } from "../../src/log/entry.ts";
@@ -88,6 +88,18 @@ test("a server that nobody asks notices a deleted file, and exec_sql makes none"
   expect(await node.refused("node-server_exec_sql", { token, sql: "SELECT 1" })).toEqual(missing);
   expect(existsSync(fileOf(node))).toBe(false);
 });
+
+for (const [method, params] of [
+  ["node-server_exec_sql", { sql: "SELECT count(*) AS n FROM token" }],
+  ["node-server_database_storage", {}],
+] as const)
+  test(`${method} looks for itself whether the file was replaced, before anybody else has noticed`, async () => {
+    await using node = await testNode({ logging });
+    await node.call(method, { token: node.superToken, ...params });
+    await copyFile(fileOf(node), `${fileOf(node)}.copy`);
+    await rename(`${fileOf(node)}.copy`, fileOf(node));
+    expect(await node.refused(method, { token: node.superToken, ...params })).toEqual(missing);
+  });
 
 test("plain HTTP goes on with the buckets it knows while the file is missing, and answers 503 when that is too old", async () => {
   await using node = await testNode({ databaseKeys: "stale_seconds = 6\n" });
