@@ -41,10 +41,7 @@ async function bundle(): Promise<string> {
   });
   const [output] = made.outputs;
   if (!made.success || output === undefined) throw new AggregateError(made.logs, "the build failed");
-  // Bun drops comments, and without these two a bundler of the reader warns of an import that it cannot follow.
-  const parts = (await output.text()).split("await import(name)");
-  if (parts.length !== 2) throw new Error("the bundle has not exactly one `await import(name)`");
-  return parts.join("await import(/* webpackIgnore: true */ /* @vite-ignore */ name)");
+  return output.text();
 }
 
 /** All types in one file: what the index exports, and what that mentions. */

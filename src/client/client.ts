@@ -8,7 +8,7 @@ import { BucketFiles } from "./files.ts";
 import { type FollowLogOptions, joined, type LogEvent } from "./follow-log.ts";
 import { credentialParams, type Methods } from "./methods.ts";
 import { retried } from "./retried.ts";
-import { type SocketClass, socketClass } from "./socket.ts";
+import { runtimeSocketClass, type SocketClass } from "./socket.ts";
 import { eventsOf, type SubscribeOptions, Subscription } from "./subscription.ts";
 import {
   type CallOptions,
@@ -60,7 +60,7 @@ export interface ClientOptions {
   readonly integers?: Integers | undefined;
   /** Default: the runtime's. */
   readonly fetch?: Fetch | undefined;
-  /** Default: the runtime's, or on Node 20 one of this package. */
+  /** Default: the runtime's. Node 20 has none: pass the class of the package `ws`. */
   readonly WebSocket?: SocketClass | undefined;
 }
 
@@ -171,7 +171,7 @@ export class NodeServerClient {
   ): ConnectionPlan {
     return {
       url: this.#address,
-      Socket: this.#options.WebSocket ?? socketClass(),
+      Socket: this.#options.WebSocket ?? runtimeSocketClass(),
       method,
       params: async () => this.#toCall(method, params, await this.#token()).params,
       connectMs: this.#options.timeoutMs ?? connectMs,

@@ -52,17 +52,24 @@ export class Connection {
     const { url, Socket } = plan;
     const socket = new Socket(url.replace(/^http/, "ws"));
     this.#socket = socket;
+    let isOpen = false;
     let detail = "";
-    socket.onopen = () => void this.#subscribe();
-    socket.onerror = ({ message }: { message?: unknown }) => {
-      if (typeof message === "string" && message !== "") detail = message;
-    };
-    socket.onclose = ({ code, reason }: { code: number; reason: string }) =>
+    const closed = ({ code, reason }: { code: number; reason: string }) =>
       this.#end(
         this.#subscribed
           ? new Disconnected(`the connection to ${url} broke (${words(code, reason || detail)})`, code)
           : new Unreachable(`${url} cannot be reached by WebSocket (${words(code, detail)})`),
       );
+    socket.onopen = () => {
+      isOpen = true;
+      void this.#subscribe();
+    };
+    socket.onerror = ({ message }: { message?: unknown }) => {
+      if (typeof message === "string" && message !== "") detail = message;
+      // Node's WebSocket reports a failed handshake by `error` alone; elsewhere `close` follows in the same task.
+      if (!isOpen) setTimeout(() => closed({ code: 1006, reason: "" }));
+    };
+    socket.onclose = closed;
     socket.onmessage = ({ data }: { data: unknown }) => this.#received(data);
     this.#watchConnect();
   }

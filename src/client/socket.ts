@@ -1,6 +1,6 @@
-import { NodeSocket } from "./node-socket.ts";
+import { ClientError } from "./errors.ts";
 
-/** What this client uses of a WebSocket. */
+/** SocketLike is the part of a WebSocket that this client uses. */
 export interface SocketLike {
   onopen: ((event: never) => void) | null;
   onmessage: ((event: never) => void) | null;
@@ -12,7 +12,11 @@ export interface SocketLike {
 
 export type SocketClass = new (url: string) => SocketLike;
 
-/** The runtime's own, where it has one: browsers, Bun, Node 22. Node 20 gets ours. */
-export function socketClass(): SocketClass {
-  return (globalThis as { WebSocket?: SocketClass }).WebSocket ?? NodeSocket;
+/** Returns the runtime's WebSocket class. Node has one since version 22; browsers and Bun always. */
+export function runtimeSocketClass(): SocketClass {
+  const { WebSocket } = globalThis as { WebSocket?: SocketClass };
+  if (WebSocket !== undefined) return WebSocket;
+  throw new ClientError(
+    "subscriptions need a WebSocket, and this runtime has none: run this on Node 22 or later, or install the package `ws` and pass its class as the client's option `WebSocket`",
+  );
 }

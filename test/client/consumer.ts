@@ -1,7 +1,7 @@
 import { test } from "bun:test";
 import { mkdtemp, rm, symlink, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
-import { join } from "node:path";
+import { join, resolve } from "node:path";
 import { buildClient } from "../../scripts/build-client.ts";
 import { type Finished, until, within } from "../support/process.ts";
 
@@ -9,6 +9,12 @@ export type Runtime = "node" | "bun";
 
 const node = Bun.which("node");
 const programs: Readonly<Record<Runtime, string | null>> = { node, bun: process.execPath };
+/** Node 20 has a WebSocket only behind a flag. */
+const flags = node !== null && !hasWebSocket(node) ? ["--experimental-websocket"] : [];
+
+function hasWebSocket(program: string): boolean {
+  return Bun.spawnSync([program, "-p", "typeof WebSocket"]).stdout.toString().trim() === "function";
+}
 
 /** The same story on both runtimes, with the built package. */
 export function eachRuntime(title: string, story: (runtime: Runtime) => Promise<void>): void {
@@ -42,6 +48,7 @@ export class Consumer implements AsyncDisposable {
     await writeFile(join(path, "package.json"), '{"type":"module"}');
     await Bun.write(join(path, "node_modules/.keep"), "");
     await symlink(await builtPackage(), join(path, "node_modules/node-server-client"));
+    await symlink(resolve(import.meta.dir, "../../node_modules/ws"), join(path, "node_modules/ws"));
     return new Consumer(path);
   }
 
@@ -49,20 +56,21 @@ export class Consumer implements AsyncDisposable {
     return join(this.path, name);
   }
 
-  /** Starts a module. `server` is a client for `url`; Node shows the WebSocket of this package, whatever its version. */
+  /** Starts a module. `server` is a client for `url`. */
   async start(
     runtime: Runtime,
     code: string,
     { url = "http://127.0.0.1:9", token = "", env = {} }: Login = {},
   ) {
     const name = `script-${this.#scripts.length}.js`;
-    const head = `import * as client from "node-server-client";\n${runtime === "node" ? "delete globalThis.WebSocket;\n" : ""}const server = new client.NodeServerClient(${JSON.stringify(url)}, { token: ${JSON.stringify(token)} });\n`;
+    const head = `import * as client from "node-server-client";\nconst server = new client.NodeServerClient(${JSON.stringify(url)}, { token: ${JSON.stringify(token)} });\n`;
     await writeFile(this.file(name), head + code);
     return this.startFile(runtime, name, env);
   }
 
   startFile(runtime: Runtime, name: string, env: Record<string, string> = {}): Script {
-    const script = new Script(programs[runtime] ?? runtime, this.path, name, env);
+    const program = [programs[runtime] ?? runtime, ...(runtime === "node" ? flags : [])];
+    const script = new Script([...program, name], this.path, env);
     this.#scripts.push(script);
     return script;
   }
@@ -91,8 +99,8 @@ export class Script implements AsyncDisposable {
   readonly exited: Promise<Finished>;
   readonly #child;
 
-  constructor(program: string, cwd: string, name: string, env: Record<string, string>) {
-    this.#child = Bun.spawn([program, name], {
+  constructor(command: readonly string[], cwd: string, env: Record<string, string>) {
+    this.#child = Bun.spawn([...command], {
       cwd,
       env: { PATH: process.env.PATH, HOME: process.env.HOME, NO_COLOR: "1", ...env },
       stdin: "ignore",
