@@ -55,7 +55,7 @@ const modules: Readonly<Record<string, readonly string[]>> = {
     "rpc",
     "methods",
   ],
-  main: ["base", "client", "cli"],
+  main: ["cli"],
 };
 
 /** An import or re-export with its path; imports of types count, because a module that knows another's types knows the other. */

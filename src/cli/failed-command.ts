@@ -1,9 +1,9 @@
 import type { Command } from "commander";
 import { nearest } from "../base/nearest.ts";
 import { methodNames } from "./call/declared.ts";
+import { parseServerUrl } from "./login/known-servers.ts";
 import { caFetch, readCa } from "./remote/ca.ts";
 import { findTarget, type Target } from "./remote/remote.ts";
-import { parseServerUrl } from "./remote/servers.ts";
 
 /** One line that names the help of a command. The help itself is not printed: the error above it would scroll away. */
 export function helpLine(command: Command): string {

@@ -1,21 +1,45 @@
+import type { Command } from "commander";
 import { exactJson } from "../../base/raw-json.ts";
 import type { ParamsOf, ResultOf, SubscriptionName } from "../../client/index.ts";
 import { exitCodes } from "../command.ts";
+import { type Renewed, renewLogin, usernameIn } from "../login/renew-login.ts";
 import { clientFor, findServer, findTarget, type RemoteOptions, type Target } from "../remote/remote.ts";
-import { type Renewed, renewLogin, usernameIn } from "../remote/renew-login.ts";
 import { paintFor } from "../terminal/colour.ts";
 import { print, readable, untilStopped } from "../terminal/output.ts";
-import { methodHelp } from "./call-help.ts";
+import { methodHelp, methodList } from "./call-help.ts";
 import { credentialOf, findMethod } from "./declared.ts";
 import { callExactly } from "./exact.ts";
 import { parseParams } from "./params.ts";
 
 export interface CallOptions extends RemoteOptions {
   readonly json?: boolean;
+  readonly help?: boolean;
 }
 
-/** Any method of the table: its result as JSON, or as people read it on a terminal. */
-export async function call(method: string, words: readonly string[], options: CallOptions): Promise<number> {
+/** callNotes ends the help of `call`. */
+export const callNotes = () => `
+Params are one JSON object, or key=value: a value is read as JSON where the param is not a text, and
+key=@file takes it from a file (@- from standard input). The token is added.
+\`node-server call METHOD --help\` tells about one method.
+
+${methodList()}`;
+
+/** Calls a method, or prints the help of the command or of the method. */
+export async function call(
+  method: string | undefined,
+  words: readonly string[],
+  options: CallOptions,
+  command: Command,
+): Promise<number> {
+  if (method !== undefined)
+    return options.help ? showMethod(method, options) : callMethod(method, words, options);
+  if (!options.help) return command.error("error: missing required argument 'method'");
+  await print(command.helpInformation() + callNotes());
+  return exitCodes.done;
+}
+
+/** Prints the result as JSON, or on a terminal as people read it. */
+async function callMethod(method: string, words: readonly string[], options: CallOptions): Promise<number> {
   const declared = findMethod(method);
   const params = await parseParams(method, words);
   const server = await serverFor(method, params, options);
@@ -42,7 +66,7 @@ async function renewedBy(target: Target, method: string, params: object): Promis
 }
 
 /** `call METHOD --help`. The curl line names the server in use, where there is one. */
-export async function showMethod(method: string, options: CallOptions): Promise<number> {
+async function showMethod(method: string, options: CallOptions): Promise<number> {
   const { url } = await findTarget(options).catch(() => ({ url: "http://127.0.0.1:2211" }));
   await print(methodHelp(method, url));
   return exitCodes.done;

@@ -19,6 +19,13 @@ export interface PushOptions extends RemoteOptions {
   readonly json?: boolean;
 }
 
+/** pushNotes ends the help of `push`. */
+export const pushNotes = `
+Files are compared by size and hash; what earlier pushes learnt is kept in the user's state folder.
+Files whose name begins with a dot are pushed too, except .git and .DS_Store.
+Links are followed as long as they stay inside DIR; the others are left out and named.
+Pages go up after what they refer to, the front page last; --delete comes after all uploads.`;
+
 /** Between two tries while a folder is watched. */
 const retryMs = 3000;
 

@@ -8,9 +8,9 @@ import {
   Unreachable,
 } from "../../client/index.ts";
 import { exitCodes } from "../command.ts";
+import { type KnownServers, knownServer, parseServerUrl, readServers } from "../login/known-servers.ts";
 import { WrongUsage } from "../terminal/wrong-usage.ts";
 import { caFetch, caSocket, readCa } from "./ca.ts";
-import { type KnownServers, knownServer, parseServerUrl, readServers } from "./servers.ts";
 
 /** What every command takes that talks to a server. */
 export interface RemoteOptions {

@@ -15,13 +15,10 @@ function listenAt(
 }
 
 /** Serves a folder of releases on the route that self-update asks. */
-export async function releaseServer({
-  folder,
-  listen,
-}: {
-  readonly folder: string;
-  readonly listen: string;
-}): Promise<number> {
+export async function releaseServer(
+  folder: string,
+  { listen }: { readonly listen: string },
+): Promise<number> {
   const address = parseAddress(listen);
   if (address === undefined)
     throw new Fault("InvalidInput", `--listen must be ip:port or host:port, not ${listen}`);

@@ -1,9 +1,6 @@
 import { build } from "../../build.ts";
 import { exitCodes } from "../command.ts";
 
-/** As in the tag of a release, without its `v`. */
-export const versionNumber = build.cargo_version;
-
 export async function version({ json }: { readonly json?: boolean }): Promise<number> {
   const line = `node-server ${build.cargo_version} (${build.cargo_target_triple}, commit ${build.git_commit_sha.slice(0, 12)}, built ${build.build_time})`;
   process.stdout.write(`${json ? JSON.stringify(build, null, 2) : line}\n`);

@@ -1,10 +1,10 @@
 import { resolve } from "node:path";
 import { Fault } from "../../base/fault.ts";
 import { exitCodes } from "../command.ts";
+import { caFetch, readCa } from "../remote/ca.ts";
+import { clientFor } from "../remote/remote.ts";
 import { askSecret } from "../terminal/ask.ts";
 import { visible } from "../terminal/sizes.ts";
-import { caFetch, readCa } from "./ca.ts";
-import { clientFor } from "./remote.ts";
 import {
   nameFromUrl,
   parseServerName,
@@ -12,7 +12,7 @@ import {
   readServers,
   requireServersWritable,
   writeServers,
-} from "./servers.ts";
+} from "./known-servers.ts";
 
 export interface LoginOptions {
   readonly name?: string;

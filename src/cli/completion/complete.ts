@@ -1,8 +1,8 @@
 import type { Command, Option } from "commander";
+import { findMethod, methodNames, paramsOf } from "../call/declared.ts";
 import { exitCodes } from "../command.ts";
-import { readServers } from "../remote/servers.ts";
+import { readServers } from "../login/known-servers.ts";
 import { print } from "../terminal/output.ts";
-import { findMethod, methodNames, paramsOf } from "./declared.ts";
 
 /** A word that may stand here, and what it means. One that ends with `=` wants a value right behind it. */
 interface Candidate {
@@ -10,8 +10,9 @@ interface Candidate {
   readonly words: string;
 }
 
-/** Not for people: what may stand in place of the last of `typed`, one a line, with its meaning behind a tab. */
-export async function complete(program: Command, typed: readonly string[]): Promise<number> {
+/** Prints the words that may replace the last of `typed`, one a line, with a description after a tab. For the scripts of shells. */
+export async function complete(typed: readonly string[], _: unknown, command: Command): Promise<number> {
+  const program = command.parent ?? command;
   const beginning = typed.at(-1) ?? "";
   const found = await candidates(program, typed.slice(0, -1), beginning);
   const lines = found

@@ -1,7 +1,7 @@
 import { exitCodes } from "../command.ts";
 import { print } from "../terminal/output.ts";
 import { WrongUsage } from "../terminal/wrong-usage.ts";
-import { knownServer, readServers, writeServers } from "./servers.ts";
+import { knownServer, readServers, writeServers } from "./known-servers.ts";
 
 /** The servers that were logged in to; never their tokens. */
 export async function listServers({ json }: { readonly json?: boolean }): Promise<number> {

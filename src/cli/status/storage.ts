@@ -1,7 +1,7 @@
 import { exitCodes } from "../command.ts";
+import { connect, type RemoteOptions } from "../remote/remote.ts";
 import { print } from "../terminal/output.ts";
 import { columns, sizeText } from "../terminal/sizes.ts";
-import { connect, type RemoteOptions } from "./remote.ts";
 
 const barWidth = 30;
 

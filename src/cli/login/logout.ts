@@ -1,6 +1,6 @@
 import { exitCodes } from "../command.ts";
 import { WrongUsage } from "../terminal/wrong-usage.ts";
-import { knownServer, readServers, writeServers } from "./servers.ts";
+import { knownServer, readServers, writeServers } from "./known-servers.ts";
 
 /** Forgets a server and its token; the token itself stays valid. */
 export async function logout(wanted: string | undefined): Promise<number> {

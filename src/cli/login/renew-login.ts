@@ -1,5 +1,5 @@
-import type { Target } from "./remote.ts";
-import { readServers, writeServers } from "./servers.ts";
+import type { Target } from "../remote/remote.ts";
+import { readServers, writeServers } from "./known-servers.ts";
 
 /** The credentials of a token, as its owner names them. */
 export type Renewed =

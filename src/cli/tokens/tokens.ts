@@ -1,13 +1,13 @@
 import { InvalidArgumentError } from "commander";
 import { type NodeServerClient, PermissionDenied, type ResultOf } from "../../client/index.ts";
 import { exitCodes } from "../command.ts";
+import { renewLogin } from "../login/renew-login.ts";
+import { clientFor, connect, findServer, type RemoteOptions } from "../remote/remote.ts";
 import { askSecret } from "../terminal/ask.ts";
 import { confirm } from "../terminal/confirm.ts";
 import { print } from "../terminal/output.ts";
 import { columns } from "../terminal/sizes.ts";
 import { WrongUsage } from "../terminal/wrong-usage.ts";
-import { clientFor, connect, findServer, type RemoteOptions } from "./remote.ts";
-import { renewLogin } from "./renew-login.ts";
 
 type Token = ResultOf<"token_get">;
 

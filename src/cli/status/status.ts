@@ -1,8 +1,6 @@
 import { DatabaseError, type NodeServerClient, PermissionDenied, Unreachable } from "../../client/index.ts";
 import { exitCodes } from "../command.ts";
-import { print } from "../terminal/output.ts";
-import { countText, numberText, timeText, visible } from "../terminal/sizes.ts";
-import { explain } from "./explain.ts";
+import { explain } from "../remote/explain.ts";
 import {
   clientFor,
   exitCodeOf,
@@ -10,7 +8,9 @@ import {
   noteUnusedVariable,
   type RemoteOptions,
   type Target,
-} from "./remote.ts";
+} from "../remote/remote.ts";
+import { print } from "../terminal/output.ts";
+import { countText, numberText, timeText, visible } from "../terminal/sizes.ts";
 
 /** What a server says about itself and about the token that asks. */
 export async function status(options: RemoteOptions & { readonly json?: boolean }): Promise<number> {

@@ -1,0 +1,56 @@
+import type { Command } from "commander";
+
+/** OptionRow declares one option: its flags as commander writes them, and its description in the help. */
+export type OptionRow = readonly [
+  flags: string,
+  description: string,
+  more?: {
+    readonly default?: string;
+    /** Reads a value; `before` is the result for the previous one, where the option may be given several times. */
+    readonly parse?: (value: string, before: never) => unknown;
+  },
+];
+
+/** CommandRow declares one command, or a group of them. */
+export interface CommandRow {
+  /** The name with its arguments, as commander writes them: `push <dir> <bucket>`. */
+  readonly name: string;
+  readonly description: string;
+  readonly options?: readonly OptionRow[];
+  /** The values that the first argument may have. */
+  readonly choices?: readonly string[];
+  /** Text after the help. */
+  readonly notes?: string | (() => string);
+  /** Replaces `-h, --help` by an option of this description, which `run` is given: the command prints its help itself. */
+  readonly ownHelp?: string;
+  /** Runs when its group is named alone. */
+  readonly isDefault?: boolean;
+  /** Neither in the help nor in the completion: for programs, not for people. */
+  readonly hidden?: boolean;
+  readonly commands?: readonly CommandRow[];
+  /** Takes the arguments, the options (those of the program included) and the command; resolves to the exit code. */
+  readonly run?: (...given: never[]) => Promise<number>;
+}
+
+/** Adds the command of a row, and those below it, to a commander program. `onExit` receives the exit code of the one that ran. */
+export function addCommand(parent: Command, row: CommandRow, onExit: (code: number) => void): void {
+  const { isDefault = false, hidden = false, run, ownHelp, notes } = row;
+  const command = parent.command(row.name, { isDefault, hidden }).description(row.description);
+  for (const [flags, description, { default: value, parse } = {}] of row.options ?? []) {
+    const option = command.createOption(flags, description);
+    if (value !== undefined) option.default(value);
+    if (parse !== undefined) option.argParser(parse as (value: string, before: unknown) => unknown);
+    command.addOption(option);
+  }
+  if (row.choices !== undefined) command.registeredArguments[0]?.choices(row.choices);
+  if (ownHelp !== undefined) command.helpOption(false).option("-h, --help", ownHelp);
+  if (notes !== undefined) command.addHelpText("after", typeof notes === "string" ? () => notes : notes);
+  for (const sub of row.commands ?? []) addCommand(command, sub, onExit);
+  if (run === undefined) return;
+  // Commander hands over values whose types it does not know; each row names its own.
+  const start = run as (...given: unknown[]) => Promise<number>;
+  command.action(async (...given: unknown[]) => {
+    const args = given.slice(0, -2);
+    onExit(await start(...args, command.optsWithGlobals(), command));
+  });
+}

@@ -1,0 +1,25 @@
+import type { OptionRow } from "./command-row.ts";
+
+export const json: OptionRow = ["--json", "print JSON"];
+export const yes: OptionRow = ["-y, --yes", "do not ask"];
+/** Options of every command that talks to a server. */
+export const remote: readonly OptionRow[] = [
+  ["-s, --server <name>", "a server that was logged in to, or its address"],
+  ["--ca <file>", "trust the certificates in this file (PEM) for the server's own"],
+];
+export const remoteJson = [...remote, json];
+/** Options of the commands that write or remove a unit file. */
+export const unit: readonly OptionRow[] = [
+  ["--name <name>", "the name of the service", { default: "node-server" }],
+  ["--dir <folder>", "the folder of the unit files", { default: "/etc/systemd/system" }],
+];
+/** Options of the commands that make or change a bucket. `path` says what is used without `--path`. */
+export const bucketShape = (path: string): readonly OptionRow[] => [
+  ...remoteJson,
+  ["--path <folder>", `its folder below static_path (${path})`],
+  ["--root", "serve it at /"],
+  ["--cors", "let pages of other origins read it"],
+];
+
+/** Collects the values of an option that may be given several times. */
+export const gather = (value: string, before: readonly string[] = []) => [...before, value];

@@ -1,0 +1,54 @@
+import { Command, CommanderError } from "commander";
+import { Fault, messageOf } from "../base/fault.ts";
+import { build } from "../build.ts";
+import { ClientError } from "../client/index.ts";
+import { defaultConfigPath, exitCodes } from "./command.ts";
+import { addCommand } from "./command-row.ts";
+import { adviseHelp, helpLine, refuseUnknownCommands, targetOf } from "./failed-command.ts";
+import { explainFileError } from "./file-error.ts";
+import { commands } from "./program.ts";
+import { explain } from "./remote/explain.ts";
+import { exitCodeOf } from "./remote/remote.ts";
+import { PipeClosed } from "./terminal/output.ts";
+import { WrongUsage } from "./terminal/wrong-usage.ts";
+
+/** Runs the command that `args` name and resolves to the exit code. Failures are printed, never thrown. */
+export async function run(args: readonly string[]): Promise<number> {
+  let code: number = exitCodes.done;
+  let chosen: Command | undefined;
+  const program = new Command("node-server")
+    .description("One executable: a JSON-RPC control plane and static file buckets.")
+    .option("-c, --config <path>", "the configuration file", defaultConfigPath)
+    .version(build.cargo_version, "-V, --version", "print the version")
+    .exitOverride()
+    .hook("preAction", (_, command) => {
+      chosen = command;
+    });
+  for (const row of commands)
+    addCommand(program, row, (exitCode) => {
+      code = exitCode;
+    });
+  adviseHelp(program);
+  refuseUnknownCommands(program);
+  try {
+    await program.parseAsync(args, { from: "user" });
+    return code;
+  } catch (error) {
+    if (error instanceof CommanderError) return error.exitCode === 0 ? exitCodes.done : exitCodes.usage;
+    if (error instanceof PipeClosed) return exitCodes.done;
+    process.stderr.write(`node-server: ${await messageFor(error, chosen)}\n`);
+    return exitCodeOf(error);
+  }
+}
+
+/** A message for a failed command: what was wrong and what to do. */
+async function messageFor(error: unknown, command: Command | undefined): Promise<string> {
+  if (error instanceof ClientError) return explain(error, await targetOf(command));
+  if (!(error instanceof Fault)) return explainFileError(error) ?? bugText(error);
+  const advice = error instanceof WrongUsage && command !== undefined ? `\n${helpLine(command)}` : "";
+  return error.detail.replaceAll("\n", "\nnode-server: ") + advice;
+}
+
+function bugText(error: unknown): string {
+  return `this is a bug: ${messageOf(error)}\n${(error instanceof Error && error.stack) || ""}`;
+}
