@@ -2,7 +2,7 @@ import type { Command } from "commander";
 import { nearest } from "../base/nearest.ts";
 import { methodNames } from "./call/declared.ts";
 import { parseServerUrl } from "./login/known-servers.ts";
-import { caFetch, readCa } from "./remote/ca.ts";
+import { readCa, trustingFetch } from "./remote/ca.ts";
 import { findTarget, type Target } from "./remote/remote.ts";
 
 /** One line that names the help of a command. The help itself is not printed: the error above it would scroll away. */
@@ -55,5 +55,8 @@ export async function targetOf(
   const { server, ca } = command.opts<{ server?: string; ca?: string }>();
   if (command.name() !== "login") return findTarget({ ...(server && { server }), ...(ca && { ca }) });
   const [address = ""] = command.args;
-  return { url: parseServerUrl(address), fetch: ca === undefined ? fetch : caFetch(readCa(ca)) };
+  return {
+    url: parseServerUrl(address),
+    fetch: ca === undefined ? fetch : trustingFetch({ ca: readCa(ca) }),
+  };
 }

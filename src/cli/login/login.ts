@@ -1,7 +1,7 @@
 import { resolve } from "node:path";
 import { Fault } from "../../base/fault.ts";
 import { exitCodes } from "../command.ts";
-import { caFetch, readCa } from "../remote/ca.ts";
+import { readCa, trustingFetch } from "../remote/ca.ts";
 import { clientFor } from "../remote/remote.ts";
 import { askSecret } from "../terminal/ask.ts";
 import { visible } from "../terminal/sizes.ts";
@@ -29,7 +29,7 @@ export async function login(address: string, { name: wanted, ca: file }: LoginOp
   const before = Object.entries(known.servers).find(([, server]) => server.url === url)?.[0];
   const name = chosen ?? before ?? nameFromUrl(url);
   const ca = file === undefined ? undefined : readCa(file);
-  const fetch = ca === undefined ? globalThis.fetch : caFetch(ca);
+  const fetch = ca === undefined ? globalThis.fetch : trustingFetch({ ca });
   const client = (token?: string) => clientFor({ url, token, ca, fetch }, { timeoutMs: 30_000 });
   // First whether a node-server is there at all: a token is not shown to whatever answers.
   await client().call("node-server_version");

@@ -16,16 +16,22 @@ export function readCa(path: string): string {
   throw new WrongUsage(`${path} holds no certificate in PEM; it begins with -----BEGIN CERTIFICATE-----`);
 }
 
-/** `fetch` that trusts these certificates and no others. */
-export function caFetch(ca: string): Fetch {
-  return (url, init) => fetch(url, { ...init, tls: { ca } } as BunFetchRequestInit);
+/** CertificateTrust says what a server's certificate is checked against. */
+export interface CertificateTrust {
+  /** Certificates in PEM; no others are trusted. */
+  readonly ca: string;
+  /** Replaces the check that the certificate names the host; undefined accepts it. */
+  readonly checkServerIdentity?: () => Error | undefined;
 }
 
-/** The same for subscriptions. */
-export function caSocket(ca: string): SocketClass {
+export function trustingFetch(tls: CertificateTrust): Fetch {
+  return (url, init) => fetch(url, { ...init, tls } as BunFetchRequestInit);
+}
+
+export function trustingSocket(tls: CertificateTrust): SocketClass {
   return class extends WebSocket {
     constructor(url: string) {
-      super(url, { tls: { ca } });
+      super(url, { tls });
     }
   };
 }

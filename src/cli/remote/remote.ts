@@ -10,7 +10,7 @@ import {
 import { exitCodes } from "../command.ts";
 import { type KnownServers, knownServer, parseServerUrl, readServers } from "../login/known-servers.ts";
 import { WrongUsage } from "../terminal/wrong-usage.ts";
-import { caFetch, caSocket, readCa } from "./ca.ts";
+import { readCa, trustingFetch, trustingSocket } from "./ca.ts";
 
 /** What every command takes that talks to a server. */
 export interface RemoteOptions {
@@ -66,7 +66,7 @@ export function clientFor(
   { url, token, ca, fetch }: Pick<Target, "url" | "token" | "ca" | "fetch">,
   options: ClientOptions = {},
 ): NodeServerClient {
-  const WebSocket = ca === undefined ? undefined : caSocket(ca);
+  const WebSocket = ca === undefined ? undefined : trustingSocket({ ca });
   return new NodeServerClient(url, { token, fetch, WebSocket, ...options });
 }
 
@@ -104,7 +104,7 @@ export async function findTarget(options: RemoteOptions, env: Environment = proc
     token: variable ?? login?.token,
     isSaved: variable === undefined && login !== undefined,
     ca,
-    fetch: ca === undefined ? globalThis.fetch : caFetch(ca),
+    fetch: ca === undefined ? globalThis.fetch : trustingFetch({ ca }),
   };
 }
 

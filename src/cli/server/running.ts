@@ -1,114 +1,113 @@
 import { readFileSync } from "node:fs";
 import { formatAddress } from "../../base/address.ts";
-import { Fault, messageOf } from "../../base/fault.ts";
-import { eventOf, type LogEntry } from "../../client/index.ts";
+import { Fault } from "../../base/fault.ts";
+import {
+  ClientError,
+  type ClientOptions,
+  eventOf,
+  NodeServerClient,
+  type SubscribeOptions,
+} from "../../client/index.ts";
 import type { Config } from "../../config/schema.ts";
 import type { Tag } from "../../update/release.ts";
+import { trustingFetch, trustingSocket } from "../remote/ca.ts";
 import { askSecret } from "../terminal/ask.ts";
 import { openProgress } from "./progress.ts";
 
-/** The server that a configuration describes, found running. */
-export interface Running {
+/** RunningServer is the server of a configuration, found running. */
+export interface RunningServer {
   readonly url: string;
   readonly version: string;
-  readonly tls: { readonly ca: string; readonly checkServerIdentity: () => undefined } | undefined;
+  /** Options of a client that reaches it. */
+  readonly access: Pick<ClientOptions, "fetch" | "WebSocket">;
 }
 
-/** How long a server may take to come back as another version. */
-const comebackMs = 60_000;
-const everywhere: Readonly<Record<string, string>> = { "0.0.0.0": "127.0.0.1", "::": "::1" };
+/** How long a server may take to restart as another version. */
+const restartTimeoutMs = 60_000;
+const versionTimeoutMs = 3000;
+/** Addresses to reach a server that listens on every interface. */
+const loopback: Readonly<Record<string, string>> = { "0.0.0.0": "127.0.0.1", "::": "::1" };
 
-export async function findRunning({ ws_listener, tls_cert }: Config): Promise<Running | undefined> {
-  const host = everywhere[ws_listener.host] ?? ws_listener.host;
-  const url = `${tls_cert === undefined ? "http" : "https"}://${formatAddress({ host, port: ws_listener.port })}/jsonrpc`;
-  // Its own certificate is trusted, under whatever name it is reached here.
-  const tls =
-    tls_cert === undefined
-      ? undefined
-      : { ca: readFileSync(tls_cert, "utf8"), checkServerIdentity: () => undefined };
+/** Returns the running server of a configuration; undefined when none answers. */
+export async function findRunning({ ws_listener, tls_cert }: Config): Promise<RunningServer | undefined> {
+  const host = loopback[ws_listener.host] ?? ws_listener.host;
+  const scheme = tls_cert === undefined ? "http" : "https";
+  const url = `${scheme}://${formatAddress({ host, port: ws_listener.port })}`;
+  const access = accessTo(tls_cert);
   try {
-    return { url, version: await versionOf(url, tls), tls };
-  } catch {
-    return undefined;
+    return { url, version: await versionOf(url, access), access };
+  } catch (error) {
+    if (error instanceof ClientError) return undefined;
+    throw error;
   }
 }
 
-/** Asks a running server to update itself, shows how far it is, and waits until it is back. */
+/** Asks a running server to update itself, shows the progress, and waits until it runs the new version. */
 export async function updateRunning(
-  running: Running,
+  { url, access }: RunningServer,
   tag: Tag,
   env: Readonly<Record<string, string | undefined>>,
 ): Promise<void> {
   const token =
     env.NODE_SERVER_TOKEN ?? env.NODE_SERVER_SUPER_TOKEN ?? (await askSecret("Super Token (key:secret): "));
-  await using socket = await openSocket(running);
-  const shown = openProgress(`downloading ${tag.text}`);
-  socket.onEntry = (entry) => {
-    const event = eventOf(entry);
-    if (event?.event === "update.downloading" && event.bytes !== undefined) shown(event.bytes, event.total);
-  };
-  await socket.call("node-server_stream_log", { token, log_filter: "server=info" });
-  await socket.call("node-server_self_update", { token, tag: tag.text });
-  process.stderr.write("in place; the server restarts\n");
-  const deadline = Date.now() + comebackMs;
+  const client = new NodeServerClient(url, { token, ...access });
+  const stop = new AbortController();
+  try {
+    await startProgress(client, tag, stop.signal);
+    await client.call("node-server_self_update", { tag: tag.text });
+    process.stderr.write("in place; the server restarts\n");
+    await untilRestarted(url, tag, access);
+  } catch (error) {
+    throw error instanceof ClientError ? new Fault("Other", error.message) : error;
+  } finally {
+    stop.abort();
+  }
+}
+
+async function untilRestarted(url: string, tag: Tag, access: RunningServer["access"]): Promise<void> {
+  const deadline = Date.now() + restartTimeoutMs;
   while (Date.now() < deadline) {
     await Bun.sleep(250);
-    const version = await versionOf(running.url, running.tls).catch(() => undefined);
+    const version = await versionOf(url, access).catch(() => undefined);
     if (version === tag.version) return;
   }
   throw new Fault("Other", `the server has not come back as ${tag.text}; look into its log`);
 }
 
-async function versionOf(url: string, tls: Running["tls"]): Promise<string> {
-  const response = await fetch(url, {
-    method: "POST",
-    headers: { "content-type": "application/json" },
-    body: JSON.stringify({ jsonrpc: "2.0", method: "node-server_version", id: 1 }),
-    signal: AbortSignal.timeout(3000),
-    ...(tls === undefined ? {} : { tls }),
-  });
-  const { result } = (await response.json()) as { result: { cargo_version: string } };
-  return result.cargo_version;
+/**
+ * Shows the progress until `signal` fires or the server restarts. Resolves when the subscription has begun and throws when it is refused;
+ * a later break ends the progress, not the update.
+ */
+async function startProgress(client: NodeServerClient, tag: Tag, signal: AbortSignal): Promise<void> {
+  const connected = Promise.withResolvers<void>();
+  const options = { signal, reconnect: false, onConnect: () => connected.resolve() };
+  await Promise.race([connected.promise, showProgress(client, tag, options)]);
 }
 
-async function openSocket({ url, tls }: Running) {
-  const waiting = new Map<number, PromiseWithResolvers<unknown>>();
-  const socket = new WebSocket(url.replace(/^http/, "ws"), tls === undefined ? {} : { tls });
-  const opened = Promise.withResolvers<void>();
-  const client = {
-    onEntry: (_: Pick<LogEntry, "fields">) => {},
-    call(method: string, params: object): Promise<unknown> {
-      const id = waiting.size + 1;
-      const answer = Promise.withResolvers<unknown>();
-      waiting.set(id, answer);
-      socket.send(JSON.stringify({ jsonrpc: "2.0", method, params, id }));
-      return answer.promise;
-    },
-    async [Symbol.asyncDispose]() {
-      socket.close();
-    },
+async function showProgress(client: NodeServerClient, tag: Tag, options: SubscribeOptions): Promise<void> {
+  const shown = openProgress(`downloading ${tag.text}`);
+  const entries = client.subscribe("node-server_stream_log", { log_filter: "server=info" }, options);
+  for await (const entry of entries) {
+    const event = eventOf(entry);
+    if (event?.event === "update.downloading" && event.bytes !== undefined) shown(event.bytes, event.total);
+  }
+}
+
+function accessTo(certificate: string | undefined): RunningServer["access"] {
+  // The server's own certificate is trusted, whatever name it is reached by here.
+  const tls =
+    certificate === undefined
+      ? undefined
+      : { ca: readFileSync(certificate, "utf8"), checkServerIdentity: () => undefined };
+  const trusting = tls === undefined ? fetch : trustingFetch(tls);
+  return {
+    // A download may take longer than the runtime's own time limit.
+    fetch: (url, init) => trusting(url, { ...init, timeout: false } as RequestInit),
+    WebSocket: tls === undefined ? undefined : trustingSocket(tls),
   };
-  socket.onopen = () => opened.resolve();
-  socket.onclose = () => {
-    const error = new Fault("IoError", "the server closed the connection");
-    opened.reject(error);
-    for (const answer of waiting.values()) answer.reject(error);
-  };
-  socket.onmessage = ({ data }) => {
-    const message = JSON.parse(String(data)) as {
-      id?: number;
-      result?: unknown;
-      error?: { message: string };
-      params?: { result?: Pick<LogEntry, "fields"> };
-    };
-    if (message.params !== undefined) {
-      if (message.params.result !== undefined) client.onEntry(message.params.result);
-      return;
-    }
-    const answer = waiting.get(message.id ?? 0);
-    if (message.error === undefined) answer?.resolve(message.result);
-    else answer?.reject(new Fault("Other", messageOf(new Error(message.error.message))));
-  };
-  await opened.promise;
-  return client;
+}
+
+async function versionOf(url: string, access: RunningServer["access"]): Promise<string> {
+  const client = new NodeServerClient(url, { ...access, timeoutMs: versionTimeoutMs });
+  return (await client.call("node-server_version")).cargo_version;
 }
