@@ -1,4 +1,5 @@
 import type { Stats } from "node:fs";
+import { fileClockTickMs } from "../base/file-clock.ts";
 
 const micro = (ms: number) => Math.round(ms * 1000).toString(36);
 
@@ -21,10 +22,7 @@ export function sameContent(a: Stats, b: Stats): boolean {
   );
 }
 
-/** The clock of a file system ticks every few milliseconds: two changes within one tick look like one. */
-const tickMs = 50;
-
 /** Whether the file is so new that a further change might not show in its times. */
 export function isFresh({ ctimeMs }: Stats, now = Date.now()): boolean {
-  return now - ctimeMs < tickMs;
+  return now - ctimeMs < fileClockTickMs;
 }

@@ -1,5 +1,6 @@
 import { Connection, type ConnectionPlan, type Piece } from "./connection.ts";
 import { Busy, Unreachable } from "./errors.ts";
+import { pause } from "./pause.ts";
 
 /** What happens on one connection after another. */
 export type Step<W> =
@@ -15,7 +16,7 @@ export interface Connecting<W> {
 }
 
 const firstWaitMs = 250;
-const longestWaitMs = 10_000;
+const maxWaitMs = 10_000;
 
 /** One connection after another. The first must come about, and a refusal is an answer. */
 export async function* connections<W>(
@@ -51,18 +52,6 @@ export async function* connections<W>(
     const thisWaitMs = Math.round(waitMs * (0.5 + Math.random() / 2));
     if (!isRevoked) yield { kind: "broken", why: why as Error, waitMs: thisWaitMs };
     await pause(thisWaitMs, stop);
-    waitMs = Math.min(waitMs * 2, longestWaitMs);
+    waitMs = Math.min(waitMs * 2, maxWaitMs);
   }
-}
-
-function pause(ms: number, stop: AbortSignal): Promise<void> {
-  return new Promise((resolve) => {
-    const over = () => {
-      clearTimeout(timer);
-      stop.removeEventListener("abort", over);
-      resolve();
-    };
-    const timer = setTimeout(over, ms);
-    stop.addEventListener("abort", over);
-  });
 }

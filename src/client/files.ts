@@ -1,9 +1,9 @@
-import { lengthOf, received, textOf } from "./answer.ts";
 import { hasOldRequest, isBrowser, uploadInBrowser } from "./browser-upload.ts";
 import { Body, type Content, isWhole, pieceBytes, piecesOf, sizeOf, toBytes } from "./content.ts";
 import { ClientError, NotNodeServer } from "./errors.ts";
 import { toFileError } from "./file-error.ts";
 import { type BucketEntry, listingQuestion, parseListing } from "./listing.ts";
+import { bodyLength, bodyPieces, bodyText } from "./response-body.ts";
 import { retried } from "./retried.ts";
 import { toUnreachable } from "./unreachable.ts";
 import type { Fetch } from "./wire.ts";
@@ -72,7 +72,7 @@ export class BucketFiles {
     const headers = { depth: "1", "content-type": "application/xml" };
     const body = new TextEncoder().encode(listingQuestion);
     const response = await this.#ask("PROPFIND", folder, { headers, body, signal, allowed: [207] });
-    const text = await textOf(response, folder, signal);
+    const text = await bodyText(response, { path: folder, signal });
     if (response.status !== 207)
       throw new NotNodeServer(
         `${this.access.base} is no node-server: it answers ${response.status} to PROPFIND`,
@@ -127,10 +127,10 @@ export class BucketFiles {
   /** The whole file. `onProgress` is told while it comes. */
   async download(path: string, { signal, onProgress }: Transfer = {}): Promise<Blob> {
     const response = await this.open(path, { signal });
-    const total = lengthOf(response);
+    const total = bodyLength(response);
     const parts: Uint8Array[] = [];
     let bytes = 0;
-    for await (const part of received(path, response, total, signal)) {
+    for await (const part of bodyPieces(response, { path, signal })) {
       parts.push(part);
       bytes += part.length;
       onProgress?.(bytes, total);

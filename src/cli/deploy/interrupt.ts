@@ -1,10 +1,10 @@
-/** As a shell tells it: 128 and the number of the signal. */
+/** Exit codes as shells report signals: 128 and the number of the signal. */
 const codes = { SIGINT: 130, SIGTERM: 143 } as const;
 
-/** Runs until it is done or somebody presses Ctrl+C: then it comes to an orderly end. The second time does not wait. */
+/** Runs `work` until it is done or a signal ends it in order; then `farewell` is printed. A second signal exits at once. */
 export async function interruptible(
   work: (signal: AbortSignal) => Promise<number>,
-  words: string,
+  farewell: string,
 ): Promise<number> {
   const stop = new AbortController();
   let code: number | undefined;
@@ -21,7 +21,7 @@ export async function interruptible(
     return await work(stop.signal);
   } catch (error) {
     if (code === undefined) throw error;
-    process.stderr.write(`${words}\n`);
+    process.stderr.write(`${farewell}\n`);
     return code;
   } finally {
     for (const remove of listeners) remove();

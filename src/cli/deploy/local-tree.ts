@@ -1,24 +1,20 @@
 import { lstatSync, readdirSync, realpathSync, type Stats, statSync } from "node:fs";
 import { join, relative, sep } from "node:path";
 import { codeOf, Fault } from "../../base/fault.ts";
+import type { LeftOut } from "./left-out.ts";
 
 export interface LocalFile {
-  /** As in the bucket: relative, with slashes. */
+  /** Relative, with slashes, as in the bucket. */
   readonly path: string;
   readonly disk: string;
-  readonly look: Look;
+  readonly stamp: FileStamp;
 }
 
-/** What tells without reading whether a file is still the same. Copy tools can set the first time back, not the second. */
-export interface Look {
+/** FileStamp tells without reading whether a file is unchanged. Copy tools can set `mtime` back, but not `ctime`. */
+export interface FileStamp {
   readonly size: number;
   readonly mtime: number;
   readonly ctime: number;
-}
-
-export interface LeftOut {
-  readonly path: string;
-  readonly why: string;
 }
 
 export interface LocalTree {
@@ -27,7 +23,7 @@ export interface LocalTree {
   readonly leftOut: readonly LeftOut[];
 }
 
-/** Never sent and never fetched: a repository is no site, and one that is fetched could bring hooks that run. */
+/** Names in lower case that are neither pushed nor pulled: a repository is not a site, and a pulled one could bring hooks that run. */
 const excluded: ReadonlySet<string> = new Set([".git", ".ds_store"]);
 const partName = /^\.node-server-[A-Za-z0-9]+\.part$/;
 
@@ -37,11 +33,11 @@ export function isExcluded(path: string): boolean {
   return path.split("/").some((name) => excluded.has(name.toLowerCase()) || partName.test(name));
 }
 
-export function toLook({ size, mtimeMs, ctimeMs }: Stats): Look {
+export function stampOf({ size, mtimeMs, ctimeMs }: Stats): FileStamp {
   return { size, mtime: mtimeMs, ctime: ctimeMs };
 }
 
-export function sameLook(a: Look, b: Look): boolean {
+export function sameStamp(a: FileStamp, b: FileStamp): boolean {
   return a.size === b.size && a.mtime === b.mtime && a.ctime === b.ctime;
 }
 
@@ -50,12 +46,12 @@ export function realFolder(dir: string): string {
     if (statSync(dir).isDirectory()) return realpathSync(dir);
   } catch (error) {
     if (codeOf(error) !== "ENOENT") throw error;
-    throw new Fault("InvalidInput", `${dir} does not exist`);
+    throw new Fault("NotFound", `${dir} does not exist`);
   }
   throw new Fault("InvalidInput", `${dir} is not a folder`);
 }
 
-/** Every file below a folder. Links are followed only as long as they stay inside. */
+/** Lists every file below a folder. Links are followed only as long as they stay inside. */
 export function readLocalTree(root: string): LocalTree {
   const files = new Map<string, LocalFile>();
   const folders = new Set<string>();
@@ -63,20 +59,20 @@ export function readLocalTree(root: string): LocalTree {
   walk(root, "", [root]);
   return { files, folders, leftOut };
 
-  /** `above`: the folders on the way here, every link resolved, so that no link leads round in circles. */
+  /** `above` holds the folders on the way here with links resolved, to detect circles. */
   function walk(folder: string, prefix: string, above: readonly string[]): void {
     for (const name of namesIn(folder)) {
       const path = prefix + name;
       if (isExcluded(name)) continue;
       const why = whyUnsendable(name, prefix === "");
-      const found = why === undefined ? look(join(folder, name)) : why;
+      const found = why === undefined ? resolveLink(join(folder, name)) : why;
       if (found === undefined) continue;
       if (typeof found === "string") {
         leftOut.push({ path, why: found });
         continue;
       }
       const { disk, stats } = found;
-      if (stats.isFile()) files.set(path, { path, disk, look: toLook(stats) });
+      if (stats.isFile()) files.set(path, { path, disk, stamp: stampOf(stats) });
       else if (!stats.isDirectory())
         leftOut.push({ path, why: "it is neither a file nor a folder nor a link to one" });
       else if (above.includes(disk)) leftOut.push({ path, why: "the link leads round in a circle" });
@@ -87,8 +83,8 @@ export function readLocalTree(root: string): LocalTree {
     }
   }
 
-  /** What stands there once links are resolved; in words, why it is left out; undefined when it is gone meanwhile. */
-  function look(disk: string): { disk: string; stats: Stats } | string | undefined {
+  /** Returns the file or folder behind a path; a text that says why it is left out; undefined when it vanished meanwhile. */
+  function resolveLink(disk: string): { disk: string; stats: Stats } | string | undefined {
     const stats = lstatSync(disk, { throwIfNoEntry: false });
     if (stats === undefined || !stats.isSymbolicLink()) return stats && { disk, stats };
     try {
@@ -104,7 +100,7 @@ export function readLocalTree(root: string): LocalTree {
   }
 }
 
-/** A folder that cannot be read is an error: taken for empty, its files would be deleted on the server. */
+/** Throws for a folder that cannot be read: taken for empty, its files would be deleted from the bucket. */
 function namesIn(folder: string): string[] {
   try {
     return readdirSync(folder).sort();
@@ -126,7 +122,7 @@ export async function hashFile(disk: string): Promise<string> {
   return hasher.digest("hex");
 }
 
-/** Undefined for a file that is gone meanwhile or may not be read: then nothing is known about its content. */
+/** Undefined for a file that vanished or may not be read. */
 export async function hashIfReadable(disk: string): Promise<string | undefined> {
   try {
     return await hashFile(disk);

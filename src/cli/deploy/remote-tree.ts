@@ -1,5 +1,6 @@
 import { Fault } from "../../base/fault.ts";
-import { type BucketFiles, type NodeServerClient, NotFound, Unreachable } from "../../client/index.ts";
+import { type BucketFiles, type NodeServerClient, NotFound } from "../../client/index.ts";
+import { bodyPieces } from "../../client/response-body.ts";
 
 export interface RemoteFile {
   readonly size: number;
@@ -49,27 +50,13 @@ export function foldersOf(paths: Iterable<string>): Set<string> {
   return folders;
 }
 
-/** What the server holds, piece by piece. A connection that breaks meanwhile is told as such, never as the end. */
+/** Yields a file of the bucket. A connection that breaks meanwhile is an error, never the end of the file. */
 export async function* contentOf(
   files: BucketFiles,
   path: string,
   signal: AbortSignal,
 ): AsyncGenerator<Uint8Array> {
-  const response = await files.open(path, { signal });
-  const length = response.headers.get("content-length");
-  let bytes = 0;
-  const broken = (cause?: unknown) =>
-    new Unreachable(`${path}: the connection broke after ${bytes} bytes`, { cause });
-  const reader = response.body?.getReader();
-  for (;;) {
-    const part = await reader?.read().catch((error: unknown) => {
-      throw signal.aborted ? signal.reason : broken(error);
-    });
-    if (part?.value === undefined) break;
-    bytes += part.value.length;
-    yield part.value;
-  }
-  if (length !== null && bytes !== Number(length)) throw broken();
+  yield* bodyPieces(await files.open(path, { signal }), { path, signal });
 }
 
 export async function hashRemote(files: BucketFiles, path: string, signal: AbortSignal): Promise<string> {

@@ -1,10 +1,10 @@
 import { mkdir, readFile } from "node:fs/promises";
-import { homedir } from "node:os";
 import { dirname, join } from "node:path";
 import { accessMessage, folderProblem } from "../../base/access.ts";
 import { codeOf, Fault, messageOf } from "../../base/fault.ts";
 import { replaceFile } from "../../base/replace-file.ts";
 import { WrongUsage } from "../terminal/wrong-usage.ts";
+import { configFolder, type Environment } from "../user-folders.ts";
 
 /** A server that somebody logged in to. */
 export interface KnownServer {
@@ -20,12 +20,9 @@ export interface KnownServers {
   readonly servers: Readonly<Record<string, KnownServer>>;
 }
 
-type Environment = Readonly<Record<string, string | undefined>>;
-
 /** In the user's own configuration folder, readable for nobody else: it holds tokens. */
 export function serversPath(env: Environment): string {
-  const folder = env.XDG_CONFIG_HOME || join(env.HOME || homedir(), ".config");
-  return join(folder, "node-server", "servers.json");
+  return join(configFolder(env), "servers.json");
 }
 
 export async function readServers(env: Environment): Promise<KnownServers> {

@@ -4,6 +4,7 @@ import { exitCodes } from "../command.ts";
 import { readCa, trustingFetch } from "../remote/ca.ts";
 import { clientFor } from "../remote/remote.ts";
 import { askSecret } from "../terminal/ask.ts";
+import { say } from "../terminal/output.ts";
 import { visible } from "../terminal/sizes.ts";
 import {
   nameFromUrl,
@@ -61,8 +62,4 @@ async function tokenFor(url: string): Promise<string> {
 function isOpenRoad(url: string): boolean {
   const { protocol, hostname } = new URL(url);
   return protocol === "http:" && !/^(localhost|127\.[\d.]+|\[::1\])$/.test(hostname);
-}
-
-function say(line: string): void {
-  process.stderr.write(`${line}\n`);
 }

@@ -1,4 +1,5 @@
 import type { Target } from "../remote/remote.ts";
+import { say } from "../terminal/output.ts";
 import { readServers, writeServers } from "./known-servers.ts";
 
 /** The credentials of a token, as its owner names them. */
@@ -39,8 +40,4 @@ export function usernameIn(token: string): string | undefined {
 function ownBeginning(token: string): string {
   const username = usernameIn(token);
   return username === undefined ? token.slice(0, token.indexOf(":") + 1) : `${username}|`;
-}
-
-function say(line: string): void {
-  process.stderr.write(`${line}\n`);
 }

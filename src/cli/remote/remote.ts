@@ -10,6 +10,7 @@ import {
 import { exitCodes } from "../command.ts";
 import { type KnownServers, knownServer, parseServerUrl, readServers } from "../login/known-servers.ts";
 import { WrongUsage } from "../terminal/wrong-usage.ts";
+import type { Environment } from "../user-folders.ts";
 import { readCa, trustingFetch, trustingSocket } from "./ca.ts";
 
 /** What every command takes that talks to a server. */
@@ -19,8 +20,6 @@ export interface RemoteOptions {
   /** A file with the certificates that the server's own is checked against. */
   readonly ca?: string;
 }
-
-type Environment = Readonly<Record<string, string | undefined>>;
 
 /** A server to talk to, and how. */
 export interface Target {

@@ -1,27 +1,26 @@
 import { appendFile, chmod, mkdir, readFile } from "node:fs/promises";
-import { homedir } from "node:os";
 import { dirname, join } from "node:path";
 import { codeOf, messageOf } from "../../base/fault.ts";
 import { replaceFile } from "../../base/replace-file.ts";
+import { type Environment, stateFolder } from "../user-folders.ts";
 
-const longest = 1000;
+const maxLines = 1000;
 
 export interface History {
   /** Oldest first. */
   readonly lines: readonly string[];
-  /** A line that begins with a space is not kept. */
+  /** Adds a line, unless it begins with a space. */
   add(line: string): Promise<void>;
 }
 
-/** In the user's own state folder, readable for nobody else: statements may hold secrets. */
-export async function openHistory(env: Readonly<Record<string, string | undefined>>): Promise<History> {
-  const folder = env.XDG_STATE_HOME || join(env.HOME || homedir(), ".local", "state");
-  const path = join(folder, "node-server", "sql-history");
+/** Opens the history in the user's state folder. Only the user can read it: statements may hold secrets. */
+export async function openHistory(env: Environment): Promise<History> {
+  const path = join(stateFolder(env), "sql-history");
   try {
     const all = await read(path);
-    const lines = all.slice(-longest);
+    const lines = all.slice(-maxLines);
     await mkdir(dirname(path), { recursive: true, mode: 0o700 });
-    if (all.length > longest * 2) await replaceFile(path, `${lines.join("\n")}\n`, { mode: 0o600 });
+    if (all.length > maxLines * 2) await replaceFile(path, `${lines.join("\n")}\n`, { mode: 0o600 });
     let last = lines.at(-1);
     return {
       lines,

@@ -4,7 +4,7 @@ import { readText } from "../call/params.ts";
 import { exitCodes } from "../command.ts";
 import { findServer, type RemoteOptions, type Target } from "../remote/remote.ts";
 import { paintFor } from "../terminal/colour.ts";
-import { print } from "../terminal/output.ts";
+import { print, say } from "../terminal/output.ts";
 import { countText } from "../terminal/sizes.ts";
 import { csvText, type Row, tableText } from "../terminal/table.ts";
 import { WrongUsage } from "../terminal/wrong-usage.ts";
@@ -82,10 +82,6 @@ async function askServer(
 
 function tellCount(rows: number, started: number): void {
   say(`(${countText(rows, "row")}, ${Math.round(performance.now() - started)} ms)`);
-}
-
-function say(line: string): void {
-  process.stderr.write(`${line}\n`);
 }
 
 /** Prints the rows of all pages; how many there were. */

@@ -28,6 +28,11 @@ export function print(text: string): Promise<void> {
   });
 }
 
+/** Writes a line for people to standard error. */
+export function say(line: string): void {
+  process.stderr.write(`${line}\n`);
+}
+
 /** Until Ctrl+C, SIGTERM or a closed pipe, which is how a stream is meant to end. */
 export async function untilStopped(work: (stop: AbortController) => Promise<void>): Promise<void> {
   const stop = new AbortController();

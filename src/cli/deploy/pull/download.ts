@@ -1,37 +1,38 @@
 import { lstatSync, mkdirSync, rmdirSync, unlinkSync } from "node:fs";
 import { open, rename, rm, stat, utimes } from "node:fs/promises";
 import { join } from "node:path";
-import { codeOf, Fault, messageOf } from "../../base/fault.ts";
-import { randomText } from "../../base/random.ts";
-import { type BucketFiles, FileError } from "../../client/index.ts";
-import { explainFileError } from "../file-error.ts";
+import { codeOf, Fault, messageOf } from "../../../base/fault.ts";
+import { randomText } from "../../../base/random.ts";
+import { FileError } from "../../../client/index.ts";
+import { explainFileError } from "../../file-error.ts";
 import {
   concernsOneFile,
+  type FileStamp,
   hashIfReadable,
   isExcluded,
   type LocalFile,
-  type Look,
   newPartName,
-  sameLook,
-  toLook,
-} from "./local-tree.ts";
-import type { Meter } from "./meter.ts";
-import { contentOf } from "./remote-tree.ts";
-import type { Patience } from "./upload-queue.ts";
+  sameStamp,
+  stampOf,
+} from "../local-tree.ts";
+import { contentOf } from "../remote-tree.ts";
+import type { Transfer } from "../transfer.ts";
 
-interface Place {
+/** Download is one file to fetch and the folder it belongs to. */
+export interface Download {
   readonly path: string;
   readonly size: number;
   readonly mtime: number;
-  /** Every link resolved. */
+  /** The folder of the pull, with links resolved. */
   readonly dir: string;
 }
 
-export type Fetched =
-  | { readonly look: Look; readonly hash: string; readonly readAt: number; readonly changed: boolean }
+/** DownloadResult is the file that was fetched, or why it was not, as far as that concerns this file alone. */
+export type DownloadResult =
+  | { readonly stamp: FileStamp; readonly hash: string; readonly readAt: number; readonly changed: boolean }
   | { readonly why: string };
 
-/** Names come from a server that need not mean well; undefined when one is harmless. */
+/** Says why a name from the server is not written; undefined when it is harmless. A server may be hostile. */
 export function whyUnwritable(path: string): string | undefined {
   const names = path.split("/");
   if (names.some((name) => name === "" || name === "." || name === ".."))
@@ -40,23 +41,21 @@ export function whyUnwritable(path: string): string | undefined {
   return isExcluded(path) ? "files of this name are not pulled" : undefined;
 }
 
-/** Fetches one file beside its place and renames it there; one that is the same already is left as it is. */
+/** Fetches one file beside its target and renames it. A file with the same content is left as it is. */
 export async function fetchFile(
-  files: BucketFiles,
-  place: Place,
-  meter: Meter,
-  patience: Patience,
+  download: Download,
+  transfer: Transfer,
   signal: AbortSignal,
-): Promise<Fetched> {
-  const { path, size, mtime, dir } = place;
+): Promise<DownloadResult> {
+  const { path, size, mtime, dir } = download;
   let part: string | undefined;
   try {
-    const folder = makeWay(dir, path);
+    const folder = makeParents(dir, path);
     const disk = join(folder, path.slice(path.lastIndexOf("/") + 1));
     part = join(folder, newPartName(randomText(8)));
     const beside = part;
     const readAt = Date.now();
-    const hash = await patience.attempt(signal, () => download(files, path, beside, size, meter, signal));
+    const hash = await transfer.retry.attempt(signal, () => fetchPart(download, beside, transfer, signal));
     const present = lstatSync(disk, { throwIfNoEntry: false });
     if (present?.isDirectory()) return { why: "a folder stands there" };
     const same = present?.isFile() === true && present.size === size && (await hashIfReadable(disk)) === hash;
@@ -64,7 +63,7 @@ export async function fetchFile(
       await utimes(beside, mtime / 1000, mtime / 1000);
       await rename(beside, disk);
     }
-    return { look: toLook(await stat(disk)), hash, readAt, changed: !same };
+    return { stamp: stampOf(await stat(disk)), hash, readAt, changed: !same };
   } catch (error) {
     if (error instanceof Fault) return { why: error.detail };
     if (error instanceof FileError && error.status === 404) return { why: "it is gone from the server" };
@@ -75,12 +74,11 @@ export async function fetchFile(
   }
 }
 
-async function download(
-  files: BucketFiles,
-  path: string,
+/** Writes the file to `part` and returns its hash. */
+async function fetchPart(
+  { path, size }: Download,
   part: string,
-  size: number,
-  meter: Meter,
+  { files, meter }: Transfer,
   signal: AbortSignal,
 ): Promise<string> {
   const file = await open(part, "w");
@@ -105,8 +103,8 @@ async function download(
   throw new Fault("Other", "it was changed on the server meanwhile; pull again");
 }
 
-/** The folder of a file, made step by step, so that no link on the way leads elsewhere. */
-function makeWay(dir: string, path: string): string {
+/** Makes the folder of a file step by step, so that no link on the way leads elsewhere. */
+function makeParents(dir: string, path: string): string {
   let folder = dir;
   for (const name of path.split("/").slice(0, -1)) {
     folder = join(folder, name);
@@ -126,8 +124,8 @@ function makeWay(dir: string, path: string): string {
   return folder;
 }
 
-/** Removes a file that is gone from the server, and the folders it leaves empty; in words why not. */
-export function removeLocal(dir: string, { path, look }: LocalFile): string | undefined {
+/** Removes a file that the bucket does not hold, and the folders it leaves empty. Returns why it was kept; undefined when it is gone. */
+export function removeLocal(dir: string, { path, stamp }: LocalFile): string | undefined {
   const names = path.split("/");
   for (let depth = 1; depth < names.length; depth += 1)
     if (!lstatSync(join(dir, ...names.slice(0, depth)), { throwIfNoEntry: false })?.isDirectory())
@@ -136,7 +134,7 @@ export function removeLocal(dir: string, { path, look }: LocalFile): string | un
   const stats = lstatSync(disk, { throwIfNoEntry: false });
   if (stats === undefined) return undefined;
   if (stats.isSymbolicLink()) return "it is a link";
-  if (!sameLook(toLook(stats), look)) return "it was changed just now";
+  if (!sameStamp(stampOf(stats), stamp)) return "it was changed just now";
   unlinkSync(disk);
   for (let depth = names.length - 1; depth > 0; depth -= 1) {
     try {

@@ -1,27 +1,28 @@
 import { statSync } from "node:fs";
 import { mkdir } from "node:fs/promises";
 import { resolve } from "node:path";
-import { folderProblem } from "../../base/access.ts";
-import { Fault } from "../../base/fault.ts";
-import type { NodeServerClient } from "../../client/index.ts";
-import { exitCodes } from "../command.ts";
-import { connect, type RemoteOptions } from "../remote/remote.ts";
-import { print } from "../terminal/output.ts";
-import { countText, numberText, sizeText, visible } from "../terminal/sizes.ts";
-import { interruptible } from "./interrupt.ts";
+import { folderProblem } from "../../../base/access.ts";
+import { Fault } from "../../../base/fault.ts";
+import type { NodeServerClient } from "../../../client/index.ts";
+import { exitCodes } from "../../command.ts";
+import { connect, type RemoteOptions } from "../../remote/remote.ts";
+import { print, say } from "../../terminal/output.ts";
+import { countText, numberText, sizeText, visible } from "../../terminal/sizes.ts";
+import { interruptible } from "../interrupt.ts";
+import { type LeftOut, sayLeftOut } from "../left-out.ts";
 import {
   hashIfReadable,
-  type LeftOut,
+  type LocalFile,
   type LocalTree,
   readLocalTree,
   realFolder,
-  sameLook,
-} from "./local-tree.ts";
-import { openMeter } from "./meter.ts";
-import { fetchFile, removeLocal, whyUnwritable } from "./pull-place.ts";
-import { PushRecord } from "./push-record.ts";
-import { listRemote, type RemoteFile, type RemoteTree } from "./remote-tree.ts";
-import { inParallel, Patience } from "./upload-queue.ts";
+  sameStamp,
+} from "../local-tree.ts";
+import { openMeter } from "../meter.ts";
+import { PushRecord } from "../push/record.ts";
+import { listRemote, type RemoteFile, type RemoteTree } from "../remote-tree.ts";
+import { inParallel, RetryPolicy, type Transfer } from "../transfer.ts";
+import { fetchFile, removeLocal, whyUnwritable } from "./download.ts";
 
 export interface PullOptions extends RemoteOptions {
   readonly delete?: boolean;
@@ -50,9 +51,7 @@ interface Pull {
   readonly record: PushRecord;
 }
 
-const say = (line: string) => void process.stderr.write(`${line}\n`);
-
-/** Makes a folder hold what a bucket holds. */
+/** Downloads what differs between a bucket and a folder. */
 export async function pull(bucket: string, dir: string, options: PullOptions): Promise<number> {
   const client = await connect(options);
   return interruptible(async (signal) => {
@@ -71,32 +70,43 @@ export async function pull(bucket: string, dir: string, options: PullOptions): P
         "InvalidInput",
         `the bucket ${bucket} is empty; \`--delete\` would empty ${dir}, so nothing was done`,
       );
-    const record = await PushRecord.open(client.url, bucket, real ?? dir, process.env);
-    const wanted = await choose(remote, local, record, signal);
+    const record = await PushRecord.open({ server: client.url, bucket, dir: real ?? dir }, process.env);
+    const wanted = await choose(remote, { local, record }, signal);
     const gone = options.delete ? [...local.files.values()].filter(({ path }) => !remote.has(path)) : [];
     if (options.dryRun || real === undefined) return showPlan(wanted, gone, options);
-    const summary: PullSummary = {
-      downloaded: 0,
-      bytes: 0,
-      unchanged: wanted.unchanged,
-      deleted: 0,
-      left_out: wanted.leftOut,
-      kept: [],
-      failed: [],
-    };
-    try {
-      await fetchAll({ client, bucket, dir: real, record }, wanted.files, summary, signal);
-      if (summary.failed.length === 0)
-        for (const file of gone) {
-          const why = removeLocal(real, file);
-          if (why !== undefined) summary.kept.push({ path: file.path, why });
-          else summary.deleted += 1;
-        }
-    } finally {
-      await record.save();
-    }
+    const summary = await apply({ client, bucket, dir: real, record }, wanted, gone, signal);
     return report(bucket, summary, options);
   }, "broken off; what is here is whole, and the same command goes on from there");
+}
+
+async function apply(
+  pull: Pull,
+  { files, unchanged, leftOut }: Choice,
+  gone: readonly LocalFile[],
+  signal: AbortSignal,
+): Promise<PullSummary> {
+  const { dir, record } = pull;
+  const summary: PullSummary = {
+    downloaded: 0,
+    bytes: 0,
+    unchanged,
+    deleted: 0,
+    left_out: [...leftOut],
+    kept: [],
+    failed: [],
+  };
+  try {
+    await fetchAll(pull, files, summary, signal);
+    if (summary.failed.length === 0)
+      for (const file of gone) {
+        const why = removeLocal(dir, file);
+        if (why !== undefined) summary.kept.push({ path: file.path, why });
+        else summary.deleted += 1;
+      }
+    return summary;
+  } finally {
+    await record.save();
+  }
 }
 
 const emptyTree: LocalTree = { files: new Map(), folders: new Set(), leftOut: [] };
@@ -106,8 +116,18 @@ async function realFolderIfAny(dir: string, dry: boolean): Promise<string | unde
   return dry && statSync(dir, { throwIfNoEntry: false }) === undefined ? undefined : realFolder(dir);
 }
 
-/** What is not proven to be here already, as far as it may be written at all. */
-async function choose(remote: RemoteTree, local: LocalTree, record: PushRecord, signal: AbortSignal) {
+interface Choice {
+  readonly files: readonly Wanted[];
+  readonly leftOut: readonly LeftOut[];
+  readonly unchanged: number;
+}
+
+/** Chooses the files to fetch: those that may be written and are not proven to be here already. */
+async function choose(
+  remote: RemoteTree,
+  { local, record }: { readonly local: LocalTree; readonly record: PushRecord },
+  signal: AbortSignal,
+): Promise<Choice> {
   const files: Wanted[] = [];
   const leftOut: LeftOut[] = [];
   let unchanged = 0;
@@ -117,11 +137,11 @@ async function choose(remote: RemoteTree, local: LocalTree, record: PushRecord, 
     const [here, known] = [local.files.get(path), record.get(path)];
     if (here === undefined || known === undefined || !record.vouchesFor(path, there))
       return void files.push({ path, ...there });
-    if (!sameLook(here.look, known.look)) {
+    if (!sameStamp(here.stamp, known.stamp)) {
       const readAt = Date.now();
-      const hash = here.look.size === there.size ? await hashIfReadable(here.disk) : "";
+      const hash = here.stamp.size === there.size ? await hashIfReadable(here.disk) : "";
       if (hash !== known.hash) return void files.push({ path, ...there });
-      record.set(path, here.look, hash, there.mtime, readAt);
+      record.set(path, { stamp: here.stamp, hash, remoteMtime: there.mtime, readAt });
     }
     unchanged += 1;
   });
@@ -139,14 +159,14 @@ async function fetchAll(
     bytes: wanted.reduce((sum, { size }) => sum + size, 0),
     files: wanted.length,
   });
-  const patience = new Patience((line) => meter.say(line));
-  const files = client.bucket(bucket);
+  const retry = new RetryPolicy((line) => meter.say(line));
+  const transfer: Transfer = { files: client.bucket(bucket), meter, retry };
   try {
     await inParallel(wanted, signal, async ({ path, size, mtime }, signal) => {
-      const got = await fetchFile(files, { path, size, mtime, dir }, meter, patience, signal);
+      const got = await fetchFile({ path, size, mtime, dir }, transfer, signal);
       meter.fileDone();
       if ("why" in got) return void summary.failed.push({ path, why: got.why });
-      record.set(path, got.look, got.hash, mtime, got.readAt);
+      record.set(path, { ...got, remoteMtime: mtime });
       if (!got.changed) summary.unchanged += 1;
       else {
         summary.downloaded += 1;
@@ -159,7 +179,7 @@ async function fetchAll(
 }
 
 async function showPlan(
-  { files, leftOut, unchanged }: Awaited<ReturnType<typeof choose>>,
+  { files, leftOut, unchanged }: Choice,
   gone: readonly { readonly path: string }[],
   { json }: PullOptions,
 ): Promise<number> {
@@ -172,7 +192,7 @@ async function showPlan(
       downloads.map(({ path, size }) => `download\t${visible(path)}\t${sizeText(size)}\n`).join("") +
         deletes.map((path) => `delete\t${visible(path)}\n`).join(""),
     );
-  name("not pulled", leftOut);
+  sayLeftOut("not pulled", leftOut);
   say(
     `would download ${countText(downloads.length, "file")} at most and delete ${numberText(deletes.length)}; ${numberText(unchanged)} unchanged; nothing was done`,
   );
@@ -180,17 +200,13 @@ async function showPlan(
 }
 
 async function report(bucket: string, summary: PullSummary, { json }: PullOptions): Promise<number> {
-  name("not pulled", summary.left_out);
-  name("not deleted", summary.kept);
-  name("failed", summary.failed);
+  sayLeftOut("not pulled", summary.left_out);
+  sayLeftOut("not deleted", summary.kept);
+  sayLeftOut("failed", summary.failed);
   const { downloaded, bytes, deleted, unchanged } = summary;
   say(
     `${bucket}: ${countText(downloaded, "file")} downloaded (${sizeText(bytes)}), ${numberText(deleted)} deleted, ${numberText(unchanged)} unchanged`,
   );
   if (json) await print(`${JSON.stringify(summary)}\n`);
   return summary.failed.length > 0 ? exitCodes.failed : exitCodes.done;
-}
-
-function name(what: string, files: readonly LeftOut[]): void {
-  for (const { path, why } of files) say(`${what}: ${visible(path)}: ${visible(why)}`);
 }

@@ -1,6 +1,6 @@
 import { type FSWatcher, statSync, watch } from "node:fs";
-import { codeOf, Fault, messageOf } from "../../base/fault.ts";
-import { pause } from "./upload-queue.ts";
+import { codeOf, Fault, messageOf } from "../../../base/fault.ts";
+import { pause } from "../../../client/pause.ts";
 
 /** A change is followed by others, because a build writes many files: this long without one before anything is done. */
 const quietMs = 300;

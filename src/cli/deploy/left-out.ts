@@ -1,0 +1,13 @@
+import { say } from "../terminal/output.ts";
+import { visible } from "../terminal/sizes.ts";
+
+/** LeftOut is a file that was not transferred or not deleted, and why. */
+export interface LeftOut {
+  readonly path: string;
+  readonly why: string;
+}
+
+/** Names files on standard error, one a line. */
+export function sayLeftOut(what: string, files: readonly LeftOut[]): void {
+  for (const { path, why } of files) say(`${what}: ${visible(path)}: ${visible(why)}`);
+}

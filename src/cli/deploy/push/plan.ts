@@ -1,0 +1,126 @@
+import { Fault } from "../../../base/fault.ts";
+import { hashIfReadable, type LocalFile, type LocalTree, readLocalTree, sameStamp } from "../local-tree.ts";
+import { foldersOf, hashRemote, listRemote, type RemoteTree } from "../remote-tree.ts";
+import { inParallel, RetryPolicy } from "../transfer.ts";
+import type { PushRecord } from "./record.ts";
+import type { Site } from "./site.ts";
+
+export interface PushPlan {
+  readonly uploads: readonly LocalFile[];
+  /** New folders that hold no other new one; making one makes its parents too. */
+  readonly folders: readonly string[];
+  readonly unchanged: number;
+  /** How many files were compared by reading both sides, because the record knew nothing about them. */
+  readonly compared: number;
+  /** In the bucket and not in the folder. */
+  readonly gone: readonly string[];
+  /** Paths that are a file on one side and a folder on the other. */
+  readonly inTheWay: readonly string[];
+  /** Changed in the bucket by somebody else since the last push, and about to be replaced. */
+  readonly replacesOthers: readonly string[];
+}
+
+/** PlannedPush is a plan and what it was made from. */
+export interface PlannedPush {
+  readonly plan: PushPlan;
+  readonly local: LocalTree;
+  readonly remote: RemoteTree;
+}
+
+interface Sides {
+  readonly local: LocalTree;
+  readonly remote: RemoteTree;
+  readonly record: PushRecord;
+  /** Hashes a file of the bucket by reading it. */
+  readonly remoteHash: (path: string, signal: AbortSignal) => Promise<string>;
+}
+
+/** Reads both sides and decides what a push has to do. Throws where it would do harm without `--delete`, or would empty the bucket. */
+export async function planPush(
+  { client, bucket, dir, record, delete: mayDelete }: Site,
+  say: (line: string) => void,
+  signal: AbortSignal,
+): Promise<PlannedPush> {
+  const local = readLocalTree(dir);
+  const missing = `\`node-server buckets create ${bucket}\` makes it`;
+  const remote = await listRemote(client, bucket, { missing, signal });
+  const retry = new RetryPolicy(say);
+  const files = client.bucket(bucket);
+  const remoteHash: Sides["remoteHash"] = (path, signal) =>
+    retry.attempt(signal, () => hashRemote(files, path, signal));
+  const plan = await compare({ local, remote, record, remoteHash }, signal);
+  if (mayDelete && local.files.size === 0 && remote.size > 0)
+    throw new Fault(
+      "InvalidInput",
+      `${dir} holds no file; \`--delete\` would empty the bucket, so nothing was done`,
+    );
+  if (!mayDelete && plan.inTheWay[0] !== undefined)
+    throw new Fault(
+      "InvalidInput",
+      `at ${plan.inTheWay[0]} the server has a folder where a file is here, or the other way round; \`--delete\` lets it be replaced`,
+    );
+  record.keepOnly((path) => local.files.has(path) || remote.has(path));
+  return { plan, local, remote };
+}
+
+async function compare(sides: Sides, signal: AbortSignal): Promise<PushPlan> {
+  const { local, remote, record } = sides;
+  const different = new Set<string>();
+  const replacesOthers: string[] = [];
+  let compared = 0;
+  await inParallel(local.files.values(), signal, async (file, signal) => {
+    const there = remote.get(file.path);
+    if (there === undefined) return void different.add(file.path);
+    const trusted = record.vouchesFor(file.path, there);
+    if (there.size === file.stamp.size) {
+      if (!trusted) compared += 1;
+      if (await isSame(sides, file, { mtime: there.mtime, trusted }, signal)) return;
+    }
+    different.add(file.path);
+    if (!trusted && record.get(file.path) !== undefined) replacesOthers.push(file.path);
+  });
+  const uploads = [...local.files.values()].filter(({ path }) => different.has(path));
+  return {
+    uploads,
+    folders: newFolders(uploads, remote),
+    unchanged: local.files.size - uploads.length,
+    compared,
+    gone: [...remote.keys()].filter((path) => !local.files.has(path)),
+    inTheWay: findInTheWay(uploads, remote),
+    replacesOthers: replacesOthers.sort(),
+  };
+}
+
+/** Whether a file has the same content on both sides. `trusted`: the record still describes the one in the bucket. */
+async function isSame(
+  { record, remoteHash }: Sides,
+  { path, disk, stamp }: LocalFile,
+  { mtime, trusted }: { readonly mtime: number; readonly trusted: boolean },
+  signal: AbortSignal,
+): Promise<boolean> {
+  const known = record.get(path);
+  const isUntouched = known !== undefined && sameStamp(known.stamp, stamp);
+  if (trusted && isUntouched) return true;
+  const readAt = Date.now();
+  const [here, there] = await Promise.all([
+    isUntouched ? known.hash : hashIfReadable(disk),
+    trusted && known !== undefined ? known.hash : remoteHash(path, signal),
+  ]);
+  if (here === undefined || here !== there) return false;
+  record.set(path, { stamp, hash: here, remoteMtime: mtime, readAt });
+  return true;
+}
+
+function newFolders(uploads: readonly LocalFile[], remote: RemoteTree): string[] {
+  const present = foldersOf(remote.keys());
+  const missing = [...foldersOf(uploads.map(({ path }) => path))].filter((folder) => !present.has(folder));
+  const above = foldersOf(missing);
+  return missing.filter((folder) => !above.has(folder));
+}
+
+function findInTheWay(uploads: readonly LocalFile[], remote: RemoteTree): string[] {
+  const remoteFolders = foldersOf(remote.keys());
+  const files = [...foldersOf(uploads.map(({ path }) => path))].filter((folder) => remote.has(folder));
+  const folders = uploads.map(({ path }) => path).filter((path) => remoteFolders.has(path));
+  return [...files, ...folders].sort();
+}

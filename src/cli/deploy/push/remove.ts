@@ -1,0 +1,97 @@
+import { say } from "../../terminal/output.ts";
+import { visible } from "../../terminal/sizes.ts";
+import type { LocalTree } from "../local-tree.ts";
+import { foldersOf, listRemote, type RemoteTree, sameRemote } from "../remote-tree.ts";
+import { inParallel, RetryPolicy } from "../transfer.ts";
+import { inPhases } from "./order.ts";
+import type { PushPlan } from "./plan.ts";
+import { whyRefused } from "./send.ts";
+import type { PushSummary, Site } from "./site.ts";
+
+/** Removes files where folders have to be made, and folders where files have to be put. Returns the files that were removed with them. */
+export async function removeInTheWay(
+  { client, bucket, record }: Site,
+  { inTheWay }: PushPlan,
+  remote: RemoteTree,
+  signal: AbortSignal,
+): Promise<Set<string>> {
+  const removed = new Set<string>();
+  for (const path of inTheWay) {
+    signal.throwIfAborted();
+    say(`note: ${visible(path)} is in the way of what is here and is removed first`);
+    await client.bucket(bucket).remove(path);
+    for (const file of remote.keys()) if (file === path || file.startsWith(`${path}/`)) removed.add(file);
+  }
+  for (const file of removed) record.forget(file);
+  return removed;
+}
+
+/** What `removeGone` decides by, and where it counts. */
+export interface Removal {
+  readonly local: LocalTree;
+  /** The bucket as it was when this push began. */
+  readonly seen: RemoteTree;
+  readonly summary: PushSummary;
+}
+
+/**
+ * Deletes from the bucket what the folder does not hold, pages before what they refer to. A file that was changed in the
+ * bucket since this push began, or that somebody has locked, stays and is named in the summary.
+ */
+export async function removeGone(
+  site: Site,
+  gone: readonly string[],
+  { local, seen, summary }: Removal,
+  signal: AbortSignal,
+): Promise<void> {
+  if (gone.length === 0) return;
+  const { client, bucket, record } = site;
+  const files = client.bucket(bucket);
+  const retry = new RetryPolicy(say);
+  const now = await retry.attempt(signal, () =>
+    listRemote(client, bucket, { missing: "it was deleted during the push", signal }),
+  );
+  const left = new Set(now.keys());
+  for (const phase of inPhases(gone.map((path) => ({ path }))).reverse())
+    await inParallel(phase, signal, async ({ path }, signal) => {
+      if (!now.has(path)) return record.forget(path);
+      if (!sameRemote(now.get(path), seen.get(path)))
+        return void summary.kept.push({ path, why: "it was changed on the server just now" });
+      try {
+        await retry.attempt(signal, () => files.remove(path));
+      } catch (error) {
+        const why = whyRefused(error);
+        if (why === undefined) throw error;
+        return void summary.kept.push({ path, why });
+      }
+      left.delete(path);
+      record.forget(path);
+      summary.deleted += 1;
+    });
+  const needed = foldersOf(left);
+  const emptied = [...foldersOf(gone)].filter((folder) => !needed.has(folder) && !local.folders.has(folder));
+  await removeEmptied(site, emptied, signal);
+}
+
+/** Removes folders that lost their last file and that the folder here does not have. */
+async function removeEmptied(
+  { client, bucket }: Site,
+  emptied: readonly string[],
+  signal: AbortSignal,
+): Promise<void> {
+  const topmost = emptied.filter((folder) => !emptied.some((other) => folder.startsWith(`${other}/`)));
+  await inParallel(topmost, signal, async (folder) => {
+    // Somebody may have put a file there a moment ago. A folder that cannot be listed is gone.
+    const inside = await client
+      .call("static-bucket-file_list", { name: bucket, path: folder })
+      .catch(() => undefined);
+    if (inside?.length !== 0) return;
+    // A lock on an empty folder does not fail the push.
+    await client
+      .bucket(bucket)
+      .remove(folder)
+      .catch((error: unknown) => {
+        if (whyRefused(error) === undefined) throw error;
+      });
+  });
+}

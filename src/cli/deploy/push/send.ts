@@ -1,0 +1,85 @@
+import { stat } from "node:fs/promises";
+import { codeOf } from "../../../base/fault.ts";
+import { FileError } from "../../../client/index.ts";
+import { explainFileError } from "../../file-error.ts";
+import {
+  concernsOneFile,
+  type FileStamp,
+  hashBytes,
+  hashFile,
+  type LocalFile,
+  sameStamp,
+  stampOf,
+} from "../local-tree.ts";
+import type { Transfer } from "../transfer.ts";
+
+/** Up to this size a file is read whole, so that its hash is that of the bytes that were sent. */
+const maxWholeBytes = 4_000_000;
+/** How often a file is sent that changes while it is read. */
+const maxAttempts = 3;
+
+export interface Sent {
+  readonly stamp: FileStamp;
+  readonly hash: string;
+  /** When the reading of the file began. */
+  readonly readAt: number;
+}
+
+/** SendResult is the file that was sent, or why it was not, as far as that concerns this file alone. */
+export type SendResult = Sent | { readonly why: string; readonly harmless: boolean };
+
+/** Sends one file and makes sure that what was sent is one state of it, not a mixture of two. */
+export async function sendFile(
+  { path, disk }: LocalFile,
+  { files, meter, retry }: Transfer,
+  signal: AbortSignal,
+): Promise<SendResult> {
+  try {
+    for (let attempt = 0; attempt < maxAttempts; attempt += 1) {
+      const readAt = Date.now();
+      const stamp = stampOf(await stat(disk));
+      const modified = new Date(stamp.mtime);
+      const hash = await (stamp.size <= maxWholeBytes ? sendWhole : sendStream)(stamp, modified);
+      if (hash !== undefined) return { stamp, hash, readAt };
+    }
+    return { why: "it was changed whenever it was sent; push again when it rests", harmless: false };
+  } catch (error) {
+    if (codeOf(error) === "ENOENT") return { why: "it is gone meanwhile", harmless: true };
+    const why = concernsOneFile(error) ? explainFileError(error) : whyRefused(error);
+    if (why === undefined) throw error;
+    return { why, harmless: false };
+  }
+
+  /** Returns the hash; undefined when the file changed meanwhile. */
+  async function sendWhole(stamp: FileStamp, modified: Date): Promise<string | undefined> {
+    const bytes = await Bun.file(disk).bytes();
+    if (!sameStamp(stamp, stampOf(await stat(disk)))) return undefined;
+    await retry.attempt(signal, () => files.upload(path, bytes, { signal, modified }));
+    meter.add(bytes.length);
+    return hashBytes(bytes);
+  }
+
+  /** Returns the hash; undefined when the file changed meanwhile. */
+  async function sendStream(stamp: FileStamp, modified: Date): Promise<string | undefined> {
+    const hash = await hashFile(disk);
+    let counted = 0;
+    const onProgress = (bytes: number) => {
+      meter.add(bytes - counted);
+      counted = bytes;
+    };
+    await retry.attempt(signal, () => {
+      onProgress(0);
+      return files.upload(path, Bun.file(disk), { signal, modified, onProgress });
+    });
+    if (sameStamp(stamp, stampOf(await stat(disk)))) return hash;
+    onProgress(0);
+    return undefined;
+  }
+}
+
+/** Why the server refused this one file; undefined when the error concerns all of them. */
+export function whyRefused(error: unknown): string | undefined {
+  if (!(error instanceof FileError)) return undefined;
+  if (error.status === 423) return "it is locked on the server";
+  return [400, 405, 409, 412, 413, 414].includes(error.status) ? error.message : undefined;
+}

@@ -1,0 +1,28 @@
+import type { NodeServerClient } from "../../../client/index.ts";
+import type { LeftOut } from "../left-out.ts";
+import type { PushRecord } from "./record.ts";
+
+/** Site is one folder and the bucket that it is pushed to. */
+export interface Site {
+  readonly client: NodeServerClient;
+  readonly bucket: string;
+  readonly dir: string;
+  readonly record: PushRecord;
+  readonly delete: boolean;
+}
+
+/** PushSummary is what a push did, as `--json` prints it. */
+export interface PushSummary {
+  uploaded: number;
+  bytes: number;
+  unchanged: number;
+  compared: number;
+  deleted: number;
+  /** Not pushed by intention, such as links that lead out of the folder. */
+  readonly left_out: LeftOut[];
+  /** Not deleted, although missing in the folder. */
+  readonly kept: LeftOut[];
+  readonly failed: LeftOut[];
+  /** Not sent, because files that they may refer to failed. */
+  not_sent: number;
+}
