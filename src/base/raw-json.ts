@@ -7,11 +7,11 @@ export function toJsonText(value: unknown): string {
   return value instanceof RawJson ? value.text : (JSON.stringify(value) ?? "null");
 }
 
-/** As `JSON.stringify`, with every digit of a bigint. */
-export function exactJson(value: unknown): string {
+/** As `JSON.stringify`, with every digit of a bigint. `indent` is the number of spaces of a level. */
+export function exactJson(value: unknown, indent?: number): string {
   const digits = (_: string, inner: unknown): unknown =>
     typeof inner === "bigint" ? rawNumber(String(inner)) : inner;
-  return JSON.stringify(value, digits) ?? "null";
+  return JSON.stringify(value, digits, indent) ?? "null";
 }
 
 /** In every engine since 2024, not yet in TypeScript's library. */

@@ -8,6 +8,7 @@ import { BucketFiles } from "./files.ts";
 import { type FollowLogOptions, joined, type LogEvent } from "./follow-log.ts";
 import { credentialParams, type Methods } from "./methods.ts";
 import { retried } from "./retried.ts";
+import { hideCredentials, readServerUrl } from "./server-url.ts";
 import { runtimeSocketClass, type SocketClass } from "./socket.ts";
 import { eventsOf, type SubscribeOptions, Subscription } from "./subscription.ts";
 import {
@@ -207,16 +208,11 @@ export class NodeServerClient {
 /** In a page, an address may be relative to it. */
 function parseUrl(text: string): string {
   const { location } = globalThis as { location?: { href: string } };
-  const url = URL.canParse(text, location?.href) ? new URL(text, location?.href) : undefined;
-  if (url === undefined || !/^https?:$/.test(url.protocol))
-    throw new ClientError(
-      `"${hideCredentials(text)}" is no address of a server; write it as https://host:port`,
-    );
-  if (url.username !== "" || url.password !== "")
-    throw new ClientError(`the address of ${url.host} holds credentials; give them as \`token\``);
-  return `${url.origin}${url.pathname}`.replace(/\/+$/, "").replace(/\/jsonrpc$/, "");
-}
-
-function hideCredentials(text: string): string {
-  return text.replace(/[^/]*@/, "…@");
+  const read = readServerUrl(text, location?.href);
+  if ("url" in read) return read.url;
+  throw new ClientError(
+    read.problem === "credentials"
+      ? `the address of ${read.host} holds credentials; give them as \`token\``
+      : `"${hideCredentials(text)}" is no address of a server; write it as https://host:port`,
+  );
 }

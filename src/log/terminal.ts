@@ -1,3 +1,4 @@
+import { visible } from "../base/visible-text.ts";
 import { formatPairs, type Level, type LogEntry } from "./entry.ts";
 import { terminalFields } from "./events.ts";
 import type { Filter } from "./filter.ts";
@@ -30,17 +31,6 @@ export function formatLine(entry: LogEntry, coloured: boolean): string {
     visible(entry.message),
     ...(pairs === "" ? [] : [paint(dim, visible(pairs))]),
   ].join(" ");
-}
-
-/** Control and format characters, line separators and lone surrogates: a terminal obeys them, reorders by them, or does not show them. */
-const unsafe = /[\p{Cc}\p{Cf}\p{Cs}\p{Zl}\p{Zp}\p{Default_Ignorable_Code_Point}]/gu;
-
-function visible(text: string): string {
-  return text.replace(unsafe, (char) => {
-    if (char === "\n") return "\\n";
-    if (char === "\t") return "\\t";
-    return `\\u{${char.codePointAt(0)?.toString(16)}}`;
-  });
 }
 
 const isColoured = (): boolean => process.stderr.isTTY && process.env.NO_COLOR === undefined;

@@ -107,7 +107,7 @@ story("on a terminal a result is for reading, and its control characters do noth
   await node.call("static-bucket-file_upload", upload);
   const table = user.terminal(["call", "static-bucket-file_list", "name=b"], { NO_COLOR: "1" });
   expect(await table.ends()).toBe(0);
-  expect(table.screen).toMatch(/path +\| size \| +mtime\r\n-+\+-+\+-+\r\na\\x9bred\.txt \| +1 \| \d+/);
+  expect(table.screen).toMatch(/path +\| size \| +mtime\r\n-+\+-+\+-+\r\na\\u\{9b\}red\.txt \| +1 \| \d+/);
   const record = user.terminal(["call", "static-bucket_read", "name=b"]);
   expect(await record.ends()).toBe(0);
   expect(record.screen).toContain('\x1b[36m"name"\x1b[0m: "b"');

@@ -2,9 +2,9 @@ import { Fault } from "../../base/fault.ts";
 import type { NodeServerClient, ResultOf } from "../../client/index.ts";
 import { exitCodes } from "../command.ts";
 import { connect, type RemoteOptions } from "../remote/remote.ts";
+import { columns } from "../terminal/columns.ts";
 import { confirm } from "../terminal/confirm.ts";
 import { print } from "../terminal/output.ts";
-import { columns } from "../terminal/sizes.ts";
 import { WrongUsage } from "../terminal/wrong-usage.ts";
 
 type Bucket = ResultOf<"static-bucket_create">;

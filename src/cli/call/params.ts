@@ -67,7 +67,7 @@ async function parsePairs(
   return { ...values };
 }
 
-/** JSON where it is JSON, else the text itself. */
+/** Reads JSON, with every digit of whole numbers; what is not JSON is the text itself. */
 export function parseValue(text: string): unknown {
   try {
     return parseExactly(text);

@@ -1,5 +1,5 @@
+import { visible } from "../../base/visible-text.ts";
 import { say } from "../terminal/output.ts";
-import { visible } from "../terminal/sizes.ts";
 
 /** LeftOut is a file that was not transferred or not deleted, and why. */
 export interface LeftOut {

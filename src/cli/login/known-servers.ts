@@ -3,6 +3,7 @@ import { dirname, join } from "node:path";
 import { accessMessage, folderProblem } from "../../base/access.ts";
 import { codeOf, Fault, messageOf } from "../../base/fault.ts";
 import { replaceFile } from "../../base/replace-file.ts";
+import { hideCredentials, readServerUrl } from "../../client/server-url.ts";
 import { WrongUsage } from "../terminal/wrong-usage.ts";
 import { configFolder, type Environment } from "../user-folders.ts";
 
@@ -64,13 +65,13 @@ export function knownServer({ servers }: KnownServers, name: string): KnownServe
 
 /** An address in the one spelling in which addresses are kept and compared. `command` is what it was an argument of. */
 export function parseServerUrl(text: string, command?: string): string {
-  const url = URL.canParse(text) ? new URL(text) : undefined;
-  if (url === undefined || !/^https?:$/.test(url.protocol)) throw new WrongUsage(whyNoAddress(text, command));
-  if (url.username !== "" || url.password !== "")
-    throw new WrongUsage(
-      `the address of ${url.host} holds credentials; leave them out, the token is asked for`,
-    );
-  return `${url.origin}${url.pathname}`.replace(/\/+$/, "").replace(/\/jsonrpc$/, "");
+  const read = readServerUrl(text);
+  if ("url" in read) return read.url;
+  throw new WrongUsage(
+    read.problem === "credentials"
+      ? `the address of ${read.host} holds credentials; leave them out, the token is asked for`
+      : whyNoAddress(text, command),
+  );
 }
 
 export function parseServerName(text: string): string {
@@ -109,14 +110,10 @@ function parseJson(text: string): unknown {
 
 /** Which of the two schemes is right is not guessed: a token must not go over http by accident. */
 function whyNoAddress(text: string, command: string | undefined): string {
-  const shown = hideUser(text);
+  const shown = hideCredentials(text);
   const written = (scheme: string) =>
     command === undefined ? `${scheme}://${shown}` : `\`${command} ${scheme}://${shown}\``;
   return /^[\w.[\]-]+(:\d+)?(\/\S*)?$/.test(text)
     ? `${shown} has no scheme: write ${written("https")}, or ${written("http")} where the server has no certificate`
     : `${shown} is no address of a server; write it as https://host:port`;
-}
-
-function hideUser(text: string): string {
-  return text.replace(/[^/]*@/, "…@");
 }

@@ -1,11 +1,11 @@
 import { resolve } from "node:path";
 import { Fault } from "../../base/fault.ts";
+import { visible } from "../../base/visible-text.ts";
 import { exitCodes } from "../command.ts";
 import { readCa, trustingFetch } from "../remote/ca.ts";
 import { clientFor } from "../remote/remote.ts";
 import { askSecret } from "../terminal/ask.ts";
 import { say } from "../terminal/output.ts";
-import { visible } from "../terminal/sizes.ts";
 import {
   nameFromUrl,
   parseServerName,

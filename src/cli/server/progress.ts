@@ -1,21 +1,24 @@
-/** How far something is, on standard error: a bar on a terminal, a line for every tenth elsewhere. */
-export function openProgress(what: string): (bytes: number, total: number | undefined) => void {
-  const bar = process.stderr.isTTY === true;
-  let last = -1;
-  return (bytes, total) => {
-    const percent = total === undefined ? undefined : Math.floor((bytes / total) * 100);
-    const step = percent === undefined ? Math.floor(bytes / 5e6) : bar ? percent : Math.floor(percent / 10);
-    if (step === last) return;
-    last = step;
-    const size = total === undefined ? megabytes(bytes) : `${megabytes(bytes)} of ${megabytes(total)} MB`;
-    if (!bar)
-      return void process.stderr.write(`${what}: ${percent === undefined ? "" : `${percent} %, `}${size}\n`);
-    const filled = Math.floor((percent ?? 0) / 4);
-    const drawn = percent === undefined ? "" : `[${"#".repeat(filled).padEnd(25)}] ${percent} %  `;
-    process.stderr.write(`\r${what} ${drawn}${size}${percent === 100 ? "\n" : ""}`);
-  };
-}
+import { ProgressLine } from "../terminal/progress-line.ts";
+import { sizeText } from "../terminal/quantities.ts";
 
-function megabytes(bytes: number): string {
-  return (bytes / 1e6).toFixed(1);
+/** Without a known total, a line is shown for so many bytes. */
+const bytesPerLine = 5_000_000;
+
+/** Shows the progress of a download; call the result with the bytes so far and, where it is known, the total. */
+export function openProgress(what: string): (bytes: number, total: number | undefined) => void {
+  const line = new ProgressLine(what);
+  let linesShown = 0;
+  let done = false;
+  return (bytes, total) => {
+    if (done) return;
+    if (total === undefined) {
+      if (Math.floor(bytes / bytesPerLine) <= linesShown) return;
+      linesShown = Math.floor(bytes / bytesPerLine);
+      return line.say(`${what}: ${sizeText(bytes)}`);
+    }
+    done = bytes >= total;
+    const state = () => `${sizeText(bytes)} of ${sizeText(total)}`;
+    if (done) line.end(1, state);
+    else line.update(bytes / total, state);
+  };
 }

@@ -1,15 +1,14 @@
 import { exactJson } from "../../base/raw-json.ts";
 import { callExactly } from "../call/exact.ts";
-import { readText } from "../call/params.ts";
+import { parseValue, readText } from "../call/params.ts";
 import { exitCodes } from "../command.ts";
 import { findServer, type RemoteOptions, type Target } from "../remote/remote.ts";
 import { paintFor } from "../terminal/colour.ts";
 import { print, say } from "../terminal/output.ts";
-import { countText } from "../terminal/sizes.ts";
+import { countText } from "../terminal/quantities.ts";
 import { csvText, type Row, tableText } from "../terminal/table.ts";
 import { WrongUsage } from "../terminal/wrong-usage.ts";
 import { type Ask, pagesOf, type SqlAnswer } from "./sql-pages.ts";
-import { parseSqlParam } from "./sql-param.ts";
 import { promptForSql } from "./sql-prompt.ts";
 import { hasSeveral } from "./sql-statement.ts";
 
@@ -74,7 +73,7 @@ async function askServer(
   { param }: SqlOptions,
   signal?: AbortSignal,
 ): Promise<SqlAnswer> {
-  const params = param?.map(parseSqlParam);
+  const params = param?.map(parseValue);
   const call = { sql: statement, ...(params === undefined ? {} : { params }) };
   const { result, text } = await callExactly(server, "node-server_exec_sql", call, signal);
   return { ...(result as Omit<SqlAnswer, "names">), names: columnsIn(text) };

@@ -1,3 +1,4 @@
+import { visible } from "../../base/visible-text.ts";
 import { DatabaseError, type NodeServerClient, PermissionDenied, Unreachable } from "../../client/index.ts";
 import { exitCodes } from "../command.ts";
 import { explain } from "../remote/explain.ts";
@@ -10,7 +11,7 @@ import {
   type Target,
 } from "../remote/remote.ts";
 import { print } from "../terminal/output.ts";
-import { countText, numberText, timeText, visible } from "../terminal/sizes.ts";
+import { countText, numberText, timeText } from "../terminal/quantities.ts";
 
 /** What a server says about itself and about the token that asks. */
 export async function status(options: RemoteOptions & { readonly json?: boolean }): Promise<number> {

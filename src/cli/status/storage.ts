@@ -1,7 +1,8 @@
 import { exitCodes } from "../command.ts";
 import { connect, type RemoteOptions } from "../remote/remote.ts";
+import { columns } from "../terminal/columns.ts";
 import { print } from "../terminal/output.ts";
-import { columns, sizeText } from "../terminal/sizes.ts";
+import { sizeText } from "../terminal/quantities.ts";
 
 const barWidth = 30;
 

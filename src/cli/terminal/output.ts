@@ -1,8 +1,7 @@
 import { codeOf } from "../../base/fault.ts";
 import { exactJson } from "../../base/raw-json.ts";
+import { visible } from "../../base/visible-text.ts";
 import type { Paint } from "./colour.ts";
-import { rawNumber, type SourceReviver } from "./json-source.ts";
-import { visible } from "./sizes.ts";
 import { tableText } from "./table.ts";
 
 /** Nobody reads what is written any more, as after `| head`. It is an end, not a failure. */
@@ -57,17 +56,8 @@ export function readable(value: unknown, paint: Paint): string {
     if (value.every(isFlat))
       return tableText(Object.keys(value[0] ?? {}), value, { paint, widest: 100 }).text;
   }
-  return `${shown(indented(value)).replace(/^( *)("(?:[^"\\]|\\.)*")(?=: )/gm, (_, space, name) => space + paint("cyan", name))}\n`;
+  return `${shown(exactJson(value, 2)).replace(/^( *)("(?:[^"\\]|\\.)*")(?=: )/gm, (_, space, name) => space + paint("cyan", name))}\n`;
 }
-
-/** As `JSON.stringify` with two spaces, with every digit of a bigint. */
-function indented(value: unknown): string {
-  return JSON.stringify(JSON.parse(exactJson(value), keepDigits), null, 2);
-}
-
-/** The digits as they stand. */
-const keepDigits: SourceReviver = (_, value, context) =>
-  typeof value === "number" && context?.source !== undefined ? rawNumber(context.source) : value;
 
 /** A record whose values fit into cells; all of one list have the same members. */
 function isFlat(item: unknown, _: number, all: readonly unknown[]): item is Record<string, unknown> {

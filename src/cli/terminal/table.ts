@@ -1,6 +1,6 @@
 import { exactJson } from "../../base/raw-json.ts";
+import { visible } from "../../base/visible-text.ts";
 import type { Paint } from "./colour.ts";
-import { visible } from "./sizes.ts";
 
 export type Row = Readonly<Record<string, unknown>>;
 

@@ -4,9 +4,9 @@ import { exitCodes } from "../command.ts";
 import { renewLogin } from "../login/renew-login.ts";
 import { clientFor, connect, findServer, type RemoteOptions } from "../remote/remote.ts";
 import { askSecret } from "../terminal/ask.ts";
+import { columns } from "../terminal/columns.ts";
 import { confirm } from "../terminal/confirm.ts";
 import { print } from "../terminal/output.ts";
-import { columns } from "../terminal/sizes.ts";
 import { WrongUsage } from "../terminal/wrong-usage.ts";
 
 type Token = ResultOf<"token_get">;

@@ -3,11 +3,12 @@ import { mkdir } from "node:fs/promises";
 import { resolve } from "node:path";
 import { folderProblem } from "../../../base/access.ts";
 import { Fault } from "../../../base/fault.ts";
+import { visible } from "../../../base/visible-text.ts";
 import type { NodeServerClient } from "../../../client/index.ts";
 import { exitCodes } from "../../command.ts";
 import { connect, type RemoteOptions } from "../../remote/remote.ts";
 import { print, say } from "../../terminal/output.ts";
-import { countText, numberText, sizeText, visible } from "../../terminal/sizes.ts";
+import { countText, numberText, sizeText } from "../../terminal/quantities.ts";
 import { interruptible } from "../interrupt.ts";
 import { type LeftOut, sayLeftOut } from "../left-out.ts";
 import {

@@ -1,4 +1,5 @@
-import { countText, numberText, visible } from "../../terminal/sizes.ts";
+import { visible } from "../../../base/visible-text.ts";
+import { countText, numberText } from "../../terminal/quantities.ts";
 import type { LocalFile, LocalTree } from "../local-tree.ts";
 import { openMeter } from "../meter.ts";
 import { inParallel, RetryPolicy, type Transfer } from "../transfer.ts";

@@ -1,11 +1,12 @@
 import { resolve } from "node:path";
 import { Fault } from "../../../base/fault.ts";
+import { visible } from "../../../base/visible-text.ts";
 import { ClientError } from "../../../client/index.ts";
 import { pause } from "../../../client/pause.ts";
 import { exitCodes } from "../../command.ts";
 import { connect, exitCodeOf, type RemoteOptions } from "../../remote/remote.ts";
 import { print, say } from "../../terminal/output.ts";
-import { countText, numberText, sizeText, visible } from "../../terminal/sizes.ts";
+import { countText, numberText, sizeText } from "../../terminal/quantities.ts";
 import { interruptible } from "../interrupt.ts";
 import { sayLeftOut } from "../left-out.ts";
 import { realFolder } from "../local-tree.ts";

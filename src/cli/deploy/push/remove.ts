@@ -1,5 +1,5 @@
+import { visible } from "../../../base/visible-text.ts";
 import { say } from "../../terminal/output.ts";
-import { visible } from "../../terminal/sizes.ts";
 import type { LocalTree } from "../local-tree.ts";
 import { foldersOf, listRemote, type RemoteTree, sameRemote } from "../remote-tree.ts";
 import { inParallel, RetryPolicy } from "../transfer.ts";
