@@ -1,8 +1,8 @@
 import { Unreachable } from "./errors.ts";
 import { toFileError } from "./file-error.ts";
 
-/** What of a browser's oldest request object is needed here. */
-interface OldRequest {
+/** XhrLike is the part of `XMLHttpRequest` that is used here. */
+interface XhrLike {
   readonly status: number;
   readonly responseText: string;
   getResponseHeader(name: string): string | null;
@@ -16,15 +16,15 @@ interface OldRequest {
   abort(): void;
 }
 
-/** Service workers have no such object, and no other runtime either. */
-export function hasOldRequest(): boolean {
+/** Pages have `XMLHttpRequest`; service workers, Node and Bun do not. */
+export function hasXhr(): boolean {
   return "XMLHttpRequest" in globalThis;
 }
 
-/** Whose `fetch` cannot send a stream over HTTP/1.1. */
+/** Whether this is a browser, whose `fetch` cannot send a stream over HTTP/1.1. */
 export function isBrowser(): boolean {
   const { process } = globalThis as { process?: { versions?: { node?: string } } };
-  return hasOldRequest() || process?.versions?.node === undefined;
+  return hasXhr() || process?.versions?.node === undefined;
 }
 
 export interface BrowserUpload {
@@ -36,10 +36,10 @@ export interface BrowserUpload {
   readonly onProgress: (bytes: number) => void;
 }
 
-/** A browser tells how far an upload is only in this old way. The file's new ETag. */
+/** Uploads a file by `XMLHttpRequest`, because `fetch` reports no progress of an upload. Resolves to the new ETag. */
 export function uploadInBrowser(upload: BrowserUpload): Promise<string | null> {
   const { address, path, headers, content, signal, onProgress } = upload;
-  const { XMLHttpRequest } = globalThis as unknown as { XMLHttpRequest: new () => OldRequest };
+  const { XMLHttpRequest } = globalThis as unknown as { XMLHttpRequest: new () => XhrLike };
   const request = new XMLHttpRequest();
   const abort = () => request.abort();
   const sent = new Promise<string | null>((resolve, reject) => {

@@ -5,7 +5,7 @@ import { connections } from "./connections.ts";
 import { ClientError, PermissionDenied } from "./errors.ts";
 import type { Integers } from "./exact-json.ts";
 import { BucketFiles } from "./files.ts";
-import { type FollowLogOptions, joined, type LogEvent } from "./follow-log.ts";
+import { type FollowLogOptions, joinLog, type LogEvent } from "./follow-log.ts";
 import { credentialParams, type Methods } from "./methods.ts";
 import { retried } from "./retried.ts";
 import { hideCredentials, readServerUrl } from "./server-url.ts";
@@ -36,23 +36,23 @@ export type Arguments<M extends MethodName> =
 
 /** One call of a batch. */
 export type Call = { [M in MethodName]: readonly [method: M, ...params: Arguments<M>] }[MethodName];
-/** For each call of a batch its result, or the error of it alone. */
+/** For each call of a batch, its result or its own error. */
 export type Answers<C extends readonly Call[]> = {
   -readonly [I in keyof C]: ResultOf<C[I][0]> | ClientError;
 };
 
-/** A token, or a function that is asked for it before every request: for one that is replaced, or has to be waited for. */
+/** A token, or a function that is called before every request, for a token that changes or is fetched. */
 export type TokenSource = string | (() => string | undefined | Promise<string | undefined>);
 
 export interface ClientOptions {
-  /** `<key>:<secret>` or `<username>|<password>`; goes with every call that takes one. */
+  /** `<key>:<secret>` or `<username>|<password>`; sent with every call that takes one. */
   readonly token?: TokenSource | undefined;
   /**
-   * Called with every error of a call, a batch or a file, before it is thrown. Where it answers true the request is sent once more:
-   * for a `PermissionDenied` or `FileDenied` after which `token` answers another one.
+   * Called with every error of a call, a batch or a file before it is thrown. If it returns true, the request is sent once more:
+   * for a `PermissionDenied` or `FileDenied` after which `token` returns another one.
    */
   readonly onError?: ((error: ClientError) => boolean | Promise<boolean>) | undefined;
-  /** For every call that names none of its own. */
+  /** The timeout of every call that has none of its own. */
   readonly timeoutMs?: number | undefined;
   /**
    * How whole numbers beyond ±2⁵³ arrive, as in 64-bit columns of `node-server_exec_sql`. Default: "bigint", with every digit.
@@ -65,14 +65,14 @@ export interface ClientOptions {
   readonly WebSocket?: SocketClass | undefined;
 }
 
-/** How long a subscription may take to begin. */
-const connectMs = 30_000;
+/** How long a subscription may take to begin, without `timeoutMs`. */
+const connectTimeoutMs = 30_000;
 
-/** Talks to one server. Calls go by POST, subscriptions over WebSocket, files over WebDAV. */
+/** NodeServerClient talks to one server: calls by POST, subscriptions over WebSocket, files over WebDAV. */
 export class NodeServerClient {
   /** `https://host:port`, without a slash at the end. */
   readonly url: string;
-  #next = 1;
+  #nextId = 1;
   readonly #options: ClientOptions;
 
   constructor(url: string, options: ClientOptions = {}) {
@@ -80,7 +80,7 @@ export class NodeServerClient {
     this.#options = options;
   }
 
-  /** One call. Throws an `RpcError` when the server says no, `Unreachable` when it says nothing. */
+  /** Calls a method. Throws an `RpcError` when the server answers with an error, `Unreachable` when it does not answer. */
   async call<M extends MethodName>(
     method: M,
     ...[params, options]: [...Arguments<M>, options?: CallOptions]
@@ -88,15 +88,15 @@ export class NodeServerClient {
     return (await this.callAny(method, params ?? {}, options as CallOptions | undefined)) as ResultOf<M>;
   }
 
-  /** The same for a method whose name is known only when the program runs. */
+  /** Calls a method whose name is known only at run time. */
   callAny(method: string, params: object = {}, options?: CallOptions | AbortSignal): Promise<unknown> {
     return retried(this.#options.onError, async () => {
       const call = this.#toCall(method, params, await this.#token());
-      return postCall(this.#address, call, this.#fetch, this.#patience(options));
+      return postCall(this.#address, call, this.#fetch, this.#postOptions(options));
     });
   }
 
-  /** Several calls in one request, run in order. Throws only when the batch as a whole comes to nothing. */
+  /** Sends several calls in one request; they run in order. Throws only when the batch as a whole fails. */
   async batch<const C extends readonly Call[]>(calls: C, options?: CallOptions): Promise<Answers<C>> {
     // JSON-RPC 2.0 §6 makes an empty batch an error.
     if (calls.length === 0) return [] as unknown as Answers<C>;
@@ -104,17 +104,17 @@ export class NodeServerClient {
     const post = async () => {
       const token = await this.#token();
       const wire = calls.map(([method, params]) => this.#toCall(method, params ?? {}, token));
-      return postBatch(this.#address, wire, this.#fetch, this.#patience(options));
+      return postBatch(this.#address, wire, this.#fetch, this.#postOptions(options));
     };
     const answers = await retried(onError, post);
     const [first] = answers;
-    // Sent again only as a whole, so only where none of its calls was run.
+    // A batch is repeated as a whole, so only if none of its calls was run.
     const isRefused = answers.every((answer) => answer instanceof PermissionDenied);
     const again = isRefused && first instanceof ClientError && (await onError?.(first));
     return (again ? await post() : answers) as Answers<C>;
   }
 
-  /** Events as they happen, until the loop is left or `signal` fires. The connection is made again when it breaks. */
+  /** Yields events as they happen, until the loop is left or `signal` fires. A broken connection is made again. */
   subscribe<M extends SubscriptionName>(
     method: M,
     params: ParamsOf<M>,
@@ -128,16 +128,16 @@ export class NodeServerClient {
   }
 
   /**
-   * The log that the server keeps in memory and what follows, as one: no entry twice, and no gap that is not told, over broken
-   * connections too.
+   * Yields the log entries that the server keeps in memory and then the new ones: none twice, and every possible gap is reported, also
+   * after a broken connection.
    */
   followLog(options: FollowLogOptions): Subscription<LogEvent> {
     const { log_filter, signal } = options;
     const plan = this.#plan("node-server_stream_log", { log_filter }, options, Number.POSITIVE_INFINITY);
-    const kept = (stop: AbortSignal) =>
-      this.call("node-server_log", { log_filter }, { signal: stop, timeoutMs: plan.connectMs });
+    const readMemory = (stop: AbortSignal) =>
+      this.call("node-server_log", { log_filter }, { signal: stop, timeoutMs: plan.connectTimeoutMs });
     return new Subscription(
-      (stop) => joined(connections(plan, { reconnect: true, welcome: () => kept(stop) }, stop)),
+      (stop) => joinLog(connections(plan, { reconnect: true, onConnected: () => readMemory(stop) }, stop)),
       signal,
     );
   }
@@ -167,23 +167,23 @@ export class NodeServerClient {
   #plan<M extends SubscriptionName>(
     method: M,
     params: ParamsOf<M>,
-    { heartbeatMs = 30_000, buffer = 10_000 }: Pick<SubscribeOptions, "heartbeatMs" | "buffer">,
-    atOnce: number,
+    { heartbeatMs = 30_000, buffer: maxBuffered = 10_000 }: Pick<SubscribeOptions, "heartbeatMs" | "buffer">,
+    maxEventsPerPiece: number,
   ): ConnectionPlan {
     return {
       url: this.#address,
       Socket: this.#options.WebSocket ?? runtimeSocketClass(),
       method,
       params: async () => this.#toCall(method, params, await this.#token()).params,
-      connectMs: this.#options.timeoutMs ?? connectMs,
+      connectTimeoutMs: this.#options.timeoutMs ?? connectTimeoutMs,
       heartbeatMs,
-      buffer,
-      atOnce,
+      maxBuffered,
+      maxEventsPerPiece,
       integers: this.#integers,
     };
   }
 
-  #patience(options: CallOptions | AbortSignal = {}): PostOptions {
+  #postOptions(options: CallOptions | AbortSignal = {}): PostOptions {
     const { timeoutMs } = this.#options;
     const own = options instanceof AbortSignal ? { signal: options } : options;
     return { timeoutMs, ...own, integers: this.#integers };
@@ -201,7 +201,7 @@ export class NodeServerClient {
   #toCall(method: string, params: object, token: string | undefined): WireCall {
     const credential = Object.hasOwn(credentialParams, method) ? credentialParams[method] : undefined;
     const all = credential === undefined || token === undefined ? params : { [credential]: token, ...params };
-    return { jsonrpc: "2.0", method, params: all, id: this.#next++ };
+    return { jsonrpc: "2.0", method, params: all, id: this.#nextId++ };
   }
 }
 

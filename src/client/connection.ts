@@ -8,19 +8,18 @@ export interface ConnectionPlan {
   readonly url: string;
   readonly Socket: SocketClass;
   readonly method: string;
-  /** Asked for every connection: the token in them may be another one by then. */
+  /** Called for every connection, because the token may have changed. */
   readonly params: () => Promise<object>;
-  readonly connectMs: number;
-  /** 0: never. */
+  readonly connectTimeoutMs: number;
+  /** 0 turns it off. */
   readonly heartbeatMs: number;
-  /** So many events wait for their reader; newer ones are counted and dropped. */
-  readonly buffer: number;
-  /** So many of them are handed over at once. */
-  readonly atOnce: number;
+  /** How many events wait for their reader; newer ones are counted and dropped. */
+  readonly maxBuffered: number;
+  readonly maxEventsPerPiece: number;
   readonly integers: Integers;
 }
 
-/** What a reader gets: events, or how many were dropped there. */
+/** Piece is what a reader gets: events, or how many were dropped between them. */
 export type Piece =
   | { readonly kind: "events"; readonly events: unknown[] }
   | { readonly kind: "missed"; count: number; readonly by: "server" | "client" };
@@ -34,13 +33,14 @@ interface Notification {
 
 const ids = { subscribe: 1, heartbeat: 2 };
 
-/** One WebSocket with one subscription on it. */
+/** Connection is one WebSocket with one subscription. */
 export class Connection {
   /** Why it ended. */
   ended: Error | undefined;
   /** Why the server ended the subscription, if it did before it closed the connection. */
   endReason: EndReason | undefined;
 
+  readonly #plan: ConnectionPlan;
   readonly #socket: SocketLike;
   readonly #waiting: Piece[] = [];
   #waitingEvents = 0;
@@ -48,7 +48,8 @@ export class Connection {
   #wake: (() => void) | undefined;
   #timer: ReturnType<typeof setTimeout> | undefined;
 
-  constructor(private readonly plan: ConnectionPlan) {
+  constructor(plan: ConnectionPlan) {
+    this.#plan = plan;
     const { url, Socket } = plan;
     const socket = new Socket(url.replace(/^http/, "ws"));
     this.#socket = socket;
@@ -57,8 +58,8 @@ export class Connection {
     const closed = ({ code, reason }: { code: number; reason: string }) =>
       this.#end(
         this.#subscribed
-          ? new Disconnected(`the connection to ${url} broke (${words(code, reason || detail)})`, code)
-          : new Unreachable(`${url} cannot be reached by WebSocket (${words(code, detail)})`),
+          ? new Disconnected(`the connection to ${url} broke (${closeText(code, reason || detail)})`, code)
+          : new Unreachable(`${url} cannot be reached by WebSocket (${closeText(code, detail)})`),
       );
     socket.onopen = () => {
       isOpen = true;
@@ -74,13 +75,13 @@ export class Connection {
     this.#watchConnect();
   }
 
-  /** Resolves when events come; throws when that cannot be. */
+  /** Resolves when the subscription has begun; throws when it cannot. */
   async opened(): Promise<void> {
     while (!this.#subscribed && this.ended === undefined) await this.#change();
     if (!this.#subscribed) throw this.ended;
   }
 
-  /** All that comes, in order, until the connection ends. */
+  /** Yields what arrives, in order, until the connection ends. */
   async *received(): AsyncGenerator<Piece, void> {
     for (;;) {
       for (let next = this.#waiting.shift(); next !== undefined; next = this.#waiting.shift()) {
@@ -92,26 +93,26 @@ export class Connection {
     }
   }
 
-  /** At once and without an error; what was not read is gone. */
+  /** Closes at once; what was not read is dropped. */
   close(): void {
     this.#waiting.length = 0;
     this.#end(new Disconnected("closed by this side", 1000));
   }
 
   #received(data: unknown): void {
-    const message = parse(data, this.plan.integers);
-    if (message === undefined) this.#end(new NotNodeServer(`${this.plan.url} sends what is no JSON-RPC`));
+    const message = parse(data, this.#plan.integers);
+    if (message === undefined) this.#end(new NotNodeServer(`${this.#plan.url} sends what is not JSON-RPC`));
     else if (!isAnswer(message)) this.#notified((message as { params?: Notification }).params ?? {});
     else if (!this.#subscribed && message.error !== undefined) this.#end(toRpcError(message.error));
     else if (message.id === ids.subscribe) this.#subscribed = true;
     if (this.ended !== undefined || !this.#subscribed) return;
-    this.#watch(this.plan.heartbeatMs, () => this.#beat());
+    this.#watch(this.#plan.heartbeatMs, () => this.#beat());
     this.#wake?.();
   }
 
-  /** A peer that vanished without a word is found out by asking it something. */
+  /** Calls a cheap method, because a peer that vanished without closing is noticed only by its silence. */
   #beat(): void {
-    const { heartbeatMs, url } = this.plan;
+    const { heartbeatMs, url } = this.#plan;
     this.#ask("node-server_hello", {}, ids.heartbeat);
     this.#watch(heartbeatMs, () =>
       this.#end(new Disconnected(`${url} has been silent for ${2 * heartbeatMs} ms`, 1006)),
@@ -125,13 +126,13 @@ export class Connection {
   }
 
   #take(event: unknown): void {
-    if (this.#waitingEvents >= this.plan.buffer) {
+    if (this.#waitingEvents >= this.#plan.maxBuffered) {
       this.#miss(1, "client");
       return;
     }
     this.#waitingEvents += 1;
     const last = this.#waiting.at(-1);
-    if (last?.kind === "events" && last.events.length < this.plan.atOnce) last.events.push(event);
+    if (last?.kind === "events" && last.events.length < this.#plan.maxEventsPerPiece) last.events.push(event);
     else this.#waiting.push({ kind: "events", events: [event] });
   }
 
@@ -145,12 +146,12 @@ export class Connection {
     // The server closes the connection next, with a code that says as much.
     if (reason === "shutdown" || reason === "restart") return;
     this.endReason = endReasons.find((known) => known === reason) ?? "failed";
-    this.#end(new Disconnected(`${this.plan.url} ended the subscription (${reason})`));
+    this.#end(new Disconnected(`${this.#plan.url} ended the subscription (${reason})`));
   }
 
   async #subscribe(): Promise<void> {
-    const { method, params } = this.plan;
-    // Whoever is asked for a token may take their time.
+    const { method, params } = this.#plan;
+    // The token may come from a person; that does not count as time to connect.
     clearTimeout(this.#timer);
     try {
       const all = await params();
@@ -167,9 +168,9 @@ export class Connection {
   }
 
   #watchConnect(): void {
-    const { url, connectMs } = this.plan;
-    this.#watch(connectMs, () =>
-      this.#end(new TimedOut(`${url} did not answer by WebSocket within ${connectMs} ms`)),
+    const { url, connectTimeoutMs } = this.#plan;
+    this.#watch(connectTimeoutMs, () =>
+      this.#end(new TimedOut(`${url} did not answer by WebSocket within ${connectTimeoutMs} ms`)),
     );
   }
 
@@ -190,7 +191,7 @@ export class Connection {
     clearTimeout(this.#timer);
     const socket = this.#socket as SocketLike & { terminate?: () => void };
     socket.onopen = socket.onmessage = socket.onclose = socket.onerror = null;
-    // Nobody is there any more to say goodbye to.
+    // The peer is gone: a closing handshake would wait for nothing.
     if (why instanceof Disconnected && why.code === 1006 && socket.terminate !== undefined)
       socket.terminate();
     else socket.close();
@@ -198,7 +199,7 @@ export class Connection {
   }
 }
 
-function words(code: number, detail: string): string {
+function closeText(code: number, detail: string): string {
   return detail === "" ? String(code) : `${code}, ${detail}`;
 }
 

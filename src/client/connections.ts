@@ -2,28 +2,28 @@ import { Connection, type ConnectionPlan, type Piece } from "./connection.ts";
 import { Busy, Unreachable } from "./errors.ts";
 import { pause } from "./pause.ts";
 
-/** What happens on one connection after another. */
-export type Step<W> =
+/** Step is what happens on one connection after another. `C` is what `onConnected` resolves to. */
+export type Step<C> =
   | Piece
-  | { readonly kind: "connected"; readonly again: boolean; readonly welcome: W }
+  | { readonly kind: "connected"; readonly again: boolean; readonly first: C }
   | { readonly kind: "broken"; readonly why: Error; readonly waitMs: number };
 
-export interface Connecting<W> {
-  /** False: a break is an error. */
+export interface ReconnectOptions<C> {
+  /** False makes a break an error. */
   readonly reconnect: boolean;
-  /** Asked whenever events begin to come; a connection without it is none. */
-  readonly welcome: () => Promise<W>;
+  /** Called when a subscription has begun; if it fails, so does the connection. */
+  readonly onConnected: () => Promise<C>;
 }
 
 const firstWaitMs = 250;
 const maxWaitMs = 10_000;
 
-/** One connection after another. The first must come about, and a refusal is an answer. */
-export async function* connections<W>(
+/** Makes one connection after another. Throws when the first cannot be made, or when the server refuses one. */
+export async function* connections<C>(
   plan: ConnectionPlan,
-  { reconnect, welcome }: Connecting<W>,
+  { reconnect, onConnected }: ReconnectOptions<C>,
   stop: AbortSignal,
-): AsyncGenerator<Step<W>, void> {
+): AsyncGenerator<Step<C>, void> {
   let waitMs = firstWaitMs;
   for (let again = false; !stop.aborted; again = true) {
     const connection = new Connection(plan);
@@ -32,7 +32,7 @@ export async function* connections<W>(
     let why: unknown;
     try {
       await connection.opened();
-      yield { kind: "connected", again, welcome: await welcome() };
+      yield { kind: "connected", again, first: await onConnected() };
       waitMs = firstWaitMs;
       yield* connection.received();
       why = connection.ended;
@@ -48,10 +48,10 @@ export async function* connections<W>(
     // Another token may be valid by now, so the server is asked again before this is an error.
     const isRevoked = connection.endReason === "token_invalid";
     if (!reconnect && !isRevoked) throw why;
-    // A restart breaks all its clients at once; they shall not all come back at once.
-    const thisWaitMs = Math.round(waitMs * (0.5 + Math.random() / 2));
-    if (!isRevoked) yield { kind: "broken", why: why as Error, waitMs: thisWaitMs };
-    await pause(thisWaitMs, stop);
+    // A restart disconnects all clients at once; random pauses keep them from returning at once.
+    const pauseMs = Math.round(waitMs * (0.5 + Math.random() / 2));
+    if (!isRevoked) yield { kind: "broken", why: why as Error, waitMs: pauseMs };
+    await pause(pauseMs, stop);
     waitMs = Math.min(waitMs * 2, maxWaitMs);
   }
 }

@@ -1,4 +1,4 @@
-/** What a file can be given as. An iterable may be a stream of Node's. */
+/** Content is what a file can be uploaded from. An async iterable may be a stream of Node's. */
 export type Content =
   | string
   | Uint8Array
@@ -7,7 +7,7 @@ export type Content =
   | ReadableStream<Uint8Array>
   | AsyncIterable<Uint8Array | string>;
 
-/** What is at hand as a whole, so that its size is known. */
+/** Whole is content that is at hand completely, so that its size is known. */
 export type Whole = Exclude<Content, ReadableStream<Uint8Array> | AsyncIterable<Uint8Array | string>>;
 
 export const pieceBytes = 256 * 1024;
@@ -21,7 +21,7 @@ export function isWhole(content: Content): content is Whole {
   );
 }
 
-/** A text's size is known only as bytes; a blob may be a file, and stays where it is. */
+/** Encodes a text, so that its size is known. A blob stays one: it may be a large file on a disk. */
 export function toBytes(content: Whole): Uint8Array | Blob {
   if (typeof content === "string") return new TextEncoder().encode(content);
   return content instanceof ArrayBuffer ? new Uint8Array(content) : content;
@@ -31,7 +31,7 @@ export function sizeOf(content: Uint8Array | Blob): number {
   return content instanceof Blob ? content.size : content.length;
 }
 
-/** The content in order, in pieces small enough to tell progress by. */
+/** Yields the content in pieces of at most `pieceBytes`, small enough to report progress by. */
 export async function* piecesOf(content: Uint8Array | Blob | Content): AsyncGenerator<Uint8Array, void> {
   if (isWhole(content)) return yield* slices(toBytes(content));
   for await (const part of content instanceof ReadableStream ? readFrom(content) : content)
@@ -45,7 +45,7 @@ async function* slices(whole: Uint8Array | Blob): AsyncGenerator<Uint8Array, voi
   }
 }
 
-/** Not every browser can loop over a stream. */
+/** Reads a stream by its reader, because not every browser can iterate over one. */
 async function* readFrom(stream: ReadableStream<Uint8Array>): AsyncGenerator<Uint8Array, void> {
   const reader = stream.getReader();
   let whole = false;
@@ -58,14 +58,14 @@ async function* readFrom(stream: ReadableStream<Uint8Array>): AsyncGenerator<Uin
   }
 }
 
-/** A body for `fetch` that remembers when its source failed, which is not the network's fault. */
+/** Body is a stream for `fetch` that remembers an error of its source, so that it is not taken for one of the network. */
 export class Body {
   failure: { readonly error: unknown } | undefined;
   readonly stream: ReadableStream<Uint8Array>;
   readonly #pieces: AsyncGenerator<Uint8Array, void>;
   #closed = false;
 
-  constructor(content: Content, told: (bytes: number) => void) {
+  constructor(content: Content, onProgress: (bytes: number) => void) {
     const pieces = piecesOf(content);
     this.#pieces = pieces;
     let bytes = 0;
@@ -74,12 +74,12 @@ export class Body {
         pull: async (controller) => {
           try {
             const { done, value } = await pieces.next();
-            // A file must not end where its source was let go of.
+            // Error instead of close: a file must not end where its source was released.
             if (this.#closed) return controller.error(new Error("the upload is over"));
             if (done) return controller.close();
             controller.enqueue(value);
             bytes += value.length;
-            told(bytes);
+            onProgress(bytes);
           } catch (error) {
             this.failure = { error };
             controller.error(error);
@@ -91,7 +91,7 @@ export class Body {
     );
   }
 
-  /** Lets go of the source, which Node does not when a request ends before it. Nobody waits: a source may be stuck. */
+  /** Releases the source, which Node does not do when a request ends early. Does not wait for it: a source may be stuck. */
   close(): void {
     this.#closed = true;
     this.#pieces.return().catch(() => {});

@@ -2,12 +2,12 @@ import { type DenialReason, denialReasons, errorKinds, errorTitles } from "./met
 
 export type ErrorKind = keyof typeof errorKinds;
 
-/** Everything that this client throws, except the reason of an aborted signal and what a source of an upload throws. */
+/** ClientError is the class of all errors of this client. The reason of an aborted signal and errors of an upload's source are passed on as they are. */
 export class ClientError extends Error {
   override readonly name: string = "ClientError";
 }
 
-/** Why a server cannot be reached, where the system says so. Browsers say nothing. */
+/** Why a server cannot be reached, as far as the system reports it. Browsers do not. */
 export type UnreachableReason =
   /** Nothing listens at the address. */
   | "refused"
@@ -20,7 +20,7 @@ export type UnreachableReason =
   /** The address says https, but the port does not speak it. */
   | "not_https";
 
-/** The server could not be reached, or what answered is no node-server. Asking again may help. */
+/** The server could not be reached, or what answered is not a node-server. Trying again may help. */
 export class Unreachable extends ClientError {
   override readonly name: string = "Unreachable";
   readonly reason: UnreachableReason | undefined;
@@ -34,7 +34,7 @@ export class Unreachable extends ClientError {
   }
 }
 
-/** No answer came within `timeoutMs`. The server may have done what it was asked. */
+/** No answer came within `timeoutMs`. The server may have run the call. */
 export class TimedOut extends Unreachable {
   override readonly name = "TimedOut";
 
@@ -54,7 +54,7 @@ export class Disconnected extends Unreachable {
 
   constructor(
     message: string,
-    /** Of a WebSocket: 1001 the server stops, 1012 it restarts, 1006 nobody said goodbye. */
+    /** The close code of a WebSocket: 1001 the server stops, 1012 it restarts, 1006 it broke without a closing handshake. */
     readonly code?: number,
     options?: { readonly cause?: unknown },
   ) {
@@ -62,7 +62,7 @@ export class Disconnected extends Unreachable {
   }
 }
 
-/** The server said no: `kind` says why in a word, `message` in a sentence. */
+/** The server answered with an error: `kind` is the reason as a word, `message` as a sentence. */
 export class RpcError extends ClientError {
   override readonly name: string = "RpcError";
 
@@ -70,15 +70,15 @@ export class RpcError extends ClientError {
     message: string,
     readonly code: number,
     readonly kind: ErrorKind,
-    /** What helps a program: `field`, `line`, `column`, `path`, … */
+    /** Facts for programs: `field`, `line`, `column`, `path`, … */
     readonly data: Readonly<Record<string, unknown>>,
   ) {
     super(message);
   }
 
-  /** The message without the title of its kind in front, for people: `name must be …` of `InvalidInput: name must be …`. */
+  /** The message without the title of its kind: `name must be …` of `InvalidInput: name must be …`. */
   get detail(): string {
-    // Messages of JSON-RPC itself are a title alone, and the sentence is in the data.
+    // Errors of JSON-RPC itself have only a title as message; the sentence is in the data.
     if (typeof this.data.detail === "string") return this.data.detail;
     const title = `${errorTitles[this.kind]}: `;
     return this.message.startsWith(title) ? this.message.slice(title.length) : this.message;
@@ -123,7 +123,7 @@ export class Busy extends RpcError {
 export class LimitReached extends RpcError {
   override readonly name = "LimitReached";
 }
-/** A bug of the server; its log holds the whole story under `data.reference`. */
+/** A bug of the server; its log has the details under `data.reference`. */
 export class InternalError extends RpcError {
   override readonly name = "InternalError";
 }
@@ -164,7 +164,7 @@ function kindNamed(name: unknown): ErrorKind | undefined {
   return typeof name === "string" && Object.hasOwn(errorKinds, name) ? (name as ErrorKind) : undefined;
 }
 
-/** For a kind that is newer than this client. */
+/** Finds the kind by its code, for a name that is newer than this client. */
 function kindNumbered(code: number): ErrorKind | undefined {
   return (Object.keys(errorKinds) as ErrorKind[]).find((kind) => errorKinds[kind] === code);
 }

@@ -1,19 +1,19 @@
-/** How whole numbers beyond ±2⁵³ arrive, which a JavaScript number cannot hold exactly. */
+/** Integers is how whole numbers beyond ±2⁵³ arrive, which a JavaScript number cannot hold exactly. */
 export type Integers = "bigint" | "number";
 
-/** A text or a number of JSON. Texts are stepped over, because digits inside them are no numbers. */
-const textOrNumber = /"(?:[^"\\]|\\.)*"|-?\d+(?:\.\d+)?(?:[eE][+-]?\d+)?/g;
+/** A string or a number of JSON. Strings are matched to skip them: digits inside them are not numbers. */
+const stringOrNumber = /"(?:[^"\\]|\\.)*"|-?\d+(?:\.\d+)?(?:[eE][+-]?\d+)?/g;
 
 /**
  * Parses JSON with every digit of its whole numbers: those that a number cannot hold exactly become bigints.
- * A reviver's `context.source` would tell the digits, but Node 20 does not have it.
+ * A reviver's `context.source` would give the digits, but Node 20 does not have it.
  */
 export function parseExactly(text: string): unknown {
   const plain: unknown = JSON.parse(text);
-  // The smallest number that is rounded has 16 digits.
+  // The smallest integer that a number cannot hold has 16 digits.
   if (!/\d{16}/.test(text)) return plain;
   const mark = newMark();
-  const marked = text.replace(textOrNumber, (piece) =>
+  const marked = text.replace(stringOrNumber, (piece) =>
     /^-?\d+$/.test(piece) && !Number.isSafeInteger(Number(piece)) ? `"${mark}${piece}"` : piece,
   );
   return JSON.parse(marked, (_, value: unknown) =>
@@ -33,7 +33,7 @@ export function stringifyExactly(value: unknown): string {
   return hasBigint ? text.replace(new RegExp(`"${mark}(-?\\d+)"`, "g"), "$1") : text;
 }
 
-/** A beginning that no text has: 96 random bits. */
+/** A prefix that no string of the document has: 96 random bits. */
 function newMark(): string {
   return `${crypto.getRandomValues(new Uint32Array(3)).join("-")}:`;
 }

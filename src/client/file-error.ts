@@ -21,7 +21,7 @@ export class FileDenied extends FileError {
 export class FileNotFound extends FileError {
   override readonly name = "FileNotFound";
 }
-/** Something else stands there, the folder that it belongs into is missing, or somebody changed it meanwhile (412). */
+/** Something of another kind exists there, its folder is missing, or somebody changed it meanwhile (412). */
 export class FileConflict extends FileError {
   override readonly name = "FileConflict";
 }
@@ -48,14 +48,14 @@ const classes: Readonly<Record<number, typeof FileError>> = {
 
 const changedMeanwhile = "it is not what was expected: somebody else made, changed or removed it";
 
-/** `text` is the body of the answer: a line of words, or XML. */
+/** Makes the error of a refused request. `text` is the body of the response: a sentence, or XML. */
 export function toFileError(path: string, status: number, text: string): FileError {
-  // RFC 4918 §9.6.1: a folder of which a part could not be deleted or moved is told as 207, and the part's status is in it.
+  // RFC 4918 §9.6.1: a folder of which a part could not be deleted or moved is reported as 207, with the status of the part in the body.
   const inner = (status === 207 ? failedStatus(text) : undefined) ?? status;
   const line =
     status === 412 ? changedMeanwhile : text.startsWith("<") ? "" : text.trim().replace(/^\d+ /, "");
-  const words =
+  const reason =
     line !== "" ? line : status === 207 ? "a part of it could not be changed" : "the server refuses";
   const Kind = classes[inner] ?? FileError;
-  return new Kind(`${path}: ${words}${line === "" ? ` (${inner})` : ""}`, inner);
+  return new Kind(`${path}: ${reason}${line === "" ? ` (${inner})` : ""}`, inner);
 }

@@ -8,27 +8,27 @@ export interface FollowLogOptions {
   /** As `RUST_LOG`: `info`, `debug,db=trace`, `token`, `off`. */
   readonly log_filter: string;
   readonly signal?: AbortSignal | undefined;
-  /** How many entries wait for the loop; 10,000 unless said otherwise. */
+  /** How many entries wait for the loop before newer ones are dropped. Default: 10,000. */
   readonly buffer?: number;
-  /** After so long a silence the server is asked whether it is there; 30,000 unless said otherwise, 0 never. */
+  /** After this silence the client checks that the server answers. Default: 30,000; 0 turns it off. */
   readonly heartbeatMs?: number;
 }
 
 export type LogEvent = LogEntries | LogConnected | LogBroken | LogGap | LogMissed;
 
-/** One entry at the least, oldest first: all that are there at the time. */
+/** One or more entries, oldest first: all that have arrived. */
 export interface LogEntries {
   readonly kind: "entries";
   readonly entries: readonly LogEntry[];
 }
 
-/** Entries are being received; the first time, and again after every break. What the server kept follows. */
+/** The subscription has begun, for the first time or `again` after a break. The entries that the server kept follow. */
 export interface LogConnected {
   readonly kind: "connected";
   readonly again: boolean;
 }
 
-/** The connection broke; it is made again in so many milliseconds. */
+/** The connection broke; it is made again in `waitMs`. */
 export interface LogBroken {
   readonly kind: "broken";
   readonly why: Error;
@@ -44,16 +44,16 @@ export interface LogGap {
   readonly before: string | undefined;
 }
 
-/** So many entries were dropped here, because somebody reads too slowly. */
+/** Entries were dropped here, because they are read too slowly. */
 export interface LogMissed {
   readonly kind: "missed";
   readonly count: number;
-  /** The server: an entry that says so follows. The client: the loop left `buffer` entries waiting. */
+  /** `server`: an entry that says so follows. `client`: the loop left `buffer` entries waiting. */
   readonly by: "server" | "client";
 }
 
-/** The memory, which welcomes every connection, and the live stream as one. */
-export async function* joined(
+/** Joins the server's log memory, read for every connection, with the live entries. */
+export async function* joinLog(
   steps: AsyncGenerator<Step<readonly LogEntry[]>, void>,
 ): AsyncGenerator<LogEvent, void> {
   const join = new LogJoin();
@@ -62,16 +62,16 @@ export async function* joined(
     for await (const step of steps) {
       if (step.kind === "connected") {
         farewell = undefined;
-        const { again, welcome: kept } = step;
+        const { again, first: kept } = step;
         const after = join.last;
-        const { fresh, whole } = join.takeKept(kept);
+        const { fresh, whole } = join.takeMemory(kept);
         if (again && !whole) yield { kind: "gap", after, before: fresh[0]?.timestamp };
         yield { kind: "connected", again };
         if (fresh.length > 0) yield { kind: "entries", entries: fresh };
       } else if (step.kind === "events") {
         const entries = step.events as LogEntry[];
         farewell = entries.findLast((entry) => eventOf(entry)?.event === "log.ended")?.message;
-        const fresh = entries.filter((entry) => isNotice(entry) || join.takeSent(entry));
+        const fresh = entries.filter((entry) => isNotice(entry) || join.takeLive(entry));
         if (fresh.length > 0) yield { kind: "entries", entries: fresh };
       } else yield step;
     }
@@ -82,7 +82,7 @@ export async function* joined(
   }
 }
 
-/** Whether an entry is about this stream alone: it is in no memory, and is dated later than the entry that it stands before. */
+/** Whether an entry is about this stream alone: it is not in the log's memory, and its time is later than that of the entries after it. */
 function isNotice(entry: LogEntry): boolean {
   const code = eventOf(entry)?.event;
   return code === "log.dropped" || code === "log.ended";

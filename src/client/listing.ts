@@ -3,7 +3,7 @@ import { FileConflict } from "./file-error.ts";
 import { child, dav, propertiesOf } from "./multistatus.ts";
 import { eachElement, type XmlElement, XmlSyntaxError } from "./xml.ts";
 
-/** What a folder of a bucket holds. */
+/** BucketEntry is a file or a folder of a bucket. */
 export type BucketEntry =
   | {
       readonly name: string;
@@ -23,8 +23,8 @@ export type BucketEntry =
       readonly etag: undefined;
     };
 
-/** Asks for just what an entry holds. */
-export const listingQuestion =
+/** A PROPFIND body that asks for just what an entry has. */
+export const listingRequest =
   '<propfind xmlns="DAV:"><prop><resourcetype/><getcontentlength/><getlastmodified/><getetag/></prop></propfind>';
 
 /**
@@ -68,7 +68,7 @@ function toEntry(name: string | undefined, folder: boolean, found: XmlElement): 
   return { name, folder, size, modified, etag };
 }
 
-/** The name of what is directly below the folder; undefined for anything else. */
+/** The name of an entry directly below the folder; undefined for anything else. */
 function nameIn(href: string, folder: string): string | undefined {
   const below = href.startsWith(folder) ? href.slice(folder.length).replace(/\/$/, "") : "";
   if (below === "" || below.includes("/")) return undefined;

@@ -1,34 +1,35 @@
 import type { LogEntry } from "./methods.ts";
 
-/** How many of the entries told last are remembered: more than a server keeps unless it was told to keep very many. */
-const remembered = 20_000;
+/** How many of the last reported entries are remembered: more than a server keeps in memory by default. */
+const maxRemembered = 20_000;
 
-export interface Kept {
-  /** What was not told yet, oldest first. */
+/** MemoryNews is what a read of the log memory adds. */
+export interface MemoryNews {
+  /** Entries that were not reported yet, oldest first. */
   readonly fresh: readonly LogEntry[];
-  /** Whether these follow what was told with nothing missing between. */
+  /** Whether they follow the reported ones without a gap. */
   readonly whole: boolean;
 }
 
-/** Joins what a server keeps in memory with what it sends, so that an entry that comes both ways is told once. */
+/** LogJoin joins the log memory of a server with its live entries, so that an entry that arrives both ways is reported once. */
 export class LogJoin {
-  /** How often each entry was told, oldest first. */
-  #told = new Map<string, number>();
-  /** Told from memory; the stream may bring them again. */
+  /** How often each entry was reported, oldest first. */
+  #reported = new Map<string, number>();
+  /** Entries reported from memory that the live stream may bring again. */
   #ahead = new Map<string, number>();
   #aheadUntil = 0;
-  /** The time of the entry told last. */
+  /** The time of the entry that was reported last. */
   last: string | undefined;
 
-  /** The memory, read after the stream began: nothing can fall between the two. */
-  takeKept(entries: readonly LogEntry[]): Kept {
+  /** Takes the memory. It must be read after the stream began, so that no entry is missed between the two. */
+  takeMemory(entries: readonly LogEntry[]): MemoryNews {
     const keys = entries.map(keyOf);
-    const known = this.#lastTold(keys);
+    const known = this.#lastReported(keys);
     const whole = known !== -1 && this.#keepsAll(keys);
     const fresh = entries.slice(known + 1);
     this.#ahead = new Map();
     this.#aheadUntil = 0;
-    // What the stream brought meanwhile, and nobody has told yet, may be here as well.
+    // The stream may already have brought some of these, which are still unread.
     for (const [at, entry] of fresh.entries()) {
       const key = keys[known + 1 + at] ?? "";
       count(this.#ahead, key);
@@ -38,8 +39,8 @@ export class LogJoin {
     return { fresh, whole };
   }
 
-  /** Whether an entry of the stream is news. */
-  takeSent(entry: LogEntry): boolean {
+  /** Takes an entry of the stream; false if it was reported already. */
+  takeLive(entry: LogEntry): boolean {
     const key = keyOf(entry);
     const ahead = this.#ahead.get(key) ?? 0;
     if (ahead > 0) {
@@ -51,19 +52,19 @@ export class LogJoin {
     return true;
   }
 
-  /** Where the newest of what was told stands. Entries that are alike are told apart by their number. */
-  #lastTold(keys: readonly string[]): number {
+  /** The index of the newest reported entry, or -1. Equal entries are distinguished by how many there are. */
+  #lastReported(keys: readonly string[]): number {
     const seen = new Map<string, number>();
     let last = -1;
-    for (const [at, key] of keys.entries()) if (count(seen, key) <= (this.#told.get(key) ?? 0)) last = at;
+    for (const [at, key] of keys.entries()) if (count(seen, key) <= (this.#reported.get(key) ?? 0)) last = at;
     return last;
   }
 
-  /** A memory with a filter of its own may lack what the stream brought; then nobody knows what else it lacks. */
+  /** Whether the memory has every reported entry since its oldest. One with a filter of its own may lack some, and then others too. */
   #keepsAll(keys: readonly string[]): boolean {
     const kept = new Set(keys);
     let reached = false;
-    for (const key of this.#told.keys()) {
+    for (const key of this.#reported.keys()) {
       if (kept.has(key)) reached = true;
       else if (reached) return false;
     }
@@ -72,8 +73,9 @@ export class LogJoin {
 
   #remember(entry: LogEntry, key: string): void {
     this.last = entry.timestamp;
-    count(this.#told, key);
-    if (this.#told.size > remembered * 2) this.#told = new Map([...this.#told].slice(-remembered));
+    count(this.#reported, key);
+    if (this.#reported.size > maxRemembered * 2)
+      this.#reported = new Map([...this.#reported].slice(-maxRemembered));
   }
 }
 
@@ -83,7 +85,7 @@ function count(into: Map<string, number>, key: string): number {
   return times;
 }
 
-/** Short, because many are remembered and entries can be long: the time, and a hash for those of one millisecond. */
+/** A short key, because many are remembered and entries can be long: the time, and a hash for entries of one millisecond. */
 function keyOf(entry: LogEntry): string {
   const text = JSON.stringify(entry);
   let [low, high] = [0x811c9dc5, 0x01000193];

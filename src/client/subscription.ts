@@ -3,21 +3,21 @@ import { connections } from "./connections.ts";
 
 export interface SubscribeOptions {
   readonly signal?: AbortSignal | undefined;
-  /** Events are being received; the first time, and again after every break, during which some may have been missed. */
+  /** Called when the subscription has begun, and `again` after every break, during which events may have been missed. */
   readonly onConnect?: (again: boolean) => void;
-  /** The connection broke; it is made again in so many milliseconds. */
+  /** Called when the connection broke; it is made again in `waitMs`. */
   readonly onBreak?: (waitMs: number, why: Error) => void;
-  /** So many events were dropped because the loop reads too slowly: by the server, or here because `buffer` was full. */
+  /** Called with the number of events that were dropped because the loop reads too slowly: by the server, or here because `buffer` was full. */
   readonly onMissed?: (events: number, by: "server" | "client") => void;
-  /** False: a break ends the subscription with an error. */
+  /** False: a break ends the subscription with an error. Default: true. */
   readonly reconnect?: boolean;
-  /** How many events wait for the loop; 10,000 unless said otherwise. */
+  /** How many events wait for the loop before newer ones are dropped. Default: 10,000. */
   readonly buffer?: number;
-  /** After so long a silence the server is asked whether it is there; 30,000 unless said otherwise, 0 never. */
+  /** After this silence the client checks that the server answers. Default: 30,000; 0 turns it off. */
   readonly heartbeatMs?: number;
 }
 
-/** What comes over a connection that is made with the first turn of the loop, and closed when the loop is left. */
+/** Subscription iterates over events. It connects when the loop begins and disconnects when the loop is left. */
 export class Subscription<E> implements AsyncIterableIterator<E> {
   readonly #stop = new AbortController();
   readonly #events: AsyncGenerator<E, void>;
@@ -31,9 +31,9 @@ export class Subscription<E> implements AsyncIterableIterator<E> {
     return this.#events.next();
   }
 
-  /** Leaves at once, also while `next` waits for an event. */
+  /** Ends the subscription at once, also while `next` waits for an event. */
   async return(): Promise<IteratorResult<E, void>> {
-    // A generator that waits does not hear of its `return` until it has waited.
+    // A generator handles `return` only after the promise it waits for.
     this.#stop.abort();
     await this.#events.return();
     return { done: true, value: undefined };
@@ -58,13 +58,13 @@ async function* until<E>(
   }
 }
 
-/** The events one by one; everything else goes to whoever asked for it among the options. */
+/** Yields the events one by one and reports everything else to the callbacks. */
 export async function* eventsOf(
   plan: ConnectionPlan,
   { reconnect = true, onConnect, onBreak, onMissed }: SubscribeOptions,
   stop: AbortSignal,
 ): AsyncGenerator<unknown, void> {
-  for await (const step of connections(plan, { reconnect, welcome: async () => {} }, stop)) {
+  for await (const step of connections(plan, { reconnect, onConnected: async () => {} }, stop)) {
     if (step.kind === "events") yield* step.events;
     else if (step.kind === "connected") onConnect?.(step.again);
     else if (step.kind === "broken") onBreak?.(step.waitMs, step.why);

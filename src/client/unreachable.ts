@@ -28,14 +28,14 @@ const texts: Readonly<Record<UnreachableReason, string>> = {
   not_https: "it does not speak https",
 };
 
-/** An error of `fetch` as one of this client, in words that hold on every runtime. */
+/** Turns an error of `fetch` into one of this client, with the same message on every runtime. */
 export function toUnreachable(url: string, error: unknown): Unreachable {
   const origin = originOf(error);
   const code = codeOf(origin) ?? codeOf(error);
   const reason = code === undefined ? undefined : certificateCode.test(code) ? "certificate" : reasons[code];
   const own = messageOf(origin) || messageOf(error);
   const text = reason === undefined ? own : texts[reason];
-  // Of a certificate the system's message says what is wrong: self-signed, expired, for another host.
+  // The system's message says what is wrong with a certificate: self-signed, expired, for another host.
   const detail = reason === "certificate" && own !== "" ? ` (${own})` : "";
   return new Unreachable(`${url} cannot be reached: ${text}${detail}`, { cause: error, reason });
 }

@@ -16,12 +16,12 @@ export interface WireAnswer {
   readonly error?: WireError;
 }
 
-/** What this client uses of `fetch`. */
+/** Fetch is the part of `fetch` that this client uses. */
 export type Fetch = (url: string, init?: RequestInit) => Promise<Response>;
 
 export interface CallOptions {
   readonly signal?: AbortSignal | undefined;
-  /** Without it, the runtime's own patience counts: about five minutes. */
+  /** Default: the runtime's own timeout, about five minutes. */
   readonly timeoutMs?: number | undefined;
 }
 
@@ -29,7 +29,7 @@ export interface PostOptions extends CallOptions {
   readonly integers: Integers;
 }
 
-/** One call by POST; its result. */
+/** Sends one call by POST and returns its result. */
 export async function postCall(
   url: string,
   call: WireCall,
@@ -42,7 +42,7 @@ export async function postCall(
   return resultOf(answer);
 }
 
-/** Several calls by POST; for each its result or its error. Throws when the batch is refused as a whole. */
+/** Sends several calls by POST and returns for each its result or its error. Throws when the batch is refused as a whole. */
 export async function postBatch(
   url: string,
   calls: readonly WireCall[],
@@ -101,7 +101,7 @@ async function post(
     const text = await response.text();
     return { answer: parse(text, integers) ?? notJson(url, response), status: response.status };
   } catch (error) {
-    deadline.throwIfOver();
+    deadline.throwIfEnded();
     if (error instanceof NotNodeServer) throw error;
     throw toUnreachable(url, error);
   } finally {
