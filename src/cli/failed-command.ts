@@ -5,7 +5,7 @@ import { parseServerUrl } from "./login/known-servers.ts";
 import { readCa, trustingFetch } from "./remote/ca.ts";
 import { findTarget, type Target } from "./remote/remote.ts";
 
-/** One line that names the help of a command. The help itself is not printed: the error above it would scroll away. */
+/** A line that names the help of a command. The help itself is not printed, because the error above it would scroll away. */
 export function helpLine(command: Command): string {
   const names: string[] = [];
   for (let at: Command | null = command; at !== null; at = at.parent) names.unshift(at.name());
@@ -15,14 +15,14 @@ export function helpLine(command: Command): string {
   return `see \`${names.join(" ")} --help\``;
 }
 
-/** Ends the message of every wrong usage that commander finds with that line. */
+/** Adds the line of `helpLine` to every message about wrong usage that commander prints. */
 export function adviseHelp(command: Command): void {
   command.showHelpAfterError(helpLine(command));
   for (const sub of command.commands) adviseHelp(sub);
 }
 
 /**
- * Takes the words after a group's default command for a misspelt one: of `buckets lst`, commander would say that `list` has
+ * Treats an argument of a group's default command as a misspelt command: for `buckets lst`, commander would say that `list` has
  * too many arguments.
  */
 export function refuseUnknownCommands(command: Command): void {
@@ -44,10 +44,10 @@ export function refuseUnknownCommands(command: Command): void {
   }
 }
 
-/** The command of a group that runs when none is named. */
+/** The name of the command that a group runs when none is named. */
 const defaultName = "list";
 
-/** The server that a command talked to when it failed. */
+/** Finds the server that a failed command talked to. */
 export async function targetOf(
   command: Command | undefined,
 ): Promise<Pick<Target, "url" | "fetch"> | undefined> {

@@ -7,22 +7,22 @@ const meanings: Readonly<Record<string, string>> = {
   EACCES: "permission denied; check the owner and the mode of it and of the folders above it",
   EPERM: "the operating system does not allow it; check its owner and its attributes",
   ENOENT: "it does not exist; check the path",
-  ENOTDIR: "a file stands where a folder is needed; name another path",
+  ENOTDIR: "a file is where a folder is needed; name another path",
   EISDIR: "it is a folder, not a file; name another path",
-  EEXIST: "something stands there already; remove it or name another path",
+  EEXIST: "something exists there already; remove it or name another path",
   ENAMETOOLONG: "the name is too long for this file system; use a shorter one",
   ELOOP: "its links lead round in a circle; name another path",
   EROFS: "the file system is read-only; mount it writable or name another path",
 };
 
-/** Failures of the disk as a whole, which often come without a path. */
+/** Messages for failures of the disk as a whole, which often have no path. */
 const diskMeanings: Readonly<Record<string, string>> = {
   ENOSPC: "the disk is full; make room and try again",
   EDQUOT: "the disk quota is used up; make room and try again",
   EIO: "the disk cannot be read or written; check it",
 };
 
-/** A system error about a file as a message for its user; undefined for anything else, which is a bug of this program. */
+/** Explains a system error about a file to the user. Undefined for any other error, which is a bug of this program. */
 export function explainFileError(error: unknown): string | undefined {
   const code = codeOf(error) ?? "";
   const path = error instanceof Error && "path" in error ? error.path : undefined;

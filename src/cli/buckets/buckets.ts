@@ -21,7 +21,7 @@ export interface BucketOptions extends RemoteOptions {
 export async function listBuckets(options: BucketOptions): Promise<number> {
   const client = await connect(options);
   const names = await client.call("static-bucket_list");
-  // One that is deleted in this moment is not listed.
+  // A bucket that was deleted meanwhile is null and not listed.
   const found = await Promise.all(names.map((name) => client.call("static-bucket_read", { name })));
   return show(
     found.filter((bucket) => bucket !== null),
@@ -37,7 +37,7 @@ export async function createBucket(name: string, options: BucketOptions): Promis
     is_http_root: options.root,
     cors: options.cors,
   });
-  tellAddress(client, bucket);
+  printAddress(client, bucket);
   process.stderr.write(`note: ${publicNote(`${client.url}/node/static/${bucket.name}/…`)}\n`);
   return showOne(bucket, options);
 }
@@ -50,13 +50,13 @@ export async function showBucket(name: string, options: BucketOptions): Promise<
   const client = await connect(options);
   const bucket = await client.call("static-bucket_read", { name });
   if (bucket === null) throw new Fault("NotFound", `the server has no bucket ${name}`);
-  tellAddress(client, bucket);
+  printAddress(client, bucket);
   return showOne(bucket, options);
 }
 
 export async function updateBucket(name: string, options: BucketOptions): Promise<number> {
   const { path, root, cors, enable } = options;
-  if ([path, root, cors, enable].every((wish) => wish === undefined))
+  if ([path, root, cors, enable].every((value) => value === undefined))
     throw new WrongUsage(
       "nothing to change: give --path, --root, --no-root, --cors, --no-cors, --enable or --no-enable",
     );
@@ -76,7 +76,7 @@ export async function deleteBucket(name: string, options: BucketOptions): Promis
   return exitCodes.done;
 }
 
-function tellAddress({ url }: NodeServerClient, { name, is_http_root, enable }: Bucket): void {
+function printAddress({ url }: NodeServerClient, { name, is_http_root, enable }: Bucket): void {
   if (!enable)
     return void process.stderr.write(`${name} is off: \`node-server buckets update ${name} --enable\`\n`);
   process.stderr.write(`${url}${is_http_root ? "/" : `/node/static/${name}/`}\n`);

@@ -2,14 +2,14 @@ import { needWords } from "../../rpc/discover.ts";
 import { type NamedTypes, typeText } from "../../rpc/type-text.ts";
 import { credentialOf, findMethod, methodNames, paramsOf } from "./declared.ts";
 
-/** What a method does, needs, takes and answers, from its declaration. */
+/** The help of a method, from its declaration: what it does, needs, takes and returns. */
 export function methodHelp(name: string, url: string): string {
   const method = findMethod(name);
   const named: NamedTypes = new Map();
   const params = paramsOf(name).map((param) => [
     `  ${param.name}${param.required ? "" : "?"}`,
     typeText(param.type, "input", named),
-    param.words,
+    param.description,
   ]);
   const result = typeText(method.result, "output", named);
   const event = method.event === undefined ? undefined : typeText(method.event, "output", named);
@@ -22,17 +22,17 @@ export function methodHelp(name: string, url: string): string {
     ...(types.length === 0 ? [] : [`Types:\n${types.join("")}`]),
     event === undefined
       ? `With curl:\n  ${curlLine(name, url)}\n`
-      : `Events come over WebSocket, so there is no curl line:\n  node-server call ${name}${exampleWords(name)}\n`,
+      : `Events come over WebSocket, so there is no curl line:\n  node-server call ${name}${exampleArguments(name)}\n`,
   ].join("\n");
 }
 
-/** Every method with the first sentence of what it does. */
+/** Lists every method with the first sentence of its description. */
 export function methodList(): string {
   const rows = methodNames.map((name) => [`  ${name}`, findMethod(name).doc.split(/(?<=\.) /, 1)[0] ?? ""]);
   return `Methods:\n${aligned(rows)}`;
 }
 
-/** A line that can be pasted; the token comes from the environment. */
+/** A curl command that can be pasted; it takes the token from the environment. */
 function curlLine(name: string, url: string): string {
   const params = Object.fromEntries(exampleParams(name));
   const credential = credentialOf(name);
@@ -48,7 +48,7 @@ function curlLine(name: string, url: string): string {
   return `curl -sS -H 'content-type: application/json' -d ${body} ${quoted(`${url}/jsonrpc`)}`;
 }
 
-function exampleWords(name: string): string {
+function exampleArguments(name: string): string {
   return exampleParams(name)
     .map(
       ([param, value]) =>

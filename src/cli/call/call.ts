@@ -54,7 +54,7 @@ async function callMethod(method: string, words: readonly string[], options: Cal
   return exitCodes.done;
 }
 
-/** The new password of the caller's own login, when the call changes it. It is asked before, while the old one is valid. */
+/** Returns the new password of the caller's own login, if the call changes it. Must be called before it, while the old password is valid. */
 async function renewedBy(target: Target, method: string, params: object): Promise<Renewed | undefined> {
   if (method !== "token_change_password" || target.token === undefined) return undefined;
   const username = usernameIn(target.token);
@@ -65,21 +65,21 @@ async function renewedBy(target: Target, method: string, params: object): Promis
   return isOwn ? { username, password: new_password } : undefined;
 }
 
-/** `call METHOD --help`. The curl line names the server in use, where there is one. */
+/** Prints the help of a method. Its curl line names the server in use, if there is one. */
 async function showMethod(method: string, options: CallOptions): Promise<number> {
   const { url } = await findTarget(options).catch(() => ({ url: "http://127.0.0.1:2211" }));
   await print(methodHelp(method, url));
   return exitCodes.done;
 }
 
-/** Open methods, and calls that bring their own token, need none that is kept. */
+/** Finds the server of a call. No saved token is needed for methods without one, nor for calls that bring their own. */
 async function serverFor(method: string, params: object, options: CallOptions): Promise<Target> {
   const credential = credentialOf(method);
   if (credential !== undefined && !(credential in params)) return findServer(options);
   return { ...(await findTarget(options)), token: undefined };
 }
 
-/** One line of JSON an event, until somebody ends it. */
+/** Prints events, one line of JSON each, until it is stopped. */
 async function follow(target: Target, method: SubscriptionName, params: object): Promise<number> {
   const client = clientFor(target);
   const say = (line: string) => process.stderr.write(`node-server: ${line}\n`);

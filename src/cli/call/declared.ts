@@ -5,7 +5,7 @@ import { methods } from "../../methods/index.ts";
 import type { Method, MethodTable } from "../../rpc/method.ts";
 import { WrongUsage } from "../terminal/wrong-usage.ts";
 
-/** A method as the command line needs it: what it takes, never how it works. */
+/** Declared is a method as the command line needs it: its declaration, which cannot be run here. */
 export type Declared = Method<never>;
 
 const table: MethodTable<never> = methods;
@@ -21,7 +21,7 @@ export function findMethod(name: string): Declared {
   throw new WrongUsage(`there is no method ${name}; ${hint}`);
 }
 
-/** The param that the client fills in with the caller's token. */
+/** The name of the param that takes the caller's token; undefined when the method has none. */
 export function credentialOf(name: string): string | undefined {
   return Object.hasOwn(credentialParams, name) ? credentialParams[name] : undefined;
 }
@@ -30,10 +30,10 @@ export interface DeclaredParam {
   readonly name: string;
   readonly type: z.core.$ZodType;
   readonly required: boolean;
-  readonly words: string;
+  readonly description: string;
 }
 
-/** Without the caller's token. */
+/** Lists the params of a method, without the one of the caller's token. */
 export function paramsOf(name: string): DeclaredParam[] {
   const credential = credentialOf(name);
   return Object.entries(findMethod(name).accepts.shape).flatMap(([param, type]) =>
@@ -44,7 +44,7 @@ export function paramsOf(name: string): DeclaredParam[] {
             name: param,
             type,
             required: !z.safeParse(type, undefined).success,
-            words: z.globalRegistry.get(type)?.description ?? "",
+            description: z.globalRegistry.get(type)?.description ?? "",
           },
         ],
   );

@@ -4,11 +4,11 @@ import { clientFor, type Target } from "../remote/remote.ts";
 export interface ExactAnswer {
   /** Whole numbers beyond 2⁵³ are bigints. */
   readonly result: unknown;
-  /** The answer as it came. */
+  /** The text of the whole response. */
   readonly text: string;
 }
 
-/** A call that also gives the text of its answer, in which members keep their order. It may run for as long as it likes. */
+/** Calls a method without a time limit and returns also the text of the response, in which members keep their order. */
 export async function callExactly(
   target: Target,
   method: string,
@@ -17,7 +17,7 @@ export async function callExactly(
 ): Promise<ExactAnswer> {
   let text = "";
   const keepText: ClientOptions["fetch"] = async (url, init) => {
-    // A statement may run for longer than the runtime's own time limit.
+    // A statement may run longer than Bun's default timeout.
     const response = await target.fetch(url, { ...init, timeout: false } as RequestInit);
     text = await response.text();
     const { status, headers } = response;

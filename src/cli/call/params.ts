@@ -9,7 +9,7 @@ import { credentialOf, type DeclaredParam, paramsOf } from "./declared.ts";
 
 type Values = Record<string, unknown>;
 
-/** The params of a call, from one JSON text or `key=value` words, held against its declaration. */
+/** Reads the params of a call from one JSON text or from `key=value` arguments, and checks them against the declaration. */
 export async function parseParams(method: string, words: readonly string[]): Promise<Values> {
   const declared = paramsOf(method);
   const values = /^\s*[{[]/.test(words[0] ?? "")
@@ -25,7 +25,7 @@ export async function parseParams(method: string, words: readonly string[]): Pro
   return values;
 }
 
-/** Holds a value against its declaration, as the server will. The value may be a secret: it is not shown. */
+/** Checks a value as the server will. The message does not show it: it may be a secret. */
 function checkType(name: string, type: z.core.$ZodType, value: unknown): void {
   const read = z.safeParse(type, value);
   const [issue] = read.error?.issues ?? [];
@@ -40,7 +40,7 @@ function parseObject(words: readonly string[]): Values {
   try {
     value = parseExactly(words[0] ?? "");
   } catch (error) {
-    throw new WrongUsage(`the params are no JSON: ${messageOf(error)}`);
+    throw new WrongUsage(`the params are not JSON: ${messageOf(error)}`);
   }
   if (typeof value !== "object" || value === null || Array.isArray(value))
     throw new WrongUsage("the params must be a JSON object: the params by name, the token left out");
@@ -55,7 +55,7 @@ async function parsePairs(
   const values: Values = Object.create(null);
   for (const word of words) {
     const [, name, text] = /^([^=]+)=(.*)$/s.exec(word) ?? [];
-    // The word may hold a secret: it is not said again.
+    // The message does not repeat the argument: it may hold a secret.
     if (name === undefined || text === undefined)
       throw new WrongUsage(`write the params of ${method} as key=value, or as one JSON text`);
     if (name in values) throw new WrongUsage(`${name} is given twice`);
@@ -76,7 +76,7 @@ export function parseValue(text: string): unknown {
   }
 }
 
-/** `-` is standard input. */
+/** Reads a file of UTF-8; `-` is standard input. */
 export async function readText(path: string): Promise<string> {
   try {
     const bytes = path === "-" ? await Bun.stdin.bytes() : await readFile(path);
@@ -87,7 +87,7 @@ export async function readText(path: string): Promise<string> {
   }
 }
 
-/** Whether only texts are meant, so that `5` and `true` are texts too. */
+/** Whether a param takes only strings, so that `5` and `true` are strings too. */
 function isText(type: z.core.$ZodType): boolean {
   const { anyOf, ...schema } = z.toJSONSchema(type, { io: "input", unrepresentable: "any" });
   const choices = (anyOf ?? [schema]) as readonly z.core.JSONSchema.BaseSchema[];

@@ -4,10 +4,10 @@ import { exitCodes } from "../command.ts";
 import { readServers } from "../login/known-servers.ts";
 import { print } from "../terminal/output.ts";
 
-/** A word that may stand here, and what it means. One that ends with `=` wants a value right behind it. */
+/** Candidate is a word that may be typed next. One that ends with `=` takes a value right after it. */
 interface Candidate {
   readonly word: string;
-  readonly words: string;
+  readonly description: string;
 }
 
 /** Prints the words that may replace the last of `typed`, one a line, with a description after a tab. For the scripts of shells. */
@@ -17,7 +17,7 @@ export async function complete(typed: readonly string[], _: unknown, command: Co
   const found = await candidates(program, typed.slice(0, -1), beginning);
   const lines = found
     .filter(({ word }) => word.startsWith(beginning))
-    .map(({ word, words }) => `${word}\t${words}\n`);
+    .map(({ word, description }) => `${word}\t${description}\n`);
   await print(lines.join(""));
   return exitCodes.done;
 }
@@ -30,17 +30,17 @@ async function candidates(
   const { command, words, waiting } = readWords(program, before);
   if (waiting !== undefined) return waiting.long === "--server" ? serverNames() : [];
   if (beginning.startsWith("--server="))
-    return (await serverNames()).map(({ word, words }) => ({ word: `--server=${word}`, words }));
+    return (await serverNames()).map(({ word, description }) => ({ word: `--server=${word}`, description }));
   if (beginning.startsWith("-")) return optionsOf(command);
   const commands = command.commands.filter((sub) => !isHidden(sub));
   if (commands.length > 0 && words.length === 0) {
-    const help = command === program ? [{ word: "help", words: "tell about a command" }] : [];
-    return [...commands.map((sub) => ({ word: sub.name(), words: sub.description() })), ...help];
+    const help = command === program ? [{ word: "help", description: "tell about a command" }] : [];
+    return [...commands.map((sub) => ({ word: sub.name(), description: sub.description() })), ...help];
   }
   return argumentsOf(program, command, words);
 }
 
-/** Which command is meant by the words so far, and what stands behind it. */
+/** Finds the command that the words so far name, its arguments, and an option that waits for its value. */
 function readWords(program: Command, before: readonly string[]) {
   let command = program;
   const words: string[] = [];
@@ -76,39 +76,42 @@ async function argumentsOf(
   if (path === "call") return words.length === 0 ? methodCandidates() : paramCandidates(words);
   if (words.length > 0) return [];
   if (path === "logout" || path === "servers use") return serverNames();
-  return (command.registeredArguments[0]?.argChoices ?? []).map((word) => ({ word, words: "" }));
+  return (command.registeredArguments[0]?.argChoices ?? []).map((word) => ({ word, description: "" }));
 }
 
 function methodCandidates(): Candidate[] {
-  return methodNames.map((word) => ({ word, words: findMethod(word).doc.split(/(?<=\.) /, 1)[0] ?? "" }));
+  return methodNames.map((word) => ({
+    word,
+    description: findMethod(word).doc.split(/(?<=\.) /, 1)[0] ?? "",
+  }));
 }
 
 function paramCandidates([method = "", ...given]: readonly string[]): Candidate[] {
   if (!methodNames.includes(method)) return [];
   return paramsOf(method)
     .filter(({ name }) => !given.some((word) => word.startsWith(`${name}=`)))
-    .map(({ name, words }) => ({ word: `${name}=`, words }));
+    .map(({ name, description }) => ({ word: `${name}=`, description }));
 }
 
 async function serverNames(): Promise<Candidate[]> {
   const { servers } = await readServers(process.env).catch(() => ({ servers: {} }));
-  return Object.entries(servers).map(([word, { url }]) => ({ word, words: url }));
+  return Object.entries(servers).map(([word, { url }]) => ({ word, description: url }));
 }
 
 function optionsOf(command: Command): Candidate[] {
-  const help = { word: "--help", words: "tell about this command" };
+  const help = { word: "--help", description: "tell about this command" };
   const all: Command[] = [];
   for (let at: Command | null = command; at !== null; at = at.parent) all.push(at);
   const options = all
     .flatMap(({ options }) => options)
     .filter(({ hidden, long }) => !hidden && long !== "--help");
   return [
-    ...options.map(({ long, short, description }) => ({ word: long ?? short ?? "", words: description })),
+    ...options.map(({ long, short, description }) => ({ word: long ?? short ?? "", description })),
     help,
   ];
 }
 
-/** Commander keeps this to itself, and says it only in its help. */
+/** Reads a private field: commander has no method for it. */
 function isHidden(command: Command): boolean {
   return "_hidden" in command && command._hidden === true;
 }

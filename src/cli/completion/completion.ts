@@ -4,7 +4,7 @@ import { print } from "../terminal/output.ts";
 export const shells = ["bash", "zsh", "fish"] as const;
 export type Shell = (typeof shells)[number];
 
-/** Each asks the program itself what may stand there, so that it never grows old. */
+/** Scripts by shell. Each asks the program for the candidates, so that a script never becomes outdated. */
 const scripts: Readonly<Record<Shell, string>> = {
   bash: `# node-server, completion for bash. In ~/.bashrc: source <(node-server completion bash)
 _node_server() {

@@ -10,7 +10,7 @@ export interface RemoteFile {
 
 export type RemoteTree = ReadonlyMap<string, RemoteFile>;
 
-/** Every file of a bucket; `missing` says what to do when there is no such bucket. */
+/** Lists every file of a bucket. `missing` is the advice in the error when the bucket does not exist. */
 export async function listRemote(
   client: NodeServerClient,
   bucket: string,
@@ -27,7 +27,7 @@ export async function listRemote(
   }
 }
 
-/** A time that went through seconds with a fraction may have lost a millisecond. */
+/** Whether two times are equal, give or take rounding: `x-oc-mtime` is in seconds with a fraction. */
 export function sameTime(a: number, b: number): boolean {
   return Math.abs(a - b) <= 2;
 }
@@ -37,7 +37,7 @@ export function sameRemote(a: RemoteFile | undefined, b: RemoteFile | undefined)
   return a.size === b.size && sameTime(a.mtime, b.mtime);
 }
 
-/** Every folder on the way to these files. */
+/** Lists the parent folders of these paths, and theirs. */
 export function foldersOf(paths: Iterable<string>): Set<string> {
   const folders = new Set<string>();
   for (const path of paths) {

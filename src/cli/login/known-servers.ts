@@ -7,7 +7,7 @@ import { hideCredentials, readServerUrl } from "../../client/server-url.ts";
 import { WrongUsage } from "../terminal/wrong-usage.ts";
 import { configFolder, type Environment } from "../user-folders.ts";
 
-/** A server that somebody logged in to. */
+/** KnownServer is a server that the user logged in to. */
 export interface KnownServer {
   readonly url: string;
   readonly token: string;
@@ -16,12 +16,12 @@ export interface KnownServer {
 }
 
 export interface KnownServers {
-  /** The one that is meant when none is named. */
+  /** The one that commands use when none is named. */
   readonly current?: string;
   readonly servers: Readonly<Record<string, KnownServer>>;
 }
 
-/** In the user's own configuration folder, readable for nobody else: it holds tokens. */
+/** The path of the logins. Only the user can read the file: it holds tokens. */
 export function serversPath(env: Environment): string {
   return join(configFolder(env), "servers.json");
 }
@@ -39,7 +39,7 @@ export async function readServers(env: Environment): Promise<KnownServers> {
   }
 }
 
-/** Refuses to go on where logins cannot be kept, before a token is asked for. */
+/** Throws when logins cannot be saved. Call it before asking for a token. */
 export function requireServersWritable(env: Environment): void {
   const path = serversPath(env);
   const problem = folderProblem(dirname(path));
@@ -58,12 +58,12 @@ export async function writeServers(known: KnownServers, env: Environment): Promi
   await replaceFile(path, `${JSON.stringify(known, null, 2)}\n`, { mode: 0o600 });
 }
 
-/** The server of this name. An object's inherited members are no servers. */
+/** Finds a server by name, without inherited members such as `constructor`. */
 export function knownServer({ servers }: KnownServers, name: string): KnownServer | undefined {
   return Object.hasOwn(servers, name) ? servers[name] : undefined;
 }
 
-/** An address in the one spelling in which addresses are kept and compared. `command` is what it was an argument of. */
+/** Reads an address; throws when it is invalid. `command` is the command that it is an argument of, for the message. */
 export function parseServerUrl(text: string, command?: string): string {
   const read = readServerUrl(text);
   if ("url" in read) return read.url;
@@ -82,7 +82,7 @@ export function parseServerName(text: string): string {
   return text;
 }
 
-/** A name from an address, without signs that a shell's completion trips over. */
+/** Makes a name from an address, without characters that break a shell's completion. */
 export function nameFromUrl(url: string): string {
   const { hostname, port } = new URL(url);
   const words = [hostname, port].join("-").replace(/[^A-Za-z0-9_.-]+/g, "-");
@@ -108,7 +108,7 @@ function parseJson(text: string): unknown {
   }
 }
 
-/** Which of the two schemes is right is not guessed: a token must not go over http by accident. */
+/** Explains an invalid address. The scheme is not guessed: a token must not go over http by accident. */
 function whyNoAddress(text: string, command: string | undefined): string {
   const shown = hideCredentials(text);
   const written = (scheme: string) =>

@@ -3,7 +3,7 @@ import { print } from "../terminal/output.ts";
 import { WrongUsage } from "../terminal/wrong-usage.ts";
 import { knownServer, readServers, writeServers } from "./known-servers.ts";
 
-/** The servers that were logged in to; never their tokens. */
+/** Lists the servers that were logged in to, without their tokens. */
 export async function listServers({ json }: { readonly json?: boolean }): Promise<number> {
   const { current, servers } = await readServers(process.env);
   const rows = Object.entries(servers).map(([name, { url }]) => ({ name, url, current: name === current }));
@@ -17,7 +17,7 @@ export async function listServers({ json }: { readonly json?: boolean }): Promis
   return exitCodes.done;
 }
 
-/** The server that is meant from now on when none is named. */
+/** Chooses the server that commands use when none is named. */
 export async function chooseServer(name: string): Promise<number> {
   const known = await readServers(process.env);
   const found = knownServer(known, name);

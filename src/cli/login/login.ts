@@ -21,7 +21,7 @@ export interface LoginOptions {
   readonly ca?: string;
 }
 
-/** Keeps a server and a token that it accepts, and uses it from now on. */
+/** Saves a server and a token that it accepts, and makes it the one in use. */
 export async function login(address: string, { name: wanted, ca: file }: LoginOptions): Promise<number> {
   const url = parseServerUrl(address, "node-server login");
   const chosen = wanted === undefined ? undefined : parseServerName(wanted);
@@ -32,9 +32,9 @@ export async function login(address: string, { name: wanted, ca: file }: LoginOp
   const ca = file === undefined ? undefined : readCa(file);
   const fetch = ca === undefined ? globalThis.fetch : trustingFetch({ ca });
   const client = (token?: string) => clientFor({ url, token, ca, fetch }, { timeoutMs: 30_000 });
-  // First whether a node-server is there at all: a token is not shown to whatever answers.
+  // Checks first that a node-server answers: the token is sent to nothing else.
   await client().call("node-server_version");
-  if (isOpenRoad(url)) say(`note: ${url} is not encrypted; whoever is on the way can read the token`);
+  if (isUnencrypted(url)) say(`note: ${url} is not encrypted; whoever is on the way can read the token`);
   const token = await tokenFor(url);
   const { username, token_key } = await client(token).call("token_get");
   const server = { url, token, ...(file === undefined ? {} : { ca: resolve(file) }) };
@@ -45,7 +45,7 @@ export async function login(address: string, { name: wanted, ca: file }: LoginOp
 
 async function tokenFor(url: string): Promise<string> {
   const { NODE_SERVER_TOKEN: given, NODE_SERVER_URL: paired } = process.env;
-  // Together with an address it is meant for that server alone.
+  // Beside NODE_SERVER_URL the token is for that server alone.
   if (given && (!paired || parseServerUrl(paired) === url)) {
     say("the token is the one in NODE_SERVER_TOKEN");
     return given;
@@ -59,7 +59,7 @@ async function tokenFor(url: string): Promise<string> {
   return token.trim();
 }
 
-function isOpenRoad(url: string): boolean {
+function isUnencrypted(url: string): boolean {
   const { protocol, hostname } = new URL(url);
   return protocol === "http:" && !/^(localhost|127\.[\d.]+|\[::1\])$/.test(hostname);
 }

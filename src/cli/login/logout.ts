@@ -10,7 +10,7 @@ export async function logout(wanted: string | undefined): Promise<number> {
   if (knownServer(known, name) === undefined)
     throw new WrongUsage(`no server is called ${name}; \`node-server servers\` lists those that are known`);
   const { [name]: _, ...servers } = known.servers;
-  // Which one is meant next is for the user to say, not for the order in a file.
+  // The next server in use is chosen by the user, not by the order of the file.
   const current = known.current === undefined || known.current === name ? {} : { current: known.current };
   await writeServers({ ...current, servers }, process.env);
   process.stderr.write(`logged out of ${name}\n`);

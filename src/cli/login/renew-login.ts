@@ -2,7 +2,7 @@ import type { Target } from "../remote/remote.ts";
 import { say } from "../terminal/output.ts";
 import { readServers, writeServers } from "./known-servers.ts";
 
-/** The credentials of a token, as its owner names them. */
+/** Renewed are the new credentials of a token. */
 export type Renewed =
   | { readonly key: string; readonly secret: string }
   | { readonly username: string; readonly password: string };
@@ -11,7 +11,7 @@ export type Renewed =
 export async function renewLogin(target: Target, renewed: Renewed): Promise<void> {
   const before = "key" in renewed ? `${renewed.key}:` : `${renewed.username}|`;
   const after = before + ("key" in renewed ? renewed.secret : renewed.password);
-  const isOwn = (token: string) => ownBeginning(token) === before;
+  const isOwn = (token: string) => identityIn(token) === before;
   const known = await readServers(process.env);
   const names = Object.entries(known.servers)
     .filter(([, { url, token }]) => url === target.url && isOwn(token))
@@ -36,8 +36,8 @@ export function usernameIn(token: string): string | undefined {
   return bar === -1 ? undefined : token.slice(0, bar);
 }
 
-/** What comes before the secret: a text that holds `|` is a user name and a password, and any other a key and a secret. */
-function ownBeginning(token: string): string {
+/** The part of a token before its secret: with a `|` it is a user name and a password, else a key and a secret. */
+function identityIn(token: string): string {
   const username = usernameIn(token);
   return username === undefined ? token.slice(0, token.indexOf(":") + 1) : `${username}|`;
 }

@@ -16,7 +16,7 @@ export interface LogsOptions extends RemoteOptions {
 
 type Show = (entries: readonly LogEntry[]) => Promise<void>;
 
-/** The entries that the server keeps in memory, and with `-f` those that follow. */
+/** Prints the entries that the server keeps in memory, and with `--follow` the new ones. */
 export async function logs(options: LogsOptions): Promise<number> {
   const { filter, json } = options;
   if (filter !== undefined) checkFilter(filter);
@@ -47,7 +47,7 @@ async function follow(
         await show(event.entries);
         break;
       case "broken":
-        // The attempts that follow fail for the same reason.
+        // Only the first break is reported; further attempts fail for the same reason.
         if (!broken) say(`the connection broke (${event.why.message}); it is made again`);
         broken = true;
         break;
@@ -55,18 +55,18 @@ async function follow(
         gap = event;
         break;
       case "connected":
-        if (event.again) say(`connected again; ${wordsFor(gap, since)}`);
+        if (event.again) say(`connected again; ${gapText(gap, since)}`);
         broken = false;
         gap = undefined;
         break;
       case "missed":
-        // Where the server dropped them, an entry says so.
+        // If the server dropped them, an entry says so.
         if (event.by === "client") say(`${event.count} entries were dropped: the output is read too slowly`);
     }
   }
 }
 
-function wordsFor(gap: LogGap | undefined, since: string | undefined): string {
+function gapText(gap: LogGap | undefined, since: string | undefined): string {
   if (gap === undefined) return `what the server kept since ${since} follows; nothing of that is missing`;
   const { after, before } = gap;
   if (after === undefined) return "what the server still keeps follows; entries may be missing";

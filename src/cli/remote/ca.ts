@@ -3,7 +3,7 @@ import { codeOf, messageOf } from "../../base/fault.ts";
 import type { Fetch, SocketClass } from "../../client/index.ts";
 import { WrongUsage } from "../terminal/wrong-usage.ts";
 
-/** The certificates of a file, in PEM. */
+/** Reads the certificates (PEM) of a file. */
 export function readCa(path: string): string {
   let text: string;
   try {

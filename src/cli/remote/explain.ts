@@ -10,8 +10,8 @@ import {
 import { toUnreachable } from "../../client/unreachable.ts";
 import type { Target } from "./remote.ts";
 
-/** How long a probe may take; the command has failed already and its user waits for the reason. */
-const probeMs = 3000;
+/** The timeout of a probe. The command has failed already, and its user waits for the reason. */
+const probeTimeoutMs = 3000;
 
 const rejections: Readonly<Partial<Record<DenialReason, string>>> = {
   invalid_credentials: "the token is not valid: it was mistyped, or its secret was rolled, or it was deleted",
@@ -19,7 +19,7 @@ const rejections: Readonly<Partial<Record<DenialReason, string>>> = {
   not_yet_valid: "the token is not valid yet",
 };
 
-/** A message for a failed command: the cause, and what the user can do about it. */
+/** Explains why a command failed and what the user can do about it. */
 export async function explain(
   error: Error,
   target: Pick<Target, "url" | "fetch"> | undefined,
@@ -62,7 +62,7 @@ async function hintFor(
 /** Whether a node-server answers at this address. No token is sent. */
 async function isNodeServer(url: string, fetch: Target["fetch"]): Promise<boolean> {
   try {
-    await new NodeServerClient(url, { fetch, timeoutMs: probeMs }).call("node-server_version");
+    await new NodeServerClient(url, { fetch, timeoutMs: probeTimeoutMs }).call("node-server_version");
     return true;
   } catch (error) {
     if (error instanceof ClientError) return false;
@@ -70,10 +70,10 @@ async function isNodeServer(url: string, fetch: Target["fetch"]): Promise<boolea
   }
 }
 
-/** Why an address does not answer; undefined when it does. Nothing but a HEAD without a token is sent. */
+/** Returns why an address does not answer; undefined when it does. Sends only a HEAD without a token. */
 async function probe(url: string, fetch: Target["fetch"]): Promise<UnreachableReason | "other" | undefined> {
   try {
-    await fetch(url, { method: "HEAD", redirect: "manual", signal: AbortSignal.timeout(probeMs) });
+    await fetch(url, { method: "HEAD", redirect: "manual", signal: AbortSignal.timeout(probeTimeoutMs) });
     return undefined;
   } catch (error) {
     return toUnreachable(url, error).reason ?? "other";

@@ -13,7 +13,7 @@ import { WrongUsage } from "../terminal/wrong-usage.ts";
 import type { Environment } from "../user-folders.ts";
 import { readCa, trustingFetch, trustingSocket } from "./ca.ts";
 
-/** What every command takes that talks to a server. */
+/** RemoteOptions are the options of every command that talks to a server. */
 export interface RemoteOptions {
   /** The name of a server that was logged in to, or an address. */
   readonly server?: string;
@@ -21,18 +21,18 @@ export interface RemoteOptions {
   readonly ca?: string;
 }
 
-/** A server to talk to, and how. */
+/** Target is a server to talk to, and how. */
 export interface Target {
   readonly url: string;
   readonly token: string | undefined;
-  /** The token is one that `login` saved, not one of the environment. */
+  /** Whether the token was saved by `login`, not taken from the environment. */
   readonly isSaved: boolean;
   /** Certificates in PEM. */
   readonly ca: string | undefined;
   readonly fetch: Fetch;
 }
 
-/** The server that is meant, and the token for it. */
+/** Finds the server of a command and the token for it; throws without a token. */
 export async function findServer(
   options: RemoteOptions,
   env: Environment = process.env,
@@ -48,7 +48,7 @@ export async function findServer(
   return { ...target, token };
 }
 
-/** Says that the token of the environment is not the one in use, where somebody may think so. */
+/** Notes that NODE_SERVER_TOKEN is set but not used, because a saved token is. */
 export function noteUnusedVariable({ url, isSaved }: Target, env: Environment = process.env): void {
   if (env.NODE_SERVER_TOKEN && !env.NODE_SERVER_URL && isSaved)
     process.stderr.write(
@@ -60,7 +60,7 @@ export async function connect(options: RemoteOptions): Promise<NodeServerClient>
   return clientFor(await findServer(options));
 }
 
-/** A client for this server, with its token and its certificates. */
+/** Makes a client for a server, with its token and certificates. */
 export function clientFor(
   { url, token, ca, fetch }: Pick<Target, "url" | "token" | "ca" | "fetch">,
   options: ClientOptions = {},
@@ -69,7 +69,7 @@ export function clientFor(
   return new NodeServerClient(url, { token, fetch, WebSocket, ...options });
 }
 
-/** What scripts go by: refused and unreachable are not the same as failed. */
+/** The exit code of an error. Scripts can distinguish refused and unreachable from failed. */
 export function exitCodeOf(error: unknown): number {
   if (error instanceof WrongUsage) return exitCodes.usage;
   if (error instanceof PermissionDenied) return exitCodes.refused;
@@ -78,7 +78,7 @@ export function exitCodeOf(error: unknown): number {
 }
 
 /**
- * The server that is meant, with or without a token.
+ * Finds the server of a command, with or without a token.
  *
  * `-s` wins over NODE_SERVER_URL, and that over the server in use. A token goes only to the server that it is meant for:
  * that of a login to the server of the login, NODE_SERVER_TOKEN to NODE_SERVER_URL. Without NODE_SERVER_URL,

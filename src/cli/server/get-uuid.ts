@@ -5,7 +5,7 @@ import { databaseFile } from "../../db/database.ts";
 import { type CommandOptions, exitCodes } from "../command.ts";
 import { readConfig } from "./open.ts";
 
-/** Prints the identity that the first start made. A command that only reads makes none. */
+/** Prints the UUID that the first start made. Makes none where it is missing. */
 export async function getUuid({ config: path }: CommandOptions): Promise<number> {
   const config = await readConfig(path);
   const file = databaseFile(config.database.database_url);

@@ -16,7 +16,7 @@ export interface InitOptions extends CommandOptions {
   readonly listen?: string;
 }
 
-/** Makes what a first start would make, and leaves. Standard output holds the credentials and nothing else. */
+/** Makes what a first start would make, and exits. Only the credentials go to standard output. */
 export async function init({ config: path, listen }: InitOptions): Promise<number> {
   if (listen !== undefined && parseAddress(listen) === undefined)
     throw new WrongUsage(`--listen ${listen}: write ip:port or host:port, such as 0.0.0.0:2211`);

@@ -9,7 +9,7 @@ export async function readConfig(path: string, inspect?: Inspect): Promise<Confi
   return (await loadConfig(path, inspect)).config;
 }
 
-/** For commands that need the database and no server; they work beside a running one. */
+/** Opens the database for a command that needs no server. Works beside a running one. */
 export async function withDatabase<T>(
   config: Config,
   options: { readonly create: boolean },

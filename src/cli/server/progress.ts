@@ -1,7 +1,7 @@
 import { ProgressLine } from "../terminal/progress-line.ts";
 import { sizeText } from "../terminal/quantities.ts";
 
-/** Without a known total, a line is shown for so many bytes. */
+/** If the total is unknown, a line is shown each time this many bytes have arrived. */
 const bytesPerLine = 5_000_000;
 
 /** Shows the progress of a download; call the result with the bytes so far and, where it is known, the total. */

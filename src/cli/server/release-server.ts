@@ -14,7 +14,7 @@ function listenAt(
   }
 }
 
-/** Serves a folder of releases on the route that self-update asks. */
+/** Serves a folder of releases at the addresses that self-update requests. */
 export async function releaseServer(
   folder: string,
   { listen }: { readonly listen: string },

@@ -5,7 +5,7 @@ import { confirm } from "../terminal/confirm.ts";
 import { showCredentials } from "./credentials.ts";
 import { readConfig, withDatabase } from "./open.ts";
 
-/** New credentials for the Super Token, also beside a running server: they count from its next call on. */
+/** Gives the Super Token new credentials. A running server accepts them from the next call on, and the old ones no more. */
 export async function rollSuper({
   config: path,
   yes,

@@ -12,17 +12,16 @@ import { type CommandOptions, defaultConfigPath, exitCodes } from "../command.ts
 import { showCredentials } from "./credentials.ts";
 import { openNotifier } from "./systemd-notify.ts";
 
-/** Between two starts of a new version that fails, so that what it waits for may come. */
+/** Pause between two starts of a new version that fails, in case it waits for something, such as its database. */
 const retryMs = 1000;
 
-/** Runs until a signal says stop. */
+/** Runs the server until SIGTERM or SIGINT. */
 export async function serve({ config }: CommandOptions): Promise<number> {
-  // From the first moment on: a terminal or a pipe that goes away must not take the server with it, nor a signal that
-  // comes while it starts.
+  // Installed first: neither a closed terminal or pipe nor a signal during the start may end the server.
   for (const stream of [process.stdout, process.stderr]) stream.on("error", () => {});
   let node: Node | undefined;
   const notifier = openNotifier(process.env);
-  // Before it is up there is nothing to reload, and nobody may be told that it is ready.
+  // Before the server is up there is nothing to reload, and READY=1 must not be sent.
   process.on("SIGHUP", () => {
     if (node !== undefined) void notifier.reloading(() => node?.reload());
   });
@@ -39,10 +38,10 @@ export async function serve({ config }: CommandOptions): Promise<number> {
   const binary = isCompiled ? new Binary(realpathSync(process.execPath)) : undefined;
   const startMode = await begin(binary);
   let failure: string | undefined;
-  // Refused here, so that a start that must fail makes nothing.
+  // Throws for an invalid token before anything is made.
   parseGivenToken(process.env);
   const isNew = await ensureConfigFile(config);
-  // Said at once, in case that the start fails.
+  // Reported before the start, which may fail.
   if (isNew) process.stderr.write(`node-server: wrote a default configuration to ${resolve(config)}\n`);
   for (;;) {
     const restart = Promise.withResolvers<"restart">();
@@ -54,7 +53,7 @@ export async function serve({ config }: CommandOptions): Promise<number> {
       () => stopped !== undefined,
     );
     await greet(node, binary, startMode);
-    // A path that somebody typed and that did not exist may be a mistake.
+    // The path was given and did not exist: it may be a typing mistake.
     if (isNew && config !== defaultConfigPath)
       node.hub
         .logger("server")

@@ -6,11 +6,11 @@ import { isInside } from "../../base/folder.ts";
 import type { Config } from "../../config/schema.ts";
 import { placesOf } from "../../config/server-uuid.ts";
 import { databaseFile } from "../../db/database.ts";
-import type { ServicePlace } from "./service-paths.ts";
+import type { ServiceTarget } from "./service-paths.ts";
 
 const { read, write, enter } = accessBits;
 
-/** Folders of the system, which belong to nobody's service: a recursive `chown` of one would break the machine. */
+/** Folders of the system: a recursive `chown` of one would break the machine. */
 const systemFolders = /^\/([^/]*|(usr|var)\/[^/]+|usr\/local\/[^/]+)$/;
 
 interface Required {
@@ -20,13 +20,13 @@ interface Required {
 }
 
 /**
- * What the service's account lacks, one line each, and at the end the command that gives it all. Judged by owner, group and mode
- * alone; paths that do not exist, or that this process cannot see, are passed over.
+ * Lists what the service's account may not access, one line each, and last the command that mends it. Judged by owner, group and mode
+ * alone; paths that do not exist, or that this process cannot see, are skipped.
  */
-export function accessNotes(config: Config, folders: readonly string[], place: ServicePlace): string[] {
-  const { binary, user } = place;
+export function accessNotes(config: Config, folders: readonly string[], target: ServiceTarget): string[] {
+  const { binary, user } = target;
   const name = user.name;
-  const required = [...folders.map(toFolder), ...filesOf(config, place.config)];
+  const required = [...folders.map(toFolder), ...filesOf(config, target.config)];
   const missing = required.filter(({ path, bits }, at) => {
     const stats = statIfVisible(path);
     const isFirst = required.findIndex((other) => other.path === path) === at;
@@ -35,9 +35,9 @@ export function accessNotes(config: Config, folders: readonly string[], place: S
   const paths = missing.map(({ path }) => path);
   const own = paths.filter((path) => path !== dirname(binary) && !systemFolders.test(path));
   const outermost = own.filter((path) => !own.some((other) => other !== path && isInside(path, other)));
-  const shut = closedFolders([...folders, place.config], place);
+  const shut = closedFolders([...folders, target.config], target);
   return [
-    ...missing.map(({ path, verb }) => `${name} cannot ${verb} ${path}${adviceFor(path, place)}`),
+    ...missing.map(({ path, verb }) => `${name} cannot ${verb} ${path}${adviceFor(path, target)}`),
     ...shut.map(
       (folder) => `${name} cannot enter ${folder}; move the server's files out of it, or change its mode`,
     ),
@@ -51,8 +51,8 @@ function toFolder(path: string): Required {
   return { path, bits: write | enter, verb: "write to" };
 }
 
-/** What to do about one path that the common `chown -R` must not touch. */
-function adviceFor(path: string, { binary, user }: ServicePlace): string {
+/** The advice for a path that the common `chown -R` must not touch. */
+function adviceFor(path: string, { binary, user }: ServiceTarget): string {
   if (path === dirname(binary))
     return `, so self-update will fail; run \`chown ${user.name} ${shellQuoted(path)}\``;
   return systemFolders.test(path) ? "; name a folder of its own in the configuration" : "";
@@ -76,7 +76,7 @@ function filesOf(config: Config, configPath: string): Required[] {
 }
 
 /** Folders on the way to these paths that the account may not enter. */
-function closedFolders(paths: readonly string[], { user }: ServicePlace): string[] {
+function closedFolders(paths: readonly string[], { user }: ServiceTarget): string[] {
   const above = new Set<string>();
   for (const path of paths)
     for (let folder = dirname(path); folder !== dirname(folder); folder = dirname(folder)) above.add(folder);

@@ -10,15 +10,15 @@ import { databaseFile } from "../../db/database.ts";
 import { probeDatabase } from "../../db/probe.ts";
 import { LogHub } from "../../log/hub.ts";
 
-/** The service runs in the folder of its configuration, so that is where relative paths count from. */
-export interface ServicePlace {
+/** ServiceTarget is what a service runs, and as whom. Relative paths in its configuration are relative to the configuration's folder. */
+export interface ServiceTarget {
   readonly binary: string;
   readonly config: string;
   readonly user: User;
 }
 
-/** Every folder that the server writes to, without those inside another one. */
-export function writableFolders(config: Config, { binary, config: path }: ServicePlace): string[] {
+/** Lists the folders that the server writes to, without those inside another one. */
+export function writableFolders(config: Config, { binary, config: path }: ServiceTarget): string[] {
   const home = dirname(path);
   const file = databaseFile(config.database.database_url);
   const { json_log_file } = config.logging;
@@ -38,7 +38,7 @@ export function writableFolders(config: Config, { binary, config: path }: Servic
   );
 }
 
-/** systemd does not start a unit whose writable folders do not exist. */
+/** Throws when a folder is missing, because systemd does not start a unit whose writable folders do not exist. */
 export function requireFolders(folders: readonly string[], { name }: User): void {
   const missing = folders.find((folder) => !existsSync(folder));
   if (missing !== undefined)
@@ -48,10 +48,10 @@ export function requireFolders(folders: readonly string[], { name }: User): void
     );
 }
 
-/** The first start prints the Super Token, and under systemd that is the journal: so it must not be the first start. */
+/** Throws unless the database is initialised: the first start prints the Super Token, and under systemd that goes into the journal. */
 export async function requireDatabase(
   { database }: Config,
-  { binary, config, user }: ServicePlace,
+  { binary, config, user }: ServiceTarget,
 ): Promise<void> {
   const settings = { ...database, database_url: absoluteUrl(database.database_url, dirname(config)) };
   const state = await probeDatabase(settings, new LogHub());

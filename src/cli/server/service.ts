@@ -15,7 +15,7 @@ export interface UninstallOptions extends CommandOptions {
   readonly name: string;
   /** The folder of the unit files. */
   readonly dir: string;
-  /** False: systemd is not told. */
+  /** False: systemd is neither reloaded nor asked to start or stop the service. */
   readonly start: boolean;
 }
 
@@ -31,20 +31,20 @@ export async function installService(options: InstallOptions): Promise<number> {
     throw new Fault("Other", "the service runs the compiled binary; build it and run this command from it");
   const path = unitPath(options);
   const user = serviceUser(options.user);
-  const place = { binary: process.execPath, config: resolve(options.config), user };
-  const { config } = await loadConfig(place.config);
-  const writable = writableFolders(config, place);
-  const unit = unitFile({ ...place, writable });
-  const tellNotes = () => {
-    for (const note of accessNotes(config, writable, place)) process.stderr.write(`note: ${note}\n`);
+  const target = { binary: process.execPath, config: resolve(options.config), user };
+  const { config } = await loadConfig(target.config);
+  const writable = writableFolders(config, target);
+  const unit = unitFile({ ...target, writable });
+  const printNotes = () => {
+    for (const note of accessNotes(config, writable, target)) process.stderr.write(`note: ${note}\n`);
   };
   if (options.print) {
     process.stdout.write(unit);
-    tellNotes();
+    printNotes();
     return exitCodes.done;
   }
   requireFolders(writable, user);
-  await requireDatabase(config, place);
+  await requireDatabase(config, target);
   try {
     await mkdir(options.dir, { recursive: true });
     await replaceFile(path, unit, { mode: 0o644 });
@@ -52,7 +52,7 @@ export async function installService(options: InstallOptions): Promise<number> {
     throw new Fault("IoError", `${path} cannot be written (sudo?): ${messageOf(error)}`);
   }
   process.stdout.write(`wrote ${path}\n`);
-  tellNotes();
+  printNotes();
   if (!options.start) return exitCodes.done;
   systemctl("daemon-reload");
   systemctl("enable", "--now", `${options.name}.service`);
@@ -70,7 +70,7 @@ export async function uninstallService(options: UninstallOptions): Promise<numbe
   return exitCodes.done;
 }
 
-/** The account given, or the one that called sudo, or the one that runs this. Root only if it was given. */
+/** Returns the account that was given, else the one that called sudo, else the present one. Root must be given. */
 function serviceUser(given: string | undefined): User {
   const name = given ?? process.env.SUDO_USER;
   const uid = process.getuid?.() ?? 0;

@@ -1,7 +1,7 @@
 import { runSqliteChild } from "../../db/operator/sqlite/child.ts";
 import { exitCodes } from "../command.ts";
 
-/** Not for people: what the server starts to run an operator's SQL beside itself. */
+/** Runs an operator's SQL. The server starts it as a child process; it is not for people. */
 export async function sqlChild(): Promise<number> {
   await runSqliteChild();
   return exitCodes.done;

@@ -5,7 +5,7 @@ const unixSocket = 1;
 const datagram = 2;
 const closeOnExec = 0o2000000;
 
-/** What systemd is told, where it listens: `Type=notify`, with watchdog. Elsewhere nothing happens. */
+/** Notifier reports the state of the server to systemd (`Type=notify`, with watchdog). Without systemd it does nothing. */
 export interface Notifier {
   ready(): void;
   reloading(work: () => Promise<unknown> | undefined): Promise<void>;
@@ -19,7 +19,7 @@ export function openNotifier(env: Readonly<Record<string, string | undefined>>):
   const send = openSocket(path);
   const watchdogMs = Number(env.WATCHDOG_USEC) / 1000;
   const isOurs = env.WATCHDOG_PID === undefined || Number(env.WATCHDOG_PID) === process.pid;
-  // Half the time that systemd waits: a timer that still fires is a server that still turns.
+  // Half of the watchdog's time. The timer fires only while the event loop runs.
   if (watchdogMs > 0 && isOurs) setInterval(() => send("WATCHDOG=1"), watchdogMs / 2).unref();
   const reloading = () => send("RELOADING=1");
   return {
@@ -46,7 +46,7 @@ const silent: Notifier = {
   },
 };
 
-/** The runtime has no Unix datagrams of its own. */
+/** Opens a Unix datagram socket by libc, because Bun has none. */
 function openSocket(path: string): (message: string) => void {
   const libc = openLibc({
     socket: { args: ["i32", "i32", "i32"], returns: "i32" },
@@ -54,7 +54,7 @@ function openSocket(path: string): (message: string) => void {
   });
   if (libc === undefined) return () => {};
   const fd = libc.socket(unixSocket, datagram | closeOnExec, 0);
-  // `@` stands for the NUL of an abstract address.
+  // A leading `@` means the NUL byte of an abstract address.
   const name = Buffer.from(path.replace(/^@/, "\0"));
   const address = Buffer.concat([Buffer.from([unixSocket, 0]), name]);
   return (message) => {

@@ -5,11 +5,11 @@ export interface UnitSettings {
   readonly binary: string;
   readonly config: string;
   readonly user: User;
-  /** The folders that the server may write to; the rest of the file system is read-only for it. */
+  /** Folders that the server may write to; everything else is read-only for it. */
   readonly writable: readonly string[];
 }
 
-/** The text of the unit file. Its commands run in the folder of the configuration. */
+/** Returns the text of the unit file. The service runs in the folder of the configuration. */
 export function unitFile({ binary, config, user, writable }: UnitSettings): string {
   const path = (text: string) => `"${text.replace(/[\\"]/g, "\\$&").replaceAll("%", "%%")}"`;
   return `[Unit]

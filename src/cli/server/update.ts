@@ -15,7 +15,7 @@ import { readConfig } from "./open.ts";
 import { openProgress } from "./progress.ts";
 import { findRunning, updateRunning } from "./running.ts";
 
-/** The same as `node-server_self_update`: through the server where one runs, else on the binary itself. */
+/** Does what `node-server_self_update` does: through the server if it runs, else on the binary itself. */
 export async function update({
   config: path,
   tag,

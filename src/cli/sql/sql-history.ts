@@ -27,7 +27,7 @@ export async function openHistory(env: Environment): Promise<History> {
       async add(line) {
         if (line.trim() === "" || line.startsWith(" ") || line === last) return;
         last = line;
-        // Appended, so that two sessions at once both keep theirs.
+        // Appended, so that two sessions at once keep the lines of both.
         await appendFile(path, `${line}\n`, { mode: 0o600 }).catch(() => {});
       },
     };

@@ -1,6 +1,6 @@
 import { sqlTokens } from "./sql-statement.ts";
 
-/** A statement that may be run again for each page, because it changes nothing and gives the same rows each time. */
+/** Pageable is a statement that may be run for each page: it changes nothing and gives the same rows each time. */
 export interface Pageable {
   /** Without the `;` and what follows it. */
   readonly text: string;
@@ -10,20 +10,20 @@ export interface Pageable {
 
 const words = (text: string): ReadonlySet<string> => new Set(text.split(" "));
 
-/** Words that make a statement change something, choose among its rows, or depend on the moment. */
+/** Words that make a statement change data, choose among its rows, or depend on the time. */
 const refused = words(
   "insert update delete merge into limit offset fetch for returning tablesample distinct group having over window intersect except current_timestamp current_date current_time localtime localtimestamp",
 );
-/** Words that may stand before a parenthesis: SQL's own, types, and functions that give the same for the same values. */
+/** Words that may precede a parenthesis: keywords, types, and deterministic functions. */
 const callable = words(
   "select values with from join on using where and or not in exists any all some as by case when then else union between like glob ilike similar is materialized " +
     "varchar char character numeric decimal float timestamp time bit " +
     "count min max abs round floor ceil ceiling sign mod length char_length octet_length lower upper trim ltrim rtrim substr substring replace instr strpos left right lpad rpad coalesce ifnull nullif iif cast typeof hex unhex unicode printf format concat concat_ws to_char extract date_trunc date_part json_extract jsonb_extract_path jsonb_extract_path_text greatest least md5 generate_series",
 );
-/** Literals that PostgreSQL reads as the present when it casts them to a time. */
+/** Literals that PostgreSQL casts to the current time. */
 const presentTime = /^'\s*(now|today|tomorrow|yesterday)\b/i;
 
-/** The statement, where running it again for each page provably gives every row once; undefined otherwise. */
+/** Returns the statement if running it for each page provably gives every row once; else undefined. */
 export function toPageable(statement: string): Pageable | undefined {
   const all = sqlTokens(statement);
   const end = all.findIndex(({ text }) => text === ";");
@@ -37,7 +37,7 @@ export function toPageable(statement: string): Pageable | undefined {
     const next = low[at + 1];
     if (refused.has(token) || presentTime.test(token)) return undefined;
     if (token === "union" && next !== "all") return undefined;
-    // A text with escapes or of another alphabet: its end is not where this reader believes it.
+    // A string with escapes (E'…', U&'…') may end elsewhere than this tokenizer finds.
     if (/^(e|u|u&)$/.test(token) && next?.startsWith("'")) return undefined;
     if (next === "(" && /[\w"`\]]$/.test(token) && !callable.has(token) && !isColumnList(low, at))
       return undefined;

@@ -10,23 +10,23 @@ export interface SqlAnswer {
   readonly truncated: boolean;
 }
 
-/** Runs a statement; `bare` without the params that the user gave for placeholders. */
+/** Ask runs a statement; `bare` leaves out the params that the user gave for placeholders. */
 export type Ask = (statement: string, options?: { readonly bare: boolean }) => Promise<SqlAnswer>;
 
-/** PostgreSQL types of which two equal values are always printed alike. Of numeric, 1.0 and 1.00 are equal. */
+/** PostgreSQL types whose equal values are always printed alike. Not numeric: 1.0 and 1.00 are equal. */
 const exactTypes: ReadonlySet<string> = new Set(
   "smallint,integer,bigint,real,double precision,boolean,uuid,date,timestamp without time zone,timestamp with time zone,bytea".split(
     ",",
   ),
 );
-/** The same, as long as their collation tells all texts apart. */
+/** Types for which the same holds if their collation distinguishes all texts. */
 const textTypes: ReadonlySet<string> = new Set(["text", "character varying", "name"]);
 const exactCollation = /^"(default|C|POSIX)"$/;
 
 /**
- * All rows of a statement whose first answer was cut, page by page; undefined when that cannot be done exactly.
+ * Yields all rows of a statement whose first answer was cut, page by page. Undefined when that cannot be done exactly.
  *
- * Each page runs the statement again, in an order in which only rows that are alike in every column are equal. Such rows are
+ * Each page runs the statement again, in an order in which only rows with equal columns are equal. Such rows are
  * interchangeable, so no row is lost or doubled as long as nobody writes in between.
  */
 export async function pagesOf(
@@ -54,17 +54,17 @@ async function inTotalOrder(
 ): Promise<string | undefined> {
   const positions = Array.from({ length: count }, (_, at) => at + 1);
   if (await isSqlite(ask)) {
-    // A column may be declared to compare without regard to case; equal is what has the same bytes.
+    // A column may be declared to ignore case; BINARY compares bytes.
     const keys = positions.map((at) => `${at} COLLATE BINARY`).join(", ");
-    // On a line of its own: the statement may end with a comment.
+    // On its own line, because the statement may end with a comment.
     return `${text}\n${ordered ? "," : "ORDER BY"} ${keys}`;
   }
-  // The text of a whole row orders rows of every type, also of those that have no order, such as json.
+  // The text of a row gives an order for every type, also for those without one, such as json.
   if (!ordered) return `SELECT * FROM (${text}\n) AS paged ORDER BY paged::text COLLATE "C"`;
   return (await hasExactTypes(ask, text, positions)) ? `${text}\n, ${positions.join(", ")}` : undefined;
 }
 
-/** Asked in SQL, because whoever may run SQL need not hold the permission to ask for the database's type. */
+/** Asks in SQL, because a token that may run SQL need not have the permission for `get_database_type`. */
 async function isSqlite(ask: Ask): Promise<boolean> {
   try {
     await ask("SELECT sqlite_version() AS version", { bare: true });
@@ -86,7 +86,7 @@ async function hasExactTypes(ask: Ask, text: string, positions: readonly number[
   const types = await ofEach("pg_typeof", columns);
   if (!types.every((type) => exactTypes.has(type) || textTypes.has(type))) return false;
   const texts = columns.filter((_, at) => textTypes.has(types[at] ?? ""));
-  // Of a type without collation the function fails.
+  // pg_collation_for fails for types without a collation.
   return (
     texts.length === 0 || (await ofEach("pg_collation_for", texts)).every((name) => exactCollation.test(name))
   );

@@ -11,7 +11,7 @@ const help = `A statement may have several lines and ends with ;
 Ctrl+C drops what is typed or breaks a running statement off, Ctrl+D or \\q leaves.
 `;
 
-/** Statements from a terminal, one after the other. Everything but the rows goes to standard error. */
+/** Reads statements from a terminal and runs them one after the other. Everything but the rows goes to standard error. */
 export async function promptForSql(
   url: string,
   run: (statement: string, signal: AbortSignal) => Promise<void>,
@@ -32,7 +32,7 @@ export async function promptForSql(
   const queue: string[] = [];
   let wake = () => {};
   let ended = false;
-  // Lines that are pasted come faster than statements are run.
+  // Pasted lines arrive faster than statements run.
   lines.on("line", (line) => {
     queue.push(line);
     wake();
@@ -63,10 +63,13 @@ class Session {
   #typed = "";
   #running: AbortController | undefined;
 
-  constructor(
-    private readonly lines: Interface,
-    private readonly run: (statement: string, signal: AbortSignal) => Promise<void>,
-  ) {}
+  readonly #lines: Interface;
+  readonly #run: (statement: string, signal: AbortSignal) => Promise<void>;
+
+  constructor(lines: Interface, run: (statement: string, signal: AbortSignal) => Promise<void>) {
+    this.#lines = lines;
+    this.#run = run;
+  }
 
   async take(line: string): Promise<void> {
     const word = line.trim().toLowerCase().replace(/;$/, "");
@@ -84,18 +87,18 @@ class Session {
     this.#prompt();
   }
 
-  /** Ctrl+C. */
+  /** Handles Ctrl+C: ends a running statement, or drops what was typed. */
   interrupt(): void {
     if (this.#running !== undefined) {
       this.#running.abort(new Error("broken off; the server may go on with it"));
       return;
     }
-    const wasEmpty = this.#typed === "" && this.lines.line === "";
+    const wasEmpty = this.#typed === "" && this.#lines.line === "";
     process.stderr.write(wasEmpty ? "\n(Ctrl+D leaves)\n" : "^C\n");
     this.#typed = "";
-    // Also what stands on the line: a key that clears it, because readline has no call for that.
-    this.lines.write(null, { ctrl: true, name: "e" });
-    this.lines.write(null, { ctrl: true, name: "u" });
+    // Clears the line by its keys, because readline has no method for that.
+    this.#lines.write(null, { ctrl: true, name: "e" });
+    this.#lines.write(null, { ctrl: true, name: "u" });
     this.#prompt();
   }
 
@@ -103,7 +106,7 @@ class Session {
     const running = new AbortController();
     this.#running = running;
     try {
-      await this.run(statement, running.signal);
+      await this.#run(statement, running.signal);
     } catch (error) {
       const isExpected = running.signal.aborted || error instanceof ClientError;
       if (!isExpected) throw error;
@@ -114,7 +117,7 @@ class Session {
   }
 
   #prompt(): void {
-    this.lines.setPrompt(this.#typed === "" ? first : more);
-    this.lines.prompt();
+    this.#lines.setPrompt(this.#typed === "" ? first : more);
+    this.#lines.prompt();
   }
 }

@@ -1,4 +1,4 @@
-/** What may hold a `;` that ends nothing. An opened one without its end runs to the end of the text. */
+/** Comments, strings and quoted names, in which a `;` does not end a statement. One that is not closed runs to the end of the text. */
 const enclosed = new RegExp(
   [
     /--[^\n]*/,
@@ -13,7 +13,7 @@ const enclosed = new RegExp(
   "g",
 );
 
-/** Whether what was typed so far can be sent: it ends with a `;` outside of texts, names and comments. */
+/** Whether a text is complete: it ends with a `;` outside of strings, names and comments. */
 export function isComplete(text: string): boolean {
   let open = false;
   const bare = text.replace(enclosed, (piece) => {
@@ -21,14 +21,13 @@ export function isComplete(text: string): boolean {
     return piece.startsWith("-") || piece.startsWith("/") ? " " : "x";
   });
   if (open || !/;\s*$/.test(bare)) return false;
-  // The statements of a trigger's body end with `;` as well. PostgreSQL's triggers have no body.
+  // The statements in the body of a SQLite trigger end with `;` too.
   const isTrigger = /(?:^|;)\s*create\s+(?:temp\s+|temporary\s+)?trigger\b[^;]*\bbegin\b/i.test(bare);
   return !isTrigger || /;\s*end\s*;\s*$/i.test(bare);
 }
 
 /**
- * Whether a text holds more than one statement. False where a body with statements of its own (of a trigger, or of a SQL
- * function) makes that hard to tell.
+ * Whether a text has more than one statement. False for triggers and SQL functions, whose bodies have statements of their own.
  */
 export function hasSeveral(text: string): boolean {
   const tokens = sqlTokens(text).map((found) => found.text.toLowerCase());
@@ -42,7 +41,7 @@ function isOpen(piece: string): boolean {
   if (piece.startsWith("/*")) return piece.length < 4 || !piece.endsWith("*/");
   const mark = /^\$[A-Za-z_]*\$/.exec(piece)?.[0] ?? piece.slice(0, 1);
   if (piece.length < mark.length * 2 || !piece.endsWith(mark)) return true;
-  // `'it''` is open: its last two signs are one quoted quote.
+  // `'it''` is open: its last two characters are one quoted quote.
   return mark.length === 1 && mark !== "`" && piece.slice(1).split(mark).length % 2 === 1;
 }
 
@@ -57,7 +56,7 @@ const token = new RegExp(
   "g",
 );
 
-/** The words, names, literals and signs of a statement, without its comments. */
+/** Splits a statement into words, names, literals and punctuation, without its comments. */
 export function sqlTokens(statement: string): SqlToken[] {
   return [...statement.matchAll(token)]
     .map(({ 0: text, index: at }) => ({ text, at }))

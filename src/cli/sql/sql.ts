@@ -19,10 +19,10 @@ export interface SqlOptions extends RemoteOptions {
   readonly param?: readonly string[];
 }
 
-/** A cell on a terminal is cut here; everything else is shown whole. */
-const widestCell = 100;
+/** Longer cells are cut on a terminal, and nowhere else. */
+const maxCellWidth = 100;
 
-/** One statement and its rows, or on a terminal one after the other. */
+/** Runs a statement and prints its rows; without one, asks for statements on the terminal. */
 export async function sql(statement: string | undefined, options: SqlOptions): Promise<number> {
   if (statement !== undefined && options.file !== undefined)
     throw new WrongUsage("give a statement or a file, not both");
@@ -47,7 +47,7 @@ export async function sql(statement: string | undefined, options: SqlOptions): P
   return runWhole(server, text, options);
 }
 
-/** One statement with all of its rows. Fails when some are missing, so that no script takes a part for the whole. */
+/** Runs a statement and prints all of its rows. Fails when some are missing, so that no script mistakes a part for the whole. */
 async function runWhole(server: Target, text: string, options: SqlOptions): Promise<number> {
   const started = performance.now();
   const ask: Ask = (statement, { bare } = { bare: false }) =>
@@ -83,7 +83,7 @@ function tellCount(rows: number, started: number): void {
   say(`(${countText(rows, "row")}, ${Math.round(performance.now() - started)} ms)`);
 }
 
-/** Prints the rows of all pages; how many there were. */
+/** Prints the rows of all pages and returns their number. */
 async function show(
   pages: Iterable<SqlAnswer> | AsyncIterable<SqlAnswer>,
   { csv, json }: SqlOptions,
@@ -107,13 +107,13 @@ async function show(
 }
 
 async function showTable(names: readonly string[], rows: readonly Row[]): Promise<void> {
-  const widest = process.stdout.isTTY ? { widest: widestCell } : {};
-  const { text, cut } = tableText(names, rows, { paint: paintFor(process.stdout), ...widest });
+  const limit = process.stdout.isTTY ? { maxWidth: maxCellWidth } : {};
+  const { text, cut } = tableText(names, rows, { paint: paintFor(process.stdout), ...limit });
   await print(text);
   if (cut > 0) say(`${countText(cut, "long cell")} cut; --json or --csv shows them whole`);
 }
 
-/** The names of the columns in the statement's order, which an object loses when they look like numbers. */
+/** The columns in the statement's order, read from the text: objects move names that look like numbers to the front. */
 function columnsIn(answer: string): string[] {
   const start = answer.indexOf('"data":[{') + '"data":['.length;
   if (start < '"data":['.length) return [];

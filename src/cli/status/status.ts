@@ -13,9 +13,9 @@ import {
 import { print } from "../terminal/output.ts";
 import { countText, numberText, timeText } from "../terminal/quantities.ts";
 
-/** What a server says about itself and about the token that asks. */
+/** Prints the state of a server and of the token in use. */
 export async function status(options: RemoteOptions & { readonly json?: boolean }): Promise<number> {
-  // Whether a server can be reached, and which version it is, needs no token.
+  // Reachability and version need no token.
   const target = await findTarget(options);
   noteUnusedVariable(target);
   const asked = await ask(target).catch(async (error: unknown) => {
@@ -53,17 +53,17 @@ async function ask(target: Target) {
 
 type Asked = Awaited<ReturnType<typeof ask>>;
 
-/** There is no token for the server, so nothing was asked that needs one. */
+/** NoToken says that there is no token for the server, so nothing that needs one was called. */
 class NoToken extends Error {}
 
 async function askForToken(client: NodeServerClient) {
   try {
-    // First alone: of a token that is not valid the server logs every use.
+    // Called alone first: the server logs every use of an invalid token.
     const own = await client.call("token_get");
     const [uptime, database, buckets] = await client.batch([
       ["node-server_uptime"],
       ["node-server_get_database_type"],
-      // Only the Super Token may ask this.
+      // Only the Super Token may call this.
       ["static-bucket_list"],
     ]);
     return { own, uptime, database, buckets };
@@ -130,7 +130,7 @@ function tokenText({ token, super: isSuper }: State, own: Asked["answers"]["own"
   return own instanceof DatabaseError ? "cannot be checked without the database" : "not accepted";
 }
 
-/** Of more than a day nobody wants to know the minutes. */
+/** `2 days 3 h`; minutes and seconds only below a day. */
 function durationText(ms: number): string {
   const hours = Math.floor(ms / 3_600_000);
   if (hours < 24) return timeText(Math.floor(ms / 1000));

@@ -6,7 +6,7 @@ import { sizeText } from "../terminal/quantities.ts";
 
 const barWidth = 30;
 
-/** How much room each table takes, the largest first. */
+/** Prints the size of each table, the largest first. */
 export async function storage(options: RemoteOptions & { readonly json?: boolean }): Promise<number> {
   const client = await connect(options);
   const { tables, total } = await client.call("node-server_database_storage");

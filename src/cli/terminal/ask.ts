@@ -1,6 +1,6 @@
 import { Fault } from "../../base/fault.ts";
 
-/** Asks on the terminal without showing what is typed. */
+/** Asks on the terminal without echoing the answer. */
 export async function askSecret(question: string): Promise<string> {
   const { stdin, stderr } = process;
   if (!stdin.isTTY)

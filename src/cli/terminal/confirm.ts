@@ -1,6 +1,6 @@
 import { Fault } from "../../base/fault.ts";
 
-/** Asks before what cannot be taken back; `--yes` answers beforehand. */
+/** Asks before something that cannot be undone, unless `yes` (the option `--yes`) is set. Throws when the answer is not yes. */
 export async function confirm(what: string, yes: boolean | undefined): Promise<void> {
   if (yes) return;
   process.stderr.write(`${what} Type yes to go on: `);

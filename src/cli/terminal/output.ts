@@ -4,17 +4,17 @@ import { visible } from "../../base/visible-text.ts";
 import type { Paint } from "./colour.ts";
 import { tableText } from "./table.ts";
 
-/** Nobody reads what is written any more, as after `| head`. It is an end, not a failure. */
+/** PipeClosed says that the reader of standard output is gone, as after `| head`. The program ends, but has not failed. */
 export class PipeClosed extends Error {
   override readonly name = "PipeClosed";
 }
 
 let watched = false;
 
-/** Writes data to standard output and waits until it has left. */
+/** Writes data to standard output and waits until it is written. */
 export function print(text: string): Promise<void> {
   if (!watched) {
-    // The error also comes to the callback below; without a listener it would end the process.
+    // The callback below gets the error too; without a listener it would end the process.
     process.stdout.on("error", () => {});
     watched = true;
   }
@@ -32,7 +32,7 @@ export function say(line: string): void {
   process.stderr.write(`${line}\n`);
 }
 
-/** Until Ctrl+C, SIGTERM or a closed pipe, which is how a stream is meant to end. */
+/** Runs `work` until Ctrl+C, SIGTERM or a closed pipe, which is how following a stream normally ends. */
 export async function untilStopped(work: (stop: AbortController) => Promise<void>): Promise<void> {
   const stop = new AbortController();
   const end = () => stop.abort();
@@ -47,19 +47,19 @@ export async function untilStopped(work: (stop: AbortController) => Promise<void
   }
 }
 
-/** A result for people: text as it is, lists by line, records as a table, the rest as indented JSON. */
+/** Formats a result for people: a text as it is, a list by lines, records as a table, everything else as indented JSON. */
 export function readable(value: unknown, paint: Paint): string {
   if (typeof value === "string") return `${shown(value)}\n`;
   if (Array.isArray(value) && value.length > 0) {
     if (value.every((item) => typeof item === "string"))
       return value.map((item) => `${shown(item)}\n`).join("");
     if (value.every(isFlat))
-      return tableText(Object.keys(value[0] ?? {}), value, { paint, widest: 100 }).text;
+      return tableText(Object.keys(value[0] ?? {}), value, { paint, maxWidth: 100 }).text;
   }
   return `${shown(exactJson(value, 2)).replace(/^( *)("(?:[^"\\]|\\.)*")(?=: )/gm, (_, space, name) => space + paint("cyan", name))}\n`;
 }
 
-/** A record whose values fit into cells; all of one list have the same members. */
+/** Whether a value is a record that fits into a row: no nested values, and the same members as the first of the list. */
 function isFlat(item: unknown, _: number, all: readonly unknown[]): item is Record<string, unknown> {
   if (typeof item !== "object" || item === null || Array.isArray(item)) return false;
   const names = Object.keys(item);
@@ -70,7 +70,7 @@ function isFlat(item: unknown, _: number, all: readonly unknown[]): item is Reco
   );
 }
 
-/** Line ends and tabs are obeyed, other control characters shown. */
+/** Escapes control characters, except line ends and tabs. */
 function shown(text: string): string {
   return text.replace(/[^\n\t]+/g, visible);
 }

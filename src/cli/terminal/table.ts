@@ -4,24 +4,24 @@ import type { Paint } from "./colour.ts";
 
 export type Row = Readonly<Record<string, unknown>>;
 
-export interface TableLook {
+export interface TableStyle {
   readonly paint: Paint;
-  /** Longer cells are cut, with a `…` at the cut. */
-  readonly widest?: number;
+  /** Wider cells are cut and end with `…`. */
+  readonly maxWidth?: number;
 }
 
-/** Rows under their names, numbers to the right; how many cells were cut. */
+/** Formats rows under their column names, numbers aligned right. `cut` is the number of cells that were cut. */
 export function tableText(
   names: readonly string[],
   rows: readonly Row[],
-  { paint, widest = Number.POSITIVE_INFINITY }: TableLook,
+  { paint, maxWidth = Number.POSITIVE_INFINITY }: TableStyle,
 ): { readonly text: string; readonly cut: number } {
   let cut = 0;
   const cell = (value: unknown) => {
     const whole = visible(cellText(value));
-    if (Bun.stringWidth(whole) <= widest) return whole;
+    if (Bun.stringWidth(whole) <= maxWidth) return whole;
     cut += 1;
-    return `${cutTo(whole, widest - 1)}…`;
+    return `${cutTo(whole, maxWidth - 1)}…`;
   };
   const columns = names.map((name) => {
     const head = visible(name);
@@ -30,7 +30,7 @@ export function tableText(
     return {
       head,
       cells,
-      width: [head, ...cells].reduce((most, text) => Math.max(most, Bun.stringWidth(text)), 0),
+      width: [head, ...cells].reduce((max, text) => Math.max(max, Bun.stringWidth(text)), 0),
       right:
         values.length > 0 && values.every((value) => typeof value === "number" || typeof value === "bigint"),
     };
@@ -49,7 +49,7 @@ export function tableText(
   return { text: head + rule + body.join(""), cut };
 }
 
-/** RFC 4180. NULL is nothing at all; an empty text is `""`, so that the two can be told apart. */
+/** Formats rows as CSV (RFC 4180). NULL is an empty field and an empty text is `""`, so that they differ. */
 export function csvText(names: readonly string[], rows: readonly Row[], { head } = { head: true }): string {
   const field = (value: unknown) => {
     if (value == null) return "";
@@ -66,7 +66,7 @@ function cellText(value: unknown): string {
   return typeof value === "string" ? value : exactJson(value);
 }
 
-/** By what a terminal shows: some signs are two columns wide, some none. */
+/** Pads by the width on a terminal: some characters are two columns wide, some none. */
 function aligned(text: string, width: number, right: boolean): string {
   const space = " ".repeat(Math.max(0, width - Bun.stringWidth(text)));
   return right ? space + text : text + space;

@@ -1,6 +1,6 @@
 import { Fault } from "../../base/fault.ts";
 
-/** The command was written wrongly: nothing was asked of any server. */
+/** WrongUsage is a mistake in the command line, found before anything was sent. Exit code 2. */
 export class WrongUsage extends Fault {
   constructor(detail: string) {
     super("InvalidInput", detail);

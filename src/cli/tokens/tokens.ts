@@ -53,7 +53,7 @@ export async function listTokens(options: TokenOptions): Promise<number> {
   return exitCodes.done;
 }
 
-/** The secret goes to standard output, this once, and nowhere else. */
+/** Creates a token and prints its secret once, to standard output. */
 export async function createToken(options: NewTokenOptions): Promise<number> {
   const { bucket = [], allow = ["read"], webdav = [], username, expires } = options;
   if (bucket.length + webdav.length === 0)
@@ -80,7 +80,7 @@ export async function createToken(options: NewTokenOptions): Promise<number> {
   return showSecret(made, options);
 }
 
-/** A mistyped bucket would show only when the token is used. A caller that may not look at buckets cannot know. */
+/** Warns of buckets that do not exist, which may be mistyped. Skipped if the caller may not read buckets. */
 async function warnOfMissing(client: NodeServerClient, names: readonly string[]): Promise<void> {
   for (const name of new Set(names.filter((name) => !name.endsWith("*")))) {
     const found = await client.call("static-bucket_read", { name }).catch((error: unknown) => {
@@ -153,7 +153,7 @@ function endOf({ timestamp_to }: Token): string {
   return timestamp_to < Date.now() ? `${day} (over)` : day;
 }
 
-/** `static_bucket:site → read, list`; everything else as it is stored. */
+/** `static_bucket:site → read, list`; what has another shape is shown as it is stored. */
 function limitsOf({ token_limit }: Token): string {
   if (!Array.isArray(token_limit)) return JSON.stringify(token_limit);
   const words = (parts: unknown) =>

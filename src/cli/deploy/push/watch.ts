@@ -2,11 +2,11 @@ import { type FSWatcher, statSync, watch } from "node:fs";
 import { codeOf, Fault, messageOf } from "../../../base/fault.ts";
 import { pause } from "../../../client/pause.ts";
 
-/** A change is followed by others, because a build writes many files: this long without one before anything is done. */
+/** A build writes many files: a push begins after this time without a change. */
 const quietMs = 300;
 /** The longest wait for quiet after the first change. */
 const maxQuietWaitMs = 5000;
-/** How often the folder itself is looked at: one that does not exist has no watcher that could report its return. */
+/** How often the folder itself is checked: a missing folder has no watcher that could report its return. */
 const pollMs = 1000;
 
 /**
@@ -18,6 +18,7 @@ const pollMs = 1000;
  * comparison, and whatever happens after it is reported.
  */
 export class FolderWatch implements Disposable {
+  readonly #dir: string;
   #watcher: FSWatcher | undefined;
   #identity: string | undefined;
   #dirty = false;
@@ -25,7 +26,8 @@ export class FolderWatch implements Disposable {
   #wake: () => void = () => {};
   readonly #timer: Timer;
 
-  constructor(private readonly dir: string) {
+  constructor(dir: string) {
+    this.#dir = dir;
     this.#open();
     this.#timer = setInterval(() => this.#poll(), pollMs);
   }
@@ -50,7 +52,7 @@ export class FolderWatch implements Disposable {
   }
 
   get isThere(): boolean {
-    return identityOf(this.dir) !== undefined;
+    return identityOf(this.#dir) !== undefined;
   }
 
   [Symbol.dispose](): void {
@@ -62,19 +64,19 @@ export class FolderWatch implements Disposable {
     this.#watcher?.close();
     this.#watcher = undefined;
     // Before the watcher: a folder that is replaced in between differs at the next poll.
-    this.#identity = identityOf(this.dir);
+    this.#identity = identityOf(this.#dir);
     if (this.#identity === undefined) return;
     try {
-      this.#watcher = watch(this.dir, { recursive: true }, () => this.#note());
+      this.#watcher = watch(this.#dir, { recursive: true }, () => this.#note());
       this.#watcher.on("error", () => this.#note());
     } catch (error) {
       if (codeOf(error) === "ENOENT") this.#identity = undefined;
-      else throw new Fault("IoError", `${this.dir} cannot be watched: ${whyUnwatchable(error)}`);
+      else throw new Fault("IoError", `${this.#dir} cannot be watched: ${whyUnwatchable(error)}`);
     }
   }
 
   #poll(): void {
-    if (identityOf(this.dir) !== this.#identity) this.#note();
+    if (identityOf(this.#dir) !== this.#identity) this.#note();
   }
 
   #note(): void {
@@ -84,7 +86,7 @@ export class FolderWatch implements Disposable {
   }
 }
 
-/** An identity that differs for a folder that was made anew: file systems reuse inode numbers at once, so its birth time too. */
+/** Identifies a folder. It includes the birth time, because file systems reuse inode numbers at once. */
 function identityOf(dir: string): string | undefined {
   const stats = statSync(dir, { bigint: true, throwIfNoEntry: false });
   return stats?.isDirectory() ? `${stats.dev}:${stats.ino}:${stats.birthtimeNs}` : undefined;
