@@ -53,9 +53,9 @@ export const nodeLog = {
         {
           timestamp: "2026-11-15T02:51:41.291+00:00",
           level: "INFO",
-          target: "server",
-          message: "listening on http://127.0.0.1:2211",
-          fields: { event: "listener.bound", url: "http://127.0.0.1:2211", transport: "tcp" },
+          target: "db",
+          message: "applied migration m20261115_000001_business_tables",
+          fields: { event: "database.migrated", version: "m20261115_000001_business_tables" },
           spans: [],
         },
       ],
