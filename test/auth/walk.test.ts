@@ -139,10 +139,11 @@ eachDatabase("every method that is not open refuses a token that holds nothing",
         need.kind === "super"
           ? "Permission Denied: Super token required"
           : expect.stringMatching(/^Permission Denied: \w+::\w+/);
-      expect({ name, code: error?.code, message: error?.message }).toEqual({
+      expect({ name, code: error?.code, message: error?.message, data: error?.data }).toMatchObject({
         name,
         code: 102,
         message: wanted,
+        data: { reason: "missing_permission" },
       });
     }
 });
@@ -177,9 +178,10 @@ eachDatabase(
       ),
     );
     for (const { name, need, error } of replies)
-      expect({ name, code: error?.code, message: error?.message }).toEqual({
+      expect({ name, code: error?.code, message: error?.message, data: error?.data }).toMatchObject({
         name,
         code: 102,
+        data: { reason: "invalid_credentials" },
         message: `Permission Denied: ${need.kind === "super" ? "Super token required" : "Invalid credentials"}`,
       });
   },
