@@ -62,13 +62,13 @@ export const events = {
     level: "INFO",
     means: "A reload changed these parts of the server.",
     fields: z.object({ path: text, parts: z.array(text) }),
-    hidden: ["event", "parts"],
+    hidden: ["event", "path", "parts"],
   },
   "config.unchanged": {
     level: "INFO",
     means: "A reload found nothing that changed.",
     fields: z.object({ path: text }),
-    hidden: ["event"],
+    hidden: ["event", "path"],
   },
   "config.refused": {
     level: "ERROR",
