@@ -61,7 +61,7 @@ class Ledger {
   take(text: string): void {
     this.heard += 1;
     for (const [, n, dropped, end] of text.matchAll(
-      /"fields":\{(?:"n":(\d+)|"dropped":(\d+)|"end":(true))\}/g,
+      /"fields":\{"n":(\d+)\}|"subscription":"\w+","dropped":(\d+)\}|"fields":\{"end":(true)\}/g,
     )) {
       if (dropped !== undefined) {
         this.#at += Number(dropped);

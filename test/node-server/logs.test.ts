@@ -78,7 +78,12 @@ test("a filter that cannot be read is refused with the column of what is wrong",
     (await socket.call("node-server_stream_log", params)).error,
   ]) {
     expect(error).toMatchObject({ code: -32602, message: expect.stringContaining("`loud` is no level") });
-    expect(error?.data).toEqual({ kind: "InvalidParams", field: "log_filter", column: 7 });
+    expect(error?.data).toEqual({
+      kind: "InvalidParams",
+      field: "log_filter",
+      column: 7,
+      why: "`loud` is no level; use off, error, warn, info, debug or trace",
+    });
   }
   const { data } = await node.refused("node-server_log", { token: node.superToken, log_filter: 5 });
   expect(data).toEqual({ kind: "InvalidParams", field: "log_filter" });
