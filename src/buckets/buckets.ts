@@ -2,11 +2,11 @@ import { resolve } from "node:path";
 import { Fault } from "../base/fault.ts";
 import type { Database } from "../db/database.ts";
 import { BucketCache, type BucketKey, httpRoot } from "./bucket-cache.ts";
-import { claimFolder, type FolderClaim, restoreFolder } from "./bucket-folder.ts";
-import { Files } from "./files.ts";
-import { locksNamespace, propertiesNamespace } from "./kept.ts";
+import { Files } from "./bucket-files.ts";
+import { claimFolder, type FolderClaim, restoreFolder } from "./disk/bucket-folder.ts";
+import { Staging } from "./disk/staging.ts";
+import { locksNamespace, propertiesNamespace } from "./metadata/kv-keys.ts";
 import { type Bucket, checkBucketName, checkBucketPath, refuseConflict } from "./record.ts";
-import { Staging } from "./staging.ts";
 
 export interface BucketSettings {
   readonly staticPath: string;

@@ -1,7 +1,7 @@
 import { pipeline, Readable } from "node:stream";
 import { FairSemaphore } from "../base/fair-semaphore.ts";
-import { etagOf, isFresh } from "../buckets/etag.ts";
-import type { OpenFile } from "../buckets/tree.ts";
+import { etagOf, isFresh } from "../buckets/disk/etag.ts";
+import type { OpenFile } from "../buckets/disk/read.ts";
 import type { ContentBudget } from "./content-budget.ts";
 import { compress, compressor, type Encoding } from "./encoding.ts";
 

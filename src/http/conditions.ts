@@ -1,5 +1,5 @@
 import type { Stats } from "node:fs";
-import { etagOf } from "../buckets/etag.ts";
+import { etagOf } from "../buckets/disk/etag.ts";
 
 /** What a conditional request is held against. */
 export interface Validators {

@@ -1,7 +1,7 @@
 import { uncountedBytes } from "../base/memory-budget.ts";
-import { etagOf } from "../buckets/etag.ts";
+import { etagOf } from "../buckets/disk/etag.ts";
+import type { Look, OpenFile, Tree, TreeEntry } from "../buckets/disk/read.ts";
 import { treePath } from "../buckets/path.ts";
-import type { Look, OpenFile, Tree, TreeEntry } from "../buckets/tree.ts";
 import type { CompressedStream, Compression } from "./compression.ts";
 import { toValidators } from "./conditions.ts";
 import type { ContentBudget } from "./content-budget.ts";

@@ -1,6 +1,6 @@
 import type { Buckets } from "../buckets/buckets.ts";
+import type { Look, Tree } from "../buckets/disk/read.ts";
 import type { Bucket } from "../buckets/record.ts";
-import type { Look, Tree } from "../buckets/tree.ts";
 import type { Representation } from "./representation.ts";
 
 /** One form of a file, in memory, with everything decided. */

@@ -6,7 +6,7 @@ import type { Server } from "bun";
 import { type Address, formatAddress } from "../base/address.ts";
 import { codeOf, Fault, messageOf } from "../base/fault.ts";
 import { readRegularFileSync } from "../base/read-regular.ts";
-import { isOutOfDescriptors, outOfDescriptors } from "../buckets/disk-faults.ts";
+import { isOutOfDescriptors, outOfDescriptors } from "../buckets/disk/disk-faults.ts";
 import type { Logger } from "../log/hub.ts";
 import { toFault } from "../rpc/errors.ts";
 import { plainText, serviceUnavailable } from "./pages.ts";

@@ -1,9 +1,9 @@
 import { Fault } from "../base/fault.ts";
 import type { Buckets } from "../buckets/buckets.ts";
-import { isFresh } from "../buckets/etag.ts";
+import { isFresh } from "../buckets/disk/etag.ts";
+import type { Tree } from "../buckets/disk/read.ts";
 import { childPath, folderPath, type TreePath, treePath } from "../buckets/path.ts";
 import type { Bucket } from "../buckets/record.ts";
-import type { Tree } from "../buckets/tree.ts";
 import type { CompressedStream, Compression } from "./compression.ts";
 import type { ContentBudget } from "./content-budget.ts";
 import { acceptedEncodings, type Encoding } from "./encoding.ts";

@@ -1,8 +1,8 @@
 import { z } from "zod";
 import { inBucket } from "../auth/need.ts";
 import { Fault } from "../base/fault.ts";
+import type { Files, Warrant } from "../buckets/bucket-files.ts";
 import type { Buckets } from "../buckets/buckets.ts";
-import type { Files, Warrant } from "../buckets/files.ts";
 import { folderPath, treePath } from "../buckets/path.ts";
 import type { Bucket } from "../buckets/record.ts";
 import type { CallContext } from "../rpc/method.ts";

@@ -2,7 +2,7 @@ import { expect, test } from "bun:test";
 import { mkdirSync, renameSync, rmSync, statSync, symlinkSync, utimesSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { brotliCompressSync } from "node:zlib";
-import type { Tree } from "../../src/buckets/tree.ts";
+import type { Tree } from "../../src/buckets/disk/read.ts";
 import { HotFiles } from "../../src/http/hot-files.ts";
 import { siteWith } from "../support/bucket.ts";
 import { configText, type TestNode, tempFolder, testNode } from "../support/node.ts";

@@ -1,6 +1,6 @@
-import { isBelow } from "../../buckets/locks.ts";
+import type { Failure } from "../../buckets/disk/remove-tree.ts";
+import { isBelow } from "../../buckets/metadata/locks.ts";
 import { treeRoot } from "../../buckets/path.ts";
-import type { Failure } from "../../buckets/removal.ts";
 import { hrefOf, parseDestination } from "./address.ts";
 import { statusOf } from "./faults.ts";
 import { statuses } from "./multistatus.ts";

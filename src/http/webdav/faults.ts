@@ -1,7 +1,7 @@
 import { codeOf, type Fault } from "../../base/fault.ts";
 import { escapeXml } from "../../base/xml-text.ts";
-import { isDiskFull, isOutOfDescriptors } from "../../buckets/disk-faults.ts";
-import { isBelow, LockedFault, TooManyLocksFault } from "../../buckets/locks.ts";
+import { isDiskFull, isOutOfDescriptors } from "../../buckets/disk/disk-faults.ts";
+import { isBelow, LockedFault, TooManyLocksFault } from "../../buckets/metadata/locks.ts";
 import type { TreePath } from "../../buckets/path.ts";
 import { plainText, serviceUnavailable } from "../pages.ts";
 import { lockRoot } from "./lock-xml.ts";

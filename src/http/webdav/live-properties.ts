@@ -1,8 +1,8 @@
 import { escapeXml } from "../../base/xml-text.ts";
-import { etagOf } from "../../buckets/etag.ts";
-import type { LockIndex } from "../../buckets/locks.ts";
+import { etagOf } from "../../buckets/disk/etag.ts";
+import type { TreeEntry } from "../../buckets/disk/read.ts";
+import type { LockIndex } from "../../buckets/metadata/locks.ts";
 import { splitPath, treeRoot } from "../../buckets/path.ts";
-import type { TreeEntry } from "../../buckets/tree.ts";
 import { mediaTypeOf } from "../media-type.ts";
 import { activeLock, supportedLock } from "./lock-xml.ts";
 

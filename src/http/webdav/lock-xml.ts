@@ -1,5 +1,5 @@
 import { escapeXml } from "../../base/xml-text.ts";
-import type { Lock } from "../../buckets/locks.ts";
+import type { Lock } from "../../buckets/metadata/locks.ts";
 import { hrefOf } from "./address.ts";
 
 export const supportedLock = ["exclusive", "shared"]

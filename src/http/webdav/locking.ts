@@ -1,6 +1,6 @@
 import { isElement, type XmlElement } from "../../base/xml.ts";
 import { escapeXml, printXml } from "../../base/xml-text.ts";
-import { covers, isBelow, type Lock, LockedFault } from "../../buckets/locks.ts";
+import { covers, isBelow, type Lock, LockedFault } from "../../buckets/metadata/locks.ts";
 import { hrefOf } from "./address.ts";
 import { isDav, readXml } from "./body.ts";
 import { activeLock, lockRoot } from "./lock-xml.ts";

@@ -1,5 +1,5 @@
 import { escapeXml, tagFor } from "../../base/xml-text.ts";
-import type { Properties } from "../../buckets/properties.ts";
+import type { Properties } from "../../buckets/metadata/properties.ts";
 import { hrefOf } from "./address.ts";
 import { liveProperties, type Subject } from "./live-properties.ts";
 import { statusLine } from "./multistatus.ts";

@@ -1,6 +1,6 @@
 import { isElement, type XmlElement } from "../../base/xml.ts";
-import { LockIndex } from "../../buckets/locks.ts";
-import type { TreeEntry } from "../../buckets/tree.ts";
+import type { TreeEntry } from "../../buckets/disk/read.ts";
+import { LockIndex } from "../../buckets/metadata/locks.ts";
 import { fullName, isDav, readXml } from "./body.ts";
 import { liveProperties, lockDiscovery, quotaNames } from "./live-properties.ts";
 import { streamedMultistatus } from "./multistatus.ts";

@@ -1,6 +1,6 @@
 import { isElement, textOf, type XmlElement } from "../../base/xml.ts";
 import { escapeXml, printXml } from "../../base/xml-text.ts";
-import type { Times } from "../../buckets/changes.ts";
+import type { Times } from "../../buckets/disk/write.ts";
 import { hrefOf } from "./address.ts";
 import { fullName, isDav, readXml } from "./body.ts";
 import { liveProperties } from "./live-properties.ts";

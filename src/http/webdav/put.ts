@@ -1,4 +1,4 @@
-import { etagOf } from "../../buckets/etag.ts";
+import { etagOf } from "../../buckets/disk/etag.ts";
 import { bodyPieces } from "../body-pieces.ts";
 import { Refused } from "./refused.ts";
 import { modifiedOf, requireParent, type Visit } from "./visit.ts";

@@ -1,6 +1,6 @@
 import type { Caller } from "../../auth/caller.ts";
 import type { Turns } from "../../base/turns.ts";
-import type { Files } from "../../buckets/files.ts";
+import type { Files } from "../../buckets/bucket-files.ts";
 import { splitPath, type TreePath, treeRoot } from "../../buckets/path.ts";
 import type { Bucket } from "../../buckets/record.ts";
 import { Refused } from "./refused.ts";

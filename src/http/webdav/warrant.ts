@@ -1,6 +1,6 @@
-import { etagOf } from "../../buckets/etag.ts";
-import type { Warrant } from "../../buckets/files.ts";
-import { covers, type Lock } from "../../buckets/locks.ts";
+import type { Warrant } from "../../buckets/bucket-files.ts";
+import { etagOf } from "../../buckets/disk/etag.ts";
+import { covers, type Lock } from "../../buckets/metadata/locks.ts";
 import { type TreePath, treeRoot } from "../../buckets/path.ts";
 import { judgeWrite, toValidators } from "../conditions.ts";
 import { parsePlace, pathOfAddress } from "./address.ts";

@@ -1,10 +1,10 @@
 import { lstat, mkdir, readdir, readFile, rename, rm, stat, writeFile } from "node:fs/promises";
 import { join } from "node:path";
-import { codeOf, Fault, messageOf } from "../base/fault.ts";
-import type { Folder } from "../base/folder.ts";
-import { randomText } from "../base/random.ts";
-import { lookAt } from "./disk.ts";
-import { stagedPrefix } from "./path.ts";
+import { codeOf, Fault, messageOf } from "../../base/fault.ts";
+import type { Folder } from "../../base/folder.ts";
+import { randomText } from "../../base/random.ts";
+import { stagedPrefix } from "../path.ts";
+import { lookAt } from "./stat.ts";
 
 const noteEnding = ".note";
 

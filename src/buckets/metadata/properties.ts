@@ -1,8 +1,8 @@
-import { Fault } from "../base/fault.ts";
-import type { KvRows } from "../db/kv-rows.ts";
-import { maxKeyBytes } from "../db/kv-rows.ts";
-import { keyOf, pathOfKey, storedKey } from "./kept.ts";
-import type { TreePath } from "./path.ts";
+import { Fault } from "../../base/fault.ts";
+import type { KvRows } from "../../db/kv-rows.ts";
+import { maxKeyBytes } from "../../db/kv-rows.ts";
+import type { TreePath } from "../path.ts";
+import { keyOf, pathOfKey, storedKey } from "./kv-keys.ts";
 
 /** Dead properties of one resource: `{namespace}name` → the element as XML. */
 export type Properties = Readonly<Record<string, string>>;

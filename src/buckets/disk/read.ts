@@ -1,11 +1,11 @@
 import { constants, lstatSync, realpathSync, type Stats, statSync } from "node:fs";
 import { type FileHandle, lstat, open, readdir, statfs } from "node:fs/promises";
-import { Fault } from "../base/fault.ts";
-import { isAbsence, lookAt, lookNow } from "./disk.ts";
+import { Fault } from "../../base/fault.ts";
+import { childPath, stagedPrefix, type TreePath } from "../path.ts";
 import { toTreeFault } from "./disk-faults.ts";
 import { sameContent } from "./etag.ts";
-import { type Ground, notFound } from "./ground.ts";
-import { childPath, stagedPrefix, type TreePath } from "./path.ts";
+import { type Ground, notFound } from "./resolve.ts";
+import { isAbsence, lookAt, lookNow } from "./stat.ts";
 
 /** A FIFO must not hold up whoever opens it; what it is gets decided on what was opened. */
 const careful = constants.O_RDONLY | constants.O_NONBLOCK;

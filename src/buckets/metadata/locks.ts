@@ -1,8 +1,8 @@
-import { Fault } from "../base/fault.ts";
-import type { KvRows } from "../db/kv-rows.ts";
-import type { TokenRows } from "../db/token-rows.ts";
-import { keyOf, pathOfKey, storedKey } from "./kept.ts";
-import { splitPath, type TreePath, treeRoot } from "./path.ts";
+import { Fault } from "../../base/fault.ts";
+import type { KvRows } from "../../db/kv-rows.ts";
+import type { TokenRows } from "../../db/token-rows.ts";
+import { splitPath, type TreePath, treeRoot } from "../path.ts";
+import { keyOf, pathOfKey, storedKey } from "./kv-keys.ts";
 
 /** A WebDAV lock. */
 export interface Lock {

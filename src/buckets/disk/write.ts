@@ -1,17 +1,17 @@
 import type { Stats } from "node:fs";
 import { lstat, mkdir, open, rename, rm, utimes } from "node:fs/promises";
 import { basename, dirname } from "node:path";
-import { codeOf, Fault } from "../base/fault.ts";
-import type { Folder } from "../base/folder.ts";
-import { copyTree } from "./copying.ts";
-import { lookAt, moveInto, refuseNonFile, writeAll } from "./disk.ts";
+import { codeOf, Fault } from "../../base/fault.ts";
+import type { Folder } from "../../base/folder.ts";
+import { splitPath, type TreePath } from "../path.ts";
+import { copyTree } from "./copy-tree.ts";
 import { toTreeFault } from "./disk-faults.ts";
-import { type Ground, notFound } from "./ground.ts";
 import { refuseTooDeep } from "./longest-path.ts";
-import { splitPath, type TreePath } from "./path.ts";
-import { dismantle, dismantleAt, type Failure } from "./removal.ts";
+import { isFolder, type Tree, type TreeEntry } from "./read.ts";
+import { dismantle, dismantleAt, type Failure } from "./remove-tree.ts";
+import { type Ground, notFound } from "./resolve.ts";
 import type { Staging } from "./staging.ts";
-import { isFolder, type Tree, type TreeEntry } from "./tree.ts";
+import { lookAt, moveInto, refuseNonFile, writeAll } from "./stat.ts";
 
 /** Content that is on the disk but not in the bucket yet. Gone at the end of its scope unless it was put in place. */
 export interface Staged extends AsyncDisposable {

@@ -1,6 +1,6 @@
-import { Fault } from "../base/fault.ts";
-import { maxKeyBytes } from "../db/kv-rows.ts";
-import type { TreePath } from "./path.ts";
+import { Fault } from "../../base/fault.ts";
+import { maxKeyBytes } from "../../db/kv-rows.ts";
+import type { TreePath } from "../path.ts";
 
 /** What is kept about the files of a bucket, in the `kv` table: a namespace each, by the path with a slash before it. */
 export function locksNamespace(bucket: string): string {

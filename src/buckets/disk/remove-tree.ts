@@ -1,9 +1,9 @@
 import { lstat, readdir, rm, rmdir } from "node:fs/promises";
-import { Fault } from "../base/fault.ts";
-import { Folder, type FolderIdentity } from "../base/folder.ts";
-import { lookAt } from "./disk.ts";
+import { Fault } from "../../base/fault.ts";
+import { Folder, type FolderIdentity } from "../../base/folder.ts";
+import { childPath, type TreePath } from "../path.ts";
 import { toTreeFault } from "./disk-faults.ts";
-import { childPath, type TreePath } from "./path.ts";
+import { lookAt } from "./stat.ts";
 
 /** What could not be done to one of many. */
 export interface Failure {

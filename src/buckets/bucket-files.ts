@@ -2,15 +2,15 @@ import type { Stats } from "node:fs";
 import { Fault } from "../base/fault.ts";
 import { PathMutex } from "../base/path-mutex.ts";
 import type { Database } from "../db/database.ts";
-import { type ChangeOptions, Changes, type Staged, type Times } from "./changes.ts";
-import { toTreeFault } from "./disk-faults.ts";
-import { Ground, notFound } from "./ground.ts";
-import { locksNamespace, propertiesNamespace } from "./kept.ts";
-import { covers, isBelow, type Lock, LockedFault, Locks } from "./locks.ts";
+import { toTreeFault } from "./disk/disk-faults.ts";
+import { isFolder, Tree, type TreeEntry } from "./disk/read.ts";
+import type { Failure } from "./disk/remove-tree.ts";
+import { Ground, notFound } from "./disk/resolve.ts";
+import { type ChangeOptions, Changes, type Staged, type Times } from "./disk/write.ts";
+import { locksNamespace, propertiesNamespace } from "./metadata/kv-keys.ts";
+import { covers, isBelow, type Lock, LockedFault, Locks } from "./metadata/locks.ts";
+import { PropertyRecords } from "./metadata/properties.ts";
 import { splitPath, type TreePath, treeRoot } from "./path.ts";
-import { PropertyRecords } from "./properties.ts";
-import type { Failure } from "./removal.ts";
-import { isFolder, Tree, type TreeEntry } from "./tree.ts";
 
 /** What whoever changes files has to show for it. */
 export interface Warrant {

@@ -1,7 +1,7 @@
 import { lstat, mkdir, readdir, realpath } from "node:fs/promises";
-import { codeOf, Fault } from "../base/fault.ts";
-import { Folder, isInside } from "../base/folder.ts";
-import { openChild } from "./disk.ts";
+import { codeOf, Fault } from "../../base/fault.ts";
+import { Folder, isInside } from "../../base/folder.ts";
+import { openChild } from "./stat.ts";
 
 export interface FolderClaim {
   readonly staticPath: string;

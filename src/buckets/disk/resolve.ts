@@ -1,10 +1,10 @@
 import type { Stats } from "node:fs";
 import { type FileHandle, realpath, stat } from "node:fs/promises";
 import { join, sep } from "node:path";
-import { codeOf, Fault } from "../base/fault.ts";
-import { Folder, heldPlace, isInside } from "../base/folder.ts";
-import { isAbsence, lookAt, openChild } from "./disk.ts";
-import { childPath, splitPath, type TreePath, treeRoot } from "./path.ts";
+import { codeOf, Fault } from "../../base/fault.ts";
+import { Folder, heldPlace, isInside } from "../../base/folder.ts";
+import { childPath, splitPath, type TreePath, treeRoot } from "../path.ts";
+import { isAbsence, lookAt, openChild } from "./stat.ts";
 
 /** Of a file system, in bytes. */
 const longestName = 255;

@@ -1,11 +1,11 @@
 import { mkdir } from "node:fs/promises";
 import { join } from "node:path";
-import { Fault } from "../base/fault.ts";
+import { Fault } from "../../base/fault.ts";
+import { childPath, type TreePath } from "../path.ts";
 import { type CopyFileOptions, copyOpenFile } from "./copy-file.ts";
 import { isDiskFull, toTreeFault } from "./disk-faults.ts";
-import { childPath, type TreePath } from "./path.ts";
-import type { Failure } from "./removal.ts";
-import type { Tree, TreeEntry } from "./tree.ts";
+import type { Tree, TreeEntry } from "./read.ts";
+import type { Failure } from "./remove-tree.ts";
 
 /** How many files of a folder are copied at a time. */
 const atOnce = 8;

@@ -1,6 +1,6 @@
-import { codeOf, Fault } from "../base/fault.ts";
-import { isDatabaseFull } from "../db/disk-full.ts";
-import type { TreePath } from "./path.ts";
+import { codeOf, Fault } from "../../base/fault.ts";
+import { isDatabaseFull } from "../../db/disk-full.ts";
+import type { TreePath } from "../path.ts";
 
 /** The sentence for a process, or a system, that has no file descriptor left. */
 export const outOfDescriptors =

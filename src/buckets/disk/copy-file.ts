@@ -1,8 +1,8 @@
 import { constants, type Stats } from "node:fs";
 import { copyFile, open } from "node:fs/promises";
-import { codeOf } from "../base/fault.ts";
-import { writeAll } from "./disk.ts";
-import type { OpenFile } from "./tree.ts";
+import { codeOf } from "../../base/fault.ts";
+import type { OpenFile } from "./read.ts";
+import { writeAll } from "./stat.ts";
 
 /** Files up to this size are copied by one call of the operating system, which cannot be interrupted. */
 const maxBytesAtOnce = 16 * 1024 * 1024;

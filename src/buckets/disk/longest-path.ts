@@ -1,8 +1,8 @@
 import type { Dirent } from "node:fs";
 import { readdir } from "node:fs/promises";
-import { codeOf, Fault } from "../base/fault.ts";
-import { type Ground, maxPathBytes } from "./ground.ts";
-import type { TreeEntry } from "./tree.ts";
+import { codeOf, Fault } from "../../base/fault.ts";
+import type { TreeEntry } from "./read.ts";
+import { type Ground, maxPathBytes } from "./resolve.ts";
 
 /**
  * Refuses to put a tree at any of these disk paths where its longest path would be longer than the disk takes: nothing could reach or list

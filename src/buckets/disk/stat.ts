@@ -1,8 +1,8 @@
 import { constants, type Stats } from "node:fs";
 import { copyFile, type FileHandle, lstat, mkdir, open, rename, rm, stat } from "node:fs/promises";
-import { codeOf, Fault } from "../base/fault.ts";
-import { Folder } from "../base/folder.ts";
-import type { TreePath } from "./path.ts";
+import { codeOf, Fault } from "../../base/fault.ts";
+import { Folder } from "../../base/folder.ts";
+import type { TreePath } from "../path.ts";
 import type { Staging } from "./staging.ts";
 
 const absences = new Set(["ENOENT", "ENOTDIR", "ELOOP", "ENAMETOOLONG"]);
