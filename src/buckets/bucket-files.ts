@@ -1,216 +1,217 @@
-import type { Stats } from "node:fs";
 import { Fault } from "../base/fault.ts";
-import { PathMutex } from "../base/path-mutex.ts";
 import type { Database } from "../db/database.ts";
-import { toTreeFault } from "./disk/disk-faults.ts";
-import { isFolder, Tree, type TreeEntry } from "./disk/read.ts";
-import type { Failure } from "./disk/remove-tree.ts";
-import { Ground, notFound } from "./disk/resolve.ts";
-import { type ChangeOptions, Changes, type Staged, type Times } from "./disk/write.ts";
+import {
+  type Failure,
+  type FileEntry,
+  type FileReader,
+  type FileStats,
+  type FileStore,
+  isFolder,
+  notFound,
+  type PlaceOptions,
+  type ResolvedPath,
+  type StagedFile,
+  type Times,
+  type WriteTransaction,
+} from "./file-store.ts";
 import { locksNamespace, propertiesNamespace } from "./metadata/kv-keys.ts";
-import { covers, isBelow, type Lock, LockedFault, Locks } from "./metadata/locks.ts";
+import { type Lock, Locks } from "./metadata/locks.ts";
 import { PropertyRecords } from "./metadata/properties.ts";
-import { splitPath, type TreePath, treeRoot } from "./path.ts";
+import { isBelow, splitPath, type TreePath, treeRoot } from "./path.ts";
+import { type AffectedPath, assertUnlocked, type WriteConditions } from "./write-conditions.ts";
 
-/** What whoever changes files has to show for it. */
-export interface Warrant {
-  /** Whether a lock is the asker's own. */
-  shows(lock: Lock): boolean;
-  /** Throws unless the asker's conditions hold. Asked when nobody else can change what they are about. */
-  check(): Promise<void>;
-}
-
-/** What a change does to a path, as far as locks mind. */
-interface Touch {
-  readonly path: TreePath;
-  /** Everything below is touched with it. */
-  readonly deep: boolean;
-  /** The folder gains or loses a name. */
-  readonly membership: boolean;
-}
-
-/** How a COPY or MOVE is to be done. */
+/** TransferOptions are those of a COPY or MOVE. */
 export interface TransferOptions {
-  /** Whether what stands at the target is replaced. */
+  /** Whether what exists at the target is replaced. */
   readonly overwrite: boolean;
-  readonly warrant: Warrant;
+  readonly conditions: WriteConditions;
   /** Ends a copy that nobody waits for any more; what it made so far is removed. */
   readonly signal: AbortSignal;
 }
 
+/** TransferResult of a COPY or MOVE: `exists` is a target that must not be overwritten, `overlap` is a path at, above or below the other. */
+export type TransferResult =
+  | { readonly replaced: boolean; readonly failures: readonly Failure[] }
+  | "exists"
+  | "overlap";
+
+/** Description is what PROPPATCH changes of a resource. */
+export interface Description {
+  /** By `{namespace}name`; undefined removes a property. */
+  readonly properties: ReadonlyMap<string, string | undefined>;
+  readonly times: Times;
+}
+
 const neverAborted = new AbortController().signal;
 
-/** How a COPY or MOVE went. */
-export type Transferred =
-  | { readonly replaced: boolean; readonly failures: Failure[] }
-  | "in the way"
-  | "one holds the other";
+export interface BucketFilesOptions {
+  /** The bucket's name, under which its locks and properties are stored. */
+  readonly bucket: string;
+  readonly store: FileStore;
+  readonly rows: Pick<Database, "kv" | "tokens">;
+}
 
-type FileRows = Pick<Database, "kv" | "tokens">;
-
-/** Where the files of one bucket are changed, by whichever door: one at a time for each path, locks kept, properties along. */
-export class Files {
-  readonly tree: Tree;
+/**
+ * BucketFiles is the one way to change the files of a bucket, for every protocol: in turn for each path, conditions and locks checked in
+ * that turn, properties and locks moved or deleted with their resource. Beside the errors of the store, a change throws LockedFault and
+ * whatever its conditions throw; then nothing was changed.
+ */
+export class BucketFiles {
+  readonly reader: FileReader;
   readonly locks: Locks;
   readonly properties: PropertyRecords;
-  readonly #ground: Ground;
-  readonly #changes: Changes;
-  readonly #mutex = new PathMutex();
+  readonly #store: FileStore;
 
-  constructor(bucket: string, root: string, { kv, tokens }: FileRows, options: ChangeOptions) {
-    this.#ground = new Ground(root);
-    this.tree = new Tree(this.#ground);
-    this.#changes = new Changes(this.tree, this.#ground, options);
-    this.locks = new Locks(kv, tokens, locksNamespace(bucket));
-    this.properties = new PropertyRecords(kv, propertiesNamespace(bucket));
+  constructor({ bucket, store, rows }: BucketFilesOptions) {
+    this.#store = store;
+    this.reader = store.reader;
+    this.locks = new Locks(rows.kv, rows.tokens, locksNamespace(bucket));
+    this.properties = new PropertyRecords(rows.kv, propertiesNamespace(bucket));
   }
 
-  /** The path that locks and properties are kept under. */
-  async canonical(path: TreePath): Promise<TreePath> {
-    try {
-      return await this.#ground.canonical(path);
-    } catch (error) {
-      throw toTreeFault(error, path);
-    }
+  /** stage stores uploaded content outside of the bucket; `write` puts it in place. */
+  stage(content: Uint8Array | AsyncIterable<Uint8Array>, path: TreePath): Promise<StagedFile> {
+    return this.#store.stage(content, path);
   }
 
-  /** Takes content in; `write` puts it in place. */
-  stage(content: Uint8Array | AsyncIterable<Uint8Array>, path: TreePath): Promise<Staged> {
-    return this.#changes.stage(content, path);
+  /** examine throws what `write` would throw now, before a client sends a large body for it. */
+  async examine(resolved: ResolvedPath, conditions: WriteConditions): Promise<void> {
+    await conditions.assertPreconditions(resolved);
+    const { path, entry } = resolved;
+    await this.#assertUnlocked(conditions, { path, recursive: false, changesParent: entry === undefined });
   }
 
-  /** What would be refused now, before anybody sends a large body for it. */
-  async examine(asked: TreePath, warrant: Warrant): Promise<void> {
-    const path = await this.canonical(asked);
-    await warrant.check();
-    const present = await this.tree.find(path);
-    await this.#refuseLocked(warrant, { path, deep: false, membership: present === undefined });
-  }
-
-  /** A file in place whole, new or replaced. */
+  /** write puts a staged file in place, atomically. */
   async write(
-    asked: TreePath,
-    staged: Staged,
-    how: { readonly makeParents: boolean; readonly warrant: Warrant } & Times,
-  ): Promise<{ readonly created: boolean; readonly stats: Stats }> {
-    const { warrant } = how;
-    return this.#hold([asked], warrant, async ([path = asked]) => {
-      const created = (await this.tree.find(path)) === undefined;
-      const first = created && how.makeParents ? await this.#firstMissing(path) : path;
-      await this.#refuseLocked(warrant, { path: first, deep: false, membership: created });
-      if (created) await this.#forget(path);
-      return { created, stats: await this.#changes.place(staged, path, how) };
+    path: TreePath,
+    staged: StagedFile,
+    { conditions, ...options }: PlaceOptions & { readonly conditions: WriteConditions },
+  ): Promise<{ readonly created: boolean; readonly stats: FileStats }> {
+    return this.#change(path, conditions, async (transaction, target) => {
+      const created = target.entry === undefined;
+      const affected = created && options.makeParents ? await this.#firstMissing(target) : target.path;
+      await this.#assertUnlocked(conditions, { path: affected, recursive: false, changesParent: created });
+      if (created) await this.#forget(target.path);
+      return { created, stats: await transaction.place(staged, target.path, options) };
     });
   }
 
-  /** False when something stands there already. */
-  async makeFolder(asked: TreePath, warrant: Warrant, times: Times): Promise<boolean> {
-    return this.#hold([asked], warrant, async ([path = asked]) => {
-      await this.#refuseLocked(warrant, { path, deep: false, membership: true });
-      if (!(await this.#changes.makeFolder(path, times))) return false;
-      await this.#forget(path);
+  /** makeFolder is false when something exists at the path. */
+  async makeFolder(path: TreePath, times: Times, conditions: WriteConditions): Promise<boolean> {
+    return this.#change(path, conditions, async (transaction, target) => {
+      await this.#assertUnlocked(conditions, { path: target.path, recursive: false, changesParent: true });
+      if (!(await transaction.makeFolder(target.path, times))) return false;
+      await this.#forget(target.path);
       return true;
     });
   }
 
-  /** Removes a file, not a folder; nothing happens when there is none. */
-  async removeFile(asked: TreePath, warrant: Warrant): Promise<void> {
-    await this.#hold([asked], warrant, async ([path = asked]) => {
-      if ((await this.tree.find(path)) === undefined) return;
-      await this.#refuseLocked(warrant, { path, deep: false, membership: true });
-      if (await this.#changes.removeFile(path)) await this.#forget(path);
+  /** removeFile removes a file; it is no error when there is none, but InvalidInput for a folder. */
+  async removeFile(path: TreePath, conditions: WriteConditions): Promise<void> {
+    await this.#change(path, conditions, async (transaction, target) => {
+      const { entry } = target;
+      if (entry === undefined) return;
+      await this.#assertUnlocked(conditions, { path: target.path, recursive: false, changesParent: true });
+      if (entry.kind === "folder") throw isFolder(target.path);
+      await transaction.remove(entry);
+      await this.#forget(target.path);
     });
   }
 
-  /** Removes a file or a folder with all it holds; what could not be removed is told. */
-  async remove(asked: TreePath, warrant: Warrant): Promise<Failure[]> {
-    return this.#hold([asked], warrant, async ([path = asked]) => {
-      const entry = await this.tree.find(path);
-      if (entry === undefined) throw notFound(asked);
-      await this.#refuseLocked(warrant, { path, deep: true, membership: true });
-      if (entry.kind === "file") await this.#changes.removeFile(path);
-      const failures = entry.kind === "folder" ? await this.#changes.removeFolder(path) : [];
-      if (failures.length === 0) await this.#forget(path);
+  /** remove removes a file, or a folder with its content, and returns what could not be removed. */
+  async remove(path: TreePath, conditions: WriteConditions): Promise<readonly Failure[]> {
+    return this.#change(path, conditions, async (transaction, target) => {
+      if (target.entry === undefined) throw notFound(path);
+      await this.#assertUnlocked(conditions, { path: target.path, recursive: true, changesParent: true });
+      const failures = await transaction.remove(target.entry);
+      if (failures.length === 0) await this.#forget(target.path);
       return failures;
     });
   }
 
-  /** Moves a file; replaces the file that stands at `to`. Folders on the way are made. */
-  async renameFile(from: TreePath, to: TreePath, warrant: Warrant): Promise<void> {
-    await this.#hold([from, to], warrant, async ([source = from, target = to]) => {
-      const entry = await this.tree.find(source);
+  /** renameFile moves a file, in place of the file at `to`. Missing folders above `to` are created. */
+  async renameFile(from: TreePath, to: TreePath, conditions: WriteConditions): Promise<void> {
+    await this.#store.transactBoth({ source: from, target: to }, async (transaction, { source, target }) => {
+      await conditions.assertPreconditions(source);
+      const { entry } = source;
       if (entry === undefined) throw notFound(from);
       if (entry.kind === "folder") throw isFolder(from);
-      const old = await this.tree.find(target);
-      if (old?.kind === "folder")
+      if (target.entry?.kind === "folder")
         throw new Fault("InvalidInput", "a folder stands at this path", { path: to });
-      if (source === target) return;
-      await this.#refuseLocked(
-        warrant,
-        { path: source, deep: false, membership: true },
-        {
-          path: old === undefined ? await this.#firstMissing(target) : target,
-          deep: false,
-          membership: old === undefined,
-        },
+      if (source.path === target.path) return;
+      const created = target.entry === undefined;
+      const affected = created ? await this.#firstMissing(target) : target.path;
+      await this.#assertUnlocked(
+        conditions,
+        { path: source.path, recursive: false, changesParent: true },
+        { path: affected, recursive: false, changesParent: created },
       );
-      await this.#changes.move(entry, target, { makeParents: true, signal: neverAborted });
-      await this.#carry(source, target);
+      await transaction.move(entry, target.path, { makeParents: true, signal: neverAborted });
+      await this.#moveMetadata(source.path, target.path);
     });
   }
 
-  /** Moves a file or folder onto a path that is neither above nor below it. Says whether something was replaced. */
-  async move(from: TreePath, to: TreePath, options: TransferOptions) {
+  /** move moves a file or folder to a path that is neither above nor below it. */
+  async move(from: TreePath, to: TreePath, options: TransferOptions): Promise<TransferResult> {
     const { signal } = options;
-    return this.#transfer(from, to, { ...options, leaves: true }, async (entry, target) => {
-      const failures = await this.#changes.move(entry, target, { makeParents: false, signal });
-      if (failures.length === 0) await this.#carry(entry.path, target);
+    return this.#transfer({ source: from, target: to }, { ...options, removesSource: true }, async (work) => {
+      const { transaction, entry, target } = work;
+      const failures = await transaction.move(entry, target, { makeParents: false, signal });
+      if (failures.length === 0) await this.#moveMetadata(entry.path, target);
       return failures;
     });
   }
 
-  /** Copies a file, or a folder with what it holds if `deep`, in the same way. */
-  async copy(from: TreePath, to: TreePath, options: TransferOptions & { readonly deep: boolean }) {
-    const { deep, signal } = options;
-    return this.#transfer(from, to, { ...options, leaves: false }, async (entry, target) => {
-      const failures = await this.#changes.copy(entry, target, { deep, whole: false, signal });
-      await this.properties.copy(entry.path, target, deep);
-      return failures;
-    });
+  /** copy copies a file, or a folder (with its content if `recursive`), to a path that is neither above nor below it. */
+  async copy(
+    from: TreePath,
+    to: TreePath,
+    options: TransferOptions & { readonly recursive: boolean },
+  ): Promise<TransferResult> {
+    const { recursive, signal } = options;
+    return this.#transfer(
+      { source: from, target: to },
+      { ...options, removesSource: false },
+      async (work) => {
+        const { transaction, entry, target } = work;
+        const failures = await transaction.copy(entry, target, { recursive, signal });
+        await this.properties.copy(entry.path, target, { recursive });
+        return failures;
+      },
+    );
   }
 
-  /** Changes what is known of a resource: its times, its dead properties. */
+  /** describe changes dead properties and times of a resource; NotFound when there is none. */
   async describe(
-    asked: TreePath,
-    warrant: Warrant,
-    changes: ReadonlyMap<string, string | undefined>,
-    times: Times,
+    path: TreePath,
+    { properties, times }: Description,
+    conditions: WriteConditions,
   ): Promise<void> {
-    await this.#hold([asked], warrant, async ([path = asked]) => {
-      const entry = await this.tree.find(path);
-      if (entry === undefined) throw notFound(asked);
-      await this.#refuseLocked(warrant, { path, deep: false, membership: false });
-      if (changes.size > 0) await this.properties.change(path, changes);
+    await this.#change(path, conditions, async (transaction, target) => {
+      if (target.entry === undefined) throw notFound(path);
+      await this.#assertUnlocked(conditions, { path: target.path, recursive: false, changesParent: false });
+      if (properties.size > 0) await this.properties.change(target.path, properties);
       if (times.modified !== undefined || times.accessed !== undefined)
-        await this.#changes.setTimes(entry, times);
+        await transaction.setTimes(target.entry, times);
     });
   }
 
-  /** Takes a lock; where nothing stands, an empty file is made to be locked. Says whether it was. */
+  /** lock takes a lock. Where nothing exists, an empty file is created (RFC 4918 §7.3). */
   async lock(
-    asked: TreePath,
+    path: TreePath,
     wanted: Omit<Lock, "path">,
-    warrant: Warrant,
+    conditions: WriteConditions,
   ): Promise<{ readonly lock: Lock; readonly created: boolean }> {
-    return this.#hold([asked], warrant, async ([path = asked]) => {
-      const created = (await this.tree.find(path)) === undefined;
-      if (created) await this.#refuseLocked(warrant, { path, deep: false, membership: true });
-      const lock = await this.locks.take({ ...wanted, path });
+    return this.#change(path, conditions, async (transaction, target) => {
+      const created = target.entry === undefined;
+      if (created)
+        await this.#assertUnlocked(conditions, { path: target.path, recursive: false, changesParent: true });
+      const lock = await this.locks.take({ ...wanted, path: target.path });
       if (!created) return { lock, created };
       try {
-        await using staged = await this.stage(new Uint8Array(), path);
-        await this.#changes.place(staged, path, { makeParents: false });
-        await this.properties.forget(path);
+        await using staged = await this.stage(new Uint8Array(), target.path);
+        await transaction.place(staged, target.path, { makeParents: false });
+        await this.properties.forget(target.path);
         return { lock, created };
       } catch (error) {
         await this.locks.release(lock);
@@ -220,72 +221,61 @@ export class Files {
   }
 
   async #transfer(
-    from: TreePath,
-    to: TreePath,
-    { overwrite, warrant, signal, leaves }: TransferOptions & { readonly leaves: boolean },
-    work: (entry: TreeEntry, target: TreePath) => Promise<Failure[]>,
-  ): Promise<Transferred> {
-    return this.#hold([from, to], warrant, async ([source = from, target = to]) => {
-      if (source === target || isBelow(source, target) || isBelow(target, source))
-        return "one holds the other";
-      // It may have waited its turn for long.
+    paths: { readonly source: TreePath; readonly target: TreePath },
+    { overwrite, conditions, signal, removesSource }: TransferOptions & { readonly removesSource: boolean },
+    work: (transfer: {
+      readonly transaction: WriteTransaction;
+      readonly entry: FileEntry;
+      readonly target: TreePath;
+    }) => Promise<readonly Failure[]>,
+  ): Promise<TransferResult> {
+    return this.#store.transactBoth(paths, async (transaction, { source, target }) => {
+      await conditions.assertPreconditions(source);
+      const [from, to] = [source.path, target.path];
+      if (from === to || isBelow(from, to) || isBelow(to, from)) return "overlap";
+      // The client may have left while this waited for its turn.
       signal.throwIfAborted();
-      const entry = await this.tree.find(source);
-      if (entry === undefined) throw notFound(from);
-      const old = await this.tree.find(target);
-      const touches: Touch[] = [{ path: target, deep: true, membership: old === undefined }];
-      if (leaves) touches.push({ path: source, deep: true, membership: true });
-      await this.#refuseLocked(warrant, ...touches);
-      if (old !== undefined && !overwrite) return "in the way";
-      const failures = await work(entry, target);
-      // The lock on what was replaced stays, for who saves by rename; what was below it is gone.
-      if (failures.length === 0) await this.locks.forgetBelow(target);
-      return { replaced: old !== undefined, failures };
+      if (source.entry === undefined) throw notFound(paths.source);
+      const replaced = target.entry !== undefined;
+      const affected: AffectedPath[] = [{ path: to, recursive: true, changesParent: !replaced }];
+      if (removesSource) affected.push({ path: from, recursive: true, changesParent: true });
+      await this.#assertUnlocked(conditions, ...affected);
+      if (replaced && !overwrite) return "exists";
+      const failures = await work({ transaction, entry: source.entry, target: to });
+      // The lock on a replaced resource stays, for clients that save by rename; what was below it is gone.
+      if (failures.length === 0) await this.locks.forgetBelow(to);
+      return { replaced, failures };
     });
   }
 
-  /** The topmost of what has to be made for a path: it is what a folder that exists gains. */
-  async #firstMissing(path: TreePath): Promise<TreePath> {
-    const { folder } = splitPath(path);
-    return folder === treeRoot || (await this.tree.find(folder)) !== undefined
-      ? path
-      : this.#firstMissing(folder);
-  }
-
-  /** One change at a time where paths meet, with paths as the disk spells them and the asker's conditions fulfilled. */
-  async #hold<T>(
-    asked: readonly TreePath[],
-    warrant: Warrant,
-    work: (paths: readonly TreePath[]) => Promise<T>,
-  ): Promise<T> {
-    const paths = await Promise.all(asked.map((path) => this.canonical(path)));
-    return this.#mutex.run(paths, async () => {
-      await warrant.check();
-      return work(paths);
-    });
-  }
-
-  /** Any one of the locks that protect a thing has to be shown; shared ones may belong to others as well. */
-  async #refuseLocked(warrant: Warrant, ...touches: readonly Touch[]): Promise<void> {
-    for (const { path, deep, membership } of touches) {
-      const locks = await this.locks.around(path, deep);
-      const protectors = [locks.filter((lock) => covers(lock, path))];
-      if (membership && path !== treeRoot) {
-        const { folder } = splitPath(path);
-        protectors.push(locks.filter((lock) => covers(lock, folder)));
-      }
-      for (const below of new Set(locks.map((lock) => lock.path))) {
-        if (isBelow(below, path)) protectors.push(locks.filter((lock) => covers(lock, below)));
-      }
-      for (const [first, ...more] of protectors) {
-        if (first !== undefined && ![first, ...more].some((lock) => warrant.shows(lock)))
-          throw new LockedFault([first, ...more]);
-      }
+  /** The highest missing ancestor of a path that does not exist. Creating it is what changes an existing folder, so its lock is the one to check. */
+  async #firstMissing({ path, parent }: ResolvedPath): Promise<TreePath> {
+    let first = path;
+    let exists = parent !== undefined;
+    for (let at = splitPath(path).folder; at !== treeRoot && !exists; at = splitPath(at).folder) {
+      first = at;
+      exists = (await this.reader.find(splitPath(at).folder)) !== undefined;
     }
+    return first;
   }
 
-  /** Properties go along, locks stay behind and are gone: RFC 4918 §7.6. */
-  async #carry(from: TreePath, to: TreePath): Promise<void> {
+  async #change<T>(
+    path: TreePath,
+    conditions: WriteConditions,
+    work: (transaction: WriteTransaction, target: ResolvedPath) => Promise<T>,
+  ): Promise<T> {
+    return this.#store.transact(path, async (transaction, target) => {
+      await conditions.assertPreconditions(target);
+      return work(transaction, target);
+    });
+  }
+
+  #assertUnlocked(conditions: WriteConditions, ...affected: readonly AffectedPath[]): Promise<void> {
+    return assertUnlocked(this.locks, conditions, affected);
+  }
+
+  /** RFC 4918 §7.6: a MOVE takes the properties along; the locks of the source end. */
+  async #moveMetadata(from: TreePath, to: TreePath): Promise<void> {
     await this.properties.move(from, to);
     await this.locks.forget(from);
   }

@@ -2,8 +2,9 @@ import { resolve } from "node:path";
 import { Fault } from "../base/fault.ts";
 import type { Database } from "../db/database.ts";
 import { BucketCache, type BucketKey, httpRoot } from "./bucket-cache.ts";
-import { Files } from "./bucket-files.ts";
+import { BucketFiles } from "./bucket-files.ts";
 import { claimFolder, type FolderClaim, restoreFolder } from "./disk/bucket-folder.ts";
+import { DiskStore } from "./disk/disk-store.ts";
 import { Staging } from "./disk/staging.ts";
 import { locksNamespace, propertiesNamespace } from "./metadata/kv-keys.ts";
 import { type Bucket, checkBucketName, checkBucketPath, refuseConflict } from "./record.ts";
@@ -11,60 +12,61 @@ import { type Bucket, checkBucketName, checkBucketPath, refuseConflict } from ".
 export interface BucketSettings {
   readonly staticPath: string;
   readonly syncUploads: boolean;
-  /** Several servers may share the folder; each clears up after itself only. */
+  /** Names this server's staging folder: several servers may share `staticPath`, and each clears only its own. */
   readonly serverUuid: string;
-  /** How long plain HTTP goes on with the last known records while the database is away. */
+  /** How long plain HTTP is served from the last known records while the database is away. */
   readonly staleSeconds: number;
 }
 
-/** No bucket can have this path: `~` is not allowed in one. */
+/** The staging folder below `static_path`. No bucket can have this path: `~` is not allowed in one. */
 const stagingFolder = "~staging";
 
 type Changeable = Pick<Bucket, "path" | "is_http_root" | "cors" | "enable">;
-/** What a caller wants; what is left out, or null, stays or takes its default. */
-type Wish = { readonly [K in keyof Changeable]?: Changeable[K] | null | undefined };
+/** BucketChanges are the fields that a caller gives; one that is left out, or null, stays or takes its default. */
+type BucketChanges = { readonly [K in keyof Changeable]?: Changeable[K] | null | undefined };
 type Claimant = Pick<FolderClaim, "mayTakeOver">;
 
-/** The buckets: their records, and the tree of each. */
+/** Buckets manages the records of the buckets and hands out the files of each. */
 export class Buckets {
+  readonly #database: Database;
+  readonly #settings: BucketSettings;
   readonly #cache: BucketCache;
-  readonly #files = new Map<string, Files>();
-
+  /** By name and path, so that every request for a bucket waits for the same turns. */
+  readonly #files = new Map<string, BucketFiles>();
   readonly #staging: Staging;
   readonly #stopping = new AbortController();
 
-  constructor(
-    private readonly database: Database,
-    private readonly settings: BucketSettings,
-  ) {
+  constructor(database: Database, settings: BucketSettings) {
+    this.#database = database;
+    this.#settings = settings;
     this.#cache = new BucketCache((keys) => this.#readRecords(keys), settings.staleSeconds * 1000);
     this.#staging = new Staging(resolve(settings.staticPath, stagingFolder, settings.serverUuid));
   }
 
-  /** Finishes or undoes what a crash cut short. To be called once, before anything is changed. Says what stayed. */
+  /** clearStaging finishes or undoes what a crash interrupted. To be called once, before any change. Returns what could not be cleared. */
   clearStaging(): Promise<string[]> {
     return this.#staging.clear();
   }
 
-  /** Ends the copies that are under way, because the server stops. They remove what they made so far. */
+  /** stopCopies ends running copies because the server stops; they remove what they made so far. */
   stopCopies(): void {
     this.#stopping.abort(
       new Fault("IoError", "the server stops; nothing was changed, try again when it runs again"),
     );
   }
 
-  async create(name: string, wish: Wish, claimant: Claimant): Promise<Bucket> {
+  async create(name: string, changes: BucketChanges, claimant: Claimant): Promise<Bucket> {
     const bucket = {
       name,
-      path: wish.path ?? name,
-      is_http_root: wish.is_http_root ?? false,
-      cors: wish.cors ?? false,
+      path: changes.path ?? name,
+      is_http_root: changes.is_http_root ?? false,
+      cors: changes.cors ?? false,
       enable: true,
     };
     checkBucketName(bucket.name);
     checkBucketPath(bucket.path);
-    const { staticPath } = this.settings;
-    const creating = this.database.buckets.change(async ({ rows, insert }) => {
+    const { staticPath } = this.#settings;
+    const creating = this.#database.buckets.change(async ({ rows, insert }) => {
       if (rows.some((other) => other.name === name))
         throw new Fault("InvalidInput", `a bucket ${name} exists already`, { field: "name" });
       refuseConflict(bucket, rows);
@@ -74,12 +76,12 @@ export class Buckets {
     return this.changing(creating);
   }
 
-  async update(name: string, wish: Wish, claimant: Claimant): Promise<Bucket> {
-    const { staticPath } = this.settings;
-    const updating = this.database.buckets.change(async ({ rows, update }) => {
+  async update(name: string, changes: BucketChanges, claimant: Claimant): Promise<Bucket> {
+    const { staticPath } = this.#settings;
+    const updating = this.#database.buckets.change(async ({ rows, update }) => {
       const old = rows.find((row) => row.name === name);
       if (old === undefined) throw noBucket(name);
-      const next: Bucket = { ...old, ...given(wish) };
+      const next: Bucket = { ...old, ...given(changes) };
       checkBucketPath(next.path);
       refuseConflict(
         next,
@@ -93,10 +95,10 @@ export class Buckets {
     return this.changing(updating);
   }
 
-  /** The files stay on the disk. */
+  /** delete removes the record, the locks and the properties; the files stay on the disk. NotFound when there is no such bucket. */
   async delete(name: string): Promise<void> {
-    if (!(await this.changing(this.database.buckets.delete(name)))) throw noBucket(name);
-    await this.database.kv.removeAll([locksNamespace(name), propertiesNamespace(name)]);
+    if (!(await this.changing(this.#database.buckets.delete(name)))) throw noBucket(name);
+    await this.#database.kv.removeAll([locksNamespace(name), propertiesNamespace(name)]);
   }
 
   async get(name: string): Promise<Bucket | undefined> {
@@ -104,63 +106,64 @@ export class Buckets {
   }
 
   /**
-   * Compares a record that was read a while ago with the database, past the cache: `changed` has another id or folder, so that
-   * files written into the old folder may end up in another bucket.
+   * compare reads the record from the database, not from the cache, and compares it with one that was read before: `changed` has
+   * another id or folder, so that files written into the old folder may end up in another bucket.
    */
   async compare({ id, name, path }: Bucket): Promise<"same" | "changed" | "disabled" | "deleted"> {
-    const now = await this.database.buckets.byName(name);
+    const now = await this.#database.buckets.byName(name);
     if (now === undefined) return "deleted";
     if (now.id !== id || now.path !== path) return "changed";
     return now.enable ? "same" : "disabled";
   }
 
   async names(): Promise<string[]> {
-    return (await this.database.buckets.names()).sort();
+    return (await this.#database.buckets.names()).sort();
   }
 
-  /** The same as `get` for plain HTTP, which has no token to check: it goes on for a while when the database is away. */
+  /** getForServing is `get` for plain HTTP, which has no token to check: while the database is away, it answers from old records for `staleSeconds`. */
   async getForServing(name: string): Promise<Bucket | undefined> {
     return this.#cache.loadOrStale(name);
   }
 
-  /** The bucket that answers the root, if it is enabled. For plain HTTP, as `getForServing` is. */
+  /** httpRoot is the enabled bucket that is served at `/`. For plain HTTP, like `getForServing`. */
   async httpRoot(): Promise<Bucket | undefined> {
     const bucket = await this.#cache.loadOrStale(httpRoot);
     return bucket?.enable ? bucket : undefined;
   }
 
-  /** Whether a record is what is believed now, without asking the database. */
+  /** isCurrent is whether the cache still has exactly this record. Synchronous; does not read the database. */
   isCurrent(bucket: Bucket): boolean {
     return this.#cache.current(bucket.name) === bucket;
   }
 
-  /** The record of a bucket, enabled or not; NotFound when there is no such bucket. */
+  /** require returns the record of a bucket, enabled or not; NotFound when there is no such bucket. */
   async require(name: string): Promise<Bucket> {
     const bucket = await this.get(name);
     if (bucket === undefined) throw noBucket(name);
     return bucket;
   }
 
-  /** The files of a bucket, enabled or not; NotFound when there is no such bucket. */
-  async files(name: string): Promise<Files> {
+  /** files returns the files of a bucket, enabled or not; NotFound when there is no such bucket. */
+  async files(name: string): Promise<BucketFiles> {
     return this.filesOf(await this.require(name));
   }
 
-  filesOf({ name, path }: Pick<Bucket, "name" | "path">): Files {
-    const known = `${name}\n${path}`;
-    let files = this.#files.get(known);
+  filesOf({ name, path }: Pick<Bucket, "name" | "path">): BucketFiles {
+    const key = `${name}\n${path}`;
+    let files = this.#files.get(key);
     if (files === undefined) {
-      const { staticPath, syncUploads: sync } = this.settings;
+      const { staticPath, syncUploads: sync } = this.#settings;
       const options = { staging: this.#staging, sync, stopping: this.#stopping.signal };
-      files = new Files(name, resolve(staticPath, path), this.database, options);
-      this.#files.set(known, files);
+      const store = new DiskStore(resolve(staticPath, path), options);
+      files = new BucketFiles({ bucket: name, store, rows: this.#database });
+      this.#files.set(key, files);
     }
     return files;
   }
 
   /**
-   * Waits for something that may change records, so that its caller's next request sees it. One that failed may have changed
-   * them all the same, but a database that is away must not take the last known records with it.
+   * changing waits for something that may change records, and makes the next request read them again. One that failed may have changed them all
+   * the same; but then the old records stay usable while the database is away.
    */
   async changing<T>(change: Promise<T>): Promise<T> {
     try {
@@ -174,7 +177,7 @@ export class Buckets {
   }
 
   async #readRecords(keys: ReadonlySet<BucketKey>): Promise<ReadonlyMap<BucketKey, Bucket>> {
-    const { buckets } = this.database;
+    const { buckets } = this.#database;
     const names = [...keys].filter((key) => key !== httpRoot);
     const records = new Map<BucketKey, Bucket>();
     for (const row of names.length === 0 ? [] : await buckets.byNames(names)) records.set(row.name, row);
@@ -192,6 +195,8 @@ const changeable = ["path", "is_http_root", "cors", "enable"] as const satisfies
   keyof Changeable
 >;
 
-function given(wish: Wish): Partial<Changeable> {
-  return Object.fromEntries(changeable.flatMap((name) => (wish[name] == null ? [] : [[name, wish[name]]])));
+function given(changes: BucketChanges): Partial<Changeable> {
+  return Object.fromEntries(
+    changeable.flatMap((name) => (changes[name] == null ? [] : [[name, changes[name]]])),
+  );
 }

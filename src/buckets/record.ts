@@ -1,40 +1,36 @@
 import { Fault } from "../base/fault.ts";
 import type { BucketRow } from "../db/bucket-rows.ts";
 
-/** A bucket as its methods show it. */
+/** Bucket is the record of a bucket, as the RPC methods return it. */
 export type Bucket = BucketRow;
 
 const nameForm = /^[A-Za-z0-9_.-]{1,128}$/;
-const longestPath = 512;
+const maxPathChars = 512;
 
 export function checkBucketName(name: string): void {
   if (isBucketName(name)) return;
   throw new Fault(
     "InvalidInput",
     "name must have 1 to 128 characters, of A-Z a-z 0-9 _ . - only, and not dots alone",
-    {
-      field: "name",
-    },
+    { field: "name" },
   );
 }
 
 export function checkBucketPath(path: string): void {
-  if (path.length <= longestPath && path.split("/").every(isBucketName)) return;
+  if (path.length <= maxPathChars && path.split("/").every(isBucketName)) return;
   throw new Fault(
     "InvalidInput",
     "path must be relative, with segments of A-Z a-z 0-9 _ . - separated by /, 512 characters at most",
-    {
-      field: "path",
-    },
+    { field: "path" },
   );
 }
 
-/** Whether a bucket can be made with this name. Rows that another program wrote may have others. */
+/** isBucketName is whether a bucket can be created with this name. Rows that another program wrote may have others. */
 export function isBucketName(text: string): boolean {
   return nameForm.test(text) && !/^\.+$/.test(text);
 }
 
-/** Two buckets may neither share a folder nor hold one another, and only one answers the root. */
+/** refuseConflict throws InvalidInput if the folders of two buckets would overlap, or two buckets would be the HTTP root. */
 export function refuseConflict(bucket: Omit<Bucket, "id">, others: readonly Bucket[]): void {
   for (const other of others) {
     if (overlap(bucket.path, other.path)) {
@@ -51,7 +47,7 @@ export function refuseConflict(bucket: Omit<Bucket, "id">, others: readonly Buck
 }
 
 function overlap(a: string, b: string): boolean {
-  // Case-blind: on some disks A and a are one folder.
+  // Without case: on some disks A and a are one folder.
   const [x, y] = [`${a.toLowerCase()}/`, `${b.toLowerCase()}/`];
   return x.startsWith(y) || y.startsWith(x);
 }

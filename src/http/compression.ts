@@ -1,7 +1,6 @@
 import { pipeline, Readable } from "node:stream";
 import { FairSemaphore } from "../base/fair-semaphore.ts";
-import { etagOf, isFresh } from "../buckets/disk/etag.ts";
-import type { OpenFile } from "../buckets/disk/read.ts";
+import { isSettled, type OpenFile } from "../buckets/file-store.ts";
 import type { ContentBudget } from "./content-budget.ts";
 import { compress, compressor, type Encoding } from "./encoding.ts";
 
@@ -36,12 +35,12 @@ export class Compression {
    * and the caller's to close.
    */
   whole(file: OpenFile, encoding: Encoding): Promise<Blob> | undefined {
-    const key = `${encoding} ${file.stats.dev} ${etagOf(file.stats)}`;
+    const key = `${encoding} ${file.contentKey}`;
     const running = this.#shared.get(key);
     if (running !== undefined) return closeAndWait(file, running);
     if (this.#unfinished >= maxWholeFiles + maxWaitingFiles || this.budget.isSpent) return undefined;
     // A file changed a moment ago may change again with the same validator; only its own request may see what is read now.
-    if (isFresh(file.stats)) return this.#compress(file, encoding);
+    if (!isSettled(file.stats)) return this.#compress(file, encoding);
     const compressed = this.#compress(file, encoding).finally(() => this.#shared.delete(key));
     this.#shared.set(key, compressed);
     return compressed;

@@ -1,5 +1,4 @@
-import type { Stats } from "node:fs";
-import { etagOf } from "../buckets/disk/etag.ts";
+import type { FileStats } from "../buckets/file-store.ts";
 
 /** What a conditional request is held against. */
 export interface Validators {
@@ -48,8 +47,8 @@ function parseDate(text: string | null): number | undefined {
 }
 
 /** What a file's conditions are held against. */
-export function toValidators(stats: Stats): Validators {
-  return { etag: etagOf(stats), modifiedMs: Math.floor(stats.mtimeMs / 1000) * 1000 };
+export function toValidators({ etag, modifiedMs }: FileStats): Validators {
+  return { etag, modifiedMs: Math.floor(modifiedMs / 1000) * 1000 };
 }
 
 /** RFC 9110 §13.1 for methods that write. A folder has no tag, so it matches nothing but `*`. */

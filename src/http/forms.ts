@@ -1,6 +1,5 @@
 import { uncountedBytes } from "../base/memory-budget.ts";
-import { etagOf } from "../buckets/disk/etag.ts";
-import type { Look, OpenFile, Tree, TreeEntry } from "../buckets/disk/read.ts";
+import type { FileEntry, FileReader, FileSnapshot, OpenFile } from "../buckets/file-store.ts";
 import { treePath } from "../buckets/path.ts";
 import type { CompressedStream, Compression } from "./compression.ts";
 import { toValidators } from "./conditions.ts";
@@ -21,7 +20,7 @@ export interface Found {
   readonly accepted: readonly Encoding[];
   readonly compressible: boolean;
   /** What the form was made from, and what was looked for in vain. */
-  readonly guards: readonly Look[];
+  readonly guards: readonly FileSnapshot[];
   /** Too large to be compressed beforehand. */
   readonly stream?: CompressedStream;
 }
@@ -35,21 +34,21 @@ export interface FormOptions {
 }
 
 /** A file plain, compressed beforehand by somebody, or compressed now; always plain, and a large one from the disk, without `options`. */
-export async function findForm(tree: Tree, entry: TreeEntry, options?: FormOptions): Promise<Found> {
+export async function findForm(reader: FileReader, entry: FileEntry, options?: FormOptions): Promise<Found> {
   const { value: type, compressible } = mediaTypeOf(entry.path);
   const vary: Record<string, string> = compressible ? { vary: "accept-encoding" } : {};
   const accepted = compressible ? (options?.encodings ?? []) : [];
-  const { neighbour, looked } = await precompressed(tree, entry, accepted);
+  const { neighbour, looked } = await precompressed(reader, entry, accepted);
   const path = neighbour?.path ?? entry.path;
-  const file = await tree.open(path);
-  const own = await tree.lookOf(path, file).catch(async (error: unknown) => {
+  const file = await reader.open(path);
+  const own = await file.snapshot().catch(async (error: unknown) => {
     await file[Symbol.asyncDispose]();
     throw error;
   });
-  const guards: Look[] = [...looked, own];
+  const guards: FileSnapshot[] = [...looked, own];
   const judged = { accepted, compressible, guards };
   if (neighbour !== undefined) {
-    guards.push({ path: entry.path, stats: entry.stats });
+    guards.push(entry.snapshot());
     const more = { ...vary, "content-encoding": neighbour.encoding };
     return {
       ...judged,
@@ -66,15 +65,15 @@ export async function findForm(tree: Tree, entry: TreeEntry, options?: FormOptio
 }
 
 /** A compressed neighbour (`x.js.br`) that is not older than the file itself, and those that were not there. */
-async function precompressed(tree: Tree, entry: TreeEntry, accepted: readonly Encoding[]) {
-  const looked: Look[] = [];
+async function precompressed(reader: FileReader, entry: FileEntry, accepted: readonly Encoding[]) {
+  const looked: FileSnapshot[] = [];
   for (const encoding of accepted) {
     const path = treePath(entry.path + endings[encoding]);
-    const neighbour = await tree.find(path);
-    if (neighbour?.kind === "file" && neighbour.stats.mtimeMs >= entry.stats.mtimeMs) {
+    const neighbour = await reader.find(path);
+    if (neighbour?.kind === "file" && neighbour.stats.modifiedMs >= entry.stats.modifiedMs) {
       return { neighbour: { path: neighbour.path, encoding }, looked };
     }
-    looked.push({ path, stats: neighbour?.stats });
+    looked.push(neighbour?.snapshot() ?? reader.snapshotOfMissing(path));
   }
   return { neighbour: undefined, looked };
 }
@@ -109,7 +108,7 @@ async function compressedForm(
   compression: Compression,
 ): Promise<Pick<Found, "representation" | "stream"> | undefined> {
   const { stats } = file;
-  const etag = etagOf(stats).replace(/"$/, `-${encoding}"`);
+  const etag = stats.etag.replace(/"$/, `-${encoding}"`);
   const headers = fileHeaders(file, type, { etag, vary: "accept-encoding", "content-encoding": encoding });
   const head = { ...toValidators(stats), etag, headers };
   if (stats.size > wholeBytes) {
@@ -133,8 +132,8 @@ type FileHeaders = Record<string, string> & { readonly etag: string };
 function fileHeaders({ stats }: OpenFile, type: string, more: Record<string, string>): FileHeaders {
   return {
     "content-type": type,
-    etag: etagOf(stats),
-    "last-modified": new Date(stats.mtimeMs).toUTCString(),
+    etag: stats.etag,
+    "last-modified": new Date(stats.modifiedMs).toUTCString(),
     "cache-control": "no-cache",
     "accept-ranges": "bytes",
     "x-content-type-options": "nosniff",

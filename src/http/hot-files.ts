@@ -1,5 +1,5 @@
 import type { Buckets } from "../buckets/buckets.ts";
-import type { Look, Tree } from "../buckets/disk/read.ts";
+import type { FileSnapshot, FolderChecks } from "../buckets/file-store.ts";
 import type { Bucket } from "../buckets/record.ts";
 import type { Representation } from "./representation.ts";
 
@@ -12,7 +12,7 @@ export interface HotForm {
   /** The answer to who has it already. */
   readonly unchanged: ResponseInit;
   /** What must be as it was for the form to count, things that were not there among them. */
-  readonly guards: readonly Look[];
+  readonly guards: readonly FileSnapshot[];
 }
 
 interface KeptForm extends HotForm {
@@ -24,7 +24,6 @@ interface KeptForm extends HotForm {
 export interface HotFile {
   readonly address: string;
   readonly bucket: Bucket;
-  readonly tree: Tree;
   readonly compressible: boolean;
 }
 
@@ -46,7 +45,7 @@ export class HotFiles {
   #bytes = 0;
   #turn = 1;
   /** Whether folders are what they were, in this turn. */
-  readonly #folders = new Map<string, boolean>();
+  readonly #folders: FolderChecks = new Map();
   #armed = false;
 
   constructor(private readonly budget: () => number) {}
@@ -64,7 +63,7 @@ export class HotFiles {
     if (form.checked === this.#turn) return form;
     if (!buckets.isCurrent(kept.bucket)) return undefined;
     this.#arm();
-    if (!form.guards.every((guard) => kept.tree.isUnchanged(guard, this.#folders))) {
+    if (!form.guards.every((guard) => guard.isCurrent(this.#folders))) {
       this.#drop(kept);
       return undefined;
     }

@@ -1,4 +1,4 @@
-import type { OpenFile } from "../buckets/disk/read.ts";
+import type { OpenFile } from "../buckets/file-store.ts";
 import { judge, rangeHolds, type Validators } from "./conditions.ts";
 import { type ByteRange, contentRange, parseRanges } from "./ranges.ts";
 

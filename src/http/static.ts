@@ -1,8 +1,7 @@
 import { Fault } from "../base/fault.ts";
 import type { Buckets } from "../buckets/buckets.ts";
-import { isFresh } from "../buckets/disk/etag.ts";
-import type { Tree } from "../buckets/disk/read.ts";
-import { childPath, folderPath, type TreePath, treePath } from "../buckets/path.ts";
+import { type FileReader, isSettled } from "../buckets/file-store.ts";
+import { childPath, folderPath, pathSegment, type TreePath, treePath } from "../buckets/path.ts";
 import type { Bucket } from "../buckets/record.ts";
 import type { CompressedStream, Compression } from "./compression.ts";
 import type { ContentBudget } from "./content-budget.ts";
@@ -12,6 +11,8 @@ import { hotAddress } from "./hot-address.ts";
 import type { HotFiles } from "./hot-files.ts";
 import { methodNotAllowed, plainText, serviceUnavailable } from "./pages.ts";
 import { isGuarded, isPlainGet, respond, respondWhole, unchangedHeaders } from "./representation.ts";
+
+const indexPage = pathSegment("index.html");
 
 export const staticMethods = "GET, HEAD, OPTIONS";
 
@@ -99,22 +100,23 @@ async function answer(asked: StaticRequest, door: StaticDoor): Promise<Response>
   if (request.method !== "GET" && request.method !== "HEAD") return methodNotAllowed(staticMethods);
   const decoded = decodePath(rest);
   if (decoded === undefined) return plainText(400, "400 Bad Request: this is no path of a file.");
-  const tree = door.buckets.filesOf(bucket).tree;
+  const { reader } = door.buckets.filesOf(bucket);
   try {
-    const entry = await tree.find(decoded.path);
+    const entry = await reader.find(decoded.path);
     if (entry?.kind === "folder" && !decoded.slash) return toSlashForm(request);
-    if (entry === undefined || (entry.kind === "file" && decoded.slash)) return await missing(request, tree);
-    const file = entry.kind === "folder" ? await tree.find(childPath(entry.path, "index.html")) : entry;
-    if (file?.kind !== "file") return await missing(request, tree);
+    if (entry === undefined || (entry.kind === "file" && decoded.slash))
+      return await missing(request, reader);
+    const file = entry.kind === "folder" ? await reader.find(childPath(entry.path, indexPage)) : entry;
+    if (file?.kind !== "file") return await missing(request, reader);
     // Under the name on the disk, which may have another Unicode form than the one that was sent.
     const address = hotAddress(base, entry.path + (decoded.slash && entry.path !== "" ? "/" : ""));
     const kept = entry.path === decoded.path ? undefined : serveHot(request, address, door.buckets, door.hot);
     if (kept !== undefined) return kept;
     const { compression, contentBudget } = door;
     const encodings = encodingsFor(request.headers);
-    const found = await findForm(tree, file, { encodings, compression, contentBudget });
+    const found = await findForm(reader, file, { encodings, compression, contentBudget });
     if (found.stream !== undefined) return streamed(request, found, found.stream);
-    remember({ address, bucket, tree, found }, door.hot);
+    remember({ address, bucket, found }, door.hot);
     return respond(request, found.representation);
   } catch (error) {
     return refusal(error);
@@ -124,18 +126,17 @@ async function answer(asked: StaticRequest, door: StaticDoor): Promise<Response>
 interface Remembered {
   readonly address: string;
   readonly bucket: Bucket;
-  readonly tree: Tree;
   readonly found: Found;
 }
 
 /** What is in memory now stays there for the next, unless the file is so new that a change of it could go unseen. */
-function remember({ address, bucket, tree, found }: Remembered, hot: HotFiles): void {
+function remember({ address, bucket, found }: Remembered, hot: HotFiles): void {
   const { content } = found.representation;
   if (!("blob" in content)) return;
-  if (found.guards.some(({ stats }) => stats !== undefined && isFresh(stats))) return;
+  if (!found.guards.every(isSettled)) return;
   const headers = { ...found.representation.headers, ...(bucket.cors ? corsHeaders : {}) };
   const representation = { ...found.representation, headers };
-  hot.keep({ address, bucket, tree, compressible: found.compressible }, found.accepted.join(), {
+  hot.keep({ address, bucket, compressible: found.compressible }, found.accepted.join(), {
     representation,
     blob: content.blob,
     whole: { headers: new Headers(headers) },
@@ -177,10 +178,10 @@ export function noSuchFile(): Response {
 }
 
 /** The bucket's own `404.html`, else a line. */
-async function missing(request: Request, tree: Tree): Promise<Response> {
-  const own = await tree.find(treePath("404.html"));
+async function missing(request: Request, reader: FileReader): Promise<Response> {
+  const own = await reader.find(treePath("404.html"));
   if (own?.kind !== "file" || own.stats.size > wholeBytes) return noSuchFile();
-  const { representation } = await findForm(tree, own);
+  const { representation } = await findForm(reader, own);
   const headers = {
     "content-type": "text/html; charset=utf-8",
     "x-content-type-options": "nosniff",

@@ -1,10 +1,11 @@
 import { z } from "zod";
 import { inBucket } from "../auth/need.ts";
 import { Fault } from "../base/fault.ts";
-import type { Files, Warrant } from "../buckets/bucket-files.ts";
+import type { BucketFiles } from "../buckets/bucket-files.ts";
 import type { Buckets } from "../buckets/buckets.ts";
 import { folderPath, treePath } from "../buckets/path.ts";
 import type { Bucket } from "../buckets/record.ts";
+import type { WriteConditions } from "../buckets/write-conditions.ts";
 import type { CallContext } from "../rpc/method.ts";
 import type { Services } from "../services.ts";
 import { Base64File } from "./base64-file.ts";
@@ -45,9 +46,9 @@ export const staticBucketFile = {
     },
     run: async (call, { name, path, body, base64 }) => {
       const target = treePath(path);
-      const { files, warrant } = await openForChange(call, name);
+      const { files, conditions } = await openForChange(call, name);
       await using staged = await files.stage(toBytes(body, base64), target);
-      await files.write(target, staged, { makeParents: true, warrant });
+      await files.write(target, staged, { makeParents: true, conditions });
       return { success: true as const };
     },
   }),
@@ -62,8 +63,8 @@ export const staticBucketFile = {
     example: { params: { token: "<SUPER_TOKEN>", name: "site", path: "hello.txt" }, result: "aGVsbG8=" },
     run: async ({ buckets, resultBudgetBytes }, { name, path }) => {
       const target = treePath(path);
-      const { tree } = await buckets.files(name);
-      const { handle, stats } = await tree.open(target);
+      const { reader } = await buckets.files(name);
+      const { handle, stats } = await reader.open(target);
       const file = new Base64File(handle, stats.size);
       if (file.bytes <= resultBudgetBytes) return file;
       await file[Symbol.asyncDispose]();
@@ -90,8 +91,8 @@ export const staticBucketFile = {
     },
     run: async (call, { name, path }) => {
       const target = treePath(path);
-      const { files, warrant } = await openForChange(call, name);
-      await files.removeFile(target, warrant);
+      const { files, conditions } = await openForChange(call, name);
+      await files.removeFile(target, conditions);
       return { success: true as const };
     },
   }),
@@ -110,8 +111,8 @@ export const staticBucketFile = {
     },
     run: async (call, { name, from, to }) => {
       const [source, target] = [treePath(from), treePath(to)];
-      const { files, warrant } = await openForChange(call, name);
-      await files.renameFile(source, target, warrant);
+      const { files, conditions } = await openForChange(call, name);
+      await files.renameFile(source, target, conditions);
       return { success: true as const };
     },
   }),
@@ -129,27 +130,32 @@ export const staticBucketFile = {
     },
     run: async ({ buckets }, { name, path }) => {
       const folder = folderPath(path ?? "");
-      const { tree } = await buckets.files(name);
-      const files = await tree.files(folder);
-      return files.map(({ path, stats }) => ({ path, size: stats.size, mtime: Math.floor(stats.mtimeMs) }));
+      const { reader } = await buckets.files(name);
+      const files = await reader.files(folder);
+      return files.map(({ path, stats }) => ({
+        path,
+        size: stats.size,
+        mtime: Math.floor(stats.modifiedMs),
+      }));
     },
   }),
 };
 
 /**
- * The files of a bucket, and the warrant for a change of them. The token and the bucket are read again when the change has its
+ * openForChange returns the files of a bucket, and the conditions of a change. The token and the bucket are read again when the change has its
  * turn: it may have waited for a long copy. RPC holds no lock.
  */
 async function openForChange(
   { buckets, assertStillAdmitted }: Services & CallContext,
   name: string,
-): Promise<{ readonly files: Files; readonly warrant: Warrant }> {
+): Promise<{ readonly files: BucketFiles; readonly conditions: WriteConditions }> {
   const bucket = await buckets.require(name);
-  const check = async () => {
+  const assertPreconditions = async () => {
     await assertStillAdmitted();
     await assertSameBucket(buckets, bucket);
   };
-  return { files: buckets.filesOf(bucket), warrant: { shows: () => false, check } };
+  const conditions = { holdsLock: () => false, assertPreconditions };
+  return { files: buckets.filesOf(bucket), conditions };
 }
 
 /** Throws unless the bucket still has the folder that it had when the call began. A disabled bucket can be changed. */

@@ -1,9 +1,12 @@
 import { expect, test } from "bun:test";
-import { open, stat, writeFile } from "node:fs/promises";
-import { join } from "node:path";
+import { stat, writeFile } from "node:fs/promises";
+import { basename, dirname, join } from "node:path";
 import { brotliDecompressSync, constants, zstdDecompressSync } from "node:zlib";
-import { isFresh } from "../../src/buckets/disk/etag.ts";
-import type { OpenFile } from "../../src/buckets/disk/read.ts";
+import { DiskStats } from "../../src/buckets/disk/entry.ts";
+import { type DiskFile, DiskReader } from "../../src/buckets/disk/read.ts";
+import { PathResolver } from "../../src/buckets/disk/resolve.ts";
+import { isSettled, type OpenFile } from "../../src/buckets/file-store.ts";
+import { treePath } from "../../src/buckets/path.ts";
 import { Compression } from "../../src/http/compression.ts";
 import { ContentBudget } from "../../src/http/content-budget.ts";
 import { tempFolder } from "../support/node.ts";
@@ -11,18 +14,16 @@ import { until } from "../support/process.ts";
 
 const textOf = (at: number) => `line of file ${at}\n`.repeat(20_000);
 
-async function openFile(path: string): Promise<OpenFile> {
-  const handle = await open(path);
-  const [stats, dispose] = [await handle.stat(), () => handle.close()];
-  return { handle, stats, heldPath: path, realPath: path, [Symbol.asyncDispose]: dispose };
+function openFile(path: string): Promise<DiskFile> {
+  return new DiskReader(new PathResolver(dirname(path))).open(treePath(basename(path)));
 }
 
 /** Paths of new files, once they are old enough to be shared between requests. */
 async function settledFiles(folder: string, count: number): Promise<string[]> {
   const paths = Array.from({ length: count }, (_, at) => join(folder, `${at}.txt`));
   for (const [at, path] of paths.entries()) await writeFile(path, textOf(at));
-  const last = await stat(paths.at(-1) ?? folder);
-  await until("the files are settled", () => !isFresh(last));
+  const last = new DiskStats(await stat(paths.at(-1) ?? folder));
+  await until("the files are settled", () => isSettled(last));
   return paths;
 }
 
@@ -45,7 +46,7 @@ test("a file that was changed a moment ago is compressed for each request", asyn
   await writeFile(path, textOf(0));
   const files = await Promise.all([openFile(path), openFile(path)]);
   // A time ahead of the clock keeps the file new for the whole test, on a busy machine as well.
-  for (const { stats } of files) stats.ctimeMs = Date.now() + 60_000;
+  for (const { stats } of files) stats.node.ctimeMs = Date.now() + 60_000;
   const compression = new Compression(new ContentBudget(30_000));
   const blobs = await Promise.all(files.map((file) => compression.whole(file, "gzip")));
   expect(new Set(blobs).size).toBe(2);

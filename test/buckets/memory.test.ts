@@ -2,7 +2,6 @@ import { expect, test } from "bun:test";
 import { mkdirSync, renameSync, rmSync, statSync, symlinkSync, utimesSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { brotliCompressSync } from "node:zlib";
-import type { Tree } from "../../src/buckets/disk/read.ts";
 import { HotFiles } from "../../src/http/hot-files.ts";
 import { siteWith } from "../support/bucket.ts";
 import { configText, type TestNode, tempFolder, testNode } from "../support/node.ts";
@@ -296,10 +295,8 @@ test("what is in memory stays within the budget, however much is asked for", () 
   const blob = new Blob(["x".repeat(20 * 1024)]);
   const representation = { size: blob.size, headers: {}, content: { blob }, etag: '"1"', modifiedMs: 0 };
   const form = { representation, blob, whole: {}, unchanged: {}, guards: [] };
-  // Nothing is held against the disk here, so no tree is looked at.
-  const tree = undefined as unknown as Tree;
   const addresses = Array.from({ length: 2048 }, (_, at) => `/${at}`);
-  for (const address of addresses) hot.keep({ address, bucket, tree, compressible: false }, "", form);
+  for (const address of addresses) hot.keep({ address, bucket, compressible: false }, "", form);
   const held = addresses.filter((address) => hot.file(address) !== undefined);
   expect(held.length * blob.size).toBeLessThanOrEqual(budget);
   expect(held.length * blob.size).toBeGreaterThan(budget / 2);

@@ -1,18 +1,18 @@
 import { lstat, mkdir, readdir, realpath } from "node:fs/promises";
 import { codeOf, Fault } from "../../base/fault.ts";
 import { Folder, isInside } from "../../base/folder.ts";
-import { openChild } from "./stat.ts";
+import { openOrCreate } from "./resolve.ts";
 
 export interface FolderClaim {
   readonly staticPath: string;
-  /** The bucket's path below it, checked in form. */
+  /** The bucket's path below `staticPath`, its form checked. */
   readonly path: string;
-  /** Whether a folder that already holds something may become the bucket's: its files are served to everybody from then on. */
+  /** Whether a folder that is not empty may be taken: its files are served to everybody from then on. */
   readonly mayTakeOver: boolean;
 }
 
 /**
- * Makes the folder of a bucket, or takes the one that exists. Each segment is opened in the one before it and must not be a symbolic
+ * claimFolder creates the folder of a bucket, or takes the one that exists. Each segment is opened in the one before it and must not be a symbolic
  * link, so the bucket lies where its path says: below `static_path`, and outside the folders of other buckets.
  */
 export async function claimFolder({ staticPath, path, mayTakeOver }: FolderClaim): Promise<void> {
@@ -22,7 +22,7 @@ export async function claimFolder({ staticPath, path, mayTakeOver }: FolderClaim
     let folder = await Folder.open(root);
     try {
       for (const segment of path.split("/")) {
-        const next = await openChild(folder, segment);
+        const next = await openOrCreate(folder, segment);
         const isLink = (await lstat(folder.at(segment))).isSymbolicLink();
         await folder.close();
         folder = next;
@@ -37,7 +37,7 @@ export async function claimFolder({ staticPath, path, mayTakeOver }: FolderClaim
   }
 }
 
-/** Makes the folder of a bucket that exists already again, should it have vanished from the disk. */
+/** restoreFolder creates the folder of an existing bucket again if it is missing from the disk. */
 export async function restoreFolder(diskPath: string): Promise<void> {
   try {
     await mkdir(diskPath, { recursive: true });

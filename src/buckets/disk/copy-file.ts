@@ -1,8 +1,7 @@
 import { constants, type Stats } from "node:fs";
-import { copyFile, open } from "node:fs/promises";
+import { copyFile, type FileHandle, open } from "node:fs/promises";
 import { codeOf } from "../../base/fault.ts";
-import type { OpenFile } from "./read.ts";
-import { writeAll } from "./stat.ts";
+import type { DiskFile } from "./read.ts";
 
 /** Files up to this size are copied by one call of the operating system, which cannot be interrupted. */
 const maxBytesAtOnce = 16 * 1024 * 1024;
@@ -13,18 +12,19 @@ const zeros = Buffer.alloc(pieceBytes);
 const cannotClone = new Set(["ENOTSUP", "EOPNOTSUPP", "ENOSYS", "ENOTTY", "EINVAL", "EXDEV"]);
 
 export interface CopyFileOptions {
-  /** The copy is on the disk, not only in its cache, when the promise resolves. */
+  /** Whether the copy is on the disk, and not only in its cache, when the promise resolves. */
   readonly sync: boolean;
   readonly signal: AbortSignal;
 }
 
-/** Copies an open file to a new disk path: blocks shared where the file system can, holes kept, its times and mode with it. */
+/** copyOpenFile copies content, holes, times and mode to a new disk path, and shares blocks where the file system can. */
 export async function copyOpenFile(
-  file: OpenFile,
+  file: DiskFile,
   diskPath: string,
   options: CopyFileOptions,
 ): Promise<void> {
-  const { stats, heldPath } = file;
+  const { heldPath } = file;
+  const stats = file.stats.node;
   options.signal.throwIfAborted();
   if (stats.size <= maxBytesAtOnce && !hasHoles(stats))
     await copyFile(heldPath, diskPath, constants.COPYFILE_EXCL | constants.COPYFILE_FICLONE);
@@ -38,7 +38,7 @@ export async function copyOpenFile(
   }
 }
 
-/** `blocks` counts 512 bytes each, whatever the file system's own block is. */
+/** The unit of `blocks` is 512 bytes, whatever block size the file system has. */
 function hasHoles({ size, blocks }: Stats): boolean {
   return blocks * 512 < size;
 }
@@ -53,7 +53,9 @@ async function clone(from: string, to: string): Promise<boolean> {
   }
 }
 
-async function copyPieces({ handle, stats }: OpenFile, diskPath: string, signal: AbortSignal): Promise<void> {
+async function copyPieces(file: DiskFile, diskPath: string, signal: AbortSignal): Promise<void> {
+  const { handle } = file;
+  const stats = file.stats.node;
   const copy = await open(diskPath, "wx", stats.mode & 0o777);
   try {
     const keepHoles = hasHoles(stats);
@@ -63,16 +65,24 @@ async function copyPieces({ handle, stats }: OpenFile, diskPath: string, signal:
       signal.throwIfAborted();
       const wanted = Math.min(pieceBytes, stats.size - at);
       const { bytesRead } = await handle.read(buffer, 0, wanted, at);
-      // Another program made the file shorter meanwhile.
+      // Another program has shortened the file.
       if (bytesRead === 0) break;
       const piece = buffer.subarray(0, bytesRead);
       if (!keepHoles || !piece.equals(zeros.subarray(0, bytesRead))) await writeAll(copy, piece, at);
       at += bytesRead;
     }
-    // A hole at the end is written by nothing.
+    // No write extended the file over a hole at its end.
     if (keepHoles) await copy.truncate(at);
     await copy.chmod(stats.mode & 0o777);
   } finally {
     await copy.close();
+  }
+}
+
+/** writeAll writes a whole chunk, at the file's current position or at a given one; `FileHandle.write` may write a part. */
+export async function writeAll(file: FileHandle, chunk: Uint8Array, position?: number): Promise<void> {
+  for (let at = 0; at < chunk.length; ) {
+    const to = position === undefined ? null : position + at;
+    at += (await file.write(chunk, at, chunk.length - at, to)).bytesWritten;
   }
 }

@@ -1,57 +1,63 @@
 import { mkdir } from "node:fs/promises";
 import { join } from "node:path";
 import { Fault } from "../../base/fault.ts";
-import { childPath, type TreePath } from "../path.ts";
+import type { Failure, FileEntry } from "../file-store.ts";
+import { pathBelow, type TreePath, transplant } from "../path.ts";
 import { type CopyFileOptions, copyOpenFile } from "./copy-file.ts";
 import { isDiskFull, toTreeFault } from "./disk-faults.ts";
-import type { Tree, TreeEntry } from "./read.ts";
-import type { Failure } from "./remove-tree.ts";
+import type { DiskReader } from "./read.ts";
 
-/** How many files of a folder are copied at a time. */
-const atOnce = 8;
+/** Files of a folder that are copied at a time. */
+const maxRunning = 8;
+
+export interface CopyTreeOptions extends CopyFileOptions {
+  /** Where the copy is made; nothing may exist there. */
+  readonly diskPath: string;
+  /** The path that the copy will have in the bucket, for failures. */
+  readonly to: TreePath;
+  readonly recursive: boolean;
+}
 
 /**
- * Copies a file, or a folder with what it holds if `deep`, to a disk path. What cannot be read is told, by where it would be. Rejects
- * with the reason of `signal` soon after it aborts; what was copied by then stays at the disk path.
+ * copyTree copies a file, or a folder (with its content if `recursive`), to a disk path. Files that cannot be read are left out and returned. A full
+ * disk ends it with an error. Rejects with the reason of `signal` soon after it aborts; what was copied by then stays at the disk path.
  */
 export async function copyTree(
-  tree: Tree,
-  entry: TreeEntry,
-  diskPath: string,
-  to: TreePath,
-  options: CopyFileOptions & { readonly deep: boolean },
+  reader: DiskReader,
+  entry: FileEntry,
+  options: CopyTreeOptions,
 ): Promise<Failure[]> {
+  const { diskPath, to, recursive, signal } = options;
   if (entry.kind === "file") {
-    await copyOne(tree, entry.path, diskPath, options);
+    await copyOne(reader, entry.path, { ...options, diskPath });
     return [];
   }
   await mkdir(diskPath);
-  if (!options.deep) return [];
+  if (!recursive) return [];
   const failures: Failure[] = [];
   const running = new Set<Promise<void>>();
   let broken: { readonly error: unknown } | undefined;
-  const place = (path: TreePath) => (entry.path === "" ? path : path.slice(entry.path.length + 1));
-  const note = (path: TreePath, error: unknown) => {
+  const onFailure = (path: TreePath, error: unknown) => {
     const fault = toTreeFault(error, path);
-    // Where the disk is full, nothing that follows can succeed either.
+    // On a full disk nothing that follows can succeed either.
     if (fault instanceof Fault && !isDiskFull(fault))
-      failures.push({ path: childPath(to, place(path)), fault });
+      failures.push({ path: path === entry.path ? to : transplant(path, entry.path, to), fault });
     else broken ??= { error: fault };
   };
   try {
-    for await (const { path, kind } of tree.walk(entry.path, note)) {
+    for await (const { path, kind } of reader.walk(entry.path, onFailure)) {
       if (broken !== undefined) break;
-      options.signal.throwIfAborted();
-      const copy = join(diskPath, place(path));
+      signal.throwIfAborted();
+      const copy = join(diskPath, pathBelow(path, entry.path));
       if (kind === "folder") {
         await mkdir(copy);
         continue;
       }
-      const one: Promise<void> = copyOne(tree, path, copy, options)
-        .catch((error: unknown) => note(path, error))
+      const one: Promise<void> = copyOne(reader, path, { ...options, diskPath: copy })
+        .catch((error: unknown) => onFailure(path, error))
         .finally(() => running.delete(one));
       running.add(one);
-      if (running.size >= atOnce) await Promise.race(running);
+      if (running.size >= maxRunning) await Promise.race(running);
     }
   } finally {
     await Promise.all(running);
@@ -61,11 +67,10 @@ export async function copyTree(
 }
 
 async function copyOne(
-  tree: Tree,
+  reader: DiskReader,
   from: TreePath,
-  diskPath: string,
-  options: CopyFileOptions,
+  { diskPath, ...options }: CopyFileOptions & { readonly diskPath: string },
 ): Promise<void> {
-  await using file = await tree.open(from);
+  await using file = await reader.open(from);
   await copyOpenFile(file, diskPath, options);
 }

@@ -2,11 +2,11 @@ import { codeOf, Fault } from "../../base/fault.ts";
 import { isDatabaseFull } from "../../db/disk-full.ts";
 import type { TreePath } from "../path.ts";
 
-/** The sentence for a process, or a system, that has no file descriptor left. */
+/** outOfDescriptors is the error text when the process, or the system, has no file descriptor left. */
 export const outOfDescriptors =
   "too many files and connections are open; try again, or raise the server's limit of open files (ulimit -n, LimitNOFILE)";
 
-const words: Readonly<
+const faultsByCode: Readonly<
   Record<string, readonly [kind: "IoError" | "NotFound" | "InvalidInput", detail: string]>
 > = {
   ENOENT: ["NotFound", "there is no such file in the bucket"],
@@ -27,23 +27,23 @@ const words: Readonly<
   ENFILE: ["IoError", outOfDescriptors],
 };
 
-/** The disk's refusal in words for the caller; never a path outside the bucket. */
+/** toTreeFault turns a system error into a Fault that names the path in the bucket, never one on the disk. Other errors are returned as they are. */
 export function toTreeFault(error: unknown, path: TreePath): unknown {
   if (error instanceof Fault) return error;
   const code = codeOf(error);
   if (code === undefined) return error;
-  const [kind, detail] = words[code] ?? (["IoError", `the disk failed (${code})`] as const);
+  const [kind, detail] = faultsByCode[code] ?? (["IoError", `the disk failed (${code})`] as const);
   const reason = code === "ENOSPC" || code === "EDQUOT" ? { reason: "disk_full" } : {};
   return new Fault(kind, detail, { path, ...reason }, { cause: error });
 }
 
-/** Whether it failed for want of a file descriptor, which passes by itself. */
+/** isOutOfDescriptors is whether an error came from the limit of open files: it passes by itself. */
 export function isOutOfDescriptors(error: unknown): boolean {
   const code = systemCodeOf(error);
   return code === "EMFILE" || code === "ENFILE";
 }
 
-/** Whether a disk is full: that of the files, or that of the database. */
+/** isDiskFull is whether an error came from a full disk, or a used-up quota, of the files or of the database. */
 export function isDiskFull(error: unknown): boolean {
   if (isDatabaseFull(error)) return true;
   const code = systemCodeOf(error);

@@ -4,14 +4,14 @@ import { fileClockTickMs } from "../base/file-clock.ts";
 const micro = (ms: number) => Math.round(ms * 1000).toString(36);
 
 /**
- * A strong validator that is new with every change: which file, how long, and when its content and its record changed, to the
- * microsecond. The time of the record moves even when a copy tool sets the time of the content back.
+ * etagOf is a strong validator: inode, size, and the times of the last change of the content and of the inode, in microseconds. The
+ * inode's time moves even when a copy tool sets the content's time back.
  */
 export function etagOf({ ino, size, mtimeMs, ctimeMs }: Stats): string {
   return `"${ino.toString(36)}-${size.toString(36)}-${micro(mtimeMs)}-${micro(ctimeMs)}"`;
 }
 
-/** Whether two looks at a path saw the same content. */
+/** sameContent is whether two stats are of one file with the same content. */
 export function sameContent(a: Stats, b: Stats): boolean {
   return (
     a.ino === b.ino &&
@@ -22,7 +22,7 @@ export function sameContent(a: Stats, b: Stats): boolean {
   );
 }
 
-/** Whether the file is so new that a further change might not show in its times. */
-export function isFresh({ ctimeMs }: Stats, now = Date.now()): boolean {
-  return now - ctimeMs < fileClockTickMs;
+/** settledAtMs is the time from which a further change is sure to show in the file's times. */
+export function settledAtMs({ ctimeMs }: Stats): number {
+  return ctimeMs + fileClockTickMs;
 }

@@ -1,21 +1,21 @@
 import type { Dirent } from "node:fs";
 import { readdir } from "node:fs/promises";
 import { codeOf, Fault } from "../../base/fault.ts";
-import type { TreeEntry } from "./read.ts";
-import { type Ground, maxPathBytes } from "./resolve.ts";
+import type { FileEntry } from "../file-store.ts";
+import { maxPathBytes, type PathResolver } from "./resolve.ts";
 
 /**
- * Refuses to put a tree at any of these disk paths where its longest path would be longer than the disk takes: nothing could reach or list
- * what is at its end.
+ * refuseTooDeep throws InvalidInput if a tree, put at any of these disk paths, would contain a path above the limit of the disk: what is
+ * at its end could be neither reached nor listed.
  */
 export async function refuseTooDeep(
-  ground: Ground,
-  entry: TreeEntry,
-  places: readonly string[],
+  paths: PathResolver,
+  entry: FileEntry,
+  targets: readonly string[],
 ): Promise<void> {
   if (entry.kind === "file") return;
-  const from = ground.diskPath(entry.path);
-  const bytes = Math.max(...places.map((place) => Buffer.byteLength(place)));
+  const from = paths.diskPath(entry.path);
+  const bytes = Math.max(...targets.map((target) => Buffer.byteLength(target)));
   const longest = bytes + 1 + (await longestPathBelow(from));
   if (longest > maxPathBytes)
     throw new Fault(
@@ -26,8 +26,8 @@ export async function refuseTooDeep(
 }
 
 /**
- * The length in bytes of the longest path below a folder, relative to it; Infinity when a path is longer than the disk takes already.
- * Links are not followed, and folders that cannot be read count for their own names alone.
+ * longestPathBelow is the length in bytes of the longest path below a folder, relative to it; Infinity when one is above the limit
+ * already. Links are not followed, and the content of folders that cannot be read is ignored.
  */
 async function longestPathBelow(diskPath: string): Promise<number> {
   let longest = 0;

@@ -1,19 +1,14 @@
 import { lstat, readdir, rm, rmdir } from "node:fs/promises";
 import { Fault } from "../../base/fault.ts";
 import { Folder, type FolderIdentity } from "../../base/folder.ts";
-import { childPath, type TreePath } from "../path.ts";
+import type { Failure } from "../file-store.ts";
+import { listedPath, type TreePath } from "../path.ts";
 import { toTreeFault } from "./disk-faults.ts";
-import { lookAt } from "./stat.ts";
+import { statOrUndefined } from "./stat.ts";
 
-/** What could not be done to one of many. */
-export interface Failure {
-  readonly path: TreePath;
-  readonly fault: Fault;
-}
-
-/** A folder on the way down, whose content is being removed. */
+/** Level is a folder whose content is being removed. */
 interface Level {
-  /** In the folder above it. */
+  /** Its name in the folder above it. */
   readonly name: string;
   readonly path: TreePath;
   readonly above: FolderIdentity;
@@ -23,11 +18,11 @@ interface Level {
 }
 
 /**
- * Removes a file or folder on the disk piece by piece, links as links, so that each piece that stays can be told. Every step is relative to
- * a folder that is held open, and only one is held open at a time, so a tree may be deeper than the longest path of the disk and than the
- * number of files that may be open.
+ * removeTree removes a file, or a folder with its content, and returns each entry that could not be removed. Links are removed, not
+ * followed. Every step is relative to an open folder, and only one is open at a time, so a tree may be deeper than the longest path of
+ * the disk and than the limit of open files. `path` is where failures are reported.
  */
-export async function dismantle(parent: Folder, name: string, path: TreePath): Promise<Failure[]> {
+export async function removeTree(parent: Folder, name: string, path: TreePath): Promise<Failure[]> {
   const removal = new Removal(parent);
   try {
     await removal.run(name, path);
@@ -40,31 +35,34 @@ export async function dismantle(parent: Folder, name: string, path: TreePath): P
 class Removal {
   readonly failures: Failure[] = [];
   readonly #levels: Level[] = [];
-  /** Where the removal stands: `parent`, or the folder of the last level. */
+  readonly #parent: Folder;
+  /** The open folder: `#parent`, or the folder of the last level. */
   #folder: Folder;
 
-  constructor(private readonly parent: Folder) {
+  constructor(parent: Folder) {
+    this.#parent = parent;
     this.#folder = parent;
   }
 
   async run(first: string, firstPath: TreePath): Promise<void> {
-    await this.#attempt(firstPath, () => this.#take(first, firstPath));
+    await this.#attempt(firstPath, () => this.#removeOrDescend(first, firstPath));
     for (let level = this.#levels.at(-1); level !== undefined; level = this.#levels.at(-1)) {
       const name = level.left.pop();
-      if (name === undefined) await this.#leave();
+      if (name === undefined) await this.#ascend();
       else {
-        const path = childPath(level.path, name);
-        await this.#attempt(path, () => this.#take(name, path));
+        // A name that no path can contain is reported as its folder.
+        const path = listedPath(level.path, name) ?? level.path;
+        await this.#attempt(path, () => this.#removeOrDescend(name, path));
       }
     }
   }
 
   async close(): Promise<void> {
-    if (this.#folder !== this.parent) await this.#folder.close();
+    if (this.#folder !== this.#parent) await this.#folder.close();
   }
 
-  /** Removes what is no folder, and goes down into what is one. */
-  async #take(name: string, path: TreePath): Promise<void> {
+  /** Removes a file or an empty folder; descends into any other folder. */
+  async #removeOrDescend(name: string, path: TreePath): Promise<void> {
     const here = this.#folder.at(name);
     if (!(await lstat(here)).isDirectory()) return rm(here);
     const child = await this.#folder.openChild(name);
@@ -72,8 +70,8 @@ class Removal {
     try {
       const left = (await readdir(child.at(""))).sort().reverse();
       if (left[0] !== undefined) {
-        // Without the right to search a folder there is no way to what it holds, nor back from it.
-        await lookAt(child.at(left[0]), lstat);
+        // Without search permission on the folder its entries cannot be removed, and `..` in it cannot be opened.
+        await statOrUndefined(child.at(left[0]), lstat);
         this.#levels.push({ name, path, left, above: await this.#folder.identity(), isEmpty: true });
         entered = true;
       }
@@ -85,11 +83,11 @@ class Removal {
     this.#folder = child;
   }
 
-  /** Goes up, and removes the folder that it leaves unless something stayed in it. */
-  async #leave(): Promise<void> {
+  /** Ascends, and removes the folder that was left unless something remains in it. */
+  async #ascend(): Promise<void> {
     const level = this.#levels.pop();
     if (level === undefined) return;
-    const above = this.#levels.length === 0 ? this.parent : await this.#wayUp(level);
+    const above = this.#levels.length === 0 ? this.#parent : await this.#openAbove(level);
     if (above === undefined) return;
     await this.#folder.close();
     this.#folder = above;
@@ -97,8 +95,8 @@ class Removal {
     else this.#markOccupied();
   }
 
-  /** The folder above a level. Where another program took the way back, that is told, and the removal ends. */
-  async #wayUp({ path, above }: Level): Promise<Folder | undefined> {
+  /** Opens the folder above a level. If another program moved the level away, that is a failure, and the removal ends. */
+  async #openAbove({ path, above }: Level): Promise<Folder | undefined> {
     try {
       return await this.#folder.openParent(above);
     } catch (error) {
@@ -116,7 +114,7 @@ class Removal {
     } catch (error) {
       const fault = toTreeFault(error, path);
       if (!(fault instanceof Fault)) throw error;
-      // Somebody else removed it.
+      // Another program has removed it.
       if (fault.kind === "NotFound") return;
       this.failures.push({ path, fault });
       this.#markOccupied();
@@ -129,11 +127,11 @@ class Removal {
   }
 }
 
-/** The same for what has a disk path of its own. */
-export async function dismantleAt(folder: string, name: string, path: TreePath): Promise<Failure[]> {
+/** removeTreeAt is `removeTree` in a folder given by its disk path. */
+export async function removeTreeAt(folder: string, name: string, path: TreePath): Promise<Failure[]> {
   const held = await Folder.open(folder);
   try {
-    return await dismantle(held, name, path);
+    return await removeTree(held, name, path);
   } finally {
     await held.close();
   }

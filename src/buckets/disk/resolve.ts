@@ -1,90 +1,115 @@
 import type { Stats } from "node:fs";
-import { type FileHandle, realpath, stat } from "node:fs/promises";
+import { type FileHandle, mkdir, realpath, stat } from "node:fs/promises";
 import { join, sep } from "node:path";
 import { codeOf, Fault } from "../../base/fault.ts";
 import { Folder, heldPlace, isInside } from "../../base/folder.ts";
-import { childPath, splitPath, type TreePath, treeRoot } from "../path.ts";
-import { isAbsence, lookAt, openChild } from "./stat.ts";
+import { folderIsGone, notFound } from "../file-store.ts";
+import {
+  childPath,
+  parseSegment,
+  parseTreePath,
+  type Segment,
+  segmentsOf,
+  splitPath,
+  type TreePath,
+  treeRoot,
+} from "../path.ts";
+import { isAbsence, statOrUndefined } from "./stat.ts";
 
-/** Of a file system, in bytes. */
-const longestName = 255;
+/** Limits of Linux file systems. */
+const maxNameBytes = 255;
 export const maxPathBytes = 4095;
 
-/** Where the paths of a bucket meet the disk: which name is meant, and that it is inside. */
-export class Ground {
-  constructor(readonly root: string) {}
+/** PathResolver maps the paths of one bucket to the disk, and proves that what they lead to is inside the bucket's folder. */
+export class PathResolver {
+  /** The bucket's folder. */
+  readonly root: string;
+
+  constructor(root: string) {
+    this.root = root;
+  }
 
   diskPath(path: TreePath): string {
     return join(this.root, path);
   }
 
-  /** What stands at exactly this path, links followed, wherever they lead. */
-  look(path: TreePath): Promise<Stats | undefined> {
-    return lookAt(this.diskPath(path), stat);
+  /** stat follows links wherever they lead; `contains` has to be asked before its result is used. */
+  stat(path: TreePath): Promise<Stats | undefined> {
+    return statOrUndefined(this.diskPath(path), stat);
   }
 
-  /** The path as given or, where the disk has it otherwise, with each segment in the Unicode form that the disk has. */
-  async spell(path: TreePath): Promise<TreePath> {
-    if (/^[\x20-\x7e]*$/.test(path) || (await this.look(path)) !== undefined) return path;
+  /** matchUnicode is the path with each name in the Unicode form that exists on the disk: as given, NFC or NFD. */
+  async matchUnicode(path: TreePath): Promise<TreePath> {
+    if (/^[\x20-\x7e]*$/.test(path) || (await this.stat(path)) !== undefined) return path;
     let found = treeRoot;
-    const segments = path.split("/");
+    const segments = segmentsOf(path);
     for (const [at, segment] of segments.entries()) {
-      const forms = [...new Set([segment, segment.normalize("NFC"), segment.normalize("NFD")])];
-      const seen = await Promise.all(forms.map((form) => this.look(childPath(found, form))));
-      const existing = forms[seen.findIndex((stats) => stats !== undefined)];
+      const existing = await this.#existingForm(found, segment);
       // Nothing exists below a missing folder, so the other forms of the rest need not be tried.
-      if (existing === undefined) return childPath(found, segments.slice(at).join("/"));
+      if (existing === undefined) return segments.slice(at).reduce(childPath, found);
       found = childPath(found, existing);
     }
     return found;
   }
 
-  /** Where a change of a path goes: the path as the disk spells it, if the disk can take it. Before anything is made for it. */
-  async target(path: TreePath): Promise<TreePath> {
-    const spelled = await this.spell(path);
-    const tooLong =
-      spelled.split("/").some((name) => Buffer.byteLength(name) > longestName) ||
-      Buffer.byteLength(this.diskPath(spelled)) > maxPathBytes;
-    if (tooLong)
-      throw new Fault("InvalidInput", "the path, or a name in it, is too long for the disk", { path });
-    return spelled;
+  async #existingForm(folder: TreePath, segment: Segment): Promise<Segment | undefined> {
+    const forms = [...new Set([segment, segment.normalize("NFC"), segment.normalize("NFD")])]
+      .map(parseSegment)
+      .filter((form) => form !== undefined);
+    const stats = await Promise.all(forms.map((form) => this.stat(childPath(folder, form))));
+    return forms.find((_, at) => stats[at] !== undefined);
   }
 
   /**
-   * The one path of a thing, however it was reached: spelled as the disk has it, links on the way resolved. A link at its
-   * end stays, because that is what a change would change.
+   * canonical is the one path of a resource: links among the folders above it are resolved. A link at its end stays, because that is
+   * what a change would change. `path` must be in the Unicode form of the disk.
    */
   async canonical(path: TreePath): Promise<TreePath> {
-    const { folder, name } = splitPath(await this.spell(path));
-    if (name === "" || folder === treeRoot) return childPath(folder, name);
+    const { folder, name } = splitPath(path);
+    if (folder === treeRoot) return path;
     const root = await this.#realRoot();
     try {
       const real = await realpath(this.diskPath(folder));
-      // What is elsewhere is nothing here; whoever opens it finds that out.
-      if (!isInside(real, root)) return childPath(folder, name);
-      return childPath(real.slice(root.length + 1).replaceAll(sep, "/") as TreePath, name);
+      // Outside the bucket: keep the unresolved path; opening it will fail with NotFound.
+      if (!isInside(real, root)) return path;
+      const inside = parseTreePath(real.slice(root.length + 1).replaceAll(sep, "/"));
+      // A folder that no path can name is only reached through the link.
+      return inside === undefined ? path : childPath(inside, name);
     } catch (error) {
-      // What is not there yet is what it is called.
-      if (isAbsence(error)) return childPath(folder, name);
+      // The folder does not exist yet, so there is nothing to resolve.
+      if (isAbsence(error)) return path;
       throw error;
     }
   }
 
-  /** Whether the path, every link in it resolved, stays in the bucket. */
+  /** assertFits throws InvalidInput for a path that the disk could not store. To be called before anything is created for it. */
+  assertFits(path: TreePath): void {
+    const tooLong =
+      segmentsOf(path).some((name) => Buffer.byteLength(name) > maxNameBytes) ||
+      Buffer.byteLength(this.diskPath(path)) > maxPathBytes;
+    if (tooLong)
+      throw new Fault("InvalidInput", "the path, or a name in it, is too long for the disk", { path });
+  }
+
+  /** contains is whether the path, with every link in it resolved, is inside the bucket. */
   async contains(path: TreePath): Promise<boolean> {
     const [real, root] = await Promise.all([realpath(this.diskPath(path)), realpath(this.root)]);
     return isInside(real, root);
   }
 
-  /** Second of the two path checks: what was opened lies inside the bucket's real folder. Undefined when it does not. */
-  async held(handle: FileHandle, path: TreePath) {
+  /** verifyHandle is the second of the two path checks: where an open file really is; undefined when that is outside the bucket. */
+  async verifyHandle(handle: FileHandle, path: TreePath) {
     const [held, root] = await Promise.all([heldPlace(handle, this.diskPath(path)), realpath(this.root)]);
     return isInside(held.real, root) ? held : undefined;
   }
 
-  /** Opens a folder of the bucket, made where it is missing if so wished, and proves that it is inside. */
-  async inFolder<T>(path: TreePath, make: boolean, use: (folder: Folder) => Promise<T>): Promise<T> {
-    const folder = make ? await this.#make(path) : await this.#open(path);
+  /** inFolder opens a folder of the bucket, proves that it is inside, and closes it after `use`. NotFound when it is outside. */
+  async inFolder<T>(
+    path: TreePath,
+    options: { readonly create: boolean },
+    use: (folder: Folder) => Promise<T>,
+  ): Promise<T> {
+    const folder = options.create ? await this.#create(path) : await this.#open(path);
     try {
       return await use(folder);
     } finally {
@@ -100,13 +125,13 @@ export class Ground {
     throw notFound(path);
   }
 
-  /** One segment after the other, each opened in the one before it, so that nothing is made outside. */
-  async #make(path: TreePath): Promise<Folder> {
+  /** Opens one segment after the other, each in the folder before it, so that nothing is created outside. */
+  async #create(path: TreePath): Promise<Folder> {
     const root = await this.#realRoot();
     let folder = await Folder.open(root);
     try {
-      for (const segment of path === treeRoot ? [] : path.split("/")) {
-        const next = await openChild(folder, segment);
+      for (const segment of segmentsOf(path)) {
+        const next = await openOrCreate(folder, segment);
         await folder.close();
         folder = next;
         if (!isInside(folder.realPath, root)) throw notFound(path);
@@ -127,14 +152,18 @@ export class Ground {
   }
 }
 
-export function notFound(path: TreePath): Fault {
-  if (path === treeRoot) return folderIsGone();
-  return new Fault("NotFound", "there is no such file in the bucket", { path });
-}
-
-function folderIsGone(): Fault {
-  return new Fault(
-    "IoError",
-    "the bucket's folder is gone from the disk; make it again or delete the bucket",
-  );
+/** openOrCreate opens a folder in a folder; it follows links, so the caller has to check where the result is. */
+export async function openOrCreate(folder: Folder, name: string): Promise<Folder> {
+  try {
+    return await Folder.open(folder.at(name));
+  } catch (error) {
+    if (codeOf(error) !== "ENOENT") throw error;
+  }
+  try {
+    await mkdir(folder.at(name));
+  } catch (error) {
+    if (codeOf(error) !== "EEXIST") throw error;
+  }
+  await folder.sync();
+  return Folder.open(folder.at(name));
 }

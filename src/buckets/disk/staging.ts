@@ -1,82 +1,143 @@
-import { lstat, mkdir, readdir, readFile, rename, rm, stat, writeFile } from "node:fs/promises";
+import { constants } from "node:fs";
+import {
+  copyFile,
+  lstat,
+  mkdir,
+  open,
+  readdir,
+  readFile,
+  rename,
+  rm,
+  stat,
+  writeFile,
+} from "node:fs/promises";
 import { join } from "node:path";
 import { codeOf, Fault, messageOf } from "../../base/fault.ts";
 import type { Folder } from "../../base/folder.ts";
 import { randomText } from "../../base/random.ts";
 import { stagedPrefix } from "../path.ts";
-import { lookAt } from "./stat.ts";
+import { statOrUndefined } from "./stat.ts";
 
-const noteEnding = ".note";
+const recordEnding = ".note";
 
-/** What a start after a crash has to know of something that is on its way. */
-interface Note {
+/** RecoveryRecord tells a start after a crash what to do with a staged item. Its field names are the format on the disk. */
+interface RecoveryRecord {
   readonly at: string;
-  /** Where it belongs if nothing else is there. Without: nowhere. */
+  /** Where the item goes back to, unless something else exists there by then. Without it, the item is deleted. */
   readonly home?: string;
 }
 
-/** A place for something on its way, on the right file system. */
-export interface Spot {
+/** StagingPath is a free disk path on the file system that it was allocated for. */
+export interface StagingPath {
   readonly path: string;
-  /** What stood there has gone its way. */
-  leave(): Promise<void>;
+  /** To be called when the staged item was moved or deleted; removes its recovery record. */
+  done(): Promise<void>;
 }
 
-/** Where uploads grow, copies are made and what is replaced steps aside. A start clears it. */
+/** Staging is the folder for uploads under way, for copies until they are complete, and for what is being replaced or deleted. */
 export class Staging {
-  constructor(private readonly folder: string) {}
+  readonly #folder: string;
 
-  /** A place on the file system of the staging folder itself. */
-  async here(): Promise<string> {
-    await mkdir(this.folder, { recursive: true });
-    return join(this.folder, randomText(16));
+  constructor(folder: string) {
+    this.#folder = folder;
   }
 
-  /** A place from which a rename into `parent` works. What is put there and belongs `home` comes back after a crash. */
-  async near(parent: Folder, home?: string): Promise<Spot> {
-    const own = await this.here();
-    const [mine, its] = await Promise.all([stat(this.folder), stat(parent.at(""))]);
+  /** allocate is a free path in the staging folder itself. What is left there is deleted by the next start. */
+  async allocate(): Promise<string> {
+    await mkdir(this.#folder, { recursive: true });
+    return join(this.#folder, randomText(16));
+  }
+
+  /**
+   * allocateBeside is a free path on the file system of `parent`, so that a rename into `parent` works. After a crash the item there is
+   * moved back to `restoreTo`, a name in `parent`, or deleted without it.
+   */
+  async allocateBeside(
+    parent: Folder,
+    { restoreTo }: { readonly restoreTo?: string } = {},
+  ): Promise<StagingPath> {
+    const own = await this.allocate();
+    const [ownStats, parentStats] = await Promise.all([stat(this.#folder), stat(parent.at(""))]);
     const name = `${stagedPrefix}${randomText(16)}`;
-    const [path, at] = mine.dev === its.dev ? [own, own] : [parent.at(name), join(parent.realPath, name)];
-    if (at === own && home === undefined) return { path, leave: async () => {} };
-    const note: Note = home === undefined ? { at } : { at, home: join(parent.realPath, home) };
-    await writeFile(own + noteEnding, JSON.stringify(note));
-    return { path, leave: () => rm(own + noteEnding, { force: true }) };
+    const [path, at] =
+      ownStats.dev === parentStats.dev ? [own, own] : [parent.at(name), join(parent.realPath, name)];
+    if (at === own && restoreTo === undefined) return { path, done: async () => {} };
+    const record: RecoveryRecord =
+      restoreTo === undefined ? { at } : { at, home: join(parent.realPath, restoreTo) };
+    await writeFile(own + recordEnding, JSON.stringify(record));
+    return { path, done: () => rm(own + recordEnding, { force: true }) };
   }
 
-  /** Finishes or undoes what a crash cut short. To be called before anything is changed. Says what could not be cleared. */
+  /** moveInto renames a staged file into a folder. A file cannot be renamed to another file system, so there it is copied first. */
+  async moveInto(
+    parent: Folder,
+    name: string,
+    { staged, sync }: { readonly staged: string; readonly sync: boolean },
+  ): Promise<void> {
+    try {
+      await rename(staged, parent.at(name));
+      return;
+    } catch (error) {
+      if (codeOf(error) !== "EXDEV") throw error;
+    }
+    const { path, done } = await this.allocateBeside(parent);
+    try {
+      await copyWithTimes(staged, path, sync);
+      await rename(path, parent.at(name));
+    } catch (error) {
+      // The copy may not exist: on a read-only file system it could not be created.
+      await rm(path, { force: true }).catch(() => {});
+      throw error;
+    } finally {
+      await done();
+    }
+  }
+
+  /** clear finishes or undoes what a crash interrupted. To be called before any change. Returns what could not be cleared. */
   async clear(): Promise<string[]> {
-    const names = await namesIn(this.folder);
-    const stayed: string[] = [];
-    // The notes first: they say what of the rest is to be kept.
-    for (const name of names.sort((a, b) => Number(isNote(b)) - Number(isNote(a)))) {
-      const path = join(this.folder, name);
+    const names = await namesIn(this.#folder);
+    const remaining: string[] = [];
+    // Recovery records first: they name items that must not be deleted.
+    for (const name of names.sort((a, b) => Number(isRecord(b)) - Number(isRecord(a)))) {
+      const path = join(this.#folder, name);
       try {
-        if (isNote(name)) await settle(path);
+        if (isRecord(name)) await recover(path);
         await rm(path, { recursive: true, force: true });
       } catch (error) {
-        stayed.push(`${name}: ${messageOf(error)}`);
+        remaining.push(`${name}: ${messageOf(error)}`);
       }
     }
-    return stayed;
+    return remaining;
   }
 }
 
-function isNote(name: string): boolean {
-  return name.endsWith(noteEnding);
+async function copyWithTimes(from: string, to: string, sync: boolean): Promise<void> {
+  await copyFile(from, to, constants.COPYFILE_EXCL);
+  const copy = await open(to, "r");
+  try {
+    const { atime, mtime } = await stat(from);
+    await copy.utimes(atime, mtime);
+    if (sync) await copy.datasync();
+  } finally {
+    await copy.close();
+  }
 }
 
-async function settle(notePath: string): Promise<void> {
-  const { at, home } = parseNote(await readFile(notePath, "utf8"));
-  if (at === undefined || (await lookAt(at, lstat)) === undefined) return;
-  if (home !== undefined && (await lookAt(home, lstat)) === undefined) await rename(at, home);
+function isRecord(name: string): boolean {
+  return name.endsWith(recordEnding);
+}
+
+async function recover(recordPath: string): Promise<void> {
+  const { at, home } = parseRecord(await readFile(recordPath, "utf8"));
+  if (at === undefined || (await statOrUndefined(at, lstat)) === undefined) return;
+  if (home !== undefined && (await statOrUndefined(home, lstat)) === undefined) await rename(at, home);
   else await rm(at, { recursive: true, force: true });
 }
 
-/** A note that was cut short itself was written before anything was done. */
-function parseNote(text: string): Partial<Note> {
+/** A record that is incomplete itself was being written before anything was moved, so there is nothing to recover. */
+function parseRecord(text: string): Partial<RecoveryRecord> {
   try {
-    return JSON.parse(text) as Note;
+    return JSON.parse(text) as RecoveryRecord;
   } catch {
     return {};
   }

@@ -1,12 +1,13 @@
 import { Fault } from "../../base/fault.ts";
 import { maxKeyBytes } from "../../db/kv-rows.ts";
-import type { TreePath } from "../path.ts";
+import { parseTreePath, type TreePath } from "../path.ts";
 
-/** What is kept about the files of a bucket, in the `kv` table: a namespace each, by the path with a slash before it. */
+/** locksNamespace is where the `kv` table has the locks of a bucket; the key is the canonical path with a slash before it. */
 export function locksNamespace(bucket: string): string {
   return `static-webdav/locks/${bucket}`;
 }
 
+/** propertiesNamespace is the same for dead properties. */
 export function propertiesNamespace(bucket: string): string {
   return `static-webdav/properties/${bucket}`;
 }
@@ -15,8 +16,8 @@ export function keyOf(path: TreePath): string {
   return `/${path}`;
 }
 
-/** The key that something new is kept under. */
-export function storedKey(path: TreePath): string {
+/** newKeyOf is `keyOf` for a row that is going to be written; InvalidInput when the index of the database could not hold it. */
+export function newKeyOf(path: TreePath): string {
   const key = keyOf(path);
   if (Buffer.byteLength(key) <= maxKeyBytes) return key;
   throw new Fault(
@@ -26,6 +27,7 @@ export function storedKey(path: TreePath): string {
   );
 }
 
-export function pathOfKey(key: string): TreePath {
-  return key.slice(1) as TreePath;
+/** pathOfKey is undefined for a key that this server did not write. */
+export function pathOfKey(key: string): TreePath | undefined {
+  return key.startsWith("/") ? parseTreePath(key.slice(1)) : undefined;
 }

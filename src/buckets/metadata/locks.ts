@@ -1,28 +1,30 @@
 import { Fault } from "../../base/fault.ts";
 import type { KvRows } from "../../db/kv-rows.ts";
 import type { TokenRows } from "../../db/token-rows.ts";
-import { splitPath, type TreePath, treeRoot } from "../path.ts";
-import { keyOf, pathOfKey, storedKey } from "./kv-keys.ts";
+import { isBelow, type TreePath, treeRoot, withAncestors } from "../path.ts";
+import { keyOf, newKeyOf, pathOfKey } from "./kv-keys.ts";
 
-/** A WebDAV lock. */
+/** Lock is a WebDAV write lock (RFC 4918 §6). Except for `path`, its fields are the stored format. */
 export interface Lock {
+  /** The lock token, a URI. */
   readonly token: string;
-  /** What it was taken on. */
+  /** The lock root: the canonical path that it was taken on. */
   readonly path: TreePath;
   readonly kind: "file" | "folder";
   readonly scope: "exclusive" | "shared";
-  /** Also for everything below. */
+  /** Depth infinity: it protects everything below as well. */
   readonly deep: boolean;
-  /** What its owner wrote about itself, as XML. */
+  /** The content of the client's `owner` element, as XML. */
   readonly owner: string;
-  /** Key of the token that it was taken with. */
+  /** Key of the access token that it was taken with. */
   readonly holder: string;
+  /** When it expires, in Unix milliseconds. */
   readonly until: number;
 }
 
-type Kept = Omit<Lock, "path">;
+type StoredLock = Omit<Lock, "path">;
 
-/** Why a lock is not given: others that are in the way. */
+/** LockedFault names the locks that forbid a change or conflict with a new lock. WebDAV answers 423. */
 export class LockedFault extends Fault {
   constructor(readonly locks: readonly [Lock, ...Lock[]]) {
     const [{ path, until }] = locks;
@@ -34,6 +36,7 @@ export class LockedFault extends Fault {
   }
 }
 
+/** TooManyLocksFault is thrown at one of the limits below. WebDAV answers 507. */
 export class TooManyLocksFault extends Fault {
   constructor(detail: string) {
     super("Other", detail);
@@ -42,42 +45,46 @@ export class TooManyLocksFault extends Fault {
 
 /** Shared locks on one resource. */
 const maxLocksPerResource = 1000;
-/** Locks of one bucket, and those of them that one token may hold. Clients hold one per open file. */
+/** Locks of one bucket. */
 const maxLocksPerBucket = 10_000;
+/** Locks that one access token may hold in a bucket. Clients hold one per open file. */
 const maxLocksPerToken = 1000;
-/** Expired locks are removed by the next change of a lock after this time. */
-const sweepMs = 60_000;
-/** Under a bound that is reached, at most so often: a sweep reads every lock of the bucket. */
-const urgentSweepMs = 1000;
-/** Rows that one transaction of a sweep removes, so that other writers come in between. */
-const rowsAtOnce = 500;
+/** Time between two sweeps, which the next `take` starts. */
+const sweepIntervalMs = 60_000;
+/** The same while a limit is reached: a sweep reads every lock of the bucket. */
+const urgentSweepIntervalMs = 1000;
+/** Rows that one transaction of a sweep removes, so that other writers get their turn. */
+const maxRowsPerTransaction = 500;
 
 /**
- * The locks of one bucket. They are in the database, so that they outlive the process and count for every server. A lock ends with the
- * token that it was taken with, by whatever means that was deleted.
+ * Locks stores the locks of one bucket in the database, so that they survive a restart and are valid on every server. A lock ends when it expires, and
+ * with the access token that it was taken with, however that was deleted. Paths are canonical.
  */
 export class Locks {
-  /** When and with what result the last sweep counted; locks that were taken since are added. */
+  readonly #rows: KvRows;
+  readonly #tokens: TokenRows;
+  readonly #namespace: string;
+  /** What the last sweep counted, plus the locks that were taken since. */
   #counted: { at: number; total: number; readonly byHolder: Map<string, number> } | undefined;
 
-  constructor(
-    private readonly rows: KvRows,
-    private readonly tokens: TokenRows,
-    private readonly namespace: string,
-  ) {}
+  constructor(rows: KvRows, tokens: TokenRows, namespace: string) {
+    this.#rows = rows;
+    this.#tokens = tokens;
+    this.#namespace = namespace;
+  }
 
-  /** Those on the path itself, those on its ancestors, whether deep or not, and those below it if asked for. */
-  async around(path: TreePath, below: boolean): Promise<Lock[]> {
-    const found = await this.rows.some(this.namespace, lineage(path).map(keyOf));
-    if (below) found.push(...(await this.rows.within(this.namespace, keyOf(path))));
+  /** around returns the locks on a path and on its ancestors, deep or not, and with `descendants` those below it. */
+  async around(path: TreePath, options?: { readonly descendants: boolean }): Promise<Lock[]> {
+    const found = await this.#rows.some(this.#namespace, withAncestors(path).map(keyOf));
+    if (options?.descendants) found.push(...(await this.#rows.within(this.#namespace, keyOf(path))));
     const locks = toLocks(new Map(found.map(({ key, value }) => [key, value])));
     const orphans = new Set(await this.#orphansAmong(locks));
     return locks.filter((lock) => !orphans.has(lock));
   }
 
-  /** Gives a lock unless another is in the way, or a bound is reached. */
+  /** take stores a lock, atomically. Throws LockedFault when another conflicts, TooManyLocksFault when a limit is reached. */
   async take(wanted: Lock): Promise<Lock> {
-    await this.#refuseBeyondBounds(wanted.holder);
+    await this.#assertBelowLimits(wanted.holder);
     for (;;) {
       try {
         return await this.#tryToTake(wanted);
@@ -90,9 +97,9 @@ export class Locks {
   }
 
   #tryToTake(wanted: Lock): Promise<Lock> {
-    const { path, ...kept } = wanted;
-    const read = { keys: lineage(path).map(keyOf), ...(wanted.deep ? { within: keyOf(path) } : {}) };
-    return this.rows.change(this.namespace, read, (rows) => {
+    const { path, ...stored } = wanted;
+    const read = { keys: withAncestors(path).map(keyOf), ...(wanted.deep ? { within: keyOf(path) } : {}) };
+    return this.#rows.change(this.#namespace, read, (rows) => {
       const locks = toLocks(rows);
       const [first, ...more] = locks.filter(
         (lock) =>
@@ -106,11 +113,11 @@ export class Locks {
           `the resource has ${maxLocksPerResource} locks already; wait until one is released or expires`,
         );
       this.#count(wanted.holder);
-      return { write: new Map([[storedKey(path), [...own.map(toKept), kept]]]), result: wanted };
+      return { write: new Map([[newKeyOf(path), [...own.map(toStored), stored]]]), result: wanted };
     });
   }
 
-  /** Undefined when there is no such lock on that path any more. */
+  /** refresh gives a lock a new time of expiry; undefined when it no longer exists. */
   refresh(lock: Lock, until: number): Promise<Lock | undefined> {
     return this.#replace(lock, { ...lock, until });
   }
@@ -119,19 +126,20 @@ export class Locks {
     await this.#replace(lock, undefined);
   }
 
-  /** Forgets the locks on a path and below it: they go with their resource. */
+  /** forget deletes the locks on a path and below it, with their resource. */
   async forget(path: TreePath): Promise<void> {
-    await this.rows.remove(this.namespace, keyOf(path), true);
+    await this.#rows.remove(this.#namespace, keyOf(path), true);
   }
 
-  /** The same for all below it, but not for itself. */
+  /** forgetBelow deletes the locks below a path, but not those on it. */
   async forgetBelow(path: TreePath): Promise<void> {
-    await this.rows.remove(this.namespace, keyOf(path), false);
+    await this.#rows.remove(this.#namespace, keyOf(path), false);
   }
 
-  async #refuseBeyondBounds(holder: string): Promise<void> {
+  async #assertBelowLimits(holder: string): Promise<void> {
     const age = this.#counted === undefined ? Infinity : performance.now() - this.#counted.at;
-    if (age > sweepMs || (this.#isFullFor(holder) && age > urgentSweepMs)) await this.#sweep();
+    if (age > sweepIntervalMs || (this.#isFullFor(holder) && age > urgentSweepIntervalMs))
+      await this.#sweep();
     if (this.#isFullFor(holder))
       throw new TooManyLocksFault(
         `a token may hold ${maxLocksPerToken} locks in a bucket, and all tokens together ${maxLocksPerBucket}; release some, or wait until they expire`,
@@ -149,66 +157,69 @@ export class Locks {
     this.#counted.byHolder.set(holder, (this.#counted.byHolder.get(holder) ?? 0) + 1);
   }
 
-  /** Removes the rows of locks that have expired, and counts the others. */
+  /** Deletes the rows whose locks have all expired, and counts the other locks. */
   async #sweep(): Promise<void> {
-    const rows = await this.rows.within(this.namespace, keyOf(treeRoot));
+    const rows = await this.#rows.within(this.#namespace, keyOf(treeRoot));
     const live = toLocks(new Map(rows.map(({ key, value }) => [key, value])));
     const paths = new Set(live.map(({ path }) => keyOf(path)));
     const expired = rows.map(({ key }) => key).filter((key) => !paths.has(key));
-    for (let at = 0; at < expired.length; at += rowsAtOnce)
-      await this.#removeExpired(expired.slice(at, at + rowsAtOnce));
+    for (let at = 0; at < expired.length; at += maxRowsPerTransaction)
+      await this.#removeExpired(expired.slice(at, at + maxRowsPerTransaction));
     const byHolder = new Map<string, number>();
     for (const { holder } of live) byHolder.set(holder, (byHolder.get(holder) ?? 0) + 1);
     this.#counted = { at: performance.now(), total: live.length, byHolder };
   }
 
-  /** Read again as part of the change: a lock may have been taken on the same path meanwhile. */
+  /** Reads the rows again in the transaction: a lock may have been taken on the same path since. */
   #removeExpired(keys: readonly string[]): Promise<void> {
-    return this.rows.change(this.namespace, { keys }, (rows) => {
+    return this.#rows.change(this.#namespace, { keys }, (rows) => {
       const live = new Set(toLocks(rows).map(({ path }) => keyOf(path)));
       const gone = keys.filter((key) => !live.has(key));
       return { write: new Map(gone.map((key) => [key, undefined])), result: undefined };
     });
   }
 
-  /** Those of these locks whose token no longer exists. */
+  /** The locks whose access token no longer exists. */
   async #orphansAmong(locks: readonly Lock[]): Promise<Lock[]> {
     const holders = [...new Set(locks.map(({ holder }) => holder))];
-    const existing = await this.tokens.existingKeys(holders);
+    const existing = await this.#tokens.existingKeys(holders);
     return locks.filter(({ holder }) => !existing.has(holder));
   }
 
   async #removeOrphans(orphans: readonly Lock[]): Promise<void> {
     const removed = new Set(orphans.map(({ token }) => token));
     const keys = [...new Set(orphans.map(({ path }) => keyOf(path)))];
-    for (let at = 0; at < keys.length; at += rowsAtOnce) {
-      const some = keys.slice(at, at + rowsAtOnce);
-      await this.rows.change(this.namespace, { keys: some }, (rows) => {
-        const kept = Map.groupBy(
+    for (let at = 0; at < keys.length; at += maxRowsPerTransaction) {
+      const some = keys.slice(at, at + maxRowsPerTransaction);
+      await this.#rows.change(this.#namespace, { keys: some }, (rows) => {
+        const remaining = Map.groupBy(
           toLocks(rows).filter(({ token }) => !removed.has(token)),
           ({ path }) => keyOf(path),
         );
-        return { write: new Map(some.map((key) => [key, kept.get(key)?.map(toKept)])), result: undefined };
+        return {
+          write: new Map(some.map((key) => [key, remaining.get(key)?.map(toStored)])),
+          result: undefined,
+        };
       });
     }
   }
 
   #replace(lock: Lock, next: Lock | undefined): Promise<Lock | undefined> {
     const key = keyOf(lock.path);
-    return this.rows.change(this.namespace, { keys: [key] }, (rows) => {
+    return this.#rows.change(this.#namespace, { keys: [key] }, (rows) => {
       const locks = toLocks(rows);
       const present = locks.some(({ token }) => token === lock.token);
       const rest = locks.filter(({ token }) => token !== lock.token);
-      const kept = present && next !== undefined ? [...rest, next] : rest;
+      const remaining = present && next !== undefined ? [...rest, next] : rest;
       return {
-        write: new Map([[key, kept.length === 0 ? undefined : kept.map(toKept)]]),
+        write: new Map([[key, remaining.length === 0 ? undefined : remaining.map(toStored)]]),
         result: present ? next : undefined,
       };
     });
   }
 }
 
-/** Locks by the path they were taken on, for listings: who asks for each of many paths must not go through all locks for it. */
+/** LockIndex has locks by lock root, so that a listing of many resources does not search all locks for each of them. */
 export class LockIndex {
   readonly #byPath: ReadonlyMap<TreePath, readonly Lock[]>;
 
@@ -216,40 +227,30 @@ export class LockIndex {
     this.#byPath = Map.groupBy(locks, ({ path }) => path);
   }
 
-  /** The locks that protect what stands at a path. */
+  /** covering returns the locks that protect the resource at a path. */
   covering(path: TreePath): Lock[] {
     if (this.#byPath.size === 0) return [];
-    return lineage(path).flatMap((at) => (this.#byPath.get(at) ?? []).filter((lock) => covers(lock, path)));
+    return withAncestors(path).flatMap((at) =>
+      (this.#byPath.get(at) ?? []).filter((lock) => covers(lock, path)),
+    );
   }
 }
 
-/** Whether a lock protects what stands at a path. */
+/** covers is whether a lock protects the resource at a path. */
 export function covers(lock: Lock, path: TreePath): boolean {
   return lock.path === path || (lock.deep && isBelow(path, lock.path));
 }
 
-export function isBelow(path: TreePath, folder: TreePath): boolean {
-  return path !== folder && (folder === treeRoot || path.startsWith(`${folder}/`));
-}
-
-/** A path and all folders above it. */
-function lineage(path: TreePath): TreePath[] {
-  const found = [path];
-  for (let at = path; at !== treeRoot; ) {
-    at = splitPath(at).folder;
-    found.push(at);
-  }
-  return found;
-}
-
-/** Those that have not run out. */
+/** toLocks leaves out expired locks. */
 function toLocks(rows: ReadonlyMap<string, unknown>): Lock[] {
   const now = Date.now();
-  return [...rows].flatMap(([key, value]) =>
-    (value as Kept[]).filter(({ until }) => until > now).map((kept) => ({ ...kept, path: pathOfKey(key) })),
-  );
+  return [...rows].flatMap(([key, value]) => {
+    const path = pathOfKey(key);
+    if (path === undefined) return [];
+    return (value as StoredLock[]).filter(({ until }) => until > now).map((stored) => ({ ...stored, path }));
+  });
 }
 
-function toKept({ path: _, ...kept }: Lock): Kept {
-  return kept;
+function toStored({ path: _, ...stored }: Lock): StoredLock {
+  return stored;
 }

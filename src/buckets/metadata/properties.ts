@@ -1,40 +1,48 @@
 import { Fault } from "../../base/fault.ts";
-import type { KvRows } from "../../db/kv-rows.ts";
-import { maxKeyBytes } from "../../db/kv-rows.ts";
+import { type KvRows, maxKeyBytes } from "../../db/kv-rows.ts";
 import type { TreePath } from "../path.ts";
-import { keyOf, pathOfKey, storedKey } from "./kv-keys.ts";
+import { keyOf, newKeyOf } from "./kv-keys.ts";
 
-/** Dead properties of one resource: `{namespace}name` → the element as XML. */
+/** Properties are the dead properties of one resource: `{namespace}name` → the element as XML. */
 export type Properties = Readonly<Record<string, string>>;
 
-/** How much one resource may carry. */
-const mostBytes = 1024 * 1024;
+/** Names and values of the properties of one resource together. */
+const maxBytesPerResource = 1024 * 1024;
 const none: Properties = {};
 
-/** What WebDAV clients keep about the files of one bucket. */
+/** PropertyRecords stores the dead properties of one bucket (RFC 4918 §4.2), by canonical path. */
 export class PropertyRecords {
-  constructor(
-    private readonly rows: KvRows,
-    private readonly namespace: string,
-  ) {}
+  readonly #rows: KvRows;
+  readonly #namespace: string;
 
-  async of(path: TreePath): Promise<Properties> {
-    return (await this.ofSome([path])).get(path) ?? none;
+  constructor(rows: KvRows, namespace: string) {
+    this.#rows = rows;
+    this.#namespace = namespace;
   }
 
-  async ofSome(paths: readonly TreePath[]): Promise<Map<TreePath, Properties>> {
-    const rows = await this.rows.some(this.namespace, paths.map(keyOf));
-    return new Map(rows.map(({ key, value }) => [pathOfKey(key), value as Properties]));
+  async get(path: TreePath): Promise<Properties> {
+    return (await this.getMany([path])).get(path) ?? none;
+  }
+
+  /** getMany has no entry for a resource without properties. */
+  async getMany(paths: readonly TreePath[]): Promise<Map<TreePath, Properties>> {
+    const byKey = new Map(paths.map((path) => [keyOf(path), path]));
+    const found = new Map<TreePath, Properties>();
+    for (const { key, value } of await this.#rows.some(this.#namespace, [...byKey.keys()])) {
+      const path = byKey.get(key);
+      if (path !== undefined) found.set(path, value as Properties);
+    }
+    return found;
   }
 
   isEmpty(): Promise<boolean> {
-    return this.rows.isEmpty(this.namespace);
+    return this.#rows.isEmpty(this.#namespace);
   }
 
-  /** Sets and, where the value is undefined, removes. */
+  /** change sets properties, all or none, and removes those whose value is undefined. InvalidInput above `maxBytesPerResource`. */
   async change(path: TreePath, changes: ReadonlyMap<string, string | undefined>): Promise<void> {
-    const key = storedKey(path);
-    await this.rows.change(this.namespace, { keys: [key] }, (rows) => {
+    const key = newKeyOf(path);
+    await this.#rows.change(this.#namespace, { keys: [key] }, (rows) => {
       const next = new Map(Object.entries((rows.get(key) as Properties | undefined) ?? none));
       for (const [name, value] of changes) {
         if (value === undefined) next.delete(name);
@@ -44,8 +52,10 @@ export class PropertyRecords {
         (sum, [name, value]) => sum + Buffer.byteLength(name) + Buffer.byteLength(value),
         0,
       );
-      if (bytes > mostBytes)
-        throw new Fault("InvalidInput", `the properties of one file may have ${mostBytes} bytes`, { path });
+      if (bytes > maxBytesPerResource)
+        throw new Fault("InvalidInput", `the properties of one file may have ${maxBytesPerResource} bytes`, {
+          path,
+        });
       return {
         write: new Map([[key, next.size === 0 ? undefined : Object.fromEntries(next)]]),
         result: undefined,
@@ -53,26 +63,28 @@ export class PropertyRecords {
     });
   }
 
+  /** move takes the properties of a resource, and of all below it, to another path in place of those stored there. */
   async move(from: TreePath, to: TreePath): Promise<void> {
-    await this.rows.move(this.namespace, keyOf(from), keyOf(to));
+    await this.#rows.move(this.#namespace, keyOf(from), keyOf(to));
   }
 
-  /** Those of a resource and, if `deep`, of all below it; what stood at `to` had others, which go. */
-  async copy(from: TreePath, to: TreePath, deep: boolean): Promise<void> {
+  /** copy replaces the properties at `to` with those of a resource and, if `recursive`, of all below it. Keys that would be too long are left out. */
+  async copy(from: TreePath, to: TreePath, { recursive }: { readonly recursive: boolean }): Promise<void> {
     await this.forget(to);
-    const rows = deep
-      ? await this.rows.within(this.namespace, keyOf(from))
-      : await this.rows.some(this.namespace, [keyOf(from)]);
+    const rows = recursive
+      ? await this.#rows.within(this.#namespace, keyOf(from))
+      : await this.#rows.some(this.#namespace, [keyOf(from)]);
     if (rows.length === 0) return;
     const write = new Map(
       rows
         .map(({ key, value }) => [keyOf(to) + key.slice(keyOf(from).length), value] as const)
         .filter(([key]) => Buffer.byteLength(key) <= maxKeyBytes),
     );
-    await this.rows.change(this.namespace, { keys: [] }, () => ({ write, result: undefined }));
+    await this.#rows.change(this.#namespace, { keys: [] }, () => ({ write, result: undefined }));
   }
 
+  /** forget deletes the properties of a resource and of all below it. */
   async forget(path: TreePath): Promise<void> {
-    await this.rows.remove(this.namespace, keyOf(path), true);
+    await this.#rows.remove(this.#namespace, keyOf(path), true);
   }
 }

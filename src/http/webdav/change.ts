@@ -1,22 +1,22 @@
-import type { Failure } from "../../buckets/disk/remove-tree.ts";
-import { isBelow } from "../../buckets/metadata/locks.ts";
-import { treeRoot } from "../../buckets/path.ts";
+import type { Failure } from "../../buckets/file-store.ts";
+import { isBelow, treeRoot } from "../../buckets/path.ts";
 import { hrefOf, parseDestination } from "./address.ts";
 import { statusOf } from "./faults.ts";
 import { statuses } from "./multistatus.ts";
 import { Refused } from "./refused.ts";
 import { depthOf, modifiedOf, requireParent, type Visit } from "./visit.ts";
-import { warrantOf } from "./warrant.ts";
+import { conditionsOf } from "./warrant.ts";
 
 export async function mkcol(visit: Visit): Promise<Response> {
   const { request, files, path } = visit;
   for await (const chunk of request.body ?? [])
     if (chunk.length > 0) throw new Refused(415, "a folder is made without a body");
   const taken = () => new Refused(405, "something stands at this address already");
-  if ((await files.tree.find(path)) !== undefined) throw taken();
-  await requireParent(files, path);
+  const target = await files.reader.resolve(path);
+  if (target.entry !== undefined) throw taken();
+  requireParent(target);
   const modified = modifiedOf(visit);
-  if (!(await files.makeFolder(path, warrantOf(visit), { modified }))) throw taken();
+  if (!(await files.makeFolder(path, { modified }, conditionsOf(visit)))) throw taken();
   return new Response(null, {
     status: 201,
     headers: modified === undefined ? {} : { "x-oc-mtime": "accepted" },
@@ -26,12 +26,12 @@ export async function mkcol(visit: Visit): Promise<Response> {
 export async function remove(visit: Visit): Promise<Response> {
   const { files, path, slash } = visit;
   if (path === treeRoot) throw new Refused(403, "a bucket is deleted with static-bucket_delete");
-  const entry = await files.tree.find(path);
+  const entry = await files.reader.find(path);
   if (entry === undefined || (entry.kind === "file" && slash))
     throw new Refused(404, "there is no such file or folder");
   // RFC 4918 §9.6.1: a folder goes whole or not at all.
   if (entry.kind === "folder") depthOf(visit, ["infinity"], "infinity");
-  const failures = await files.remove(path, warrantOf(visit));
+  const failures = await files.remove(path, conditionsOf(visit));
   return failures.length === 0 ? new Response(null, { status: 204 }) : failed(visit, failures);
 }
 
@@ -45,24 +45,28 @@ export function move(visit: Visit): Promise<Response> {
 
 async function transfer(visit: Visit, kind: "copy" | "move"): Promise<Response> {
   const { request, files, path, bucket, slash } = visit;
-  const target = parseDestination(request.headers.get("destination"), bucket.name);
+  const destination = parseDestination(request.headers.get("destination"), bucket.name);
   const overwrite = overwriteOf(request);
-  const entry = await files.tree.find(path);
+  const [source, target] = await Promise.all([
+    files.reader.resolve(path),
+    files.reader.resolve(destination.path),
+  ]);
+  const { entry } = source;
   if (entry === undefined || (entry.kind === "file" && slash))
     throw new Refused(404, "there is no such file or folder");
   const alone = kind === "copy" || entry.kind === "file";
   const depth = depthOf(visit, alone ? [0, "infinity"] : ["infinity"], "infinity");
   const overlap = () => new Refused(403, "source and destination are the same, or one holds the other");
-  const [from, to] = await Promise.all([files.canonical(path), files.canonical(target.path)]);
+  const [from, to] = [source.path, target.path];
   if (from === to || isBelow(to, from) || isBelow(from, to)) throw overlap();
-  await requireParent(files, to);
-  const options = { overwrite, warrant: warrantOf(visit), signal: request.signal };
+  requireParent(target);
+  const options = { overwrite, conditions: conditionsOf(visit), signal: request.signal };
   const done =
     kind === "copy"
-      ? await files.copy(from, to, { ...options, deep: depth === "infinity" })
-      : await files.move(from, to, options);
-  if (done === "one holds the other") throw overlap();
-  if (done === "in the way") throw new Refused(412, "something stands at the destination (Overwrite: F)");
+      ? await files.copy(path, destination.path, { ...options, recursive: depth === "infinity" })
+      : await files.move(path, destination.path, options);
+  if (done === "overlap") throw overlap();
+  if (done === "exists") throw new Refused(412, "something stands at the destination (Overwrite: F)");
   if (done.failures.length > 0) return failed(visit, done.failures);
   return new Response(null, {
     status: done.replaced ? 204 : 201,

@@ -1,8 +1,8 @@
 import { codeOf, type Fault } from "../../base/fault.ts";
 import { escapeXml } from "../../base/xml-text.ts";
 import { isDiskFull, isOutOfDescriptors } from "../../buckets/disk/disk-faults.ts";
-import { isBelow, LockedFault, TooManyLocksFault } from "../../buckets/metadata/locks.ts";
-import type { TreePath } from "../../buckets/path.ts";
+import { LockedFault, TooManyLocksFault } from "../../buckets/metadata/locks.ts";
+import { isBelow, type TreePath } from "../../buckets/path.ts";
 import { plainText, serviceUnavailable } from "../pages.ts";
 import { lockRoot } from "./lock-xml.ts";
 import { errorResponse, statuses } from "./multistatus.ts";

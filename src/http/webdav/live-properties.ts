@@ -1,6 +1,5 @@
 import { escapeXml } from "../../base/xml-text.ts";
-import { etagOf } from "../../buckets/disk/etag.ts";
-import type { TreeEntry } from "../../buckets/disk/read.ts";
+import type { DiskUsage, FileEntry } from "../../buckets/file-store.ts";
 import type { LockIndex } from "../../buckets/metadata/locks.ts";
 import { splitPath, treeRoot } from "../../buckets/path.ts";
 import { mediaTypeOf } from "../media-type.ts";
@@ -8,10 +7,10 @@ import { activeLock, supportedLock } from "./lock-xml.ts";
 
 /** What the properties of one resource are read from. */
 export interface Subject {
-  readonly entry: TreeEntry;
+  readonly entry: FileEntry;
   readonly bucket: string;
   readonly locks: LockIndex;
-  readonly room: { readonly availableBytes: number; readonly usedBytes: number } | undefined;
+  readonly diskUsage: DiskUsage | undefined;
 }
 
 interface LiveProperty {
@@ -24,7 +23,7 @@ interface LiveProperty {
 }
 
 const onFiles =
-  (value: (entry: TreeEntry) => string): LiveProperty["value"] =>
+  (value: (entry: FileEntry) => string): LiveProperty["value"] =>
   ({ entry }) =>
     entry.kind === "file" ? value(entry) : undefined;
 
@@ -44,12 +43,9 @@ export const liveProperties: ReadonlyMap<string, LiveProperty> = new Map<string,
   ],
   ["{DAV:}getcontentlength", { value: onFiles(({ stats }) => String(stats.size)) }],
   ["{DAV:}getcontenttype", { value: onFiles(({ path }) => escapeXml(mediaTypeOf(path).value)) }],
-  ["{DAV:}getetag", { value: onFiles(({ stats }) => escapeXml(etagOf(stats))) }],
-  ["{DAV:}getlastmodified", { value: ({ entry }) => httpDate(entry.stats.mtimeMs) }],
-  [
-    "{DAV:}creationdate",
-    { value: ({ entry: { stats } }) => isoDate(stats.birthtimeMs > 0 ? stats.birthtimeMs : stats.ctimeMs) },
-  ],
+  ["{DAV:}getetag", { value: onFiles(({ stats }) => escapeXml(stats.etag)) }],
+  ["{DAV:}getlastmodified", { value: ({ entry }) => httpDate(entry.stats.modifiedMs) }],
+  ["{DAV:}creationdate", { value: ({ entry }) => isoDate(entry.stats.createdMs) }],
   ["{DAV:}supportedlock", { value: () => supportedLock }],
   [
     "{DAV:}lockdiscovery",
@@ -61,15 +57,21 @@ export const liveProperties: ReadonlyMap<string, LiveProperty> = new Map<string,
           .join(""),
     },
   ],
-  ["{DAV:}quota-available-bytes", { value: ({ room }) => room && String(room.availableBytes), hidden: true }],
-  ["{DAV:}quota-used-bytes", { value: ({ room }) => room && String(room.usedBytes), hidden: true }],
+  [
+    "{DAV:}quota-available-bytes",
+    { value: ({ diskUsage }) => diskUsage && String(diskUsage.availableBytes), hidden: true },
+  ],
+  [
+    "{DAV:}quota-used-bytes",
+    { value: ({ diskUsage }) => diskUsage && String(diskUsage.usedBytes), hidden: true },
+  ],
   [
     "{urn:schemas-microsoft-com:}Win32LastModifiedTime",
-    { value: ({ entry }) => httpDate(entry.stats.mtimeMs), hidden: true },
+    { value: ({ entry }) => httpDate(entry.stats.modifiedMs), hidden: true },
   ],
   [
     "{urn:schemas-microsoft-com:}Win32LastAccessTime",
-    { value: ({ entry }) => httpDate(entry.stats.atimeMs), hidden: true },
+    { value: ({ entry }) => httpDate(entry.stats.accessedMs), hidden: true },
   ],
 ]);
 

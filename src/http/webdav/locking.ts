@@ -1,13 +1,14 @@
 import { isElement, type XmlElement } from "../../base/xml.ts";
 import { escapeXml, printXml } from "../../base/xml-text.ts";
-import { covers, isBelow, type Lock, LockedFault } from "../../buckets/metadata/locks.ts";
+import { covers, type Lock, LockedFault } from "../../buckets/metadata/locks.ts";
+import { isBelow } from "../../buckets/path.ts";
 import { hrefOf } from "./address.ts";
 import { isDav, readXml } from "./body.ts";
 import { activeLock, lockRoot } from "./lock-xml.ts";
 import { statuses, xmlResponse } from "./multistatus.ts";
 import { Refused } from "./refused.ts";
 import { depthOf, requireParent, type Visit } from "./visit.ts";
-import { warrantOf } from "./warrant.ts";
+import { conditionsOf } from "./warrant.ts";
 
 /** Clients that work on refresh in time; what a client that died leaves behind ends with the day. */
 const longestSeconds = 24 * 3600;
@@ -23,9 +24,9 @@ async function take(visit: Visit, body: XmlElement): Promise<Response> {
   const { files, path, bucket, caller, slash } = visit;
   const wanted = parseLockInfo(body);
   const depth = depthOf(visit, [0, "infinity"], "infinity");
-  const present = await files.tree.find(path);
-  if (present === undefined) {
-    await requireParent(files, path);
+  const target = await files.reader.resolve(path);
+  if (target.entry === undefined) {
+    requireParent(target);
     if (slash) throw new Refused(409, "there is no such folder; make it before locking it");
   }
   try {
@@ -34,12 +35,12 @@ async function take(visit: Visit, body: XmlElement): Promise<Response> {
       {
         ...wanted,
         token: `urn:uuid:${crypto.randomUUID()}`,
-        kind: present?.kind ?? "file",
+        kind: target.entry?.kind ?? "file",
         deep: depth === "infinity",
         holder: caller.key,
         until: Date.now() + secondsOf(visit) * 1000,
       },
-      warrantOf(visit),
+      conditionsOf(visit),
     );
     return discovery(created ? 201 : 200, [lock], bucket.name, { "lock-token": `<${lock.token}>` });
   } catch (error) {
@@ -51,12 +52,13 @@ async function take(visit: Visit, body: XmlElement): Promise<Response> {
 /** RFC 4918 §9.10.2: no body, and the token in the If header. */
 async function refresh(visit: Visit): Promise<Response> {
   const { files, path, bucket } = visit;
-  const warrant = warrantOf(visit);
-  if (warrant.tokens.size === 0)
+  const conditions = conditionsOf(visit);
+  if (conditions.tokens.size === 0)
     throw new Refused(400, "a lock needs a lockinfo body; a refresh needs the lock's token in the If header");
-  await warrant.check();
-  const at = await files.canonical(path);
-  const held = (await files.locks.around(at, false)).find((lock) => covers(lock, at) && warrant.shows(lock));
+  const target = await files.reader.resolve(path);
+  await conditions.assertPreconditions(target);
+  const locks = await files.locks.around(target.path);
+  const held = locks.find((lock) => covers(lock, target.path) && conditions.holdsLock(lock));
   const renewed = held && (await files.locks.refresh(held, Date.now() + secondsOf(visit) * 1000));
   if (renewed === undefined)
     throw new Refused(412, "there is no such lock here", "<D:lock-token-matches-request-uri/>");
@@ -68,9 +70,10 @@ export async function unlock(visit: Visit): Promise<Response> {
   // Some clients leave the brackets out.
   const token = /^\s*<?([^<>\s]+)>?\s*$/.exec(request.headers.get("lock-token") ?? "")?.[1];
   if (token === undefined) throw new Refused(400, "the Lock-Token header must hold <the lock's token>");
-  await warrantOf(visit).check();
-  const at = await files.canonical(path);
-  const held = (await files.locks.around(at, false)).find((lock) => covers(lock, at) && lock.token === token);
+  const target = await files.reader.resolve(path);
+  await conditionsOf(visit).assertPreconditions(target);
+  const locks = await files.locks.around(target.path);
+  const held = locks.find((lock) => covers(lock, target.path) && lock.token === token);
   if (held === undefined)
     throw new Refused(409, "there is no such lock here", "<D:lock-token-matches-request-uri/>");
   if (held.holder !== caller.key && !caller.isSuper)

@@ -1,5 +1,5 @@
 import { isElement, type XmlElement } from "../../base/xml.ts";
-import type { TreeEntry } from "../../buckets/disk/read.ts";
+import type { FileEntry } from "../../buckets/file-store.ts";
 import { LockIndex } from "../../buckets/metadata/locks.ts";
 import { fullName, isDav, readXml } from "./body.ts";
 import { liveProperties, lockDiscovery, quotaNames } from "./live-properties.ts";
@@ -24,7 +24,7 @@ export async function propfind(visit: Visit): Promise<Response> {
   const question = parseQuestion(await readXml(visit.request));
   refuseLongNames(question);
   await checkIf(visit);
-  const entry = await visit.files.tree.find(visit.path);
+  const entry = await visit.files.reader.find(visit.path);
   if (entry === undefined) throw new Refused(404, "there is no such file or folder");
   const batches = depth === "infinity" ? await everything(visit, entry) : family(visit, entry, depth === 1);
   return streamedMultistatus(answers(visit, question, entry, depth, batches));
@@ -57,16 +57,16 @@ function propertyNames(element: XmlElement): string[] {
 }
 
 /** The resource itself and, if asked for, what it holds. */
-async function* family({ files }: Visit, entry: TreeEntry, members: boolean): AsyncGenerator<TreeEntry[]> {
+async function* family({ files }: Visit, entry: FileEntry, members: boolean): AsyncGenerator<FileEntry[]> {
   yield [entry];
-  if (members && entry.kind === "folder") yield* files.tree.entries(entry.path);
+  if (members && entry.kind === "folder") yield* files.reader.entries(entry.path);
 }
 
 /** All at once, because too many are refused and not cut short: half a listing looks like deleted files. */
-async function everything({ files }: Visit, entry: TreeEntry): Promise<AsyncGenerator<TreeEntry[]>> {
+async function everything({ files }: Visit, entry: FileEntry): Promise<AsyncGenerator<FileEntry[]>> {
   const found = [entry];
   if (entry.kind === "folder") {
-    for await (const below of files.tree.walk(entry.path)) {
+    for await (const below of files.reader.walk(entry.path)) {
       found.push(below);
       if (found.length > mostAtInfinity)
         throw new Refused(
@@ -84,29 +84,31 @@ async function everything({ files }: Visit, entry: TreeEntry): Promise<AsyncGene
 async function* answers(
   visit: Visit,
   question: Question,
-  top: TreeEntry,
+  top: FileEntry,
   depth: Depth,
-  batches: AsyncGenerator<TreeEntry[]>,
+  batches: AsyncGenerator<FileEntry[]>,
 ): AsyncGenerator<string | Uint8Array> {
   const { files, bucket, request, turns } = visit;
   const asks = (name: string) =>
     question.kind === "some"
       ? question.names.includes(name)
       : question.kind === "all" && (question.include.includes(name) || !liveProperties.get(name)?.hidden);
-  const locks = new LockIndex(asks(lockDiscovery) ? await files.locks.around(top.path, depth !== 0) : []);
+  const locks = new LockIndex(
+    asks(lockDiscovery) ? await files.locks.around(top.path, { descendants: depth !== 0 }) : [],
+  );
   // macOS stalls for a minute and a half on the quota of a volume.
   const isFinder = /^WebDAVFS\//.test(request.headers.get("user-agent") ?? "");
-  const room = quotaNames.some(asks) && !isFinder ? await files.tree.room() : undefined;
+  const diskUsage = quotaNames.some(asks) && !isFinder ? await files.reader.diskUsage() : undefined;
   const bare =
     (question.kind === "some" && question.names.every(isClosed)) ||
     (depth !== 0 && (await files.properties.isEmpty()));
   const answer = new PropertyAnswer(question);
   let startedAt = performance.now();
   for await (const entries of batches) {
-    const dead = bare ? undefined : await files.properties.ofSome(entries.map(({ path }) => path));
+    const dead = bare ? undefined : await files.properties.getMany(entries.map(({ path }) => path));
     let piece = "";
     for (const entry of entries) {
-      const subject = { entry, bucket: bucket.name, locks, room };
+      const subject = { entry, bucket: bucket.name, locks, diskUsage };
       for (const part of answer.describe(subject, dead?.get(entry.path) ?? {})) {
         if (typeof part === "string") piece += part;
         else {

@@ -1,6 +1,6 @@
 import { isElement, textOf, type XmlElement } from "../../base/xml.ts";
 import { escapeXml, printXml } from "../../base/xml-text.ts";
-import type { Times } from "../../buckets/disk/write.ts";
+import type { Times } from "../../buckets/file-store.ts";
 import { hrefOf } from "./address.ts";
 import { fullName, isDav, readXml } from "./body.ts";
 import { liveProperties } from "./live-properties.ts";
@@ -8,7 +8,7 @@ import { xmlResponse } from "./multistatus.ts";
 import { element, propstat } from "./property-answer.ts";
 import { Refused } from "./refused.ts";
 import type { Visit } from "./visit.ts";
-import { warrantOf } from "./warrant.ts";
+import { conditionsOf } from "./warrant.ts";
 
 interface Instruction {
   readonly name: string;
@@ -24,11 +24,11 @@ const accessedName = "{urn:schemas-microsoft-com:}Win32LastAccessTime";
 export async function proppatch(visit: Visit): Promise<Response> {
   const { request, files, bucket, path } = visit;
   const instructions = parseInstructions(await readXml(request));
-  const entry = await files.tree.find(path);
-  if (entry === undefined) throw new Refused(404, "there is no such file or folder");
-  const warrant = warrantOf(visit);
-  await files.examine(path, warrant);
-  const changes = new Map<string, string | undefined>();
+  const target = await files.reader.resolve(path);
+  if (target.entry === undefined) throw new Refused(404, "there is no such file or folder");
+  const conditions = conditionsOf(visit);
+  await files.examine(target, conditions);
+  const properties = new Map<string, string | undefined>();
   const times: { -readonly [K in keyof Times]: Times[K] } = {};
   const problems = new Map<string, { readonly status: number; readonly condition: string }>();
   for (const { name, property } of instructions) {
@@ -38,9 +38,9 @@ export async function proppatch(visit: Visit): Promise<Response> {
       else if (time !== undefined) times[name === modifiedName ? "modified" : "accessed"] = new Date(time);
     } else if (liveProperties.has(name) && !liveProperties.get(name)?.open) {
       problems.set(name, { status: 403, condition: "<D:cannot-modify-protected-property/>" });
-    } else changes.set(name, property === undefined ? undefined : printXml(property));
+    } else properties.set(name, property === undefined ? undefined : printXml(property));
   }
-  if (problems.size === 0) await files.describe(path, warrant, changes, times);
+  if (problems.size === 0) await files.describe(path, { properties, times }, conditions);
   const names = [...new Set(instructions.map(({ name }) => name))];
   const stats = names.map((name) => {
     const problem = problems.get(name);
@@ -48,7 +48,7 @@ export async function proppatch(visit: Visit): Promise<Response> {
     const error = problem?.condition ? `<D:error>${problem.condition}</D:error>` : "";
     return propstat(element(name, ""), status, error);
   });
-  const href = escapeXml(hrefOf(bucket.name, entry.path, entry.kind === "folder"));
+  const href = escapeXml(hrefOf(bucket.name, target.requested, target.entry.kind === "folder"));
   return xmlResponse(
     207,
     `<D:multistatus xmlns:D="DAV:"><D:response><D:href>${href}</D:href>${stats.join("")}</D:response></D:multistatus>\n`,

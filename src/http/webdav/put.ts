@@ -1,14 +1,15 @@
-import { etagOf } from "../../buckets/disk/etag.ts";
+import type { ResolvedPath } from "../../buckets/file-store.ts";
 import { bodyPieces } from "../body-pieces.ts";
 import { Refused } from "./refused.ts";
 import { modifiedOf, requireParent, type Visit } from "./visit.ts";
-import { warrantOf } from "./warrant.ts";
+import { conditionsOf } from "./warrant.ts";
 
 /** Streamed to the disk beside the target, synced, renamed: whatever breaks before that leaves the old file and nothing else. */
 export async function put(visit: Visit): Promise<Response> {
   const { request, files, path, maxUploadBytes } = visit;
   const { headers } = request;
-  await refuseFolder(visit);
+  const target = await files.reader.resolve(path);
+  refuseFolder(visit, target);
   // RFC 9110 §14.5: a part must not be stored as if it were the whole.
   if (headers.has("content-range"))
     throw new Refused(400, "a part of a file cannot be uploaded; send it whole");
@@ -18,9 +19,9 @@ export async function put(visit: Visit): Promise<Response> {
   const expected = lengthIn(headers, "x-expected-entity-length");
   if (maxUploadBytes > 0 && Math.max(declared ?? 0, expected ?? 0) > maxUploadBytes)
     throw tooBig(maxUploadBytes);
-  await requireParent(files, path);
-  const warrant = warrantOf(visit);
-  await files.examine(path, warrant);
+  requireParent(target);
+  const conditions = conditionsOf(visit);
+  await files.examine(target, conditions);
   await using staged = await files.stage(bodyOf(visit), path);
   for (const length of [declared, expected]) {
     if (length !== undefined && length !== staged.size)
@@ -29,21 +30,21 @@ export async function put(visit: Visit): Promise<Response> {
   const modified = modifiedOf(visit);
   const { created, stats } = await files.write(path, staged, {
     makeParents: false,
-    warrant,
+    conditions,
     modified,
   });
   return new Response(null, {
     status: created ? 201 : 204,
     headers: {
-      etag: etagOf(stats),
-      "last-modified": stats.mtime.toUTCString(),
+      etag: stats.etag,
+      "last-modified": new Date(stats.modifiedMs).toUTCString(),
       ...(modified === undefined ? {} : { "x-oc-mtime": "accepted" }),
     },
   });
 }
 
-async function refuseFolder({ files, path, slash }: Visit): Promise<void> {
-  if ((await files.tree.find(path))?.kind === "folder")
+function refuseFolder({ slash }: Visit, { entry }: ResolvedPath): void {
+  if (entry?.kind === "folder")
     throw new Refused(405, "a folder stands there; a file is put into it under a name", undefined, {
       allow: "OPTIONS, PROPFIND, PROPPATCH, GET, HEAD, DELETE, COPY, MOVE, LOCK, UNLOCK",
     });

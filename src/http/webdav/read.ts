@@ -11,11 +11,11 @@ import { checkIf } from "./warrant.ts";
 export async function get(visit: Visit): Promise<Response> {
   const { request, files, path } = visit;
   await checkIf(visit);
-  const entry = await files.tree.find(path);
+  const entry = await files.reader.find(path);
   if (entry === undefined) throw new Refused(404, "there is no such file or folder");
   if (entry.kind === "folder")
     return request.method === "HEAD" ? page(null) : page(await listing(visit, entry.path));
-  const { representation } = await findForm(files.tree, entry);
+  const { representation } = await findForm(files.reader, entry);
   return respond(request, { ...representation, headers: harmless(representation.headers) });
 }
 
@@ -43,7 +43,7 @@ async function listing({ files, bucket }: Visit, folder: TreePath): Promise<stri
   const most = 2000;
   const rows: string[] = [];
   if (folder !== treeRoot) rows.push(row(hrefOf(bucket.name, splitPath(folder).folder, true), ".."));
-  for await (const entries of files.tree.entries(folder)) {
+  for await (const entries of files.reader.entries(folder)) {
     for (const { path, kind } of entries)
       rows.push(
         row(

@@ -1,7 +1,8 @@
 import type { Caller } from "../../auth/caller.ts";
 import type { Turns } from "../../base/turns.ts";
-import type { Files } from "../../buckets/bucket-files.ts";
-import { splitPath, type TreePath, treeRoot } from "../../buckets/path.ts";
+import type { BucketFiles } from "../../buckets/bucket-files.ts";
+import type { ResolvedPath } from "../../buckets/file-store.ts";
+import { type TreePath, treeRoot } from "../../buckets/path.ts";
 import type { Bucket } from "../../buckets/record.ts";
 import { Refused } from "./refused.ts";
 
@@ -10,7 +11,7 @@ export interface Visit {
   readonly request: Request;
   readonly caller: Caller;
   readonly bucket: Bucket;
-  readonly files: Files;
+  readonly files: BucketFiles;
   readonly path: TreePath;
   /** The address was written as a folder's. */
   readonly slash: boolean;
@@ -36,10 +37,8 @@ export function depthOf({ request }: Visit, allowed: readonly Depth[], standard:
 }
 
 /** RFC 4918 §9.7.1: nothing is made in a folder that does not exist. */
-export async function requireParent(files: Files, path: TreePath): Promise<void> {
-  if (path === treeRoot) return;
-  const parent = await files.tree.find(splitPath(path).folder);
-  if (parent?.kind !== "folder")
+export function requireParent({ path, parent }: ResolvedPath): void {
+  if (path !== treeRoot && parent?.kind !== "folder")
     throw new Refused(409, "the folder that it should be in does not exist; make it first");
 }
 

@@ -1,15 +1,15 @@
-import type { Warrant } from "../../buckets/bucket-files.ts";
-import { etagOf } from "../../buckets/disk/etag.ts";
+import type { ResolvedPath } from "../../buckets/file-store.ts";
 import { covers, type Lock } from "../../buckets/metadata/locks.ts";
-import { type TreePath, treeRoot } from "../../buckets/path.ts";
+import type { TreePath } from "../../buckets/path.ts";
+import type { WriteConditions } from "../../buckets/write-conditions.ts";
 import { judgeWrite, toValidators } from "../conditions.ts";
 import { parsePlace, pathOfAddress } from "./address.ts";
 import { type ConditionList, parseIf } from "./if-header.ts";
 import { Refused } from "./refused.ts";
 import type { Visit } from "./visit.ts";
 
-/** What a request shows and what it asks for: its lock tokens, and all of its conditions. */
-export function warrantOf(visit: Visit): Warrant & { readonly tokens: ReadonlySet<string> } {
+/** conditionsOf reads the lock tokens and all preconditions of a request from its headers. */
+export function conditionsOf(visit: Visit): WriteConditions & { readonly tokens: ReadonlySet<string> } {
   const lists = parseIf(visit.request.headers.get("if"));
   const tokens = new Set(
     (lists ?? []).flatMap(({ conditions }) =>
@@ -17,19 +17,22 @@ export function warrantOf(visit: Visit): Warrant & { readonly tokens: ReadonlySe
     ),
   );
   // RFC 4918 §6.4: a token is good in the hands of who took the lock. The operator's opens all.
-  const shows = (lock: Lock) =>
+  const holdsLock = (lock: Lock) =>
     tokens.has(lock.token) && (lock.holder === visit.caller.key || visit.caller.isSuper);
-  return { tokens, shows, check: () => check(visit, lists) };
+  return { tokens, holdsLock, assertPreconditions: (current) => check(visit, lists, current) };
 }
 
 /** The token and the bucket are read again first: a long body, or earlier work on the same paths, may have come in between. */
-async function check(visit: Visit, lists: readonly ConditionList[] | undefined): Promise<void> {
-  const { request, files, path } = visit;
+async function check(
+  visit: Visit,
+  lists: readonly ConditionList[] | undefined,
+  current: ResolvedPath,
+): Promise<void> {
   await visit.assertStillAdmitted();
-  const entry = await files.tree.find(path);
-  if (!judgeWrite(request.headers, entry && { kind: entry.kind, ...toValidators(entry.stats) }))
+  const { entry } = current;
+  if (!judgeWrite(visit.request.headers, entry && { kind: entry.kind, ...toValidators(entry.stats) }))
     throw new Refused(412, "the file is not what the request's conditions say");
-  await checkLists(visit, lists);
+  await checkLists(visit, lists, current);
 }
 
 /** The If header alone, which counts for reading as well. */
@@ -37,32 +40,34 @@ export async function checkIf(visit: Visit): Promise<void> {
   await checkLists(visit, parseIf(visit.request.headers.get("if")));
 }
 
+/** `current` is the request's own resource, if it was resolved already. */
 async function checkLists(
   { files, path, bucket }: Visit,
   lists: readonly ConditionList[] | undefined,
+  current?: ResolvedPath,
 ): Promise<void> {
   if (lists === undefined) return;
   for (const list of lists) {
     const resource = list.resource === undefined ? path : toPath(list.resource, bucket.name);
-    if (await holds(files, resource, list)) return;
+    const resolved =
+      list.resource === undefined && current !== undefined
+        ? current
+        : resource && (await files.reader.resolve(resource));
+    if (await holds(files, resolved, list)) return;
   }
   throw new Refused(412, "no list of the If header holds");
 }
 
 async function holds(
   files: Visit["files"],
-  resource: TreePath | undefined,
+  resource: ResolvedPath | undefined,
   { conditions }: ConditionList,
 ): Promise<boolean> {
-  const entry = resource === undefined ? undefined : await files.tree.find(resource);
-  const etag = entry?.kind === "file" ? etagOf(entry.stats) : undefined;
-  const at = resource === undefined ? undefined : await files.canonical(resource);
-  const locks = at === undefined ? [] : await files.locks.around(at, false);
+  const etag = resource?.entry?.kind === "file" ? resource.entry.stats.etag : undefined;
+  const around = resource === undefined ? [] : await files.locks.around(resource.path);
+  const locks = around.filter((lock) => resource !== undefined && covers(lock, resource.path));
   return conditions.every(({ negated, state }) => {
-    const found =
-      "etag" in state
-        ? state.etag === etag
-        : locks.some((lock) => lock.token === state.token && covers(lock, at ?? treeRoot));
+    const found = "etag" in state ? state.etag === etag : locks.some((lock) => lock.token === state.token);
     return found !== negated;
   });
 }

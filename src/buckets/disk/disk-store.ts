@@ -1,0 +1,73 @@
+import { Fault } from "../../base/fault.ts";
+import { PathMutex } from "../../base/path-mutex.ts";
+import type { FileStore, ResolvedPath, StagedFile, WriteTransaction } from "../file-store.ts";
+import type { TreePath } from "../path.ts";
+import { DiskReader } from "./read.ts";
+import { PathResolver } from "./resolve.ts";
+import { DiskWriter, type DiskWriterOptions } from "./write.ts";
+
+/** Turns taken for one change while another program keeps replacing the folders above its paths. */
+const maxAttempts = 20;
+
+/** DiskStore keeps a bucket as plain files below its folder. Its turns hold within this process only. */
+export class DiskStore implements FileStore {
+  readonly reader: DiskReader;
+  readonly #writer: DiskWriter;
+  readonly #mutex = new PathMutex();
+
+  constructor(root: string, options: DiskWriterOptions) {
+    const paths = new PathResolver(root);
+    this.reader = new DiskReader(paths);
+    this.#writer = new DiskWriter(this.reader, paths, options);
+  }
+
+  stage(content: Uint8Array | AsyncIterable<Uint8Array>, path: TreePath): Promise<StagedFile> {
+    return this.#writer.stage(content, path);
+  }
+
+  transact<T>(
+    path: TreePath,
+    work: (transaction: WriteTransaction, resolved: ResolvedPath) => Promise<T>,
+  ): Promise<T> {
+    return this.#inTurn([path], async (isHeld) => {
+      const resolved = await this.reader.resolve(path);
+      return isHeld(resolved) && { result: await work(this.#writer, resolved) };
+    });
+  }
+
+  transactBoth<T>(
+    paths: { readonly source: TreePath; readonly target: TreePath },
+    work: (
+      transaction: WriteTransaction,
+      resolved: { readonly source: ResolvedPath; readonly target: ResolvedPath },
+    ) => Promise<T>,
+  ): Promise<T> {
+    return this.#inTurn([paths.source, paths.target], async (isHeld) => {
+      const [source, target] = await Promise.all([
+        this.reader.resolve(paths.source),
+        this.reader.resolve(paths.target),
+      ]);
+      return isHeld(source, target) && { result: await work(this.#writer, { source, target }) };
+    });
+  }
+
+  /**
+   * Waits for a turn by the canonical paths, which may change during the wait, when a folder becomes a link. `work` resolves them again
+   * in its turn; it is false if the turn was not for what they lead to now, and another turn is taken.
+   */
+  async #inTurn<T>(
+    paths: readonly TreePath[],
+    work: (
+      isHeld: (...resolved: readonly ResolvedPath[]) => boolean,
+    ) => Promise<{ readonly result: T } | false>,
+  ): Promise<T> {
+    for (let attempt = 1; attempt <= maxAttempts; attempt += 1) {
+      const held = await Promise.all(paths.map((path) => this.reader.canonical(path)));
+      const done = await this.#mutex.run(held, () =>
+        work((...resolved) => resolved.every(({ path }, at) => path === held[at])),
+      );
+      if (done !== false) return done.result;
+    }
+    throw new Fault("Busy", "the folders above this path are being replaced; nothing was changed, try again");
+  }
+}

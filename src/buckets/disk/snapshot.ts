@@ -1,0 +1,82 @@
+import { lstatSync, realpathSync, type Stats, statSync } from "node:fs";
+import { lstat } from "node:fs/promises";
+import type { FileSnapshot, FolderChecks } from "../file-store.ts";
+import { sameContent, settledAtMs } from "./etag.ts";
+import { isAbsence, statOrUndefined, statSyncOrUndefined } from "./stat.ts";
+
+interface KnownFolder {
+  readonly diskPath: string;
+  readonly ino: number;
+  readonly dev: number;
+}
+
+interface State {
+  readonly diskPath: string;
+  /** Undefined when nothing exists there. */
+  readonly stats: Stats | undefined;
+  /** The folders above it inside the bucket, none of them a link. */
+  readonly folders?: readonly KnownFolder[];
+  /** Where it is with every link resolved; given for a path that leads through one. */
+  readonly realPath?: string;
+}
+
+/** DiskSnapshot compares a path on the disk with its earlier state. */
+export class DiskSnapshot implements FileSnapshot {
+  readonly #state: State;
+
+  constructor(state: State) {
+    this.#state = state;
+  }
+
+  get settledAtMs(): number {
+    const { stats } = this.#state;
+    return stats === undefined ? 0 : settledAtMs(stats);
+  }
+
+  isCurrent(checks: FolderChecks): boolean {
+    const { diskPath, stats, folders, realPath } = this.#state;
+    const now = statSyncOrUndefined(diskPath, lstatSync);
+    if (realPath !== undefined || now?.isSymbolicLink()) {
+      const target = statSyncOrUndefined(diskPath, statSync);
+      if (target === undefined || stats === undefined) return target === stats;
+      return sameContent(target, stats) && realPath === realPathNow(diskPath);
+    }
+    if (now === undefined || stats === undefined) return now === stats;
+    // A folder above that was moved elsewhere, with a link left behind, changes nothing about the file itself.
+    return sameContent(now, stats) && (folders ?? []).every((folder) => isUnchanged(folder, checks));
+  }
+}
+
+/** snapshotOf takes the state of an open file. `diskPaths` lead to the folders above it and to itself, from the top. */
+export async function snapshotOf(
+  diskPaths: readonly string[],
+  { stats, realPath }: { readonly stats: Stats; readonly realPath: string },
+): Promise<DiskSnapshot> {
+  const folders: KnownFolder[] = [];
+  const diskPath = diskPaths.at(-1) ?? realPath;
+  for (const at of diskPaths) {
+    const now = await statOrUndefined(at, lstat);
+    if (now === undefined || now.isSymbolicLink()) return new DiskSnapshot({ diskPath, stats, realPath });
+    if (at !== diskPath) folders.push({ diskPath: at, ino: now.ino, dev: now.dev });
+  }
+  return new DiskSnapshot({ diskPath, stats, folders });
+}
+
+function isUnchanged({ diskPath, ino, dev }: KnownFolder, checks: FolderChecks): boolean {
+  let same = checks.get(diskPath);
+  if (same === undefined) {
+    const now = statSyncOrUndefined(diskPath, lstatSync);
+    same = now?.isDirectory() === true && now.ino === ino && now.dev === dev;
+    checks.set(diskPath, same);
+  }
+  return same;
+}
+
+function realPathNow(diskPath: string): string | undefined {
+  try {
+    return realpathSync(diskPath);
+  } catch (error) {
+    if (isAbsence(error)) return undefined;
+    throw error;
+  }
+}

@@ -1,0 +1,181 @@
+import type { FileHandle } from "node:fs/promises";
+import { Fault } from "../base/fault.ts";
+import { type TreePath, treeRoot } from "./path.ts";
+
+/** FileStats is what a store knows of one file or folder. Times are Unix milliseconds. */
+export interface FileStats {
+  /** In bytes. */
+  readonly size: number;
+  readonly modifiedMs: number;
+  readonly accessedMs: number;
+  readonly createdMs: number;
+  /** A strong entity tag (RFC 9110 §8.8.3), quotes included. That of a folder says nothing about what it contains. */
+  readonly etag: string;
+  /** The time from which a further change is sure to give another `etag`; see `isSettled`. */
+  readonly settledAtMs: number;
+}
+
+/** isSettled is whether content that was read after `etag` may be shared or cached under it. */
+export function isSettled({ settledAtMs }: Pick<FileStats, "settledAtMs">): boolean {
+  return Date.now() >= settledAtMs;
+}
+
+/** FileEntry is a file or folder as it was when the store looked. */
+export interface FileEntry {
+  readonly path: TreePath;
+  readonly kind: "file" | "folder";
+  readonly stats: FileStats;
+  snapshot(): FileSnapshot;
+}
+
+/** FolderChecks caches, by the store's own keys, whether folders are unchanged. Its owner decides how long: one tick of the event loop. */
+export type FolderChecks = Map<string, boolean>;
+
+/** FileSnapshot is the state of a path at one moment, "nothing there" included, to compare with its state now. */
+export interface FileSnapshot {
+  readonly settledAtMs: number;
+  /** Whether the path still has that state. Synchronous, because it runs on every request that is answered from memory. */
+  isCurrent(checks: FolderChecks): boolean;
+}
+
+/** ResolvedPath is a path of a request after one look at the store: resolve once, then carry it. */
+export interface ResolvedPath {
+  /** The path as requested, each name in the Unicode form that the store has. */
+  readonly requested: TreePath;
+  /** The one path of the resource, symbolic links among its folders resolved. Locks, properties and turns are by this path. */
+  readonly path: TreePath;
+  /** Undefined when nothing exists there. */
+  readonly entry: FileEntry | undefined;
+  /** What exists at the path of the folder above; undefined when nothing does, and for the bucket's own folder. */
+  readonly parent: FileEntry | undefined;
+}
+
+/** OpenFile is a regular file inside its bucket, open for reading: its content stays readable whatever happens to its name. */
+export interface OpenFile extends AsyncDisposable {
+  readonly handle: FileHandle;
+  readonly stats: FileStats;
+  /** Equal only for equal content, over all buckets, once the file is settled. */
+  readonly contentKey: string;
+  /** A disk path to exactly the open file, valid until it is disposed. */
+  readonly heldPath: string;
+  snapshot(): Promise<FileSnapshot>;
+}
+
+export interface DiskUsage {
+  readonly availableBytes: number;
+  readonly usedBytes: number;
+}
+
+/**
+ * FileReader reads the files of one bucket. Symbolic links are followed as long as they stay inside the bucket, but are not listed;
+ * sockets, FIFOs and devices do not exist. A disk that fails is a Fault: NotFound, InvalidInput (such a path cannot exist) or IoError.
+ */
+export interface FileReader {
+  /** What exists at a path; `path` of the result is in the Unicode form that the store has. */
+  find(path: TreePath): Promise<FileEntry | undefined>;
+  resolve(path: TreePath): Promise<ResolvedPath>;
+  /** Throws NotFound when there is no file, InvalidInput for a folder. The caller disposes it. */
+  open(path: TreePath): Promise<OpenFile>;
+  /** The files and folders of a folder, sorted by name, in batches. Throws NotFound, and InvalidInput for a file. */
+  entries(folder: TreePath): AsyncGenerator<FileEntry[]>;
+  /** Everything below a folder, a folder before what it contains. A folder that cannot be read goes to `onUnreadable`; without it, it throws. */
+  walk(folder: TreePath, onUnreadable?: (path: TreePath, error: unknown) => void): AsyncGenerator<FileEntry>;
+  /** Every file below a folder, sorted by path. */
+  files(folder: TreePath): Promise<FileEntry[]>;
+  /** The state of a path where `find` found nothing. */
+  snapshotOfMissing(path: TreePath): FileSnapshot;
+  diskUsage(): Promise<DiskUsage>;
+}
+
+/** StagedFile is uploaded content that is not in the bucket yet. Disposing it deletes it, unless it was placed. */
+export interface StagedFile extends AsyncDisposable {
+  /** In bytes. */
+  readonly size: number;
+  /** Where the store keeps it, in its own terms. */
+  readonly location: string;
+}
+
+/** Times to give a file or folder; undefined leaves a time as it is. */
+export interface Times {
+  readonly modified?: Date | undefined;
+  readonly accessed?: Date | undefined;
+}
+
+/** Failure is one of several files or folders that an operation could not be done to. */
+export interface Failure {
+  readonly path: TreePath;
+  readonly fault: Fault;
+}
+
+export interface PlaceOptions extends Times {
+  /** Whether missing folders above the path are created; NotFound otherwise. */
+  readonly makeParents: boolean;
+}
+
+/**
+ * WriteTransaction changes files while nobody else in this process changes the paths that it was opened for, nor anything above or below them. Its paths
+ * are those of `ResolvedPath`. Each operation is atomic for readers and for a start after a crash: they see the state before or after
+ * it. An operation that throws has changed nothing; one that returns failures says what it left undone.
+ */
+export interface WriteTransaction {
+  /** Puts staged content at a path, in place of the file that exists there. InvalidInput when something else exists there. */
+  place(staged: StagedFile, to: TreePath, options: PlaceOptions): Promise<FileStats>;
+  /** Creates a folder in one that exists; false when the path is taken. */
+  makeFolder(path: TreePath, times: Times): Promise<boolean>;
+  /** Removes a file, or a folder with its content. What cannot be removed stays where it was. */
+  remove(entry: FileEntry): Promise<Failure[]>;
+  /** Moves a file or folder; what exists at `to` is replaced as a whole. With failures, `to` is as it was. */
+  move(entry: FileEntry, to: TreePath, options: MoveOptions): Promise<Failure[]>;
+  /** Copies a file or folder; what exists at `to` is replaced as a whole. Files that cannot be read are left out and returned. */
+  copy(entry: FileEntry, to: TreePath, options: CopyOptions): Promise<Failure[]>;
+  setTimes(entry: FileEntry, times: Times): Promise<void>;
+}
+
+export interface MoveOptions {
+  readonly makeParents: boolean;
+  /** Ends the copying that a move between file systems needs; nothing is changed then. */
+  readonly signal: AbortSignal;
+}
+
+export interface CopyOptions {
+  /** Whether a folder is copied with its content (WebDAV: Depth infinity). */
+  readonly recursive: boolean;
+  /** Ends the copy; nothing is changed then. */
+  readonly signal: AbortSignal;
+}
+
+/** FileStore keeps the files of one bucket. */
+export interface FileStore {
+  readonly reader: FileReader;
+  /** Stores content outside of the bucket, however long it takes to arrive. `path` is only named in errors. */
+  stage(content: Uint8Array | AsyncIterable<Uint8Array>, path: TreePath): Promise<StagedFile>;
+  /** Runs `work` in turn: after all earlier work on the path, above it and below it. It gets the path as resolved in its turn. */
+  transact<T>(
+    path: TreePath,
+    work: (transaction: WriteTransaction, resolved: ResolvedPath) => Promise<T>,
+  ): Promise<T>;
+  /** `transact` for two paths. */
+  transactBoth<T>(
+    paths: { readonly source: TreePath; readonly target: TreePath },
+    work: (
+      transaction: WriteTransaction,
+      resolved: { readonly source: ResolvedPath; readonly target: ResolvedPath },
+    ) => Promise<T>,
+  ): Promise<T>;
+}
+
+export function notFound(path: TreePath): Fault {
+  if (path === treeRoot) return folderIsGone();
+  return new Fault("NotFound", "there is no such file in the bucket", { path });
+}
+
+export function isFolder(path: TreePath): Fault {
+  return new Fault("InvalidInput", "the path is a folder, not a file", { path });
+}
+
+export function folderIsGone(): Fault {
+  return new Fault(
+    "IoError",
+    "the bucket's folder is gone from the disk; make it again or delete the bucket",
+  );
+}
