@@ -1,5 +1,5 @@
 import { constants, lstatSync } from "node:fs";
-import { type FileHandle, open, readdir, statfs } from "node:fs/promises";
+import { type FileHandle, lstat, open, readdir, statfs } from "node:fs/promises";
 import { Fault } from "../../base/fault.ts";
 import {
   type DiskUsage,
@@ -10,12 +10,12 @@ import {
   type OpenFile,
   type ResolvedPath,
 } from "../file-store.ts";
-import { listedPath, splitPath, type TreePath, treeRoot, withAncestors } from "../path.ts";
+import { childPath, listedPath, splitPath, type TreePath, treeRoot, withAncestors } from "../path.ts";
 import { toTreeFault } from "./disk-faults.ts";
 import { DiskEntry, DiskStats } from "./entry.ts";
 import type { PathResolver } from "./resolve.ts";
 import { DiskSnapshot, snapshotOf } from "./snapshot.ts";
-import { isAbsence } from "./stat.ts";
+import { isAbsence, statOrUndefined } from "./stat.ts";
 
 /** Opening a FIFO without O_NONBLOCK would wait for a writer. What was opened is checked afterwards. */
 const openFlags = constants.O_RDONLY | constants.O_NONBLOCK;
@@ -44,16 +44,36 @@ export class DiskReader implements FileReader {
   async resolve(asked: TreePath): Promise<ResolvedPath> {
     try {
       const requested = await this.#paths.matchUnicode(asked);
-      const path = await this.#paths.canonical(requested);
-      const { folder } = splitPath(path);
-      const [entry, parent] = await Promise.all([
-        this.#entryAt(path),
-        path === treeRoot ? undefined : this.#entryAt(folder),
-      ]);
-      return { requested, path, entry, parent };
+      if (requested === treeRoot)
+        return { requested, path: treeRoot, entry: await this.#entryAt(treeRoot), parent: undefined };
+      for (let attempt = 1; attempt <= maxAttempts; attempt += 1) {
+        const resolved = await this.#resolveOnce(requested);
+        if (resolved !== undefined) return resolved;
+      }
+      return { requested, path: requested, entry: undefined, parent: undefined };
     } catch (error) {
       throw toTreeFault(error, asked);
     }
+  }
+
+  /** Looks first and proves afterwards that the look was inside the bucket. Undefined when the folder vanished in between. */
+  async #resolveOnce(requested: TreePath): Promise<ResolvedPath | undefined> {
+    const { folder, name } = splitPath(requested);
+    const [stats, folderStats] = await Promise.all([
+      statOrUndefined(this.#paths.diskPath(requested), lstat),
+      this.#paths.stat(folder),
+    ]);
+    const resolved = await this.#paths.resolveFolder(folder);
+    if (resolved.state === "missing" && folderStats !== undefined) return undefined;
+    const path = childPath(resolved.path, name);
+    if (resolved.state !== "inside") return { requested, path, entry: undefined, parent: undefined };
+    const { root } = this.#paths;
+    return {
+      requested,
+      path,
+      entry: stats?.isSymbolicLink() ? await this.#entryAt(path) : DiskEntry.from(root, path, stats),
+      parent: DiskEntry.from(root, resolved.path, folderStats),
+    };
   }
 
   /** canonical is the `path` of `resolve` alone. */

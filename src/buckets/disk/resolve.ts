@@ -20,6 +20,11 @@ import { isAbsence, statOrUndefined } from "./stat.ts";
 const maxNameBytes = 255;
 export const maxPathBytes = 4095;
 
+export interface ResolvedFolder {
+  readonly state: "inside" | "outside" | "missing";
+  readonly path: TreePath;
+}
+
 /** PathResolver maps the paths of one bucket to the disk, and proves that what they lead to is inside the bucket's folder. */
 export class PathResolver {
   /** The bucket's folder. */
@@ -65,19 +70,23 @@ export class PathResolver {
    * what a change would change. `path` must be in the Unicode form of the disk.
    */
   async canonical(path: TreePath): Promise<TreePath> {
+    if (path === treeRoot) return path;
     const { folder, name } = splitPath(path);
-    if (folder === treeRoot) return path;
+    return childPath((await this.resolveFolder(folder)).path, name);
+  }
+
+  /** resolveFolder resolves the links in a path to a folder. One that is missing or outside the bucket keeps its path. */
+  async resolveFolder(folder: TreePath): Promise<ResolvedFolder> {
+    if (folder === treeRoot) return { state: "inside", path: folder };
     const root = await this.#realRoot();
     try {
       const real = await realpath(this.diskPath(folder));
-      // Outside the bucket: keep the unresolved path; opening it will fail with NotFound.
-      if (!isInside(real, root)) return path;
+      if (!isInside(real, root)) return { state: "outside", path: folder };
       const inside = parseTreePath(real.slice(root.length + 1).replaceAll(sep, "/"));
       // A folder that no path can name is only reached through the link.
-      return inside === undefined ? path : childPath(inside, name);
+      return { state: "inside", path: inside ?? folder };
     } catch (error) {
-      // The folder does not exist yet, so there is nothing to resolve.
-      if (isAbsence(error)) return path;
+      if (isAbsence(error)) return { state: "missing", path: folder };
       throw error;
     }
   }

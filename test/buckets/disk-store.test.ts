@@ -1,0 +1,71 @@
+import { expect, test } from "bun:test";
+import { mkdirSync, readFileSync, renameSync, symlinkSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { DiskStore } from "../../src/buckets/disk/disk-store.ts";
+import { Staging } from "../../src/buckets/disk/staging.ts";
+import { folderPath, treePath } from "../../src/buckets/path.ts";
+import { tempFolder } from "../support/node.ts";
+
+async function diskStore() {
+  const folder = await tempFolder();
+  const root = join(folder.path, "site");
+  mkdirSync(root);
+  const staging = new Staging(join(folder.path, "staging"));
+  const store = new DiskStore(root, { staging, sync: false, stopping: new AbortController().signal });
+  return { store, root, [Symbol.asyncDispose]: () => folder[Symbol.asyncDispose]() };
+}
+
+test("a path is resolved to its canonical path, with what exists there and above it", async () => {
+  await using disk = await diskStore();
+  mkdirSync(join(disk.root, "real/deep"), { recursive: true });
+  writeFileSync(join(disk.root, "real/file"), "text");
+  symlinkSync("real", join(disk.root, "link"));
+  symlinkSync("/", join(disk.root, "out"));
+  const resolved = async (text: string) => {
+    const { requested, path, entry, parent } = await disk.store.reader.resolve(folderPath(text));
+    return `${requested} is ${path}: ${entry?.kind ?? "nothing"} in ${parent?.kind ?? "nothing"}`;
+  };
+  expect(await resolved("")).toBe(" is : folder in nothing");
+  expect(await resolved("real")).toBe("real is real: folder in folder");
+  expect(await resolved("link/file")).toBe("link/file is real/file: file in folder");
+  expect(await resolved("link/new")).toBe("link/new is real/new: nothing in folder");
+  expect(await resolved("link/file/x")).toBe("link/file/x is real/file/x: nothing in file");
+  expect(await resolved("no/new")).toBe("no/new is no/new: nothing in nothing");
+  expect(await resolved("out/etc")).toBe("out/etc is out/etc: nothing in nothing");
+});
+
+test("a change whose folder became a link while it waited takes its turn where the link leads", async () => {
+  await using disk = await diskStore();
+  const { store, root } = disk;
+  for (const name of ["a", "b"]) mkdirSync(join(root, name));
+  const events: string[] = [];
+  const hold = (path: string) => {
+    const [begun, released] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
+    const done = store.transact(treePath(path), async () => {
+      begun.resolve();
+      await released.promise;
+      events.push(`${path} released`);
+    });
+    return { begun: begun.promise, release: released.resolve, done };
+  };
+  /** Takes much longer than a waiting change needs for its next step. */
+  const looks = async () => {
+    for (let at = 0; at < 100; at += 1) await store.reader.resolve(treePath("a/x"));
+  };
+  const [first, other] = [hold("a/x"), hold("b/x")];
+  await Promise.all([first.begun, other.begun]);
+  await using staged = await store.stage(Buffer.from("new"), treePath("a/x"));
+  const waiting = store.transact(treePath("a/x"), async (transaction, { path }) => {
+    events.push(`writes ${path}`);
+    await transaction.place(staged, path, { makeParents: false });
+  });
+  await looks();
+  renameSync(join(root, "a"), join(root, "old"));
+  symlinkSync("b", join(root, "a"));
+  first.release();
+  await looks();
+  other.release();
+  await Promise.all([first.done, other.done, waiting]);
+  expect(events).toEqual(["a/x released", "b/x released", "writes b/x"]);
+  expect(readFileSync(join(root, "b/x"), "utf8")).toBe("new");
+});
