@@ -137,7 +137,7 @@ export class BucketFiles {
       if (entry === undefined) throw notFound(from);
       if (entry.kind === "folder") throw isFolder(from);
       if (target.entry?.kind === "folder")
-        throw new Fault("InvalidInput", "a folder stands at this path", { path: to });
+        throw new Fault("InvalidInput", "a folder exists at this path; choose another", { path: to });
       if (source.path === target.path) return;
       const created = target.entry === undefined;
       const affected = created ? await this.#firstMissing(target) : target.path;

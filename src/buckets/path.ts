@@ -112,20 +112,20 @@ function problemIn(text: string): string | undefined {
 }
 
 function problemInSegment(name: string): string | undefined {
-  if (name.includes("/")) return "holds a slash within a name";
+  if (name.includes("/")) return "contains a slash within a name";
   return problemInCharacters(name) ?? problemInName(name);
 }
 
 function problemInCharacters(text: string): string | undefined {
-  if (text.includes("\0")) return "holds a NUL character";
-  if (text.includes("\\")) return "holds a backslash; folders are separated by /";
-  return text.isWellFormed() ? undefined : "holds half a character";
+  if (text.includes("\0")) return "contains a NUL character";
+  if (text.includes("\\")) return "contains a backslash; folders are separated by /";
+  return text.isWellFormed() ? undefined : "contains half a character";
 }
 
 function problemInName(name: string): string | undefined {
-  if (name === "..") return "holds `..`";
-  if (name === "." || name === "") return "holds an empty or `.` segment";
+  if (name === "..") return "contains `..`";
+  if (name === "." || name === "") return "contains an empty or `.` segment";
   if (name.startsWith(stagedPrefix))
-    return `holds a name that begins with ${stagedPrefix}, which the server keeps for itself`;
+    return `contains a name that begins with ${stagedPrefix}, which the server keeps for itself`;
   return undefined;
 }

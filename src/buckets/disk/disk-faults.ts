@@ -10,19 +10,25 @@ const faultsByCode: Readonly<
   Record<string, readonly [kind: "IoError" | "NotFound" | "InvalidInput", detail: string]>
 > = {
   ENOENT: ["NotFound", "there is no such file in the bucket"],
-  ENOTDIR: ["InvalidInput", "a file stands where the path needs a folder"],
+  ENOTDIR: ["InvalidInput", "a file exists where the path needs a folder; choose another path"],
   EISDIR: ["InvalidInput", "the path is a folder, not a file"],
   ELOOP: ["NotFound", "there is no such file in the bucket"],
   ENXIO: ["NotFound", "there is no such file in the bucket"],
-  ENAMETOOLONG: ["InvalidInput", "a name in the path is too long for the disk"],
-  EILSEQ: ["InvalidInput", "the disk does not take a name like this"],
-  EINVAL: ["InvalidInput", "the disk does not take a name like this"],
+  ENAMETOOLONG: ["InvalidInput", "a name in the path is too long for the disk; choose a shorter one"],
+  EILSEQ: ["InvalidInput", "the disk does not accept a name in this path; choose another"],
+  EINVAL: ["InvalidInput", "the disk does not accept a name in this path; choose another"],
   ENOSPC: ["IoError", "the disk is full; nothing was changed"],
   EDQUOT: ["IoError", "the disk quota is used up; nothing was changed"],
   EFBIG: ["IoError", "the file is too large for the disk; nothing was changed"],
-  EROFS: ["IoError", "the bucket's folder is read-only"],
-  EACCES: ["IoError", "the server may not do that in the bucket's folder; check its owner and mode"],
-  EPERM: ["IoError", "the server may not do that in the bucket's folder; check its owner and mode"],
+  EROFS: ["IoError", "the bucket's folder is read-only; mount it writable"],
+  EACCES: [
+    "IoError",
+    "the server lacks the permission in the bucket's folder; check owner and mode of its files",
+  ],
+  EPERM: [
+    "IoError",
+    "the server lacks the permission in the bucket's folder; check owner and mode of its files",
+  ],
   EMFILE: ["IoError", outOfDescriptors],
   ENFILE: ["IoError", outOfDescriptors],
 };

@@ -28,9 +28,13 @@ export async function replaceWith(
   const target = parent.at(name);
   const [old, next] = [await statOrUndefined(target, lstat), await lstat(source)];
   if (old !== undefined && !old.isFile() && !old.isDirectory())
-    throw new Fault("InvalidInput", "something that is neither file nor folder stands at this path", {
-      path,
-    });
+    throw new Fault(
+      "InvalidInput",
+      "what exists at this path is neither a file nor a folder; choose another path",
+      {
+        path,
+      },
+    );
   const same = old !== undefined && old.ino === next.ino && old.dev === next.dev;
   if (old === undefined || same || (old.isFile() && next.isFile())) {
     await rename(source, target);

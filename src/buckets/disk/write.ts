@@ -242,9 +242,12 @@ export class DiskWriter implements WriteTransaction {
 async function refuseNonFile(diskPath: string, path: TreePath): Promise<void> {
   try {
     const stats = await lstat(diskPath);
-    if (stats.isDirectory()) throw new Fault("InvalidInput", "a folder stands at this path", { path });
+    if (stats.isDirectory())
+      throw new Fault("InvalidInput", "a folder exists at this path; choose another", { path });
     if (!stats.isFile())
-      throw new Fault("InvalidInput", "something that is no regular file stands at this path", { path });
+      throw new Fault("InvalidInput", "what exists at this path is not a regular file; choose another path", {
+        path,
+      });
   } catch (error) {
     if (codeOf(error) !== "ENOENT") throw error;
   }
