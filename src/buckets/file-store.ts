@@ -113,18 +113,22 @@ export interface PlaceOptions extends Times {
 }
 
 /**
- * WriteTransaction changes files while nobody else in this process changes the paths that it was opened for, nor anything above or below them. Its paths
- * are those of `ResolvedPath`. Each operation is atomic for readers and for a start after a crash: they see the state before or after
- * it. An operation that throws has changed nothing; one that returns failures says what it left undone.
+ * WriteTransaction changes files while nobody else in this process changes the paths that it was opened for, nor anything above or
+ * below them. Its paths are those of `ResolvedPath`. A file is replaced atomically. A folder that is replaced is missing between two
+ * renames, and a start after a crash puts it back. An operation that throws has changed nothing, but may have created missing parents;
+ * one that returns failures names what it left undone.
  */
 export interface WriteTransaction {
   /** Puts staged content at a path, in place of the file that exists there. InvalidInput when something else exists there. */
   place(staged: StagedFile, to: TreePath, options: PlaceOptions): Promise<FileStats>;
   /** Creates a folder in one that exists; false when the path is taken. */
   makeFolder(path: TreePath, times: Times): Promise<boolean>;
-  /** Removes a file, or a folder with its content. What cannot be removed stays where it was. */
+  /** Removes a file, or a folder with its content. With failures, the folder stays with what could not be removed. */
   remove(entry: FileEntry): Promise<Failure[]>;
-  /** Moves a file or folder; what exists at `to` is replaced as a whole. With failures, `to` is as it was. */
+  /**
+   * Moves a file or folder; what exists at `to` is replaced as a whole. With failures it is not moved, except to another file system:
+   * there the copy exists beside what could not be removed.
+   */
   move(entry: FileEntry, to: TreePath, options: MoveOptions): Promise<Failure[]>;
   /** Copies a file or folder; what exists at `to` is replaced as a whole. Files that cannot be read are left out and returned. */
   copy(entry: FileEntry, to: TreePath, options: CopyOptions): Promise<Failure[]>;

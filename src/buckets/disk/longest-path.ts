@@ -15,12 +15,11 @@ export async function refuseTooDeep(
 ): Promise<void> {
   if (entry.kind === "file") return;
   const from = paths.diskPath(entry.path);
-  const bytes = Math.max(...targets.map((target) => Buffer.byteLength(target)));
-  const longest = bytes + 1 + (await longestPathBelow(from));
-  if (longest > maxPathBytes)
+  const targetBytes = Math.max(...targets.map((target) => Buffer.byteLength(target)));
+  if (targetBytes + 1 + (await longestPathBelow(from)) > maxPathBytes)
     throw new Fault(
       "InvalidInput",
-      `the folder is too deep for this place: the longest path in it would be above ${maxPathBytes} bytes; choose a shorter path`,
+      `the folder is too deep for this path: the longest path in it would be above ${maxPathBytes} bytes; choose a shorter path`,
       { path: entry.path },
     );
 }
@@ -30,7 +29,7 @@ export async function refuseTooDeep(
  * already. Links are not followed, and the content of folders that cannot be read is ignored.
  */
 async function longestPathBelow(diskPath: string): Promise<number> {
-  let longest = 0;
+  let maxBytes = 0;
   const folders = [""];
   for (let folder = folders.pop(); folder !== undefined; folder = folders.pop()) {
     let entries: Dirent[];
@@ -43,9 +42,9 @@ async function longestPathBelow(diskPath: string): Promise<number> {
     }
     for (const entry of entries) {
       const path = `${folder}/${entry.name}`;
-      longest = Math.max(longest, Buffer.byteLength(path) - 1);
+      maxBytes = Math.max(maxBytes, Buffer.byteLength(path) - 1);
       if (entry.isDirectory()) folders.push(path);
     }
   }
-  return longest;
+  return maxBytes;
 }
