@@ -80,6 +80,18 @@ eachDatabase(
   },
 );
 
+test("the lock of a bucket's own folder is found by an If header that names it, and on the folder itself", async () => {
+  await using node = await testNode();
+  const { dav, lock } = await siteWithLock(node);
+  const token = await lock("/", { depth: "infinity" });
+  const status = async (method: string, path: string, header: string) =>
+    (await dav(method, path, { if: header, depth: "0" }, method === "PUT" ? "x" : undefined)).status;
+  expect(await status("PUT", "/file", `<${url("/")}> (<${token}>)`)).toBe(201);
+  expect(await status("PUT", "/file", `<${url("/")}> (<${never}>)`)).toBe(412);
+  expect(await status("PROPFIND", "/", `(<${token}>)`)).toBe(207);
+  expect(await status("PROPFIND", "/", `(<${never}>)`)).toBe(412);
+});
+
 test("an If header that cannot be read is refused, and the request with it", async () => {
   await using node = await testNode();
   const { dav } = await siteWithLock(node);

@@ -49,13 +49,18 @@ async function checkLists(
   if (lists === undefined) return;
   for (const list of lists) {
     const resource = list.resource === undefined ? path : toPath(list.resource, bucket.name);
-    const resolved =
-      list.resource === undefined && current !== undefined
-        ? current
-        : resource && (await files.reader.resolve(resource));
-    if (await holds(files, resolved, list)) return;
+    const isCurrent = list.resource === undefined && current !== undefined;
+    const state = isCurrent ? current : await stateOf(files, resource);
+    if (await holds(files, state, list)) return;
   }
   throw new Refused(412, "no list of the If header holds");
+}
+
+async function stateOf(
+  files: Visit["files"],
+  resource: TreePath | undefined,
+): Promise<ResolvedPath | undefined> {
+  return resource === undefined ? undefined : files.reader.resolve(resource);
 }
 
 async function holds(
