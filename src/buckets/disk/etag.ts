@@ -1,5 +1,5 @@
 import type { Stats } from "node:fs";
-import { fileClockTickMs } from "../base/file-clock.ts";
+import { fileClockTickMs } from "../../base/file-clock.ts";
 
 const micro = (ms: number) => Math.round(ms * 1000).toString(36);
 
