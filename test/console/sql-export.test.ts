@@ -1,6 +1,6 @@
 import { expect, test } from "bun:test";
 import fc from "fast-check";
-import { written } from "../../src/console/editor/sql-name.ts";
+import { quoteName } from "../../src/console/editor/sql-name.ts";
 import { type CellPlace, stepTo } from "../../src/console/pages/sql/active-cell.ts";
 import { isRounded, toCell, toReadable, widths } from "../../src/console/pages/sql/cell.ts";
 import { countFormulas, toCsv, toJson } from "../../src/console/pages/sql/export.ts";
@@ -60,7 +60,7 @@ test("a long value is cut to one line in the grid and whole in the viewer", () =
 });
 
 test("names go into a statement in quotes where they would be read as something else", () => {
-  expect(["token", "order", "Mixed", "a b", 'say"hi'].map(written)).toEqual([
+  expect(["token", "order", "Mixed", "a b", 'say"hi'].map(quoteName)).toEqual([
     "token",
     '"order"',
     '"Mixed"',

@@ -55,15 +55,15 @@ inBrowser("chosen colours are there at the first paint, and the choice can be gi
   await page.reload();
   expect(await choose("Dark colours").getAttribute("aria-pressed")).toBe("true");
 
-  await choose("Colours of the system").click();
+  await choose("System colours").click();
   expect(await groundOf(page)).toBe(light);
   await page.emulateMedia({ colorScheme: "dark" });
   expect(await groundOf(page)).toBe(dark);
   await choose("Light colours").click();
   expect(await groundOf(page)).toBe(light);
-  await choose("Colours of the system").click();
+  await choose("System colours").click();
   await page.reload();
-  await choose("Colours of the system").waitFor();
+  await choose("System colours").waitFor();
   expect(await page.locator("html[data-theme]").count()).toBe(0);
   const left = await page.context().cookies();
   expect(left.filter(({ name }) => name === "node_server_theme")).toEqual([]);

@@ -9,8 +9,8 @@ export interface Loaded<T> {
 }
 
 /**
- * What a promise brings, asked for again when `inputs` change; an answer to an older question is dropped. While the server is away it is
- * loading, and goes on when the server is back.
+ * Loads a value, again whenever `inputs` change. Results of earlier loads are dropped. While the server is unreachable it stays in
+ * the state `loading`, and continues when the server is back.
  */
 export function useLoad<T>(load: (signal: AbortSignal) => Promise<T>, inputs: readonly unknown[]): Loaded<T> {
   const [round, setRound] = useState(0);

@@ -1,11 +1,11 @@
-import { showAside } from "../../asides.tsx";
+import { addOverlay } from "../../overlays.tsx";
 import { route } from "../../route.ts";
 import { FilesPage } from "./files/files.tsx";
 import { BucketList } from "./list/bucket-list.tsx";
 import { UploadPanel } from "./uploads/upload-panel.tsx";
 
 // Uploads go on when this page is left.
-showAside(UploadPanel);
+addOverlay(UploadPanel);
 
 export default function BucketsPage() {
   const [name = ""] = route.value.rest;

@@ -1,7 +1,7 @@
 import { type Signal, signal } from "@preact/signals";
 import type { NodeServerClient } from "../../../client/index.ts";
 import { perSession, signedIn } from "../../session.ts";
-import { mayBeUnfinished } from "../../unfinished.ts";
+import { registerUnsavedWork } from "../../unsaved-work.ts";
 import { consoleAt, listenerIn, toListener } from "./listener.ts";
 import { type Reload, writeConfig } from "./reload.ts";
 
@@ -72,9 +72,9 @@ function newAddress(text: string, { listening }: Reload): string | undefined {
 
 export const deskOf = perSession(({ client }) => new Desk(client));
 
-mayBeUnfinished(() => {
+registerUnsavedWork(() => {
   const now = signedIn.value;
-  return now.state === "in" && deskOf(now.session).isChanged
+  return now.state === "signed-in" && deskOf(now.session).isChanged
     ? "the changed configuration is not saved"
     : undefined;
 });

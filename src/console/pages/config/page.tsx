@@ -9,7 +9,7 @@ import { Check } from "../../ui/field.tsx";
 import { useLoad } from "../../ui/load.ts";
 import { Page } from "../../ui/page.tsx";
 import { Problem } from "../../ui/problem.tsx";
-import { tell, toast } from "../../ui/toasts.tsx";
+import { showError, toast } from "../../ui/toasts.tsx";
 import { checkText, useCheck } from "./check.ts";
 import { deskOf } from "./desk.ts";
 import { ProblemList } from "./problem-list.tsx";
@@ -52,7 +52,7 @@ export default function ConfigPage() {
     setWarnings(found.warnings);
     setStep(next);
   };
-  useSaveKey(() => void save().catch(tell));
+  useSaveKey(() => void save().catch(showError));
 
   const drop = async () => {
     const sure = {
@@ -98,7 +98,7 @@ export default function ConfigPage() {
               }}
               marks={marks}
               secrets={shows ? undefined : secrets}
-              onSave={() => void save().catch(tell)}
+              onSave={() => void save().catch(showError)}
               handle={editor}
             />
           </div>

@@ -1,4 +1,4 @@
-import type { Place } from "../../editor/props.ts";
+import type { Position } from "../../editor/props.ts";
 import { plural } from "../../format.ts";
 import { Problem } from "../../ui/problem.tsx";
 import type { Checked } from "./check.ts";
@@ -8,7 +8,7 @@ export interface ProblemListProps {
   readonly checked: Checked;
   /** The person wanted to save this text, which was refused. */
   readonly isRefused: boolean;
-  readonly onGoTo: (place: Place) => void;
+  readonly onGoTo: (place: Position) => void;
 }
 
 /** What is wrong with the text, and what is right but probably not meant, in sentences. */

@@ -1,5 +1,5 @@
 import { useEffect, useMemo, useRef, useState } from "preact/hooks";
-import { amend, route } from "../../route.ts";
+import { replaceQuery, route } from "../../route.ts";
 import { useSession } from "../../session.ts";
 import { Page } from "../../ui/page.tsx";
 import { Problem } from "../../ui/problem.tsx";
@@ -23,7 +23,7 @@ export default function LogsPage() {
   const { query } = route.value;
   const filter = query.get("filter") ?? usualFilter;
   useEffect(() => void reading.follow(filter), [filter]);
-  const change = (part: Record<string, string>) => amend({ ...Object.fromEntries(query), ...part });
+  const change = (part: Record<string, string>) => replaceQuery({ ...Object.fromEntries(query), ...part });
 
   const text = query.get("search") ?? "";
   const search = useMemo(() => new Search(text), [text]);

@@ -1,6 +1,6 @@
 import { bytes, plural, shortTime, time } from "../../format.ts";
 import { useSession } from "../../session.ts";
-import { inBrowser } from "../../storage.ts";
+import { browserStorage } from "../../storage.ts";
 import { Button } from "../../ui/button.tsx";
 import { useLoad } from "../../ui/load.ts";
 import { Problem } from "../../ui/problem.tsx";
@@ -38,8 +38,8 @@ export function StorageCard() {
 /** Sizes are no secret, so that they may stay in the browser. */
 function keepLook(uuid: string, storage: { tables: Record<string, number>; total: number }): Looks {
   const key = `node-server.storage.${uuid}`;
-  const looks = afterLook(parseLooks(inBrowser.read(key)), { at: Date.now(), ...storage });
-  inBrowser.write(key, JSON.stringify(looks));
+  const looks = afterLook(parseLooks(browserStorage.read(key)), { at: Date.now(), ...storage });
+  browserStorage.write(key, JSON.stringify(looks));
   return looks;
 }
 

@@ -1,17 +1,17 @@
 import { useEffect, useRef } from "preact/hooks";
-import { isKeptForLong } from "../../kept-token.ts";
-import { leave } from "../../menu.tsx";
+import { askToSignOut } from "../../menu.tsx";
 import { discardLocked, type Session, signedIn, signInAgain } from "../../session.ts";
+import { isTokenPersistent } from "../../token-storage.ts";
 import { Button } from "../../ui/button.tsx";
 import { Dialog } from "../../ui/dialog.tsx";
-import { mayLeave } from "../../unfinished.ts";
+import { confirmLeaving } from "../../unsaved-work.ts";
 import { SignInForm } from "./form.tsx";
 
 /** Asks for another token above the page when the one in use has ended. What the page holds stays. */
 export function SignInAgain() {
   const now = signedIn.value;
-  const why = now.state === "in" ? now.session.ended.value : undefined;
-  return now.state === "in" && why !== undefined ? <Again session={now.session} why={why} /> : null;
+  const why = now.state === "signed-in" ? now.session.ended.value : undefined;
+  return now.state === "signed-in" && why !== undefined ? <Again session={now.session} why={why} /> : null;
 }
 
 function Again({ session, why }: { readonly session: Session; readonly why: string }) {
@@ -23,10 +23,14 @@ function Again({ session, why }: { readonly session: Session; readonly why: stri
     <Dialog title="Sign in again" onClose={undefined}>
       <div ref={place} class="sign-in-again">
         <SignInForm
-          persistent={!isLocked && isKeptForLong()}
+          persistent={!isLocked && isTokenPersistent()}
           onSignIn={(token, persistent) => signInAgain(session, token, persistent)}
           more={
-            isLocked ? <Button onClick={discard}>Discard</Button> : <Button onClick={leave}>Sign out</Button>
+            isLocked ? (
+              <Button onClick={discard}>Discard</Button>
+            ) : (
+              <Button onClick={askToSignOut}>Sign out</Button>
+            )
           }
         >
           <p class="notice" role="status">
@@ -44,5 +48,5 @@ function Again({ session, why }: { readonly session: Session; readonly why: stri
 }
 
 async function discard(): Promise<void> {
-  if (await mayLeave("Discard what is not saved?", "Discard")) discardLocked();
+  if (await confirmLeaving("Discard what is not saved?", "Discard")) discardLocked();
 }

@@ -1,7 +1,7 @@
 import type { ComponentChildren } from "preact";
 import { useEffect, useRef, useState } from "preact/hooks";
 import { ParseError, PermissionDenied } from "../../../client/index.ts";
-import { isExpired, isNotYetValid } from "../../identity.ts";
+import { isExpired, isNotYetValid } from "../../live-session.ts";
 import { Button } from "../../ui/button.tsx";
 import { Check, Field, typed } from "../../ui/field.tsx";
 import { explain } from "../../ui/problem.tsx";

@@ -1,10 +1,10 @@
 import { type Signal, signal } from "@preact/signals";
 import { type NodeServerClient, RpcError } from "../../../client/index.ts";
-import type { Mark, Place } from "../../editor/props.ts";
+import type { Mark, Position } from "../../editor/props.ts";
 import { plural } from "../../format.ts";
 import { perSession, signedIn } from "../../session.ts";
 import { explain } from "../../ui/problem.tsx";
-import { mayBeLostByReload } from "../../unfinished.ts";
+import { registerReloadLoss } from "../../unsaved-work.ts";
 import type { Row } from "./cell.ts";
 
 export interface Result {
@@ -49,7 +49,7 @@ export class Desk {
   constructor(private readonly client: NodeServerClient) {}
 
   /** `start` is where the statement begins in the editor. One at a time. */
-  async run(sql: string, start: Place): Promise<void> {
+  async run(sql: string, start: Position): Promise<void> {
     if (this.running.value !== undefined) return;
     const running = { since: Date.now(), leave: new AbortController() };
     this.running.value = running;
@@ -73,7 +73,7 @@ export class Desk {
     this.running.value?.leave.abort();
   }
 
-  async #ask(sql: string, start: Place, signal: AbortSignal): Promise<End> {
+  async #ask(sql: string, start: Position, signal: AbortSignal): Promise<End> {
     try {
       // Without a limit here: how long it may take the server decides.
       const answer = await this.client.call("node-server_exec_sql", { sql }, { signal, timeoutMs: 0 });
@@ -89,7 +89,7 @@ export class Desk {
 type End = Outcome extends infer O ? (O extends Outcome ? Omit<O, "sql" | "ms"> : never) : never;
 
 /** Where the server says the fault is, in the editor's text. */
-function placeOf(error: unknown, start: Place): Mark | undefined {
+function placeOf(error: unknown, start: Position): Mark | undefined {
   if (!(error instanceof RpcError)) return undefined;
   const { line, column } = error.data;
   if (typeof line !== "number" || typeof column !== "number") return undefined;
@@ -108,7 +108,7 @@ function inWords(end: End): string {
 
 export const deskOf = perSession(({ client }) => new Desk(client));
 
-mayBeLostByReload(() => {
+registerReloadLoss(() => {
   const now = signedIn.peek();
-  return now.state === "in" && deskOf(now.session).text.peek().trim() !== "";
+  return now.state === "signed-in" && deskOf(now.session).text.peek().trim() !== "";
 });

@@ -1,5 +1,5 @@
 import { useId, useLayoutEffect, useMemo, useRef } from "preact/hooks";
-import { useVirtualWindow } from "../../ui/virtual-window.ts";
+import { useVirtualWindow } from "../../ui/virtual-rows.tsx";
 import { type CellPlace, stepTo } from "./active-cell.ts";
 import { isRounded, type Row, toCell, widths } from "./cell.ts";
 
@@ -23,7 +23,7 @@ export interface GridProps {
 export function Grid({ columns, rows, active, onActive, onOpen }: GridProps) {
   const box = useRef<HTMLDivElement>(null);
   const id = useId();
-  const { first, end, look } = useVirtualWindow(box, rows.length, rowHeight);
+  const { first, end, update } = useVirtualWindow(box, rows.length, rowHeight);
   const characters = useMemo(() => widths(columns, rows), [columns, rows]);
   const cellId = ({ row, column }: CellPlace) => `${id}-${row}-${column}`;
   const steered = useRef(false);
@@ -52,7 +52,7 @@ export function Grid({ columns, rows, active, onActive, onOpen }: GridProps) {
   const isDrawn = active.row >= first && active.row < end;
   const shown = Array.from({ length: Math.max(0, end - first) }, (_, at) => first + at);
   return (
-    <div ref={box} class="sql-grid" onScroll={look}>
+    <div ref={box} class="sql-grid" onScroll={update}>
       <table
         {...asGrid(isDrawn ? cellId(active) : undefined)}
         tabIndex={0}

@@ -8,7 +8,7 @@ import { Check } from "../../ui/field.tsx";
 import { Icon } from "../../ui/icons.tsx";
 import { useLoad } from "../../ui/load.ts";
 import { Page } from "../../ui/page.tsx";
-import { tell } from "../../ui/toasts.tsx";
+import { showError } from "../../ui/toasts.tsx";
 import { mayChange } from "./changes.ts";
 import { deskOf } from "./desk.ts";
 import { OutcomeView } from "./outcome.tsx";
@@ -78,7 +78,7 @@ export default function SqlPage() {
                 desk.text.value = text;
               }}
               marks={marks}
-              onRun={() => void run().catch(tell)}
+              onRun={() => void run().catch(showError)}
               handle={editor}
             />
           </div>
@@ -88,7 +88,7 @@ export default function SqlPage() {
                 Stop waiting
               </Button>
             ) : (
-              <Button icon="play" kind="primary" onClick={() => void run().catch(tell)}>
+              <Button icon="play" kind="primary" onClick={() => void run().catch(showError)}>
                 Run
               </Button>
             )}

@@ -1,4 +1,4 @@
-import { written } from "../../editor/sql-name.ts";
+import { quoteName } from "../../editor/sql-name.ts";
 import { Button } from "../../ui/button.tsx";
 import type { Loaded } from "../../ui/load.ts";
 import { Problem } from "../../ui/problem.tsx";
@@ -27,11 +27,11 @@ export function SchemaList({ schema: { value, error, loading, reload }, onPick }
             <summary>{table.name}</summary>
             <ul>
               <li>
-                <Name text="Insert the table’s name" onClick={() => onPick(table.written)} />
+                <Name text="Insert the table’s name" onClick={() => onPick(table.quoted)} />
               </li>
               {table.columns.map(({ name, type }) => (
                 <li key={name}>
-                  <Name text={name} onClick={() => onPick(written(name))} />
+                  <Name text={name} onClick={() => onPick(quoteName(name))} />
                   <small>{type}</small>
                 </li>
               ))}

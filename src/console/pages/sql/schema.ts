@@ -1,5 +1,5 @@
 import { DatabaseError, type NodeServerClient } from "../../../client/index.ts";
-import { written } from "../../editor/sql-name.ts";
+import { quoteName } from "../../editor/sql-name.ts";
 import type { Dialect } from "./words.ts";
 
 export interface Column {
@@ -11,7 +11,7 @@ export interface Table {
   /** With its schema before it unless that is the current one. */
   readonly name: string;
   /** As it must be written in a statement. */
-  readonly written: string;
+  readonly quoted: string;
   readonly columns: readonly Column[];
 }
 
@@ -64,7 +64,7 @@ function toTables(rows: ReadonlyArray<Readonly<Record<string, unknown>>>): reado
     else
       tables.set(path.join("."), {
         name: path.join("."),
-        written: path.map(written).join("."),
+        quoted: path.map(quoteName).join("."),
         columns: [column],
       });
   }

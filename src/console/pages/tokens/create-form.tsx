@@ -3,7 +3,7 @@ import { useSession } from "../../session.ts";
 import { Button } from "../../ui/button.tsx";
 import { Field, typed } from "../../ui/field.tsx";
 import { Problem } from "../../ui/problem.tsx";
-import { useUnsaved } from "../../ui/unsaved.ts";
+import { useUnsaved } from "../../unsaved-work.ts";
 import { useBuckets } from "./buckets.ts";
 import { draftWords } from "./limits.ts";
 import { LimitsForm } from "./limits-form.tsx";

@@ -4,7 +4,7 @@ import { useSession } from "../../session.ts";
 import { Button } from "../../ui/button.tsx";
 import { Problem } from "../../ui/problem.tsx";
 import { toast } from "../../ui/toasts.tsx";
-import { useUnsaved } from "../../ui/unsaved.ts";
+import { useUnsaved } from "../../unsaved-work.ts";
 import { useBuckets } from "./buckets.ts";
 import { draftWords, limitsProblem } from "./limits.ts";
 import { LimitsForm } from "./limits-form.tsx";

@@ -1,4 +1,4 @@
-import { fitsBasic, notByBasic } from "../../basic-auth.ts";
+import { basicAuthHint, fitsBasicAuth } from "../../basic-auth.ts";
 import { serverUrl, useSession } from "../../session.ts";
 import { Button } from "../../ui/button.tsx";
 import { CopyButton } from "../../ui/copy.tsx";
@@ -57,10 +57,10 @@ function Secrets({
           ) : (
             <Secret name="Password" text={password} />
           )}
-          {!fitsBasic(username) && (
+          {!fitsBasicAuth(username) && (
             <div>
               <dt>Network drives</dt>
-              <dd>{notByBasic}</dd>
+              <dd>{basicAuthHint}</dd>
             </div>
           )}
         </>

@@ -1,5 +1,5 @@
 import type { Token } from "../../../client/index.ts";
-import { amend, closeTo, go, linkTo, type Route, route } from "../../route.ts";
+import { closeTo, go, linkTo, type Route, replaceQuery, route } from "../../route.ts";
 import { useSession } from "../../session.ts";
 import { Button } from "../../ui/button.tsx";
 import { useLoad } from "../../ui/load.ts";
@@ -107,7 +107,7 @@ function OnlyCreate() {
         Your token can make others, with permissions that it holds itself. The list of all tokens is for the
         Super Token alone.
       </p>
-      <CreateForm key={JSON.stringify(asked())} {...asked()} onDone={() => amend({})} />
+      <CreateForm key={JSON.stringify(asked())} {...asked()} onDone={() => replaceQuery({})} />
     </Page>
   );
 }

@@ -1,4 +1,4 @@
-import { fitsBasic, notByBasic } from "../../basic-auth.ts";
+import { basicAuthHint, fitsBasicAuth } from "../../basic-auth.ts";
 
 /** Without letters that look alike. */
 const letters = "abcdefghijkmnpqrstuvwxyzABCDEFGHJKLMNPQRSTUVWXYZ23456789";
@@ -40,6 +40,6 @@ export function usernameProblem(name: string): string | undefined {
 export function usernameHint(name: string, hasPassword: boolean): string {
   const hints = ["To sign in by name, beside the key."];
   if (name !== "" && !hasPassword) hints.push("Without a password nobody can sign in by this name.");
-  if (!fitsBasic(name)) hints.push(notByBasic);
+  if (!fitsBasicAuth(name)) hints.push(basicAuthHint);
   return hints.join(" ");
 }

@@ -1,7 +1,7 @@
 import { useEffect, useState } from "preact/hooks";
 import type { Token } from "../../../client/index.ts";
 import { plural } from "../../format.ts";
-import { amend, route } from "../../route.ts";
+import { replaceQuery, route } from "../../route.ts";
 import { Button } from "../../ui/button.tsx";
 import { Field, typed } from "../../ui/field.tsx";
 import { limitWords } from "./limits.ts";
@@ -29,7 +29,11 @@ export function TokenList({ tokens, onEdit, onChanged }: TokenListProps) {
   return (
     <>
       <Field label="Find" hint="By key, user name, maker, bucket or permission.">
-        <input type="search" value={wanted} onInput={(event: Event) => amend({ find: typed(event) })} />
+        <input
+          type="search"
+          value={wanted}
+          onInput={(event: Event) => replaceQuery({ find: typed(event) })}
+        />
       </Field>
       <p class="muted" role="status">
         {wanted === ""

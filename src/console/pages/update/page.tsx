@@ -1,7 +1,7 @@
 import { useEffect, useState } from "preact/hooks";
 import type { VersionRecord } from "../../../client/index.ts";
 import { time } from "../../format.ts";
-import { amend, route } from "../../route.ts";
+import { replaceQuery, route } from "../../route.ts";
 import { useSession } from "../../session.ts";
 import { Button } from "../../ui/button.tsx";
 import { confirm } from "../../ui/dialog.tsx";
@@ -24,7 +24,7 @@ export default function UpdatePage() {
   );
   // Told once: who comes back to this address later was not updated just now.
   useEffect(() => {
-    if (from !== null) amend({});
+    if (from !== null) replaceQuery({});
   }, []);
   return (
     <Page title="Update">

@@ -1,6 +1,6 @@
 import { signal } from "@preact/signals";
 import { type NodeServerClient, RpcError, Unreachable } from "../../../client/index.ts";
-import { amend, route } from "../../route.ts";
+import { replaceQuery, route } from "../../route.ts";
 import { explain } from "../../ui/problem.tsx";
 import { toast } from "../../ui/toasts.tsx";
 import { comeBack } from "./come-back.ts";
@@ -80,7 +80,7 @@ async function restart(client: NodeServerClient, tag: string, from: string): Pro
   if (route.value.page !== "update")
     toast(`The server runs ${tag} now. Reload this page to get its console.`);
   else {
-    amend({ from });
+    replaceQuery({ from });
     location.reload();
   }
 }

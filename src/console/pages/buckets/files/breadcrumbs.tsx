@@ -1,4 +1,4 @@
-import { FileName } from "../../../ui/file-name.tsx";
+import { FileName } from "../../../ui/visible-text.tsx";
 import { join, namesIn } from "../path.ts";
 import { linkToPlace } from "./place.ts";
 

@@ -1,8 +1,7 @@
 import type { HTMLAttributes, RefObject } from "preact";
 import { bytes, time } from "../../../format.ts";
-import { FileName } from "../../../ui/file-name.tsx";
 import { Icon } from "../../../ui/icons.tsx";
-import { visibleText } from "../../../ui/visible-text.ts";
+import { FileName, visibleText } from "../../../ui/visible-text.tsx";
 import type { Entry } from "./entry.ts";
 import type { FileRowsProps } from "./file-rows.tsx";
 import { only, rangeTo, toggled } from "./selection.ts";

@@ -5,7 +5,7 @@ import { Dialog } from "../../../ui/dialog.tsx";
 import { Check, Field, typed } from "../../../ui/field.tsx";
 import { explain } from "../../../ui/problem.tsx";
 import { toast } from "../../../ui/toasts.tsx";
-import { visibleText } from "../../../ui/visible-text.ts";
+import { visibleText } from "../../../ui/visible-text.tsx";
 import { join, nameOf, stemOf } from "../path.ts";
 import type { ChangeDialogProps } from "./delete-dialog.tsx";
 import { faultInMoves, movesTo, planMoves } from "./moves.ts";

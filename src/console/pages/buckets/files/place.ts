@@ -1,4 +1,4 @@
-import { amend, closeTo, linkTo, type Route, route } from "../../../route.ts";
+import { closeTo, linkTo, type Route, replaceQuery, route } from "../../../route.ts";
 import { namesIn } from "../path.ts";
 import { isSortKey, type Order } from "./order.ts";
 
@@ -39,7 +39,7 @@ export function linkToPlace(bucket: string, path: string, file = ""): string {
 
 /** The same step in the history, looked at differently. */
 export function amendPlace(change: Partial<Place>): void {
-  amend(toQuery({ ...currentPlace(), ...change }));
+  replaceQuery(toQuery({ ...currentPlace(), ...change }));
 }
 
 /** Closes the file that is open, and shows its folder as it was. */

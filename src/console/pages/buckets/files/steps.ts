@@ -1,6 +1,6 @@
 import { useEffect, useRef, useState } from "preact/hooks";
 import { explain } from "../../../ui/problem.tsx";
-import { visibleText } from "../../../ui/visible-text.ts";
+import { visibleText } from "../../../ui/visible-text.tsx";
 
 /** One of several changes that belong together. */
 export interface Change {

@@ -5,7 +5,7 @@ import { typed } from "../../../ui/field.tsx";
 import { MountDialog } from "../mount/mount-dialog.tsx";
 import type { Opened } from "../opened.ts";
 import type { Dropped } from "../uploads/drop.ts";
-import { startOrTell } from "../uploads/upload-start.ts";
+import { runOrShowError } from "../uploads/upload-start.ts";
 import { useDrop } from "../uploads/use-drop.ts";
 import { useUpload } from "../uploads/use-upload.tsx";
 import type { Entry } from "./entry.ts";
@@ -27,7 +27,7 @@ export function Toolbar({ opened, place, entries, onChange, instead }: ToolbarPr
   const { files } = door;
   const [open, setOpen] = useState<"file" | "folder" | "mount">();
   const { begin, question } = useUpload(opened, place.path);
-  const hovering = useDrop((dropped) => startOrTell(dropped.then(begin)));
+  const hovering = useDrop((dropped) => runOrShowError(dropped.then(begin)));
   return (
     <>
       <div class="files-bar">
@@ -123,7 +123,7 @@ function Chooser({ label, folders = false, onChoose }: ChooserProps) {
           }));
           // The same files can be chosen again.
           box.value = "";
-          startOrTell(onChoose({ files, emptyFolders: [] }));
+          runOrShowError(onChoose({ files, emptyFolders: [] }));
         }}
       />
     </>

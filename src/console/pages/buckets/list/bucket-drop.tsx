@@ -3,7 +3,7 @@ import { useSession } from "../../../session.ts";
 import { toast } from "../../../ui/toasts.tsx";
 import type { BucketRecord } from "../records.ts";
 import { ReplaceDialog, type ReplaceQuestion } from "../uploads/replace-dialog.tsx";
-import { type AskToReplace, startOrTell, startUpload } from "../uploads/upload-start.ts";
+import { type AskToReplace, runOrShowError, startUpload } from "../uploads/upload-start.ts";
 import { contentOf } from "../uploads/use-drop.ts";
 
 /** Lets files and folders be dropped onto a bucket's row, which uploads them to the top of the bucket. */
@@ -49,7 +49,7 @@ export function useBucketDrop(record: BucketRecord) {
       if (!isFree()) return;
       if (why !== undefined) return toast(why, "notice");
       const { name } = record;
-      startOrTell(
+      runOrShowError(
         contentOf(dataTransfer).then((dropped) => startUpload(name, client.bucket(name), "", dropped, ask)),
       );
     },

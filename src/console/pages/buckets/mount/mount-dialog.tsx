@@ -1,5 +1,5 @@
 import { useId, useRef, useState } from "preact/hooks";
-import { fitsBasic, notByBasic } from "../../../basic-auth.ts";
+import { basicAuthHint, fitsBasicAuth } from "../../../basic-auth.ts";
 import { linkTo } from "../../../route.ts";
 import { useSession } from "../../../session.ts";
 import { CopyButton } from "../../../ui/copy.tsx";
@@ -16,11 +16,11 @@ export function MountDialog({ bucket, onClose }: { readonly bucket: string; read
       <p>
         The bucket as a network drive. The user name is <code>{me.token_key}</code>, the key of the token that
         you are signed in with, and the password is its secret
-        {me.username === null || !fitsBasic(me.username)
+        {me.username === null || !fitsBasicAuth(me.username)
           ? "."
           : `; or the user name ${me.username} with its password.`}
       </p>
-      {me.username !== null && !fitsBasic(me.username) && <p class="notice">{notByBasic}</p>}
+      {me.username !== null && !fitsBasicAuth(me.username) && <p class="notice">{basicAuthHint}</p>}
       {rights.globally({ token: "create" }) && (
         <p>
           For others, and for machines:{" "}

@@ -1,6 +1,6 @@
 import { effect, signal } from "@preact/signals";
 import { signedIn } from "../../../session.ts";
-import { mayBeUnfinished } from "../../../unfinished.ts";
+import { registerUnsavedWork } from "../../../unsaved-work.ts";
 
 export interface Draft {
   readonly text: string;
@@ -33,9 +33,9 @@ export function dropDraft(bucket: string, path: string): void {
 }
 
 effect(() => {
-  if (signedIn.value.state === "in") return;
+  if (signedIn.value.state === "signed-in") return;
   drafts.clear();
   unsaved.value = new Set();
 });
 
-mayBeUnfinished(() => (drafts.size > 0 ? "changed files are not saved" : undefined));
+registerUnsavedWork(() => (drafts.size > 0 ? "changed files are not saved" : undefined));

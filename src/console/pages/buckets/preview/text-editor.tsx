@@ -2,7 +2,7 @@ import { useRef, useState } from "preact/hooks";
 import { type BucketFiles, FileError } from "../../../../client/index.ts";
 import { Editor } from "../../../editor/editor.tsx";
 import { Button } from "../../../ui/button.tsx";
-import { showToast, tell } from "../../../ui/toasts.tsx";
+import { showError, showToast } from "../../../ui/toasts.tsx";
 import { type Draft, draftOf, dropDraft, keepDraft } from "./drafts.ts";
 import { encodeText, type TextFile } from "./text-file.ts";
 
@@ -108,7 +108,7 @@ export function TextEditor({
           language={language}
           initialFocus
           onChange={change}
-          onSave={() => void save(false).catch(tell)}
+          onSave={() => void save(false).catch(showError)}
         />
       </div>
       <footer>

@@ -1,6 +1,6 @@
 import { Button } from "../../../ui/button.tsx";
 import { Dialog } from "../../../ui/dialog.tsx";
-import { FileName } from "../../../ui/file-name.tsx";
+import { FileName } from "../../../ui/visible-text.tsx";
 
 export type FolderAnswer = "contents" | "folder" | "cancel";
 

@@ -1,7 +1,7 @@
 import { plural } from "../../../format.ts";
 import { Button } from "../../../ui/button.tsx";
 import { Dialog } from "../../../ui/dialog.tsx";
-import { FileName } from "../../../ui/file-name.tsx";
+import { FileName } from "../../../ui/visible-text.tsx";
 import type { Plan } from "./plan.ts";
 import type { Answer } from "./upload-start.ts";
 

@@ -1,9 +1,8 @@
 import { bytes } from "../../../format.ts";
 import { IconButton } from "../../../ui/button.tsx";
-import { FileName } from "../../../ui/file-name.tsx";
 import { Icon, type IconName } from "../../../ui/icons.tsx";
 import { explain } from "../../../ui/problem.tsx";
-import { visibleText } from "../../../ui/visible-text.ts";
+import { FileName, visibleText } from "../../../ui/visible-text.tsx";
 import type { Upload, UploadState } from "./upload.ts";
 import { uploads } from "./uploads.ts";
 

@@ -2,8 +2,8 @@ import { effect } from "@preact/signals";
 import { type BucketFiles, FileError } from "../../../../client/index.ts";
 import { plural } from "../../../format.ts";
 import { signedIn } from "../../../session.ts";
-import { tell, toast } from "../../../ui/toasts.tsx";
-import { mayBeUnfinished } from "../../../unfinished.ts";
+import { showError, toast } from "../../../ui/toasts.tsx";
+import { registerUnsavedWork } from "../../../unsaved-work.ts";
 import { parentOf } from "../path.ts";
 import type { Dropped, Incoming } from "./drop.ts";
 import { type Plan, planUpload } from "./plan.ts";
@@ -24,7 +24,7 @@ export async function startUpload(
 ): Promise<void> {
   const plan = await planUpload(into, dropped.files, dropped.emptyFolders, (folder) => files.list(folder));
   const answer = plan.replacing.length === 0 ? "skip" : await ask(plan);
-  if (answer === "cancel" || signedIn.peek().state !== "in") return;
+  if (answer === "cancel" || signedIn.peek().state !== "signed-in") return;
   const folders = new FolderMaker(files, plan.missing);
   const wish = (replace: boolean) => (incoming: Incoming) =>
     toWish(bucket, files, folders, incoming, replace);
@@ -91,14 +91,14 @@ class FolderMaker {
 
 /** The uploads of who signs out end, and nobody after them sees their names. */
 effect(() => {
-  if (signedIn.value.state === "in") return;
+  if (signedIn.value.state === "signed-in") return;
   uploads.cancelAll();
   uploads.clear();
 });
 
-mayBeUnfinished(() => (uploads.busy ? "uploads are under way" : undefined));
+registerUnsavedWork(() => (uploads.busy ? "uploads are under way" : undefined));
 
 /** For what is begun without a button. */
-export function startOrTell(work: Promise<void>): void {
-  work.catch(tell);
+export function runOrShowError(work: Promise<void>): void {
+  work.catch(showError);
 }
