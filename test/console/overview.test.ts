@@ -49,12 +49,12 @@ for (const database of databaseKinds)
       database === "sqlite" ? "SQLite" : "PostgreSQL",
     ])
       expect(server).toContain(part);
-    await page.getByRole("button", { name: "Copy the UUID" }).click();
+    await page.getByRole("button", { name: "Copy UUID" }).click();
     await page.getByText("Copied").waitFor();
     expect(await page.evaluate("navigator.clipboard.readText()")).toBe(uuid);
 
     const storage = region(page, "Storage");
-    await storage.getByText("From now on you see here").waitFor();
+    await storage.getByText("Your next visit will show").waitFor();
     const { tables } = (await node.call("node-server_database_storage", { token: node.superToken })) as {
       tables: Record<string, number>;
     };

@@ -3,50 +3,50 @@ import { untilReachable, whenReachable } from "../../connection.ts";
 import type { Session } from "../../session.ts";
 import { explain } from "../../ui/problem.tsx";
 import { type Refusal, refusalOf } from "./refusal.ts";
-import { LogRows, mostRows, type Row } from "./rows.ts";
+import { LogRows, maxRows, type Row } from "./rows.ts";
 
-export type Standing =
+export type FeedStatus =
   | { readonly state: "connecting" }
   | { readonly state: "live" }
   | { readonly state: "broken"; readonly why: string }
   | { readonly state: "failed"; readonly error: unknown };
 
-/** A person reads the log: what is shown, what waits, and how the server is reached. */
-export class Reading {
+/** Live log for one page: the rows to show, the rows held back while paused, and the state of the connection. */
+export class LogFeed {
   readonly shown = signal<readonly Row[]>([]);
   readonly waiting = signal(0);
   readonly paused = signal(false);
-  readonly standing = signal<Standing>({ state: "connecting" });
-  /** The filter that let through what is shown. */
+  readonly status = signal<FeedStatus>({ state: "connecting" });
+  /** Filter of the rows shown. */
   readonly filter = signal<string | undefined>(undefined);
-  /** Of the filter that was tried last. */
+  /** Error in the filter that was tried last. */
   readonly refusal = signal<Refusal | undefined>(undefined);
 
-  /** Whether the person emptied the list that is shown. */
+  /** Whether the person cleared the list. */
   readonly cleared = signal(false);
 
-  /** Grows whenever the list begins anew. */
-  readonly begun = signal(0);
+  /** Incremented whenever the list starts again from empty. */
+  readonly generation = signal(0);
 
   readonly #rows: LogRows;
   #frame: number | undefined;
   #current: AbortController | undefined;
-  #trying: AbortController | undefined;
+  #pending: AbortController | undefined;
 
   constructor(
     private readonly session: Session,
-    capacity = mostRows,
+    capacity = maxRows,
   ) {
     this.#rows = new LogRows(capacity);
   }
 
-  /** Until the server has taken the filter, what was read before goes on. */
+  /** Follows the log with a filter. The previous stream continues until the server has accepted the new filter. */
   async follow(filter: string): Promise<void> {
-    this.#trying?.abort();
+    this.#pending?.abort();
     const own = new AbortController();
-    this.#trying = own;
+    this.#pending = own;
     this.refusal.value = undefined;
-    if (this.standing.value.state === "failed") this.standing.value = { state: "connecting" };
+    if (this.status.value.state === "failed") this.status.value = { state: "connecting" };
     try {
       await untilReachable(() => this.#read(own, filter), own.signal);
     } catch (error) {
@@ -60,18 +60,18 @@ export class Reading {
 
   resume(): void {
     this.paused.value = false;
-    this.#draw();
+    this.#scheduleRender();
   }
 
-  /** Of the page alone; the server keeps what it keeps. */
+  /** Clears the page. The server keeps its entries. */
   clear(): void {
     this.cleared.value = true;
-    this.#beginAnew();
+    this.#restart();
   }
 
   close(): void {
     this.#current?.abort();
-    this.#trying?.abort();
+    this.#pending?.abort();
     if (this.#frame !== undefined) cancelAnimationFrame(this.#frame);
   }
 
@@ -79,28 +79,28 @@ export class Reading {
     for await (const event of this.session.client.followLog({ log_filter: filter, signal: own.signal })) {
       if (own.signal.aborted) return;
       if (event.kind === "broken") {
-        this.standing.value = { state: "broken", why: event.why.message };
+        this.status.value = { state: "broken", why: event.why.message };
         void whenReachable();
       } else if (event.kind === "connected") {
-        if (!event.again) this.#begin(own, filter);
-        this.standing.value = { state: "live" };
-      } else this.#rows.take(event);
-      this.#draw();
+        if (!event.again) this.#adopt(own, filter);
+        this.status.value = { state: "live" };
+      } else this.#rows.add(event);
+      this.#scheduleRender();
     }
   }
 
-  #begin(own: AbortController, filter: string): void {
+  #adopt(own: AbortController, filter: string): void {
     this.#current?.abort();
     this.#current = own;
-    this.#trying = undefined;
+    this.#pending = undefined;
     this.filter.value = filter;
     this.cleared.value = false;
-    this.#beginAnew();
+    this.#restart();
   }
 
-  #beginAnew(): void {
+  #restart(): void {
     this.#rows.clear();
-    this.begun.value += 1;
+    this.generation.value += 1;
     this.resume();
   }
 
@@ -110,17 +110,17 @@ export class Reading {
       this.refusal.value = refusal;
       return;
     }
-    // While the person signs in again nothing comes, and nothing has failed yet.
-    this.standing.value = { state: "broken", why: explain(error) };
-    // Who signs out instead leaves this page.
+    // While the person signs in again the stream is interrupted, not failed.
+    this.status.value = { state: "broken", why: explain(error) };
+    // Rejects when the person signs out instead, which leaves this page.
     const again = await this.session.recover(error).catch(() => false);
     if (own.signal.aborted) return;
     if (again) await this.follow(filter);
-    else this.standing.value = { state: "failed", error };
+    else this.status.value = { state: "failed", error };
   }
 
-  /** Once a frame, however much comes; a page that is not seen draws nothing. */
-  #draw(): void {
+  /** Publishes the rows once per animation frame, however many arrive. A hidden tab has no frames. */
+  #scheduleRender(): void {
     this.#frame ??= requestAnimationFrame(() => {
       this.#frame = undefined;
       if (!this.paused.value) this.#rows.show();
