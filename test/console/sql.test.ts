@@ -80,7 +80,7 @@ onBoth("a statement that changes something is asked about first, unless told oth
   await says(tab.page, /^Done: 2 rows affected/);
   expect(await rowsOf(node, "SELECT * FROM notes")).toHaveLength(2);
 
-  await tab.page.getByLabel("Ask before statements that change something").uncheck();
+  await tab.page.getByLabel("Ask before statements that change data").uncheck();
   await run(tab.page, "DELETE FROM notes WHERE id = 1");
   await says(tab.page, /^Done: 1 row affected/);
   expect(await rowsOf(node, "SELECT * FROM notes")).toEqual([{ id: 2 }]);
@@ -139,7 +139,7 @@ inBrowser(
       page,
       `WITH RECURSIVE r(n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM r WHERE n < 10001) SELECT ${columns} FROM r`,
     );
-    await page.getByText("Only the first 10,000 rows are here").waitFor();
+    await page.getByText("Only the first 10,000 rows are shown").waitFor();
     const grid = page.getByRole("grid");
     expect(await grid.getAttribute("aria-rowcount")).toBe("10001");
     expect(await page.getByRole("row").count()).toBeLessThan(100);
@@ -225,7 +225,7 @@ inBrowser("whoever stops waiting is told that the server goes on, and it does", 
   await run(tab.page, "SELECT pg_advisory_lock(42); INSERT INTO done VALUES (1)");
   await says(tab.page, /^Running/);
   await tab.page.getByRole("button", { name: "Stop waiting" }).click();
-  await says(tab.page, /^You no longer wait .* goes on/);
+  await says(tab.page, /^You stopped waiting .* still runs/);
   expect(await rowsOf(node, "SELECT * FROM done")).toEqual([]);
   await holder`SELECT pg_advisory_unlock(42)`;
   const deadline = Date.now() + 30_000;

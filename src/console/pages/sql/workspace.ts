@@ -5,7 +5,7 @@ import { plural } from "../../format.ts";
 import { perSession, signedIn } from "../../session.ts";
 import { explain } from "../../ui/problem.tsx";
 import { registerReloadLoss } from "../../unsaved-work.ts";
-import type { Row } from "./cell.ts";
+import type { Row } from "./cells.ts";
 
 export interface Result {
   readonly rows: readonly Row[];
@@ -17,79 +17,82 @@ export interface Result {
 export type Outcome = { readonly sql: string; readonly ms: number } & (
   | { readonly kind: "result"; readonly result: Result }
   | { readonly kind: "error"; readonly error: unknown; readonly mark: Mark | undefined }
-  /** Nobody waits for it any more. */
-  | { readonly kind: "left" }
+  /** The person stopped waiting; the server may still be running it. */
+  | { readonly kind: "abandoned" }
 );
 
-export interface Past {
+export interface HistoryEntry {
   readonly at: Date;
   readonly sql: string;
-  /** In words. */
+  /** Result in a few words. */
   readonly end: string;
 }
 
 export interface Running {
   readonly since: number;
-  readonly leave: AbortController;
+  readonly abort: AbortController;
 }
 
-const pastLength = 50;
+export const maxHistoryEntries = 50;
 
-/** What lies on the desk of who is signed in: it outlives the page, not the session, and nothing of it is stored. */
-export class Desk {
-  /** As the editor reported it last. */
+/** State of the SQL page. It outlives the page but not the session, and is never written to storage. */
+export class SqlWorkspace {
+  /** Last text reported by the editor. */
   readonly text = signal("");
-  /** Counts the texts that came from elsewhere and replace what is in the editor. */
+  /** Incremented when `text` must replace the editor's content. */
   readonly revision = signal(0);
-  readonly asks = signal(true);
+  readonly confirmsChanges = signal(true);
   readonly running: Signal<Running | undefined> = signal(undefined);
   readonly outcome: Signal<Outcome | undefined> = signal(undefined);
-  readonly past: Signal<readonly Past[]> = signal([]);
+  readonly history: Signal<readonly HistoryEntry[]> = signal([]);
 
   constructor(private readonly client: NodeServerClient) {}
 
-  /** `start` is where the statement begins in the editor. One at a time. */
+  /** Runs a statement; does nothing while another one runs. `start` is where it begins in the editor. */
   async run(sql: string, start: Position): Promise<void> {
     if (this.running.value !== undefined) return;
-    const running = { since: Date.now(), leave: new AbortController() };
+    const running = { since: Date.now(), abort: new AbortController() };
     this.running.value = running;
     this.outcome.value = undefined;
     const began = performance.now();
-    const end = await this.#ask(sql, start, running.leave.signal);
+    const end = await this.#ask(sql, start, running.abort.signal);
     this.outcome.value = { sql, ms: performance.now() - began, ...end };
     this.running.value = undefined;
-    const past = { at: new Date(), sql, end: inWords(end) };
-    this.past.value = [past, ...this.past.value.filter((one) => one.sql !== sql)].slice(0, pastLength);
+    const history = { at: new Date(), sql, end: summaryOf(end) };
+    this.history.value = [history, ...this.history.value.filter((one) => one.sql !== sql)].slice(
+      0,
+      maxHistoryEntries,
+    );
   }
 
-  /** Puts a text into the editor in place of the one there. */
+  /** Replaces the editor's content. */
   replace(text: string): void {
     this.text.value = text;
     this.revision.value += 1;
   }
 
-  /** The server is not told, and goes on. */
-  leave(): void {
-    this.running.value?.leave.abort();
+  /** Stops waiting for the result. The server continues to run the statement. */
+  stopWaiting(): void {
+    this.running.value?.abort.abort();
   }
 
-  async #ask(sql: string, start: Position, signal: AbortSignal): Promise<End> {
+  async #ask(sql: string, start: Position, signal: AbortSignal): Promise<RunResult> {
     try {
-      // Without a limit here: how long it may take the server decides.
+      // No timeout here: the server's sql_timeout_ms applies.
       const answer = await this.client.call("node-server_exec_sql", { sql }, { signal, timeoutMs: 0 });
       const { data: rows, row_count: rowCount, truncated } = answer;
       return { kind: "result", result: { rows, columns: Object.keys(rows[0] ?? {}), rowCount, truncated } };
     } catch (error) {
-      if (signal.aborted) return { kind: "left" };
-      return { kind: "error", error, mark: placeOf(error, start) };
+      if (signal.aborted) return { kind: "abandoned" };
+      return { kind: "error", error, mark: markOf(error, start) };
     }
   }
 }
 
-type End = Outcome extends infer O ? (O extends Outcome ? Omit<O, "sql" | "ms"> : never) : never;
+type RunResult = Outcome extends infer O ? (O extends Outcome ? Omit<O, "sql" | "ms"> : never) : never;
 
-/** Where the server says the fault is, in the editor's text. */
-function placeOf(error: unknown, start: Position): Mark | undefined {
+/** Position of the server's error in the editor's text. */
+function markOf(error: unknown, start: Position): Mark | undefined {
   if (!(error instanceof RpcError)) return undefined;
   const { line, column } = error.data;
   if (typeof line !== "number" || typeof column !== "number") return undefined;
@@ -100,15 +103,15 @@ function placeOf(error: unknown, start: Position): Mark | undefined {
   };
 }
 
-function inWords(end: End): string {
-  if (end.kind === "left") return "not waited for";
+function summaryOf(end: RunResult): string {
+  if (end.kind === "abandoned") return "stopped waiting";
   if (end.kind === "error") return explain(end.error);
   return plural(end.result.rowCount, "row");
 }
 
-export const deskOf = perSession(({ client }) => new Desk(client));
+export const workspaceOf = perSession(({ client }) => new SqlWorkspace(client));
 
 registerReloadLoss(() => {
   const now = signedIn.peek();
-  return now.state === "signed-in" && deskOf(now.session).text.peek().trim() !== "";
+  return now.state === "signed-in" && workspaceOf(now.session).text.peek().trim() !== "";
 });
