@@ -1,6 +1,6 @@
 import { nameOf } from "../path.ts";
 
-/** How a file is shown, as far as its name tells. Unknown ones are looked into. */
+/** View for a file, chosen by its name. For `unknown` the content decides. */
 export type Kind =
   | { readonly as: "image"; readonly type: string }
   | { readonly as: "text"; readonly language: string }
@@ -18,7 +18,7 @@ const images: Readonly<Record<string, string>> = {
   svg: "image/svg+xml",
 };
 
-/** The language of the editor for each ending. */
+/** Editor language by extension. */
 const texts: Readonly<Record<string, string>> = {
   ...named("javascript", "js mjs cjs jsx"),
   ...named("typescript", "ts mts cts tsx"),
@@ -56,4 +56,40 @@ function named(language: string, endings: string): Record<string, string> {
 
 function own<T>(table: Readonly<Record<string, T>>, key: string): T | undefined {
   return Object.hasOwn(table, key) ? table[key] : undefined;
+}
+
+/** Decoded text file, with what is needed to encode it in the same way. */
+export interface TextFile {
+  /** Text with `\n` as its only line ending. */
+  readonly text: string;
+  readonly lineEnd: "\n" | "\r\n";
+  /** Whether the file starts with a byte order mark. */
+  readonly mark: boolean;
+  /** Whether line endings differ, so that saving changes some of them. */
+  readonly mixed: boolean;
+}
+
+/** Decodes UTF-8 text. Undefined for other content, which an editor would damage. */
+export function decodeText(bytes: Uint8Array): TextFile | undefined {
+  let whole: string;
+  try {
+    whole = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true }).decode(bytes);
+  } catch {
+    return undefined;
+  }
+  if (whole.includes("\0")) return undefined;
+  const mark = whole.startsWith("\uFEFF");
+  const body = mark ? whole.slice(1) : whole;
+  const ends = new Set(body.match(/\r\n|\r|\n/g) ?? []);
+  return {
+    text: body.replace(/\r\n?/g, "\n"),
+    lineEnd: ends.has("\r\n") && !ends.has("\n") ? "\r\n" : "\n",
+    mark,
+    mixed: ends.size > 1 || ends.has("\r"),
+  };
+}
+
+/** Encodes a text with the line endings and byte order mark of a file. */
+export function encodeText(text: string, { lineEnd, mark }: Pick<TextFile, "lineEnd" | "mark">): string {
+  return (mark ? "\uFEFF" : "") + (lineEnd === "\n" ? text : text.replaceAll("\n", lineEnd));
 }
