@@ -5,4 +5,4 @@ export function fitsBasicAuth(username: string): boolean {
 
 /** Advice to show beside a user name that does not fit. */
 export const basicAuthHint =
-  "WebDAV cannot take a user name with “:”. Network drives and file programs must use the key and the secret.";
+  "WebDAV does not support a user name with “:”. Network drives and file programs must use the key and the secret.";

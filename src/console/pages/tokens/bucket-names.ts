@@ -1,8 +1,8 @@
 import { useSession } from "../../session.ts";
 import { useLoad } from "../../ui/load.ts";
 
-/** Names of buckets to choose from. Only the Super Token is told all of them. */
-export function useBuckets(): { readonly names: readonly string[]; readonly complete: boolean } {
+/** Bucket names to choose from. `complete` is true only for the Super Token, which can list all. */
+export function useBucketNames(): { readonly names: readonly string[]; readonly complete: boolean } {
   const { client, rights } = useSession();
   const { value } = useLoad(
     async (signal) => (rights.isSuper ? await client.call("static-bucket_list", {}, { signal }) : undefined),

@@ -1,18 +1,39 @@
+import { signal } from "@preact/signals";
 import { basicAuthHint, fitsBasicAuth } from "../../basic-auth.ts";
 import { serverUrl, useSession } from "../../session.ts";
 import { Button } from "../../ui/button.tsx";
 import { CopyButton } from "../../ui/copy.tsx";
 import { confirm, Dialog } from "../../ui/dialog.tsx";
 import { shellQuote } from "../../ui/shell-quote.ts";
-import { type Made, made } from "./made.ts";
 
-/** The one time that a secret is shown. Stands once on the page. */
-export function MadeDialog() {
+/** Secret that the server has just created and returns only once. */
+interface NewSecret {
+  readonly title: string;
+  readonly key: string;
+  readonly secret: string;
+  /** Key of the token that created it. The secret is shown only to that token. */
+  readonly by: string;
+  /** Bucket to show mount instructions for. */
+  readonly drive?: string | undefined;
+  /** Bucket to show a push command for. */
+  readonly deploy?: string | undefined;
+  readonly username?: string | undefined;
+  readonly hasPassword?: boolean;
+  /** Generated password, which is shown only once too. */
+  readonly password?: string | undefined;
+  readonly note?: string | undefined;
+}
+
+/** Secret to show. It outlives the page, so that signing in again does not lose it. */
+export const newSecret = signal<NewSecret | undefined>(undefined);
+
+/** Dialog that shows a new secret once. */
+export function NewSecretDialog() {
   const { me } = useSession();
-  const shown = made.value;
+  const shown = newSecret.value;
   if (shown === undefined || shown.by !== me.token_key) return null;
   const close = () => {
-    made.value = undefined;
+    newSecret.value = undefined;
   };
   const leave = async () => {
     const sure = await confirm({
@@ -27,7 +48,7 @@ export function MadeDialog() {
     <Dialog title={shown.title} onClose={leave}>
       <p>Copy it now: it will not be shown again.</p>
       {shown.note !== undefined && <p class="notice">{shown.note}</p>}
-      <Secrets made={shown} />
+      <Secrets newSecret={shown} />
       <footer>
         <Button kind="primary" onClick={close}>
           I have copied it
@@ -38,9 +59,9 @@ export function MadeDialog() {
 }
 
 function Secrets({
-  made: { key, secret, drive, deploy, username, hasPassword, password },
+  newSecret: { key, secret, drive, deploy, username, hasPassword, password },
 }: {
-  readonly made: Made;
+  readonly newSecret: NewSecret;
 }) {
   const { client } = useSession();
   return (
