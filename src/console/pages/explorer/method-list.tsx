@@ -45,7 +45,7 @@ export function MethodList({
             </ul>
           </section>
         ))}
-        {count === 0 && <p class="empty">No method matches. Write less, or something else.</p>}
+        {count === 0 && <p class="empty">No method matches. Shorten or change the search.</p>}
       </nav>
     </div>
   );

@@ -1,16 +1,14 @@
-import { type Param, type Schema, toParam } from "./param.ts";
-
-/** A method, as the server describes it. */
+/** Method as the server describes it. */
 export interface MethodInfo {
   readonly name: string;
   readonly namespace: string;
   readonly doc: string;
   /** What it asks of its caller, in words. */
   readonly need: string;
-  /** What to use in its place. */
+  /** Advice what to use instead; undefined when it is not deprecated. */
   readonly deprecated: string | undefined;
   readonly params: readonly Param[];
-  /** Its results are events. */
+  /** Whether it is a subscription. */
   readonly isStream: boolean;
 }
 
@@ -28,7 +26,7 @@ interface OpenRpcMethod {
   readonly "x-event"?: unknown;
 }
 
-/** Reads what `rpc.discover` answers. */
+/** Reads the methods of an OpenRPC document from `rpc.discover`. */
 export function readMethods(document: Readonly<Record<string, unknown>>): MethodInfo[] {
   const methods = (document.methods ?? []) as readonly OpenRpcMethod[];
   return methods.map((method) => ({
@@ -44,12 +42,94 @@ export function readMethods(document: Readonly<Record<string, unknown>>): Method
   }));
 }
 
-/** By namespace, those that hold every word of `wanted` in name or doc. */
+/** Methods by namespace whose name or doc contains every word of `wanted`. */
 export function findMethods(methods: readonly MethodInfo[], wanted: string): Map<string, MethodInfo[]> {
-  const words = wanted.toLowerCase().split(/\s+/);
+  const terms = wanted.toLowerCase().split(/\s+/);
   const found = methods.filter(({ name, doc }) => {
     const text = `${name} ${doc}`.toLowerCase();
-    return words.every((word) => text.includes(word));
+    return terms.every((term) => text.includes(term));
   });
   return Map.groupBy(found, ({ namespace }) => namespace);
+}
+
+/** Parts of a JSON Schema that decide on the input for a value. */
+interface Schema {
+  readonly type?: string | readonly string[];
+  readonly description?: string;
+  readonly enum?: readonly unknown[];
+  readonly const?: unknown;
+  readonly anyOf?: readonly Schema[];
+}
+
+/** Kind of input. `json` is for objects, arrays and everything else without an input of its own. */
+export type ParamKind = "text" | "integer" | "number" | "boolean" | "choice" | "json";
+
+/** Param of a method, as the form shows it. */
+export interface Param {
+  readonly name: string;
+  readonly kind: ParamKind;
+  readonly required: boolean;
+  readonly nullable: boolean;
+  readonly choices: readonly string[];
+  readonly description: string;
+  /** Whether it is the caller's token, which the console fills in. */
+  readonly isCredential: boolean;
+  /** Masked on the screen, and a variable in the curl command. */
+  readonly isSecret: boolean;
+  /** Schema to show beside a JSON input; undefined when the server gives no details. */
+  readonly schema: Schema | undefined;
+}
+
+export function toParam(name: string, required: boolean, schema: Schema): Param {
+  const { core, nullable } = withoutNull(schema);
+  const description = schema.description ?? core.description ?? "";
+  const kind = kindOf(core);
+  const hasDetails = Object.keys(schema).some((key) => key !== "description");
+  const isCredential = name === "token" || name === "father_token";
+  return {
+    name,
+    kind,
+    required,
+    nullable,
+    choices: choicesOf(core),
+    description,
+    isCredential,
+    isSecret: isCredential || name.includes("password") || description.includes("<secret>"),
+    schema: kind === "json" && hasDetails ? schema : undefined,
+  };
+}
+
+/** Splits a schema into what it accepts besides null and whether it accepts null. */
+function withoutNull(schema: Schema): { readonly core: Schema; readonly nullable: boolean } {
+  const { anyOf, type } = schema;
+  if (anyOf !== undefined) {
+    const others = anyOf.filter((one) => one.type !== "null");
+    const [only] = others;
+    const nullable = others.length < anyOf.length;
+    return only !== undefined && others.length === 1 ? { core: only, nullable } : { core: {}, nullable };
+  }
+  if (!Array.isArray(type) || !type.includes("null")) return { core: schema, nullable: type === "null" };
+  const left = type.filter((one) => one !== "null");
+  const [only] = left;
+  const { type: _, ...rest } = schema;
+  return { core: left.length === 1 && only !== undefined ? { ...rest, type: only } : {}, nullable: true };
+}
+
+function kindOf(schema: Schema): ParamKind {
+  if (choicesOf(schema).length > 0) return "choice";
+  switch (schema.type) {
+    case "string":
+      return "text";
+    case "integer":
+    case "number":
+    case "boolean":
+      return schema.type;
+    default:
+      return "json";
+  }
+}
+
+function choicesOf(schema: Schema): readonly string[] {
+  const all = schema.const === undefined ? (schema.enum ?? []) : [schema.const];
+  return all.every((one) => typeof one === "string") ? all : [];
 }
