@@ -47,7 +47,7 @@ export function Editor(props: EditorProps) {
   return (
     <div class="editor">
       {editor === undefined && <p class="loading">Loading the editor…</p>}
-      <div ref={container} class="editor-place" />
+      <div ref={container} class="editor-container" />
     </div>
   );
 }

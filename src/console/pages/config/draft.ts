@@ -2,21 +2,21 @@ import { type Signal, signal } from "@preact/signals";
 import type { NodeServerClient } from "../../../client/index.ts";
 import { perSession, signedIn } from "../../session.ts";
 import { registerUnsavedWork } from "../../unsaved-work.ts";
-import { consoleAt, listenerIn, toListener } from "./listener.ts";
+import { consoleUrl, listenerFromUrl, parseListener } from "./listener.ts";
 import { type Reload, writeConfig } from "./reload.ts";
 
 export type Saved =
   | Reload
-  /** The server does not answer here any more; `address` is where the console is now, if that can be known. */
+  /** The server no longer answers at this address; `address` is the console's new one, if known. */
   | { readonly kind: "gone"; readonly address: string | undefined };
 
-/** A draft of the configuration: it outlives the page, not the session, and is stored nowhere else. */
-export class Desk {
-  /** The file as it was last read; undefined before. */
+/** Draft of the configuration. It outlives the page but not the session, and is never written to storage. */
+export class ConfigDraft {
+  /** File content as last read; undefined before the first read. */
   readonly file: Signal<string | undefined> = signal(undefined);
-  /** As the editor reported it last. */
+  /** Last text reported by the editor. */
   readonly text = signal("");
-  /** Counts the texts that came from the file and replace what is in the editor. */
+  /** Incremented when `text` must replace the editor's content. */
   readonly revision = signal(0);
   readonly saved: Signal<Saved | undefined> = signal(undefined);
 
@@ -30,8 +30,8 @@ export class Desk {
     return this.client.call("node-server_read_config", {}, { signal });
   }
 
-  /** Begins anew from what the file holds. */
-  take(file: string): void {
+  /** Replaces the draft with the content of the file. */
+  reset(file: string): void {
     this.file.value = file;
     this.text.value = file;
     this.revision.value += 1;
@@ -43,14 +43,14 @@ export class Desk {
     this.saved.value = undefined;
     const reload = await writeConfig(this.client, text);
     this.file.value = text;
-    const moves = JSON.stringify(listenerIn(before)) !== JSON.stringify(listenerIn(text));
+    const moves = JSON.stringify(parseListener(before)) !== JSON.stringify(parseListener(text));
     const mayBeGone = reload.kind === "unheard" || (moves && reload.kind === "applied");
-    if (!mayBeGone || (await this.#stays())) this.saved.value = reload;
+    if (!mayBeGone || (await this.#stillAnswers())) this.saved.value = reload;
     else this.saved.value = { kind: "gone", address: newAddress(text, reload) };
   }
 
-  /** A listener that was left answers for a moment still, so it is asked more than once. */
-  async #stays(): Promise<boolean> {
+  /** Whether the server still answers at this address. A closed listener may answer for a moment, so this asks several times. */
+  async #stillAnswers(): Promise<boolean> {
     try {
       for (let times = 0; times < 4; times += 1) {
         await this.client.call("node-server_hello", {}, { timeoutMs: 3000 });
@@ -58,23 +58,23 @@ export class Desk {
       }
       return true;
     } catch {
-      // Whatever the reason, the server cannot be used from here.
+      // Whatever the reason, the console cannot use the server at this address.
       return false;
     }
   }
 }
 
-/** What the server said in its log, else what the text says. */
+/** New address of the console: from the server's log, otherwise from the text. */
 function newAddress(text: string, { listening }: Reload): string | undefined {
-  const listener = listening === undefined ? listenerIn(text) : toListener(listening);
-  return listener === undefined ? undefined : consoleAt(listener, location.hostname);
+  const listener = listening === undefined ? parseListener(text) : listenerFromUrl(listening);
+  return listener === undefined ? undefined : consoleUrl(listener, location.hostname);
 }
 
-export const deskOf = perSession(({ client }) => new Desk(client));
+export const draftOf = perSession(({ client }) => new ConfigDraft(client));
 
 registerUnsavedWork(() => {
   const now = signedIn.value;
-  return now.state === "signed-in" && deskOf(now.session).isChanged
+  return now.state === "signed-in" && draftOf(now.session).isChanged
     ? "the changed configuration is not saved"
     : undefined;
 });
