@@ -68,7 +68,7 @@ export class Session {
     return this.#identity.peek() !== before;
   }
 
-  /** Checks whether the server still accepts the token. Without an answer the token counts as accepted. */
+  /** Checks whether the server still accepts the token. Without an answer it is taken as accepted. */
   check(): Promise<void> {
     if (this.#renewal !== undefined) return Promise.resolve();
     this.#checking ??= this.#refusal()
@@ -133,7 +133,7 @@ export function isTokenRefused(error: unknown): boolean {
   return error instanceof PermissionDenied || error instanceof ParseError || error instanceof InvalidInput;
 }
 
-/** Whether an error may mean that the token has ended. The reason does not tell: methods for the Super Token refuse all others alike. */
+/** Whether an error may mean that the token has ended. The reason in the error cannot decide: methods for the Super Token refuse all others alike. */
 function mayMeanTokenEnded(error: unknown): boolean {
   return error instanceof PermissionDenied || (error instanceof FileDenied && error.status === 401);
 }

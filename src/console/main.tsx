@@ -4,7 +4,7 @@ import { resume } from "./session.ts";
 import { toast } from "./ui/toasts.tsx";
 
 const root = document.getElementById("app");
-if (root === null) throw new Error("the page has no place for the console");
+if (root === null) throw new Error("the page has no element with the id app");
 guardStrayDrops();
 void resume();
 render(<App />, root);

@@ -1,6 +1,6 @@
 import type { Limit, Permission, Scope, Token } from "../client/index.ts";
 
-/** What a token may do, so that the console can hide what would be refused. The server decides. */
+/** Rights of a token, so that the console can hide actions that would be refused. The server decides. */
 export class Rights {
   readonly #limits: readonly Limit[];
 

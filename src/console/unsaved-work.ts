@@ -23,7 +23,7 @@ export function isSafeToReload(): boolean {
 }
 
 function unsavedWork(): string[] {
-  return sources.map((what) => what()).filter((words) => words !== undefined);
+  return sources.map((what) => what()).filter((work) => work !== undefined);
 }
 
 /** Resolves to true when there is nothing to lose or the person agrees to lose it. */

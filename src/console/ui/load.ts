@@ -16,17 +16,17 @@ export function useLoad<T>(load: (signal: AbortSignal) => Promise<T>, inputs: re
   const [round, setRound] = useState(0);
   const [outcome, setOutcome] = useState<{ value?: T; error?: unknown; loading: boolean }>({ loading: true });
   useEffect(() => {
-    const leave = new AbortController();
+    const abort = new AbortController();
     setOutcome((before) => ({ ...before, loading: true }));
-    untilReachable(() => load(leave.signal), leave.signal).then(
+    untilReachable(() => load(abort.signal), abort.signal).then(
       (value) => {
-        if (!leave.signal.aborted) setOutcome({ value, loading: false });
+        if (!abort.signal.aborted) setOutcome({ value, loading: false });
       },
       (error) => {
-        if (!leave.signal.aborted) setOutcome({ error, loading: false });
+        if (!abort.signal.aborted) setOutcome({ error, loading: false });
       },
     );
-    return () => leave.abort();
+    return () => abort.abort();
   }, [...inputs, round]);
   const reload = useCallback(() => setRound((count) => count + 1), []);
   return { value: outcome.value, error: outcome.error, loading: outcome.loading, reload };

@@ -121,7 +121,7 @@ function why(feed: LogFeed, search: string) {
     return (
       <>
         <p>You cleared this page. New entries appear here as they are written.</p>
-        <p>The server keeps its entryCount: reload the page to see them again.</p>
+        <p>The server keeps its entries: reload the page to see them again.</p>
       </>
     );
   return (

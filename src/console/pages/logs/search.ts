@@ -56,9 +56,9 @@ export class IncrementalFilter {
     }
     this.#seen = shown.at(-1)?.id ?? this.#seen;
     const [first] = this.rows;
-    const kept =
+    const remaining =
       first !== undefined && first.id < oldest ? this.rows.slice(indexOfId(this.rows, oldest)) : this.rows;
-    this.rows = fresh.length === 0 ? kept : kept.concat(fresh.reverse());
+    this.rows = fresh.length === 0 ? remaining : remaining.concat(fresh.reverse());
     return this.rows;
   }
 }
