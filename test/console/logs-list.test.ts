@@ -37,7 +37,7 @@ inBrowser("scrolling up pauses the log; what comes meanwhile waits until one goe
   expect(top).toBeLessThan(end);
   expect(most - end).toBeLessThan(2);
 
-  // By keys: wherever on the page one is, unless one writes.
+  // Keys work on the whole page, except in inputs.
   await page.getByRole("heading", { name: "Logs" }).focus();
   await page.keyboard.press("Space");
   await state(page, "Paused");

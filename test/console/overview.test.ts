@@ -7,7 +7,7 @@ import { method } from "../../src/methods/declare.ts";
 import { databaseKinds } from "../support/node.ts";
 import { inBrowser, lookAround, openConsole, testNode } from "./browser.ts";
 
-/** What a compiled server tells of itself. */
+/** Version record of a compiled server. */
 const release = {
   ...build,
   binary_type: "node-server",
@@ -64,7 +64,7 @@ for (const database of databaseKinds)
       .map(([name]) => name);
     expect(await storage.locator("tbody th").allTextContents()).toEqual(names);
 
-    // The next visit tells what has been added.
+    // The next visit shows the growth.
     const values = Array.from(
       { length: 500 },
       (_, n) => `(${n + 1000}, 'n', 'k${n}', '"${"x".repeat(1000)}"')`,

@@ -44,7 +44,7 @@ test("whoever reads CSV by RFC 4180 gets every text back", () => {
   );
 });
 
-/** RFC 4180 §2, by its grammar. */
+/** Parser for the grammar of RFC 4180 §2. */
 function readCsv(csv: string): string[][] {
   const records: string[][] = [];
   let fields: string[] = [];

@@ -10,7 +10,7 @@ function onBoth(title: string, story: (kind: DatabaseKind) => Promise<void>): vo
   for (const kind of databaseKinds) inBrowser(`${title} (${kind})`, () => story(kind));
 }
 
-/** Puts a text into the editor in place of what stands there. */
+/** Replaces the text in the editor. */
 async function write(page: Page, sql: string): Promise<void> {
   await page.getByRole("textbox", { name: "SQL statement" }).click();
   await page.keyboard.press("Control+a");
@@ -22,7 +22,7 @@ async function run(page: Page, sql: string): Promise<void> {
   await page.keyboard.press("Control+Enter");
 }
 
-/** What the line above the rows says once it says this. */
+/** Waits for a text in the status line. */
 function says(page: Page, words: RegExp): Promise<void> {
   return page.locator(".sql-status").filter({ hasText: words }).waitFor();
 }
@@ -109,7 +109,7 @@ onBoth(
 onBoth("tables and columns are listed, inserted by a click and completed as one types", async (database) => {
   await using node = await testNode({ database });
   await node.sql('CREATE TABLE "My notes" (id integer, "order" text)');
-  // Without the right to ask for the kind of database, which is found out by trying.
+  // Without permission to read the kind of database, the page finds it out by trying.
   const token = await node.newToken([{ scopes: ["global"], permissions: [{ node: "exec_sql" }] }]);
   await using tab = await openConsole(node, { at: "/sql", token });
   const { page } = tab;
@@ -159,7 +159,7 @@ inBrowser(
   },
 );
 
-/** Whether what a selector finds is what one sees at its place. */
+/** Whether the element is the topmost one at its position. */
 function isInView(selector: string): string {
   return `(() => {
     const found = document.querySelector(${JSON.stringify(selector)});

@@ -29,7 +29,7 @@ test("a stored history is read back, and anything else is ignored", () => {
   expect(parseHistory(JSON.stringify({ latest: sample(2) }))).toEqual({ latest: sample(2) });
   for (const text of [undefined, "", "{", "null", "{}", '{"latest":{"at":1,"total":2,"tables":{"a":"b"}}}'])
     expect(parseHistory(text)).toBeUndefined();
-  // No date, so that the page could not show it.
+  // Not a valid date, so the page could not show it.
   expect(parseHistory(JSON.stringify({ base: sample(1e300), latest: sample(2) }))).toBeUndefined();
   fc.assert(
     fc.property(fc.json(), (text) => {
