@@ -1,12 +1,12 @@
 import { generatedDocs } from "./docs.ts";
-import { brokenWalls } from "./rooms.ts";
+import { forbiddenImports } from "./modules.ts";
 
-/** Types, style, rooms and generated docs: all are looked at, so that one run tells everything. */
+/** Types, style, imports, names and generated docs. All are checked, so that one run shows every problem. */
 const checks: Record<string, () => Promise<string[]>> = {
   types: () => complaintsOf("tsc"),
   "types of the console": () => complaintsOf("tsc", "-p", "tsconfig.browser.json"),
   style: () => complaintsOf("biome", "check", "--error-on-warnings"),
-  rooms: brokenWalls,
+  imports: forbiddenImports,
   docs: staleDocs,
 };
 

@@ -1,8 +1,9 @@
 import { z } from "zod";
-import { isOpen } from "../src/auth/need.ts";
 import { faultKinds } from "../src/base/fault.ts";
+import { events } from "../src/log/events.ts";
 import { methods } from "../src/methods/index.ts";
-import type { MethodTable } from "../src/rpc/method.ts";
+import { credentialParam, type MethodTable } from "../src/rpc/method.ts";
+import { endReasons } from "../src/rpc/session.ts";
 import { type NamedTypes, typeText } from "../src/rpc/type-text.ts";
 import type { Services } from "../src/services.ts";
 
@@ -11,7 +12,7 @@ export function clientTypes(): string {
   const table: MethodTable<Services> = methods;
   const named: NamedTypes = new Map();
   const rows = Object.entries(table).map(([name, method]) => {
-    const credential = credentialOf(name);
+    const credential = credentialParam(method);
     const params = Object.entries(method.accepts.shape).map(([param, type]) => {
       const optional = param === credential || z.safeParse(type, undefined).success;
       return `${param}${optional ? "?" : ""}: ${toTypeScript(typeText(type, "input", named))}${optional ? " | undefined" : ""}`;
@@ -26,13 +27,13 @@ export function clientTypes(): string {
   const types = [...named]
     .sort(([a], [b]) => (a < b ? -1 : 1))
     .map(([name, text]) => `export type ${name} = ${toTypeScript(text)};`);
-  const credentials = Object.keys(table).flatMap((name) => {
-    const credential = credentialOf(name);
+  const credentials = Object.entries(table).flatMap(([name, method]) => {
+    const credential = credentialParam(method);
     return credential === undefined ? [] : [`  ${JSON.stringify(name)}: ${JSON.stringify(credential)},`];
   });
   const kinds = Object.entries(faultKinds).map(([kind, { code }]) => `  ${kind}: ${code},`);
   const titles = Object.entries(faultKinds).map(
-    ([kind, { words }]) => `  ${kind}: ${JSON.stringify(words)},`,
+    ([kind, { title }]) => `  ${kind}: ${JSON.stringify(title)},`,
   );
   return `// Printed by \`npm run docs\` from the declarations; edit those instead.
 
@@ -53,6 +54,14 @@ export const errorKinds = {
 ${kinds.join("\n")}
 } as const;
 
+/** Why a call was refused: \`data.reason\` of every \`PermissionDenied\`. */
+export const denialReasons = ${JSON.stringify(Object.keys(faultKinds.PermissionDenied.reasons))} as const;
+export type DenialReason = (typeof denialReasons)[number];
+
+/** Why the server ends a subscription: \`params.end.reason\` of its last notification. */
+export const endReasons = ${JSON.stringify(Object.keys(endReasons))} as const;
+export type EndReason = (typeof endReasons)[number];
+
 /** The title that a server puts before the detail of an error's message, with a colon between. */
 export const errorTitles: Readonly<Record<keyof typeof errorKinds, string>> = {
 ${titles.join("\n")}
@@ -60,11 +69,32 @@ ${titles.join("\n")}
 `;
 }
 
-function credentialOf(name: string): string | undefined {
-  const method = (methods as MethodTable<Services>)[name];
-  if (method === undefined || isOpen(method.needFor({}))) return undefined;
-  // The one param whose value the method takes for its caller's token.
-  return method.names.find((param) => method.tokenIn({ [param]: "here" }) === "here");
+/** `src/client/events.ts`: the events of the server's own life and their fields. */
+export function clientEvents(): string {
+  const named: NamedTypes = new Map();
+  const rows = Object.entries(events).map(([code, { means, fields }]) => {
+    const isEmpty = Object.keys(fields.shape).length === 0;
+    const type = isEmpty ? "Record<never, never>" : toTypeScript(typeText(fields, "output", named));
+    return `  /** ${means} */\n  ${JSON.stringify(code)}: ${type};`;
+  });
+  const types = [...named].map(([name, text]) => `export type ${name} = ${toTypeScript(text)};`);
+  const levels = Object.entries(events).map(
+    ([code, { level }]) => `  ${JSON.stringify(code)}: ${JSON.stringify(level)},`,
+  );
+  return `// Printed by \`npm run docs\` from \`src/log/events.ts\`; edit that instead.
+
+${types.join("\n\n")}
+
+/** Every event of the server's own life, with the fields that its log entry has beside \`event\`. */
+export interface ServerEvents {
+${rows.join("\n")}
+}
+
+/** The code of every event, with the level of its log entry. */
+export const serverEvents = {
+${levels.join("\n")}
+} as const;
+`;
 }
 
 /** The documents' way of writing types, made exact. */

@@ -1,14 +1,16 @@
 import { z } from "zod";
 import { isOpen } from "../src/auth/need.ts";
 import { faultKinds } from "../src/base/fault.ts";
-import { defaultConfigText } from "../src/config/file.ts";
+import { defaultConfigText } from "../src/config/default-config.ts";
 import { defaultOf, type Key, sections } from "../src/config/schema.ts";
+import { events } from "../src/log/events.ts";
 import { methods } from "../src/methods/index.ts";
 import { needWords } from "../src/rpc/discover.ts";
-import type { Method, MethodTable } from "../src/rpc/method.ts";
+import { effects, type Method, type MethodTable } from "../src/rpc/method.ts";
+import { endReasons } from "../src/rpc/session.ts";
 import { type NamedTypes, typeText } from "../src/rpc/type-text.ts";
 import type { Services } from "../src/services.ts";
-import { clientTypes } from "./client-types.ts";
+import { clientEvents, clientTypes } from "./client-types.ts";
 
 const note = "<!-- Printed by `npm run docs`; edit the declarations instead. -->\n";
 
@@ -18,7 +20,9 @@ export function generatedDocs(): Record<string, string> {
     "docs/rpc.md": rpcPage(methods),
     "docs/errors.md": errorsPage(),
     "docs/config.md": configPage(),
+    "docs/events.md": eventsPage(),
     "src/client/methods.ts": clientTypes(),
+    "src/client/events.ts": clientEvents(),
   };
 }
 
@@ -29,8 +33,38 @@ function rpcPage(table: MethodTable<Services>): string {
     .sort(([a], [b]) => (a < b ? -1 : 1))
     .map(([name, text]) => `### ${name}\n\n\`\`\`ts\n${text.replaceAll("} | {", "}\n| {")}\n\`\`\``);
   const head =
-    "# Methods\n\nJSON-RPC 2.0 at `/jsonrpc`, by POST and over WebSocket; `/node/rpc` and `/` answer the same, for clients that expect them there. Params are named, or positional in the order of the tables; unknown members are ignored. `rpc.discover` answers the same as an OpenRPC document. Errors are listed with their numbers in [errors.md](errors.md); every method can also fail with `Internal`.";
-  return `${note}${head}\n\n${parts.join("\n\n")}\n\n## Types\n\n${types.join("\n\n")}\n`;
+    "# Methods\n\nJSON-RPC 2.0 at `/jsonrpc`, by POST and over WebSocket; `/node/rpc` and `/` answer the same, for clients that expect them there. Params are named, or positional in the order of the tables; unknown members are ignored. `rpc.discover` answers the same as an OpenRPC document, with fields of its own: `x-authorization` lists what a caller must hold (one of the list is enough; `param` names the param that holds the name of the scope), `x-need` says it in words, `x-effect` is one of the effects below, `x-warning` is a sentence to read before the call, `x-event` the schema of a subscription's events, `x-credential` marks the param that holds the caller's token, and `writeOnly` in a schema marks a secret. Errors are listed with their numbers in [errors.md](errors.md); every method can also fail with `Internal`.";
+  const effectRows = Object.entries(effects).map(([effect, means]) => `| \`${effect}\` | ${means} |`);
+  const about = `| Effect | The call |\n|---|---|\n${effectRows.join("\n")}`;
+  return `${note}${head}\n\n${about}\n\n${parts.join("\n\n")}\n\n${subscriptionsPart()}\n\n## Types\n\n${types.join("\n\n")}\n`;
+}
+
+function subscriptionsPart(): string {
+  const example = (member: Record<string, unknown>) =>
+    JSON.stringify({
+      jsonrpc: "2.0",
+      method: "node-server_stream_log",
+      params: { subscription: "mT3cQy0vKx8rW2hLp5nZ7bDf", ...member },
+    });
+  const rows = Object.entries(endReasons).map(([reason, means]) => `| \`${reason}\` | ${means} |`);
+  return `## Subscriptions
+
+A subscription lives on the WebSocket that it was made on. Its notifications have the name of its method, and \`params\` with the id as \`subscription\` and one of three members:
+
+- \`result\`: an event.
+- \`dropped\`: so many events were dropped here, because the reader is too slow.
+- \`end\`: the server ends the subscription, and nothing follows. One that the client itself ends, by the method for it or by closing the connection, gets no \`end\`.
+
+\`\`\`json
+${example({ dropped: 12 })}
+${example({ end: { reason: "token_invalid" } })}
+\`\`\`
+
+| \`end.reason\` | Meaning |
+|---|---|
+${rows.join("\n")}
+
+A log stream also has an entry for people in both cases: WARN on \`server\` with \`fields.event\` \`log.dropped\` after \`dropped\`, and \`log.ended\` before the \`end\` of a stream whose token is not valid any more.`;
 }
 
 function methodPart(name: string, method: Method<Services>, named: NamedTypes): string {
@@ -47,7 +81,7 @@ function methodPart(name: string, method: Method<Services>, named: NamedTypes): 
   return [
     `## \`${name}\``,
     `${method.replacedBy === undefined ? "" : `**Deprecated**: use \`${method.replacedBy}\`. `}${method.doc}`,
-    `Needs: ${needWords(method)}.`,
+    `Needs: ${needWords(method)}. Effect: ${method.effect}.${method.warning === undefined ? "" : ` **${method.warning}**`}`,
     params.length === 0
       ? "No params."
       : `| Param | Type | Required | |\n|---|---|---|---|\n${params.join("\n")}`,
@@ -55,7 +89,7 @@ function methodPart(name: string, method: Method<Services>, named: NamedTypes): 
     ...(method.event === undefined
       ? []
       : [
-          `Each event, as \`params.result\` of a notification \`${name}\`: \`${typeText(method.event, "output", named)}\``,
+          `Each event, as \`params.result\` of a notification \`${name}\`: \`${typeText(method.event, "output", named)}\`. Dropped events and the end of the stream are [notifications of their own](#subscriptions).`,
         ]),
     errors.length === 0
       ? "Errors: none of its own."
@@ -80,8 +114,8 @@ function cell(text: string): string {
 
 function errorsPage(): string {
   const rows = Object.entries(faultKinds).map(([kind, row]) => {
-    const message = "bare" in row ? row.words : `${row.words}: …`;
-    return `| ${row.code} | \`${kind}\` | \`${message}\` | ${cell(row.means)} |`;
+    const message = "bare" in row ? row.title : `${row.title}: …`;
+    return `| ${row.code} | \`${kind}\` | \`${message}\` | ${cell(row.description)} |`;
   });
   const reasons = Object.entries(faultKinds).flatMap(([kind, row]) =>
     "reasons" in row
@@ -97,10 +131,23 @@ function errorsPage(): string {
   return `${note}${head}\n\n| Code | Kind | Message | Meaning |\n|---|---|---|---|\n${rows.join("\n")}\n\n${about}\n\n| Kind | \`data.reason\` | Meaning |\n|---|---|---|\n${reasons.join("\n")}\n`;
 }
 
+function eventsPage(): string {
+  const named: NamedTypes = new Map();
+  const rows = Object.entries(events).map(([code, { level, means, fields }]) => {
+    const isEmpty = Object.keys(fields.shape).length === 0;
+    const type = isEmpty ? "" : `\`${cell(typeText(fields, "output", named))}\``;
+    return `| \`${code}\` | ${level} | ${type} | ${cell(means)} |`;
+  });
+  const types = [...named].map(([name, text]) => `### ${name}\n\n\`\`\`ts\n${text}\n\`\`\``);
+  const head =
+    "# Events\n\nLog entries about the server's own life have a code in `fields.event`, in the log stream, in the memory of the log and in `json_log_file` alike; the terminal leaves most of them out. Programs read the code and the fields beside it; the message is a sentence for people and may change. The client package exports the codes and fields with their types (`serverEvents`, `ServerEvents`, `eventOf`).";
+  return `${note}${head}\n\n| Code | Level | Fields | Meaning |\n|---|---|---|---|\n${rows.join("\n")}\n\n## Types\n\n${types.join("\n\n")}\n`;
+}
+
 function configPage(): string {
   const tables = sections.map(([table, keys]) => {
     const rows = Object.entries(keys).map(
-      ([name, key]) => `| \`${name}\` | ${key.shown} | ${defaultWords(key)} | ${cell(key.means)} |`,
+      ([name, key]) => `| \`${name}\` | ${key.typeLabel} | ${defaultWords(key)} | ${cell(key.description)} |`,
     );
     return `## ${table === undefined ? "Top level" : `\`[${table}]\``}\n\n| Key | Type | Default | Meaning |\n|---|---|---|---|\n${rows.join("\n")}`;
   });

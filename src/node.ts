@@ -1,24 +1,14 @@
-import { resolve } from "node:path";
-import { Agents } from "./agents/agents.ts";
-import { AuthDoor } from "./auth/door.ts";
-import { Guesses } from "./auth/guesses.ts";
-import { Passwords } from "./auth/secrets.ts";
-import { ensureSuperToken, type SuperCredentials } from "./auth/super-token.ts";
-import { Tokens } from "./auth/tokens.ts";
-import { shownDatabase } from "./base/database-url.ts";
+import type { SuperCredentials } from "./auth/super-token.ts";
+import { BackendPart } from "./backend.ts";
 import { clearLeftoversOf } from "./base/leftovers.ts";
 import { MemoryBudget } from "./base/memory-budget.ts";
-import { Shared } from "./base/shared.ts";
 import { Turns } from "./base/turns.ts";
-import { Buckets } from "./buckets/buckets.ts";
 import { sourceProgram } from "./build.ts";
 import { type ConsoleFiles, loadConsole } from "./bundle.ts";
-import { ConfigFile, finishOverwrite } from "./config/edit.ts";
-import { keptPart, LiveConfig, type Outcome, type Part } from "./config/live.ts";
+import { ConfigFile, finishOverwrite } from "./config/config-file.ts";
+import { LiveConfig, type Outcome, type Part, settingPart } from "./config/live.ts";
 import { explainTargets } from "./config/parse.ts";
-import { placesOf, resolveServerUuid } from "./config/server-uuid.ts";
-import { type Database, databaseFile, notMade, openDatabase, requireFile } from "./db/database.ts";
-import { ServerLock } from "./db/server-lock.ts";
+import { placesOf } from "./config/server-uuid.ts";
 import { Compression } from "./http/compression.ts";
 import { Console } from "./http/console.ts";
 import { ContentBudget } from "./http/content-budget.ts";
@@ -34,26 +24,19 @@ import { LogRing } from "./log/ring.ts";
 import { LogSinks, type SinkSettings } from "./log/sinks.ts";
 import { methods } from "./methods/index.ts";
 import { preflight } from "./preflight.ts";
-import { Engine, type Loan } from "./rpc/engine.ts";
+import { Engine } from "./rpc/engine.ts";
 import type { MethodTable } from "./rpc/method.ts";
 import type { Services } from "./services.ts";
 import {
-  type FloorSlice,
-  floorIn,
-  limitsIn,
+  limitSettings,
   listeningPart,
   noLimits,
-  releasesIn,
+  releaseSettings,
   sinkSettings,
   tcpPlace,
   unixPlace,
-} from "./slices.ts";
+} from "./settings.ts";
 import { type Installed, Updater, type UpdateSettings } from "./update/updater.ts";
-
-/** How long an old database stays open, at the least, for calls that began on it. */
-const patienceMs = 30_000;
-/** The same when the server stops: its listeners have waited for their calls already. */
-const lastPatienceMs = 1000;
 
 export interface NodeOptions {
   readonly configPath: string;
@@ -62,11 +45,11 @@ export interface NodeOptions {
   readonly show: (credentials: SuperCredentials) => void;
   /** Callers may read and rewrite a configuration below this folder only. */
   readonly workingDirectory: string;
-  /** The program that can be updated, and what makes it close the node and become the binary that is on the disk. */
+  /** The program that can be updated; `restart` closes the node and executes the binary that is on the disk. */
   readonly program?: { readonly installed: Installed; restart(): void };
   /** Methods beside the product's own. */
   readonly extraMethods?: MethodTable<Services>;
-  /** Where the web console's files come from, when somebody has them already. */
+  /** Loads the web console's files; by default from the binary or the source. */
   readonly loadConsole?: () => Promise<ConsoleFiles>;
 }
 
@@ -81,43 +64,40 @@ export interface Node extends AsyncDisposable {
   close(why?: Goodbye): Promise<void>;
 }
 
-/** What depends on the database and is replaced with it. */
-interface Floor {
-  readonly database: Database;
-  readonly services: Services;
-  readonly door: AuthDoor;
-  /** How long a call may take that the configuration sets a limit for. */
-  readonly longestCallMs: number;
-}
-
-/** The only constructor of the house: opens every service in order, watches the configuration, closes in reverse. */
+/** `openNode` is the only constructor: it opens every service in order, watches the configuration, and closes in reverse. */
 export async function openNode(options: NodeOptions): Promise<Node> {
   const openedAt = performance.now();
   const hub = new LogHub();
   const log = hub.logger("server");
-  const passwords = new Passwords();
-  const guesses = new Guesses();
   const ring = new LogRing(0, parseFilter("off"));
-  let limits = noLimits;
-  const configFile = new ConfigFile(options.configPath, options.workingDirectory);
-  let floor: Shared<Floor> | undefined;
-
-  const standing = (): Shared<Floor> => {
-    if (floor === undefined) throw new TypeError("a call came before the services were open");
-    return floor;
-  };
-  const borrow = (): Loan<Services> => {
-    const current = standing();
-    current.enter();
-    return { services: current.value.services, door: current.value.door, release: () => current.leave() };
-  };
   const turns = new Turns();
+  let limits = noLimits;
+  let releases: UpdateSettings = { releaseUrl: undefined, publicKey: undefined };
+  const updater = new Updater(options.program?.installed ?? sourceProgram, () => releases, log);
+  const backend = new BackendPart({
+    configPath: options.configPath,
+    env: options.env,
+    show: options.show,
+    hub,
+    services: {
+      uptimeMs: () => Math.floor(performance.now() - openedAt),
+      hub,
+      ring,
+      configFile: new ConfigFile(options.configPath, options.workingDirectory),
+      reload: () => live.reload(),
+      updater,
+      restart: () => options.program?.restart(),
+    },
+    maxResponseBytes: () => limits.maxResponseBytes,
+    onTokensChanged: () => void engine.recheck(),
+  });
+  const acquire = () => backend.acquire();
   const engine = new Engine<Services>({
     methods: { ...methods, ...options.extraMethods },
     hub,
     maxResponseBytes: () => limits.maxResponseBytes,
     turns,
-    borrow,
+    acquire,
   });
   const contentBudget = new ContentBudget(idleSeconds * 1000);
   const doors: SharedDoors = {
@@ -131,114 +111,25 @@ export async function openNode(options: NodeOptions): Promise<Node> {
     turns,
     // Bun takes in up to a megabyte of the body of each.
     delays: new Delays(64),
-    borrow,
-    buckets: () => standing().value.services.buckets,
+    acquire,
+    buckets: () => backend.services.buckets,
     hot: new HotFiles(() => limits.hotBytes),
     compression: new Compression(contentBudget),
     contentBudget,
     maxUploadBytes: () => limits.maxUploadBytes,
     console: new Console(() => limits.console, options.loadConsole ?? loadConsole, log),
   };
-  let releases: UpdateSettings = { releaseUrl: undefined, publicKey: undefined };
-  const updater = new Updater(options.program?.installed ?? sourceProgram, () => releases, log);
   const tcp = new Listening(doors, () => limits, log);
   const unix = new Listening(doors, () => limits, log);
 
-  const limitsPart = keptPart("limits", limitsIn, (slice) => {
+  const limitsPart = settingPart("limits", limitSettings, (slice) => {
     limits = slice;
     tcp.limit();
     unix.limit();
   });
-  const releasesPart = keptPart("releases", releasesIn, (slice) => {
+  const releasesPart = settingPart("releases", releaseSettings, (slice) => {
     releases = slice;
   });
-
-  const lock = new ServerLock();
-  const retiring = new Set<Promise<void>>();
-  const databasePart: Part<FloorSlice> = {
-    name: "database",
-    slice: floorIn,
-    async prepare({ database: settings, server_uuid, static_path, sync_uploads }) {
-      const file = databaseFile(settings.database_url);
-      const isStart = floor === undefined;
-      if (!isStart) requireFile(settings);
-      const claim = await lock.prepare(file);
-      try {
-        const serverUuid = await resolveServerUuid(server_uuid, options.configPath, file);
-        const database = await openDatabase(settings, hub, { create: isStart });
-        try {
-          if (isStart) await ensureSuperToken(database, options.env, { show: options.show, log });
-          // A reload makes no Super Token: it would end every token in use, and its output may be a journal.
-          else if ((await database.tokens.superToken()) === undefined)
-            throw notMade(settings, "has no Super Token");
-        } catch (error) {
-          await database.close();
-          throw error;
-        }
-        const buckets = new Buckets(database, {
-          staticPath: static_path,
-          syncUploads: sync_uploads,
-          serverUuid,
-          staleSeconds: settings.stale_seconds,
-        });
-        // Only at the start: later there may be uploads under way.
-        const stayed = isStart ? await buckets.clearStaging() : [];
-        if (stayed.length > 0)
-          log.warn("remains of changes that were cut short cannot be removed", { stayed: stayed.join("; ") });
-        const next = new Shared<Floor>({
-          database,
-          services: {
-            serverUuid,
-            uptimeMs: () => Math.floor(performance.now() - openedAt),
-            tokens: new Tokens(database, () => void engine.recheck()),
-            agents: new Agents(database),
-            buckets,
-            database,
-            limits: () => ({
-              maxAnswerBytes: limits.maxResponseBytes,
-              sqlTimeoutMs: settings.sql_timeout_ms,
-            }),
-            hub,
-            ring,
-            configFile,
-            reload: () => live.reload(),
-            updater,
-            restart: () => options.program?.restart(),
-          },
-          door: new AuthDoor(database, passwords, guesses, hub),
-          longestCallMs: settings.sql_timeout_ms + 5000,
-        });
-        return {
-          commit: () => {
-            // An operator's statement may run as long as it was allowed to when it began.
-            const patience = Math.max(patienceMs, floor?.value.longestCallMs ?? 0);
-            if (floor !== undefined) retiring.add(retire(floor, patience));
-            floor = next;
-            claim.commit();
-            log.info("database opened", {
-              config: resolve(options.configPath),
-              database: shownDatabase(settings.database_url),
-              static_path: resolve(static_path),
-            });
-          },
-          discard: async () => {
-            await database.close();
-            claim.discard();
-          },
-        };
-      } catch (error) {
-        claim.discard();
-        throw error;
-      }
-    },
-    async close() {
-      // Bun aborts no request's signal when it drops its connection at the stop.
-      floor?.value.services.buckets.stopCopies();
-      if (floor !== undefined) retiring.add(retire(floor, lastPatienceMs));
-      await Promise.all(retiring);
-      lock.close();
-    },
-  };
 
   const sinks = new LogSinks(hub, ring);
   const loggingPart: Part<SinkSettings> = {
@@ -253,7 +144,7 @@ export async function openNode(options: NodeOptions): Promise<Node> {
     limitsPart,
     releasesPart,
     loggingPart,
-    databasePart,
+    backend,
     listeningPart("listener", tcp, tcpPlace),
     listeningPart("unix socket", unix, unixPlace),
   ];
@@ -276,9 +167,9 @@ export async function openNode(options: NodeOptions): Promise<Node> {
     await live.close();
   };
   const odd = options.env.RUST_LOG ? explainTargets(parseFilter(options.env.RUST_LOG)) : undefined;
-  if (odd !== undefined) hub.warnUnfiltered("server", `RUST_LOG ${odd}`, {});
+  if (odd) log.eventUnfiltered("config.warning", `RUST_LOG ${odd}`, { key: "RUST_LOG", why: odd });
   if (finished)
-    log.warn("an edit of the configuration that was cut short has been finished", {
+    log.event("config.recovered", "an edit of the configuration that was cut short has been finished", {
       path: options.configPath,
     });
   return {
@@ -292,9 +183,4 @@ export async function openNode(options: NodeOptions): Promise<Node> {
     close,
     [Symbol.asyncDispose]: () => close(),
   };
-}
-
-async function retire(floor: Shared<Floor>, patience: number): Promise<void> {
-  await floor.unused(patience);
-  await floor.value.database.close();
 }

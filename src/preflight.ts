@@ -6,7 +6,7 @@ import { Fault } from "./base/fault.ts";
 import type { Finding, Inspect } from "./config/load.ts";
 import type { Config } from "./config/schema.ts";
 import { readTls } from "./http/listener.ts";
-import { unixPlace } from "./slices.ts";
+import { unixPlace } from "./settings.ts";
 
 /**
  * Opens what a configuration names, as far as that changes nothing: `check` reports it, and a start or a reload refuses it

@@ -1,7 +1,7 @@
 import type { Agents } from "./agents/agents.ts";
 import type { Tokens } from "./auth/tokens.ts";
 import type { Buckets } from "./buckets/buckets.ts";
-import type { ConfigFile } from "./config/edit.ts";
+import type { ConfigFile } from "./config/config-file.ts";
 import type { Database } from "./db/database.ts";
 import type { LogHub } from "./log/hub.ts";
 import type { LogRing } from "./log/ring.ts";

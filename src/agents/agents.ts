@@ -1,5 +1,6 @@
 import type { Caller } from "../auth/caller.ts";
-import { holds, type Permission, scopeCovers } from "../auth/permission.ts";
+import { holds, scopeCovers } from "../auth/limit.ts";
+import type { Permission } from "../auth/permission.ts";
 import type { Database } from "../db/database.ts";
 
 /** The permissions that let a token see agents. */

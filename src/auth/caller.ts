@@ -1,10 +1,8 @@
-import { Denied } from "./denied.ts";
-import { describeScope, type Need } from "./need.ts";
-import { holds, type Limit, permissionNames } from "./permission.ts";
+import type { Limit } from "./limit.ts";
 
-/** Who calls, once proven. */
+/** Caller is who makes a call, once its credentials are proven. */
 export interface Caller {
-  /** Which of the two forms of credentials it gave. */
+  /** The form of its credentials. */
   readonly by: "key" | "username";
   readonly isSuper: boolean;
   readonly key: string;
@@ -12,12 +10,12 @@ export interface Caller {
   readonly limits: readonly Limit[];
   /** The stored hash that the caller's secret or password matched. */
   readonly proof: string;
-  /** When the token ends, Unix milliseconds. */
+  /** When the token expires, in Unix milliseconds. */
   readonly until: number | null;
 }
 
-/** The caller of an open method: holds nothing, because nothing is asked. */
-export const nobody: Caller = {
+/** `anonymous` is the caller of a method that needs no token. */
+export const anonymous: Caller = {
   by: "key",
   isSuper: false,
   key: "",
@@ -26,36 +24,3 @@ export const nobody: Caller = {
   proof: "",
   until: null,
 };
-
-export const superRefusal = "Super token required";
-
-/** Lets the caller pass or says what is missing. */
-export function authorise(caller: Caller, need: Need): void {
-  if (caller.isSuper) return;
-  switch (need.kind) {
-    case "anyone":
-    case "owner":
-    case "token":
-      return;
-    case "super":
-      throw new Denied("missing_permission", superRefusal);
-    case "all": {
-      const missing = need.permissions.find((permission) => !holds(caller.limits, permission, need.scope));
-      if (missing === undefined) return;
-      throw new Denied(
-        "missing_permission",
-        `${permissionNames[missing]} required in scope ${describeScope(need.scope)}`,
-      );
-    }
-    case "anywhere": {
-      const granted = caller.limits.flatMap(({ permissions }) =>
-        permissions.map(({ permission }) => permission),
-      );
-      if (need.permissions.some((permission) => granted.includes(permission))) return;
-      throw new Denied(
-        "missing_permission",
-        `${need.permissions.map((name) => permissionNames[name]).join(" or ")} required in some scope`,
-      );
-    }
-  }
-}

@@ -1,6 +1,6 @@
 import { Fault } from "../base/fault.ts";
 
-/** What a caller claims, not yet believed. */
+/** Credentials are what a caller sent, not yet checked. */
 export type Credentials =
   | { readonly by: "key"; readonly name: string; readonly proof: string }
   | { readonly by: "username"; readonly name: string; readonly proof: string };
@@ -8,13 +8,13 @@ export type Credentials =
 export const keyLength = 16;
 export const secretLength = 32;
 
-/** The form of every generated key. */
+/** `keyPattern` matches every generated key. */
 export const keyPattern = new RegExp(`^[A-Za-z0-9]{${keyLength}}$`);
 
 const keyAndSecret = new RegExp(`^([A-Za-z0-9]{${keyLength}}):[A-Za-z0-9]{${secretLength}}$`);
 
-/** Longer texts are no token; reading them would only cost. */
-const longest = 4096;
+/** Longer texts are rejected unread. */
+const maxTokenLength = 4096;
 
 /**
  * `<username>|<password>` when the text holds a `|`, split at the first one; else `<key>:<secret>`, split at the first `:`.
@@ -23,7 +23,7 @@ const longest = 4096;
 export function parseCredentials(text: string): Credentials {
   const bar = text.indexOf("|");
   const at = bar === -1 ? text.indexOf(":") : bar;
-  if (at <= 0 || at === text.length - 1 || text.length > longest) {
+  if (at <= 0 || at === text.length - 1 || text.length > maxTokenLength) {
     throw new Fault("ParseError", "the token must read <key>:<secret> or <username>|<password>", {
       field: "token",
     });

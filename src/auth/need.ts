@@ -1,16 +1,16 @@
 import { type Permission, permissionNames, type Scope } from "./permission.ts";
 
-/** What a method asks of its caller. Data, so that it is enforced, printed and tested from one place. */
+/** Need is what a method requires of its caller. It is data, so that it is enforced, documented and tested from one place. */
 export type Need =
   | { readonly kind: "anyone" }
-  /** Whoever holds the connection: the method only reaches what belongs to it. */
+  /** The connection itself: the method reaches only what belongs to it. */
   | { readonly kind: "owner" }
   | { readonly kind: "super" }
   /** Any valid token. */
   | { readonly kind: "token" }
   /** Every one of the permissions, in this scope. */
   | { readonly kind: "all"; readonly permissions: readonly Permission[]; readonly scope: Scope }
-  /** One of the permissions at least, in whatever scope; the method shows what that scope covers. */
+  /** At least one of the permissions, in any scope; the method shows what that scope covers. */
   | { readonly kind: "anywhere"; readonly permissions: readonly Permission[] };
 
 export const anyone: Need = { kind: "anyone" };
@@ -22,7 +22,7 @@ export function globally(...permissions: Permission[]): Need {
   return { kind: "all", permissions, scope: { in: "global" } };
 }
 
-/** Each of these in the scope of one bucket. */
+/** `inBucket` needs each of the permissions in the scope of one bucket. */
 export function inBucket(name: string, ...permissions: Permission[]): Need {
   return { kind: "all", permissions, scope: { in: "static_bucket", name } };
 }
@@ -31,18 +31,18 @@ export function anywhere(...permissions: Permission[]): Need {
   return { kind: "anywhere", permissions };
 }
 
-/** Methods that ask for no token. */
+/** `isOpen` is whether a method needs no token. */
 export function isOpen(need: Need): boolean {
   return need.kind === "anyone" || need.kind === "owner";
 }
 
-/** For the documents. */
+/** `describeNeed` is for the documents. */
 export function describeNeed(need: Need): string {
   const names = (permissions: readonly Permission[]) =>
     permissions.map((name) => `\`${permissionNames[name]}\``);
   switch (need.kind) {
     case "anyone":
-      return "nobody is refused";
+      return "no token";
     case "owner":
       return "the connection that made the subscription";
     case "super":

@@ -2,7 +2,8 @@ import { Fault } from "../base/fault.ts";
 import { randomText } from "../base/random.ts";
 import type { Database } from "../db/database.ts";
 import { secretLength } from "./credentials.ts";
-import { hashesMatch, hashPassword, hashSecret } from "./secrets.ts";
+import { hashPassword } from "./passwords.ts";
+import { hashesMatch, hashSecret } from "./secrets.ts";
 import { newKey } from "./tokens.ts";
 
 /** What is shown once and never again. */
@@ -21,8 +22,8 @@ export interface GivenToken {
   readonly secret: string;
 }
 
-/** The receivers of what `ensureSuperToken` has to say. */
-export interface SuperTokenTold {
+/** SuperTokenOutput receives what `ensureSuperToken` reports. */
+export interface SuperTokenOutput {
   /** Receives the credentials of a Super Token that was made and is known to nobody yet. */
   show(credentials: SuperCredentials): void;
   /** Receives one sentence without a secret. */
@@ -36,7 +37,7 @@ export interface SuperTokenTold {
 export async function ensureSuperToken(
   database: Database,
   env: Environment,
-  told: SuperTokenTold,
+  output: SuperTokenOutput,
 ): Promise<boolean> {
   const given = parseGivenToken(env);
   const found = await database.tokens.superToken();
@@ -45,7 +46,7 @@ export async function ensureSuperToken(
       given !== undefined &&
       !(given.key === found.key && hashesMatch(hashSecret(given.secret), found.secretHash))
     )
-      told.log.warn(
+      output.log.warn(
         "NODE_SERVER_SUPER_TOKEN is ignored: the database has another Super Token; `node-server roll-super-token` makes a new one",
       );
     return false;
@@ -55,7 +56,7 @@ export async function ensureSuperToken(
   const row = { ...made.row, from: null, to: null, limits: [], username, createdBy: null };
   await database.tokens.insertSuper(row, () => {
     first = true;
-    if (given === undefined) told.show(made.shown);
+    if (given === undefined) output.show(made.credentials);
   });
   return first;
 }
@@ -67,7 +68,7 @@ export async function rollSuperToken(database: Database): Promise<SuperCredentia
   }
   const made = await make(database, undefined);
   await database.tokens.replaceSuper(made.row);
-  return made.shown;
+  return made.credentials;
 }
 
 async function make(database: Database, given: GivenToken | undefined) {
@@ -75,7 +76,7 @@ async function make(database: Database, given: GivenToken | undefined) {
   const password = randomText(32);
   return {
     row: { key, secretHash: hashSecret(secret), passwordHash: await hashPassword(password) },
-    shown: { token: `${key}:${secret}`, password },
+    credentials: { token: `${key}:${secret}`, password },
   };
 }
 

@@ -6,8 +6,10 @@ import type { TokenRow } from "../db/token-rows.ts";
 import type { Caller } from "./caller.ts";
 import { keyLength, secretLength } from "./credentials.ts";
 import { Denied } from "./denied.ts";
-import { limitsCover, type tokenLimit, toLimits } from "./permission.ts";
-import { hashPassword, hashSecret } from "./secrets.ts";
+import { limitsCover, toLimits } from "./limit.ts";
+import type { tokenLimit } from "./limit-schema.ts";
+import { hashPassword } from "./passwords.ts";
+import { hashSecret } from "./secrets.ts";
 
 export interface KeyAndSecret {
   readonly key: string;

@@ -1,91 +1,95 @@
-/** One way to fail. */
+/** FaultRow is one way to fail. */
 interface FaultRow {
   readonly code: number;
-  readonly words: string;
-  readonly means: string;
-  /** The message is the bare words, as in the examples of JSON-RPC 2.0; the detail goes to `data.detail`. */
+  readonly title: string;
+  readonly description: string;
+  /** The message is the title alone, as in the examples of JSON-RPC 2.0; the detail goes to `data.detail`. */
   readonly bare?: true;
   /** Values of `data.reason`, each with its meaning. */
   readonly reasons?: Readonly<Record<string, string>>;
 }
 
 /**
- * Every way a call can fail on purpose. Code throws a kind; the number and the leading words exist only here.
- * What is not a `Fault` is a bug and is shown to nobody.
+ * `faultKinds` are all ways in which a call can fail on purpose. Code throws a kind; its number and title exist only here.
+ * An error that is not a `Fault` is a bug, and its message is shown to no caller.
  */
 export const faultKinds = {
-  Parse: { code: -32700, words: "Parse error", means: "The request is not JSON.", bare: true },
+  Parse: { code: -32700, title: "Parse error", description: "The request is not JSON.", bare: true },
   InvalidRequest: {
     code: -32600,
-    words: "Invalid Request",
-    means: "The JSON is not a JSON-RPC 2.0 request; over HTTP also a wrong content type, with status 415.",
+    title: "Invalid Request",
+    description:
+      "The JSON is not a JSON-RPC 2.0 request; over HTTP also a wrong content type, with status 415.",
     bare: true,
   },
   MethodNotFound: {
     code: -32601,
-    words: "Method not found",
-    means: "`rpc.discover` lists the methods.",
+    title: "Method not found",
+    description: "`rpc.discover` lists the methods.",
     bare: true,
   },
   InvalidParams: {
     code: -32602,
-    words: "Invalid params",
-    means: "A parameter is missing or ill-typed; `data.field` names it.",
+    title: "Invalid params",
+    description: "A parameter is missing or ill-typed; `data.field` names it.",
   },
   Internal: {
     code: -32603,
-    words: "Internal error",
-    means: "A bug. The log holds the whole story under `data.reference`.",
+    title: "Internal error",
+    description: "A bug. The log holds the whole story under `data.reference`.",
   },
   NeedsWebSocket: {
     code: -32000,
-    words: "Needs a WebSocket",
-    means: "Subscriptions exist over WebSocket only.",
+    title: "Needs a WebSocket",
+    description: "Subscriptions exist over WebSocket only.",
   },
   TooManySubscriptions: {
     code: -32006,
-    words: "Too many subscriptions",
-    means: "One connection may hold 1,024.",
+    title: "Too many subscriptions",
+    description: "One connection may hold 1,024.",
   },
   RequestTooBig: {
     code: -32007,
-    words: "Request too big",
-    means:
+    title: "Request too big",
+    description:
       "Above `max_request_body_size`, or of more than 131,072 values without a valid token; over HTTP with status 413.",
   },
   ResponseTooBig: {
     code: -32008,
-    words: "Response too big",
-    means:
+    title: "Response too big",
+    description:
       "The answer would be above `max_response_body_size`, or above 256 KiB where no call of the request proved a token.",
   },
   Busy: {
     code: -32009,
-    words: "Server is busy",
-    means:
+    title: "Server is busy",
+    description:
       "Too many calls at once (over HTTP with status 429), or no memory left for clients (`client_memory_bytes`, status 503): try again after `Retry-After` or `data.retry_after_seconds`.",
   },
-  BatchTooLong: { code: -32010, words: "Batch too long", means: "A batch may hold 1,000 calls." },
+  BatchTooLong: { code: -32010, title: "Batch too long", description: "A batch may hold 1,000 calls." },
   ParseError: {
     code: 101,
-    words: "ParseError",
-    means: "A text (token, TOML, …) could not be read; `data` may hold `line` and `column`.",
+    title: "ParseError",
+    description: "A text (token, TOML, …) could not be read; `data` may hold `line` and `column`.",
   },
   SerializationError: {
     code: 101,
-    words: "SerializationError",
-    means: "A value could not be turned into JSON.",
+    title: "SerializationError",
+    description: "A value could not be turned into JSON.",
   },
   IoError: {
     code: 101,
-    words: "IoError",
-    means: "The disk or the network failed.",
-    reasons: { disk_full: "a disk or its quota is full, that of the files or that of the database" },
+    title: "IoError",
+    description: "The disk or the network failed.",
+    reasons: {
+      disk_full: "a disk or its quota is full, that of the files or that of the database",
+      release_not_found: "the release server has no release with this tag for this system",
+    },
   },
   PermissionDenied: {
     code: 102,
-    words: "Permission Denied",
-    means: "The token is wrong, expired, or does not hold what the method needs.",
+    title: "Permission Denied",
+    description: "The token is wrong, expired, or does not hold what the method needs.",
     reasons: {
       invalid_credentials: "no token has this name, or its secret or password is another",
       expired: "the token was proven, and its `timestamp_to` has passed",
@@ -95,26 +99,31 @@ export const faultKinds = {
   },
   DatabaseError: {
     code: 103,
-    words: "DatabaseError",
-    means: "The database refused the statement, or could not be reached.",
+    title: "DatabaseError",
+    description: "The database refused the statement, or could not be reached.",
     reasons: {
       unavailable:
         "the database cannot be used now: away, locked by another process, or busy; try again later",
     },
   },
-  NotFound: { code: 105, words: "NotFound", means: "What the call names does not exist." },
-  UuidNotFound: { code: 106, words: "UuidNotFound", means: "No agent has this UUID." },
-  ConfigNotFound: { code: 107, words: "ConfigNotFound", means: "The configuration file is missing." },
+  NotFound: { code: 105, title: "NotFound", description: "What the call names does not exist." },
+  UuidNotFound: { code: 106, title: "UuidNotFound", description: "No agent has this UUID." },
+  ConfigNotFound: { code: 107, title: "ConfigNotFound", description: "The configuration file is missing." },
   InvalidInput: {
     code: 108,
-    words: "InvalidInput",
-    means: "A value is of the right type but not acceptable.",
+    title: "InvalidInput",
+    description: "A value is of the right type but not acceptable.",
   },
-  Other: { code: 999, words: "Other", means: "Anything else." },
+  Other: {
+    code: 999,
+    title: "Other",
+    description: "Anything else.",
+    reasons: { release_url_missing: "`release_url` is not set in the configuration" },
+  },
 } as const satisfies Readonly<Record<string, FaultRow>>;
 
 export type FaultKind = keyof typeof faultKinds;
-/** Why a call was refused: `data.reason` of every `PermissionDenied`. */
+/** DenialReason is why a call was refused: `data.reason` of every `PermissionDenied`. */
 export type DenialReason = keyof (typeof faultKinds)["PermissionDenied"]["reasons"];
 
 export class Fault extends Error {
@@ -122,14 +131,14 @@ export class Fault extends Error {
 
   constructor(
     readonly kind: FaultKind,
-    /** What was wrong and what to do; never a secret. */
+    /** Says what was wrong and what to do; never a secret. */
     readonly detail: string,
-    /** What helps a program: `field`, `line`, `column`, `path`, `reason`, … */
+    /** Facts for programs: `field`, `line`, `column`, `path`, `reason`, … */
     readonly data: Readonly<Record<string, unknown>> = {},
     options?: ErrorOptions,
   ) {
-    const { words, bare }: FaultRow = faultKinds[kind];
-    super(bare ? words : `${words}: ${detail}`, options);
+    const { title, bare }: FaultRow = faultKinds[kind];
+    super(bare ? title : `${title}: ${detail}`, options);
     if (bare) this.data = { ...data, detail };
   }
 
@@ -138,12 +147,12 @@ export class Fault extends Error {
   }
 }
 
-/** The message of anything thrown. */
+/** `messageOf` is the message of anything thrown. */
 export function messageOf(error: unknown): string {
   return error instanceof Error ? error.message : String(error);
 }
 
-/** The system's short name for a failure (`ENOENT`, `EADDRINUSE`, …), where it has one. */
+/** `codeOf` is the system's short name for a failure (`ENOENT`, `EADDRINUSE`, …), where it has one. */
 export function codeOf(error: unknown): string | undefined {
   const code = error instanceof Error && "code" in error ? error.code : undefined;
   return typeof code === "string" ? code : undefined;

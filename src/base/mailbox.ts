@@ -41,3 +41,8 @@ export class Mailbox<T> implements AsyncIterable<T> {
     });
   }
 }
+
+/** Dropped stands in a stream where this many items were dropped, because the reader was too slow. */
+export class Dropped {
+  constructor(readonly count: number) {}
+}

@@ -1,5 +1,5 @@
 /** Which of `names` somebody may have meant, the likeliest first. */
-export function nearest(word: string, names: readonly string[], most = 3): string[] {
+export function nearest(word: string, names: readonly string[], max = 3): string[] {
   const plain = (text: string) => text.toLowerCase().replace(/[^a-z0-9]/g, "");
   const wanted = plain(word);
   if (wanted === "") return [];
@@ -11,7 +11,7 @@ export function nearest(word: string, names: readonly string[], most = 3): strin
       .map(({ name, text, inside }) => ({ name, text, inside, far: distance(wanted, text) }))
       .filter(({ text, far, inside }) => inside || far <= maxDistance(text))
       .sort((a, b) => a.far - b.far)
-      .slice(0, most)
+      .slice(0, max)
       .map(({ name }) => name)
   );
 }

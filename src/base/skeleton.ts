@@ -6,17 +6,31 @@ export const invisible = /[\p{Cc}\p{Cf}\p{Cs}\p{Zl}\p{Zp}\p{Default_Ignorable_Co
 const allInvisible = new RegExp(invisible, "gu");
 
 /**
- * Cyrillic and Greek letters, and the ASCII letter below each that UTS #39 (confusables.txt) counts as looking the same. Only
- * letters of another script are here: `0` and `O`, `1` and `l` stay different, because names such as `node1` are common.
+ * Cherokee letters and the ASCII letter that each looks like. Their lower case is small capitals of the same shapes, so it looks
+ * like the same letters; HU alone only in lower case.
+ */
+const cherokee = {
+  letters: "ᎠᎡᎢᎥᎩᎪᎫᎬᎳᎷᎻᎽᏀᏂᏃᏏᏒᏔᏕᏙᏚᏞᏟᏢᏦᏧᏳᏴ",
+  ascii: "DRTiYAJEWMHYGhZbRWSVSLCPKdGB",
+};
+
+/**
+ * Cyrillic, Greek, Armenian, Cherokee and Lisu letters, and the ASCII letter beside each that UTS #39 (confusables.txt) counts as
+ * looking the same. What looks like a capital I is one here, where UTS #39 takes it for `l`. Only letters of another script are
+ * here: `0` and `O`, `1` and `l` stay different, because names such as `node1` are common.
  */
 const lookAlikes = pairs(
   ["АВЕЅІЈКМНОРСТУХҮԌԚԜӀаеѕіјорсухүһԁԛԝӏг", "ABESIJKMHOPCTYXYGQWlaesijopcyxyhdqwlr"],
   ["ΑΒΕΖΗΙΚΜΝΟΡΤΥΧαγικνορσυχ", "ABEZHIKMNOPTYXayikvopoux"],
   ["ıɑɡ", "iag"],
+  ["ՍՏՕագզհոռսցքօ", "USOwqqhnnugfo"],
+  [cherokee.letters, cherokee.ascii],
+  [`${cherokee.letters.toLowerCase()}ꮁ`, `${cherokee.ascii}r`],
+  ["ꓐꓑꓒꓓꓔꓖꓗꓙꓚꓜꓝꓟꓠꓡꓢꓣꓦꓧꓪꓫꓬꓮꓰꓲꓳꓴ", "BPdDTGKJCZFMNLSRVHWXYAEIOU"],
 );
 
 /** Databases bound the length of what they index (PostgreSQL: about 2,700 bytes), and NFKC makes one character up to 18. */
-const longestBytes = 1000;
+const maxSkeletonBytes = 1000;
 
 /**
  * The form in which two names that a reader takes for each other are equal: compatibility forms resolved (NFKC), invisible
@@ -31,7 +45,7 @@ export function skeletonOf(name: string): string {
     .replace(/([ij])\u0307/g, "$1")
     .replace(/\s+/g, " ")
     .trim();
-  return Buffer.byteLength(skeleton) <= longestBytes ? skeleton : `sha256 ${hashOf(skeleton)}`;
+  return Buffer.byteLength(skeleton) <= maxSkeletonBytes ? skeleton : `sha256 ${hashOf(skeleton)}`;
 }
 
 function hashOf(text: string): string {

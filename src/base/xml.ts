@@ -14,9 +14,9 @@ export class XmlError extends Error {
 
 export const xmlNamespace = "http://www.w3.org/XML/1998/namespace";
 const declarations = "http://www.w3.org/2000/xmlns/";
-const deepest = 64;
-/** Names of namespaces are written out again for every element, so they may not be books. */
-const longestNamespace = 1024;
+const maxDepth = 64;
+/** Namespace names are repeated on every element of an answer, so they are limited. */
+const maxNamespaceChars = 1024;
 const entities: Readonly<Record<string, string>> = { lt: "<", gt: ">", amp: "&", quot: '"', apos: "'" };
 const nameForm =
   // biome-ignore lint/suspicious/noMisleadingCharacterClass: the standard's own list of characters, each meant alone.
@@ -32,8 +32,8 @@ interface Scope {
 }
 
 /** A whole document, as the tree under its root. No DOCTYPE, so no entity can be declared; nested so deep and no deeper. */
-export function parseXml(bytes: Uint8Array, mostElements = Number.POSITIVE_INFINITY): XmlElement {
-  return new Parser(decode(bytes), mostElements).document();
+export function parseXml(bytes: Uint8Array, maxElements = Number.POSITIVE_INFINITY): XmlElement {
+  return new Parser(decode(bytes), maxElements).document();
 }
 
 function decode(bytes: Uint8Array): string {
@@ -53,7 +53,7 @@ class Parser {
 
   constructor(
     private readonly text: string,
-    private readonly mostElements: number,
+    private readonly maxElements: number,
   ) {
     if (unwritable.test(text)) throw new XmlError("it holds a character that XML does not allow");
   }
@@ -80,10 +80,10 @@ class Parser {
   }
 
   #element(outer: Scope, depth: number): XmlElement {
-    if (depth > deepest) throw new XmlError(`it is nested deeper than ${deepest}`);
+    if (depth > maxDepth) throw new XmlError(`it is nested deeper than ${maxDepth}`);
     this.#elements += 1;
-    if (this.#elements > this.mostElements)
-      throw new XmlError(`it has more than ${this.mostElements} elements`);
+    if (this.#elements > this.maxElements)
+      throw new XmlError(`it has more than ${this.maxElements} elements`);
     this.#at += 1;
     const tag = this.#name();
     const raw = this.#attributes();
@@ -226,8 +226,8 @@ function declared(outer: Scope, attributes: ReadonlyMap<string, string>): Scope 
     if (prefix !== "" && value === "") throw new XmlError(`the prefix ${prefix} has no namespace`);
     if (prefix === "xmlns" || value === declarations || (prefix === "xml") !== (value === xmlNamespace))
       throw new XmlError("the prefixes xml and xmlns cannot be declared");
-    if (value.length > longestNamespace)
-      throw new XmlError(`the name of a namespace is longer than ${longestNamespace}`);
+    if (value.length > maxNamespaceChars)
+      throw new XmlError(`the name of a namespace is longer than ${maxNamespaceChars}`);
     own.set(prefix, value);
   }
   return own.size === 0 ? outer : { own, outer };

@@ -1,113 +1,155 @@
+import { BatchLoader } from "../base/batch-loader.ts";
 import { isUnavailable } from "../db/unavailable.ts";
-import type { Bucket } from "./record.ts";
+import { type Bucket, isBucketName } from "./record.ts";
 
-/** How long records are believed that another server, or somebody's SQL, may have changed. Own changes count at once. */
+/** How long records are believed that another server, or somebody's SQL, may have changed. Own changes are valid at once. */
 const believedMs = 1000;
+/** How many records are kept, and how many names that no bucket has. The one that was read longest ago goes first. */
+const maxRecords = 10_000;
+const maxMissing = 1000;
 
-export interface BucketRecords {
+/** The key of the bucket that answers the HTTP root; every other key is a bucket's name. */
+export const httpRoot = Symbol("HTTP root");
+export type BucketKey = string | typeof httpRoot;
+
+/** What was read for a key: a record, or that there is none. */
+interface CacheEntry {
+  readonly record: Bucket | undefined;
   /** When the read began, by a clock that nobody sets: a step of the time of day must not make records valid for hours. */
   readonly readAt: number;
-  readonly byName: ReadonlyMap<string, Bucket>;
-  /** The bucket that answers the root, if it is enabled. */
-  readonly root: Bucket | undefined;
+  /** How many changes this process had made when the read began. */
+  readonly changes: number;
 }
 
-/** The records of all buckets as last read from the database. */
+/** Records of buckets as last read from the database, one by one, so that the cost does not grow with the number of buckets. */
 export class BucketCache {
-  #records: BucketRecords | undefined;
-  /** The records may have changed since they were read. */
-  #expired = false;
-  #reading: Promise<BucketRecords> | undefined;
+  readonly #found = new Map<BucketKey, CacheEntry>();
+  readonly #missing = new Map<BucketKey, CacheEntry>();
+  readonly #reads: BatchLoader<BucketKey, Bucket>;
+  #changes = 0;
+  /** Entries from before this many changes must not be used, not even while the database is away. */
+  #oldestUsable = 0;
   /** When a read last failed because the database is away; undefined since one succeeded. */
   #awayAt: number | undefined;
-  #lastRead: ReadonlyMap<string, Bucket> = new Map();
 
   constructor(
-    private readonly list: () => Promise<readonly Bucket[]>,
+    private readonly readRows: (keys: ReadonlySet<BucketKey>) => Promise<ReadonlyMap<BucketKey, Bucket>>,
     /** How long `loadOrStale` returns old records while the database is away. */
     private readonly staleMs: number,
-  ) {}
-
-  /** Records that are believed now, without asking the database. */
-  get current(): BucketRecords | undefined {
-    return this.#expired ? undefined : this.#youngerThan(believedMs);
+  ) {
+    this.#reads = new BatchLoader((keys) => this.#read(keys));
   }
 
-  /** Records that are at most `believedMs` old; throws while the database is away. */
-  async load(): Promise<BucketRecords> {
-    return this.current ?? this.#read();
+  /** A record that is believed now, without asking the database. */
+  current(key: BucketKey): Bucket | undefined {
+    return this.#believed(key)?.record;
   }
 
-  /** The same, but while the database is away the last known records, unless they are older than `staleMs`. */
-  async loadOrStale(): Promise<BucketRecords> {
-    const { current } = this;
-    if (current !== undefined) return current;
-    const stale = this.#youngerThan(this.staleMs);
+  /** A record that is at most `believedMs` old, undefined when there is no such bucket; throws while the database is away. */
+  async load(key: BucketKey): Promise<Bucket | undefined> {
+    const entry = this.#believed(key);
+    return entry === undefined ? this.#reads.load(key) : entry.record;
+  }
+
+  /** The same, but while the database is away the last known record, unless it is older than `staleMs`. */
+  async loadOrStale(key: BucketKey): Promise<Bucket | undefined> {
+    const entry = this.#believed(key);
+    if (entry !== undefined) return entry.record;
+    const stale = this.#stale(key);
     if (stale !== undefined && this.#awayAt !== undefined) {
       // Nobody waits for this read, and what came of it is in `#awayAt`.
-      if (performance.now() - this.#awayAt >= believedMs) this.#read().catch(() => {});
-      return stale;
+      if (performance.now() - this.#awayAt >= believedMs) this.#reads.load(key).catch(() => {});
+      return stale.record;
     }
     try {
-      return await this.#read();
+      return await this.#reads.load(key);
     } catch (error) {
-      const known = this.#youngerThan(this.staleMs);
+      const known = this.#stale(key);
       if (known === undefined || !isUnavailable(error)) throw error;
-      return known;
+      return known.record;
     }
   }
 
-  /** Makes the next caller read the records; until that succeeds, `loadOrStale` may still return the old ones. */
+  /** Makes the next callers read their records; until that succeeds, `loadOrStale` may still return the old ones. */
   expire(): void {
-    this.#expired = true;
-    this.#reading = undefined;
+    this.#changes += 1;
+    this.#reads.expire();
   }
 
   /** Drops the records: they have changed, and the old ones must not be used any more. */
   forget(): void {
-    this.#records = undefined;
     this.expire();
+    this.#oldestUsable = this.#changes;
   }
 
-  #youngerThan(ageMs: number): BucketRecords | undefined {
-    const records = this.#records;
-    return records !== undefined && records.readAt + ageMs > performance.now() ? records : undefined;
+  #entry(key: BucketKey): CacheEntry | undefined {
+    return this.#found.get(key) ?? this.#missing.get(key);
   }
 
-  /** One read at a time serves all who wait for it. */
-  #read(): Promise<BucketRecords> {
-    if (this.#reading !== undefined) return this.#reading;
-    const reading = this.#readOnce().then(
-      (records) => {
-        this.#awayAt = undefined;
-        // A change while the rows were on their way makes them old news.
-        if (this.#reading === reading) {
-          this.#records = records;
-          this.#expired = false;
-          this.#reading = undefined;
-        }
-        return records;
-      },
-      (error: unknown) => {
-        this.#awayAt = isUnavailable(error) ? performance.now() : undefined;
-        if (this.#reading === reading) this.#reading = undefined;
-        throw error;
-      },
-    );
-    this.#reading = reading;
-    return reading;
+  #believed(key: BucketKey): CacheEntry | undefined {
+    const entry = this.#entry(key);
+    return entry?.changes === this.#changes && isYounger(entry, believedMs) ? entry : undefined;
   }
 
-  async #readOnce(): Promise<BucketRecords> {
-    const readAt = performance.now();
-    const rows = await this.list();
-    // A record that did not change stays the same object, so that what was derived from it is still valid.
-    const same = rows.map((row) => {
-      const old = this.#lastRead.get(row.name);
-      return old !== undefined && Bun.deepEquals(old, row) ? old : row;
-    });
-    const byName = new Map(same.map((row) => [row.name, row]));
-    this.#lastRead = byName;
-    return { readAt, byName, root: same.find((row) => row.is_http_root && row.enable) };
+  #stale(key: BucketKey): CacheEntry | undefined {
+    const entry = this.#entry(key);
+    return entry !== undefined && entry.changes >= this.#oldestUsable && isYounger(entry, this.staleMs)
+      ? entry
+      : undefined;
   }
+
+  async #read(keys: ReadonlySet<BucketKey>): Promise<ReadonlyMap<BucketKey, Bucket>> {
+    const read = { readAt: performance.now(), changes: this.#changes };
+    try {
+      const rows = await this.readRows(keys);
+      this.#awayAt = undefined;
+      const records = new Map<BucketKey, Bucket>();
+      for (const [key, row] of rows) records.set(key, this.#same(row));
+      for (const key of keys) this.#keep(key, { ...read, record: records.get(key) });
+      return records;
+    } catch (error) {
+      this.#awayAt = isUnavailable(error) ? performance.now() : undefined;
+      throw error;
+    }
+  }
+
+  /** A record that did not change stays the same object, so that what was derived from it is still valid. */
+  #same(row: Bucket): Bucket {
+    const old = this.#found.get(row.name)?.record;
+    return old !== undefined && Bun.deepEquals(old, row) ? old : row;
+  }
+
+  #keep(key: BucketKey, entry: CacheEntry): void {
+    // A change while the rows were on their way makes them old news.
+    if (entry.changes !== this.#changes) return;
+    const { record } = entry;
+    if (record === undefined) {
+      this.#found.delete(key);
+      // A name of any length can be asked for; only those that a bucket can have are worth the memory.
+      if (key === httpRoot || isBucketName(key)) store(this.#missing, key, entry);
+      dropOldest(this.#missing, maxMissing);
+      return;
+    }
+    this.#missing.delete(key);
+    store(this.#found, record.name, entry);
+    if (key === httpRoot) store(this.#found, key, entry);
+    dropOldest(this.#found, maxRecords);
+  }
+}
+
+function isYounger({ readAt }: CacheEntry, ageMs: number): boolean {
+  return readAt + ageMs > performance.now();
+}
+
+/** Puts an entry last. */
+function store(entries: Map<BucketKey, CacheEntry>, key: BucketKey, entry: CacheEntry): void {
+  entries.delete(key);
+  entries.set(key, entry);
+}
+
+/** Drops the first entry when there are too many. */
+function dropOldest(entries: Map<BucketKey, CacheEntry>, max: number): void {
+  if (entries.size <= max) return;
+  const [first] = entries.keys();
+  if (first !== undefined) entries.delete(first);
 }

@@ -1,7 +1,7 @@
 import { resolve } from "node:path";
 import { Fault } from "../base/fault.ts";
 import type { Database } from "../db/database.ts";
-import { BucketCache } from "./bucket-cache.ts";
+import { BucketCache, type BucketKey, httpRoot } from "./bucket-cache.ts";
 import { claimFolder, type FolderClaim, restoreFolder } from "./bucket-folder.ts";
 import { Files } from "./files.ts";
 import { locksNamespace, propertiesNamespace } from "./kept.ts";
@@ -37,7 +37,7 @@ export class Buckets {
     private readonly database: Database,
     private readonly settings: BucketSettings,
   ) {
-    this.#cache = new BucketCache(() => database.buckets.list(), settings.staleSeconds * 1000);
+    this.#cache = new BucketCache((keys) => this.#readRecords(keys), settings.staleSeconds * 1000);
     this.#staging = new Staging(resolve(settings.staticPath, stagingFolder, settings.serverUuid));
   }
 
@@ -100,43 +100,50 @@ export class Buckets {
   }
 
   async get(name: string): Promise<Bucket | undefined> {
-    return (await this.#cache.load()).byName.get(name);
+    return this.#cache.load(name);
   }
 
   /**
-   * Compares a record that was read a while ago with the database, past the cache: `gone` is deleted or disabled, `changed` has another
-   * id or folder, so that files written into the old folder may end up in another bucket.
+   * Compares a record that was read a while ago with the database, past the cache: `changed` has another id or folder, so that
+   * files written into the old folder may end up in another bucket.
    */
-  async compare({ id, name, path }: Bucket): Promise<"same" | "changed" | "gone"> {
+  async compare({ id, name, path }: Bucket): Promise<"same" | "changed" | "disabled" | "deleted"> {
     const now = await this.database.buckets.byName(name);
-    if (now === undefined || !now.enable) return "gone";
-    return now.id === id && now.path === path ? "same" : "changed";
+    if (now === undefined) return "deleted";
+    if (now.id !== id || now.path !== path) return "changed";
+    return now.enable ? "same" : "disabled";
   }
 
   async names(): Promise<string[]> {
-    return [...(await this.#cache.load()).byName.keys()].sort();
+    return (await this.database.buckets.names()).sort();
   }
 
   /** The same as `get` for plain HTTP, which has no token to check: it goes on for a while when the database is away. */
   async getForServing(name: string): Promise<Bucket | undefined> {
-    return (await this.#cache.loadOrStale()).byName.get(name);
+    return this.#cache.loadOrStale(name);
   }
 
   /** The bucket that answers the root, if it is enabled. For plain HTTP, as `getForServing` is. */
   async httpRoot(): Promise<Bucket | undefined> {
-    return (await this.#cache.loadOrStale()).root;
+    const bucket = await this.#cache.loadOrStale(httpRoot);
+    return bucket?.enable ? bucket : undefined;
   }
 
   /** Whether a record is what is believed now, without asking the database. */
   isCurrent(bucket: Bucket): boolean {
-    return this.#cache.current?.byName.get(bucket.name) === bucket;
+    return this.#cache.current(bucket.name) === bucket;
+  }
+
+  /** The record of a bucket, enabled or not; NotFound when there is no such bucket. */
+  async require(name: string): Promise<Bucket> {
+    const bucket = await this.get(name);
+    if (bucket === undefined) throw noBucket(name);
+    return bucket;
   }
 
   /** The files of a bucket, enabled or not; NotFound when there is no such bucket. */
   async files(name: string): Promise<Files> {
-    const bucket = await this.get(name);
-    if (bucket === undefined) throw noBucket(name);
-    return this.filesOf(bucket);
+    return this.filesOf(await this.require(name));
   }
 
   filesOf({ name, path }: Pick<Bucket, "name" | "path">): Files {
@@ -164,6 +171,16 @@ export class Buckets {
       this.#cache.expire();
       throw error;
     }
+  }
+
+  async #readRecords(keys: ReadonlySet<BucketKey>): Promise<ReadonlyMap<BucketKey, Bucket>> {
+    const { buckets } = this.database;
+    const names = [...keys].filter((key) => key !== httpRoot);
+    const records = new Map<BucketKey, Bucket>();
+    for (const row of names.length === 0 ? [] : await buckets.byNames(names)) records.set(row.name, row);
+    const root = keys.has(httpRoot) ? await buckets.httpRoot() : undefined;
+    if (root !== undefined) records.set(httpRoot, root);
+    return records;
   }
 }
 

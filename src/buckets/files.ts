@@ -1,6 +1,6 @@
 import type { Stats } from "node:fs";
-import { Claims } from "../base/claims.ts";
 import { Fault } from "../base/fault.ts";
+import { PathMutex } from "../base/path-mutex.ts";
 import type { Database } from "../db/database.ts";
 import { type ChangeOptions, Changes, type Staged, type Times } from "./changes.ts";
 import { toTreeFault } from "./disk-faults.ts";
@@ -19,9 +19,6 @@ export interface Warrant {
   /** Throws unless the asker's conditions hold. Asked when nobody else can change what they are about. */
   check(): Promise<void>;
 }
-
-/** Holds no lock and makes no condition. */
-export const plainWarrant: Warrant = { shows: () => false, check: async () => {} };
 
 /** What a change does to a path, as far as locks mind. */
 interface Touch {
@@ -58,7 +55,7 @@ export class Files {
   readonly properties: PropertyRecords;
   readonly #ground: Ground;
   readonly #changes: Changes;
-  readonly #claims = new Claims();
+  readonly #mutex = new PathMutex();
 
   constructor(bucket: string, root: string, { kv, tokens }: FileRows, options: ChangeOptions) {
     this.#ground = new Ground(root);
@@ -94,9 +91,10 @@ export class Files {
   async write(
     asked: TreePath,
     staged: Staged,
-    how: { readonly makeParents: boolean; readonly warrant?: Warrant } & Times,
+    how: { readonly makeParents: boolean; readonly warrant: Warrant } & Times,
   ): Promise<{ readonly created: boolean; readonly stats: Stats }> {
-    return this.#hold([asked], how.warrant, async ([path = asked], warrant) => {
+    const { warrant } = how;
+    return this.#hold([asked], warrant, async ([path = asked]) => {
       const created = (await this.tree.find(path)) === undefined;
       const first = created && how.makeParents ? await this.#firstMissing(path) : path;
       await this.#refuseLocked(warrant, { path: first, deep: false, membership: created });
@@ -116,8 +114,8 @@ export class Files {
   }
 
   /** Removes a file, not a folder; nothing happens when there is none. */
-  async removeFile(asked: TreePath): Promise<void> {
-    await this.#hold([asked], plainWarrant, async ([path = asked], warrant) => {
+  async removeFile(asked: TreePath, warrant: Warrant): Promise<void> {
+    await this.#hold([asked], warrant, async ([path = asked]) => {
       if ((await this.tree.find(path)) === undefined) return;
       await this.#refuseLocked(warrant, { path, deep: false, membership: true });
       if (await this.#changes.removeFile(path)) await this.#forget(path);
@@ -138,8 +136,8 @@ export class Files {
   }
 
   /** Moves a file; replaces the file that stands at `to`. Folders on the way are made. */
-  async renameFile(from: TreePath, to: TreePath): Promise<void> {
-    await this.#hold([from, to], plainWarrant, async ([source = from, target = to], warrant) => {
+  async renameFile(from: TreePath, to: TreePath, warrant: Warrant): Promise<void> {
+    await this.#hold([from, to], warrant, async ([source = from, target = to]) => {
       const entry = await this.tree.find(source);
       if (entry === undefined) throw notFound(from);
       if (entry.kind === "folder") throw isFolder(from);
@@ -257,13 +255,13 @@ export class Files {
   /** One change at a time where paths meet, with paths as the disk spells them and the asker's conditions fulfilled. */
   async #hold<T>(
     asked: readonly TreePath[],
-    warrant: Warrant = plainWarrant,
-    work: (paths: readonly TreePath[], warrant: Warrant) => Promise<T>,
+    warrant: Warrant,
+    work: (paths: readonly TreePath[]) => Promise<T>,
   ): Promise<T> {
     const paths = await Promise.all(asked.map((path) => this.canonical(path)));
-    return this.#claims.hold(paths, async () => {
+    return this.#mutex.run(paths, async () => {
       await warrant.check();
-      return work(paths, warrant);
+      return work(paths);
     });
   }
 

@@ -1,5 +1,5 @@
 import { Fault } from "../base/fault.ts";
-import { longestKey } from "../db/kv-rows.ts";
+import { maxKeyBytes } from "../db/kv-rows.ts";
 import type { TreePath } from "./path.ts";
 
 /** What is kept about the files of a bucket, in the `kv` table: a namespace each, by the path with a slash before it. */
@@ -18,10 +18,10 @@ export function keyOf(path: TreePath): string {
 /** The key that something new is kept under. */
 export function storedKey(path: TreePath): string {
   const key = keyOf(path);
-  if (Buffer.byteLength(key) <= longestKey) return key;
+  if (Buffer.byteLength(key) <= maxKeyBytes) return key;
   throw new Fault(
     "InvalidInput",
-    `a path of more than ${longestKey} bytes can be neither locked nor described`,
+    `a path of more than ${maxKeyBytes} bytes can be neither locked nor described`,
     { path },
   );
 }

@@ -1,6 +1,6 @@
 import { Fault } from "../base/fault.ts";
 import type { KvRows } from "../db/kv-rows.ts";
-import { longestKey } from "../db/kv-rows.ts";
+import { maxKeyBytes } from "../db/kv-rows.ts";
 import { keyOf, pathOfKey, storedKey } from "./kept.ts";
 import type { TreePath } from "./path.ts";
 
@@ -67,7 +67,7 @@ export class PropertyRecords {
     const write = new Map(
       rows
         .map(({ key, value }) => [keyOf(to) + key.slice(keyOf(from).length), value] as const)
-        .filter(([key]) => Buffer.byteLength(key) <= longestKey),
+        .filter(([key]) => Buffer.byteLength(key) <= maxKeyBytes),
     );
     await this.rows.change(this.namespace, { keys: [] }, () => ({ write, result: undefined }));
   }

@@ -8,7 +8,7 @@ const nameForm = /^[A-Za-z0-9_.-]{1,128}$/;
 const longestPath = 512;
 
 export function checkBucketName(name: string): void {
-  if (isName(name)) return;
+  if (isBucketName(name)) return;
   throw new Fault(
     "InvalidInput",
     "name must have 1 to 128 characters, of A-Z a-z 0-9 _ . - only, and not dots alone",
@@ -19,7 +19,7 @@ export function checkBucketName(name: string): void {
 }
 
 export function checkBucketPath(path: string): void {
-  if (path.length <= longestPath && path.split("/").every(isName)) return;
+  if (path.length <= longestPath && path.split("/").every(isBucketName)) return;
   throw new Fault(
     "InvalidInput",
     "path must be relative, with segments of A-Z a-z 0-9 _ . - separated by /, 512 characters at most",
@@ -29,7 +29,8 @@ export function checkBucketPath(path: string): void {
   );
 }
 
-function isName(text: string): boolean {
+/** Whether a bucket can be made with this name. Rows that another program wrote may have others. */
+export function isBucketName(text: string): boolean {
   return nameForm.test(text) && !/^\.+$/.test(text);
 }
 

@@ -1,5 +1,6 @@
 import { Disconnected, NotNodeServer, TimedOut, toRpcError, Unreachable } from "./errors.ts";
 import { type Integers, parseExactly, stringifyExactly } from "./exact-json.ts";
+import { type EndReason, endReasons } from "./methods.ts";
 import type { SocketClass, SocketLike } from "./socket.ts";
 import { isAnswer } from "./wire.ts";
 
@@ -22,7 +23,14 @@ export interface ConnectionPlan {
 /** What a reader gets: events, or how many were dropped there. */
 export type Piece =
   | { readonly kind: "events"; readonly events: unknown[] }
-  | { readonly kind: "missed"; count: number };
+  | { readonly kind: "missed"; count: number; readonly by: "server" | "client" };
+
+/** Params of a notification of a subscription: an event, how many were dropped before the next one, or its end. */
+interface Notification {
+  readonly result?: unknown;
+  readonly dropped?: number;
+  readonly end?: { readonly reason: string };
+}
 
 const ids = { subscribe: 1, heartbeat: 2 };
 
@@ -30,8 +38,8 @@ const ids = { subscribe: 1, heartbeat: 2 };
 export class Connection {
   /** Why it ended. */
   ended: Error | undefined;
-  /** The server ended the subscription, though not the connection. */
-  dismissed = false;
+  /** Why the server ended the subscription, if it did before it closed the connection. */
+  endReason: EndReason | undefined;
 
   readonly #socket: SocketLike;
   readonly #waiting: Piece[] = [];
@@ -86,7 +94,7 @@ export class Connection {
   #received(data: unknown): void {
     const message = parse(data, this.plan.integers);
     if (message === undefined) this.#end(new NotNodeServer(`${this.plan.url} sends what is no JSON-RPC`));
-    else if (!isAnswer(message)) this.#take((message as { params?: { result?: unknown } }).params?.result);
+    else if (!isAnswer(message)) this.#notified((message as { params?: Notification }).params ?? {});
     else if (!this.#subscribed && message.error !== undefined) this.#end(toRpcError(message.error));
     else if (message.id === ids.subscribe) this.#subscribed = true;
     if (this.ended !== undefined || !this.#subscribed) return;
@@ -103,19 +111,34 @@ export class Connection {
     );
   }
 
+  #notified({ result, dropped, end }: Notification): void {
+    if (end !== undefined) this.#endedByServer(end.reason);
+    else if (dropped !== undefined) this.#miss(dropped, "server");
+    else this.#take(result);
+  }
+
   #take(event: unknown): void {
-    const last = this.#waiting.at(-1);
     if (this.#waitingEvents >= this.plan.buffer) {
-      if (last?.kind === "missed") last.count += 1;
-      else this.#waiting.push({ kind: "missed", count: 1 });
-    } else {
-      this.#waitingEvents += 1;
-      if (last?.kind === "events" && last.events.length < this.plan.atOnce) last.events.push(event);
-      else this.#waiting.push({ kind: "events", events: [event] });
+      this.#miss(1, "client");
+      return;
     }
-    if (!isFarewell(event)) return;
-    this.dismissed = true;
-    this.#end(new Disconnected(`${this.plan.url} ended the subscription`));
+    this.#waitingEvents += 1;
+    const last = this.#waiting.at(-1);
+    if (last?.kind === "events" && last.events.length < this.plan.atOnce) last.events.push(event);
+    else this.#waiting.push({ kind: "events", events: [event] });
+  }
+
+  #miss(count: number, by: "server" | "client"): void {
+    const last = this.#waiting.at(-1);
+    if (last?.kind === "missed" && last.by === by) last.count += count;
+    else this.#waiting.push({ kind: "missed", count, by });
+  }
+
+  #endedByServer(reason: string): void {
+    // The server closes the connection next, with a code that says as much.
+    if (reason === "shutdown" || reason === "restart") return;
+    this.endReason = endReasons.find((known) => known === reason) ?? "failed";
+    this.#end(new Disconnected(`${this.plan.url} ended the subscription (${reason})`));
   }
 
   async #subscribe(): Promise<void> {
@@ -166,15 +189,6 @@ export class Connection {
     else socket.close();
     this.#wake?.();
   }
-}
-
-/**
- * The last event of a subscription whose token was revoked. Whoever takes another one for it loses nothing: asking
- * again shows whether the token still holds.
- */
-function isFarewell(event: unknown): boolean {
-  if (typeof event !== "object" || event === null || !("message" in event)) return false;
-  return typeof event.message === "string" && /^this \w+ stream ends: /.test(event.message);
 }
 
 function words(code: number, detail: string): string {

@@ -43,11 +43,13 @@ export async function* connections<W>(
       stop.removeEventListener("abort", close);
       connection.close();
     }
-    if (stop.aborted) return;
-    if (!reconnect && !connection.dismissed) throw why;
+    if (stop.aborted || connection.endReason === "completed") return;
+    // Another token may be valid by now, so the server is asked again before this is an error.
+    const isRevoked = connection.endReason === "token_invalid";
+    if (!reconnect && !isRevoked) throw why;
     // A restart breaks all its clients at once; they shall not all come back at once.
     const thisWaitMs = Math.round(waitMs * (0.5 + Math.random() / 2));
-    if (!connection.dismissed) yield { kind: "broken", why: why as Error, waitMs: thisWaitMs };
+    if (!isRevoked) yield { kind: "broken", why: why as Error, waitMs: thisWaitMs };
     await pause(thisWaitMs, stop);
     waitMs = Math.min(waitMs * 2, longestWaitMs);
   }

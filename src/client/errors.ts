@@ -1,4 +1,4 @@
-import { errorKinds, errorTitles } from "./methods.ts";
+import { type DenialReason, denialReasons, errorKinds, errorTitles } from "./methods.ts";
 
 export type ErrorKind = keyof typeof errorKinds;
 
@@ -84,10 +84,6 @@ export class RpcError extends ClientError {
     return this.message.startsWith(title) ? this.message.slice(title.length) : this.message;
   }
 }
-
-const denialReasons = ["invalid_credentials", "expired", "not_yet_valid", "missing_permission"] as const;
-/** Why a token was refused. Only the last one is about a token that is valid. */
-export type DenialReason = (typeof denialReasons)[number];
 
 /** The token is wrong, expired, or does not hold what the method needs; `reason` says which. */
 export class PermissionDenied extends RpcError {

@@ -1,4 +1,5 @@
 import { ClientError } from "./errors.ts";
+import { failedStatus } from "./multistatus.ts";
 
 /** The server refused a file over WebDAV. */
 export class FileError extends ClientError {
@@ -50,7 +51,7 @@ const changedMeanwhile = "it is not what was expected: somebody else made, chang
 /** `text` is the body of the answer: a line of words, or XML. */
 export function toFileError(path: string, status: number, text: string): FileError {
   // RFC 4918 §9.6.1: a folder of which a part could not be deleted or moved is told as 207, and the part's status is in it.
-  const inner = status === 207 ? Number(/HTTP\/1\.1 ([45]\d\d)/.exec(text)?.[1] ?? status) : status;
+  const inner = (status === 207 ? failedStatus(text) : undefined) ?? status;
   const line =
     status === 412 ? changedMeanwhile : text.startsWith("<") ? "" : text.trim().replace(/^\d+ /, "");
   const words =

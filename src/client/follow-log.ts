@@ -2,6 +2,7 @@ import type { Step } from "./connections.ts";
 import { PermissionDenied } from "./errors.ts";
 import { LogJoin } from "./log-join.ts";
 import type { LogEntry } from "./methods.ts";
+import { eventOf } from "./server-event.ts";
 
 export interface FollowLogOptions {
   /** As `RUST_LOG`: `info`, `debug,db=trace`, `token`, `off`. */
@@ -69,10 +70,10 @@ export async function* joined(
         if (fresh.length > 0) yield { kind: "entries", entries: fresh };
       } else if (step.kind === "events") {
         const entries = step.events as LogEntry[];
-        farewell = entries.findLast(isFarewell)?.message;
-        yield* news(entries, join);
-      } else if (step.kind === "missed") yield { kind: "missed", count: step.count, by: "client" };
-      else yield step;
+        farewell = entries.findLast((entry) => eventOf(entry)?.event === "log.ended")?.message;
+        const fresh = entries.filter((entry) => isNotice(entry) || join.takeSent(entry));
+        if (fresh.length > 0) yield { kind: "entries", entries: fresh };
+      } else yield step;
     }
   } catch (error) {
     // Asked again, the server refuses without saying why the stream ended.
@@ -81,31 +82,8 @@ export async function* joined(
   }
 }
 
-/** What of the live entries was not told yet. */
-function* news(sent: readonly LogEntry[], join: LogJoin): Generator<LogEvent, void> {
-  let entries: LogEntry[] = [];
-  for (const entry of sent) {
-    const count = droppedBefore(entry);
-    if (count > 0) {
-      if (entries.length > 0) yield { kind: "entries", entries };
-      yield { kind: "missed", count, by: "server" };
-      entries = [];
-    }
-    // A notice is in no memory, and is dated later than what it stands before.
-    if (count > 0 || join.takeSent(entry)) entries.push(entry);
-  }
-  if (entries.length > 0) yield { kind: "entries", entries };
-}
-
-/** How many entries a notice says that the server dropped for this reader; 0 when the entry is no such notice. */
-function droppedBefore({ target, level, message, fields }: LogEntry): number {
-  const { dropped } = fields;
-  const isNotice =
-    target === "server" && level === "WARN" && message.startsWith(`${dropped} log events were dropped: `);
-  return isNotice && typeof dropped === "number" ? dropped : 0;
-}
-
-/** By its last event the server says that it ended the stream. */
-function isFarewell({ target, level, message }: LogEntry): boolean {
-  return target === "server" && level === "WARN" && message.startsWith("this log stream ends: ");
+/** Whether an entry is about this stream alone: it is in no memory, and is dated later than the entry that it stands before. */
+function isNotice(entry: LogEntry): boolean {
+  const code = eventOf(entry)?.event;
+  return code === "log.dropped" || code === "log.ended";
 }

@@ -17,7 +17,6 @@ export {
   Busy,
   ClientError,
   DatabaseError,
-  type DenialReason,
   Disconnected,
   type ErrorKind,
   InternalError,
@@ -34,6 +33,7 @@ export {
   Unreachable,
   type UnreachableReason,
 } from "./errors.ts";
+export { type ConfigProblem, type ServerEvents, serverEvents } from "./events.ts";
 export type { Integers } from "./exact-json.ts";
 export {
   FileConflict,
@@ -48,15 +48,21 @@ export type { FollowLogOptions, LogEvent, LogGap } from "./follow-log.ts";
 export type { BucketEntry } from "./listing.ts";
 export {
   type Bucket,
+  type DenialReason,
+  type Effect,
   errorKinds,
   type Limit,
   type LogEntry,
+  type MethodDescription,
   type Methods,
+  type OpenRpcDocument,
   type Permission,
+  type Requirement,
   type Scope,
   type Token,
   type VersionRecord,
 } from "./methods.ts";
+export { eventOf, type ServerEvent } from "./server-event.ts";
 export type { SocketClass, SocketLike } from "./socket.ts";
 export type { SubscribeOptions, Subscription } from "./subscription.ts";
 export type { CallOptions, Fetch } from "./wire.ts";

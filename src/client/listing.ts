@@ -1,5 +1,7 @@
 import { NotNodeServer } from "./errors.ts";
 import { FileConflict } from "./file-error.ts";
+import { child, dav, propertiesOf } from "./multistatus.ts";
+import { eachElement, type XmlElement, XmlSyntaxError } from "./xml.ts";
 
 /** What a folder of a bucket holds. */
 export type BucketEntry =
@@ -25,65 +27,45 @@ export type BucketEntry =
 export const listingQuestion =
   '<propfind xmlns="DAV:"><prop><resourcetype/><getcontentlength/><getlastmodified/><getetag/></prop></propfind>';
 
-const head = /^<\?xml version="1\.0" encoding="utf-8"\?>\n<D:multistatus xmlns:D="DAV:">\n/;
-const end = "</D:multistatus>\n";
-/** One resource, exactly as a node-server answers that question. */
-const resource = new RegExp(
-  [
-    "<D:response><D:href>([^<]+)</D:href><D:propstat><D:prop>",
-    "(?:<D:resourcetype/>|(<D:resourcetype><D:collection/></D:resourcetype>))",
-    "(?:<D:getcontentlength>(\\d+)</D:getcontentlength>)?",
-    "<D:getlastmodified>([^<]+)</D:getlastmodified>",
-    "(?:<D:getetag>([^<]+)</D:getetag>)?",
-    "</D:prop><D:status>HTTP/1\\.1 200 OK</D:status></D:propstat>",
-    "(?:<D:propstat><D:prop>(?:<D:\\w+/>)+</D:prop><D:status>HTTP/1\\.1 404 Not Found</D:status></D:propstat>)?",
-    "</D:response>\\n",
-  ].join(""),
-  "y",
-);
-
 /**
- * Reads the answer: the folder itself, then what it holds. No XML parser, because not every runtime has one, and pages
- * that enforce Trusted Types may not use theirs.
+ * Reads the answer: the folder itself, then what it holds. Over WebDAV and not by `static-bucket-file_list`, because an answer
+ * of JSON-RPC is limited in size, and that method names neither empty folders nor ETags.
  */
 export function parseListing(xml: string, folder: string, address: string): BucketEntry[] {
-  const foreign = () => new NotNodeServer(`${address} is no node-server: it answers with another listing`);
-  let at = head.exec(xml)?.[0].length ?? -1;
-  if (at === -1) throw foreign();
   let own: string | undefined;
   const entries: BucketEntry[] = [];
-  while (!(xml.startsWith(end, at) && at + end.length === xml.length)) {
-    resource.lastIndex = at;
-    const found = resource.exec(xml);
-    if (found === null) throw foreign();
-    at = resource.lastIndex;
-    const [, href = "", collection, size, modified = "", etag] = found;
-    if (own === undefined) {
-      if (collection === undefined) throw new FileConflict(`${folder}: it is a file, not a folder`, 409);
-      own = href;
-      continue;
-    }
-    const entry = toEntry(nameIn(href, own), collection !== undefined, size, new Date(modified), etag);
-    if (entry === undefined) throw foreign();
-    entries.push(entry);
+  const take = (response: XmlElement) => {
+    const href = child(response, "href")?.text.trim() ?? "";
+    const found = propertiesOf(response);
+    if (found === undefined) throw new XmlSyntaxError("a resource has no properties");
+    const isFolder = child(child(found, "resourcetype"), "collection") !== undefined;
+    if (own !== undefined) entries.push(toEntry(nameIn(href, own), isFolder, found));
+    else if (isFolder) own = href;
+    else throw new FileConflict(`${folder}: it is a file, not a folder`, 409);
+  };
+  try {
+    if (eachElement(xml, dav("response"), take) !== dav("multistatus") || own === undefined)
+      throw new XmlSyntaxError("it is no listing");
+  } catch (error) {
+    if (!(error instanceof XmlSyntaxError)) throw error;
+    throw new NotNodeServer(`${address} is no node-server: it answers with another listing`, {
+      cause: error,
+    });
   }
-  if (own === undefined) throw foreign();
   return entries.sort(
     (a, b) => Number(b.folder) - Number(a.folder) || (a.name < b.name ? -1 : Number(a.name > b.name)),
   );
 }
 
-function toEntry(
-  name: string | undefined,
-  folder: boolean,
-  size: string | undefined,
-  modified: Date,
-  etag: string | undefined,
-): BucketEntry | undefined {
-  if (name === undefined || Number.isNaN(modified.getTime())) return undefined;
+function toEntry(name: string | undefined, folder: boolean, found: XmlElement): BucketEntry {
+  const modified = new Date(child(found, "getlastmodified")?.text ?? "");
+  if (name === undefined || Number.isNaN(modified.getTime()))
+    throw new XmlSyntaxError("a resource has no name in the folder, or no time");
   if (folder) return { name, folder, size: undefined, modified, etag: undefined };
-  if (size === undefined || etag === undefined) return undefined;
-  return { name, folder, size: Number(size), modified, etag: unescapeXml(etag) };
+  const size = Number(child(found, "getcontentlength")?.text ?? "NaN");
+  const etag = child(found, "getetag")?.text;
+  if (Number.isNaN(size) || etag === undefined) throw new XmlSyntaxError("a file has no size or no ETag");
+  return { name, folder, size, modified, etag };
 }
 
 /** The name of what is directly below the folder; undefined for anything else. */
@@ -91,20 +73,8 @@ function nameIn(href: string, folder: string): string | undefined {
   const below = href.startsWith(folder) ? href.slice(folder.length).replace(/\/$/, "") : "";
   if (below === "" || below.includes("/")) return undefined;
   try {
-    return decodeURIComponent(unescapeXml(below));
+    return decodeURIComponent(below);
   } catch {
     return undefined;
   }
-}
-
-const characters: Readonly<Record<string, string>> = {
-  "&amp;": "&",
-  "&lt;": "<",
-  "&gt;": ">",
-  "&quot;": '"',
-  "&#13;": "\r",
-};
-
-function unescapeXml(text: string): string {
-  return text.replace(/&[^;]*;/g, (entity) => characters[entity] ?? entity);
 }

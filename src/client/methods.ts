@@ -4,11 +4,19 @@ export type Bucket = { id: number; name: string; path: string; is_http_root: boo
 
 export type ConfigWarning = { field: string; why: string; line?: number; column?: number };
 
+export type Effect = "reads" | "changes" | "destroys";
+
 export type Limit = { scopes: Scope[]; permissions: Permission[] };
 
 export type LogEntry = { timestamp: string; level: "ERROR" | "WARN" | "INFO" | "DEBUG" | "TRACE"; target: string; message: string; fields: { [name: string]: unknown }; spans: { name: string; fields: string }[] };
 
+export type MethodDescription = { name: string; summary: string; description?: string; deprecated?: true; paramStructure: "either"; params: { name: string; required: boolean; schema: { [name: string]: unknown }; "x-credential"?: true }[]; result: { name: string; schema: { [name: string]: unknown } }; "x-event"?: { [name: string]: unknown }; "x-need": string; "x-authorization": Requirement[]; "x-effect": Effect; "x-warning"?: string };
+
+export type OpenRpcDocument = { openrpc: string; info: { title: string; version: string; license: { name: string } }; methods: MethodDescription[] };
+
 export type Permission = { static_bucket_file: "read" | "write" | "delete" | "list" } | { static_bucket: "read" | "write" | "delete" } | { node: "exec_sql" | "get_database_type" | "list_all_agent_uuid" | "get_rt_pool" | "delete_agent_uuid" } | { monitoring_uuid: "list" | "delete" } | { token: "create" } | { db: "list" | "read" | "create" | "update" | "delete" | "exec_sql" } | { kv: string | { [name: string]: string } } | { task: string | { [name: string]: string } } | { crontab: string | { [name: string]: string } } | { crontab_result: string | { [name: string]: string } } | { terminal: string | { [name: string]: string } } | { js_worker: string | { [name: string]: string } } | { js_result: string | { [name: string]: string } } | { static_monitoring: string | { [name: string]: string } } | { dynamic_monitoring: string | { [name: string]: string } } | { dynamic_monitoring_summary: string | { [name: string]: string } };
+
+export type Requirement = { kind: "anyone" | "owner" | "super" | "token" } | { kind: "all"; permissions: Permission[]; scope: { kind: "global" } | { kind: "static_bucket" | "agent_uuid" | "kv_namespace" | "js_worker" | "db"; param: string } } | { kind: "anywhere"; permissions: Permission[] };
 
 export type Scope = "global" | { global: null } | { static_bucket: string } | { global_static_bucket: string } | { agent_uuid: string } | { kv_namespace: string } | { js_worker: string } | { db: string };
 
@@ -85,7 +93,7 @@ export interface Methods {
   /** Gives a token a new secret; the old one ends at once. */
   "token_roll_token_secret": { readonly params: { token?: string | undefined; target_token: string }; readonly result: { key: string; secret: string }; };
   /** Describes every method as an OpenRPC document. */
-  "rpc.discover": { readonly params: Record<never, never>; readonly result: { [name: string]: unknown }; };
+  "rpc.discover": { readonly params: Record<never, never>; readonly result: OpenRpcDocument; };
 }
 
 /** The param that holds the caller's token, which the client fills in. */
@@ -145,6 +153,14 @@ export const errorKinds = {
   InvalidInput: 108,
   Other: 999,
 } as const;
+
+/** Why a call was refused: `data.reason` of every `PermissionDenied`. */
+export const denialReasons = ["invalid_credentials","expired","not_yet_valid","missing_permission"] as const;
+export type DenialReason = (typeof denialReasons)[number];
+
+/** Why the server ends a subscription: `params.end.reason` of its last notification. */
+export const endReasons = ["token_invalid","shutdown","restart","completed","failed"] as const;
+export type EndReason = (typeof endReasons)[number];
 
 /** The title that a server puts before the detail of an error's message, with a colon between. */
 export const errorTitles: Readonly<Record<keyof typeof errorKinds, string>> = {

@@ -7,8 +7,8 @@ export interface SubscribeOptions {
   readonly onConnect?: (again: boolean) => void;
   /** The connection broke; it is made again in so many milliseconds. */
   readonly onBreak?: (waitMs: number, why: Error) => void;
-  /** So many events were dropped because the loop reads too slowly. */
-  readonly onMissed?: (events: number) => void;
+  /** So many events were dropped because the loop reads too slowly: by the server, or here because `buffer` was full. */
+  readonly onMissed?: (events: number, by: "server" | "client") => void;
   /** False: a break ends the subscription with an error. */
   readonly reconnect?: boolean;
   /** How many events wait for the loop; 10,000 unless said otherwise. */
@@ -68,6 +68,6 @@ export async function* eventsOf(
     if (step.kind === "events") yield* step.events;
     else if (step.kind === "connected") onConnect?.(step.again);
     else if (step.kind === "broken") onBreak?.(step.waitMs, step.why);
-    else onMissed?.(step.count);
+    else onMissed?.(step.count, step.by);
   }
 }

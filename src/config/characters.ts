@@ -1,6 +1,6 @@
 import { isUtf8 } from "node:buffer";
 import { type Position, positionAt } from "./locate.ts";
-import { configFault, type Problem, type Source } from "./problem.ts";
+import { ConfigFault, type Problem, type Source } from "./problem.ts";
 
 /** Control characters that TOML allows nowhere, and halves of surrogate pairs, which UTF-8 cannot represent. */
 const forbidden = /[\0-\x08\x0b\x0c\x0e-\x1f\x7f\p{Surrogate}]/u;
@@ -21,7 +21,7 @@ export function forbiddenCharacter({ text, file }: Pick<Source, "text" | "file">
 export function decodeConfig(bytes: Buffer, file: string): string {
   if (isUtf8(bytes)) return bytes.toString("utf8");
   const why = "this is not UTF-8; save the file in the encoding UTF-8";
-  throw configFault([{ file, ...firstInvalid(bytes), why }]);
+  throw new ConfigFault([{ file, ...firstInvalid(bytes), why }]);
 }
 
 /** The decoder puts U+FFFD where bytes are invalid, so the first character that does not encode to the same bytes is the place. */

@@ -46,11 +46,11 @@ function howToAdd(path: readonly string[]): string {
 
 function exampleOf(path: readonly string[]): string | undefined {
   const key = keyAt(path);
-  return key === undefined || key.shown === "boolean" ? undefined : sample(key);
+  return key === undefined || key.typeLabel === "boolean" ? undefined : sample(key);
 }
 
 function sample(key: Key): string {
-  return JSON.stringify(key.example ?? key.starter ?? defaultOf(key));
+  return JSON.stringify(key.example ?? key.initial ?? defaultOf(key));
 }
 
 function keyAt(path: readonly string[]): Key | undefined {

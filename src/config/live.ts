@@ -2,34 +2,38 @@ import { Fault, messageOf } from "../base/fault.ts";
 import type { LogHub } from "../log/hub.ts";
 import { type Inspect, loadConfig } from "./load.ts";
 import type { ParsedConfig } from "./parse.ts";
-import type { Warning } from "./problem.ts";
+import { ConfigFault, type Warning } from "./problem.ts";
 import type { Config } from "./schema.ts";
 
-/** A change that is ready but not in force: exactly one of the two is called. */
+/** Prepared is a change that is ready but not in force. Exactly one of its two functions is called, once. */
 export interface Prepared {
   /** Must not fail: everything that can go wrong belongs into `prepare`. */
   commit(): void | Promise<void>;
   discard(): void | Promise<void>;
 }
 
-/** One service's share of the configuration. Start-up and reload are the same code. */
+/** Part is one service's share of the configuration. Start-up and reload are the same code. */
 export interface Part<S = unknown> {
   readonly name: string;
   slice(config: Config): S;
-  /** Opens what the slice asks for, beside what is in force. */
+  /** Opens what the slice needs beside what is in force. Throws if it cannot; then nothing changes. */
   prepare(slice: S): Promise<Prepared>;
-  /** Called by a reload that leaves the slice as it is. */
+  /** Called by a reload in which the slice is unchanged. */
   refresh?(): void;
   close(): void | Promise<void>;
 }
 
-/** A part that has nothing to open: its slice counts as soon as it is committed. */
-export function keptPart<S>(name: string, slice: (config: Config) => S, keep: (slice: S) => void): Part<S> {
+/** `settingPart` is a part that has nothing to open: its slice is applied when the reload commits. */
+export function settingPart<S>(
+  name: string,
+  slice: (config: Config) => S,
+  apply: (slice: S) => void,
+): Part<S> {
   return {
     name,
     slice,
     async prepare(value) {
-      return { commit: () => keep(value), discard() {} };
+      return { commit: () => apply(value), discard() {} };
     },
     close() {},
   };
@@ -127,17 +131,26 @@ export class LiveConfig {
     } catch (error) {
       for (const { change } of ready.reverse()) await change.discard();
       const why = error instanceof Fault ? error.detail.replaceAll("\n", "; ") : messageOf(error);
-      if (this.#closing) log.info("a reload was given up because the server stops");
-      else log.error(`configuration not reloaded, everything stays as it was: ${why}`, { path });
+      if (this.#closing) log.event("config.abandoned", "a reload was given up because the server stops", {});
+      else
+        log.event("config.refused", `configuration not reloaded, everything stays as it was: ${why}`, {
+          path,
+          reason: why,
+          problems: error instanceof ConfigFault ? error.problems : [],
+        });
       return "refused";
     }
     this.#committing = this.#commit(ready);
     await this.#committing;
     this.config = parsed.config;
     this.#warn(parsed.warnings);
-    const names = ready.map(({ part }) => part.name).join(", ");
-    log.info(names === "" ? "configuration read again, nothing changed" : `configuration reloaded: ${names}`);
-    return names === "" ? "unchanged" : "applied";
+    const names = ready.map(({ part }) => part.name);
+    if (names.length === 0) {
+      log.event("config.unchanged", "configuration read again, nothing changed", { path });
+      return "unchanged";
+    }
+    log.event("config.applied", `configuration reloaded: ${names.join(", ")}`, { path, parts: names });
+    return "applied";
   }
 
   #refuseWhenClosing(): void {
@@ -163,9 +176,10 @@ export class LiveConfig {
     const { hub } = this.options;
     for (const { about, field, why, line, column } of warnings) {
       const message = `configuration key ${field} ${why}`;
-      const fields = { key: field, line, column };
-      if (about === "filter") hub.warnUnfiltered(target, message, fields);
-      else hub.logger(target).warn(message, fields);
+      const fields = { key: field, why, line, column };
+      const log = hub.logger(target);
+      if (about === "filter") log.eventUnfiltered("config.warning", message, fields);
+      else log.event("config.warning", message, fields);
     }
   }
 }

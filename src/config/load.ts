@@ -1,6 +1,6 @@
-import { readConfigFile } from "./file.ts";
+import { readConfigFile } from "./default-config.ts";
 import { type ParsedConfig, parseConfig } from "./parse.ts";
-import { configFault, locateProblem, type Problem, Source, type Warning } from "./problem.ts";
+import { ConfigFault, locateProblem, type Problem, Source, type Warning } from "./problem.ts";
 import type { Config } from "./schema.ts";
 
 /** Something that a key names and that cannot be used: a certificate that cannot be read, a folder that cannot be written. */
@@ -21,7 +21,7 @@ export async function loadConfig(path: string, inspect?: Inspect): Promise<Parse
   const findings = (await inspect?.(parsed.config)) ?? [];
   const source = new Source(text, path);
   const wrong = findings.filter(({ isWarning }) => !isWarning);
-  if (wrong.length > 0) throw configFault(wrong.map((found) => locateFinding(source, found)));
+  if (wrong.length > 0) throw new ConfigFault(wrong.map((found) => locateFinding(source, found)));
   const odd = findings.map(
     (found): Warning => ({
       ...locateProblem(source, found.path, found.why),

@@ -4,7 +4,7 @@ import { contractTargets, Filter, filterNames } from "../log/filter.ts";
 import { forbiddenCharacter } from "./characters.ts";
 import { explain, explainUnknown } from "./explain.ts";
 import { duplicateOn, positionAt, unclosedQuote } from "./locate.ts";
-import { configFault, locateKey, locateProblem, type Problem, Source, type Warning } from "./problem.ts";
+import { ConfigFault, locateKey, locateProblem, type Problem, Source, type Warning } from "./problem.ts";
 import { type Config, configSchema, sections } from "./schema.ts";
 
 /** A file with more unknown keys is not a configuration with slips of the pen. */
@@ -26,7 +26,7 @@ export function parseConfig(text: string, file?: string): ParsedConfig {
       locateProblem(source, issue.path.map(String), explain(issue, raw)),
     );
     // A misspelt key is often the reason why another one is missing.
-    throw configFault([...wrong, ...unknown.map(({ about: _, ...problem }) => problem)]);
+    throw new ConfigFault([...wrong, ...unknown.map(({ about: _, ...problem }) => problem)]);
   }
   return { config: read.data, warnings: [...unknown, ...unknownTargets(source, read.data)] };
 }
@@ -34,12 +34,12 @@ export function parseConfig(text: string, file?: string): ParsedConfig {
 function parseToml(source: Source): Record<string, unknown> {
   const { text, file } = source;
   const forbidden = forbiddenCharacter(source);
-  if (forbidden !== undefined) throw configFault([forbidden]);
+  if (forbidden !== undefined) throw new ConfigFault([forbidden]);
   try {
     return parse(text);
   } catch (error) {
     if (!(error instanceof TomlError)) throw error;
-    throw configFault([{ ...(file === undefined ? {} : { file }), ...syntaxProblem(text, error) }]);
+    throw new ConfigFault([{ ...(file === undefined ? {} : { file }), ...syntaxProblem(text, error) }]);
   }
 }
 

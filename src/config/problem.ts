@@ -61,8 +61,10 @@ function at({ file }: Source, position: { line: number; column: number }, proble
   return { ...(file === undefined ? {} : { file }), ...position, ...problem };
 }
 
-/** One line for each problem; `line`, `column` and `field` of the first one stand at the top of `data`. */
-export function configFault(problems: readonly Problem[]): Fault {
-  const [{ line, column, field } = {}] = problems;
-  return new Fault("ParseError", problems.map(formatProblem).join("\n"), { line, column, field, problems });
+/** ConfigFault has one line for each problem; `line`, `column` and `field` of the first one stand at the top of `data`. */
+export class ConfigFault extends Fault {
+  constructor(readonly problems: readonly Problem[]) {
+    const [{ line, column, field } = {}] = problems;
+    super("ParseError", problems.map(formatProblem).join("\n"), { line, column, field, problems });
+  }
 }

@@ -5,25 +5,25 @@ import { Fault } from "../base/fault.ts";
 import { parsePublicKeys } from "../base/minisign-key.ts";
 import { parseFilter } from "../log/filter.ts";
 
-/** One key: how it is read, what it means, and what a new file starts with where there is no default. */
+/** One key: how it is read, what it does, and what a new file starts with where there is no default. */
 export interface Key<T extends z.ZodType = z.ZodType> {
   readonly type: T;
-  readonly means: string;
+  readonly description: string;
   /** How the docs name the type. */
-  readonly shown: string;
+  readonly typeLabel: string;
   /** Written as a live line into a new file; keys without it are written commented out, with their default. */
-  readonly starter?: string;
-  /** What error messages show as a valid value, where neither `starter` nor a default does. */
+  readonly initial?: string;
+  /** What error messages show as a valid value, where neither `initial` nor a default does. */
   readonly example?: string;
 }
 
 function key<T extends z.ZodType>(
-  shown: string,
+  typeLabel: string,
   type: T,
-  means: string,
-  more: Pick<Key, "starter" | "example"> = {},
+  description: string,
+  more: Pick<Key, "initial" | "example"> = {},
 ): Key<T> {
-  return { type, means, shown, ...more };
+  return { type, description, typeLabel, ...more };
 }
 
 const MiB = 1024 * 1024;
@@ -77,7 +77,7 @@ const databaseUrl = readBy((text) => {
 
 export const topKeys = {
   ws_listener: key("address", listener, "Where HTTP and WebSocket are served. Port 0 takes any free one.", {
-    starter: "127.0.0.1:2211",
+    initial: "127.0.0.1:2211",
   }),
   server_uuid: key(
     "UUID",
@@ -89,7 +89,7 @@ export const topKeys = {
       )
       .default("auto_gen"),
     "The identity that `node-server_uuid` answers. `auto_gen` makes one on first start and keeps it in a file beside this one.",
-    { starter: "auto_gen" },
+    { initial: "auto_gen" },
   ),
   jsonrpc_max_connections: key(
     "number",
@@ -161,7 +161,7 @@ export const loggingKeys = {
     "filter",
     filter.optional(),
     "What the terminal shows, in the grammar of `RUST_LOG`; default `info`. The environment's `RUST_LOG` wins over it.",
-    { starter: "info" },
+    { initial: "info" },
   ),
   json_log_file: key(
     "path",
@@ -192,7 +192,7 @@ export const databaseKeys = {
     "URL",
     databaseUrl,
     "`sqlite://path?mode=rwc`, or `postgres://user:password@host:port/name`.",
-    { starter: "sqlite://data/node.db?mode=rwc" },
+    { initial: "sqlite://data/node.db?mode=rwc" },
   ),
   connect_timeout_ms: key("ms", millisecondsFromOne.default(3000), "How long a connection may take to open."),
   acquire_timeout_ms: key(

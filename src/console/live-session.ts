@@ -165,16 +165,7 @@ async function isSuper(client: NodeServerClient): Promise<boolean> {
 
 /** Sentence that says why a token ended. */
 export function endReason(error: PermissionDenied): string {
-  return isExpired(error)
+  return error.reason === "expired"
     ? "The token has expired."
     : "The server no longer accepts this token: it was revoked, or its secret or password was changed.";
-}
-
-/** Whether the token has expired. Servers older than `data.reason` say so only in the message. */
-export function isExpired({ reason, message }: PermissionDenied): boolean {
-  return reason === undefined ? /expired/i.test(message) : reason === "expired";
-}
-
-export function isNotYetValid({ reason, message }: PermissionDenied): boolean {
-  return reason === undefined ? /not yet valid/i.test(message) : reason === "not_yet_valid";
 }

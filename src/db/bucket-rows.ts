@@ -1,4 +1,4 @@
-import type { Selectable, Transaction } from "kysely";
+import { type Selectable, sql, type Transaction } from "kysely";
 import type { Dialect } from "./dialect.ts";
 import type { Schema } from "./schema.ts";
 
@@ -13,6 +13,9 @@ export interface BucketRow {
 
 export type NewBucket = Omit<BucketRow, "id">;
 
+/** How many names one statement asks for; databases bound the number of params. */
+const namesAtOnce = 512;
+
 /** What may be done while nobody else changes buckets. */
 export interface BucketChanges {
   readonly rows: readonly BucketRow[];
@@ -23,16 +26,39 @@ export interface BucketChanges {
 export class BucketRows {
   constructor(private readonly dialect: Dialect) {}
 
-  /** By name. */
-  async list(): Promise<BucketRow[]> {
-    return readAll(this.dialect.query);
+  async names(): Promise<string[]> {
+    const rows = await this.dialect.query.selectFrom("static_file").select("name").execute();
+    return rows.map(({ name }) => name);
   }
 
   async byName(name: string): Promise<BucketRow | undefined> {
+    const [row] = await this.byNames([name]);
+    return row;
+  }
+
+  /** The rows that exist of these names, in any order. */
+  async byNames(names: readonly string[]): Promise<BucketRow[]> {
+    // PostgreSQL refuses a text with this character, so no row has it.
+    const possible = names.filter((name) => !name.includes("\0"));
+    const rows: BucketRow[] = [];
+    for (let at = 0; at < possible.length; at += namesAtOnce) {
+      const some = possible.slice(at, at + namesAtOnce);
+      const found = await this.dialect.query
+        .selectFrom("static_file")
+        .selectAll()
+        .where("name", "in", fillUp(some))
+        .execute();
+      rows.push(...found.map(toRow));
+    }
+    return rows;
+  }
+
+  /** The row of the bucket that answers the HTTP root, enabled or not; a unique index holds it to one. */
+  async httpRoot(): Promise<BucketRow | undefined> {
     const row = await this.dialect.query
       .selectFrom("static_file")
       .selectAll()
-      .where("name", "=", name)
+      .where(sql<boolean>`is_http_root`)
       .executeTakeFirst();
     return row && toRow(row);
   }
@@ -68,8 +94,15 @@ export class BucketRows {
   }
 }
 
-async function readAll(query: Dialect["query"] | Transaction<Schema>): Promise<BucketRow[]> {
-  const rows = await query.selectFrom("static_file").selectAll().orderBy("name").execute();
+/** Repeats the first name up to a power of two, so that there are few different statements to prepare. */
+function fillUp(names: readonly string[]): string[] {
+  const size = 2 ** Math.ceil(Math.log2(names.length));
+  return Array.from({ length: size }, (_, at) => names[at] ?? names[0] ?? "");
+}
+
+/** By name. */
+async function readAll(transaction: Transaction<Schema>): Promise<BucketRow[]> {
+  const rows = await transaction.selectFrom("static_file").selectAll().orderBy("name").execute();
   return rows.map(toRow);
 }
 

@@ -1,13 +1,13 @@
 import type { Kysely, Transaction } from "kysely";
 import type { OperatorSql } from "./operator/operator-sql.ts";
 import type { Schema } from "./schema.ts";
-import type { Spelling } from "./tables.ts";
+import type { ColumnTypes } from "./tables.ts";
 
 /** What the two databases do differently, each under a name. Everything else is written once, above it. */
 export interface Dialect {
   readonly kind: "sqlite" | "postgres";
   readonly query: Kysely<Schema>;
-  readonly spelling: Spelling;
+  readonly columnTypes: ColumnTypes;
 
   /** Whether the schema was made already: false for an empty database. */
   hasSchema(): Promise<boolean>;
@@ -21,7 +21,7 @@ export interface Dialect {
   exclusively<T>(work: (transaction: Transaction<Schema>) => Promise<T>): Promise<T>;
 
   /** Makes the next automatic id of a table follow the largest one in it. */
-  continueIds(transaction: Transaction<Schema>, table: keyof Schema): Promise<void>;
+  resetIdSequence(transaction: Transaction<Schema>, table: keyof Schema): Promise<void>;
 
   /**
    * From now on a statement fails as unavailable when the database leaves it unanswered for `answer_timeout_ms`. Not before the

@@ -1,46 +1,46 @@
 import type { CompiledQuery, DatabaseConnection, Driver, QueryResult } from "kysely";
 import { millisecondsSince } from "../base/elapsed.ts";
+import { FairSemaphore } from "../base/fair-semaphore.ts";
 import { messageOf } from "../base/fault.ts";
-import { Permits } from "../base/permits.ts";
 import type { Logger } from "../log/hub.ts";
 import { unavailable } from "./unavailable.ts";
 
-/** One statement on one connection; throws a `Fault` in the database's own words. */
+/** Execute runs one statement on one connection; throws a `Fault` with the database's own message. */
 export type Execute = (sql: string, params: readonly unknown[]) => Promise<QueryResult<unknown>>;
 
-/** A connection that nobody else uses until `release`. */
+/** Reserved is a connection that nobody else uses until `release`. */
 export interface Reserved {
   readonly execute: Execute;
   release(): void;
 }
 
-/** Where a driver's connections come from. */
-export interface Source {
+/** ConnectionSource is where a driver's connections come from. */
+export interface ConnectionSource {
   /** For single statements. */
   readonly execute: Execute;
   /** For single statements that only read, where these need no permit; without it they are like any other. */
   readonly read?: Execute;
   /** For a transaction. */
   reserve(): Promise<Reserved>;
-  /** The words that open a transaction. */
+  /** The statement that begins a transaction. */
   readonly begin: string;
   close(): Promise<void>;
 }
 
 /**
- * What kysely needs of a database, the same for both of ours: so many statements at once and no more,
- * a bounded wait for a turn, and every statement visible in the log (its values are not).
+ * PooledDriver is kysely's driver for both databases: a bounded number of statements at once, a bounded wait for a connection,
+ * and every statement in the log (without its values).
  */
-export class PermitDriver implements Driver {
-  readonly #permits: Permits;
+export class PooledDriver implements Driver {
+  readonly #semaphore: FairSemaphore;
 
   constructor(
-    private readonly source: Source,
+    private readonly source: ConnectionSource,
     connections: number,
     private readonly acquireTimeoutMs: number,
     private readonly log: Logger,
   ) {
-    this.#permits = new Permits(connections);
+    this.#semaphore = new FairSemaphore(connections);
   }
 
   async init(): Promise<void> {}
@@ -80,7 +80,7 @@ export class PermitDriver implements Driver {
   }
 
   async takePermit(): Promise<void> {
-    if (await this.#permits.take("", this.acquireTimeoutMs)) return;
+    if (await this.#semaphore.acquire({ timeoutMs: this.acquireTimeoutMs })) return;
     throw unavailable(
       undefined,
       `no database connection came free within ${this.acquireTimeoutMs} ms (acquire_timeout_ms)`,
@@ -88,7 +88,7 @@ export class PermitDriver implements Driver {
   }
 
   givePermit(): void {
-    this.#permits.give();
+    this.#semaphore.release();
   }
 }
 
@@ -96,8 +96,8 @@ class SourceConnection implements DatabaseConnection {
   #reserved: Reserved | undefined;
 
   constructor(
-    private readonly source: Source,
-    private readonly driver: PermitDriver,
+    private readonly source: ConnectionSource,
+    private readonly driver: PooledDriver,
     private readonly log: Logger,
   ) {}
 

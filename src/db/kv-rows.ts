@@ -3,7 +3,7 @@ import type { Dialect } from "./dialect.ts";
 import type { Schema } from "./schema.ts";
 
 /** What the index of PostgreSQL holds, in bytes, with room for the namespace. */
-export const longestKey = 2000;
+export const maxKeyBytes = 2000;
 
 export interface KvRow {
   readonly key: string;
@@ -98,7 +98,7 @@ export class KvRows {
         .deleteFrom("kv")
         .where("namespace", "=", namespace)
         .where(isWithin(from))
-        .where(sql<SqlBool>`octet_length(${moved}) > ${longestKey}`)
+        .where(sql<SqlBool>`octet_length(${moved}) > ${maxKeyBytes}`)
         .execute();
       await moving.execute();
     });

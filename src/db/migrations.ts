@@ -17,18 +17,24 @@ interface Migration {
 const migrations: readonly Migration[] = [
   {
     version: "m20261115_000001_business_tables",
-    statements: (dialect) => createStatements(dialect.spelling),
+    statements: (dialect) => createStatements(dialect.columnTypes),
   },
   {
     version: "m20261115_000002_token_created_by",
-    statements: ({ spelling }) => [`ALTER TABLE "token" ADD COLUMN "created_by" ${spelling.types.str}`],
+    statements: ({ columnTypes }) => [`ALTER TABLE "token" ADD COLUMN "created_by" ${columnTypes.types.str}`],
   },
   {
     version: "m20261115_000003_token_username_skeleton",
-    statements: ({ spelling }) => [
-      `ALTER TABLE "token" ADD COLUMN "username_skeleton" ${spelling.types.str}`,
+    statements: ({ columnTypes }) => [
+      `ALTER TABLE "token" ADD COLUMN "username_skeleton" ${columnTypes.types.str}`,
       'CREATE UNIQUE INDEX "idx_token_username_skeleton" ON "token" ("username_skeleton") WHERE username_skeleton IS NOT NULL',
     ],
+    fill: fillSkeletons,
+  },
+  {
+    // Armenian, Cherokee and Lisu letters became look-alikes of Latin ones.
+    version: "m20261116_000001_token_username_skeleton_scripts",
+    statements: () => ['UPDATE "token" SET "username_skeleton" = NULL'],
     fill: fillSkeletons,
   },
 ];
@@ -53,7 +59,9 @@ export async function migrate(dialect: Dialect, log: Logger): Promise<void> {
         .insertInto("seaql_migrations")
         .values({ version: migration.version, applied_at: Date.now() })
         .execute();
-      log.info(`applied migration ${migration.version}`);
+      log.event("database.migrated", `applied migration ${migration.version}`, {
+        version: migration.version,
+      });
     });
   }
 }

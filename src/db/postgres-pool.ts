@@ -2,7 +2,7 @@ import type { SQL } from "bun";
 import type { QueryResult } from "kysely";
 import type { Logger } from "../log/hub.ts";
 import { outsideSpans } from "../log/span.ts";
-import type { Execute, Reserved, Source } from "./driver.ts";
+import type { ConnectionSource, Execute, Reserved } from "./driver.ts";
 import { toDatabaseFault } from "./postgres-errors.ts";
 import type { Reachability } from "./reachability.ts";
 import { unavailable } from "./unavailable.ts";
@@ -34,7 +34,7 @@ interface Target {
  * TCP keeps such a connection for many minutes. After the deadline the statement fails, PostgreSQL is asked to cancel it, and
  * the pool is replaced, so that no later statement meets the silent connection.
  */
-export class PostgresPool implements Source {
+export class PostgresPool implements ConnectionSource {
   readonly begin = "BEGIN";
   #pool: SQL;
   #answerTimeoutMs: number | undefined;
@@ -126,10 +126,13 @@ export class PostgresPool implements Source {
     this.#pool = this.options.open();
     if (!this.options.reachability.isInDoubt)
       outsideSpans(() =>
-        this.options.log.warn("PostgreSQL left a statement without an answer; its connections are replaced", {
-          event: "database.silent",
-          answer_timeout_ms: timeoutMs,
-        }),
+        this.options.log.event(
+          "database.silent",
+          "PostgreSQL left a statement without an answer; its connections are replaced",
+          {
+            answer_timeout_ms: timeoutMs,
+          },
+        ),
       );
     // Other statements on it may still be answered within their own deadlines.
     const closing = pool.close({ timeout: timeoutMs / 1000 }).finally(() => this.#retired.delete(closing));

@@ -85,11 +85,14 @@ export class Reachability {
     if (this.#closed) return;
     this.#lostAt = performance.now();
     this.#losses += 1;
-    this.log.error("the database cannot be reached; calls that need it fail until it returns", {
-      event: "database.lost",
-      database: this.probe.place,
-      reason,
-    });
+    this.log.event(
+      "database.lost",
+      "the database cannot be reached; calls that need it fail until it returns",
+      {
+        database: this.probe.place,
+        reason,
+      },
+    );
     this.#tryLater(firstPauseMs);
   }
 
@@ -119,8 +122,7 @@ export class Reachability {
     const lost_ms = Math.round(performance.now() - (this.#lostAt ?? 0));
     this.#lostAt = undefined;
     outsideSpans(() =>
-      this.log.info("the database can be reached again", {
-        event: "database.restored",
+      this.log.event("database.restored", "the database can be reached again", {
         database: this.probe.place,
         lost_ms,
       }),

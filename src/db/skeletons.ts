@@ -6,7 +6,7 @@ import type { Schema } from "./schema.ts";
 const rowsAtOnce = 500;
 
 /**
- * Gives every user name of before its skeleton. Of names that look alike the oldest token's gets it, and the others stay
+ * Gives every user name its skeleton, where no row has one. Of names that look alike the oldest token's gets it, and the others stay
  * without: they go on working.
  */
 export async function fillSkeletons(transaction: Transaction<Schema>): Promise<void> {

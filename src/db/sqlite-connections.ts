@@ -4,7 +4,7 @@ import { dirname, resolve } from "node:path";
 import type { QueryResult } from "kysely";
 import { accessMessage, fileProblem, folderProblem } from "../base/access.ts";
 import { Fault, messageOf } from "../base/fault.ts";
-import type { Execute, Source } from "./driver.ts";
+import type { ConnectionSource, Execute } from "./driver.ts";
 import { isBusy, whenFree } from "./sqlite-busy.ts";
 import { toSqliteFault } from "./sqlite-errors.ts";
 import type { SqliteFileWatch } from "./sqlite-file.ts";
@@ -69,7 +69,7 @@ async function proveWritable(file: Database, path: string): Promise<void> {
   }
 }
 
-export function toSource({ writer, reader }: SqliteConnections, watch: SqliteFileWatch): Source {
+export function toSource({ writer, reader }: SqliteConnections, watch: SqliteFileWatch): ConnectionSource {
   const execute = toExecute(writer, () => watch.assertPresentNow());
   // Not watched: it must end the transaction also while the file is away, and it changes nothing in any file.
   const rollback = toExecute(writer, () => {});

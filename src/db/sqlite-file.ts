@@ -67,11 +67,14 @@ export class SqliteFileWatch {
     if (this.#missingSince !== undefined) return;
     this.#missingSince = performance.now();
     outsideSpans(() =>
-      this.log.error("the database file is not in its place; calls that need it fail until it is back", {
-        event: "database.lost",
-        database: resolve(this.path),
-        reason,
-      }),
+      this.log.event(
+        "database.lost",
+        "the database file is not in its place; calls that need it fail until it is back",
+        {
+          database: resolve(this.path),
+          reason,
+        },
+      ),
     );
   }
 
@@ -80,8 +83,7 @@ export class SqliteFileWatch {
     const lost_ms = Math.round(performance.now() - this.#missingSince);
     this.#missingSince = undefined;
     outsideSpans(() =>
-      this.log.info("the database file is back in its place", {
-        event: "database.restored",
+      this.log.event("database.restored", "the database file is back in its place", {
         database: resolve(this.path),
         lost_ms,
       }),

@@ -5,15 +5,15 @@ import type { SqliteFile } from "../base/database-url.ts";
 import { Fault, messageOf } from "../base/fault.ts";
 import type { Logger } from "../log/hub.ts";
 import type { Dialect } from "./dialect.ts";
-import { PermitDriver } from "./driver.ts";
-import { SqliteSql } from "./operator/sqlite-sql.ts";
+import { PooledDriver } from "./driver.ts";
+import { SqliteOperator } from "./operator/sqlite/sqlite-operator.ts";
 import type { Schema } from "./schema.ts";
 import { openConnections, type SqliteConnections, toSource } from "./sqlite-connections.ts";
 import { SqliteFileWatch } from "./sqlite-file.ts";
-import type { Spelling } from "./tables.ts";
+import type { ColumnTypes } from "./tables.ts";
 import { watchWrites } from "./write-watch.ts";
 
-const spelling: Spelling = {
+const columnTypes: ColumnTypes = {
   id: "INTEGER PRIMARY KEY AUTOINCREMENT",
   types: {
     big: "BIGINT",
@@ -57,10 +57,10 @@ export async function openSqlite({ path, mode }: SqliteFile, options: SqliteOpti
     );
   }
   const watch = new SqliteFileWatch(path, log);
-  const operator = new SqliteSql(path, childCommand);
+  const operator = new SqliteOperator(path, childCommand);
   const source = watchWrites(toSource(connections, watch), log);
   // One connection writes, so one write or one transaction at a time; SQLite would make them wait anyway.
-  const driver = new PermitDriver(source, 1, acquireTimeoutMs, log);
+  const driver = new PooledDriver(source, 1, acquireTimeoutMs, log);
   const query = new Kysely<Schema>({
     dialect: {
       createDriver: () => driver,
@@ -72,7 +72,7 @@ export async function openSqlite({ path, mode }: SqliteFile, options: SqliteOpti
   return {
     kind: "sqlite",
     query,
-    spelling,
+    columnTypes,
     async hasSchema() {
       const rows = await raw`SELECT 1 FROM sqlite_master WHERE name = 'seaql_migrations'`.execute(query);
       return rows.rows.length > 0;
@@ -81,7 +81,7 @@ export async function openSqlite({ path, mode }: SqliteFile, options: SqliteOpti
     fromJson: (value) => JSON.parse(String(value)),
     // BEGIN IMMEDIATE takes the write lock, which is one per file for all processes.
     exclusively: (work) => query.transaction().execute(work),
-    continueIds: async () => {},
+    resetIdSequence: async () => {},
     // A local file answers, or fails.
     limitAnswers: () => {},
     operator: {

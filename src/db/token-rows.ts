@@ -161,7 +161,7 @@ export class TokenRows {
         .insertInto("token")
         .values({ id: superId, ...columns })
         .execute();
-      await this.dialect.continueIds(transaction, "token");
+      await this.dialect.resetIdSequence(transaction, "token");
       shown();
     });
   }

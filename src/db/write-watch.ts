@@ -1,6 +1,6 @@
 import { codeOf, Fault, messageOf } from "../base/fault.ts";
 import type { Logger } from "../log/hub.ts";
-import type { Execute, Source } from "./driver.ts";
+import type { ConnectionSource, Execute } from "./driver.ts";
 
 /** SQLSTATEs of a database that takes no writes: read_only_sql_transaction, disk_full. */
 const refusingStates = new Set(["25006", "53100"]);
@@ -11,7 +11,7 @@ const writes = /^\s*(insert|update|delete)\b/i;
  * Reports once that the database has stopped taking writes (a full disk, a file made read-only, a standby), and once that
  * it takes them again. Callers still get each failure; without this the log would hold none.
  */
-export function watchWrites(source: Source, log: Logger): Source {
+export function watchWrites(source: ConnectionSource, log: Logger): ConnectionSource {
   let failing = false;
   const observed =
     (execute: Execute, proves: (sql: string) => boolean): Execute =>
@@ -20,15 +20,19 @@ export function watchWrites(source: Source, log: Logger): Source {
         const result = await execute(sql, params);
         if (proves(sql) && failing) {
           failing = false;
-          log.info("the database takes writes again");
+          log.event("database.write_restored", "the database takes writes again", {});
         }
         return result;
       } catch (error) {
         if (!failing && refusesWrites(error)) {
           failing = true;
-          log.error("the database takes no writes; every change fails until this is mended", {
-            reason: messageOf((error as Error).cause),
-          });
+          log.event(
+            "database.write_failed",
+            "the database takes no writes; every change fails until this is mended",
+            {
+              reason: messageOf((error as Error).cause),
+            },
+          );
         }
         throw error;
       }

@@ -1,5 +1,5 @@
 import type { Buckets } from "../buckets/buckets.ts";
-import type { Loan } from "../rpc/engine.ts";
+import type { Lease } from "../rpc/lease.ts";
 import type { Services } from "../services.ts";
 import type { Console } from "./console.ts";
 import { notFound, placeholderPage } from "./pages.ts";
@@ -16,8 +16,8 @@ import {
 } from "./static.ts";
 
 export interface BucketDoor extends Omit<StaticDoor, "buckets"> {
-  readonly borrow: () => Loan<Services>;
-  /** For a question that is answered at once, which needs no loan. */
+  readonly acquire: () => Lease<Services>;
+  /** For a question that is answered at once, which needs no lease. */
   readonly buckets: () => Buckets;
   readonly console: Console;
 }
@@ -51,12 +51,12 @@ function baseOf(path: string): string {
 async function bucketRoute(
   request: Request,
   path: string,
-  { borrow, hot, compression, contentBudget }: BucketDoor,
+  { acquire, hot, compression, contentBudget }: BucketDoor,
 ): Promise<Response> {
   const rest = path.slice(staticPrefix.length);
   const slash = rest.indexOf("/");
   const name = slash === -1 ? rest : rest.slice(0, slash);
-  const { services, release } = borrow();
+  const { services, release } = acquire();
   try {
     const bucket = await services.buckets.getForServing(name);
     if (bucket === undefined || !bucket.enable)
@@ -75,9 +75,9 @@ async function rootRoute(
   request: Request,
   path: string,
   refused: boolean,
-  { borrow, hot, compression, contentBudget, console }: BucketDoor,
+  { acquire, hot, compression, contentBudget, console }: BucketDoor,
 ): Promise<Response> {
-  const { services, release } = borrow();
+  const { services, release } = acquire();
   try {
     const bucket = await services.buckets.httpRoot();
     if (bucket !== undefined && refused) return refuseWorker();

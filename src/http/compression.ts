@@ -1,5 +1,5 @@
 import { pipeline, Readable } from "node:stream";
-import { Permits } from "../base/permits.ts";
+import { FairSemaphore } from "../base/fair-semaphore.ts";
 import { etagOf, isFresh } from "../buckets/etag.ts";
 import type { OpenFile } from "../buckets/tree.ts";
 import type { ContentBudget } from "./content-budget.ts";
@@ -23,7 +23,7 @@ export interface CompressedStream {
  * one compression, and a file that would have to wait for too many others goes out plain.
  */
 export class Compression {
-  readonly #permits = new Permits(maxWholeFiles);
+  readonly #semaphore = new FairSemaphore(maxWholeFiles);
   /** Compressions that run or wait, by the file's content and the encoding. */
   readonly #shared = new Map<string, Promise<Blob>>();
   #unfinished = 0;
@@ -50,13 +50,13 @@ export class Compression {
   async #compress(file: OpenFile, encoding: Encoding): Promise<Blob> {
     await using opened = file;
     this.#unfinished += 1;
-    await this.#permits.take();
+    await this.#semaphore.acquire();
     try {
       const blob = new Blob([await compress(await opened.handle.readFile(), encoding)]);
       this.budget.add(blob.size);
       return blob;
     } finally {
-      this.#permits.give();
+      this.#semaphore.release();
       this.#unfinished -= 1;
     }
   }

@@ -41,7 +41,8 @@ export class DescriptorWatch implements Disposable {
     const closed = this.listeners.reduce((sum, listener) => sum + listener.closeIdleConnections(), 0);
     if (this.#exhausted) return;
     this.#exhausted = true;
-    this.log.error(
+    this.log.event(
+      "descriptors.exhausted",
       "no file descriptor is left: new connections wait until some are closed; raise the limit of open files (ulimit -n, LimitNOFILE)",
       { idle_connections_closed: closed },
     );
@@ -51,7 +52,11 @@ export class DescriptorWatch implements Disposable {
     this.#freeSince = hasFree(spareDescriptors) ? (this.#freeSince ?? performance.now()) : undefined;
     if (this.#freeSince === undefined || performance.now() - this.#freeSince < calmMs) return;
     this.#exhausted = false;
-    this.log.info("file descriptors are free again: new connections are accepted");
+    this.log.event(
+      "descriptors.available",
+      "file descriptors are free again: new connections are accepted",
+      {},
+    );
   }
 }
 

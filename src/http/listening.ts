@@ -41,7 +41,11 @@ export class Listening {
         next?.limit(this.limits(), this.log);
         if (old !== undefined && tookOver) this.#linger(old);
         else if (old !== undefined) this.#leave(old);
-        if (next !== undefined) this.log.info(`listening on ${next.url}`);
+        if (next !== undefined)
+          this.log.event("listener.bound", `listening on ${next.url}`, {
+            url: next.url,
+            transport: next.place.at,
+          });
       },
       discard: async () => {
         await next?.close(0, this.#farewell);

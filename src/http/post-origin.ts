@@ -1,11 +1,11 @@
 import { networkOf } from "../base/address.ts";
 import type { MemoryAccount } from "../base/memory-budget.ts";
-import type { Origin } from "../rpc/request-state.ts";
+import type { RequestSource } from "../rpc/request-state.ts";
 import type { JsonRpcDoor } from "./jsonrpc.ts";
 import { Slot } from "./slots.ts";
 
 /** The client of one POST, its place among the connections, and what it holds of the memory budget. */
-export class PostOrigin implements Origin {
+export class PostOrigin implements RequestSource {
   readonly session = undefined;
   readonly streams = true;
   readonly isProven = false;
@@ -24,11 +24,11 @@ export class PostOrigin implements Origin {
     this.#slot = new Slot(door.slots);
   }
 
-  get left(): AbortSignal {
+  get disconnected(): AbortSignal {
     return this.request.signal;
   }
 
-  aside<T>(wait: () => Promise<T>): Promise<T> {
+  withoutSlot<T>(wait: () => Promise<T>): Promise<T> {
     return this.#slot.aside(wait);
   }
 

@@ -6,7 +6,7 @@ import { errorText } from "../rpc/bodies.ts";
 import type { Engine } from "../rpc/engine.ts";
 import { LargeAnswer } from "../rpc/large-answer.ts";
 import type { Reply } from "../rpc/reply.ts";
-import { memoryIsFull, type Origin } from "../rpc/request-state.ts";
+import { memoryIsFull, type RequestSource } from "../rpc/request-state.ts";
 import { Session } from "../rpc/session.ts";
 
 /** So many calls of one socket run at once, before and after one of them has proven a token; the next ones wait. */
@@ -40,7 +40,7 @@ export interface ConnectionParts {
  */
 export class Connection {
   readonly #session: Session;
-  readonly #origin: Origin;
+  readonly #origin: RequestSource;
   readonly #account: MemoryAccount;
   readonly #left = new AbortController();
   #socket: ServerWebSocket<Connection> | undefined;
@@ -60,7 +60,7 @@ export class Connection {
   constructor(private readonly parts: ConnectionParts) {
     this.#session = new Session((text) => this.#sendEvent(text));
     this.#account = parts.memory.open(networkOf(parts.address));
-    this.#origin = this.#toOrigin();
+    this.#origin = this.#toSource();
   }
 
   opened(socket: ServerWebSocket<Connection>): void {
@@ -130,22 +130,23 @@ export class Connection {
       this.#idle ??= Promise.withResolvers();
       await this.#idle.promise;
     }
+    this.#session.endAll(why === "restart" ? "restart" : "shutdown");
     if (why === "restart")
       this.#socket?.close(closeCodes.restart, "the server restarts; come back in a moment");
     else this.#socket?.close(closeCodes.goingAway, "the server is stopping");
   }
 
-  #toOrigin(): Origin {
+  #toSource(): RequestSource {
     const isProven = () => this.#isProven;
     return {
       address: this.parts.address,
-      left: this.#left.signal,
+      disconnected: this.#left.signal,
       session: this.#session,
       streams: false,
       get isProven() {
         return isProven();
       },
-      aside: (wait) => wait(),
+      withoutSlot: (wait) => wait(),
       proved: () => {
         this.#isProven = true;
         this.#account.prove();

@@ -22,18 +22,18 @@ export interface SpanContext {
 }
 
 /** Longer texts are cut: a log entry is for reading, and clients choose what some of them hold. */
-const longest = 8192;
+const maxFieldChars = 8192;
 
 export function clip(text: string): string {
-  if (text.length <= longest) return text;
+  if (text.length <= maxFieldChars) return text;
   // A copy: a slice would keep the whole text in memory for as long as the entry is kept.
-  const begin = Buffer.from(text.slice(0, longest)).toString();
-  return `${begin}… (${text.length - longest} more)`;
+  const begin = Buffer.from(text.slice(0, maxFieldChars)).toString();
+  return `${begin}… (${text.length - maxFieldChars} more)`;
 }
 
 export function clipFields(fields: Fields): Fields {
   for (const value of Object.values(fields)) {
-    if (typeof value === "string" && value.length > longest) {
+    if (typeof value === "string" && value.length > maxFieldChars) {
       return Object.fromEntries(
         Object.entries(fields).map(([k, v]) => [k, typeof v === "string" ? clip(v) : v]),
       );

@@ -58,12 +58,13 @@ export class Filter {
   }
 }
 
-const longest = 4096;
+const maxFilterChars = 4096;
 
 export function parseFilter(text: string): Filter {
   let base = 0;
   const rules = new Map<string, number>();
-  if (text.length > longest) throw unreadable(text, longest, `it is longer than ${longest} characters`);
+  if (text.length > maxFilterChars)
+    throw unreadable(text, maxFilterChars, `it is longer than ${maxFilterChars} characters`);
   const items = itemsOf(text);
   if (items.length === 0) throw unreadable(text, 0, "it is empty; write a level such as `info`");
   for (const { item, at } of items) {
@@ -111,5 +112,6 @@ function unreadable(text: string, at: number, why: string): Fault {
   return new Fault("InvalidInput", `the log filter \`${text.slice(0, 200)}\` cannot be read: ${why}`, {
     field: "log_filter",
     column: at + 1,
+    why,
   });
 }

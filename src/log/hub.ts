@@ -7,6 +7,7 @@ import {
   type Level,
   type LogEntry,
 } from "./entry.ts";
+import { type EventCode, type EventFields, events } from "./events.ts";
 import { type Filter, shownTarget } from "./filter.ts";
 import { currentSpans, isQuiet } from "./span.ts";
 
@@ -47,9 +48,9 @@ export class LogHub {
     }
   }
 
-  /** Warns every sink, past its filter: for what is wrong with the filters themselves, which they would hide. */
-  warnUnfiltered(target: string, message: string, fields: Fields): void {
-    const entry = newEntry(target, "WARN", message, fields);
+  /** Writes to every sink, past its filter. */
+  emitUnfiltered(target: string, level: Level, message: string, fields: Fields): void {
+    const entry = newEntry(target, level, message, fields);
     for (const sink of this.#sinks) sink.write(entry);
   }
 
@@ -74,7 +75,10 @@ function newEntry(target: string, level: Level, message: string, fields: Fields)
   };
 }
 
-const none: Fields = {};
+/** Fields of an entry that is no event: `event` is left to the codes of the table. */
+type PlainFields = Fields & { readonly event?: never };
+
+const none: PlainFields = {};
 
 /** The voice of one target. An event that no sink wants costs one comparison. */
 export class Logger {
@@ -89,6 +93,17 @@ export class Logger {
   /** For events whose fields are dear to collect. */
   wants(level: Level): boolean {
     return detail[level] <= this.wanted;
+  }
+
+  /** Logs an event of the server's own life, at the level that the table gives it. */
+  event<C extends EventCode>(code: C, message: string, fields: EventFields<C>): void {
+    const { level } = events[code];
+    if (this.wants(level)) this.hub.emit(this.target, level, message, { event: code, ...fields });
+  }
+
+  /** Logs an event past every filter: for what is wrong with the filters themselves, which they would hide. */
+  eventUnfiltered<C extends EventCode>(code: C, message: string, fields: EventFields<C>): void {
+    this.hub.emitUnfiltered(this.target, events[code].level, message, { event: code, ...fields });
   }
 
   error(message: string, fields = none): void {

@@ -83,7 +83,9 @@ function countLines(bytes: Buffer): number {
 }
 
 function droppedNotice(dropped: number): LogEntry {
-  return tailNotice(`${dropped} log entries were dropped: the log file could not be written`, { dropped });
+  return tailNotice("log.dropped", `${dropped} log entries were dropped: the log file could not be written`, {
+    dropped,
+  });
 }
 
 function openForAppend(path: string): number {

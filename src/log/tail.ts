@@ -1,5 +1,6 @@
-import { Mailbox } from "../base/mailbox.ts";
-import { type Fields, formatTimestamp, type LogEntry } from "./entry.ts";
+import { Dropped, Mailbox } from "../base/mailbox.ts";
+import { formatTimestamp, type LogEntry } from "./entry.ts";
+import { type EventCode, type EventFields, events } from "./events.ts";
 import type { Filter } from "./filter.ts";
 import type { LogHub } from "./hub.ts";
 
@@ -12,8 +13,11 @@ interface Letter {
   readonly missed: number;
 }
 
-/** The live entries from now on, until `stop` fires. What a slow reader missed is told, never silent. */
-export function openTail(hub: LogHub, filter: Filter, stop: AbortSignal): AsyncIterable<LogEntry> {
+/**
+ * The live entries from now on, until `stop` fires. Where entries were dropped because the reader was too slow, their count
+ * comes twice: as data, and as an entry for people.
+ */
+export function openTail(hub: LogHub, filter: Filter, stop: AbortSignal): AsyncIterable<LogEntry | Dropped> {
   const mailbox = new Mailbox<Letter>(tailCapacity);
   let missed = 0;
   const detach = hub.attach({
@@ -30,27 +34,30 @@ export function openTail(hub: LogHub, filter: Filter, stop: AbortSignal): AsyncI
   return read(mailbox);
 }
 
-async function* read(mailbox: Mailbox<Letter>): AsyncGenerator<LogEntry, void, undefined> {
+async function* read(mailbox: Mailbox<Letter>): AsyncGenerator<LogEntry | Dropped, void, undefined> {
   for await (const { entry, missed } of mailbox) {
-    if (missed > 0) yield missedEntry(missed);
+    if (missed > 0) {
+      yield new Dropped(missed);
+      yield missedEntry(missed);
+    }
     yield entry;
   }
 }
 
 function missedEntry(missed: number): LogEntry {
-  return tailNotice(`${missed} log events were dropped: this subscriber reads too slowly`, {
+  return tailNotice("log.dropped", `${missed} log events were dropped: this subscriber reads too slowly`, {
     dropped: missed,
   });
 }
 
-/** What a tail itself has to say to its reader. It is no event: nobody else hears it. */
-export function tailNotice(message: string, fields: Fields = {}): LogEntry {
+/** An entry about one reader of the log, for that reader alone. */
+export function tailNotice<C extends EventCode>(code: C, message: string, fields: EventFields<C>): LogEntry {
   return {
     timestamp: formatTimestamp(new Date()),
-    level: "WARN",
+    level: events[code].level,
     target: "server",
     message,
-    fields,
+    fields: { event: code, ...fields },
     spans: [],
   };
 }

@@ -1,4 +1,5 @@
 import { formatPairs, type Level, type LogEntry } from "./entry.ts";
+import { terminalFields } from "./events.ts";
 import type { Filter } from "./filter.ts";
 import type { Sink } from "./hub.ts";
 import { tailNotice } from "./tail.ts";
@@ -20,7 +21,7 @@ export function formatLine(entry: LogEntry, coloured: boolean): string {
   const spans = entry.spans
     .map((span) => (span.fields === "" ? span.name : `${span.name}{${span.fields}}`))
     .join(":");
-  const pairs = formatPairs(entry.fields);
+  const pairs = formatPairs(terminalFields(entry.fields));
   return [
     paint(dim, entry.timestamp),
     paint(colours[entry.level], entry.level.padStart(5)),
@@ -48,7 +49,7 @@ const isColoured = (): boolean => process.stderr.isTTY && process.env.NO_COLOR =
 export function openTerminal(): TerminalOutput {
   return new TerminalOutput(process.stderr, (dropped) => {
     const message = `${dropped} log entries were dropped: standard error was not read`;
-    return `${formatLine(tailNotice(message, { dropped }), isColoured())}\n`;
+    return `${formatLine(tailNotice("log.dropped", message, { dropped }), isColoured())}\n`;
   });
 }
 

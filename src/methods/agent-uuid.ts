@@ -7,6 +7,7 @@ export const agentUuid = {
   "agent-uuid_list_all": method({
     doc: "Lists the agents that the token may see, sorted. In the scope of one agent, a List permission shows it only beside another permission on it.",
     need: anywhere(...listPermissions),
+    effect: "reads",
     params: {},
     result: z.array(z.string()),
     example: { params: { token: "<SUPER_TOKEN>" }, result: ["0b6c9c0e-6d0c-4a86-8a55-2f4f7f1f6f10"] },

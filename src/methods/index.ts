@@ -1,8 +1,7 @@
-import { z } from "zod";
 import { anyone } from "../auth/need.ts";
 import { RawJson } from "../base/raw-json.ts";
 import { build } from "../build.ts";
-import { discover } from "../rpc/discover.ts";
+import { discover, openRpcDocument } from "../rpc/discover.ts";
 import type { MethodTable } from "../rpc/method.ts";
 import type { Services } from "../services.ts";
 import { agentUuid } from "./agent-uuid.ts";
@@ -23,8 +22,9 @@ export const methods = {
   "rpc.discover": method({
     doc: "Describes every method as an OpenRPC document.",
     need: anyone,
+    effect: "reads",
     params: {},
-    result: z.record(z.string(), z.unknown()),
+    result: openRpcDocument,
     example: { params: {}, result: { openrpc: "1.4.1", info: { title: "node-server" }, methods: ["…"] } },
     run: (): RawJson => {
       document ??= new RawJson(JSON.stringify(discover<Services>(methods, build.cargo_version)));

@@ -11,6 +11,7 @@ export const nodeConfig = {
   "node-server_read_config": method({
     doc: "Reads the configuration file, as it is on the disk.",
     need: superToken,
+    effect: "reads",
     params: {},
     result: z.string(),
     fails: ["ConfigNotFound", "InvalidInput", "IoError"],
@@ -20,6 +21,7 @@ export const nodeConfig = {
   "node-server_check_config": method({
     doc: "Checks a whole configuration as `node-server_edit_config` does before it writes, with the same errors, and writes nothing. `data.problems` of an error lists every mistake with its key, line and column; `warnings` lists what is valid and probably not meant.",
     need: superToken,
+    effect: "reads",
     params: { config_string: z.string().describe("the complete TOML text") },
     result: z.object({ valid: z.literal(true), warnings: z.array(configWarning) }),
     fails: ["ParseError"],
@@ -47,6 +49,8 @@ export const nodeConfig = {
   "node-server_edit_config": method({
     doc: "Checks a whole configuration, writes it, and applies it once the answer has left. What cannot be applied leaves the server as it was and is told in the log.",
     need: superToken,
+    effect: "destroys",
+    warning: "It replaces the whole configuration of the server.",
     params: { config_string: z.string().describe("the complete TOML text") },
     result: z.literal(true),
     fails: ["ParseError", "ConfigNotFound", "InvalidInput", "IoError"],

@@ -4,6 +4,7 @@ import { Fault } from "../base/fault.ts";
 import { levels } from "../log/entry.ts";
 import { parseFilter } from "../log/filter.ts";
 import { openTail, tailNotice } from "../log/tail.ts";
+import { endReasons } from "../rpc/session.ts";
 import { method, subscription } from "./declare.ts";
 
 const logEntry = z
@@ -18,7 +19,7 @@ const logEntry = z
   .meta({ id: "LogEntry" });
 
 const filterWords =
-  "as `RUST_LOG`: `info`, `debug,db=trace`, `token`, `off`; `data.column` of a refusal is the place in it";
+  "as `RUST_LOG`: `info`, `debug,db=trace`, `token`, `off`; `data.column` of a refusal is the place in it, `data.why` what is wrong there";
 
 const logFilter = z
   .string()
@@ -27,8 +28,12 @@ const logFilter = z
       return parseFilter(text);
     } catch (error) {
       if (!(error instanceof Fault)) throw error;
-      const { column } = error.data;
-      context.addIssue({ code: "custom", message: `is not readable: ${error.detail}`, params: { column } });
+      const { column, why } = error.data;
+      context.addIssue({
+        code: "custom",
+        message: `is not readable: ${error.detail}`,
+        params: { column, why },
+      });
       return z.NEVER;
     }
   })
@@ -39,6 +44,7 @@ export const nodeLog = {
   "node-server_log": method({
     doc: "Shows the log entries kept in memory, oldest first; with a filter those that it lets through.",
     need: superToken,
+    effect: "reads",
     params: { log_filter: logFilter.nullish().describe(filterWords) },
     result: z.array(logEntry),
     example: {
@@ -49,7 +55,7 @@ export const nodeLog = {
           level: "INFO",
           target: "server",
           message: "listening on http://127.0.0.1:2211",
-          fields: {},
+          fields: { event: "listener.bound", url: "http://127.0.0.1:2211", transport: "tcp" },
           spans: [],
         },
       ],
@@ -62,9 +68,10 @@ export const nodeLog = {
   "node-server_stream_log": subscription({
     doc: "Sends every new log entry that the filter lets through, until unsubscribed. A reader that falls 512 entries behind is told how many it missed.",
     need: superToken,
+    effect: "reads",
     params: { log_filter: logFilter },
     event: logEntry,
-    farewell: (why) => tailNotice(`this log stream ends: ${why}`),
+    farewell: (reason) => tailNotice("log.ended", `this log stream ends: ${endReasons[reason]}`, { reason }),
     fails: ["NeedsWebSocket", "TooManySubscriptions"],
     example: {
       params: { token: "<SUPER_TOKEN>", log_filter: "info,db=trace" },
@@ -75,6 +82,7 @@ export const nodeLog = {
   "node-server_unsubscribe_stream_log": method({
     doc: "Ends a log stream of this connection; false when it has none with this id.",
     need: owner,
+    effect: "changes",
     params: { subscription: z.string() },
     result: z.boolean(),
     example: { params: { subscription: "mT3cQy0vKx8rW2hLp5nZ7bDf" }, result: false },

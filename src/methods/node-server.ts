@@ -34,6 +34,7 @@ export const nodeServer = {
   "node-server_hello": method({
     doc: "Answers a fixed text: the server runs.",
     need: anyone,
+    effect: "reads",
     params: {},
     result: z.literal("Node Server Is Running!"),
     example: { params: {}, result: "Node Server Is Running!" },
@@ -42,6 +43,7 @@ export const nodeServer = {
   "node-server_version": method({
     doc: "Tells what was built, when, and from which commit.",
     need: anyone,
+    effect: "reads",
     params: {},
     result: versionRecord,
     example: {
@@ -67,6 +69,7 @@ export const nodeServer = {
   "node-server_uuid": method({
     doc: "Tells the server's identity, set by `server_uuid` in the configuration.",
     need: anyone,
+    effect: "reads",
     params: {},
     result: z.uuid(),
     example: { params: {}, result: "65d0b837-40a7-49e0-89e1-bba14a18b59f" },
@@ -75,6 +78,7 @@ export const nodeServer = {
   "node-server_uptime": method({
     doc: "Tells for how many milliseconds the server has been running; a self-update begins anew.",
     need: anyToken,
+    effect: "reads",
     params: {},
     result: z.int(),
     example: { params: { token: "<SUPER_TOKEN>" }, result: 93784005 },
@@ -83,6 +87,7 @@ export const nodeServer = {
   "node-server_list_all_agent_uuid": method({
     doc: "Lists the agents that the token may see, sorted.",
     need: anywhere(...listPermissions),
+    effect: "reads",
     params: {},
     result: z.object({ uuids: z.array(z.string()) }),
     replacedBy: "agent-uuid_list_all",
@@ -97,6 +102,7 @@ export const nodeServer = {
   "node-server_get_database_type": method({
     doc: "Tells which kind of database the server runs on.",
     need: globally("node.get_database_type"),
+    effect: "reads",
     params: {},
     result: z.object({ success: z.literal(true), data: z.enum(["sqlite", "postgres", "mysql", "unknown"]) }),
     example: { params: { token: "<SUPER_TOKEN>" }, result: { success: true, data: "sqlite" } },
@@ -105,6 +111,7 @@ export const nodeServer = {
   "node-server_database_storage": method({
     doc: "Tells how many bytes each table takes: on PostgreSQL with its indexes and out-of-line storage, on SQLite its own pages.",
     need: superToken,
+    effect: "reads",
     params: {},
     result: z.object({ tables: z.record(z.string(), z.int()), total: z.int() }),
     fails: ["DatabaseError"],
@@ -117,6 +124,8 @@ export const nodeServer = {
   "node-server_self_update": method({
     doc: "Replaces the server's binary by the release `tag`, up or down, and restarts into it 3 seconds after the answer; the process id stays. Nothing happens when that version runs already. Progress is in the log.",
     need: superToken,
+    effect: "changes",
+    warning: "It replaces the server's binary and restarts the server.",
     params: { tag: z.string().describe("the version, as `vX.Y.Z`") },
     logged: ["tag"],
     result: z.null(),
@@ -133,6 +142,8 @@ export const nodeServer = {
   "node-server_exec_sql": method({
     doc: "Runs SQL on the main database; of several statements the last one's result is answered. Of more than 10,000 rows it gives the first 10,000, and `truncated` is true. It means full trust: on SQLite it can write any file that the server can.",
     need: globally("node.exec_sql"),
+    effect: "destroys",
+    warning: "It runs SQL on the server's own database. What it changes cannot be taken back.",
     params: {
       sql: z.string(),
       params: z.unknown().optional().describe("an array of values for the placeholders, or null"),
@@ -153,14 +164,14 @@ export const nodeServer = {
         truncated: false,
       },
     },
-    run: async ({ database, limits, buckets, room }, { sql, params }) => {
+    run: async ({ database, limits, buckets, resultBudgetBytes }, { sql, params }) => {
       if (params != null && !Array.isArray(params)) {
         throw new Fault("InvalidInput", "params must be an array", { field: "params" });
       }
       const { maxAnswerBytes: limit, sqlTimeoutMs: timeoutMs } = limits();
       // It may change a bucket's row.
       return buckets.changing(
-        database.operator.run({ sql, params: params ?? null, maxBytes: room, limit, timeoutMs }),
+        database.operator.run({ sql, params: params ?? null, maxBytes: resultBudgetBytes, limit, timeoutMs }),
       );
     },
   }),

@@ -1,7 +1,12 @@
 import { z } from "zod";
 import { inBucket } from "../auth/need.ts";
 import { Fault } from "../base/fault.ts";
+import type { Buckets } from "../buckets/buckets.ts";
+import type { Files, Warrant } from "../buckets/files.ts";
 import { folderPath, treePath } from "../buckets/path.ts";
+import type { Bucket } from "../buckets/record.ts";
+import type { CallContext } from "../rpc/method.ts";
+import type { Services } from "../services.ts";
 import { Base64File } from "./base64-file.ts";
 import { method } from "./declare.ts";
 
@@ -23,6 +28,8 @@ export const staticBucketFile = {
   "static-bucket-file_upload": method({
     doc: "Writes a file, given as `body` or as `base64`. Readers see the old file or the whole new one. Folders on the way are made.",
     need: ({ name }) => inBucket(name, "static_bucket_file.write"),
+    effect: "destroys",
+    warning: "A file that exists at this path is replaced.",
     params: {
       name,
       path,
@@ -36,30 +43,31 @@ export const staticBucketFile = {
       params: { token: "<SUPER_TOKEN>", name: "site", path: "index.html", body: "<h1>Hello</h1>" },
       result: { success: true },
     },
-    run: async ({ buckets }, { name, path, body, base64 }) => {
+    run: async (call, { name, path, body, base64 }) => {
       const target = treePath(path);
-      const files = await buckets.files(name);
+      const { files, warrant } = await openForChange(call, name);
       await using staged = await files.stage(toBytes(body, base64), target);
-      await files.write(target, staged, { makeParents: true });
+      await files.write(target, staged, { makeParents: true, warrant });
       return { success: true as const };
     },
   }),
   "static-bucket-file_read": method({
     doc: "Reads a file; the content comes as base64.",
     need: ({ name }) => inBucket(name, "static_bucket_file.read"),
+    effect: "reads",
     params: { name, path },
     logged: ["name", "path"],
     result: z.string(),
     fails: ["InvalidInput", "NotFound", "IoError", "ResponseTooBig"],
     example: { params: { token: "<SUPER_TOKEN>", name: "site", path: "hello.txt" }, result: "aGVsbG8=" },
-    run: async ({ buckets, room }, { name, path }) => {
+    run: async ({ buckets, resultBudgetBytes }, { name, path }) => {
       const target = treePath(path);
       const { tree } = await buckets.files(name);
       const { handle, stats } = await tree.open(target);
       const file = new Base64File(handle, stats.size);
-      if (file.bytes <= room) return file;
+      if (file.bytes <= resultBudgetBytes) return file;
       await file[Symbol.asyncDispose]();
-      const limit = Math.floor((room - 2) / 4) * 3;
+      const limit = Math.floor((resultBudgetBytes - 2) / 4) * 3;
       throw new Fault(
         "ResponseTooBig",
         `the file has ${stats.size} bytes; by RPC ${limit} can be read (max_response_body_size); use HTTP`,
@@ -70,6 +78,8 @@ export const staticBucketFile = {
   "static-bucket-file_delete": method({
     doc: "Deletes a file; it succeeds as well when there is none.",
     need: ({ name }) => inBucket(name, "static_bucket_file.delete"),
+    effect: "destroys",
+    warning: "A deleted file cannot be brought back.",
     params: { name, path },
     logged: ["name", "path"],
     result: done,
@@ -78,16 +88,18 @@ export const staticBucketFile = {
       params: { token: "<SUPER_TOKEN>", name: "site", path: "hello.txt" },
       result: { success: true },
     },
-    run: async ({ buckets }, { name, path }) => {
+    run: async (call, { name, path }) => {
       const target = treePath(path);
-      const files = await buckets.files(name);
-      await files.removeFile(target);
+      const { files, warrant } = await openForChange(call, name);
+      await files.removeFile(target, warrant);
       return { success: true as const };
     },
   }),
   "static-bucket-file_rename": method({
     doc: "Moves a file inside its bucket; replaces what file stands at `to`. Folders on the way are made.",
     need: ({ name }) => inBucket(name, "static_bucket_file.write", "static_bucket_file.delete"),
+    effect: "destroys",
+    warning: "A file that exists at the new path is replaced.",
     params: { name, from: path, to: path },
     logged: ["name", "from", "to"],
     result: done,
@@ -96,16 +108,17 @@ export const staticBucketFile = {
       params: { token: "<SUPER_TOKEN>", name: "site", from: "hello.txt", to: "old/hello.txt" },
       result: { success: true },
     },
-    run: async ({ buckets }, { name, from, to }) => {
+    run: async (call, { name, from, to }) => {
       const [source, target] = [treePath(from), treePath(to)];
-      const files = await buckets.files(name);
-      await files.renameFile(source, target);
+      const { files, warrant } = await openForChange(call, name);
+      await files.renameFile(source, target, warrant);
       return { success: true as const };
     },
   }),
   "static-bucket-file_list": method({
     doc: "Lists every file below a folder (default: the whole bucket), by path, with size and time of change in Unix milliseconds.",
     need: ({ name }) => inBucket(name, "static_bucket_file.list"),
+    effect: "reads",
     params: { name, path: z.string().nullish().describe("a folder of the bucket") },
     logged: ["name", "path"],
     result: z.array(z.object({ path: z.string(), size: z.int(), mtime: z.int() })),
@@ -122,6 +135,36 @@ export const staticBucketFile = {
     },
   }),
 };
+
+/**
+ * The files of a bucket, and the warrant for a change of them. The token and the bucket are read again when the change has its
+ * turn: it may have waited for a long copy. RPC holds no lock.
+ */
+async function openForChange(
+  { buckets, assertStillAdmitted }: Services & CallContext,
+  name: string,
+): Promise<{ readonly files: Files; readonly warrant: Warrant }> {
+  const bucket = await buckets.require(name);
+  const check = async () => {
+    await assertStillAdmitted();
+    await assertSameBucket(buckets, bucket);
+  };
+  return { files: buckets.filesOf(bucket), warrant: { shows: () => false, check } };
+}
+
+/** Throws unless the bucket still has the folder that it had when the call began. A disabled bucket can be changed. */
+async function assertSameBucket(buckets: Buckets, bucket: Bucket): Promise<void> {
+  switch (await buckets.compare(bucket)) {
+    case "deleted":
+      throw new Fault("NotFound", "the bucket was deleted meanwhile; nothing was changed", { field: "name" });
+    case "changed":
+      throw new Fault(
+        "Other",
+        "the bucket was given another folder meanwhile; nothing was changed, send the call again",
+        { field: "name" },
+      );
+  }
+}
 
 function toBytes(body: string | number[] | null | undefined, base64: string | null | undefined): Uint8Array {
   if (body != null && base64 != null)

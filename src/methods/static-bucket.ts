@@ -21,6 +21,7 @@ export const staticBucket = {
   "static-bucket_create": method({
     doc: "Makes a bucket and its folder. `path` defaults to the name. Only the Super Token may take a folder that holds files already.",
     need: ({ name }) => inBucket(name, "static_bucket.write"),
+    effect: "changes",
     params: { name, path: path.nullish(), is_http_root: z.boolean().nullish(), cors: z.boolean().nullish() },
     logged: ["name", "path"],
     result: bucket,
@@ -35,6 +36,7 @@ export const staticBucket = {
   "static-bucket_read": method({
     doc: "Shows a bucket's record; null when there is none.",
     need: ({ name }) => inBucket(name, "static_bucket.read"),
+    effect: "reads",
     params: { name },
     logged: ["name"],
     result: bucket.nullable(),
@@ -44,6 +46,8 @@ export const staticBucket = {
   "static-bucket_update": method({
     doc: "Changes a bucket; what is left out stays. `enable: false` takes it off HTTP and WebDAV.",
     need: ({ name }) => inBucket(name, "static_bucket.write"),
+    effect: "changes",
+    warning: "The bucket is served with the new settings at once.",
     params: {
       name,
       path: path.nullish(),
@@ -64,6 +68,8 @@ export const staticBucket = {
   "static-bucket_delete": method({
     doc: "Forgets a bucket; its files stay on the disk.",
     need: ({ name }) => inBucket(name, "static_bucket.delete"),
+    effect: "destroys",
+    warning: "The record of the bucket is deleted and it is no longer served. Its files stay on the disk.",
     params: { name },
     logged: ["name"],
     result: z.object({ success: z.literal(true) }),
@@ -77,6 +83,7 @@ export const staticBucket = {
   "static-bucket_list": method({
     doc: "Names every bucket, sorted.",
     need: superToken,
+    effect: "reads",
     params: {},
     result: z.array(z.string()),
     example: { params: { token: "<SUPER_TOKEN>" }, result: ["site"] },

@@ -1,7 +1,7 @@
 import { z } from "zod";
 import { keyOfWholeToken, loggedName } from "../auth/credentials.ts";
+import { tokenLimit } from "../auth/limit-schema.ts";
 import { anyToken, globally, superToken } from "../auth/need.ts";
-import { tokenLimit } from "../auth/permission.ts";
 import type { TokenRecord } from "../auth/tokens.ts";
 import { usernameProblem } from "../auth/username.ts";
 import { Fault } from "../base/fault.ts";
@@ -11,7 +11,7 @@ import { tokenText } from "../rpc/method.ts";
 import { method } from "./declare.ts";
 
 const unixMs = z.int().nonnegative();
-const password = z.string().min(6).max(1024);
+const password = z.string().min(6).max(1024).meta({ writeOnly: true });
 const target = z.string().min(1).max(512).transform(toTarget).describe("a token's key or user name");
 const username = z
   .string()
@@ -46,6 +46,7 @@ export const token = {
   token_create: method({
     doc: "Makes a token. The secret is shown this once. A caller that is not super can hand out only what it holds.",
     need: globally("token.create"),
+    effect: "changes",
     params: {
       father_token: tokenText,
       token_creation: z.object({
@@ -75,6 +76,7 @@ export const token = {
   token_get: method({
     doc: "Shows a token without its hashes: the caller's own, or with `supertoken` any, by key or user name.",
     need: ({ supertoken }) => (supertoken == null ? anyToken : superToken),
+    effect: "reads",
     params: {
       token: z.string().min(1).describe("the caller's token; with `supertoken` a key or user name"),
       supertoken: tokenText.nullish(),
@@ -100,6 +102,7 @@ export const token = {
   token_list_all_tokens: method({
     doc: "Shows every token, by id.",
     need: superToken,
+    effect: "reads",
     params: {},
     result: z.object({ tokens: z.array(tokenRecord) }),
     example: {
@@ -119,11 +122,14 @@ export const token = {
       },
     },
     fails: ["ResponseTooBig"],
-    run: ({ tokens, limits, room }) => listResult(tokens.list(), room, limits().maxAnswerBytes),
+    run: ({ tokens, limits, resultBudgetBytes }) =>
+      listResult(tokens.list(), resultBudgetBytes, limits().maxAnswerBytes),
   }),
   token_edit: method({
     doc: "Replaces what a token may do: `limit` becomes the whole list, so send back every limit that is to stay, also those that you do not know. The Super Token cannot be edited.",
     need: superToken,
+    effect: "destroys",
+    warning: "The token may do only what is sent here, from the next call on.",
     params: { target_token: target, limit: tokenLimit },
     logged: { target_token: loggedName },
     result: z.object({ success: z.literal(true), id: z.int(), token_key: z.string() }),
@@ -144,6 +150,8 @@ export const token = {
   token_delete: method({
     doc: "Ends a token. The tokens that it made live on, and are counted. The Super Token cannot be deleted.",
     need: superToken,
+    effect: "destroys",
+    warning: "The token is invalid at once and cannot be brought back.",
     params: { target_token: target },
     logged: { target_token: loggedName },
     result: z.object({
@@ -169,6 +177,8 @@ export const token = {
   token_change_password: method({
     doc: "Sets the password of a token that has a user name; the old one ends at once.",
     need: superToken,
+    effect: "destroys",
+    warning: "The old password is invalid at once.",
     params: { target_token: target, new_password: password },
     logged: { target_token: loggedName },
     result: z.object({ success: z.literal(true), message: z.string() }),
@@ -185,6 +195,9 @@ export const token = {
   token_roll_token_secret: method({
     doc: "Gives a token a new secret; the old one ends at once.",
     need: superToken,
+    effect: "destroys",
+    warning:
+      "The old secret is invalid at once. The new one is shown in the answer, and only there. If this is the token that you are signed in with, you are signed out: for that, use the page Tokens of the console.",
     params: { target_token: target },
     logged: { target_token: loggedName },
     result: keyAndSecret,
@@ -203,7 +216,7 @@ const bytesPerTurn = 1024 * 1024;
 /** The tokens as JSON text, made piece by piece; reading ends where the answer would be too large. */
 async function listResult(
   records: AsyncIterable<TokenRecord>,
-  room: number,
+  maxBytes: number,
   limit: number,
 ): Promise<RawJson> {
   const texts: string[] = [];
@@ -214,7 +227,7 @@ async function listResult(
     texts.push(text);
     inTurn += text.length;
     bytes += Buffer.byteLength(text) + 1;
-    if (bytes > room)
+    if (bytes > maxBytes)
       throw new Fault(
         "ResponseTooBig",
         `the tokens are above ${limit} bytes (max_response_body_size) after ${texts.length - 1} of them; ask for one by its key or user name (token_get), or for some columns of table token (node-server_exec_sql)`,

@@ -10,7 +10,7 @@ export type Body = string | LargeAnswer | undefined;
 
 const head = '{"jsonrpc":"2.0","result":';
 
-/** What JSON-RPC puts around a result, without the id. */
+/** `envelopeBytes` is the length of what JSON-RPC puts around a result, without the id. */
 export const envelopeBytes = Buffer.byteLength(`${head},"id":}`);
 
 /** The answer to a call that succeeded. */
@@ -22,28 +22,28 @@ export function resultBody(
   const tail = `,"id":${id}}`;
   if (typeof json === "string") {
     const text = `${head}${json}${tail}`;
-    takeRoom(Buffer.byteLength(text), state);
+    reserve(Buffer.byteLength(text), state);
     return text;
   }
   const answer = new LargeAnswer([head, json, tail]);
   const bytes = json.bytes + envelopeBytes + Buffer.byteLength(id);
   try {
-    // In pieces it takes no memory worth counting; else once as text, and once in the buffer of the connection.
-    takeRoom(bytes, state, state.origin.streams ? 0 : 2 * bytes);
+    // Sent in pieces it takes little memory; otherwise once as text and once in the buffer of the connection.
+    reserve(bytes, state, state.source.streams ? 0 : 2 * bytes);
   } catch (error) {
     void answer[Symbol.asyncDispose]();
     throw error;
   }
-  return state.origin.streams ? answer : answer.text();
+  return state.source.streams ? answer : answer.text();
 }
 
-function takeRoom(bytes: number, state: RequestState, heldBytes = bytes): void {
+function reserve(bytes: number, state: RequestState, heldBytes = bytes): void {
   try {
     state.take(bytes, heldBytes);
     state.opened = undefined;
   } catch (error) {
-    // Whoever does not learn the id of a subscription could never end it.
-    if (state.opened !== undefined) state.origin.session?.cancel(state.opened);
+    // A client that does not learn the id of its subscription could never end it.
+    if (state.opened !== undefined) state.source.session?.cancel(state.opened);
     throw error;
   }
 }

@@ -1,9 +1,68 @@
 import { z } from "zod";
-import { describeNeed } from "../auth/need.ts";
-import type { Method, MethodTable } from "./method.ts";
+import { describeNeed, type Need } from "../auth/need.ts";
+import { permissionJson } from "../auth/limit-schema.ts";
+import { type Permission, scopeNames } from "../auth/permission.ts";
+import { credentialParam, type Effect, effects, type Method, type MethodTable } from "./method.ts";
+
+const requirement = z
+  .union([
+    z.object({ kind: z.enum(["anyone", "owner", "super", "token"]) }),
+    z.object({
+      kind: z.literal("all"),
+      permissions: z.array(permissionJson),
+      scope: z.union([
+        z.object({ kind: z.literal("global") }),
+        z.object({ kind: z.enum(scopeNames), param: z.string() }),
+      ]),
+    }),
+    z.object({ kind: z.literal("anywhere"), permissions: z.array(permissionJson) }),
+  ])
+  .meta({ id: "Requirement" });
+
+/** Requirement is a `Need` as it travels: `param` names the param whose value is the name of the scope. */
+type Requirement = z.infer<typeof requirement>;
+
+const methodDescription = z
+  .object({
+    name: z.string(),
+    summary: z.string(),
+    description: z.string().optional(),
+    deprecated: z.literal(true).optional(),
+    paramStructure: z.literal("either"),
+    params: z.array(
+      z.object({
+        name: z.string(),
+        required: z.boolean(),
+        schema: z.record(z.string(), z.unknown()),
+        "x-credential": z.literal(true).optional(),
+      }),
+    ),
+    result: z.object({ name: z.string(), schema: z.record(z.string(), z.unknown()) }),
+    "x-event": z.record(z.string(), z.unknown()).optional(),
+    "x-need": z.string(),
+    "x-authorization": z.array(requirement),
+    "x-effect": z.enum(Object.keys(effects) as [Effect, ...Effect[]]).meta({ id: "Effect" }),
+    "x-warning": z.string().optional(),
+  })
+  .meta({ id: "MethodDescription" });
+
+type MethodDescription = z.infer<typeof methodDescription>;
+
+/** openRpcDocument describes the result of `rpc.discover`: OpenRPC with fields of its own, which begin with `x-`. */
+export const openRpcDocument = z
+  .object({
+    openrpc: z.string(),
+    info: z.object({
+      title: z.string(),
+      version: z.string(),
+      license: z.object({ name: z.string() }),
+    }),
+    methods: z.array(methodDescription),
+  })
+  .meta({ id: "OpenRpcDocument" });
 
 /** An OpenRPC document from the declarations that validate the calls. */
-export function discover<S>(methods: MethodTable<S>, version: string): Record<string, unknown> {
+export function discover<S>(methods: MethodTable<S>, version: string): z.infer<typeof openRpcDocument> {
   return {
     openrpc: "1.4.1",
     info: { title: "node-server", version, license: { name: "MIT" } },
@@ -11,7 +70,8 @@ export function discover<S>(methods: MethodTable<S>, version: string): Record<st
   };
 }
 
-function describeMethod<S>(name: string, method: Method<S>): Record<string, unknown> {
+function describeMethod<S>(name: string, method: Method<S>): MethodDescription {
+  const credential = credentialParam(method);
   return {
     name,
     summary: method.doc,
@@ -20,6 +80,7 @@ function describeMethod<S>(name: string, method: Method<S>): Record<string, unkn
       name: param,
       required: isRequired(type),
       schema: jsonSchema(type, "input"),
+      ...(param === credential ? { "x-credential": true } : {}),
     })),
     result: { name: "result", schema: jsonSchema(method.result, "output") },
     ...(method.replacedBy === undefined
@@ -27,10 +88,13 @@ function describeMethod<S>(name: string, method: Method<S>): Record<string, unkn
       : { deprecated: true, description: `Use ${method.replacedBy} instead.` }),
     ...(method.event === undefined ? {} : { "x-event": jsonSchema(method.event, "output") }),
     "x-need": needWords(method),
+    "x-authorization": requirementsOf(method),
+    "x-effect": method.effect,
+    ...(method.warning === undefined ? {} : { "x-warning": method.warning }),
   };
 }
 
-function jsonSchema(type: z.core.$ZodType, io: "input" | "output"): unknown {
+function jsonSchema(type: z.core.$ZodType, io: "input" | "output"): Record<string, unknown> {
   const { $schema: _, ...schema } = z.toJSONSchema(type, { io, unrepresentable: "any" });
   return schema;
 }
@@ -40,11 +104,42 @@ function isRequired(type: z.core.$ZodType): boolean {
 }
 
 /** What a method asks for, in words; a param that decides stands as `<name>`. */
-export function needWords<S>({ needFor, accepts }: Method<S>): string {
+export function needWords<S>(method: Method<S>): string {
+  return needsOf(method).map(describeNeed).join(", or ");
+}
+
+/** Every need that a method can have, depending on its params; for most methods there is one. */
+export function requirementsOf<S>(method: Method<S>): Requirement[] {
+  return needsOf(method).map((need) => toRequirement(need, method.names));
+}
+
+/** Asks with the required params, then with all of them; each param has its placeholder for a value. */
+function needsOf<S>({ needFor, accepts }: Method<S>): Need[] {
   const params = Object.entries(accepts.shape);
-  const words = (given: typeof params) =>
-    describeNeed(needFor(Object.fromEntries(given.map(([name]) => [name, `<${name}>`]))));
-  const fewest = words(params.filter(([, type]) => isRequired(type)));
-  const all = words(params);
-  return all === fewest ? all : `${fewest}, or ${all}`;
+  const ask = (given: typeof params) =>
+    needFor(Object.fromEntries(given.map(([name]) => [name, placeholder(name)])));
+  const fewest = ask(params.filter(([, type]) => isRequired(type)));
+  const all = ask(params);
+  return Bun.deepEquals(fewest, all) ? [fewest] : [fewest, all];
+}
+
+function toRequirement(need: Need, params: readonly string[]): Requirement {
+  if (need.kind === "anywhere") return { kind: need.kind, permissions: need.permissions.map(toJson) };
+  if (need.kind !== "all") return { kind: need.kind };
+  const { scope } = need;
+  const permissions = need.permissions.map(toJson);
+  if (scope.in === "global") return { kind: need.kind, permissions, scope: { kind: "global" } };
+  const param = params.find((name) => placeholder(name) === scope.name);
+  if (param === undefined) throw new Error(`the scope ${scope.in} ${scope.name} is named by no param`);
+  return { kind: need.kind, permissions, scope: { kind: scope.in, param } };
+}
+
+/** `static_bucket_file.read` as it stands in a token's limits. */
+function toJson(permission: Permission): z.infer<typeof permissionJson> {
+  const [family = "", action = ""] = permission.split(".", 2);
+  return { [family]: action };
+}
+
+function placeholder(param: string): string {
+  return `<${param}>`;
 }

@@ -1,6 +1,6 @@
-import { type Caller, nobody } from "../auth/caller.ts";
-import { type AuthDoor, type Guest, Refusal } from "../auth/door.ts";
-import { anyToken, isOpen, type Need } from "../auth/need.ts";
+import { CredentialsRejected } from "../auth/authenticator.ts";
+import { anyToken } from "../auth/need.ts";
+import type { Peer } from "../auth/peer.ts";
 import { millisecondsSince } from "../base/elapsed.ts";
 import { Fault } from "../base/fault.ts";
 import { uncountedBytes } from "../base/memory-budget.ts";
@@ -8,113 +8,113 @@ import { toJsonText } from "../base/raw-json.ts";
 import type { Turns } from "../base/turns.ts";
 import type { Logger, LogHub } from "../log/hub.ts";
 import { inSpan } from "../log/span.ts";
-import { type Body, batchBody, envelopeBytes, errorBody, resultBody } from "./bodies.ts";
-import { type Item, parseEnvelope, type Request } from "./envelope.ts";
+import { type Body, batchBody, errorBody, resultBody } from "./bodies.ts";
+import { type Call, CallRunner } from "./call-runner.ts";
+import { type Item, parseEnvelope } from "./envelope.ts";
 import { toFault } from "./errors.ts";
-import { Guards } from "./guards.ts";
 import { countStructure, findRefusal, maxOpenStructure, structureIn } from "./heavy-request.ts";
 import { isStreamedJson, type LargeAnswer } from "./large-answer.ts";
-import type { CallContext, Method, MethodTable } from "./method.ts";
-import { parseParams } from "./params.ts";
+import type { Lease } from "./lease.ts";
+import type { Method, MethodTable } from "./method.ts";
 import { type Reply, refuse } from "./reply.ts";
-import { memoryIsFull, type Origin, RequestState } from "./request-state.ts";
+import { memoryIsFull, type RequestSource, RequestState } from "./request-state.ts";
+import { SubscriptionReauthorizer } from "./subscription-reauthorizer.ts";
 
-/** The services as they are now, kept open until `release`. */
-export interface Loan<S> {
-  readonly services: S;
-  readonly door: AuthDoor;
-  release(): void;
-}
-
-export interface EngineParts<S> {
+export interface EngineOptions<S> {
   readonly methods: MethodTable<S>;
-  readonly borrow: () => Loan<S>;
+  readonly acquire: () => Lease<S>;
   readonly hub: LogHub;
   readonly maxResponseBytes: () => number;
   readonly turns: Turns;
 }
 
-/** So long a batch runs before others get their turn of the event loop, and the first time after so many calls. */
-const maxTurnMs = 5;
-const firstPause = 15;
-/** A request up to this length is parsed at once; a longer one of a stranger waits for its turn. */
-const smallChars = 4096;
-/** What a request up to this length becomes in memory is not worth counting. */
-const tinyChars = 256;
-/** An object or array takes about this much in memory. */
-const valueBytes = 64;
+/** A batch pauses for other clients after this time, and the first time after this many calls. */
+const maxTickMs = 5;
+const callsBeforeFirstPause = 15;
+/** A longer request of a caller without a proven token waits for its turn to be parsed. */
+const maxUnqueuedChars = 4096;
+/** The memory of a shorter request, parsed, is not counted. */
+const maxUncountedChars = 256;
+/** The approximate memory of one parsed object or array. */
+const bytesPerValue = 64;
+/** A UTF-16 code unit takes at most three bytes of UTF-8. */
+const maxBytesPerChar = 3;
 
 type Answer = Body | Promise<Body>;
 
-/** JSON-RPC 2.0 over any services: one pipeline for every door. */
+/** Engine answers JSON-RPC 2.0 over any services: one pipeline for every transport. */
 export class Engine<S extends object> {
+  readonly #options: EngineOptions<S>;
   readonly #methods: ReadonlyMap<string, { readonly method: Method<S>; readonly span: string }>;
   readonly #log: Logger;
-  readonly #guards: Guards;
+  readonly #reauthorizer: SubscriptionReauthorizer;
+  readonly #runner: CallRunner<S>;
 
-  constructor(private readonly parts: EngineParts<S>) {
+  constructor(options: EngineOptions<S>) {
+    this.#options = options;
     this.#methods = new Map(
-      Object.entries(parts.methods).map(([name, method]) => [
+      Object.entries(options.methods).map(([name, method]) => [
         name,
         { method, span: name.replace(/[_.]/, "::") },
       ]),
     );
-    this.#log = parts.hub.logger("rpc");
-    this.#guards = new Guards(
+    this.#log = options.hub.logger("rpc");
+    this.#reauthorizer = new SubscriptionReauthorizer(
       async (caller, need) => {
-        const loan = parts.borrow();
+        const lease = options.acquire();
         try {
-          return await loan.door.stillAdmits(caller, need);
+          return await lease.authenticator.stillAdmits(caller, need);
         } finally {
-          loan.release();
+          lease.release();
         }
       },
       (error) => void toFault(error, this.#log),
     );
+    this.#runner = new CallRunner(options.acquire, this.#reauthorizer);
   }
 
-  /** To be called when tokens changed: subscriptions end at once with the token that made them. */
+  /** Ends the subscriptions of revoked tokens at once. To be called when tokens changed. */
   recheck(): Promise<void> {
-    return this.#guards.recheck();
+    return this.#reauthorizer.recheck();
   }
 
-  /** Answers a request or a batch; a batch runs in order. What has nothing to wait for is answered at once. */
-  answer(text: string, origin: Origin): Reply | Promise<Reply> {
-    if (text.length > smallChars && !origin.isProven) return this.#answerLarge(text, origin);
-    const isCounted = text.length > tinyChars && text.length <= uncountedBytes;
-    return this.#answerText(text, origin, isCounted ? structureIn(text, 0, text.length) : 0);
+  /** Answers a request, or a batch in order. What needs no waiting is answered at once and not as a promise. */
+  answer(text: string, source: RequestSource): Reply | Promise<Reply> {
+    if (text.length > maxUnqueuedChars && !source.isProven) return this.#answerLarge(text, source);
+    const isCounted = text.length > maxUncountedChars && text.length <= uncountedBytes;
+    return this.#answerText(text, source, isCounted ? structureIn(text, 0, text.length) : 0);
   }
 
-  /** A request that is heavy to parse is parsed only for a caller that knows a valid token. */
-  async #answerLarge(text: string, origin: Origin): Promise<Reply> {
-    const pause = () => this.parts.turns.pause(origin);
+  /** Parses a request that is heavy to parse only for a caller with a valid token. */
+  async #answerLarge(text: string, source: RequestSource): Promise<Reply> {
+    const pause = () => this.#options.turns.pause(source);
     const structure = await countStructure(text, pause);
     if (structure > maxOpenStructure) {
-      const refusal = await this.#refuseStranger(text, origin);
+      const refusal = await this.#findRefusal(text, source);
       if (refusal !== undefined) return refuse(refusal);
     }
-    // Parsing takes up to some milliseconds, and many may ask for it at once.
+    // Parsing takes some milliseconds, and many clients may need it at once.
     await pause();
-    return this.#answerText(text, origin, structure);
+    return this.#answerText(text, source, structure);
   }
 
-  async #refuseStranger(text: string, guest: Guest): Promise<Fault | undefined> {
-    const loan = this.parts.borrow();
+  async #findRefusal(text: string, peer: Peer): Promise<Fault | undefined> {
+    const lease = this.#options.acquire();
     try {
-      return await findRefusal(text, (token) => loan.door.admit(token, anyToken, guest));
+      return await findRefusal(text, (token) => lease.authenticator.admit(token, anyToken, peer));
     } catch (error) {
       return toFault(error, this.#log);
     } finally {
-      loan.release();
+      lease.release();
     }
   }
 
-  #answerText(text: string, origin: Origin, structure: number): Reply | Promise<Reply> {
-    const parsedBytes = structure * valueBytes;
-    if (parsedBytes > 0 && !origin.reserve(parsedBytes)) return refuse(memoryIsFull());
+  #answerText(text: string, source: RequestSource, structure: number): Reply | Promise<Reply> {
+    const parsedBytes = structure * bytesPerValue;
+    if (parsedBytes > 0 && !source.reserve(parsedBytes)) return refuse(memoryIsFull());
     const envelope = parseEnvelope(text);
-    const limits = { maxResponseBytes: this.parts.maxResponseBytes(), parsedBytes };
-    const state = new RequestState(origin, limits, envelope.batch);
+    const limits = { maxResponseBytes: this.#options.maxResponseBytes(), parsedBytes };
+    const state = new RequestState(source, limits, envelope.batch);
     if (!envelope.batch) {
       const answer = this.#answerItem(envelope.item, state);
       return answer instanceof Promise
@@ -136,13 +136,13 @@ export class Engine<S extends object> {
 
   async #answerBatch(items: readonly Item[], state: RequestState): Promise<Body> {
     const answers: Array<string | LargeAnswer> = [];
-    let pauseAt = performance.now() + maxTurnMs;
+    let pauseAt = performance.now() + maxTickMs;
     for (const [at, item] of items.entries()) {
       const one = await this.#answerItem(item, state);
       if (one !== undefined) answers.push(one);
-      if (at !== firstPause && performance.now() < pauseAt) continue;
-      await this.parts.turns.pause(state.origin);
-      pauseAt = performance.now() + maxTurnMs;
+      if (at !== callsBeforeFirstPause && performance.now() < pauseAt) continue;
+      await this.#options.turns.pause(state.source);
+      pauseAt = performance.now() + maxTickMs;
     }
     return batchBody(answers);
   }
@@ -156,140 +156,49 @@ export class Engine<S extends object> {
       });
       return item.id === undefined ? undefined : errorBody(fault, item.id, state);
     }
-    const about: Record<string, unknown> = {};
-    return inSpan(found.span, about, () => this.#answerCall(item, found.method, about, state));
+    const call: Call<S> = { request: item, method: found.method, state, logFields: {} };
+    return inSpan(found.span, call.logFields, () => this.#answerCall(call));
   }
 
-  /** Runs the call and puts its outcome into words; one line in the log says how it went. */
-  #answerCall(
-    request: Request,
-    method: Method<S>,
-    about: Record<string, unknown>,
-    state: RequestState,
-  ): Answer {
-    const start = this.#log.wants("DEBUG") ? performance.now() : undefined;
-    state.idBytes = (request.id?.length ?? 0) * 3;
+  /** Runs a call and builds its answer; one line of the log says how it went. */
+  #answerCall(call: Call<S>): Answer {
+    const { request, state } = call;
+    const startedAt = this.#log.wants("DEBUG") ? performance.now() : undefined;
+    state.maxIdBytes = (request.id?.length ?? 0) * maxBytesPerChar;
+    const succeeded = (result: unknown) => this.#succeeded(result, call, startedAt);
+    const failed = (error: unknown) => this.#failed(error, call, startedAt);
     try {
-      const result = this.#run(request, method, about, state);
-      if (!(result instanceof Promise)) return this.#succeeded(result, request, state, start);
-      return result
-        .then((value) => this.#succeeded(value, request, state, start))
-        .catch((error: unknown) => this.#failed(error, request, state, start));
+      const result = this.#runner.run(call);
+      return result instanceof Promise ? result.then(succeeded).catch(failed) : succeeded(result);
     } catch (error) {
-      return this.#failed(error, request, state, start);
+      return failed(error);
     }
   }
 
-  #succeeded(result: unknown, { id }: Request, state: RequestState, start: number | undefined): Answer {
+  #succeeded(result: unknown, { request: { id }, state }: Call<S>, startedAt: number | undefined): Answer {
     const json = isStreamedJson(result) ? result : toJsonText(result);
     if (id === undefined && typeof json !== "string") void json[Symbol.asyncDispose]();
     const body = id === undefined ? undefined : resultBody(json, id, state);
-    if (start !== undefined) this.#log.debug("success", { elapsed_ms: millisecondsSince(start) });
+    if (startedAt !== undefined) this.#log.debug("success", { elapsed_ms: millisecondsSince(startedAt) });
     return body;
   }
 
   #failed(
     error: unknown,
-    { id }: Request,
-    state: RequestState,
-    start: number | undefined,
+    { request: { id }, state }: Call<S>,
+    startedAt: number | undefined,
   ): string | undefined {
     const fault = toFault(error, this.#log);
-    if (fault instanceof Refusal) state.delayMs = Math.max(state.delayMs, fault.delayMs);
-    if (start !== undefined)
-      this.#log.debug("failed", { elapsed_ms: millisecondsSince(start), error: fault.message });
+    if (fault instanceof CredentialsRejected) state.delayMs = Math.max(state.delayMs, fault.delayMs);
+    if (startedAt !== undefined)
+      this.#log.debug("failed", { elapsed_ms: millisecondsSince(startedAt), error: fault.message });
     return id === undefined ? undefined : errorBody(fault, id, state);
-  }
-
-  /** Parse, authenticate, authorise, run. */
-  #run(request: Request, method: Method<S>, about: Record<string, unknown>, state: RequestState): unknown {
-    const params = parseParams(method, request.params);
-    Object.assign(about, method.loggedFields(params));
-    const need = method.needFor(params);
-    const loan = this.parts.borrow();
-    if (isOpen(need)) return this.#invoke(request.method, method, loan, need, nobody, params, state);
-    return loan.door.admit(method.tokenIn(params), need, state.guest).then(
-      (caller) => {
-        state.proved();
-        if (caller.by === "key") about.token_key = caller.key;
-        else about.username = caller.username;
-        return this.#invoke(request.method, method, loan, need, caller, params, state);
-      },
-      (refusal: unknown) => {
-        loan.release();
-        throw refusal;
-      },
-    );
-  }
-
-  /** Runs the body, and gives the loan back when it is done. */
-  #invoke(
-    name: string,
-    method: Method<S>,
-    loan: Loan<S>,
-    need: Need,
-    caller: Caller,
-    params: Record<string, unknown>,
-    state: RequestState,
-  ): unknown {
-    let result: unknown;
-    try {
-      result =
-        method.event === undefined
-          ? method.run(toContext(loan.services, caller, state), params)
-          : this.#subscribe(name, method, loan.services, need, caller, params, state);
-    } catch (error) {
-      loan.release();
-      throw error;
-    }
-    if (result instanceof Promise) return result.finally(loan.release);
-    loan.release();
-    return result;
-  }
-
-  #subscribe(
-    name: string,
-    method: Method<S> & { event: object },
-    services: S,
-    need: Need,
-    caller: Caller,
-    params: Record<string, unknown>,
-    state: RequestState,
-  ): string {
-    const { session } = state.origin;
-    if (session === undefined) {
-      throw new Fault(
-        "NeedsWebSocket",
-        `${name} is a subscription; open a WebSocket on this address and call it there`,
-      );
-    }
-    const { id, stop } = session.subscribe(name);
-    state.opened = id;
-    try {
-      const events = method.run({ ...toContext(services, caller, state), stop }, params);
-      state.after.push(() => session.pump(id, events));
-      if (!isOpen(need)) this.#guards.watch({ id, session, caller, need, farewell: method.farewell }, stop);
-    } catch (error) {
-      session.cancel(id);
-      throw error;
-    }
-    return id;
   }
 
   #runAfter({ after }: RequestState): void {
     for (const work of after) {
-      // Once the answer has left there is nobody to tell but the log.
+      // The answer has left, so a failure can only be logged.
       Promise.try(work).catch((error: unknown) => toFault(error, this.#log));
     }
   }
-}
-
-function toContext<S extends object>(services: S, caller: Caller, state: RequestState): S & CallContext {
-  return {
-    ...services,
-    caller,
-    room: state.room - envelopeBytes - state.idBytes,
-    afterReply: (work) => void state.after.push(work),
-    cancel: (id) => state.origin.session?.cancel(id) ?? false,
-  };
 }

@@ -2,26 +2,38 @@ import { z } from "zod";
 import type { Caller } from "../auth/caller.ts";
 import { isOpen, type Need } from "../auth/need.ts";
 import type { FaultKind } from "../base/fault.ts";
+import type { Dropped } from "../base/mailbox.ts";
 import type { RawJson } from "../base/raw-json.ts";
 import type { StreamedJson } from "./large-answer.ts";
+import type { EndReason } from "./session.ts";
 
-/** Name → schema, in the order of positional params. */
+/** Effects of a call on what the server keeps, each with its meaning for the documents. */
+export const effects = {
+  reads: "changes nothing",
+  changes: "creates or changes something",
+  destroys: "deletes or replaces something that cannot be restored by another call",
+} as const;
+export type Effect = keyof typeof effects;
+
+/** Params are name → schema, in the order of positional params. */
 export type Params = Readonly<Record<string, z.ZodType>>;
 export type ParamValues<P extends Params> = { [K in keyof P]: z.output<P[K]> };
 
-/** What a method is handed beside the services and its params. */
+/** CallContext is what a method gets beside the services and its params. */
 export interface CallContext {
   readonly caller: Caller;
-  /** How many bytes of JSON the result may have to fit into the answer. */
-  readonly room: number;
-  /** Runs once the answer has left: what follows the answer is part of the method. */
+  /** How many bytes the result may take as JSON. */
+  readonly resultBudgetBytes: number;
+  /** Throws Denied unless the database would authorise the caller now. For what is done after a wait. */
+  assertStillAdmitted(): Promise<void>;
+  /** Runs work once the answer has been sent. */
   afterReply(work: () => void | Promise<void>): void;
-  /** Ends a subscription of this connection; false when it has none with this id. */
+  /** Ends a subscription of this connection; false if it has none with this id. */
   cancel(subscription: string): boolean;
 }
 
 export interface StreamContext extends CallContext {
-  /** Fires when nobody listens any more. */
+  /** Fires when the subscription has ended. */
   readonly stop: AbortSignal;
 }
 
@@ -31,6 +43,9 @@ interface Declaration<P extends Params> {
   /** What it does, in a line, for people. */
   readonly doc: string;
   readonly need: Need | ((params: ParamValues<P>) => Need);
+  readonly effect: Effect;
+  /** A sentence that a person should read before the call; every method that destroys has one. */
+  readonly warning?: string;
   /** Without the caller's token, which comes first by itself, unless `credential` says where it stands. */
   readonly params: P;
   readonly credential?: (params: ParamValues<P>) => string;
@@ -55,14 +70,16 @@ export interface CallDeclaration<S, P extends Params, R extends z.ZodType> exten
 export interface StreamDeclaration<S, P extends Params, E extends z.ZodType> extends Declaration<P> {
   /** Each event; the call's own result is the subscription's id. */
   readonly event: E;
-  /** The last event of a subscription that the server ends. */
-  farewell?(why: string): z.input<E>;
-  run(call: S & StreamContext, params: ParamValues<P>): AsyncIterable<z.input<E>>;
+  /** The last event of a subscription whose token is not valid any more, which says so to people. */
+  farewell?(reason: EndReason): z.input<E>;
+  run(call: S & StreamContext, params: ParamValues<P>): AsyncIterable<z.input<E> | Dropped>;
 }
 
 /** A method as the engine, the documents and the typed client see it. */
 export type Method<S, P extends Params = Params, R extends z.ZodType = z.ZodType> = {
   readonly doc: string;
+  readonly effect: Effect;
+  readonly warning: string | undefined;
   /** All params, the token included. */
   readonly accepts: z.ZodObject;
   readonly names: readonly string[];
@@ -79,7 +96,7 @@ export type Method<S, P extends Params = Params, R extends z.ZodType = z.ZodType
   | { readonly event: undefined; run(call: S & CallContext, params: ParamValues<P>): unknown }
   | {
       readonly event: z.ZodType;
-      readonly farewell: ((why: string) => unknown) | undefined;
+      readonly farewell: ((reason: EndReason) => unknown) | undefined;
       run(call: S & StreamContext, params: ParamValues<P>): AsyncIterable<unknown>;
     }
 );
@@ -87,7 +104,10 @@ export type Method<S, P extends Params = Params, R extends z.ZodType = z.ZodType
 /** `<namespace>_<method>` → method. */
 export type MethodTable<S> = Readonly<Record<string, Method<S>>>;
 
-export const tokenText = z.string().describe("`<key>:<secret>` or `<username>|<password>`");
+/** `writeOnly` (JSON Schema) marks a secret: programs that show params hide its value. */
+export const tokenText = z
+  .string()
+  .meta({ description: "`<key>:<secret>` or `<username>|<password>`", writeOnly: true });
 
 /** The two ways to declare a method over the services `S`. */
 export function declareOver<S>() {
@@ -111,11 +131,13 @@ export function declareOver<S>() {
 }
 
 function complete<P extends Params>(declaration: Declaration<P>) {
-  const { doc, need, params, credential, logged, replacedBy, fails, example } = declaration;
+  const { doc, need, effect, warning, params, credential, logged, replacedBy, fails, example } = declaration;
   const open = typeof need === "object" && isOpen(need);
   const all: Params = open || credential !== undefined ? params : { token: tokenText, ...params };
   return {
     doc,
+    effect,
+    warning,
     accepts: z.object(all),
     names: Object.keys(all),
     loggedFields: fieldsOf<P>(logged ?? []),
@@ -126,6 +148,12 @@ function complete<P extends Params>(declaration: Declaration<P>) {
     tokenIn: (values: ParamValues<P>) =>
       credential === undefined ? String(values.token) : credential(values),
   };
+}
+
+/** The name of the param that holds the caller's token; undefined for a method that needs none. */
+export function credentialParam<S>({ names, needFor, tokenIn }: Method<S>): string | undefined {
+  if (isOpen(needFor({}))) return undefined;
+  return names.find((name) => tokenIn({ [name]: "here" }) === "here");
 }
 
 const none = {};

@@ -1,5 +1,5 @@
 import { Fault } from "../base/fault.ts";
-import { toComplaint } from "../base/issue.ts";
+import { toValidationIssue } from "../base/validation-issue.ts";
 import type { Method } from "./method.ts";
 
 /** Named or positional, as the method's schema reads them; the first that it refuses is named. */
@@ -12,7 +12,7 @@ export function parseParams<S>(method: Method<S>, given: unknown): Record<string
   if (read.success) return read.data;
   const [issue] = read.error.issues;
   if (issue === undefined) throw new Fault("InvalidParams", "params cannot be read");
-  const { path, why, data } = toComplaint(issue, named);
+  const { path, why, data } = toValidationIssue(issue, named);
   const field = path.join(".");
   throw new Fault("InvalidParams", `${field} ${why}`, { field, ...data });
 }

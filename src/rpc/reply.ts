@@ -1,4 +1,4 @@
-import { Refusal } from "../auth/door.ts";
+import { CredentialsRejected } from "../auth/authenticator.ts";
 import type { Fault } from "../base/fault.ts";
 import { type Body, errorText } from "./bodies.ts";
 
@@ -17,6 +17,6 @@ export interface Reply {
 
 /** The answer to a request that is refused as a whole. */
 export function refuse(refusal: Fault): Reply {
-  const delayMs = refusal instanceof Refusal ? refusal.delayMs : 0;
+  const delayMs = refusal instanceof CredentialsRejected ? refusal.delayMs : 0;
   return { body: errorText(refusal, "null"), refusal, reservedBytes: 0, delayMs, sent: undefined };
 }

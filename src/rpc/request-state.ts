@@ -1,15 +1,15 @@
-import type { Guest } from "../auth/door.ts";
-import { FailedPasswords } from "../auth/secrets.ts";
+import { FailedPasswords } from "../auth/failed-passwords.ts";
+import type { Peer } from "../auth/peer.ts";
 import { Fault } from "../base/fault.ts";
 import { uncountedBytes } from "../base/memory-budget.ts";
 import type { Session } from "./session.ts";
 
-/** The most that is answered to a request in which no call proved a token. */
+/** `maxOpenResponseBytes` limits the answer to a request in which no call proved a token. */
 export const maxOpenResponseBytes = 256 * 1024;
 
-/** The connection that a request came over. */
-export interface Origin extends Guest {
-  /** Where subscriptions live; plain HTTP has none. */
+/** RequestSource is the connection that a request came over. */
+export interface RequestSource extends Peer {
+  /** Holds the subscriptions of a WebSocket; undefined for plain HTTP. */
   readonly session: Session | undefined;
   /** Whether an answer can be sent in pieces. */
   readonly streams: boolean;
@@ -17,29 +17,29 @@ export interface Origin extends Guest {
   readonly isProven: boolean;
   /** Called when a call has proven its token. */
   proved(): void;
-  /** Counts so many more bytes of answers in the memory budget; false when it has no room for them. */
+  /** Counts further bytes of answers in the memory budget; false if it has too little left. */
   reserve(bytes: number): boolean;
 }
 
-/** A request or a batch while it is answered. */
+/** RequestState is a request or a batch while it is answered. */
 export class RequestState {
   readonly after: Array<() => void | Promise<void>> = [];
   delayMs = 0;
-  /** The present call's id takes so much of the answer at the most. */
-  idBytes = 0;
+  /** At most this many bytes of the answer are the id of the present call. */
+  maxIdBytes = 0;
   /** The subscription that the present call began. */
   opened: string | undefined;
   /** Set when an answer was refused for want of memory. */
   refusal: Fault | undefined;
-  /** Who calls, for the check of its token. */
-  readonly guest: Guest;
+  /** The client, for the check of its tokens. */
+  readonly peer: Peer;
   #bytes = 0;
   #heldBytes: number;
   #reservedBytes: number;
   #maxBytes: number;
 
   constructor(
-    readonly origin: Origin,
+    readonly source: RequestSource,
     private readonly limits: {
       readonly maxResponseBytes: number;
       /** What the parsed request takes; counted in the budget already. */
@@ -49,12 +49,12 @@ export class RequestState {
   ) {
     this.#heldBytes = limits.parsedBytes;
     this.#reservedBytes = limits.parsedBytes;
-    this.guest = isBatch ? new BatchGuest(origin) : origin;
+    this.peer = isBatch ? new BatchPeer(source) : source;
     this.#maxBytes = Math.min(limits.maxResponseBytes, maxOpenResponseBytes);
   }
 
-  /** How many bytes of answer are left. */
-  get room(): number {
+  /** How many bytes the answer may still take. */
+  get leftBytes(): number {
     return this.#maxBytes - this.#bytes;
   }
 
@@ -66,21 +66,21 @@ export class RequestState {
   /** A call of this request has proven its token: the answer may be as large as the configuration says. */
   proved(): void {
     this.#maxBytes = this.limits.maxResponseBytes;
-    this.origin.proved();
+    this.source.proved();
   }
 
-  /** Makes room for so many bytes of answer, of which `heldBytes` stay in memory until they are sent; or says why there is none. */
+  /** Counts bytes of the answer, of which `heldBytes` stay in memory until they are sent. Throws if they are too many. */
   take(bytes: number, heldBytes = bytes): void {
-    if (bytes > this.room) throw this.#tooBig();
+    if (bytes > this.leftBytes) throw this.#tooBig();
     this.hold(heldBytes);
     this.#bytes += bytes;
   }
 
-  /** Counts so many bytes of answer in the memory budget, or says that it has no room for them. */
+  /** Counts bytes of the answer in the memory budget. Throws if it has too little left. */
   hold(bytes: number): void {
     const held = this.#heldBytes + bytes;
     if (held > uncountedBytes) {
-      if (!this.origin.reserve(held - this.#reservedBytes)) {
+      if (!this.source.reserve(held - this.#reservedBytes)) {
         this.refusal = memoryIsFull();
         throw this.refusal;
       }
@@ -97,7 +97,7 @@ export class RequestState {
   }
 }
 
-/** For a client that would have to be given memory that is not there. */
+/** `memoryIsFull` is the refusal of a request that the memory budget has no bytes left for. */
 export function memoryIsFull(): Fault {
   return new Fault(
     "Busy",
@@ -106,21 +106,21 @@ export function memoryIsFull(): Fault {
   );
 }
 
-/** The client of a batch, which gets few password checks. */
-class BatchGuest implements Guest {
+/** BatchPeer is the client of a batch, which gets few password checks. */
+class BatchPeer implements Peer {
   readonly failed = new FailedPasswords();
 
-  constructor(private readonly origin: Guest) {}
+  constructor(private readonly source: Peer) {}
 
   get address(): string {
-    return this.origin.address;
+    return this.source.address;
   }
 
-  get left(): AbortSignal {
-    return this.origin.left;
+  get disconnected(): AbortSignal {
+    return this.source.disconnected;
   }
 
-  aside<T>(wait: () => Promise<T>): Promise<T> {
-    return this.origin.aside(wait);
+  withoutSlot<T>(wait: () => Promise<T>): Promise<T> {
+    return this.source.withoutSlot(wait);
   }
 }

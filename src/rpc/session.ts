@@ -1,8 +1,19 @@
 import { Fault } from "../base/fault.ts";
+import { Dropped } from "../base/mailbox.ts";
 import { randomText } from "../base/random.ts";
 
 /** How many subscriptions one connection may hold. */
 export const maxSubscriptions = 1024;
+
+/** Why the server ends a subscription, each with its meaning for people. */
+export const endReasons = {
+  token_invalid: "its token was revoked or has expired",
+  shutdown: "the server stops, or leaves this address",
+  restart: "the server restarts",
+  completed: "there are no more events",
+  failed: "the server could not go on with it",
+} as const;
+export type EndReason = keyof typeof endReasons;
 
 interface Subscription {
   readonly method: string;
@@ -31,28 +42,39 @@ export class Session {
     return { id, stop: stop.signal };
   }
 
-  /** Sends each event until the stream or the subscription ends. */
+  /** Sends each event until the stream or the subscription ends. A stream that ends by itself is reported as such. */
   async pump(id: string, events: AsyncIterable<unknown>): Promise<void> {
     const subscription = this.#subscriptions.get(id);
     if (subscription === undefined) return;
     const { method, stop } = subscription;
+    let reason: EndReason = "failed";
     try {
-      for await (const result of events) {
+      for await (const event of events) {
         if (stop.signal.aborted) break;
-        await this.send(eventText(method, id, result));
+        const isDropped = event instanceof Dropped;
+        await this.send(
+          notification(method, id, isDropped ? `"dropped":${event.count}` : `"result":${jsonOf(event)}`),
+        );
       }
+      reason = "completed";
     } finally {
-      this.cancel(id);
+      this.end(id, reason);
     }
   }
 
-  /** Ends a subscription from this side; `last` is the event that tells why. */
-  end(id: string, last: unknown): void {
+  /** Ends a subscription from this side; `last` is an event that says why to people. Does nothing when it has ended already. */
+  end(id: string, reason: EndReason, last?: unknown): void {
     const subscription = this.#subscriptions.get(id);
     if (subscription === undefined) return;
     this.cancel(id);
-    // Nobody waits for a reader that may be slow.
-    if (last !== undefined) void this.send(eventText(subscription.method, id, last));
+    // Not awaited: the reader may be slow.
+    if (last !== undefined) void this.send(notification(subscription.method, id, `"result":${jsonOf(last)}`));
+    void this.send(notification(subscription.method, id, `"end":{"reason":"${reason}"}`));
+  }
+
+  /** Ends every subscription from this side. */
+  endAll(reason: EndReason): void {
+    for (const id of [...this.#subscriptions.keys()]) this.end(id, reason);
   }
 
   cancel(id: string): boolean {
@@ -68,19 +90,19 @@ export class Session {
   }
 }
 
-/** The words of an event that many subscribers receive are made once. */
-const words = new WeakMap<object, string>();
-
-function eventText(method: string, subscription: string, event: unknown): string {
-  return `{"jsonrpc":"2.0","method":"${method}","params":{"subscription":"${subscription}","result":${wordsOf(event)}}}`;
+function notification(method: string, subscription: string, member: string): string {
+  return `{"jsonrpc":"2.0","method":"${method}","params":{"subscription":"${subscription}",${member}}}`;
 }
 
-function wordsOf(event: unknown): string {
+/** The JSON of an event that many subscribers receive is made once. */
+const eventJson = new WeakMap<object, string>();
+
+function jsonOf(event: unknown): string {
   if (typeof event !== "object" || event === null) return JSON.stringify(event) ?? "null";
-  let text = words.get(event);
+  let text = eventJson.get(event);
   if (text === undefined) {
     text = JSON.stringify(event);
-    words.set(event, text);
+    eventJson.set(event, text);
   }
   return text;
 }

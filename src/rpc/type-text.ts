@@ -40,7 +40,7 @@ function print(schema: Schema): string {
 function printObject(schema: Schema): string {
   const members = Object.entries(schema.properties ?? {}).map(([name, member]) => {
     const mark = schema.required?.includes(name) ? "" : "?";
-    return `${name}${mark}: ${print(member as Schema)}`;
+    return `${/^\w+$/.test(name) ? name : JSON.stringify(name)}${mark}: ${print(member as Schema)}`;
   });
   if (members.length === 0) return `{ [name]: ${print((schema.additionalProperties || {}) as Schema)} }`;
   return `{ ${members.join("; ")} }`;

@@ -5,7 +5,7 @@ import { Folder } from "../base/folder.ts";
 import { isTemporaryName } from "../base/leftovers.ts";
 import { randomText } from "../base/random.ts";
 
-/** The executable file of this server, and those around it while it changes. At no moment is there none. */
+/** Binary is the executable file of this server, with its backup and its next version. At no moment is there no executable. */
 export class Binary {
   readonly folder: string;
   readonly name: string;
@@ -23,7 +23,7 @@ export class Binary {
     return join(this.folder, `.${this.name}.update.json`);
   }
 
-  /** Where the next version grows. */
+  /** A new name for a download of the next version. */
   newPath(): string {
     return join(this.folder, `${this.#newPrefix}${randomText(8)}`);
   }
@@ -32,20 +32,20 @@ export class Binary {
     return (await stat(this.path)).mode & 0o777;
   }
 
-  /** Keeps the present file as `<name>.old`, if so wished, and puts another in its place. */
-  async replaceWith(newPath: string, keep: boolean): Promise<void> {
-    if (keep) await this.#linkOver(this.path, this.oldPath);
+  /** Puts another file in place of the present one, which stays as `<name>.old` if requested. */
+  async replaceWith(newPath: string, { keepOld }: { readonly keepOld: boolean }): Promise<void> {
+    if (keepOld) await this.#linkOver(this.path, this.oldPath);
     await rename(newPath, this.path);
     await this.#sync();
   }
 
-  /** The old file is the present one again; it stays under both names. */
+  /** Puts the old file back in place; it stays under both names. */
   async restore(): Promise<void> {
     await this.#linkOver(this.oldPath, this.path);
     await this.#sync();
   }
 
-  /** What a power cut left behind of a download. */
+  /** Removes what a power cut left of a download. */
   async clearLeftovers(): Promise<void> {
     const note = basename(this.statePath);
     for (const name of await readdir(this.folder))
@@ -63,7 +63,7 @@ export class Binary {
       await link(from, beside);
       await rename(beside, to);
     } catch (error) {
-      // A file system without hard links, as some network drives are.
+      // Some network file systems have no hard links.
       if (!["EPERM", "EOPNOTSUPP", "ENOTSUP", "EMLINK"].includes(codeOf(error) ?? "")) throw error;
       await copyDurably(from, beside);
       await rename(beside, to);

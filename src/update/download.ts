@@ -4,7 +4,7 @@ import { dirname } from "node:path";
 import { codeOf, Fault, messageOf } from "../base/fault.ts";
 
 const smallest = 1024;
-const largest = 1024 * 1024 * 1024;
+const maxDownloadBytes = 1024 * 1024 * 1024;
 /** A small text that takes longer than this is given up. */
 const textTimeoutMs = 60_000;
 /** Left free on the disk. */
@@ -150,7 +150,10 @@ async function ask(address: string, signal: AbortSignal): Promise<Response> {
     // Unpacked below, so that the length on the wire can be held against what was announced.
     decompress: false,
   });
-  if (response.status === 404) throw failed("the release server has no such release for this system (404)");
+  if (response.status === 404)
+    throw failed("the release server has no such release for this system (404)", {
+      reason: "release_not_found",
+    });
   if (!response.ok) throw failed(`the release server answers ${response.status}`);
   const encoding = response.headers.get("content-encoding") ?? "identity";
   if (encoding !== "zstd" && encoding !== "identity")
@@ -161,7 +164,7 @@ async function ask(address: string, signal: AbortSignal): Promise<Response> {
 function lengthOf(response: Response): number | undefined {
   const header = response.headers.get("content-length");
   const length = header === null ? undefined : Number(header);
-  if (length !== undefined && (length < smallest || length > largest))
+  if (length !== undefined && (length < smallest || length > maxDownloadBytes))
     throw failed(`it has ${length} bytes, which is no release`);
   return length;
 }
@@ -175,13 +178,13 @@ async function requireSpace(path: string, bytes: number): Promise<void> {
 async function* wireBytes(
   response: Response,
   total: number | undefined,
-  told: (chunk: Uint8Array, bytes: number) => void,
+  onChunk: (chunk: Uint8Array, bytes: number) => void,
 ): AsyncGenerator<Uint8Array<ArrayBuffer>> {
   let bytes = 0;
   for await (const chunk of response.body ?? []) {
     bytes += chunk.length;
-    if (bytes > (total ?? largest)) throw failed("more came than was announced");
-    told(chunk, bytes);
+    if (bytes > (total ?? maxDownloadBytes)) throw failed("more came than was announced");
+    onChunk(chunk, bytes);
     yield chunk;
   }
   if (total !== undefined && bytes !== total) throw failed(`${bytes} of ${total} bytes came`);
@@ -207,7 +210,7 @@ async function store(file: FileHandle, content: AsyncIterable<Uint8Array>): Prom
   let bytes = 0;
   for await (const chunk of content) {
     bytes += chunk.length;
-    if (bytes > largest) throw failed("it is too large for a release");
+    if (bytes > maxDownloadBytes) throw failed("it is too large for a release");
     sha256.update(chunk);
     blake2b.update(chunk);
     await file.writeFile(chunk);
@@ -227,6 +230,6 @@ function checkDigests(headers: Headers, sent: Buffer, plain: Buffer): void {
   if (!isRight) throw failed("its digest is not the one that the release server tells");
 }
 
-function failed(why: string): Fault {
-  return new Fault("IoError", `the release was not downloaded: ${why}; nothing was changed`);
+function failed(why: string, data: Readonly<Record<string, unknown>> = {}): Fault {
+  return new Fault("IoError", `the release was not downloaded: ${why}; nothing was changed`, data);
 }

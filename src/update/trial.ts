@@ -4,30 +4,31 @@ import { replaceFile } from "../base/replace-file.ts";
 import type { Binary } from "./binary.ts";
 import { lockFolder } from "./folder-lock.ts";
 
-/** What is known of an update that has not proven itself yet, or that failed to. */
+/** Trial is the record of an update that is not confirmed yet, or that was rolled back. */
 interface Trial {
   readonly from: string;
   readonly to: string;
   /** Starts of the new version so far. */
   readonly starts: number;
-  /** It was taken back, and nobody has been told yet. */
+  /** It was rolled back, and that is not logged yet. */
   readonly takenBack?: true;
 }
 
-/** So many starts may fail before the old version comes back. */
-const mostStarts = 2;
+/** After this many failed starts the old version is restored. */
+const maxStarts = 2;
 
-export type Beginning =
+/** StartMode is how a process starts, as far as an update is concerned. */
+export type StartMode =
   | { readonly kind: "ordinary" }
   /** The first starts of a new version. */
   | { readonly kind: "trial"; readonly from: string }
-  /** The update was taken back: this is the old version again. */
+  /** The update was rolled back: this is the old version again. */
   | { readonly kind: "taken back"; readonly failed: string }
-  /** The old binary is in place again; this process must become it. */
+  /** The old binary has been restored; this process must exec into it. */
   | { readonly kind: "give up"; readonly from: string; readonly to: string };
 
-/** The first thing a start does: finds out whether it is on trial, and counts. */
-export async function beginTrial(binary: Binary, version: string): Promise<Beginning> {
+/** `beginTrial` is the first thing a start does: it finds out whether this version is on trial, and counts the start. */
+export async function beginTrial(binary: Binary, version: string): Promise<StartMode> {
   await clearUp(binary);
   const trial = await read(binary);
   if (trial === undefined) return { kind: "ordinary" };
@@ -36,7 +37,7 @@ export async function beginTrial(binary: Binary, version: string): Promise<Begin
     await endTrial(binary);
     return trial.takenBack ? { kind: "taken back", failed: trial.to } : { kind: "ordinary" };
   }
-  if (trial.starts < mostStarts) {
+  if (trial.starts < maxStarts) {
     await write(binary, { ...trial, starts: trial.starts + 1 });
     return { kind: "trial", from: trial.from };
   }
@@ -46,15 +47,19 @@ export async function beginTrial(binary: Binary, version: string): Promise<Begin
 }
 
 /**
- * Puts a new version in place, on trial. The backup is always the last version that proved itself: one that never did is not
- * worth keeping. A failure leaves things as they were, an earlier trial included.
+ * `install` puts a new version in place, on trial. The backup is always the last confirmed version. A failure leaves things as they
+ * were, an earlier trial included.
  */
-export async function exchange(binary: Binary, newPath: string, from: string, to: string): Promise<void> {
+export async function install(
+  binary: Binary,
+  newPath: string,
+  { from, to }: { readonly from: string; readonly to: string },
+): Promise<void> {
   const earlier = await read(binary);
   const unproven = earlier?.to === from && !earlier.takenBack;
   await write(binary, { from: unproven ? earlier.from : from, to, starts: 0 });
   try {
-    await binary.replaceWith(newPath, !unproven);
+    await binary.replaceWith(newPath, { keepOld: !unproven });
   } catch (error) {
     if (earlier === undefined) await endTrial(binary);
     else await write(binary, earlier);
@@ -62,12 +67,12 @@ export async function exchange(binary: Binary, newPath: string, from: string, to
   }
 }
 
-/** It stands, or it never began. */
+/** `endTrial` removes the trial record: the new version is confirmed, or the update was aborted. */
 export async function endTrial(binary: Binary): Promise<void> {
   await rm(binary.statePath, { force: true });
 }
 
-/** What a power cut left of a download; not while somebody else is at it, nor where nothing can be removed. */
+/** Removes what a power cut left of a download, unless another process downloads or nothing can be removed here. */
 async function clearUp(binary: Binary): Promise<void> {
   const unlock = lockFolder(binary.folder);
   if (unlock === undefined) return;
@@ -85,7 +90,7 @@ async function read(binary: Binary): Promise<Trial | undefined> {
     return JSON.parse(await readFile(binary.statePath, "utf8")) as Trial;
   } catch (error) {
     if (codeOf(error) === "ENOENT") return undefined;
-    // What cannot be read is no reason not to start.
+    // A damaged record must not keep the server from starting.
     if (error instanceof SyntaxError) return undefined;
     throw error;
   }

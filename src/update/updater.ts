@@ -7,9 +7,9 @@ import type { Binary } from "./binary.ts";
 import { type Downloaded, type DownloadOptions, download, downloadText, type Progress } from "./download.ts";
 import { lockFolder } from "./folder-lock.ts";
 import { verifyMinisign } from "./minisign.ts";
-import { rehearse } from "./rehearsal.ts";
 import { binaryName, releaseAddress, type Tag } from "./release.ts";
-import { exchange } from "./trial.ts";
+import { smokeTest } from "./smoke-test.ts";
+import { install } from "./trial.ts";
 
 export interface UpdateSettings {
   readonly releaseUrl: string | undefined;
@@ -47,7 +47,7 @@ export class Updater {
   ) {}
 
   /** Resolves to false when this is the version already. After true the binary on the disk is the new one. */
-  async update(tag: Tag, told: (progress: Progress) => void = () => {}): Promise<boolean> {
+  async update(tag: Tag, onProgress: (progress: Progress) => void = () => {}): Promise<boolean> {
     if (tag.version === this.installed.version) return false;
     const { binary } = this.installed;
     if (binary === undefined)
@@ -58,12 +58,17 @@ export class Updater {
     if (this.#busy) throw new Fault("Other", "an update is under way already; wait until it is done");
     this.#busy = true;
     try {
-      await this.#alone(binary, tag, told);
+      await this.#alone(binary, tag, onProgress);
       // Stays busy: the process is about to be another.
       return true;
     } catch (error) {
       this.#busy = false;
-      this.log.error("update failed", { tag: tag.text, reason: messageOf(error) });
+      const { reason: code } = error instanceof Fault ? error.data : {};
+      this.log.event("update.failed", "update failed", {
+        tag: tag.text,
+        reason: messageOf(error),
+        ...(typeof code === "string" ? { code } : {}),
+      });
       throw error;
     }
   }
@@ -74,34 +79,40 @@ export class Updater {
     await Promise.allSettled([this.#fetching]);
   }
 
-  async #alone(binary: Binary, tag: Tag, told: (progress: Progress) => void): Promise<void> {
+  async #alone(binary: Binary, tag: Tag, onProgress: (progress: Progress) => void): Promise<void> {
     const unlock = lockFolder(binary.folder);
     if (unlock === undefined)
       throw new Fault("Other", "another program updates this binary already; wait until it is done");
     try {
-      await this.#replace(binary, tag, told);
+      await this.#replace(binary, tag, onProgress);
     } finally {
       unlock();
     }
   }
 
-  async #replace(binary: Binary, tag: Tag, told: (progress: Progress) => void): Promise<void> {
+  async #replace(binary: Binary, tag: Tag, onProgress: (progress: Progress) => void): Promise<void> {
     const { releaseUrl, publicKey } = this.settings();
     if (releaseUrl === undefined)
-      throw new Fault("Other", "release_url is not set in the configuration; it says where releases are");
+      throw new Fault("Other", "release_url is not set in the configuration; it says where releases are", {
+        reason: "release_url_missing",
+      });
     const keys = publicKey === undefined ? undefined : parsePublicKeys(publicKey);
     await requireWritable(binary);
     await binary.clearLeftovers();
     const path = binary.newPath();
     try {
       const source = { releaseUrl, keys, name: binaryName(this.installed.triple), tag };
-      const fetching = this.#fetch(source, { path, mode: await binary.mode(), progress: told });
+      const fetching = this.#fetch(source, { path, mode: await binary.mode(), progress: onProgress });
       this.#fetching = fetching;
       const done = await fetching;
-      this.log.info("update: trying it out", { tag: tag.text });
-      await rehearse(path, tag, this.installed.triple);
-      await exchange(binary, path, this.installed.version, tag.version);
-      this.log.info("update: in place", { tag: tag.text, bytes: done.bytes, signed: keys !== undefined });
+      this.log.event("update.testing", "update: trying it out", { tag: tag.text });
+      await smokeTest(path, tag, this.installed.triple);
+      await install(binary, path, { from: this.installed.version, to: tag.version });
+      this.log.event("update.installed", "update: in place", {
+        tag: tag.text,
+        bytes: done.bytes,
+        signed: keys !== undefined,
+      });
     } catch (error) {
       throw error instanceof Fault
         ? error
@@ -123,9 +134,9 @@ export class Updater {
   ): Promise<Downloaded> {
     const { signal } = this.#stop;
     try {
-      this.log.info("update: downloading", { tag: tag.text });
+      this.log.event("update.downloading", "update: downloading", { tag: tag.text });
       const tell = paced((progress) =>
-        this.log.info("update: downloading", { tag: tag.text, ...figures(progress) }),
+        this.log.event("update.downloading", "update: downloading", { tag: tag.text, ...figures(progress) }),
       );
       const done = await download(releaseAddress(releaseUrl, name, tag), {
         ...target,
@@ -137,8 +148,12 @@ export class Updater {
       });
       if (keys === undefined) return done;
       const address = releaseAddress(releaseUrl, `${name}.minisig`, tag);
-      const words = verifyMinisign(await downloadText(address, "the signature", signal), done.blake2b, keys);
-      if (words.get("file") !== name || words.get("version") !== tag.text)
+      const comment = verifyMinisign(
+        await downloadText(address, "the signature", signal),
+        done.blake2b,
+        keys,
+      );
+      if (comment.get("file") !== name || comment.get("version") !== tag.text)
         throw new Fault(
           "IoError",
           "the release's signature is for another file or version; nothing was changed",

@@ -8,6 +8,7 @@ import { eachDatabase, type TestNode, testNode } from "../support/node.ts";
 /** A method that needs whatever its caller names, so that the rules can be tried one by one. */
 const methods = {
   probe_enter: method({
+    effect: "reads",
     doc: "Lets a caller in that holds the permissions in the scope.",
     need: ({ scope, permissions }): Need => ({ kind: "all", scope, permissions }),
     params: {

@@ -63,7 +63,13 @@ eachDatabase(
     await node.newToken([], { username: "Anna Bo" });
     await node.newToken([], { username: "coco" });
     await node.newToken([], { username: "Οδος" });
-    for (const username of ["Root", "ｒｏｏｔ", "anna bo", "Anna\u3000Bo", "сосо", "СОСО", "ΟΔΟΣ", "οδοσ"]) {
+    await node.newToken([], { username: "admin" });
+    await node.newToken([], { username: "zebra" });
+    await node.newToken([], { username: "hugo" });
+    for (const username of [
+      ...["Root", "ｒｏｏｔ", "anna bo", "Anna\u3000Bo", "сосо", "СОСО", "ΟΔΟΣ", "οδοσ"],
+      ...["ꓮꓓꓟꓲꓠ", "ꓣꓳꓳꓔ", "ᏃᎬᏴᎡᎪ", "ꮓꭼᏼꭱꭺ", "հսցօ", "ՀՍՑՕ"],
+    ]) {
       const { error } = await create(node, username);
       expect({ username, code: error?.code, data: error?.data }).toEqual({
         username,
@@ -214,6 +220,14 @@ test("two names have one skeleton only if they look alike", () => {
     ["Ｂ", "В"],
     ["ΟΔΟΣ", "οδοσ"],
     ["οδος", "οδοσ"],
+    ["ꓮꓓꓟꓲꓠ", "admin"],
+    ["ꓣꓳꓳꓔ", "root"],
+    ["ᎪᏴ", "ab"],
+    ["ꭺᏼ", "AB"],
+    ["ᏕᎬᎡᏙᎬᎡ", "server"],
+    ["ꮁ", "r"],
+    ["օսո", "oun"],
+    ["ՕՍՈ", "OUN"],
   ] as const)
     expect([a, b, same(a, b)]).toEqual([a, b, true]);
   for (const [a, b] of [

@@ -1,27 +1,27 @@
 import { expect, test } from "bun:test";
+import { FailedPasswords } from "../../src/auth/failed-passwords.ts";
 import {
-  FailedPasswords,
   hashPassword,
   maxWaitingChecks,
   maxWaitingChecksPerAddress,
   Passwords,
-} from "../../src/auth/secrets.ts";
+} from "../../src/auth/passwords.ts";
 import { until } from "../support/process.ts";
 
 const hash = await hashPassword("right");
 
 function client(address: string) {
   const quitting = new AbortController();
-  let asides = 0;
+  let waitsWithoutSlot = 0;
   return {
     quit: () => quitting.abort(),
-    /** How often it waited outside its place. */
-    asides: () => asides,
-    guest: {
+    /** How often it waited without its slot. */
+    waitsWithoutSlot: () => waitsWithoutSlot,
+    peer: {
       address,
-      left: quitting.signal,
-      aside<T>(wait: () => Promise<T>): Promise<T> {
-        asides += 1;
+      disconnected: quitting.signal,
+      withoutSlot<T>(wait: () => Promise<T>): Promise<T> {
+        waitsWithoutSlot += 1;
         return wait();
       },
     },
@@ -31,7 +31,7 @@ function client(address: string) {
 /** The outcome in a word. */
 async function check(passwords: Passwords, name: string, proof: string, from = client("a")) {
   try {
-    return (await passwords.matches({ name, proof }, hash, from.guest)) ? "right" : "wrong";
+    return (await passwords.matches({ name, proof }, hash, from.peer)) ? "right" : "wrong";
   } catch (error) {
     return error instanceof Error ? error.message.split(":")[0] : String(error);
   }
@@ -69,7 +69,7 @@ test("the same question asked many times at once is one check", async () => {
   const asked = Array.from({ length: 500 }, () => client("a"));
   const outcomes = await Promise.all(asked.map((one) => check(passwords, "u", "right", one)));
   expect(new Set(outcomes)).toEqual(new Set(["right"]));
-  expect(asked.filter(({ asides }) => asides() > 0)).toHaveLength(1);
+  expect(asked.filter(({ waitsWithoutSlot }) => waitsWithoutSlot() > 0)).toHaveLength(1);
 });
 
 test("a check whose client leaves is not made, and who asked the same goes on without it", async () => {
@@ -77,10 +77,10 @@ test("a check whose client leaves is not made, and who asked the same goes on wi
   const busy = ["x", "y"].map((name) => check(passwords, name, "wrong"));
   const [leaving, staying] = [client("a"), client("a")];
   const [left, stayed] = [check(passwords, "u", "right", leaving), check(passwords, "u", "right", staying)];
-  await until("the first one waits", () => leaving.asides() === 1);
+  await until("the first one waits", () => leaving.waitsWithoutSlot() === 1);
   leaving.quit();
   expect([await left, await stayed]).toEqual(["Other", "right"]);
-  expect(staying.asides()).toBe(1);
+  expect(staying.waitsWithoutSlot()).toBe(1);
   expect(await Promise.all(busy)).toEqual(["wrong", "wrong"]);
   // Every turn was given back.
   const more = Array.from({ length: 4 }, (_, at) => check(passwords, `n${at}`, "wrong"));

@@ -198,7 +198,19 @@ eachDatabase(
 );
 
 const open = { kind: "anyone" } as const;
-const declaration = { doc: "Says yes.", params: {}, result: z.literal("yes"), run: () => "yes" as const };
+const declaration = {
+  doc: "Says yes.",
+  effect: "reads" as const,
+  params: {},
+  result: z.literal("yes"),
+  run: () => "yes" as const,
+};
+
+test("a method declared without an effect does not compile", () => {
+  const { effect: _, ...incomplete } = declaration;
+  // @ts-expect-error: the effect is missing; `npm run check` fails if this compiles.
+  expect(method({ ...incomplete, need: open }).effect).toBeUndefined();
+});
 
 test("a method declared without a need does not compile, and would refuse everybody", async () => {
   // @ts-expect-error: the need is missing; `npm run check` fails if this compiles.

@@ -30,6 +30,7 @@ class CountingHotFiles extends HotFiles {
 async function openRoutes(files: Record<string, string>) {
   let services: Services | undefined;
   const lend = method({
+    effect: "reads",
     doc: "Lends the services.",
     need: anyToken,
     params: {},
@@ -49,7 +50,7 @@ async function openRoutes(files: Record<string, string>) {
   const hot = new CountingHotFiles(() => 64 * 1024 * 1024);
   const contentBudget = new ContentBudget(30_000);
   const door = {
-    borrow: () => ({ services: lent, release() {} }),
+    acquire: () => ({ services: lent, release() {} }),
     buckets: () => lent.buckets,
     hot,
     compression: new Compression(contentBudget),

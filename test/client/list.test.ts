@@ -1,6 +1,7 @@
-import { expect } from "bun:test";
+import { expect, test } from "bun:test";
 import { mkdir, utimes, writeFile } from "node:fs/promises";
 import { join } from "node:path";
+import { parseListing } from "../../src/client/listing.ts";
 import { type TestNode, testNode } from "../support/node.ts";
 import { Consumer, eachRuntime } from "./consumer.ts";
 
@@ -120,12 +121,12 @@ const good =
 const foreign = [
   "",
   "<!doctype html><p>Sign in</p>",
-  good.slice(0, -1),
   good.slice(0, good.indexOf("</D:multistatus>")),
   good.slice(0, good.length / 2),
   `${good}${good}`,
-  good.replaceAll("D:", "d:"),
-  good.replaceAll("\n", ""),
+  good.replaceAll("DAV:", "DAV"),
+  good.replace("&quot;e", "&unknown;e"),
+  good.replace("<D:resourcetype/>", "<D:resourcetype>"),
   good.replace("a%20b", "deep/a%20b"),
   good.replace("a%20b", "%E0%A4%A"),
   good.replace("/node/static-webdav/site/a", "/elsewhere/a"),
@@ -136,6 +137,38 @@ const foreign = [
   good.replace("200 OK", "500 Internal Server Error"),
   '<?xml version="1.0" encoding="utf-8"?>\n<D:multistatus xmlns:D="DAV:">\n</D:multistatus>\n',
 ];
+
+/** The same listing, written in other ways that mean the same. */
+const alike = [
+  good.slice(0, -1),
+  good.replaceAll("\n", ""),
+  good.replaceAll(/\bD([:=])/g, "d$1"),
+  good.replaceAll(/(<\/?)D:/g, "$1").replace("xmlns:D", "xmlns"),
+  good
+    .replace('"DAV:"', "'DAV:'")
+    .replaceAll("<D:response>", '<D:response\n  xmlns:other="urn:>" other:id="&lt;1" >'),
+  good
+    .replace("&quot;e&quot;", '<![CDATA["e"]]>')
+    .replace("<D:prop>", "<!-- <D:prop> --><?what now?><D:prop>"),
+  good
+    .replace("&quot;e&quot;", "&#34;e&#x22;")
+    .replaceAll("<D:resourcetype/>", "<D:resourcetype ></D:resourcetype >"),
+];
+
+test("a listing means the same in whatever way its XML is written", () => {
+  for (const xml of alike)
+    expect(parseListing(xml, "", "http://here")).toEqual([
+      { name: "a b", folder: false, size: 1, modified: new Date(0), etag: '"e"' },
+    ]);
+});
+
+test("a hundred thousand files are read from one answer", () => {
+  const start = good.lastIndexOf("<D:response>");
+  const one = good.slice(start, good.indexOf("</D:multistatus>"));
+  const many = Array.from({ length: 100_000 }, (_, at) => one.replace("a%20b", `file%20${at}`)).join("");
+  const entries = parseListing(`${good.slice(0, start)}${many}</D:multistatus>`, "", "http://here");
+  expect(new Set(entries.map(({ name }) => name)).size).toBe(100_000);
+});
 
 eachRuntime("a listing that no node-server would send is refused, not guessed at", async (runtime) => {
   await using standIn = Bun.serve({

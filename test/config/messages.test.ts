@@ -3,7 +3,7 @@ import { readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { Glob } from "bun";
 import { Fault } from "../../src/base/fault.ts";
-import { readConfigFile } from "../../src/config/file.ts";
+import { readConfigFile } from "../../src/config/default-config.ts";
 import { parseConfig } from "../../src/config/parse.ts";
 import { formatProblem } from "../../src/config/problem.ts";
 import { parseFilter } from "../../src/log/filter.ts";

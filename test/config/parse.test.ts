@@ -2,7 +2,7 @@ import { expect, test } from "bun:test";
 import { stat, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { Fault } from "../../src/base/fault.ts";
-import { defaultConfigText, ensureConfigFile, readConfigFile } from "../../src/config/file.ts";
+import { defaultConfigText, ensureConfigFile, readConfigFile } from "../../src/config/default-config.ts";
 import { parseConfig } from "../../src/config/parse.ts";
 import { tempFolder } from "../support/node.ts";
 

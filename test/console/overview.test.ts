@@ -21,6 +21,7 @@ const release = {
 };
 const methods = {
   "node-server_version": method({
+    effect: "reads",
     doc: "Tells what a release tells.",
     need: anyone,
     params: {},

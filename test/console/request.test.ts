@@ -3,8 +3,8 @@ import fc from "fast-check";
 import { toParam } from "../../src/console/pages/explorer/openrpc.ts";
 import { curlLine, maskedRequest, parseEntries } from "../../src/console/pages/explorer/request.ts";
 
-const token = toParam("token", true, { type: "string" });
-const name = toParam("name", true, { type: "string" });
+const token = toParam({ name: "token", required: true, schema: { type: "string" }, "x-credential": true });
+const name = toParam({ name: "name", required: true, schema: { type: "string" } });
 
 /** Arguments that a shell passes to curl. */
 function argumentsOf(line: string, env: Record<string, string>): string[] {
@@ -52,7 +52,10 @@ test("whatever is typed, a shell hands curl just the request, with the token fro
 });
 
 test("secrets are neither in the request on the screen nor in the line for the shell", () => {
-  const declared = [token, toParam("new_password", true, { type: "string" })];
+  const declared = [
+    token,
+    toParam({ name: "new_password", required: true, schema: { type: "string", writeOnly: true } }),
+  ];
   const params = { token: "typed:secret", new_password: "hunter22" };
   const shown = JSON.stringify(maskedRequest("token_change_password", declared, params));
   const { line, variables } = curlLine("http://here", "token_change_password", declared, params);
@@ -63,11 +66,11 @@ test("secrets are neither in the request on the screen nor in the line for the s
 test("a form sends what was typed, in its type, and leaves out what was not", () => {
   const declared = [
     token,
-    toParam("size", false, { type: "integer" }),
-    toParam("cors", false, { type: ["boolean", "null"] }),
-    toParam("kind", false, { enum: ["a", "b"] }),
-    toParam("path", false, { anyOf: [{ type: "string" }, { type: "null" }] }),
-    toParam("limit", true, {}),
+    toParam({ name: "size", required: false, schema: { type: "integer" } }),
+    toParam({ name: "cors", required: false, schema: { type: ["boolean", "null"] } }),
+    toParam({ name: "kind", required: false, schema: { enum: ["a", "b"] } }),
+    toParam({ name: "path", required: false, schema: { anyOf: [{ type: "string" }, { type: "null" }] } }),
+    toParam({ name: "limit", required: true, schema: {} }),
   ];
   const typed = (text: string) => ({ text, isNull: false });
   expect(declared.map(({ kind, nullable }) => [kind, nullable])).toEqual([

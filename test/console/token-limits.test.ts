@@ -1,6 +1,6 @@
 import { expect, test } from "bun:test";
 import fc from "fast-check";
-import { tokenLimit } from "../../src/auth/permission.ts";
+import { tokenLimit } from "../../src/auth/limit-schema.ts";
 import type { Limit, Permission, Scope } from "../../src/client/index.ts";
 import { generatePassword } from "../../src/console/pages/tokens/credential-rules.ts";
 import { limitSummary, limitsProblem, scopeView, toScope } from "../../src/console/pages/tokens/limits.ts";

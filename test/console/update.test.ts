@@ -182,25 +182,28 @@ test("the page takes the tags that the server takes", () => {
   }
 });
 
-test("progress is read from the log of this update alone", () => {
-  const entry = (message: string, fields: Record<string, unknown>): LogEntry => ({
+test("progress is read from the codes of this update's events, whatever the messages say", () => {
+  const entry = (event: string, fields: Record<string, unknown>): LogEntry => ({
     timestamp: "",
     level: "INFO",
     target: "server",
-    message,
-    fields,
+    message: "in other words",
+    fields: { event, ...fields },
     spans: [],
   });
   const tag = "v1.0.0";
-  expect(progressIn(entry("update: downloading", { tag, bytes: 5, total: 10, percent: 50 }), tag)).toEqual({
+  expect(progressIn(entry("update.downloading", { tag, bytes: 5, total: 10, percent: 50 }), tag)).toEqual({
     stage: "downloading",
     bytes: 5,
     total: 10,
   });
-  expect(progressIn(entry("update: downloading", { tag: "v2.0.0", bytes: 5 }), tag)).toBeUndefined();
-  expect(progressIn(entry("update failed", { tag, reason: "no" }), tag)).toEqual({
+  expect(progressIn(entry("update.downloading", { tag: "v2.0.0", bytes: 5 }), tag)).toBeUndefined();
+  const failed = { tag, reason: "no", code: "release_not_found" };
+  expect(progressIn(entry("update.failed", failed), tag)).toEqual({
     stage: "failed",
     why: "no",
+    code: "release_not_found",
   });
-  expect(progressIn(entry("listening", { tag }), tag)).toBeUndefined();
+  expect(progressIn(entry("update.in_a_newer_server", { tag }), tag)).toBeUndefined();
+  expect(progressIn(entry("listener.bound", { tag }), tag)).toBeUndefined();
 });

@@ -17,6 +17,7 @@ const fileOf = (node: TestNode) => join(node.folder, "data/node.db");
 /** Moves the database's file away between the BEGIN and the COMMIT of a transaction. */
 const methods = {
   test_interrupt: method({
+    effect: "reads",
     doc: "Moves the database's file away in the middle of a transaction.",
     need: anyone,
     params: { path: z.string() },

@@ -1,7 +1,7 @@
 import { expect, test } from "bun:test";
 import fc from "fast-check";
 import { openDatabase } from "../../src/db/database.ts";
-import { type KvRows, longestKey } from "../../src/db/kv-rows.ts";
+import { type KvRows, maxKeyBytes } from "../../src/db/kv-rows.ts";
 import { LogHub } from "../../src/log/hub.ts";
 import { type DatabaseKind, eachDatabase, newDatabase, tempFolder } from "../support/node.ts";
 
@@ -200,7 +200,7 @@ eachDatabase("a key may be as long as it says, and what a move would make longer
   const { rows } = database;
   // Random, so that no compression makes it short.
   const name = () => Buffer.from(crypto.getRandomValues(new Uint8Array(120))).toString("hex");
-  const key = `/${Array.from({ length: 16 }, name).join("/")}`.slice(0, longestKey);
+  const key = `/${Array.from({ length: 16 }, name).join("/")}`.slice(0, maxKeyBytes);
   await put(rows, "n", { [key]: "here" });
   const top = key.slice(0, key.indexOf("/", 1));
   expect(await rows.within("n", top)).toEqual([{ key, value: "here" }]);

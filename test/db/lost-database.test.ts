@@ -16,7 +16,10 @@ const logging = 'memory_log_filter = "info"\nmemory_log_capacity = 1000\n';
 function eventsOf({ node }: TestNode): unknown[] {
   return node.ring
     .entries()
-    .filter(({ target, fields }) => target === "db" && fields.event !== undefined)
+    .filter(
+      ({ target, fields }) =>
+        target === "db" && fields.event !== undefined && fields.event !== "database.migrated",
+    )
     .map(({ level, fields, spans }) => [level, fields.event, spans.length]);
 }
 

@@ -99,6 +99,34 @@ eachDatabase(
 );
 
 eachDatabase(
+  "a database whose skeletons were made without other writing systems gets new ones, and none twice",
+  async (kind) => {
+    await using folder = await tempFolder();
+    const place = await newDatabase(kind, folder.path);
+    await (await open(place.url)).close();
+    await place.run("DELETE FROM seaql_migrations WHERE version LIKE 'm20261116_000001%'");
+    const rows = ["admin|admin", "ꓮꓓꓟꓲꓠ|ꓮꓓꓟꓲꓠ", "ꭺ|ꭺ", "A|a", "Bo|bo"].map((row, at) => {
+      const [name, skeleton] = row.split("|");
+      return `('key-${at}', '', '[]', '${name}', '${skeleton}')`;
+    });
+    await place.run(
+      `INSERT INTO token (token_key, token_hash, token_limit, username, username_skeleton) VALUES ${rows.join()}`,
+    );
+    await (await open(place.url)).close();
+    expect(
+      await read(place.url, "SELECT username, username_skeleton AS skeleton FROM token ORDER BY id"),
+    ).toMatchObject([
+      { username: "admin", skeleton: "admin" },
+      { username: "ꓮꓓꓟꓲꓠ", skeleton: null },
+      { username: "ꭺ", skeleton: "a" },
+      { username: "A", skeleton: null },
+      { username: "Bo", skeleton: "bo" },
+    ]);
+    await place.drop();
+  },
+);
+
+eachDatabase(
   "a database from before skeletons were stored gets them, and of alike names the oldest token's counts",
   async (kind) => {
     await using folder = await tempFolder();

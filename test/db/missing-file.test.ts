@@ -3,7 +3,8 @@ import { expect, test } from "bun:test";
 import { existsSync } from "node:fs";
 import { readdir, rename, rm, stat, writeFile } from "node:fs/promises";
 import { join } from "node:path";
-import { executeSqlite } from "../../src/db/operator/sqlite-execute.ts";
+import { executeSqlite } from "../../src/db/operator/sqlite/execute.ts";
+import type { LogEntry } from "../../src/log/entry.ts";
 import { openNode } from "../../src/node.ts";
 import { type TestNode, tempFolder, testNode } from "../support/node.ts";
 import { until } from "../support/process.ts";
@@ -18,8 +19,12 @@ const missing = {
 };
 
 const fileOf = (node: TestNode) => join(node.folder, "data/node.db");
+const watched: readonly unknown[] = ["database.lost", "database.restored", "database.silent"];
+const isDatabaseEvent = ({ event }: LogEntry["fields"]) => watched.includes(event);
 const eventsOf = ({ node }: TestNode) =>
-  node.ring.entries().flatMap(({ level, fields }) => (fields.event ? [[level, fields.event]] : []));
+  node.ring
+    .entries()
+    .flatMap(({ level, fields }) => (isDatabaseEvent(fields) ? [[level, fields.event]] : []));
 
 /** Every file in the database's folder with the bits that others have on it. */
 async function modes(node: TestNode): Promise<Record<string, number>> {

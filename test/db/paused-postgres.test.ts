@@ -1,5 +1,6 @@
 import { expect, test } from "bun:test";
 import { SQL } from "bun";
+import type { LogEntry } from "../../src/log/entry.ts";
 import { type TestNode, testNode } from "../support/node.ts";
 import { stoppablePostgres } from "../support/postgres.ts";
 import { until } from "../support/process.ts";
@@ -12,8 +13,12 @@ const silent = {
 };
 
 const logging = 'memory_log_filter = "info"\nmemory_log_capacity = 1000\n';
+const watched: readonly unknown[] = ["database.lost", "database.restored", "database.silent"];
+const isDatabaseEvent = ({ event }: LogEntry["fields"]) => watched.includes(event);
 const eventsOf = ({ node }: TestNode) =>
-  node.ring.entries().flatMap(({ level, fields }) => (fields.event ? [[level, fields.event]] : []));
+  node.ring
+    .entries()
+    .flatMap(({ level, fields }) => (isDatabaseEvent(fields) ? [[level, fields.event]] : []));
 
 test("while PostgreSQL is paused calls fail in time and plain HTTP goes on with the buckets it knows", async () => {
   await using postgres = await stoppablePostgres();

@@ -36,7 +36,10 @@ test("SQLite that stops taking writes is one ERROR line, and one INFO line when 
     "ERROR db the database takes no writes; every change fails until this is mended",
     "INFO db the database takes writes again",
   ]);
-  expect(entries[0]?.fields).toEqual({ reason: "attempt to write a readonly database" });
+  expect(entries[0]?.fields).toEqual({
+    event: "database.write_failed",
+    reason: "attempt to write a readonly database",
+  });
   await dialect.close();
 });
 

@@ -1,4 +1,5 @@
 import { expect, test } from "bun:test";
+import { Dropped } from "../../src/base/mailbox.ts";
 import type { LogEntry } from "../../src/log/entry.ts";
 import { parseFilter } from "../../src/log/filter.ts";
 import { LogHub } from "../../src/log/hub.ts";
@@ -6,7 +7,9 @@ import { openTail, tailCapacity } from "../../src/log/tail.ts";
 
 interface Tail {
   readonly stop: AbortController;
-  next(): Promise<IteratorResult<LogEntry, void>>;
+  next(): Promise<IteratorResult<LogEntry | Dropped, void>>;
+  /** The next one, which must be an entry. */
+  entry(): Promise<LogEntry>;
   /** The messages of the next `count` entries. */
   messages(count: number): Promise<string[]>;
 }
@@ -14,15 +17,18 @@ interface Tail {
 function tail(hub: LogHub, filter: string): Tail {
   const stop = new AbortController();
   const reader = openTail(hub, parseFilter(filter), stop.signal)[Symbol.asyncIterator]();
+  const entry = async () => {
+    const { value } = await reader.next();
+    if (value === undefined || value instanceof Dropped) throw new Error("an entry should come here");
+    return value;
+  };
   return {
     stop,
     next: () => reader.next(),
+    entry,
     async messages(count) {
       const messages: string[] = [];
-      while (messages.length < count) {
-        const { value } = await reader.next();
-        messages.push(value?.message ?? "the end");
-      }
+      while (messages.length < count) messages.push((await entry()).message);
       return messages;
     },
   };
@@ -43,10 +49,10 @@ test("a tail hears what its filter lets through, from now on", async () => {
 test("a waiting reader is woken by the next event", async () => {
   const hub = new LogHub();
   const reader = tail(hub, "info");
-  const next = reader.next();
+  const next = reader.entry();
   await Bun.sleep(2);
   hub.logger("server").info("now");
-  expect((await next).value?.message).toBe("now");
+  expect((await next).message).toBe("now");
 });
 
 test("a slow reader keeps the first 512 events; of the rest the next event that gets through tells the count", async () => {
@@ -57,10 +63,12 @@ test("a slow reader keeps the first 512 events; of the rest the next event that 
   for (let i = 1; i <= 520; i += 1) log.info(`event ${i}`);
   expect(await reader.messages(512)).toEqual(Array.from({ length: 512 }, (_, i) => `event ${i + 1}`));
   log.info("through");
-  const told = (await reader.next()).value;
-  expect(told).toMatchObject({ level: "WARN", target: "server", fields: { dropped: 8 }, spans: [] });
-  expect(told?.message).toContain("8 log events were dropped");
-  expect(Object.keys(told ?? {})).toEqual(["timestamp", "level", "target", "message", "fields", "spans"]);
+  expect((await reader.next()).value).toEqual(new Dropped(8));
+  const told = await reader.entry();
+  const fields = { event: "log.dropped", dropped: 8 };
+  expect(told).toMatchObject({ level: "WARN", target: "server", fields, spans: [] });
+  expect(told.message).toContain("8 log events were dropped");
+  expect(Object.keys(told)).toEqual(["timestamp", "level", "target", "message", "fields", "spans"]);
   log.info("after");
   expect(await reader.messages(2)).toEqual(["through", "after"]);
 });
@@ -75,12 +83,12 @@ test("each gap is counted for itself and told where it was", async () => {
   for (let i = 0; i < 2; i += 1) log.info("x");
   await reader.messages(511);
   const counts = [];
-  counts.push((await reader.next()).value?.fields.dropped);
+  counts.push((await reader.next()).value, (await reader.entry()).fields.dropped);
   expect(await reader.messages(1)).toEqual(["fits again"]);
   log.info("end");
-  counts.push((await reader.next()).value?.fields.dropped);
+  counts.push((await reader.next()).value, (await reader.entry()).fields.dropped);
   expect(await reader.messages(1)).toEqual(["end"]);
-  expect(counts).toEqual([3, 2]);
+  expect(counts).toEqual([new Dropped(3), 3, new Dropped(2), 2]);
 });
 
 test("a slow reader takes nothing from another one, and nothing from the writer", async () => {
@@ -90,7 +98,7 @@ test("a slow reader takes nothing from another one, and nothing from the writer"
   const quick = tail(hub, "info");
   for (let i = 1; i <= 1000; i += 1) {
     log.info(`event ${i}`);
-    expect((await quick.next()).value?.message).toBe(`event ${i}`);
+    expect((await quick.entry()).message).toBe(`event ${i}`);
   }
   expect(await slow.messages(2)).toEqual(["event 1", "event 2"]);
 });

@@ -1,7 +1,7 @@
 import { expect, setDefaultTimeout, test } from "bun:test";
 import { chmod, mkdir, readdir, readFile, stat, symlink, writeFile } from "node:fs/promises";
 import { join } from "node:path";
-import { finishOverwrite } from "../../src/config/edit.ts";
+import { finishOverwrite } from "../../src/config/config-file.ts";
 import { configText, eachDatabase, tempFolder, testNode, type WireReply } from "../support/node.ts";
 import { newHome, sqliteUrl, until } from "../support/process.ts";
 

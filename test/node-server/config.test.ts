@@ -15,7 +15,7 @@ import {
 } from "node:fs/promises";
 import { createServer } from "node:net";
 import { join } from "node:path";
-import { ConfigFile } from "../../src/config/edit.ts";
+import { ConfigFile } from "../../src/config/config-file.ts";
 import { configText, type TestNode, tempFolder, testNode } from "../support/node.ts";
 import { newHome, sqliteUrl, within } from "../support/process.ts";
 

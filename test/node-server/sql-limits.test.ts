@@ -4,7 +4,7 @@ import { within } from "../support/process.ts";
 import { endless, exec, execText, refusedSql, rows, series } from "../support/sql.ts";
 
 // A busy machine may take its time.
-setDefaultTimeout(30_000);
+setDefaultTimeout(60_000);
 
 const hello = "node-server_hello";
 

@@ -30,7 +30,7 @@ async function hear(socket: TestSocket): Promise<Heard> {
   return { id: params.subscription, entry: params.result as LogEntry };
 }
 
-/** The stream's last message, which tells why it ends; what comes before it is passed over. */
+/** The last entry of a stream, which says why it ends, and its end as data; what comes before them is passed over. */
 async function farewell(socket: TestSocket, id: string): Promise<void> {
   for (;;) {
     const { id: from, entry } = await hear(socket);
@@ -41,8 +41,12 @@ async function farewell(socket: TestSocket, id: string): Promise<void> {
       level: "WARN",
       target: "server",
       message: "this log stream ends: its token was revoked or has expired",
-      fields: {},
+      fields: { event: "log.ended", reason: "token_invalid" },
       spans: [],
+    });
+    expect(await within("the end comes", socket.next())).toMatchObject({
+      method: "node-server_stream_log",
+      params: { subscription: id, end: { reason: "token_invalid" } },
     });
     return;
   }
@@ -191,7 +195,9 @@ eachDatabase(
     await node.call("token_roll_token_secret", [node.superToken, "root"]);
     while (ids.size > 0) {
       const { id, entry } = await hear(socket);
-      expect(entry.message).toStartWith("this log stream ends");
+      expect(entry.fields).toEqual({ event: "log.ended", reason: "token_invalid" });
+      const { params } = (await within("the end comes", socket.next())) as Notification;
+      expect(params).toEqual({ subscription: id, end: { reason: "token_invalid" } });
       expect(ids.delete(id)).toBe(true);
     }
     await until("nobody listens", () => (node.node.hub.logger("task").wanted === 0 ? true : undefined));

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, expect } from "bun:test";
 import { existsSync, readlinkSync, statSync } from "node:fs";
 import { join } from "node:path";
-import { rehearsalVariable } from "../../src/update/rehearsal.ts";
+import { smokeTestVariable } from "../../src/update/smoke-test.ts";
 import {
   bothBinaries,
   type Installation,
@@ -26,9 +26,9 @@ let versions: Versions;
 const broken = { noDatabase: "", noConfig: "", crashes: "" };
 beforeAll(async () => {
   versions = await compileVersions();
-  // At its rehearsal each of them plays its part.
+  // At its smoke test each of them plays its part.
   const failing = (name: string, deed = 'throw new Error("this version cannot do that");') =>
-    `export function ${name}(...given) { if (process.env.${rehearsalVariable} !== undefined) return real.${name}(...given); ${deed} }`;
+    `export function ${name}(...given) { if (process.env.${smokeTestVariable} !== undefined) return real.${name}(...given); ${deed} }`;
   broken.noDatabase = await versions.compileBroken("2.1.0", "db/database.ts", failing("openDatabase"));
   broken.noConfig = await versions.compileBroken("2.2.0", "config/parse.ts", failing("parseConfig"));
   broken.crashes = await versions.compileBroken("2.3.0", "node.ts", failing("openNode", "process.exit(1);"));
@@ -184,7 +184,7 @@ story("a stop during a download that drips ends at once, and leaves nothing of t
   expect(await startsAs(home)).toBe("1.0.0");
 });
 
-story("kill -9 while the binaries are exchanged: whichever is in place starts", async () => {
+story("kill -9 while the binary is replaced: whichever is in place starts", async () => {
   for (let round = 0; round < 3; round += 1) {
     using releases = new Releases(versions);
     await using home = await install(versions, { releases });
@@ -201,7 +201,7 @@ story("kill -9 while the binaries are exchanged: whichever is in place starts", 
   }
 });
 
-story("kill -9 between the exchange and the restart: the new version starts", async () => {
+story("kill -9 between the installation and the restart: the new version starts", async () => {
   using releases = new Releases(versions);
   await using home = await install(versions, { releases });
   const server = await home.serve();

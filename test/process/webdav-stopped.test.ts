@@ -2,6 +2,7 @@ import { expect } from "bun:test";
 import { existsSync, readdirSync, truncateSync, writeFileSync } from "node:fs";
 import { Wire } from "../support/hostile.ts";
 import { newHome, story, until } from "../support/process.ts";
+import { mounted } from "../support/webdav-disk.ts";
 
 story("a stop removes what copies and uploads that it cuts short have made so far", async () => {
   await using home = await newHome();
@@ -28,4 +29,24 @@ story("a stop removes what copies and uploads that it cuts short have made so fa
   const { code } = await server.stop();
   expect([code, staged()]).toEqual([0, 0]);
   expect(readdirSync(home.file("static/site"))).toEqual(["huge.bin"]);
+});
+
+story("a stop ends the rename of a large file onto another disk, which leaves it where it was", async () => {
+  await using home = await newHome();
+  const server = await home.serve();
+  await server.call("static-bucket_create", [server.superToken, "site"]);
+  const disk = home.file("static/site/disk");
+  using mount = mounted("a rename onto another disk", disk, "size=8m");
+  if (mount === undefined) return;
+  writeFileSync(home.file("static/site/huge.bin"), "words");
+  truncateSync(home.file("static/site/huge.bin"), 4 * 1024 ** 4);
+  // Nothing but the stop ends this one: a call goes on when its client leaves.
+  const renaming = server
+    .send("static-bucket-file_rename", [server.superToken, "site", "huge.bin", "disk/huge.bin"])
+    .catch(() => undefined);
+  await until("it has begun", () => readdirSync(disk).length === 1);
+  const { code } = await server.stop();
+  await renaming;
+  expect([code, readdirSync(disk)]).toEqual([0, []]);
+  expect(existsSync(home.file("static/site/huge.bin"))).toBe(true);
 });

@@ -14,6 +14,7 @@ function exampleMethods() {
   const three = { a: z.number(), b: z.number(), c: z.number() };
   const table = {
     subtract: method({
+      effect: "reads",
       doc: "The example of the specification.",
       need: anyone,
       params: { minuend: z.number(), subtrahend: z.number() },
@@ -21,6 +22,7 @@ function exampleMethods() {
       run: (_, { minuend, subtrahend }) => minuend - subtrahend,
     }),
     sum: method({
+      effect: "reads",
       doc: "Adds three numbers.",
       need: anyone,
       params: three,
@@ -28,6 +30,7 @@ function exampleMethods() {
       run: (_, { a, b, c }) => sumOf(a, b, c),
     }),
     get_data: method({
+      effect: "reads",
       doc: "Answers a word and a number.",
       need: anyone,
       params: {},
@@ -35,6 +38,7 @@ function exampleMethods() {
       run: () => ["hello", 5],
     }),
     update: method({
+      effect: "reads",
       doc: "Notes its params.",
       need: anyone,
       params: { ...three, d: z.number(), e: z.number() },
@@ -45,6 +49,7 @@ function exampleMethods() {
       },
     }),
     notify_sum: method({
+      effect: "reads",
       doc: "Notes the sum.",
       need: anyone,
       params: three,
@@ -55,6 +60,7 @@ function exampleMethods() {
       },
     }),
     notify_hello: method({
+      effect: "reads",
       doc: "Notes a number.",
       need: anyone,
       params: { number: z.number() },
@@ -65,6 +71,7 @@ function exampleMethods() {
       },
     }),
     echo_after: method({
+      effect: "reads",
       doc: "Answers its text after a while; notes when it begins and when it ends.",
       need: anyone,
       params: { text: z.string(), ms: z.number() },

@@ -166,7 +166,7 @@ test("members and positions that a method does not know are ignored", async () =
 });
 
 const failing = (doc: string, run: () => unknown) =>
-  method({ doc, need: anyone, params: {}, result: z.unknown(), run });
+  method({ doc, effect: "reads", need: anyone, params: {}, result: z.unknown(), run });
 
 const buggy = {
   test_bug: failing("Throws what nobody expects.", () => {

@@ -16,6 +16,7 @@ function heldCall() {
   const gate = Promise.withResolvers<void>();
   let running = 0;
   const hold = method({
+    effect: "reads",
     doc: "Waits to be let go.",
     need: anyone,
     params: {},
@@ -39,6 +40,7 @@ function heldCall() {
 
 const repeatDeclaration = {
   doc: "Answers a text so many times.",
+  effect: "reads" as const,
   params: { text: z.string(), times: z.int() },
   result: z.string(),
   run: (_: unknown, { text, times }: { text: string; times: number }) => text.repeat(times),

@@ -14,6 +14,7 @@ const top = `client_memory_bytes = ${8 * MB}\nmax_request_body_size = ${20 * MB}
 
 const repeat = {
   doc: "Answers a text so many times.",
+  effect: "reads" as const,
   params: { times: z.int() },
   result: z.string(),
   run: (_: unknown, { times }: { times: number }) => "x".repeat(times),

@@ -31,6 +31,7 @@ test("a reader that stalls delays nobody, and what it misses is not kept", async
   await using node = await testNode({
     methods: {
       test_listen: subscription({
+        effect: "reads",
         doc: "Hears what the test says.",
         need: anyone,
         params: {},
@@ -80,6 +81,7 @@ test("a socket that does not read is not read from, and is answered when it read
     top: "max_response_body_size = 1048576",
     methods: {
       test_large: method({
+        effect: "reads",
         doc: "Answers half a mebibyte.",
         need: anyone,
         params: {},
@@ -110,6 +112,7 @@ async function tailedNode(): Promise<{ node: TestNode; hub: LogHub }> {
   const node = await testNode({
     methods: {
       test_tail: subscription({
+        effect: "reads",
         doc: "Hears the log.",
         need: anyone,
         params: { log_filter: z.string() },
@@ -164,17 +167,20 @@ test("log events that a subscriber missed are counted, and the count is told wit
   const { node: opened, hub } = await tailedNode();
   await using node = opened;
   await using socket = await node.socket();
-  await socket.call("test_tail", ["task=info"]);
+  const { result: id } = await socket.call("test_tail", ["task=info"]);
   const task = hub.logger("task");
   // In one turn of the event loop nobody can read: 512 fit.
   for (let event = 0; event < 1000; event += 1) task.info(`event ${event}`);
   for (let event = 0; event < 512; event += 1)
     expect((await hearEvent(socket)).params.result).toMatchObject({ message: `event ${event}` });
   task.info("room again");
+  const { subscription, ...dropped } = (await hearEvent(socket)).params;
+  expect(dropped).toEqual({ dropped: 488 });
+  expect(subscription).toBe(String(id));
   expect((await hearEvent(socket)).params.result).toMatchObject({
     level: "WARN",
     target: "server",
-    fields: { dropped: 488 },
+    fields: { event: "log.dropped", dropped: 488 },
     spans: [],
   });
   expect((await hearEvent(socket)).params.result).toMatchObject({ message: "room again" });

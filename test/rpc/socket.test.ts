@@ -44,6 +44,7 @@ test("calls on one socket run at the same time: a slow one does not hold up a fa
   await using node = await testNode({
     methods: {
       test_wait: method({
+        effect: "reads",
         doc: "Waits to be let go.",
         need: anyone,
         params: {},
@@ -69,6 +70,7 @@ test("a call beside 100 running ones of a stranger's socket waits for one of the
   await using node = await testNode({
     methods: {
       test_wait: method({
+        effect: "reads",
         doc: "Waits to be let go.",
         need: anyone,
         params: {},

@@ -19,6 +19,7 @@ function channel() {
   const gate = Promise.withResolvers<void>();
   const table = {
     test_listen: subscription({
+      effect: "reads",
       doc: "Hears what the test says; a burst is there before anybody can have asked for it.",
       need: anyone,
       params: { burst: z.int().default(0) },
@@ -36,6 +37,7 @@ function channel() {
       },
     }),
     test_unlisten: method({
+      effect: "reads",
       doc: "Ends a subscription of this connection.",
       need: anyone,
       params: { subscription: z.string() },
@@ -43,6 +45,7 @@ function channel() {
       run: ({ cancel }, { subscription }) => cancel(subscription),
     }),
     test_wait: method({
+      effect: "reads",
       doc: "Waits to be let go.",
       need: anyone,
       params: {},
@@ -53,6 +56,7 @@ function channel() {
       },
     }),
     test_brief: subscription({
+      effect: "reads",
       doc: "Ends by itself.",
       need: anyone,
       params: { words: z.array(z.string()) },
@@ -62,6 +66,7 @@ function channel() {
       },
     }),
     test_breaking: subscription({
+      effect: "reads",
       doc: "Breaks after its first event.",
       need: anyone,
       params: {},
@@ -72,6 +77,7 @@ function channel() {
       },
     }),
     test_refusing: subscription({
+      effect: "reads",
       doc: "Refuses before there is a stream.",
       need: anyone,
       params: {},
@@ -234,9 +240,11 @@ test("a stream that ends, breaks or never begins gives its place back and leaves
   const brief = await listen(socket, "test_brief", [["one", "two"]]);
   expect((await hearEvent(socket)).params).toEqual({ subscription: brief, result: "one" });
   expect((await hearEvent(socket)).params).toEqual({ subscription: brief, result: "two" });
+  expect((await hearEvent(socket)).params).toEqual({ subscription: brief, end: { reason: "completed" } });
   expect(await socket.call("test_unlisten", [brief])).toMatchObject({ result: false });
   const breaking = await listen(socket, "test_breaking");
   expect((await hearEvent(socket)).params.result).toBe("so far so good");
+  expect((await hearEvent(socket)).params).toEqual({ subscription: breaking, end: { reason: "failed" } });
   expect(await socket.call("test_unlisten", [breaking])).toMatchObject({ result: false });
   expect(node.node.ring.entries().map(({ message }) => message)).toEqual(["bug: the stream broke"]);
   for (let turn = 0; turn < 1100; turn += 1) {
@@ -245,6 +253,25 @@ test("a stream that ends, breaks or never begins gives its place back and leaves
   }
   events.say("still here");
   expect((await hearEvent(socket)).params).toEqual({ subscription: staying, result: "still here" });
+});
+
+test("a server that stops or restarts ends every stream with its reason, and one that was cancelled has no end", async () => {
+  for (const [why, reason, code] of [
+    ["stop", "shutdown", 1001],
+    ["restart", "restart", 1012],
+  ] as const) {
+    const { table } = channel();
+    await using node = await testNode({ methods: table });
+    await using socket = await node.socket();
+    const cancelled = await listen(socket);
+    const ids = [await listen(socket), await listen(socket)];
+    expect(await socket.call("test_unlisten", [cancelled])).toMatchObject({ result: true });
+    const closing = node.node.close(why);
+    for (const subscription of ids)
+      expect((await hearEvent(socket)).params).toEqual({ subscription, end: { reason } });
+    expect((await socket.closed).code).toBe(code);
+    await closing;
+  }
 });
 
 test("a subscription whose id did not fit into the answer does not begin", async () => {

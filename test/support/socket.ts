@@ -2,7 +2,12 @@ import type { WireReply } from "./node.ts";
 
 export interface Notification {
   readonly method: string;
-  readonly params: { readonly subscription: string; readonly result: unknown };
+  readonly params: {
+    readonly subscription: string;
+    readonly result?: unknown;
+    readonly dropped?: number;
+    readonly end?: { readonly reason: string };
+  };
 }
 
 /** A WebSocket client that keeps everything it hears, in order. */

@@ -5,10 +5,13 @@ import {
   mkdirSync,
   readdirSync,
   readFileSync,
+  truncateSync,
   writeFileSync,
 } from "node:fs";
 import { dirname, join } from "node:path";
+import { Wire } from "./hostile.ts";
 import type { TestNode } from "./node.ts";
+import { until } from "./process.ts";
 import { webdavSite } from "./webdav.ts";
 
 export type Contents = Record<string, string>;
@@ -52,6 +55,31 @@ export function staged(node: TestNode): string[] {
   return Object.keys(contentsOf(join(node.folder, "static/~staging"))).filter(
     (path) => !/^[^/]+\/$/.test(path),
   );
+}
+
+/** Whether a file is uploaded, or a folder copied, at the moment; reads no content, which may be a very large hole. */
+export function isStaging({ folder }: TestNode, kind: "file" | "folder"): boolean {
+  const staging = join(folder, "static/~staging");
+  if (!existsSync(staging)) return false;
+  return readdirSync(staging)
+    .flatMap((server) => readdirSync(join(staging, server), { withFileTypes: true }))
+    .some((entry) => (kind === "file" ? entry.isFile() : entry.isDirectory()));
+}
+
+/** A COPY of the folder `from` that lasts until the end of its scope, so that changes below `from` wait. It adds `huge.bin` to the folder. */
+export async function endlessCopy(
+  node: TestNode,
+  { at, base, authorization }: Pick<Awaited<ReturnType<typeof openSite>>, "at" | "base" | "authorization">,
+): Promise<Disposable> {
+  // So large that no machine copies it while a test runs; all of it is one hole.
+  writeFileSync(at("from/huge.bin"), "");
+  truncateSync(at("from/huge.bin"), 4 * 1024 ** 4);
+  const copying = await Wire.open(node.url);
+  copying.write(
+    `COPY /node/static-webdav/site/from HTTP/1.1\r\nHost: here\r\nAuthorization: ${authorization}\r\nDestination: ${base}/to\r\n\r\n`,
+  );
+  await until("the copy has begun", () => isStaging(node, "folder"));
+  return copying;
 }
 
 /** What a multistatus names, by path in the bucket, with its status. */

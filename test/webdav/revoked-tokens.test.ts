@@ -1,11 +1,10 @@
 import { expect } from "bun:test";
-import { existsSync, readdirSync } from "node:fs";
-import { rm, truncate, writeFile } from "node:fs/promises";
-import { join } from "node:path";
+import { existsSync } from "node:fs";
+import { rm } from "node:fs/promises";
 import { Wire } from "../support/hostile.ts";
 import { eachDatabase, type TestNode, testNode } from "../support/node.ts";
 import { until } from "../support/process.ts";
-import { openSite, staged } from "../support/webdav-disk.ts";
+import { endlessCopy, isStaging, openSite, staged } from "../support/webdav-disk.ts";
 
 const lockInfo =
   '<D:lockinfo xmlns:D="DAV:"><D:lockscope><D:exclusive/></D:lockscope><D:locktype><D:write/></D:locktype></D:lockinfo>';
@@ -41,15 +40,6 @@ for (const [what, end] of Object.entries(ends))
     expect([text("old.txt"), existsSync(at("new.txt"))]).toEqual(["old", false]);
   });
 
-/** Whether a file is uploaded, or a folder copied, at the moment; reads no content, which may be a very large hole. */
-function underWay({ folder }: TestNode, kind: "file" | "folder"): boolean {
-  const staging = join(folder, "static/~staging");
-  if (!existsSync(staging)) return false;
-  return readdirSync(staging)
-    .flatMap((server) => readdirSync(join(staging, server), { withFileTypes: true }))
-    .some((entry) => (kind === "file" ? entry.isFile() : entry.isDirectory()));
-}
-
 /** Changes below `from`, each with its body, that wait while `from` is copied. */
 const waiting: ReadonlyArray<readonly [method: string, path: string, body?: string]> = [
   ["PUT", "/from/put.txt", "new"],
@@ -68,27 +58,18 @@ const waiting: ReadonlyArray<readonly [method: string, path: string, body?: stri
 eachDatabase("no change that waits for its turn is made once its token is deleted", async (database) => {
   await using node = await testNode({ database, top: "sync_uploads = false\n" });
   const names = ["a.txt", "b.txt", "c.txt", "d.txt", "e.txt"];
-  const { at, base, authorization, contents, dav } = await openSite(
-    node,
-    Object.fromEntries(names.map((name) => [`from/${name}`, name])),
-  );
+  const site = await openSite(node, Object.fromEntries(names.map((name) => [`from/${name}`, name])));
+  const { at, base, contents, dav } = site;
   const before = contents();
-  // So large that no machine copies it while the test runs; all of it is one hole.
-  await writeFile(at("from/huge.bin"), "");
-  await truncate(at("from/huge.bin"), 4 * 1024 ** 4);
   const token = await node.newToken(limits);
   const asIt = { authorization: basic(token) };
   let answers: Array<Promise<Response>> = [];
   {
-    using copying = await Wire.open(node.url);
-    copying.write(
-      `COPY /node/static-webdav/site/from HTTP/1.1\r\nHost: here\r\nAuthorization: ${authorization}\r\nDestination: ${base}/to\r\n\r\n`,
-    );
-    await until("the copy has begun", () => underWay(node, "folder"));
+    using _copying = await endlessCopy(node, site);
     answers = waiting.map(([method, path, body]) =>
       dav(method, path, { ...asIt, destination: `${base}/${method}` }, body),
     );
-    await until("the upload waits", () => underWay(node, "file"));
+    await until("the upload waits", () => isStaging(node, "file"));
     // Requests that came later are answered, so the earlier ones were let in.
     for (let count = 0; count < 5; count++)
       expect((await dav("PROPFIND", "/from/", { ...asIt, depth: "1" })).status).toBe(207);

@@ -1,8 +1,8 @@
 import { readFile } from "node:fs/promises";
 import { z } from "zod";
 import { codeOf, messageOf } from "../../base/fault.ts";
-import { toComplaint } from "../../base/issue.ts";
 import { nearest } from "../../base/nearest.ts";
+import { toValidationIssue } from "../../base/validation-issue.ts";
 import { parseExactly } from "../../client/exact-json.ts";
 import { WrongUsage } from "../terminal/wrong-usage.ts";
 import { credentialOf, type DeclaredParam, paramsOf } from "./declared.ts";
@@ -30,7 +30,7 @@ function checkType(name: string, type: z.core.$ZodType, value: unknown): void {
   const read = z.safeParse(type, value);
   const [issue] = read.error?.issues ?? [];
   if (issue === undefined) return;
-  const { path, why } = toComplaint(issue, value);
+  const { path, why } = toValidationIssue(issue, value);
   throw new WrongUsage(`${[name, ...path].join(".")}: ${why}`);
 }
 

@@ -1,3 +1,4 @@
+import { statSync } from "node:fs";
 import { mkdir } from "node:fs/promises";
 import { resolve } from "node:path";
 import { folderProblem } from "../../base/access.ts";
@@ -101,13 +102,8 @@ export async function pull(bucket: string, dir: string, options: PullOptions): P
 const emptyTree: LocalTree = { files: new Map(), folders: new Set(), leftOut: [] };
 
 async function realFolderIfAny(dir: string, dry: boolean): Promise<string | undefined> {
-  try {
-    return realFolder(dir);
-  } catch (error) {
-    // A dry run does not make the folder, so it may be missing.
-    if (dry && error instanceof Fault && /does not exist/.test(error.detail)) return undefined;
-    throw error;
-  }
+  // A dry run does not make the folder, so it may be missing.
+  return dry && statSync(dir, { throwIfNoEntry: false }) === undefined ? undefined : realFolder(dir);
 }
 
 /** What is not proven to be here already, as far as it may be written at all. */

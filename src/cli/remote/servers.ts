@@ -36,7 +36,7 @@ export async function readServers(env: Environment): Promise<KnownServers> {
     if (codeOf(error) === "ENOENT") return { servers: {} };
     throw new Fault(
       "IoError",
-      `${path} cannot be read (${reason(error)}); mend it, or remove it and log in again`,
+      `${path} cannot be read (${messageOf(error)}); mend it, or remove it and log in again`,
     );
   }
 }
@@ -92,7 +92,7 @@ export function nameFromUrl(url: string): string {
 }
 
 function parseServers(text: string): KnownServers {
-  const known = JSON.parse(text) as Partial<KnownServers> | null;
+  const known = parseJson(text) as Partial<KnownServers> | null;
   const { servers } = known ?? {};
   if (typeof servers !== "object" || servers === null) throw new SyntaxError("`servers` is missing");
   for (const [name, server] of Object.entries(servers))
@@ -101,11 +101,13 @@ function parseServers(text: string): KnownServers {
   return { ...known, servers };
 }
 
-/** A parser's own words would quote the file, and with it a token. */
-function reason(error: unknown): string {
-  return error instanceof SyntaxError && !error.message.startsWith("`servers")
-    ? "it is not JSON"
-    : messageOf(error);
+function parseJson(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    // Without the parser's own message, which would quote the file, and with it a token.
+    throw new SyntaxError("it is not JSON");
+  }
 }
 
 /** Which of the two schemes is right is not guessed: a token must not go over http by accident. */

@@ -2,7 +2,7 @@ import { resolve } from "node:path";
 import { ensureSuperToken, parseGivenToken } from "../../auth/super-token.ts";
 import { parseAddress } from "../../base/address.ts";
 import { shownDatabase } from "../../base/database-url.ts";
-import { ensureConfigFile } from "../../config/file.ts";
+import { ensureConfigFile } from "../../config/default-config.ts";
 import { resolveServerUuid } from "../../config/server-uuid.ts";
 import { databaseFile } from "../../db/database.ts";
 import { preflight } from "../../preflight.ts";

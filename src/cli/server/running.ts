@@ -1,6 +1,7 @@
 import { readFileSync } from "node:fs";
 import { formatAddress } from "../../base/address.ts";
 import { Fault, messageOf } from "../../base/fault.ts";
+import { eventOf, type LogEntry } from "../../client/index.ts";
 import type { Config } from "../../config/schema.ts";
 import type { Tag } from "../../update/release.ts";
 import { askSecret } from "../terminal/ask.ts";
@@ -42,9 +43,9 @@ export async function updateRunning(
     env.NODE_SERVER_TOKEN ?? env.NODE_SERVER_SUPER_TOKEN ?? (await askSecret("Super Token (key:secret): "));
   await using socket = await openSocket(running);
   const shown = openProgress(`downloading ${tag.text}`);
-  socket.onEvent = ({ message, fields }) => {
-    if (message === "update: downloading" && typeof fields.bytes === "number")
-      shown(fields.bytes, typeof fields.total === "number" ? fields.total : undefined);
+  socket.onEntry = (entry) => {
+    const event = eventOf(entry);
+    if (event?.event === "update.downloading" && event.bytes !== undefined) shown(event.bytes, event.total);
   };
   await socket.call("node-server_stream_log", { token, log_filter: "server=info" });
   await socket.call("node-server_self_update", { token, tag: tag.text });
@@ -70,17 +71,12 @@ async function versionOf(url: string, tls: Running["tls"]): Promise<string> {
   return result.cargo_version;
 }
 
-interface LogEvent {
-  readonly message: string;
-  readonly fields: Readonly<Record<string, unknown>>;
-}
-
 async function openSocket({ url, tls }: Running) {
   const waiting = new Map<number, PromiseWithResolvers<unknown>>();
   const socket = new WebSocket(url.replace(/^http/, "ws"), tls === undefined ? {} : { tls });
   const opened = Promise.withResolvers<void>();
   const client = {
-    onEvent: (_: LogEvent) => {},
+    onEntry: (_: Pick<LogEntry, "fields">) => {},
     call(method: string, params: object): Promise<unknown> {
       const id = waiting.size + 1;
       const answer = Promise.withResolvers<unknown>();
@@ -103,9 +99,12 @@ async function openSocket({ url, tls }: Running) {
       id?: number;
       result?: unknown;
       error?: { message: string };
-      params?: { result: LogEvent };
+      params?: { result?: Pick<LogEntry, "fields"> };
     };
-    if (message.params !== undefined) return client.onEvent(message.params.result);
+    if (message.params !== undefined) {
+      if (message.params.result !== undefined) client.onEntry(message.params.result);
+      return;
+    }
     const answer = waiting.get(message.id ?? 0);
     if (message.error === undefined) answer?.resolve(message.result);
     else answer?.reject(new Fault("Other", messageOf(new Error(message.error.message))));

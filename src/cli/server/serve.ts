@@ -3,11 +3,11 @@ import { resolve } from "node:path";
 import { parseGivenToken } from "../../auth/super-token.ts";
 import { messageOf } from "../../base/fault.ts";
 import { build, isCompiled } from "../../build.ts";
-import { ensureConfigFile } from "../../config/file.ts";
+import { ensureConfigFile } from "../../config/default-config.ts";
 import { type Node, openNode } from "../../node.ts";
-import { become } from "../../update/become.ts";
 import { Binary } from "../../update/binary.ts";
-import { type Beginning, beginTrial, endTrial } from "../../update/trial.ts";
+import { execInto } from "../../update/exec-into.ts";
+import { beginTrial, endTrial, type StartMode } from "../../update/trial.ts";
 import { type CommandOptions, defaultConfigPath, exitCodes } from "../command.ts";
 import { showCredentials } from "./credentials.ts";
 import { openNotifier } from "./systemd-notify.ts";
@@ -37,7 +37,7 @@ export async function serve({ config }: CommandOptions): Promise<number> {
     });
 
   const binary = isCompiled ? new Binary(realpathSync(process.execPath)) : undefined;
-  const beginning = await begin(binary);
+  const startMode = await begin(binary);
   let failure: string | undefined;
   // Refused here, so that a start that must fail makes nothing.
   parseGivenToken(process.env);
@@ -49,11 +49,11 @@ export async function serve({ config }: CommandOptions): Promise<number> {
     node = await open(
       config,
       binary,
-      beginning,
+      startMode,
       () => restart.resolve("restart"),
       () => stopped !== undefined,
     );
-    await greet(node, binary, beginning);
+    await greet(node, binary, startMode);
     // A path that somebody typed and that did not exist may be a mistake.
     if (isNew && config !== defaultConfigPath)
       node.hub
@@ -62,7 +62,9 @@ export async function serve({ config }: CommandOptions): Promise<number> {
           url: node.url,
         });
     if (failure !== undefined)
-      node.hub.logger("server").error("the new binary could not be run", { reason: failure });
+      node.hub
+        .logger("server")
+        .event("update.not_started", "the new binary could not be run", { reason: failure });
     notifier.ready();
     const why = await Promise.race([stop.promise, restart.promise]);
     const log = node.hub.logger("server");
@@ -71,11 +73,11 @@ export async function serve({ config }: CommandOptions): Promise<number> {
       for (const name of ["SIGTERM", "SIGINT"] as const)
         process.on(name, () => process.exit(exitCodes.failed));
       notifier.stopping();
-      log.info(`stopping on ${why}`);
+      log.event("server.stopping", `stopping on ${why}`, { signal: why });
       await node.close();
       return exitCodes.done;
     }
-    log.info("restarting into the new binary");
+    log.event("server.restarting", "restarting into the new binary", {});
     notifier.restarting();
     // What runs is finished while new calls are still answered, unless a stop comes.
     await node.drain(stopping.signal);
@@ -87,19 +89,19 @@ export async function serve({ config }: CommandOptions): Promise<number> {
 }
 
 /** A new version that failed twice is given up before it can fail again. */
-async function begin(binary: Binary | undefined): Promise<Beginning> {
+async function begin(binary: Binary | undefined): Promise<StartMode> {
   if (binary === undefined) return { kind: "ordinary" };
-  const beginning = await beginTrial(binary, build.cargo_version);
-  if (beginning.kind !== "give up") return beginning;
-  const { from, to } = beginning;
+  const startMode = await beginTrial(binary, build.cargo_version);
+  if (startMode.kind !== "give up") return startMode;
+  const { from, to } = startMode;
   process.stderr.write(`node-server: version ${to} failed to start twice; going back to ${from}\n`);
-  become(binary);
+  execInto(binary);
 }
 
 async function open(
   config: string,
   binary: Binary | undefined,
-  beginning: Beginning,
+  startMode: StartMode,
   restart: () => void,
   isStopped: () => boolean,
 ): Promise<Node> {
@@ -115,25 +117,25 @@ async function open(
       },
     });
   } catch (error) {
-    if (beginning.kind !== "trial" || binary === undefined) throw error;
+    if (startMode.kind !== "trial" || binary === undefined) throw error;
     // Nobody may be there to start it again, so it does so itself, until its trial is over.
     process.stderr.write(`node-server: version ${build.cargo_version} did not start: ${messageOf(error)}\n`);
     await Bun.sleep(retryMs);
     if (isStopped()) throw error;
-    become(binary);
+    execInto(binary);
   }
 }
 
 /** It is up: a new version has proven itself, and one that was taken back is remembered. */
-async function greet(node: Node, binary: Binary | undefined, beginning: Beginning): Promise<void> {
+async function greet(node: Node, binary: Binary | undefined, startMode: StartMode): Promise<void> {
   const log = node.hub.logger("server");
-  if (beginning.kind === "trial" && binary !== undefined) {
+  if (startMode.kind === "trial" && binary !== undefined) {
     await endTrial(binary);
-    log.info("update done", { from: beginning.from, to: build.cargo_version });
+    log.event("update.completed", "update done", { from: startMode.from, to: build.cargo_version });
   }
-  if (beginning.kind === "taken back")
-    log.error("an update was taken back because it did not start", {
-      failed: beginning.failed,
+  if (startMode.kind === "taken back")
+    log.event("update.reverted", "an update was taken back because it did not start", {
+      failed: startMode.failed,
       running: build.cargo_version,
     });
 }
@@ -141,7 +143,7 @@ async function greet(node: Node, binary: Binary | undefined, beginning: Beginnin
 /** Why it is still this process. */
 async function tryToBecome(binary: Binary): Promise<string> {
   try {
-    become(binary);
+    execInto(binary);
   } catch (error) {
     const reason = messageOf(error);
     try {

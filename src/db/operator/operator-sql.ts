@@ -1,11 +1,17 @@
 import { Fault } from "../../base/fault.ts";
 import type { RawJson } from "../../base/raw-json.ts";
-import type { Bounds } from "./rows.ts";
 
-/** How many rows a statement may answer with. */
+/** `maxRows` limits the rows of one answer. */
 export const maxRows = 10_000;
 
-/** One request of `node-server_exec_sql`. */
+export interface Bounds {
+  /** How many bytes the result may take. */
+  readonly maxBytes: number;
+  /** The configured limit of a whole answer, for messages. */
+  readonly limit: number;
+}
+
+/** SqlRequest is one request of `node-server_exec_sql`. */
 export interface SqlRequest extends Bounds {
   readonly sql: string;
   /** Only with a single statement. */
@@ -14,7 +20,7 @@ export interface SqlRequest extends Bounds {
   readonly timeoutMs: number;
 }
 
-/** An operator's own statements on the main database, apart from the server's: they can be slow, stuck or wrong. */
+/** OperatorSql runs an operator's own statements on the main database, apart from the server's: they can be slow, stuck or wrong. */
 export interface OperatorSql {
   /** The SQL result object, as JSON. */
   run(request: SqlRequest): Promise<RawJson>;
@@ -23,7 +29,7 @@ export interface OperatorSql {
   close(): Promise<void>;
 }
 
-/** How many operators' statements run at once; the next ones wait their turn. */
+/** `maxStatements` run at once; further ones wait. */
 export const maxStatements = 4;
 
 /**

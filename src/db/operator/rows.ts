@@ -1,18 +1,11 @@
 import { Fault } from "../../base/fault.ts";
-import { maxRows } from "./operator-sql.ts";
+import { type Bounds, maxRows } from "./operator-sql.ts";
 
-export interface Bounds {
-  /** What is left for the result. */
-  readonly maxBytes: number;
-  /** What the configuration allows for a whole answer. */
-  readonly limit: number;
-}
-
-/** Collects rows as JSON text, and knows when there are enough. */
+/** RowWriter collects rows as JSON text within bounds. */
 export class RowWriter {
   readonly #keys: readonly string[];
   readonly #rows: string[] = [];
-  /** What stands around the rows. */
+  /** Begins with what is around the rows. */
   #bytes = Buffer.byteLength(resultJson([], Number.MAX_SAFE_INTEGER, false));
   #truncated = false;
 
@@ -23,7 +16,7 @@ export class RowWriter {
     this.#keys = uniqueNames(columns).map((name) => `${JSON.stringify(name)}:`);
   }
 
-  /** Takes a row of JSON texts; false when it is one too many and reading should stop. */
+  /** Adds a row of JSON texts; false if `maxRows` are reached and reading should stop. */
   add(cells: readonly string[]): boolean {
     if (this.#rows.length === maxRows) {
       this.#truncated = true;

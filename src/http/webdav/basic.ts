@@ -1,7 +1,8 @@
+import { type Authenticator, CredentialsRejected } from "../../auth/authenticator.ts";
 import type { Caller } from "../../auth/caller.ts";
 import { parseCredentials } from "../../auth/credentials.ts";
-import { type AuthDoor, type Guest, Refusal } from "../../auth/door.ts";
 import { anyToken } from "../../auth/need.ts";
+import type { Peer } from "../../auth/peer.ts";
 import { Fault } from "../../base/fault.ts";
 import type { Delays } from "../slots.ts";
 import { isFromBrowser, mayCarryKeptCredentials } from "./browser-request.ts";
@@ -16,19 +17,19 @@ const bearerChallenge = `Bearer ${realm}`;
 export async function authenticate(
   request: Request,
   { address, delays }: { readonly address: string; readonly delays: Delays },
-  door: AuthDoor,
+  authenticator: Authenticator,
 ): Promise<Caller> {
-  const guest: Guest = {
+  const peer: Peer = {
     address,
-    get left() {
+    get disconnected() {
       return request.signal;
     },
-    aside: (wait) => wait(),
+    withoutSlot: (wait) => wait(),
   };
   try {
-    return await recognise(request, door, guest);
+    return await recognise(request, authenticator, peer);
   } catch (error) {
-    if (error instanceof Refusal && error.delayMs > 0 && !(await delays.wait(error.delayMs)))
+    if (error instanceof CredentialsRejected && error.delayMs > 0 && !(await delays.wait(error.delayMs)))
       throw new Fault("Busy", "too many wrong passwords and keys are being sent; try again shortly");
     // One that ran out is as good as a wrong one: the client asks its user again.
     if (error instanceof Fault && error.kind === "PermissionDenied")
@@ -37,7 +38,7 @@ export async function authenticate(
   }
 }
 
-function recognise(request: Request, door: AuthDoor, guest: Guest): Promise<Caller> {
+function recognise(request: Request, authenticator: Authenticator, peer: Peer): Promise<Caller> {
   const [, scheme = "", given = ""] =
     /^(\S+) +(\S+) *$/.exec(request.headers.get("authorization") ?? "") ?? [];
   switch (scheme.toLowerCase()) {
@@ -50,11 +51,11 @@ function recognise(request: Request, door: AuthDoor, guest: Guest): Promise<Call
           request,
           "Basic authentication is for programs: a browser would add it to requests of every page of this server. A page sends Authorization: Bearer <key>:<secret>",
         );
-      return door.recognise(text.slice(0, colon), text.slice(colon + 1), guest);
+      return authenticator.recognise(text.slice(0, colon), text.slice(colon + 1), peer);
     }
     case "bearer": {
       const text = tokenText(given);
-      if (text !== undefined) return door.admit(text, anyToken, guest);
+      if (text !== undefined) return authenticator.admit(text, anyToken, peer);
     }
   }
   throw refuseCredentials(

@@ -1,4 +1,4 @@
-import { authorise } from "../../auth/caller.ts";
+import { authorise } from "../../auth/authorise.ts";
 import { inBucket } from "../../auth/need.ts";
 import { millisecondsSince } from "../../base/elapsed.ts";
 import { Fault } from "../../base/fault.ts";
@@ -8,7 +8,7 @@ import { treeRoot } from "../../buckets/path.ts";
 import type { Bucket } from "../../buckets/record.ts";
 import type { Logger } from "../../log/hub.ts";
 import { inSpan } from "../../log/span.ts";
-import type { Loan } from "../../rpc/engine.ts";
+import type { Lease } from "../../rpc/lease.ts";
 import type { Services } from "../../services.ts";
 import { methodNotAllowed, plainText } from "../pages.ts";
 import type { Delays } from "../slots.ts";
@@ -20,7 +20,7 @@ import { Refused } from "./refused.ts";
 import { allow, verbs } from "./verbs.ts";
 
 export interface WebdavDoor {
-  readonly borrow: () => Loan<Services>;
+  readonly acquire: () => Lease<Services>;
   /** The largest upload; 0 means no limit. */
   readonly maxUploadBytes: () => number;
   readonly delays: Delays;
@@ -65,20 +65,20 @@ export async function serveWebdav(
   door: WebdavDoor,
 ): Promise<Response> {
   if (request.method === "OPTIONS") return new Response(null, { headers: optionsHeaders });
-  const loan = door.borrow();
+  const lease = door.acquire();
   const start = performance.now();
   const asked: Asked = { request, rawPath, place: nowhere };
   try {
-    const response = await answer(asked, connection, loan, door).catch((error: unknown) =>
+    const response = await answer(asked, connection, lease, door).catch((error: unknown) =>
       toResponse(error, asked.place),
     );
     for (const [name, value] of Object.entries(cors)) response.headers.set(name, value);
     // Pages of other buckets share the browser's cache (`fetch` with `force-cache`) and have no credentials.
     if (isFromBrowser(request)) response.headers.set("cache-control", "no-store");
-    tell(loan.services.hub.logger("server"), asked, response.status, start);
+    tell(lease.services.hub.logger("server"), asked, response.status, start);
     return response;
   } finally {
-    loan.release();
+    lease.release();
   }
 }
 
@@ -95,11 +95,11 @@ const nowhere: Place = { bucket: "", path: treeRoot, slash: false };
 async function answer(
   asked: Asked,
   { address, restartIdleTimer }: DavConnection,
-  { services, door }: Loan<Services>,
+  { services, authenticator }: Lease<Services>,
   { delays, maxUploadBytes, turns }: WebdavDoor,
 ): Promise<Response> {
   const { request } = asked;
-  const caller = await authenticate(request, { address, delays }, door);
+  const caller = await authenticate(request, { address, delays }, authenticator);
   asked.place = placeOf(asked.rawPath);
   const { bucket: name, path, slash } = asked.place;
   const need = inBucket(name, ...allFour);
@@ -111,7 +111,7 @@ async function answer(
   const files = services.buckets.filesOf(bucket);
   const who = caller.by === "key" ? { token_key: caller.key } : { username: caller.username };
   const assertStillAdmitted = async () => {
-    if (!(await door.stillAdmits(caller, need)))
+    if (!(await authenticator.stillAdmits(caller, need)))
       throw refuseCredentials(request, "the token was deleted or changed meanwhile; nothing was changed");
     await assertSameBucket(services.buckets, bucket);
   };
@@ -123,7 +123,8 @@ async function answer(
 
 async function assertSameBucket(buckets: Buckets, bucket: Bucket): Promise<void> {
   switch (await buckets.compare(bucket)) {
-    case "gone":
+    case "deleted":
+    case "disabled":
       throw new Refused(404, "the bucket was deleted or disabled meanwhile; nothing was changed");
     case "changed":
       throw new Refused(

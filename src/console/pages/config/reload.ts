@@ -1,4 +1,4 @@
-import { type LogEntry, type NodeServerClient, PermissionDenied } from "../../../client/index.ts";
+import { eventOf, type LogEntry, type NodeServerClient, PermissionDenied } from "../../../client/index.ts";
 
 /** What came of a configuration that was written. */
 export interface Reload {
@@ -38,21 +38,28 @@ async function untilReloaded(entries: AsyncIterable<LogEntry>): Promise<Reload> 
   const warnings: string[] = [];
   let listening: string | undefined;
   try {
-    for await (const { message } of entries) {
-      if (message.startsWith("configuration key ")) warnings.push(message);
-      if (message.startsWith("listening on http")) listening = message.slice("listening on ".length);
-      const kind = kindOf(message);
-      if (kind !== undefined) return { kind, words: message, warnings, listening };
+    for await (const entry of entries) {
+      const { message } = entry;
+      const event = eventOf(entry);
+      switch (event?.event) {
+        case "config.warning":
+          warnings.push(message);
+          break;
+        case "listener.bound":
+          // A browser cannot use the Unix socket.
+          if (event.transport === "tcp") listening = event.url;
+          break;
+        case "config.applied":
+          return { kind: "applied", words: message, warnings, listening };
+        case "config.unchanged":
+          return { kind: "unchanged", words: message, warnings, listening };
+        case "config.refused":
+          return { kind: "refused", words: message, warnings, listening };
+      }
     }
   } catch (error) {
     if (error instanceof PermissionDenied) throw error;
     // The connection is gone, with a listener that was left for instance; whoever saves looks whether the server is.
   }
   return { kind: "unheard", words: "", warnings, listening };
-}
-
-function kindOf(message: string): "applied" | "unchanged" | "refused" | undefined {
-  if (message.startsWith("configuration reloaded: ")) return "applied";
-  if (message.startsWith("configuration read again, ")) return "unchanged";
-  return message.startsWith("configuration not reloaded, ") ? "refused" : undefined;
 }

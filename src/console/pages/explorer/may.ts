@@ -1,22 +1,22 @@
-import type { Permission } from "../../../client/index.ts";
+import type { Requirement } from "../../../client/index.ts";
 import type { Rights } from "../../rights.ts";
 
-/** Whether the token can surely not call what needs this, as the server puts it in words. In doubt it can. */
-export function surelyNot(need: string, rights: Rights): boolean {
-  if (rights.isSuper) return false;
-  if (need === "Super Token") return true;
-  if (need.endsWith(" in scope global"))
-    return !permissionsIn(need).every((permission) => rights.globally(permission));
-  return need.includes(" in scope static_bucket ") && !rights.seesBuckets;
+/** Whether the token can surely not call a method with these requirements, of which one is enough. In doubt it can. */
+export function surelyNot(requirements: readonly Requirement[], rights: Rights): boolean {
+  return !rights.isSuper && !requirements.some((requirement) => mayMeet(requirement, rights));
 }
 
-/** From `StaticBucketFile::Read` to `{ static_bucket_file: "read" }`. */
-function permissionsIn(need: string): Permission[] {
-  return [...need.matchAll(/`(\w+)::(\w+)`/g)].map(
-    ([, family = "", action = ""]) => ({ [snake(family)]: snake(action) }) as Permission,
-  );
-}
-
-function snake(name: string): string {
-  return name.replaceAll(/(?<=.)[A-Z]/g, "_$&").toLowerCase();
+function mayMeet(requirement: Requirement, rights: Rights): boolean {
+  switch (requirement.kind) {
+    case "super":
+      return false;
+    case "all":
+      if (requirement.scope.kind === "global")
+        return requirement.permissions.every((permission) => rights.globally(permission));
+      return requirement.permissions.every((permission) => rights.anywhere(permission));
+    case "anywhere":
+      return requirement.permissions.some((permission) => rights.anywhere(permission));
+    default:
+      return true;
+  }
 }

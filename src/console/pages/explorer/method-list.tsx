@@ -29,7 +29,7 @@ export function MethodList({
           <section key={namespace}>
             <h2>{namespace}</h2>
             <ul>
-              {group.map(({ name, need, deprecated }) => (
+              {group.map(({ name, requirements, deprecated }) => (
                 <li key={name}>
                   <a
                     href={linkTo("api", [name], { find })}
@@ -38,7 +38,7 @@ export function MethodList({
                   >
                     {name.slice(namespace.length + 1)}
                   </a>
-                  {surelyNot(need, rights) && <span class="badge warn">not with this token</span>}
+                  {surelyNot(requirements, rights) && <span class="badge warn">not with this token</span>}
                   {deprecated !== undefined && <span class="badge">old</span>}
                 </li>
               ))}

@@ -4,7 +4,6 @@ import { Button } from "../../ui/button.tsx";
 import { CopyButton } from "../../ui/copy.tsx";
 import { confirm } from "../../ui/dialog.tsx";
 import { type Answer, AnswerView, Code, fieldOf } from "./answer.tsx";
-import { dangerOf } from "./danger.ts";
 import { surelyNot } from "./may.ts";
 import type { MethodInfo } from "./openrpc.ts";
 import { ParamField } from "./param-field.tsx";
@@ -25,7 +24,7 @@ export function MethodView({ method }: { readonly method: MethodInfo }) {
   const { params, problems } = parseEntries(method.params, entries);
   const isReady = Object.keys(problems).length === 0;
   const send = async () => {
-    const text = dangerOf(method.name);
+    const text = method.warning;
     if (
       text !== undefined &&
       !(await confirm({ title: `Call ${method.name}?`, text, action: "Call it", danger: true }))
@@ -47,7 +46,8 @@ export function MethodView({ method }: { readonly method: MethodInfo }) {
       {method.deprecated !== undefined && <p class="notice">{method.deprecated}</p>}
       <p class="muted">
         Needs: {method.need.replaceAll("`", "")}.
-        {surelyNot(method.need, rights) && " The token that you are signed in with does not have that."}
+        {surelyNot(method.requirements, rights) &&
+          " The token that you are signed in with does not have that."}
       </p>
       <form
         class="card form"

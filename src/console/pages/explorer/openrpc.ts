@@ -1,3 +1,5 @@
+import type { Effect, MethodDescription, OpenRpcDocument, Requirement } from "../../../client/index.ts";
+
 /** Method as the server describes it. */
 export interface MethodInfo {
   readonly name: string;
@@ -5,6 +7,11 @@ export interface MethodInfo {
   readonly doc: string;
   /** What it asks of its caller, in words. */
   readonly need: string;
+  /** Requirements as data, of which one is enough; more than one when they depend on the params. */
+  readonly requirements: readonly Requirement[];
+  readonly effect: Effect;
+  /** Warning to confirm before the call. */
+  readonly warning: string | undefined;
   /** Advice what to use instead; undefined when it is not deprecated. */
   readonly deprecated: string | undefined;
   readonly params: readonly Param[];
@@ -12,32 +19,18 @@ export interface MethodInfo {
   readonly isStream: boolean;
 }
 
-interface OpenRpcMethod {
-  readonly name: string;
-  readonly summary?: string;
-  readonly description?: string;
-  readonly deprecated?: boolean;
-  readonly params?: ReadonlyArray<{
-    readonly name: string;
-    readonly required?: boolean;
-    readonly schema?: Schema;
-  }>;
-  readonly "x-need"?: string;
-  readonly "x-event"?: unknown;
-}
-
 /** Reads the methods of an OpenRPC document from `rpc.discover`. */
-export function readMethods(document: Readonly<Record<string, unknown>>): MethodInfo[] {
-  const methods = (document.methods ?? []) as readonly OpenRpcMethod[];
+export function readMethods({ methods }: OpenRpcDocument): MethodInfo[] {
   return methods.map((method) => ({
     name: method.name,
     namespace: method.name.split(/[_.]/, 1)[0] ?? "",
-    doc: method.summary ?? "",
-    need: method["x-need"] ?? "unknown",
+    doc: method.summary,
+    need: method["x-need"],
+    requirements: method["x-authorization"],
+    effect: method["x-effect"],
+    warning: method["x-warning"],
     deprecated: method.deprecated ? (method.description ?? "Deprecated.") : undefined,
-    params: (method.params ?? []).map(({ name, required = false, schema = {} }) =>
-      toParam(name, required, schema),
-    ),
+    params: method.params.map(toParam),
     isStream: method["x-event"] !== undefined,
   }));
 }
@@ -59,6 +52,8 @@ interface Schema {
   readonly enum?: readonly unknown[];
   readonly const?: unknown;
   readonly anyOf?: readonly Schema[];
+  /** Whether the value is a secret. */
+  readonly writeOnly?: boolean;
 }
 
 /** Kind of input. `json` is for objects, arrays and everything else without an input of its own. */
@@ -80,12 +75,14 @@ export interface Param {
   readonly schema: Schema | undefined;
 }
 
-export function toParam(name: string, required: boolean, schema: Schema): Param {
+export function toParam(described: MethodDescription["params"][number]): Param {
+  const { name, required } = described;
+  const schema: Schema = described.schema;
   const { core, nullable } = withoutNull(schema);
   const description = schema.description ?? core.description ?? "";
   const kind = kindOf(core);
   const hasDetails = Object.keys(schema).some((key) => key !== "description");
-  const isCredential = name === "token" || name === "father_token";
+  const isCredential = described["x-credential"] === true;
   return {
     name,
     kind,
@@ -94,7 +91,7 @@ export function toParam(name: string, required: boolean, schema: Schema): Param 
     choices: choicesOf(core),
     description,
     isCredential,
-    isSecret: isCredential || name.includes("password") || description.includes("<secret>"),
+    isSecret: isCredential || core.writeOnly === true || schema.writeOnly === true,
     schema: kind === "json" && hasDetails ? schema : undefined,
   };
 }

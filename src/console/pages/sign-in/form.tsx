@@ -1,7 +1,6 @@
 import type { ComponentChildren } from "preact";
 import { useEffect, useRef, useState } from "preact/hooks";
 import { ParseError, PermissionDenied } from "../../../client/index.ts";
-import { isExpired, isNotYetValid } from "../../live-session.ts";
 import { Button } from "../../ui/button.tsx";
 import { Check, Field, typed } from "../../ui/field.tsx";
 import { explain } from "../../ui/problem.tsx";
@@ -100,7 +99,7 @@ function signInProblem(error: unknown, way: Way): string {
   if (error instanceof ParseError)
     return "This is not a token: a token is its key, a colon and its secret, such as AbC123:dEf456.";
   if (!(error instanceof PermissionDenied)) return explain(error);
-  if (isExpired(error)) return "This token has expired. Ask for a new one.";
-  if (isNotYetValid(error)) return "This token is not valid yet. Ask when it becomes valid.";
+  if (error.reason === "expired") return "This token has expired. Ask for a new one.";
+  if (error.reason === "not_yet_valid") return "This token is not valid yet. Ask when it becomes valid.";
   return way === "token" ? "The server does not know this token." : "User name or password is wrong.";
 }

@@ -22,21 +22,22 @@ export function Outcome({ run }: { readonly run: Run }) {
     <div class="problem" role="alert">
       <Icon name="warning" />
       <p>
-        The server was not updated to {run.tag}. {sentence(run.why)} {adviceFor(run.why)}
+        The server was not updated to {run.tag}. {sentence(run.why)} {adviceFor(run.code)}
       </p>
     </div>
   );
 }
 
-/** Where the server's words leave open what to do here. */
-function adviceFor(why: string) {
-  if (why.includes("release_url"))
+/** What to do here, for failures whose message does not say it. */
+function adviceFor(code: string | undefined) {
+  if (code === "release_url_missing")
     return (
       <>
         Set it on the page <a href="#/config">Config</a>, and try again.
       </>
     );
-  if (why.includes("404")) return "Check that the tag is right, and that it was released for this system.";
+  if (code === "release_not_found")
+    return "Check that the tag is right, and that it was released for this system.";
   return null;
 }
 

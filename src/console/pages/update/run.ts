@@ -14,7 +14,13 @@ export type Run =
   | { readonly step: "restarting"; readonly tag: string; readonly offlineMs: number }
   | { readonly step: "updated"; readonly tag: string }
   | { readonly step: "same"; readonly tag: string }
-  | { readonly step: "failed"; readonly tag: string; readonly why: string };
+  /** `code` is `data.reason` of the server's error, where it has one. */
+  | {
+      readonly step: "failed";
+      readonly tag: string;
+      readonly why: string;
+      readonly code: string | undefined;
+    };
 
 /** State of the update. It outlives the page, because an update continues while the person is on another page. */
 export const run = signal<Run>({ step: "none" });
@@ -36,7 +42,7 @@ export async function update(client: NodeServerClient, tag: string): Promise<voi
     }
     await restart(client, tag, from);
   } catch (error) {
-    run.value = { step: "failed", tag, why: errorText(error) };
+    run.value = { step: "failed", tag, why: errorText(error), code: codeOf(error) };
   }
 }
 
@@ -56,7 +62,7 @@ async function replace(client: NodeServerClient, tag: string): Promise<void> {
         "The connection was lost, and the log cannot be followed from here. The server may continue by itself: check its version later.",
         { cause: error },
       );
-    if (end.stage === "failed") throw new Error(`The server says: ${end.why}`, { cause: error });
+    if (end.stage === "failed") throw new UpdateFailed(`The server says: ${end.why}`, end.code);
   } finally {
     log.stop();
   }
@@ -85,9 +91,23 @@ async function restart(client: NodeServerClient, tag: string, from: string): Pro
   }
 }
 
-/** The server's own words, without the kind of the error before them. */
+/** Failure reported in the log, because the answer to the call was lost. */
+class UpdateFailed extends Error {
+  constructor(
+    message: string,
+    readonly code: string | undefined,
+  ) {
+    super(message);
+  }
+}
+
+function codeOf(error: unknown): string | undefined {
+  if (error instanceof UpdateFailed) return error.code;
+  const reason = error instanceof RpcError ? error.data.reason : undefined;
+  return typeof reason === "string" ? reason : undefined;
+}
+
+/** Sentence about an error, without the kind of the error before it. */
 function errorText(error: unknown): string {
-  return error instanceof RpcError
-    ? `The server says: ${error.message.replace(/^[A-Z][A-Za-z ]{0,30}: /, "")}`
-    : explain(error);
+  return error instanceof RpcError ? `The server says: ${error.detail}` : explain(error);
 }

@@ -1,0 +1,103 @@
+import { dirname, join, relative } from "node:path";
+import { Glob } from "bun";
+
+/** Which modules each module may import. `docs/decisions/0001-modules.md` says why. */
+const modules: Readonly<Record<string, readonly string[]>> = {
+  base: [],
+  build: [],
+  bundle: [],
+  log: ["base"],
+  config: ["base", "log"],
+  db: ["base", "log", "build"],
+  auth: ["base", "log", "db"],
+  agents: ["base", "log", "db", "auth"],
+  buckets: ["base", "log", "db"],
+  update: ["base", "log"],
+  rpc: ["base", "log", "auth"],
+  services: ["log", "config", "db", "auth", "agents", "buckets", "update"],
+  methods: ["base", "log", "auth", "agents", "buckets", "update", "rpc", "services", "build"],
+  http: ["base", "log", "auth", "buckets", "rpc", "services", "bundle"],
+  settings: ["base", "config", "db", "log", "update", "http"],
+  backend: ["settings", "base", "log", "config", "db", "auth", "agents", "buckets", "rpc", "services"],
+  preflight: ["base", "config", "http", "settings"],
+  node: [
+    "preflight",
+    "settings",
+    "backend",
+    "base",
+    "log",
+    "config",
+    "db",
+    "auth",
+    "agents",
+    "buckets",
+    "update",
+    "rpc",
+    "services",
+    "methods",
+    "http",
+    "build",
+    "bundle",
+  ],
+  client: [],
+  console: ["client"],
+  cli: [
+    "client",
+    "base",
+    "log",
+    "config",
+    "db",
+    "auth",
+    "update",
+    "node",
+    "preflight",
+    "build",
+    "rpc",
+    "methods",
+  ],
+  main: ["base", "client", "cli"],
+};
+
+/** An import or re-export with its path; imports of types count, because a module that knows another's types knows the other. */
+const imports = /^(?:import|export)\b[^;]*?from "([^"]+)"|\bimport\("([^"]+)"\)/gm;
+
+/** Every import in `src/` that the table does not allow, and every circle of files. */
+export async function forbiddenImports(): Promise<string[]> {
+  const problems: string[] = [];
+  const graph = new Map<string, string[]>();
+  for await (const file of new Glob("**/*.{ts,tsx}").scan("src")) {
+    const module = moduleOf(file);
+    const allowed = modules[module];
+    if (allowed === undefined)
+      problems.push(`src/${file}: the module \`${module}\` is not in the table of scripts/modules.ts`);
+    const text = await Bun.file(join("src", file)).text();
+    const imported = [...text.matchAll(imports)]
+      .map(([, path, lazyPath]) => path ?? lazyPath ?? "")
+      .filter((path) => path.startsWith("."))
+      .map((path) => relative("src", join("src", dirname(file), path)));
+    graph.set(file, imported);
+    for (const other of imported.map(moduleOf))
+      if (other !== module && !allowed?.includes(other))
+        problems.push(`src/${file}: ${module} may not import ${other}`);
+  }
+  return [...problems, ...circlesIn(graph)];
+}
+
+/** Each circle once, found by a depth-first walk. */
+function circlesIn(graph: ReadonlyMap<string, readonly string[]>): string[] {
+  const circles: string[] = [];
+  const done = new Set<string>();
+  const visit = (file: string, path: readonly string[]): void => {
+    const at = path.indexOf(file);
+    if (at >= 0) circles.push(`a circle of imports: ${[...path.slice(at), file].join(" → ")}`);
+    if (at >= 0 || done.has(file)) return;
+    for (const other of graph.get(file) ?? []) visit(other, [...path, file]);
+    done.add(file);
+  };
+  for (const file of graph.keys()) visit(file, []);
+  return circles;
+}
+
+function moduleOf(file: string): string {
+  return (file.split("/", 1)[0] ?? file).replace(/\.tsx?$/, "");
+}

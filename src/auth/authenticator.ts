@@ -1,0 +1,162 @@
+import type { DenialReason } from "../base/fault.ts";
+import type { Database } from "../db/database.ts";
+import type { TokenRow } from "../db/token-rows.ts";
+import type { LogHub } from "../log/hub.ts";
+import { authorise, superTokenRequired } from "./authorise.ts";
+import type { Caller } from "./caller.ts";
+import { type Credentials, keyOfWholeToken, parseCredentials } from "./credentials.ts";
+import { Denied } from "./denied.ts";
+import type { FailureLimiter } from "./failure-limiter.ts";
+import { toLimits } from "./limit.ts";
+import { anyToken, isOpen, type Need } from "./need.ts";
+import type { Passwords } from "./passwords.ts";
+import type { Peer } from "./peer.ts";
+import { hashesMatch, hashSecret, noSecretHash } from "./secrets.ts";
+
+/** CredentialsRejected is thrown for an unknown name or a wrong secret or password. */
+export class CredentialsRejected extends Denied {
+  constructor(
+    detail: string,
+    /** How long the answer must be held back, because its address guesses. */
+    readonly delayMs: number,
+  ) {
+    super("invalid_credentials", detail);
+  }
+}
+
+export interface AuthenticatorOptions {
+  readonly database: Database;
+  readonly passwords: Passwords;
+  readonly failures: FailureLimiter;
+  readonly hub: LogHub;
+}
+
+/** Authenticator checks every credential of every protocol. */
+export class Authenticator {
+  readonly #database: Database;
+  readonly #passwords: Passwords;
+  readonly #failures: FailureLimiter;
+  readonly #log;
+
+  constructor({ database, passwords, failures, hub }: AuthenticatorOptions) {
+    this.#database = database;
+    this.#passwords = passwords;
+    this.#failures = failures;
+    this.#log = hub.logger("token");
+  }
+
+  /** Resolves to the caller of a token that satisfies `need`; throws Denied otherwise. */
+  async admit(tokenText: string, need: Need, peer: Peer): Promise<Caller> {
+    const credentials = parseCredentials(tokenText);
+    const row = await this.#prove(credentials, peer);
+    if (row === undefined) throw this.#reject(credentials, need, peer.address);
+    const caller = toCaller(row, credentials.by);
+    const outside = outsideLifetime(row);
+    if (outside !== undefined) {
+      const { reason, detail } = outside;
+      // Where the Super Token is required, every other token gets the same text, expired ones included.
+      throw new Denied(reason, need.kind === "super" && !caller.isSuper ? superTokenRequired : detail);
+    }
+    authorise(caller, need);
+    return caller;
+  }
+
+  /** Resolves to the caller of HTTP Basic credentials, which may be key and secret or user name and password. */
+  async recognise(name: string, proof: string, peer: Peer): Promise<Caller> {
+    const byKey: Credentials = { by: "key", name, proof };
+    const byUsername: Credentials = { by: "username", name, proof };
+    for (const credentials of [byKey, byUsername]) {
+      const row = await this.#prove(credentials, peer);
+      if (row === undefined) continue;
+      const outside = outsideLifetime(row);
+      if (outside !== undefined) throw new Denied(outside.reason, outside.detail);
+      return toCaller(row, credentials.by);
+    }
+    throw this.#reject(byUsername, anyToken, peer.address);
+  }
+
+  /** Throws Denied unless the database would authorise the caller now. For work that is done after a wait. */
+  async assertStillAdmitted(caller: Caller, need: Need): Promise<void> {
+    if (isOpen(need)) return;
+    const row = await this.#database.tokens.byKey(caller.key);
+    if (row === undefined || proofOf(row, caller.by) !== caller.proof)
+      throw new Denied(
+        "invalid_credentials",
+        "the token was deleted or changed meanwhile; nothing was changed",
+      );
+    const outside = outsideLifetime(row);
+    if (outside !== undefined) throw new Denied(outside.reason, outside.detail);
+    authorise(toCaller(row, caller.by), need);
+  }
+
+  /** Whether `assertStillAdmitted` would pass. For work that outlives the check of its token, such as subscriptions. */
+  async stillAdmits(caller: Caller, need: Need): Promise<boolean> {
+    try {
+      await this.assertStillAdmitted(caller, need);
+      return true;
+    } catch (error) {
+      if (error instanceof Denied) return false;
+      throw error;
+    }
+  }
+
+  /** Reads the whole row only once the secret or password is proven, so that a rejection takes as long for every name. */
+  async #prove({ by, name, proof }: Credentials, peer: Peer): Promise<TokenRow | undefined> {
+    const { tokens } = this.#database;
+    if (by === "key") {
+      const given = hashSecret(proof);
+      const row = await tokens.byKeyWithSecret(name, given);
+      return hashesMatch(given, row?.secretHash ?? noSecretHash) ? row : undefined;
+    }
+    const stored = await tokens.passwordOf(name);
+    const hash = stored?.passwordHash ?? null;
+    if (peer.failed?.has(name, hash)) return undefined;
+    if (!(await this.#passwords.matches({ name, proof }, hash, peer))) {
+      peer.failed?.add(name, hash);
+      return undefined;
+    }
+    const row = stored === undefined ? undefined : await tokens.byKey(stored.key);
+    // The password was changed, or the token deleted, during the check.
+    return row?.passwordHash === hash ? row : undefined;
+  }
+
+  #reject({ by, name }: Credentials, need: Need, address: string): CredentialsRejected {
+    const { delayMs, unlogged } = this.#failures.failed(address);
+    if (unlogged !== undefined)
+      this.#log.warn("refused credentials", {
+        [by === "key" ? "token_key" : "username"]: (keyOfWholeToken(name) ?? name).slice(0, 128),
+        address,
+        // Guesses must not fill the log.
+        ...(unlogged === 0 ? {} : { not_shown_before: unlogged }),
+      });
+    // Unknown names and wrong secrets are answered alike, so that nobody learns whether a token exists.
+    return new CredentialsRejected(
+      need.kind === "super" ? superTokenRequired : "Invalid credentials",
+      delayMs,
+    );
+  }
+}
+
+function proofOf(row: TokenRow, by: Caller["by"]): string {
+  return (by === "key" ? row.secretHash : row.passwordHash) ?? "";
+}
+
+function toCaller(row: TokenRow, by: Caller["by"]): Caller {
+  return {
+    by,
+    isSuper: row.isSuper,
+    key: row.key,
+    username: row.username,
+    limits: row.isSuper ? [] : toLimits(row.limits),
+    proof: proofOf(row, by),
+    until: row.to,
+  };
+}
+
+/** Why a token cannot be used now; undefined inside its lifetime. */
+function outsideLifetime({ from, to }: TokenRow): { reason: DenialReason; detail: string } | undefined {
+  const now = Date.now();
+  if (from !== null && now < from) return { reason: "not_yet_valid", detail: "Token is not yet valid" };
+  if (to !== null && now >= to) return { reason: "expired", detail: "Token has expired" };
+  return undefined;
+}

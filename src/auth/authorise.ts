@@ -1,0 +1,38 @@
+import type { Caller } from "./caller.ts";
+import { Denied } from "./denied.ts";
+import { holds } from "./limit.ts";
+import { describeScope, type Need } from "./need.ts";
+import { permissionNames } from "./permission.ts";
+
+export const superTokenRequired = "Super token required";
+
+/** `authorise` throws Denied, naming what is missing, unless the caller satisfies `need`. */
+export function authorise(caller: Caller, need: Need): void {
+  if (caller.isSuper) return;
+  switch (need.kind) {
+    case "anyone":
+    case "owner":
+    case "token":
+      return;
+    case "super":
+      throw new Denied("missing_permission", superTokenRequired);
+    case "all": {
+      const missing = need.permissions.find((permission) => !holds(caller.limits, permission, need.scope));
+      if (missing === undefined) return;
+      throw new Denied(
+        "missing_permission",
+        `${permissionNames[missing]} required in scope ${describeScope(need.scope)}`,
+      );
+    }
+    case "anywhere": {
+      const granted = caller.limits.flatMap(({ permissions }) =>
+        permissions.map(({ permission }) => permission),
+      );
+      if (need.permissions.some((permission) => granted.includes(permission))) return;
+      throw new Denied(
+        "missing_permission",
+        `${need.permissions.map((name) => permissionNames[name]).join(" or ")} required in some scope`,
+      );
+    }
+  }
+}

@@ -1,0 +1,108 @@
+import { otherFamilies, type Scope, scopeNames, storedNames, wildcardScopes } from "./permission.ts";
+
+/** Grant is one permission of a limit, `family.action`; in other families possibly only for names that match a pattern. */
+export interface Grant {
+  readonly permission: string;
+  readonly pattern?: string;
+}
+
+/** Limit is one line of a token's rights: every grant applies in every scope of the same limit. */
+export interface Limit {
+  readonly scopes: readonly Scope[];
+  readonly permissions: readonly Grant[];
+}
+
+/** `toLimits` reads stored rights, and is the authority on what they grant. What it does not understand grants nothing: a row may have been written by hand. */
+export function toLimits(json: unknown): Limit[] {
+  return listOf(json).map((limit) => ({
+    scopes: listOf(memberOf(limit, "scopes")).flatMap(toScope),
+    permissions: listOf(memberOf(limit, "permissions")).flatMap(toGrant),
+  }));
+}
+
+export function toScope(json: unknown): Scope[] {
+  if (json === "global") return [{ in: "global" }];
+  const [kind, name] = onlyMember(json);
+  if (kind === "global" && name === null) return [{ in: "global" }];
+  if (typeof name !== "string") return [];
+  const known = kind === "global_static_bucket" ? "static_bucket" : scopeNames.find((one) => one === kind);
+  // A `*` elsewhere would be part of a name, and no bucket or database has one in its name.
+  if (known === undefined || (wildcardScopes.has(known) && /\*./.test(name))) return [];
+  return [{ in: known, name: known === "agent_uuid" ? name.toLowerCase() : name }];
+}
+
+export function toGrant(json: unknown): Grant[] {
+  const [family, what] = onlyMember(json);
+  if (typeof what === "string" && storedNames.has(`${family}.${what}`))
+    return [{ permission: `${family}.${what}` }];
+  if (what === "" || !otherFamilies.some((other) => other === family)) return [];
+  if (typeof what === "string") return [{ permission: `${family}.${what}` }];
+  const [action, pattern] = onlyMember(what);
+  return typeof pattern === "string" ? [{ permission: `${family}.${action}`, pattern }] : [];
+}
+
+export function listOf(json: unknown): readonly unknown[] {
+  return Array.isArray(json) ? json : [];
+}
+
+export function memberOf(json: unknown, name: string): unknown {
+  return typeof json === "object" && json !== null && Object.hasOwn(json, name)
+    ? Reflect.get(json, name)
+    : undefined;
+}
+
+export function onlyMember(json: unknown): readonly [name: string, value: unknown] {
+  if (typeof json !== "object" || json === null) return ["", undefined];
+  let only: string | undefined;
+  for (const name in json) {
+    if (only !== undefined) return ["", undefined];
+    only = name;
+  }
+  return only === undefined ? ["", undefined] : [only, Reflect.get(json, only)];
+}
+
+/** `holds` is whether one single limit grants the permission in the scope. No action implies another. */
+export function holds(limits: readonly Limit[], permission: string, wanted: Scope): boolean {
+  return limits.some(
+    (limit) =>
+      limit.permissions.some((grant) => grant.permission === permission && grant.pattern === undefined) &&
+      limit.scopes.some((scope) => scopeCovers(scope, wanted)),
+  );
+}
+
+/** `limitsCover` is whether `outer` grants everything that `inner` grants. */
+export function limitsCover(outer: readonly Limit[], inner: readonly Limit[]): boolean {
+  return inner.every(({ scopes, permissions }) =>
+    scopes.every((wanted) =>
+      permissions.every((grant) =>
+        outer.some(
+          (limit) =>
+            limit.permissions.some((held) => grantCovers(held, grant)) &&
+            limit.scopes.some((scope) => scopeCovers(scope, wanted)),
+        ),
+      ),
+    ),
+  );
+}
+
+export function scopeCovers(held: Scope, wanted: Scope): boolean {
+  if (held.in === "global") return true;
+  if (wanted.in !== held.in) return false;
+  return wildcardScopes.has(held.in) ? patternCovers(held.name, wanted.name) : held.name === wanted.name;
+}
+
+function grantCovers(held: Grant, wanted: Grant): boolean {
+  if (held.permission !== wanted.permission) return false;
+  if (held.pattern === undefined) return true;
+  return wanted.pattern !== undefined && patternCovers(held.pattern, wanted.pattern);
+}
+
+/**
+ * One trailing `*` is a prefix wildcard, and there is no other. `wanted` may be a pattern too; then every name that it matches must
+ * be covered, so the prefixes are compared.
+ */
+function patternCovers(held: string, wanted: string): boolean {
+  if (!held.endsWith("*")) return held === wanted;
+  const prefix = wanted.endsWith("*") ? wanted.slice(0, -1) : wanted;
+  return prefix.startsWith(held.slice(0, -1));
+}

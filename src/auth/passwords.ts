@@ -1,0 +1,94 @@
+import { networkOf } from "../base/address.ts";
+import { FairSemaphore } from "../base/fair-semaphore.ts";
+import { Fault } from "../base/fault.ts";
+import type { Peer } from "./peer.ts";
+import { hashSecret } from "./secrets.ts";
+
+const argon2 = { algorithm: "argon2id", memoryCost: 19_456, timeCost: 2 } as const;
+
+export function hashPassword(password: string): Promise<string> {
+  return Bun.password.hash(password, argon2);
+}
+
+/** `noPasswordHash` is of a random password that nobody knows, with the parameters above. */
+const noPasswordHash =
+  "$argon2id$v=19$m=19456,t=2,p=1$oz2UJlLCbtQqmAYzqjJBpmOGrdLwZtF8nIaFKmdwAOk$QG7o7ZuRoKoDz69JoHOHDQBWpakidKS2lOcrYMsDV9E";
+
+/** Verified passwords are remembered for a while: WebDAV clients send theirs with every request. */
+const maxRemembered = 1000;
+const rememberedMs = 60_000;
+
+/** How many passwords may wait for their check, in all and from one address (of IPv6: one network). */
+export const maxWaitingChecks = 64;
+export const maxWaitingChecksPerAddress = 16;
+
+/** A user name and the password sent with it. */
+interface Login {
+  readonly name: string;
+  readonly proof: string;
+}
+
+/**
+ * Passwords checks passwords. A check costs 50 ms of a core on purpose, so few run at once, and those that wait take turns by
+ * address: many guesses from one address delay another address by one check.
+ */
+export class Passwords {
+  readonly #semaphore = new FairSemaphore(2);
+  /** Fingerprint of (name, stored hash, password) → until when. A changed password has another hash, so its entry is never found. */
+  readonly #verified = new Map<string, number>();
+
+  /** Checks that run or wait, by fingerprint: equal questions share one check. */
+  readonly #running = new Map<string, Promise<boolean>>();
+
+  /** `hash` is null for an unknown name or a token without password; that costs the same and fails. */
+  async matches({ name, proof }: Login, hash: string | null, peer: Peer): Promise<boolean> {
+    const fingerprint = hashSecret(JSON.stringify([name, hash, proof]));
+    if ((this.#verified.get(fingerprint) ?? 0) > Date.now()) return true;
+    const running = this.#running.get(fingerprint);
+    // A check that ended because its client disconnected says nothing about the password.
+    if (running !== undefined) return running.catch(() => this.matches({ name, proof }, hash, peer));
+    const check = this.#check(proof, hash, peer).finally(() => this.#running.delete(fingerprint));
+    this.#running.set(fingerprint, check);
+    const right = await check;
+    if (right) this.#remember(fingerprint);
+    return right;
+  }
+
+  async #check(password: string, hash: string | null, peer: Peer): Promise<boolean> {
+    // A stored value that is not an argon2 hash never matches, but takes as long as one that is.
+    const usable = hash?.startsWith("$argon2") ? hash : null;
+    await this.#acquire(peer);
+    try {
+      return (await Bun.password.verify(password, usable ?? noPasswordHash)) && usable !== null;
+    } finally {
+      this.#semaphore.release();
+    }
+  }
+
+  async #acquire(peer: Peer): Promise<void> {
+    const key = networkOf(peer.address);
+    const isFull =
+      this.#semaphore.waiting(key) >= maxWaitingChecksPerAddress ||
+      // An address with fewer waiters takes the place of one with more.
+      (this.#semaphore.waiting() >= maxWaitingChecks && !this.#semaphore.evictBeside(key));
+    if (isFull) throw busy();
+    if (await peer.withoutSlot(() => this.#semaphore.acquire({ key, signal: peer.disconnected }))) return;
+    if (!peer.disconnected.aborted) throw busy();
+    throw new Fault("Other", "the client left while its password waited to be checked");
+  }
+
+  #remember(fingerprint: string): void {
+    this.#verified.delete(fingerprint);
+    this.#verified.set(fingerprint, Date.now() + rememberedMs);
+    const [oldest] = this.#verified.keys();
+    if (this.#verified.size > maxRemembered && oldest !== undefined) this.#verified.delete(oldest);
+  }
+}
+
+function busy(): Fault {
+  return new Fault(
+    "Busy",
+    "too many passwords wait to be checked; try again shortly, or use a key and its secret",
+    { retry_after_seconds: 1 },
+  );
+}

@@ -1,0 +1,188 @@
+import { resolve } from "node:path";
+import { Agents } from "./agents/agents.ts";
+import { Authenticator } from "./auth/authenticator.ts";
+import { FailureLimiter } from "./auth/failure-limiter.ts";
+import { Passwords } from "./auth/passwords.ts";
+import { ensureSuperToken, type SuperCredentials } from "./auth/super-token.ts";
+import { Tokens } from "./auth/tokens.ts";
+import { shownDatabase } from "./base/database-url.ts";
+import { RefCounted } from "./base/ref-counted.ts";
+import { Buckets } from "./buckets/buckets.ts";
+import type { Part, Prepared } from "./config/live.ts";
+import { resolveServerUuid } from "./config/server-uuid.ts";
+import { type Database, databaseFile, notMade, openDatabase, requireFile } from "./db/database.ts";
+import { ServerLock } from "./db/server-lock.ts";
+import type { Logger, LogHub } from "./log/hub.ts";
+import type { Lease } from "./rpc/lease.ts";
+import type { Services } from "./services.ts";
+import { type BackendSettings, backendSettings } from "./settings.ts";
+
+/** A replaced database stays open at least this long for the calls that began on it. */
+const drainTimeoutMs = 30_000;
+/** When the server stops, its listeners have waited for their calls already. */
+const shutdownTimeoutMs = 1000;
+
+/** Backend is the database and the services of one configuration. A reload that changes their settings replaces it as a whole. */
+interface Backend {
+  readonly database: Database;
+  readonly services: Services;
+  readonly authenticator: Authenticator;
+  /** The longest time that the configuration lets a call take. */
+  readonly maxCallMs: number;
+}
+
+type ServicesOfBackend = "serverUuid" | "tokens" | "agents" | "buckets" | "database" | "limits";
+
+export interface BackendOptions {
+  readonly configPath: string;
+  readonly env: Readonly<Record<string, string | undefined>>;
+  /** Receives the Super Token's credentials if this start made them. */
+  readonly show: (credentials: SuperCredentials) => void;
+  readonly hub: LogHub;
+  /** The services that outlive a backend. */
+  readonly services: Omit<Services, ServicesOfBackend>;
+  readonly maxResponseBytes: () => number;
+  /** Called when tokens were changed or deleted. */
+  readonly onTokensChanged: () => void;
+}
+
+/** BackendPart opens a backend for each configuration, and closes the one before once its last call has ended. */
+export class BackendPart implements Part<BackendSettings> {
+  readonly name = "database";
+  readonly slice = backendSettings;
+  readonly #options: BackendOptions;
+  readonly #log: Logger;
+  // These outlive a reload, which must not forget who guesses.
+  readonly #passwords = new Passwords();
+  readonly #failures = new FailureLimiter();
+  readonly #lock = new ServerLock();
+  readonly #retiring = new Set<Promise<void>>();
+  #current: RefCounted<Backend> | undefined;
+
+  constructor(options: BackendOptions) {
+    this.#options = options;
+    this.#log = options.hub.logger("server");
+  }
+
+  /** The services as they are now, kept open until the lease is released. */
+  acquire(): Lease<Services> {
+    const backend = this.#currentBackend();
+    backend.retain();
+    const { services, authenticator } = backend.value;
+    return { services, authenticator, release: () => backend.release() };
+  }
+
+  /** The services as they are now, for what is answered without waiting. */
+  get services(): Services {
+    return this.#currentBackend().value.services;
+  }
+
+  async prepare(settings: BackendSettings): Promise<Prepared> {
+    const file = databaseFile(settings.database.database_url);
+    if (this.#current !== undefined) requireFile(settings.database);
+    const lock = await this.#lock.prepare(file);
+    try {
+      const next = await this.#open(settings, file);
+      return {
+        commit: () => {
+          this.#replaceWith(next);
+          lock.commit();
+          this.#log.event("database.opened", "database opened", {
+            config: resolve(this.#options.configPath),
+            database: shownDatabase(settings.database.database_url),
+            static_path: resolve(settings.static_path),
+          });
+        },
+        discard: async () => {
+          await next.database.close();
+          lock.discard();
+        },
+      };
+    } catch (error) {
+      lock.discard();
+      throw error;
+    }
+  }
+
+  async close(): Promise<void> {
+    // A call, such as a rename onto another disk, goes on when its connection is dropped.
+    this.#current?.value.services.buckets.stopCopies();
+    if (this.#current !== undefined) this.#retire(this.#current, shutdownTimeoutMs);
+    await Promise.all(this.#retiring);
+    this.#lock.close();
+  }
+
+  #currentBackend(): RefCounted<Backend> {
+    if (this.#current === undefined) throw new TypeError("a call came before the services were open");
+    return this.#current;
+  }
+
+  async #open(settings: BackendSettings, file: string | undefined): Promise<Backend> {
+    const { hub, configPath, services, maxResponseBytes, onTokensChanged } = this.#options;
+    const isStart = this.#current === undefined;
+    const serverUuid = await resolveServerUuid(settings.server_uuid, configPath, file);
+    const database = await openDatabase(settings.database, hub, { create: isStart });
+    try {
+      await this.#requireSuperToken(database, settings);
+      const buckets = new Buckets(database, {
+        staticPath: settings.static_path,
+        syncUploads: settings.sync_uploads,
+        serverUuid,
+        staleSeconds: settings.database.stale_seconds,
+      });
+      if (isStart) await this.#clearStaging(buckets);
+      const sqlTimeoutMs = settings.database.sql_timeout_ms;
+      return {
+        database,
+        services: {
+          ...services,
+          serverUuid,
+          tokens: new Tokens(database, onTokensChanged),
+          agents: new Agents(database),
+          buckets,
+          database,
+          limits: () => ({ maxAnswerBytes: maxResponseBytes(), sqlTimeoutMs }),
+        },
+        authenticator: new Authenticator({
+          database,
+          passwords: this.#passwords,
+          failures: this.#failures,
+          hub,
+        }),
+        maxCallMs: sqlTimeoutMs + 5000,
+      };
+    } catch (error) {
+      await database.close();
+      throw error;
+    }
+  }
+
+  /** Makes the Super Token at a start. A reload makes none: it would revoke every token in use, and its output may be a journal. */
+  async #requireSuperToken(database: Database, settings: BackendSettings): Promise<void> {
+    const { env, show } = this.#options;
+    if (this.#current === undefined) await ensureSuperToken(database, env, { show, log: this.#log });
+    else if ((await database.tokens.superToken()) === undefined)
+      throw notMade(settings.database, "has no Super Token");
+  }
+
+  /** Removes what interrupted uploads left. Only at a start: later, uploads may be under way. */
+  async #clearStaging(buckets: Buckets): Promise<void> {
+    const failures = await buckets.clearStaging();
+    if (failures.length > 0)
+      this.#log.warn("remains of changes that were cut short cannot be removed", {
+        stayed: failures.join("; "),
+      });
+  }
+
+  #replaceWith(next: Backend): void {
+    // A statement of exec_sql may run as long as the settings allowed when it began.
+    if (this.#current !== undefined)
+      this.#retire(this.#current, Math.max(drainTimeoutMs, this.#current.value.maxCallMs));
+    this.#current = new RefCounted(next);
+  }
+
+  #retire(backend: RefCounted<Backend>, timeoutMs: number): void {
+    const closed = backend.idle(timeoutMs).then(() => backend.value.database.close());
+    this.#retiring.add(closed);
+  }
+}

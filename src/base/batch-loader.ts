@@ -1,0 +1,53 @@
+/** One load of several keys. */
+interface Batch<K, V> {
+  readonly keys: Set<K>;
+  readonly values: Promise<ReadonlyMap<K, V>>;
+}
+
+/**
+ * Loads values by key, at most one load at a time: keys that are asked for meanwhile are loaded together by the next one, and a
+ * key that is being loaded is not loaded twice. So any number of callers take one connection of the database. Callers that wait
+ * behind a load that fails get its error: they would only wait as long again for a database that does not answer.
+ */
+export class BatchLoader<K, V> {
+  #running: Batch<K, V> | undefined;
+  #next: Batch<K, V> | undefined;
+  /** Whether the values that are on their way are recent enough for a caller that asks now. */
+  #joinable = false;
+
+  constructor(private readonly loadAll: (keys: ReadonlySet<K>) => Promise<ReadonlyMap<K, V>>) {}
+
+  async load(key: K): Promise<V | undefined> {
+    const running = this.#joinable && this.#running?.keys.has(key) ? this.#running : undefined;
+    const batch = running ?? this.#waiting();
+    batch.keys.add(key);
+    return (await batch.values).get(key);
+  }
+
+  /** What is being loaded may have changed: later callers get what is loaded after this. */
+  expire(): void {
+    this.#joinable = false;
+  }
+
+  #waiting(): Batch<K, V> {
+    this.#next ??= this.#gather(this.#running?.values ?? Promise.resolve());
+    return this.#next;
+  }
+
+  #gather(before: Promise<unknown>): Batch<K, V> {
+    const batch: Batch<K, V> = { keys: new Set(), values: before.then(() => this.#run(batch)) };
+    const settled = () => {
+      if (this.#next === batch) this.#next = undefined;
+      if (this.#running === batch) this.#running = undefined;
+    };
+    batch.values.then(settled, settled);
+    return batch;
+  }
+
+  #run(batch: Batch<K, V>): Promise<ReadonlyMap<K, V>> {
+    this.#next = undefined;
+    this.#running = batch;
+    this.#joinable = true;
+    return this.loadAll(batch.keys);
+  }
+}

@@ -1,0 +1,92 @@
+// Printed by `npm run docs` from `src/log/events.ts`; edit that instead.
+
+export type ConfigProblem = { file?: string; line?: number; column?: number; field?: string; why: string };
+
+/** Every event of the server's own life, with the fields that its log entry has beside `event`. */
+export interface ServerEvents {
+  /** The server was asked to stop. */
+  "server.stopping": { signal: string };
+  /** The server restarts into the binary of an update. */
+  "server.restarting": Record<never, never>;
+  /** The server accepts connections at `url`. */
+  "listener.bound": { url: string; transport: "tcp" | "unix" };
+  /** No file descriptor is left; new connections wait. */
+  "descriptors.exhausted": { idle_connections_closed: number };
+  /** File descriptors are available again. */
+  "descriptors.available": Record<never, never>;
+  /** A reload changed these parts of the server. */
+  "config.applied": { path: string; parts: string[] };
+  /** A reload found nothing that changed. */
+  "config.unchanged": { path: string };
+  /** A reload failed; the server goes on with the configuration from before. `problems` lists what is wrong with the file. */
+  "config.refused": { path: string; reason: string; problems: ConfigProblem[] };
+  /** A reload ended early because the server stops. */
+  "config.abandoned": Record<never, never>;
+  /** A key is valid, and will probably not do what was meant. */
+  "config.warning": { key: string; why: string; line?: number; column?: number };
+  /** An edit of the configuration that a crash had interrupted was finished. */
+  "config.recovered": { path: string };
+  /** The database is in use. */
+  "database.opened": { config: string; database: string; static_path: string };
+  /** One step of the database schema was applied. */
+  "database.migrated": { version: string };
+  /** The database cannot be reached, or its file is missing; calls that need it fail. */
+  "database.lost": { database: string; reason: string };
+  /** The database can be used again. */
+  "database.restored": { database: string; lost_ms: number };
+  /** PostgreSQL left a statement without an answer; its connections are replaced. */
+  "database.silent": { answer_timeout_ms: number };
+  /** The database takes no writes; every change fails. */
+  "database.write_failed": { reason: string };
+  /** The database takes writes again. */
+  "database.write_restored": Record<never, never>;
+  /** A release is being downloaded; repeated with the progress, at most once a second. */
+  "update.downloading": { tag: string; bytes?: number; total?: number; percent?: number };
+  /** The downloaded binary is started once on its own. */
+  "update.testing": { tag: string };
+  /** The new binary is in place; the restart follows. */
+  "update.installed": { tag: string; bytes: number; signed: boolean };
+  /** The update failed and changed nothing. `code` is `data.reason` of the error, where it has one. */
+  "update.failed": { tag: string; reason: string; code?: string };
+  /** The new binary could not be executed; the server goes on. */
+  "update.not_started": { reason: string };
+  /** The new version has started. */
+  "update.completed": { from: string; to: string };
+  /** The new version did not start; the version from before runs again. */
+  "update.reverted": { failed: string; running: string };
+  /** A reader of the log, or the log file, was too slow for so many entries. Only that reader gets this entry. */
+  "log.dropped": { dropped: number };
+  /** The server ends a log stream. Only its reader gets this entry, as the last one. */
+  "log.ended": { reason: string };
+}
+
+/** The code of every event, with the level of its log entry. */
+export const serverEvents = {
+  "server.stopping": "INFO",
+  "server.restarting": "INFO",
+  "listener.bound": "INFO",
+  "descriptors.exhausted": "ERROR",
+  "descriptors.available": "INFO",
+  "config.applied": "INFO",
+  "config.unchanged": "INFO",
+  "config.refused": "ERROR",
+  "config.abandoned": "INFO",
+  "config.warning": "WARN",
+  "config.recovered": "WARN",
+  "database.opened": "INFO",
+  "database.migrated": "INFO",
+  "database.lost": "ERROR",
+  "database.restored": "INFO",
+  "database.silent": "WARN",
+  "database.write_failed": "ERROR",
+  "database.write_restored": "INFO",
+  "update.downloading": "INFO",
+  "update.testing": "INFO",
+  "update.installed": "INFO",
+  "update.failed": "ERROR",
+  "update.not_started": "ERROR",
+  "update.completed": "INFO",
+  "update.reverted": "ERROR",
+  "log.dropped": "WARN",
+  "log.ended": "WARN",
+} as const;

@@ -1,0 +1,181 @@
+import { constants } from "node:fs";
+import { type FileHandle, open, realpath, rm, stat } from "node:fs/promises";
+import { basename, dirname } from "node:path";
+import { codeOf, Fault, messageOf } from "../base/fault.ts";
+import { Folder, isInside } from "../base/folder.ts";
+import { readRegularFile } from "../base/read-regular.ts";
+import { replaceIn, writeWhole } from "../base/replace-file.ts";
+import { parseConfig } from "./parse.ts";
+import type { Warning } from "./problem.ts";
+
+/** Opening a FIFO would block for ever, and a link could lead elsewhere: both are refused. */
+const safeOpenFlags = constants.O_NOFOLLOW | constants.O_NONBLOCK;
+/** Errors of rename on a single file that is mounted into a container. */
+const renameErrors = new Set(["EBUSY", "EXDEV"]);
+
+/** ConfigFile is the configuration as callers may read and rewrite it: only a regular file inside the working directory. */
+export class ConfigFile {
+  #queue: Promise<unknown> = Promise.resolve();
+  readonly #name: string;
+
+  readonly #path: string;
+  readonly #workingDirectory: string;
+
+  constructor(path: string, workingDirectory: string) {
+    this.#path = path;
+    this.#workingDirectory = workingDirectory;
+    this.#name = basename(path);
+  }
+
+  /** The raw text, as it is on the disk. */
+  read(): Promise<string> {
+    return this.#open(constants.O_RDONLY, (file) => file.readFile("utf8"));
+  }
+
+  /** Warnings about a valid text. Throws ParseError, with every problem and its position, if the text is invalid. */
+  check(text: string): readonly Warning[] {
+    return parseConfig(text, this.#name).warnings;
+  }
+
+  /** Checks the text, then replaces the file by it. Concurrent writes run one after the other. */
+  write(text: string): Promise<void> {
+    const next = () => this.#write(text);
+    const result = this.#queue.then(next, next);
+    this.#queue = result;
+    return result;
+  }
+
+  async #write(text: string): Promise<void> {
+    this.check(text);
+    try {
+      await this.#open(constants.O_RDONLY, async (file, folder) =>
+        replaceIn(folder, this.#name, text, await file.stat()),
+      );
+    } catch (error) {
+      if (!renameErrors.has(codeOf(error) ?? "")) throw toFault(error);
+      await this.#open(constants.O_RDWR, (file, folder) => overwrite(file, folder, this.#name, text));
+    }
+  }
+
+  /** Opens the folder, then the file in it, and checks on the open handles that it is a regular file inside the working directory. */
+  async #open<T>(access: number, use: (file: FileHandle, folder: Folder) => Promise<T>): Promise<T> {
+    let folder: Folder | undefined;
+    let file: FileHandle | undefined;
+    try {
+      folder = await Folder.open(dirname(this.#path));
+      const inside = await realpath(this.#workingDirectory);
+      if (!isInside(folder.realPath, inside)) {
+        throw new Fault(
+          "InvalidInput",
+          "the configuration file is outside the working directory; edit it on the machine itself",
+        );
+      }
+      file = await open(folder.at(this.#name), access | safeOpenFlags);
+      if (!(await file.stat()).isFile()) throw notRegular();
+    } catch (error) {
+      await file?.close();
+      await folder?.close();
+      throw toFault(error);
+    }
+    try {
+      return await use(file, folder);
+    } finally {
+      await file.close();
+      await folder.close();
+    }
+  }
+}
+
+/** Writes in place. The whole new text exists beside the file until its last byte is on the disk; see `finishOverwrite`. */
+async function overwrite(file: FileHandle, folder: Folder, name: string, text: string): Promise<void> {
+  const copy = folder.at(recoveryName(name));
+  try {
+    await rm(copy, { force: true });
+    await writeWhole(copy, text, { mode: 0o600 });
+    await folder.sync();
+    await fill(file, text);
+    await rm(copy, { force: true });
+  } catch (error) {
+    throw toFault(error);
+  }
+}
+
+async function fill(file: FileHandle, text: string): Promise<void> {
+  const bytes = Buffer.from(text);
+  await file.write(bytes, 0, bytes.length, 0);
+  await file.truncate(bytes.length);
+  await file.sync();
+}
+
+/** A rewrite takes no longer than this. */
+const maxRewriteMs = 60_000;
+
+/** `finishOverwrite` completes a rewrite in place that a crash interrupted. True if there was one. */
+export async function finishOverwrite(path: string): Promise<boolean> {
+  const copy = recoveryName(path);
+  const text = await readRecovery(path, copy);
+  if (text === undefined) return false;
+  const file = await open(path, constants.O_RDWR | safeOpenFlags);
+  try {
+    await fill(file, text);
+  } finally {
+    await file.close();
+  }
+  await rm(copy, { force: true });
+  return true;
+}
+
+/** The text of an interrupted rewrite; undefined if there is none. Removes a copy that must not be used. */
+async function readRecovery(path: string, copy: string): Promise<string | undefined> {
+  try {
+    const text = await readRegularFile(copy);
+    const isOlder = (await stat(path)).mtimeMs > (await stat(copy)).mtimeMs + maxRewriteMs;
+    // If the copy itself is incomplete, the configuration was not touched yet.
+    if (!isOlder && isValid(text)) return text;
+    await rm(copy, { force: true });
+    return undefined;
+  } catch (error) {
+    if (codeOf(error) === "ENOENT") return undefined;
+    throw toFault(error);
+  }
+}
+
+function isValid(text: string): boolean {
+  try {
+    parseConfig(text);
+    return true;
+  } catch (error) {
+    if (error instanceof Fault) return false;
+    throw error;
+  }
+}
+
+function recoveryName(name: string): string {
+  return `${name}.recovery`;
+}
+
+function toFault(error: unknown): Fault {
+  if (error instanceof Fault) return error;
+  switch (codeOf(error)) {
+    case "ENOENT":
+      return new Fault("ConfigNotFound", "the configuration file does not exist");
+    case "ELOOP":
+    case "ENXIO":
+    case "EISDIR":
+      return notRegular();
+    default:
+      return new Fault(
+        "IoError",
+        `the configuration file: ${codeOf(error) ?? messageOf(error)}`,
+        {},
+        { cause: error },
+      );
+  }
+}
+
+function notRegular(): Fault {
+  return new Fault(
+    "InvalidInput",
+    "the configuration must be a regular file; directories, links and special files are refused",
+  );
+}

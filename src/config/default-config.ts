@@ -1,0 +1,89 @@
+import { link, lstat, mkdir, rm } from "node:fs/promises";
+import { basename, dirname, join, resolve } from "node:path";
+import { type AccessProblem, accessMessage, folderProblem, readProblem } from "../base/access.ts";
+import { codeOf, Fault, messageOf } from "../base/fault.ts";
+import { temporaryName } from "../base/leftovers.ts";
+import { readRegularBytes } from "../base/read-regular.ts";
+import { writeWhole } from "../base/replace-file.ts";
+import { decodeConfig } from "./characters.ts";
+import { defaultOf, type Key, sections } from "./schema.ts";
+
+export async function readConfigFile(path: string): Promise<string> {
+  return decodeConfig(await readBytes(path), path);
+}
+
+async function readBytes(path: string): Promise<Buffer> {
+  try {
+    return await readRegularBytes(path);
+  } catch (error) {
+    if (codeOf(error) === "ENOENT") {
+      throw new Fault(
+        "ConfigNotFound",
+        `${resolve(path)} does not exist; name the configuration with -c, or make one with \`node-server init\``,
+        { path },
+      );
+    }
+    // A disk that hangs must not be asked again.
+    const problem = codeOf(error) === "ETIMEDOUT" ? undefined : readProblem(resolve(path));
+    throw unusable(path, "cannot be read", { error, problem });
+  }
+}
+
+/** The message names the file, its owner and the user of this process. */
+function unusable(
+  path: string,
+  failed: string,
+  { error, problem }: { readonly error: unknown; readonly problem: AccessProblem | undefined },
+): Fault {
+  const subject = { name: "the configuration", path: resolve(path), failed };
+  const known = problem ?? { path: subject.path, why: `${failed}: ${messageOf(error)}` };
+  return new Fault("IoError", accessMessage(subject, known), { path });
+}
+
+/** `ensureConfigFile` writes the commented default if no file exists. True if it did. `listener` replaces the default `ws_listener`. */
+export async function ensureConfigFile(path: string, listener?: string): Promise<boolean> {
+  try {
+    if (await exists(path)) return false;
+    await mkdir(dirname(path), { recursive: true });
+    const beside = join(dirname(path), temporaryName(basename(path)));
+    try {
+      // It may come to hold a database password, so only the owner reads it.
+      await writeWhole(beside, defaultConfigText(listener), { mode: 0o600 });
+      // Unlike rename, link never replaces what somebody else made meanwhile.
+      await link(beside, path);
+    } finally {
+      await rm(beside, { force: true });
+    }
+    return true;
+  } catch (error) {
+    if (codeOf(error) === "EEXIST" && (await exists(path))) return false;
+    throw unusable(path, "cannot be made", { error, problem: folderProblem(dirname(resolve(path))) });
+  }
+}
+
+async function exists(path: string): Promise<boolean> {
+  try {
+    await lstat(path);
+    return true;
+  } catch (error) {
+    if (codeOf(error) === "ENOENT" || codeOf(error) === "ENOTDIR") return false;
+    throw error;
+  }
+}
+
+export function defaultConfigText(listener?: string): string {
+  const given: Readonly<Record<string, string | undefined>> = { ws_listener: listener };
+  const parts = sections.map(([table, keys]) => {
+    const lines = Object.entries(keys).map(
+      ([name, key]) => `# ${key.description}\n${settingLine(name, key, given[name])}\n`,
+    );
+    return (table === undefined ? "" : `[${table}]\n\n`) + lines.join("\n");
+  });
+  return `# node-server. Every key is here; the commented ones show their defaults.\n# SIGHUP makes a running server read this file again.\n\n${parts.join("\n")}`;
+}
+
+function settingLine(name: string, key: Key, initial = key.initial): string {
+  if (initial !== undefined) return `${name} = ${JSON.stringify(initial)}`;
+  const defaultValue = defaultOf(key);
+  return defaultValue === undefined ? `# ${name} =` : `# ${name} = ${JSON.stringify(defaultValue)}`;
+}

@@ -1,0 +1,285 @@
+import { FairSemaphore } from "../../../base/fair-semaphore.ts";
+import { Fault } from "../../../base/fault.ts";
+import { RawJson } from "../../../base/raw-json.ts";
+import { maxRows, maxStatements, type OperatorSql, type SqlRequest, stoppedFault } from "../operator-sql.ts";
+import { positionData, RowWriter, resultJson } from "../rows.ts";
+import { int16, int32, packet, text, toFault } from "./packets.ts";
+import { PgProgress } from "./progress.ts";
+import { changesRows, splitPgStatements } from "./statements.ts";
+import { type ArrayTypes, commonArrays, jsonToPg, pgToJson, plainTypes } from "./values.ts";
+import { PgConnection, type PgMessage, parsePgUrl } from "./wire.ts";
+
+/** What a message may hold beside the values. */
+const messageMargin = 65_536;
+/** How long the server may take to end a statement that it was asked to cancel. */
+const cancelGraceMs = 2000;
+
+/** An operator's statements on a connection of their own, which is gone afterwards, and with it everything they left behind. */
+export class PostgresOperator implements OperatorSql {
+  readonly #semaphore = new FairSemaphore(maxStatements);
+  readonly #open = new Set<PgConnection>();
+
+  constructor(
+    private readonly url: string,
+    private readonly connectTimeoutMs: number,
+    private readonly sizes: () => Promise<ReadonlyMap<string, number>>,
+  ) {}
+
+  async run(request: SqlRequest): Promise<RawJson> {
+    const pieces = splitPgStatements(request.sql);
+    if (pieces.length === 0)
+      throw new Fault("InvalidInput", "there is no statement in `sql`", { field: "sql" });
+    if (request.params !== null && pieces.length > 1) {
+      throw new Fault("InvalidInput", "params go with a single statement only", { field: "params" });
+    }
+    await this.#semaphore.acquire();
+    try {
+      return await this.#connected(request.timeoutMs, async (connection, progress) => {
+        let result = "";
+        for (const [at, piece] of pieces.entries()) {
+          const position = (from: number) =>
+            positionData(request.sql, piece.offset + unitsIn(piece.sql, from - 1));
+          const statement = { name: `operator_${at}`, sql: piece.sql, position };
+          result = await runStatement(connection, statement, request, progress);
+        }
+        return new RawJson(result);
+      });
+    } finally {
+      this.#semaphore.release();
+    }
+  }
+
+  tableSizes(): Promise<ReadonlyMap<string, number>> {
+    return this.sizes();
+  }
+
+  async close(): Promise<void> {
+    for (const connection of this.#open) connection.destroy();
+  }
+
+  async #connected<T>(
+    timeoutMs: number,
+    work: (connection: PgConnection, progress: PgProgress) => Promise<T>,
+  ): Promise<T> {
+    // The server's own limit is the second line: it still holds when this process is gone.
+    const limit: Record<string, string> =
+      timeoutMs > 0 ? { statement_timeout: String(timeoutMs + 2 * cancelGraceMs) } : {};
+    const settings = {
+      DateStyle: "ISO",
+      TimeZone: "UTC",
+      IntervalStyle: "iso_8601",
+      bytea_output: "hex",
+      ...limit,
+    };
+    const connection = await PgConnection.open(parsePgUrl(this.url), settings, this.connectTimeoutMs);
+    this.#open.add(connection);
+    const progress = new PgProgress();
+    let timedOut = false;
+    const timer =
+      timeoutMs > 0
+        ? setTimeout(() => {
+            timedOut = true;
+            void connection.cancel(cancelGraceMs).catch(() => connection.destroy());
+            setTimeout(() => connection.destroy(), cancelGraceMs).unref();
+          }, timeoutMs)
+        : undefined;
+    try {
+      return await work(connection, progress);
+    } catch (error) {
+      if (timedOut) throw stoppedFault(timeoutMs, progress.keptAfter(error));
+      throw error;
+    } finally {
+      clearTimeout(timer);
+      this.#open.delete(connection);
+      await connection.close();
+    }
+  }
+}
+
+type Position = (at: number) => Record<string, unknown>;
+
+interface Column {
+  readonly name: string;
+  readonly type: number;
+}
+
+interface Statement {
+  readonly name: string;
+  readonly sql: string;
+  readonly position: Position;
+}
+
+async function runStatement(
+  connection: PgConnection,
+  { name, sql, position }: Statement,
+  request: SqlRequest,
+  progress: PgProgress,
+): Promise<string> {
+  const { paramTypes, columns } = await describe(connection, name, sql, position);
+  const params = request.params ?? [];
+  if (paramTypes.length !== params.length) {
+    throw new Fault(
+      "InvalidInput",
+      `the statement has ${paramTypes.length} placeholders, but ${params.length} params were given`,
+      {
+        field: "params",
+      },
+    );
+  }
+  const arrays = await knownArrays(connection, [...paramTypes, ...columns.map(({ type }) => type)]);
+  const values = params.map((value, at) => jsonToPg(value, paramTypes[at] ?? 0, arrays));
+  // A statement that changes rows counts all of them, however few are shown, so its portal is read to the end.
+  const changes = changesRows(sql);
+  const writer = new RowWriter(
+    columns.map(({ name }) => name),
+    request,
+  );
+  connection.maxMessage = request.maxBytes + messageMargin;
+  progress.started(sql);
+  // Flush, not Sync: the statement is committed only once its rows were found to fit into the answer.
+  connection.send(bind(name, values), execute(changes ? 0 : maxRows + 1), packet("H"));
+  let tag = "";
+  for (let done = false; !done; ) {
+    const { tag: kind, body } = await connection.receive();
+    if (kind === "D") writer.add(readRow(body, columns, arrays));
+    else if (kind === "E") throw toFault(body, position);
+    else if (kind === "G") connection.send(packet("f", text("COPY from the client is not possible here")));
+    else if (kind === "H")
+      throw new Fault("InvalidInput", "COPY to the client is not possible here; use a SELECT");
+    if (kind === "C") tag = body.toString("latin1", 0, body.length - 1);
+    // Complete, empty, or stopped at the last row that was asked for.
+    done = kind === "C" || kind === "I" || kind === "s";
+  }
+  progress.committing();
+  connection.send(packet("S"));
+  const isIdle = await untilReady(connection, position, () => {});
+  progress.ended(tag, !isIdle);
+  if (columns.length === 0) return resultJson([], countIn(tag), false);
+  const count = changes && !tag.startsWith("SELECT") ? countIn(tag) : writer.count;
+  return writer.toJson(count);
+}
+
+async function describe(
+  connection: PgConnection,
+  name: string,
+  sql: string,
+  position: Position,
+): Promise<{ paramTypes: number[]; columns: Column[] }> {
+  connection.send(
+    packet("P", text(name), text(sql), int16(0)),
+    packet("D", Buffer.from("S"), text(name)),
+    packet("S"),
+  );
+  let paramTypes: number[] = [];
+  let columns: Column[] = [];
+  await untilReady(connection, position, ({ tag, body }) => {
+    if (tag === "t")
+      paramTypes = Array.from({ length: body.readInt16BE(0) }, (_, at) => body.readUInt32BE(2 + 4 * at));
+    if (tag === "T") columns = readColumns(body);
+  });
+  return { paramTypes, columns };
+}
+
+/**
+ * Reads until the server is ready for the next statement; an error on the way is thrown then. True when no transaction is open,
+ * so that everything before is committed.
+ */
+async function untilReady(
+  connection: PgConnection,
+  position: Position,
+  each: (message: PgMessage) => void,
+): Promise<boolean> {
+  let fault: Fault | undefined;
+  for (;;) {
+    const message = await connection.receive();
+    if (message.tag === "E") fault ??= toFault(message.body, position);
+    else if (message.tag !== "Z") each(message);
+    else if (fault !== undefined) throw fault;
+    else return message.body.toString("latin1") === "I";
+  }
+}
+
+/** Which of these types are arrays, and of what; PostgreSQL is asked about those that are not common. */
+async function knownArrays(connection: PgConnection, types: readonly number[]): Promise<ArrayTypes> {
+  const unknown = types.filter((type) => !commonArrays.has(type) && !plainTypes.has(type));
+  if (unknown.length === 0) return commonArrays;
+  const arrays = new Map(commonArrays);
+  connection.send(
+    packet(
+      "Q",
+      text(
+        `SELECT a.oid, CASE e.typtype WHEN 'd' THEN e.typbasetype ELSE e.oid END, e.typdelim FROM pg_type a JOIN pg_type e ON e.oid = a.typelem WHERE a.typcategory = 'A' AND a.oid IN (${unknown.join(",")})`,
+      ),
+    ),
+  );
+  const columns = [
+    { name: "oid", type: 0 },
+    { name: "element", type: 0 },
+    { name: "delimiter", type: 0 },
+  ];
+  await untilReady(
+    connection,
+    () => ({}),
+    ({ tag, body }) => {
+      if (tag !== "D") return;
+      const [oid, element, delimiter] = readRow(body, columns, commonArrays).map((cell) =>
+        String(JSON.parse(cell)),
+      );
+      arrays.set(Number(oid), { element: Number(element), delimiter: delimiter ?? "," });
+    },
+  );
+  return arrays;
+}
+
+/** PostgreSQL counts characters, editors and this language count units of UTF-16. */
+function unitsIn(text: string, characters: number): number {
+  let units = 0;
+  for (const character of text) {
+    if (characters <= 0) break;
+    characters -= 1;
+    units += character.length;
+  }
+  return units;
+}
+
+function bind(name: string, values: ReadonlyArray<string | null>): Buffer {
+  const encoded = values.map((value) => {
+    if (value === null) return int32(-1);
+    const bytes = Buffer.from(value);
+    return Buffer.concat([int32(bytes.length), bytes]);
+  });
+  // No formats given: all params and all results are text.
+  return packet("B", text(""), text(name), int16(0), int16(values.length), ...encoded, int16(0));
+}
+
+function execute(rows: number): Buffer {
+  return packet("E", text(""), int32(rows));
+}
+
+function readColumns(body: Buffer): Column[] {
+  const columns: Column[] = [];
+  let at = 2;
+  for (let left = body.readInt16BE(0); left > 0; left -= 1) {
+    const end = body.indexOf(0, at);
+    columns.push({ name: body.toString("utf8", at, end), type: body.readUInt32BE(end + 7) });
+    at = end + 19;
+  }
+  return columns;
+}
+
+function readRow(body: Buffer, columns: readonly Column[], arrays: ArrayTypes): string[] {
+  let at = 2;
+  return columns.map(({ type }) => {
+    const length = body.readInt32BE(at);
+    at += 4;
+    if (length < 0) return "null";
+    const value = body.toString("utf8", at, at + length);
+    at += length;
+    return pgToJson(value, type, arrays);
+  });
+}
+
+/** `INSERT 0 3`, `UPDATE 3`, `SELECT 3`: the last number; `CREATE TABLE` has none. */
+function countIn(tag: string): number {
+  return Number(/ (\d+)$/.exec(tag)?.[1] ?? 0);
+}

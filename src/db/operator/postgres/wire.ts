@@ -1,0 +1,299 @@
+import { createHash, createHmac, pbkdf2, randomBytes } from "node:crypto";
+import { connect as connectTcp, type Socket } from "node:net";
+import { connect as connectTls } from "node:tls";
+import { promisify } from "node:util";
+import { Fault } from "../../../base/fault.ts";
+import { isUnavailable, unavailable } from "../../unavailable.ts";
+import { int32, packet, text, toFault } from "./packets.ts";
+
+/** Where and as whom to connect. */
+export interface PgTarget {
+  readonly host: string;
+  readonly port: number;
+  readonly user: string;
+  readonly password: string;
+  readonly database: string;
+  readonly sslmode: string;
+}
+
+export function parsePgUrl(url: string): PgTarget {
+  const { hostname, port, username, password, pathname, searchParams } = new URL(url);
+  const user = decodeURIComponent(username) || "postgres";
+  return {
+    host: searchParams.get("host") ?? (hostname.replace(/^\[|\]$/g, "") || "127.0.0.1"),
+    port: Number(port) || 5432,
+    user,
+    password: decodeURIComponent(password),
+    database: decodeURIComponent(pathname.slice(1)) || user,
+    sslmode: searchParams.get("sslmode") ?? "prefer",
+  };
+}
+
+/** A message of the protocol: its letter and its content. */
+export interface PgMessage {
+  readonly tag: string;
+  readonly body: Buffer;
+}
+
+/**
+ * A connection that speaks the protocol of PostgreSQL, version 3, as far as an operator's statements need it: a portal
+ * that stops after so many rows, results as text with their types, the place of an error, and the way to cancel. The
+ * driver that the server itself uses offers none of these.
+ */
+export class PgConnection {
+  #rest: Buffer = Buffer.alloc(0);
+  readonly #arrived: Buffer[] = [];
+  #wake: (() => void) | undefined;
+  #ended: Error | undefined;
+  #cancelKey: Buffer = Buffer.alloc(0);
+  /** A longer message is refused before it is read. */
+  maxMessage = 1024 * 1024;
+
+  private constructor(
+    private readonly socket: Socket,
+    private readonly target: PgTarget,
+  ) {
+    socket.on("data", (chunk: Buffer) => {
+      this.#arrived.push(chunk);
+      // The reader takes what is here before more is let in: memory stays flat however much the server has to say.
+      socket.pause();
+      this.#wake?.();
+    });
+    const ended = (error?: Error) => {
+      this.#ended ??= error ?? new Error("PostgreSQL closed the connection");
+      this.#wake?.();
+    };
+    socket.on("error", ended);
+    socket.on("close", () => ended());
+    socket.resume();
+  }
+
+  static async open(
+    target: PgTarget,
+    settings: Readonly<Record<string, string>>,
+    timeoutMs: number,
+  ): Promise<PgConnection> {
+    const socket = await connect(target, timeoutMs);
+    const connection = new PgConnection(socket, target);
+    const timer = setTimeout(
+      () => socket.destroy(new Error(`no answer within ${timeoutMs} ms (connect_timeout_ms)`)),
+      timeoutMs,
+    );
+    try {
+      await connection.#start(settings);
+      return connection;
+    } catch (error) {
+      socket.destroy();
+      throw isUnavailable(error) ? error : unavailable(error);
+    } finally {
+      clearTimeout(timer);
+    }
+  }
+
+  send(...messages: Buffer[]): void {
+    this.socket.write(Buffer.concat(messages));
+  }
+
+  /** The next message that concerns a statement; notices and the like are passed over. */
+  async receive(): Promise<PgMessage> {
+    for (;;) {
+      const message = this.#take();
+      if (message === undefined) await this.#more();
+      else if (message.tag === "K") this.#cancelKey = message.body;
+      else if (!"NSA".includes(message.tag)) return message;
+    }
+  }
+
+  /** Asks the server, on a second connection, to stop what this one runs. */
+  async cancel(timeoutMs: number): Promise<void> {
+    const socket = await connect(this.target, timeoutMs);
+    const cancelRequest = 80877102;
+    await new Promise<void>((resolve) => {
+      socket.on("close", () => resolve()).on("error", () => resolve());
+      socket.end(packet("", int32(cancelRequest), this.#cancelKey));
+      setTimeout(() => socket.destroy(), timeoutMs).unref();
+    });
+  }
+
+  /** Says goodbye and waits until the server has gone too, and with it every lock and setting of this session. */
+  async close(): Promise<void> {
+    if (this.#ended !== undefined) return;
+    const gone = new Promise<void>((resolve) => this.socket.once("close", () => resolve()));
+    this.socket.end(packet("X"));
+    // Whoever leaves in the middle of a result does not wait for its end.
+    this.socket.resume();
+    const timer = setTimeout(() => this.socket.destroy(), 1000);
+    await gone;
+    clearTimeout(timer);
+  }
+
+  destroy(): void {
+    this.socket.destroy();
+  }
+
+  async #start(settings: Readonly<Record<string, string>>): Promise<void> {
+    const { user, database } = this.target;
+    const protocol = 196608;
+    const parameters = Object.entries({ user, database, client_encoding: "UTF8", ...settings }).flat();
+    this.send(packet("", int32(protocol), ...parameters.map(text), Buffer.of(0)));
+    for (;;) {
+      const { tag, body } = await this.receive();
+      if (tag === "E") throw toFault(body);
+      if (tag === "Z") return;
+      if (tag === "R") await this.#authenticate(body);
+    }
+  }
+
+  async #authenticate(body: Buffer): Promise<void> {
+    const { user, password } = this.target;
+    switch (body.readInt32BE(0)) {
+      case 0:
+        return;
+      case 3:
+        this.send(packet("p", text(password)));
+        return;
+      case 5: {
+        const inner = md5(password + user);
+        this.send(packet("p", text(`md5${md5(Buffer.concat([Buffer.from(inner), body.subarray(4, 8)]))}`)));
+        return;
+      }
+      case 10:
+        return this.#scram();
+      default:
+        throw new Fault(
+          "DatabaseError",
+          "PostgreSQL asks for a way to sign in that is not supported; use scram-sha-256 or a password",
+        );
+    }
+  }
+
+  /** RFC 5802 and 7677, without channel binding. */
+  async #scram(): Promise<void> {
+    const nonce = randomBytes(18).toString("base64");
+    const first = `n=,r=${nonce}`;
+    const opening = Buffer.from(`n,,${first}`);
+    this.send(packet("p", text("SCRAM-SHA-256"), int32(opening.length), opening));
+    const challenge = await this.#saslStep(11);
+    const parts = Object.fromEntries(challenge.split(",").map((part) => [part.slice(0, 1), part.slice(2)]));
+    const { r: serverNonce = "", s: salt = "", i: rounds = "0" } = parts;
+    if (!serverNonce.startsWith(nonce))
+      throw new Fault("DatabaseError", "PostgreSQL's answer to the sign-in was forged");
+    const salted = await promisify(pbkdf2)(
+      this.target.password.normalize("NFKC"),
+      Buffer.from(salt, "base64"),
+      Number(rounds),
+      32,
+      "sha256",
+    );
+    const clientKey = hmac(salted, "Client Key");
+    const closing = `c=biws,r=${serverNonce}`;
+    const signed = `${first},${challenge},${closing}`;
+    const signature = hmac(createHash("sha256").update(clientKey).digest(), signed);
+    const proof = Buffer.from(clientKey.map((byte, at) => byte ^ (signature[at] ?? 0))).toString("base64");
+    this.send(packet("p", Buffer.from(`${closing},p=${proof}`)));
+    const verdict = await this.#saslStep(12);
+    if (verdict !== `v=${hmac(hmac(salted, "Server Key"), signed).toString("base64")}`) {
+      throw new Fault("DatabaseError", "PostgreSQL could not prove that it knows the password");
+    }
+  }
+
+  async #saslStep(expected: number): Promise<string> {
+    const { tag, body } = await this.receive();
+    if (tag === "E") throw toFault(body);
+    if (tag !== "R" || body.readInt32BE(0) !== expected)
+      throw new Fault("DatabaseError", "PostgreSQL answered the sign-in out of turn");
+    return body.subarray(4).toString();
+  }
+
+  #take(): PgMessage | undefined {
+    const end = this.#nextEnd();
+    if (this.#rest.length < end) return undefined;
+    const message = { tag: String.fromCharCode(this.#rest[0] ?? 0), body: this.#rest.subarray(5, end) };
+    this.#rest = this.#rest.subarray(end);
+    return message;
+  }
+
+  /** How many bytes the next message takes, as far as that is known. */
+  #nextEnd(): number {
+    if (this.#rest.length < 5) return 5;
+    const size = 1 + this.#rest.readInt32BE(1);
+    if (size <= this.maxMessage) return size;
+    throw new Fault(
+      "ResponseTooBig",
+      `a single row is above ${this.maxMessage} bytes (max_response_body_size)`,
+      { limit: this.maxMessage },
+    );
+  }
+
+  /** Waits until the next message may be whole. What arrives is joined once, not chunk by chunk. */
+  async #more(): Promise<void> {
+    const wanted = this.#nextEnd();
+    let have = this.#rest.length + sum(this.#arrived);
+    while (have < wanted) {
+      if (this.#ended !== undefined) throw unavailable(this.#ended);
+      const arrival = new Promise<void>((resolve) => {
+        this.#wake = resolve;
+      });
+      this.socket.resume();
+      await arrival;
+      have = this.#rest.length + sum(this.#arrived);
+    }
+    this.#rest = Buffer.concat([this.#rest, ...this.#arrived.splice(0)]);
+  }
+}
+
+function sum(chunks: readonly Buffer[]): number {
+  return chunks.reduce((total, chunk) => total + chunk.length, 0);
+}
+
+async function connect(target: PgTarget, timeoutMs: number): Promise<Socket> {
+  const { host, port, sslmode } = target;
+  const socket = host.startsWith("/") ? connectTcp(`${host}/.s.PGSQL.${port}`) : connectTcp({ host, port });
+  await settled(socket, "connect", timeoutMs);
+  if (sslmode === "disable" || host.startsWith("/")) return socket;
+  const sslRequest = 80877103;
+  socket.write(packet("", int32(sslRequest)));
+  const answer = await new Promise<string>((resolve, reject) => {
+    const refuse = () => reject(unavailable(new Error("PostgreSQL closed the connection before it began")));
+    const timer = setTimeout(() => socket.destroy(), timeoutMs);
+    socket
+      .once("data", (chunk: Buffer) => {
+        clearTimeout(timer);
+        socket.off("close", refuse);
+        resolve(chunk.toString("latin1"));
+      })
+      .once("close", refuse)
+      .once("error", refuse);
+  });
+  if (answer !== "S") {
+    if (sslmode === "prefer" || sslmode === "allow") return socket;
+    socket.destroy();
+    throw unavailable(new Error(`PostgreSQL offers no TLS, but database_url has sslmode=${sslmode}`));
+  }
+  const secure = connectTls({ socket, servername: host, rejectUnauthorized: sslmode.startsWith("verify") });
+  await settled(secure, "secureConnect", timeoutMs);
+  return secure;
+}
+
+function settled(socket: Socket, event: string, timeoutMs: number): Promise<void> {
+  return new Promise((resolve, reject) => {
+    const timer = setTimeout(
+      () => socket.destroy(new Error(`no connection within ${timeoutMs} ms (connect_timeout_ms)`)),
+      timeoutMs,
+    );
+    const done = (settle: () => void) => {
+      clearTimeout(timer);
+      settle();
+    };
+    socket.once(event, () => done(resolve));
+    socket.once("error", (error) => done(() => reject(unavailable(error))));
+  });
+}
+
+function md5(value: string | Buffer): string {
+  return createHash("md5").update(value).digest("hex");
+}
+
+function hmac(key: Buffer, value: string): Buffer {
+  return createHmac("sha256", key).update(value).digest();
+}

@@ -1,0 +1,204 @@
+import { FairSemaphore } from "../../../base/fair-semaphore.ts";
+import { Fault, messageOf } from "../../../base/fault.ts";
+import { RawJson } from "../../../base/raw-json.ts";
+import { maxStatements, type OperatorSql, type SqlRequest, stoppedFault } from "../operator-sql.ts";
+import { type ChildHeader, type ChildProgress, type ChildRequest, parentVariable } from "./child.ts";
+import { type Binding, toBinding } from "./execute.ts";
+
+/** A child that does not answer at once is replaced. */
+const pingMs = 1000;
+/** A new child may take this long to start, on a machine that is very busy. */
+const startMs = 30_000;
+/** An idle child is ended after this. */
+const idleMs = 60_000;
+
+/**
+ * SQLite runs inside the process that calls it and cannot be stopped from there, so an operator's statements run in
+ * child processes of the same program: a slow one holds up nobody, and one that never ends is killed.
+ */
+export class SqliteOperator implements OperatorSql {
+  readonly #semaphore = new FairSemaphore(maxStatements);
+  readonly #idle: Child[] = [];
+  readonly #all = new Set<Child>();
+
+  constructor(
+    private readonly path: string,
+    /** The command that becomes `runSqliteChild`. */
+    private readonly command: readonly string[],
+  ) {}
+
+  async run({ sql, params, maxBytes, limit, timeoutMs }: SqlRequest): Promise<RawJson> {
+    const bindings: Binding[] | null = params === null ? null : params.map(toBinding);
+    return new RawJson(
+      await this.#ask({ do: "execute", path: this.path, sql, bindings, maxBytes, limit }, timeoutMs),
+    );
+  }
+
+  async tableSizes(): Promise<ReadonlyMap<string, number>> {
+    return new Map(
+      JSON.parse(await this.#ask({ do: "sizes", path: this.path }, 0)) as Array<[string, number]>,
+    );
+  }
+
+  async close(): Promise<void> {
+    await Promise.all([...this.#all].map((child) => child.end()));
+  }
+
+  async #ask(request: ChildRequest, timeoutMs: number): Promise<string> {
+    await this.#semaphore.acquire();
+    try {
+      const child = (await this.#idleChild()) ?? (await this.#start());
+      try {
+        return await child.ask(request, timeoutMs);
+      } finally {
+        if (child.alive) {
+          this.#idle.push(child);
+          child.endAfter(idleMs, () => void this.#idle.splice(this.#idle.indexOf(child), 1));
+        }
+      }
+    } finally {
+      this.#semaphore.release();
+    }
+  }
+
+  /** One that waits for work; it may have been ended from outside meanwhile, so it is asked first. */
+  async #idleChild(): Promise<Child | undefined> {
+    for (let child = this.#idle.pop(); child !== undefined; child = this.#idle.pop())
+      if (await child.answersPing(pingMs)) return child;
+    return undefined;
+  }
+
+  /** Waits until the child answers, so that its start is no part of the time that a statement has. */
+  async #start(): Promise<Child> {
+    const child = new Child(this.command, () => {
+      this.#all.delete(child);
+      const at = this.#idle.indexOf(child);
+      if (at >= 0) this.#idle.splice(at, 1);
+    });
+    this.#all.add(child);
+    if (await child.answersPing(startMs)) return child;
+    throw new Fault(
+      "DatabaseError",
+      `the process that runs statements ended, or did not start within ${startMs} ms; try again`,
+    );
+  }
+}
+
+class Child {
+  readonly #process;
+  readonly #reader: AsyncIterator<Uint8Array>;
+  #rest: Buffer = Buffer.alloc(0);
+  #idleTimer: Timer | undefined;
+  /** How many statements of the present request are committed. */
+  #kept = 0;
+  alive = true;
+
+  constructor(command: readonly string[], gone: () => void) {
+    this.#process = Bun.spawn([...command], {
+      stdin: "pipe",
+      stdout: "pipe",
+      stderr: "inherit",
+      env: { TZ: process.env.TZ ?? "", [parentVariable]: String(process.pid) },
+    });
+    this.#reader = this.#process.stdout[Symbol.asyncIterator]();
+    void this.#process.exited.then(() => {
+      this.alive = false;
+      gone();
+    });
+  }
+
+  async ask(request: ChildRequest, timeoutMs: number): Promise<string> {
+    clearTimeout(this.#idleTimer);
+    this.#kept = 0;
+    let timedOut = false;
+    const kill = () => {
+      timedOut = true;
+      void this.end();
+    };
+    const timer = timeoutMs > 0 ? setTimeout(kill, timeoutMs) : undefined;
+    try {
+      this.#process.stdin.write(`${JSON.stringify(request)}\n`);
+      await this.#process.stdin.flush();
+      return await this.#answer();
+    } catch (error) {
+      if (error instanceof Fault) throw error;
+      await this.end();
+      if (timedOut) throw stoppedFault(timeoutMs, this.#kept);
+      throw new Fault("DatabaseError", `the process that ran the statement ended: ${messageOf(error)}`);
+    } finally {
+      clearTimeout(timer);
+    }
+  }
+
+  async answersPing(timeoutMs: number): Promise<boolean> {
+    try {
+      await this.ask({ do: "ping" }, timeoutMs);
+      return true;
+    } catch (error) {
+      if (error instanceof Fault) return false;
+      throw error;
+    }
+  }
+
+  /** Ends it when nobody asks anything for a while. */
+  endAfter(ms: number, before: () => void): void {
+    this.#idleTimer = setTimeout(() => {
+      before();
+      void this.end();
+    }, ms);
+    this.#idleTimer.unref();
+  }
+
+  async end(): Promise<void> {
+    clearTimeout(this.#idleTimer);
+    this.alive = false;
+    this.#process.kill("SIGKILL");
+    await this.#process.exited;
+  }
+
+  async #answer(): Promise<string> {
+    const header = await this.#header();
+    const chunks = [this.#rest];
+    let size = chunks[0]?.length ?? 0;
+    while (size < header.bytes) {
+      const chunk = await this.#chunk();
+      chunks.push(chunk);
+      size += chunk.length;
+    }
+    this.#rest = Buffer.alloc(0);
+    const body = Buffer.concat(chunks).toString();
+    if (header.ok) return body;
+    const { detail, data } = JSON.parse(body) as { detail: string; data: Record<string, unknown> };
+    throw new Fault(header.kind, detail, data);
+  }
+
+  /** The header of the answer; lines before it tell how far the statements have come. */
+  async #header(): Promise<ChildHeader> {
+    for (;;) {
+      const line = JSON.parse(await this.#line()) as ChildHeader | ChildProgress;
+      if (!("kept" in line)) return line;
+      this.#kept = line.kept;
+    }
+  }
+
+  async #line(): Promise<string> {
+    let end = this.#rest.indexOf("\n");
+    while (end < 0) {
+      await this.#more();
+      end = this.#rest.indexOf("\n");
+    }
+    const line = this.#rest.subarray(0, end).toString();
+    this.#rest = this.#rest.subarray(end + 1);
+    return line;
+  }
+
+  async #more(): Promise<void> {
+    this.#rest = Buffer.concat([this.#rest, await this.#chunk()]);
+  }
+
+  async #chunk(): Promise<Buffer> {
+    const { done, value } = await this.#reader.next();
+    if (done) throw new Error("it closed its output");
+    return Buffer.from(value.buffer, value.byteOffset, value.byteLength);
+  }
+}

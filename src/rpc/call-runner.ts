@@ -1,0 +1,109 @@
+import { anonymous, type Caller } from "../auth/caller.ts";
+import { isOpen, type Need } from "../auth/need.ts";
+import { Fault } from "../base/fault.ts";
+import { envelopeBytes } from "./bodies.ts";
+import type { Request } from "./envelope.ts";
+import type { Lease } from "./lease.ts";
+import type { CallContext, Method } from "./method.ts";
+import { parseParams } from "./params.ts";
+import type { RequestState } from "./request-state.ts";
+import type { SubscriptionReauthorizer } from "./subscription-reauthorizer.ts";
+
+/** Call is one call of a request, before it is authorised. */
+export interface Call<S> {
+  readonly request: Request;
+  readonly method: Method<S>;
+  readonly state: RequestState;
+  /** The fields of the call's log span. */
+  readonly logFields: Record<string, unknown>;
+}
+
+interface AuthorisedCall<S> extends Call<S> {
+  readonly params: Record<string, unknown>;
+  readonly need: Need;
+  readonly caller: Caller;
+  readonly lease: Lease<S>;
+}
+
+/** CallRunner runs one call: parse, authenticate, authorise, run. */
+export class CallRunner<S extends object> {
+  readonly #acquire: () => Lease<S>;
+  readonly #reauthorizer: SubscriptionReauthorizer;
+
+  constructor(acquire: () => Lease<S>, reauthorizer: SubscriptionReauthorizer) {
+    this.#acquire = acquire;
+    this.#reauthorizer = reauthorizer;
+  }
+
+  /** The result of the method. What needs no waiting is returned at once and not as a promise; throws or rejects if the call fails. */
+  run(call: Call<S>): unknown {
+    const { method, state, logFields } = call;
+    const params = parseParams(method, call.request.params);
+    Object.assign(logFields, method.loggedFields(params));
+    const need = method.needFor(params);
+    const lease = this.#acquire();
+    if (isOpen(need)) return this.#invoke({ ...call, params, need, caller: anonymous, lease });
+    return lease.authenticator.admit(method.tokenIn(params), need, state.peer).then(
+      (caller) => {
+        state.proved();
+        if (caller.by === "key") logFields.token_key = caller.key;
+        else logFields.username = caller.username;
+        return this.#invoke({ ...call, params, need, caller, lease });
+      },
+      (error: unknown) => {
+        lease.release();
+        throw error;
+      },
+    );
+  }
+
+  /** Runs the method's body and releases the lease when it is done. */
+  #invoke(call: AuthorisedCall<S>): unknown {
+    const { method, lease, params } = call;
+    let result: unknown;
+    try {
+      result =
+        method.event === undefined ? method.run(toContext(call), params) : this.#subscribe(call, method);
+    } catch (error) {
+      lease.release();
+      throw error;
+    }
+    if (result instanceof Promise) return result.finally(lease.release);
+    lease.release();
+    return result;
+  }
+
+  #subscribe(call: AuthorisedCall<S>, method: Method<S> & { event: object }): string {
+    const { request, state, need, caller } = call;
+    const { session } = state.source;
+    if (session === undefined) {
+      throw new Fault(
+        "NeedsWebSocket",
+        `${request.method} is a subscription; open a WebSocket on this address and call it there`,
+      );
+    }
+    const { id, stop } = session.subscribe(request.method);
+    state.opened = id;
+    try {
+      const events = method.run({ ...toContext(call), stop }, call.params);
+      state.after.push(() => session.pump(id, events));
+      if (!isOpen(need))
+        this.#reauthorizer.watch({ id, session, caller, need, farewell: method.farewell }, stop);
+    } catch (error) {
+      session.cancel(id);
+      throw error;
+    }
+    return id;
+  }
+}
+
+function toContext<S extends object>({ lease, caller, need, state }: AuthorisedCall<S>): S & CallContext {
+  return {
+    ...lease.services,
+    caller,
+    assertStillAdmitted: () => lease.authenticator.assertStillAdmitted(caller, need),
+    resultBudgetBytes: state.leftBytes - envelopeBytes - state.maxIdBytes,
+    afterReply: (work) => void state.after.push(work),
+    cancel: (id) => state.source.session?.cancel(id) ?? false,
+  };
+}

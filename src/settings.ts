@@ -1,0 +1,108 @@
+import { dirname, join, resolve } from "node:path";
+import { usableMemory } from "./base/memory-budget.ts";
+import type { Part } from "./config/live.ts";
+import type { Config } from "./config/schema.ts";
+import { databaseFile } from "./db/database.ts";
+import { type Place, readTls } from "./http/listener.ts";
+import type { Listening } from "./http/listening.ts";
+import { parseFilter } from "./log/filter.ts";
+import type { SinkSettings } from "./log/sinks.ts";
+import type { UpdateSettings } from "./update/updater.ts";
+
+/** Limits are the configured bounds of what clients may use. */
+export interface Limits {
+  readonly maxConnections: number;
+  readonly maxRequestBytes: number;
+  /** The largest WebSocket message. */
+  readonly maxMessageBytes: number;
+  readonly maxResponseBytes: number;
+  /** For what clients make the server hold in memory. */
+  readonly clientBytes: number;
+  /** For cached files. */
+  readonly hotBytes: number;
+  readonly maxUploadBytes: number;
+  /** Whether the web console is served. */
+  readonly console: boolean;
+}
+
+/** `noLimits` is in force before a configuration is read. */
+export const noLimits: Limits = {
+  maxConnections: 0,
+  maxRequestBytes: 0,
+  maxMessageBytes: 0,
+  maxResponseBytes: 0,
+  clientBytes: 0,
+  hotBytes: 0,
+  maxUploadBytes: 0,
+  console: false,
+};
+
+/** Every WebSocket may send messages of this size, however small the memory budget is. */
+const minMessageBytes = 256 * 1024;
+
+export function limitSettings(config: Config): Limits {
+  const clientBytes =
+    config.client_memory_bytes === 0 ? Math.floor(usableMemory() / 4) : config.client_memory_bytes;
+  // Bun buffers an incomplete message without reporting it, so half of the budget is divided between the connections beforehand.
+  const fairShare = Math.floor(clientBytes / 2 / config.jsonrpc_max_connections);
+  return {
+    maxConnections: config.jsonrpc_max_connections,
+    maxRequestBytes: config.max_request_body_size,
+    maxResponseBytes: config.max_response_body_size,
+    maxMessageBytes: Math.min(config.max_request_body_size, Math.max(minMessageBytes, fairShare)),
+    clientBytes,
+    hotBytes: config.static_cache_bytes,
+    maxUploadBytes: config.max_upload_size,
+    console: config.console,
+  };
+}
+
+export function releaseSettings(config: Config): UpdateSettings {
+  return { releaseUrl: config.release_url, publicKey: config.release_public_key };
+}
+
+/** BackendSettings are what the database and its services are opened with. */
+export type BackendSettings = Pick<Config, "database" | "server_uuid" | "static_path" | "sync_uploads">;
+
+export function backendSettings({
+  database,
+  server_uuid,
+  static_path,
+  sync_uploads,
+}: Config): BackendSettings {
+  return { database, server_uuid, static_path, sync_uploads };
+}
+
+/** `sinkSettings` lets the environment's `RUST_LOG` override `log_filter`; a sink without a filter of its own uses the result. */
+export function sinkSettings({ logging }: Config, fromEnvironment: string | undefined): SinkSettings {
+  const terminal = fromEnvironment
+    ? parseFilter(fromEnvironment)
+    : (logging.log_filter ?? parseFilter("info"));
+  const { json_log_file: path, json_log_filter, memory_log_capacity: capacity, memory_log_filter } = logging;
+  return {
+    terminal,
+    file: path === undefined ? undefined : { path, filter: json_log_filter ?? terminal },
+    memory: { capacity, filter: memory_log_filter ?? terminal },
+  };
+}
+
+export function tcpPlace({ ws_listener, tls_cert, tls_key }: Config): Place {
+  // The certificate's text is part of the slice, so that a renewed one is taken up by the next reload.
+  const tls = tls_cert === undefined || tls_key === undefined ? undefined : readTls(tls_cert, tls_key);
+  return { at: "tcp", address: ws_listener, tls };
+}
+
+export function unixPlace({ enable_unix_socket, unix_socket_path, database }: Config): Place | undefined {
+  if (!enable_unix_socket) return undefined;
+  const beside = dirname(databaseFile(database.database_url) ?? "data/node.db");
+  return { at: "unix", path: resolve(unix_socket_path ?? join(beside, "node.sock")) };
+}
+
+/** `listeningPart` makes a listener a part of the configuration. */
+export function listeningPart(
+  name: string,
+  listening: Listening,
+  place: (config: Config) => Place | undefined,
+): Part<Place | undefined> {
+  return { name, slice: place, prepare: (slice) => listening.prepare(slice), close: () => listening.close() };
+}

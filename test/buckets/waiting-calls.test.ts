@@ -1,0 +1,120 @@
+import { expect } from "bun:test";
+import { rm } from "node:fs/promises";
+import { eachDatabase, type TestNode, testNode, type WireReply } from "../support/node.ts";
+import { until } from "../support/process.ts";
+import { endlessCopy, isStaging, openSite } from "../support/webdav-disk.ts";
+
+/** Each file method that changes something, with a path below `from`. */
+const calls: Readonly<Record<string, object>> = {
+  "static-bucket-file_upload": { path: "from/new/a.txt", body: "new" },
+  "static-bucket-file_delete": { path: "from/a.txt" },
+  "static-bucket-file_rename": { from: "from/b.txt", to: "from/c.txt" },
+};
+
+interface Change {
+  readonly make: (node: TestNode, key: string) => Promise<unknown>;
+  readonly error: { readonly code: number; readonly message: string; readonly data: Record<string, unknown> };
+}
+
+const asSuper = (node: TestNode, method: string, params: object) =>
+  node.call(method, { token: node.superToken, ...params });
+
+const notTheToken = {
+  code: 102,
+  message: "Permission Denied: the token was deleted or changed meanwhile; nothing was changed",
+  data: { reason: "invalid_credentials" },
+};
+
+/** What may happen to the token or the bucket of a call while it waits. */
+const changes: Readonly<Record<string, Change>> = {
+  "its token is deleted": {
+    make: (node, key) => asSuper(node, "token_delete", { target_token: key }),
+    error: notTheToken,
+  },
+  "its token is deleted by another server": {
+    make: (node, key) => node.sql(`DELETE FROM token WHERE token_key = '${key}'`),
+    error: notTheToken,
+  },
+  "its token gets another secret": {
+    make: (node, key) => asSuper(node, "token_roll_token_secret", { target_token: key }),
+    error: notTheToken,
+  },
+  "its token loses the permission": {
+    make: (node, key) =>
+      asSuper(node, "token_edit", {
+        target_token: key,
+        limit: [{ scopes: [{ static_bucket: "site" }], permissions: [{ static_bucket_file: "read" }] }],
+      }),
+    error: {
+      code: 102,
+      message: expect.stringMatching(/^Permission Denied: .* required in scope static_bucket site$/),
+      data: { reason: "missing_permission" },
+    },
+  },
+  "its bucket is deleted": {
+    make: (node) => asSuper(node, "static-bucket_delete", { name: "site" }),
+    error: {
+      code: 105,
+      message: "NotFound: the bucket was deleted meanwhile; nothing was changed",
+      data: { field: "name" },
+    },
+  },
+  "its bucket gets another folder": {
+    make: (node) => asSuper(node, "static-bucket_update", { name: "site", path: "elsewhere" }),
+    error: {
+      code: 999,
+      message:
+        "Other: the bucket was given another folder meanwhile; nothing was changed, send the call again",
+      data: { field: "name" },
+    },
+  },
+};
+
+/** Sends every call, waits until they wait for the copy of their folder, makes the change, and ends the copy. */
+async function answersAfter(
+  node: TestNode,
+  site: Awaited<ReturnType<typeof openSite>>,
+  make: Change["make"],
+) {
+  const permissions = ["read", "write", "delete"].map((action) => ({ static_bucket_file: action }));
+  const token = await node.newToken([{ scopes: [{ static_bucket: "site" }], permissions }]);
+  let answers: Array<Promise<WireReply>>;
+  {
+    using _copying = await endlessCopy(node, site);
+    answers = Object.entries(calls).map(([method, params]) =>
+      node.send(method, { token, name: "site", ...params }),
+    );
+    await until("the upload waits", () => isStaging(node, "file"));
+    // Calls that came later are answered, so the earlier ones were let in.
+    for (let count = 0; count < 5; count++)
+      await node.call("static-bucket-file_read", { token, name: "site", path: "from/a.txt" });
+    await make(node, token.split(":")[0] ?? "");
+  }
+  const replies = await Promise.all(answers);
+  await rm(site.at("from/huge.bin"));
+  return replies;
+}
+
+for (const [what, { make, error }] of Object.entries(changes))
+  eachDatabase(`no RPC change is made when ${what} while it waits for its turn`, async (database) => {
+    await using node = await testNode({ database, top: "sync_uploads = false\n" });
+    const site = await openSite(node, { "from/a.txt": "a", "from/b.txt": "b" });
+    const before = site.contents();
+    for (const reply of await answersAfter(node, site, make)) expect(reply.error).toMatchObject(error);
+    expect(site.contents()).toEqual(before);
+  });
+
+eachDatabase("an RPC change is made though its bucket is disabled while it waits", async (database) => {
+  await using node = await testNode({ database, top: "sync_uploads = false\n" });
+  const site = await openSite(node, { "from/a.txt": "a", "from/b.txt": "b" });
+  const replies = await answersAfter(node, site, () =>
+    asSuper(node, "static-bucket_update", { name: "site", enable: false }),
+  );
+  for (const reply of replies) expect(reply.result).toEqual({ success: true });
+  expect(site.contents()).toEqual({
+    "from/": "",
+    "from/new/": "",
+    "from/new/a.txt": "new",
+    "from/c.txt": "b",
+  });
+});
