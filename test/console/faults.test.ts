@@ -1,7 +1,7 @@
 import { expect } from "bun:test";
 import { inBrowser, openConsole, testNode } from "./browser.ts";
 
-inBrowser("a page with a fault says so, and the others go on", async () => {
+inBrowser("a page that crashes says so, and the others still work", async () => {
   await using node = await testNode();
   await using tab = await openConsole(node, { at: "/nowhere", expected: /boom/ });
   const { page } = tab;
@@ -12,7 +12,7 @@ inBrowser("a page with a fault says so, and the others go on", async () => {
   };
   await page.route("**/assets/page-*.js", (route) => route.fulfill(faulty), { times: 1 });
   await page.getByRole("link", { name: "Update" }).click();
-  await page.getByText("This page has a fault: Error: boom").waitFor();
+  await page.getByText("This page has crashed: Error: boom").waitFor();
   await page.getByRole("link", { name: "Tokens" }).click();
   await page.getByRole("heading", { name: "Tokens", level: 1 }).waitFor();
 });
