@@ -1,36 +1,34 @@
 import { effect } from "@preact/signals";
-import type { ComponentType } from "preact";
-import { useEffect, useErrorBoundary, useState } from "preact/hooks";
-import { Asides } from "./asides.tsx";
-import { importCode } from "./connection.ts";
-import { ConnectionBanner } from "./connection-banner.tsx";
+import { useEffect, useRef } from "preact/hooks";
+import { AuthorizedPage } from "./authorized-page.tsx";
+import { connection, hasFailedAction } from "./connection.ts";
 import { Menu } from "./menu.tsx";
-import { reloadForNewCode } from "./new-code.ts";
-import { SignInAgain } from "./pages/sign-in/again.tsx";
-import { SignInPage } from "./pages/sign-in/page.tsx";
-import { type PageEntry, pages } from "./pages.ts";
+import { Overlays } from "./overlays.tsx";
+import { SignInAgain, SignInPage } from "./pages/sign-in/page.tsx";
+import { pages } from "./pages.ts";
 import { route } from "./route.ts";
 import { resume, type Session, signedIn } from "./session.ts";
-import { dropQuestion, Questions } from "./ui/dialog.tsx";
+import { ConfirmDialog, cancelQuestion } from "./ui/dialog.tsx";
+import { Icon } from "./ui/icons.tsx";
 import { Page } from "./ui/page.tsx";
 import { Problem } from "./ui/problem.tsx";
 import { Toasts } from "./ui/toasts.tsx";
 
 effect(() => {
   const now = signedIn.value;
-  if (now.state !== "in" || now.session.isLocked.value) dropQuestion();
+  if (now.state !== "signed-in" || now.session.isLocked.value) cancelQuestion();
 });
 
 export function App() {
   const now = signedIn.value;
-  const isLocked = now.state === "in" && now.session.isLocked.value;
+  const isLocked = now.state === "signed-in" && now.session.isLocked.value;
   return (
     <>
       <div class={isLocked ? "app-content locked" : "app-content"}>
         <Content />
-        <Asides />
+        <Overlays />
       </div>
-      <Questions />
+      <ConfirmDialog />
       <SignInAgain />
       <ConnectionBanner />
       <Toasts />
@@ -41,18 +39,18 @@ export function App() {
 function Content() {
   const now = signedIn.value;
   switch (now.state) {
-    case "trying":
+    case "resuming":
       return <p class="loading">Signing in…</p>;
-    case "unclear":
+    case "unknown":
       return (
         <main class="alone">
           <Problem error={new Error(now.why)} retry={() => void resume()} />
         </main>
       );
-    case "asking":
+    case "signed-out":
       return <SignInPage notice={now.notice} />;
-    case "in":
-      // Another session starts with pages of its own, even where it follows at once.
+    case "signed-in":
+      // The key resets the pages when another session follows without a sign-out between.
       return <Frame key={now.session} session={now.session} />;
   }
 }
@@ -66,65 +64,9 @@ function Frame({ session }: { readonly session: Session }) {
         Skip to the page
       </button>
       <Menu session={session} current={entry} />
-      {entry === undefined ? <NoPage /> : <Guarded key={entry.path} entry={entry} session={session} />}
+      {entry === undefined ? <NoPage /> : <AuthorizedPage key={entry.path} entry={entry} session={session} />}
     </div>
   );
-}
-
-function Guarded({ entry, session }: { readonly entry: PageEntry; readonly session: Session }) {
-  const [bug] = useErrorBoundary((error) => console.error(error));
-  if (bug !== undefined)
-    return (
-      <Page title={entry.title}>
-        <Problem
-          error={new Error(`This page has a fault: ${String(bug)}. The others go on.`)}
-          retry={() => location.reload()}
-        />
-      </Page>
-    );
-  if (entry.shown(session.rights)) return <Fetched entry={entry} />;
-  return (
-    <Page title={entry.title}>
-      <p>
-        This page needs {entry.needs}, which the token that you signed in with does not have. Sign in with
-        another one, or ask who gave it to you.
-      </p>
-    </Page>
-  );
-}
-
-/** The page, once its code is here. */
-function Fetched({ entry }: { readonly entry: PageEntry }) {
-  const [Shown, setShown] = useState<ComponentType>();
-  const [failed, setFailed] = useState(false);
-  useEffect(() => {
-    let gone = false;
-    importCode(entry.load).then(
-      (module) => {
-        if (!gone) setShown(() => module.default);
-      },
-      () => {
-        if (!gone && !reloadForNewCode()) setFailed(true);
-      },
-    );
-    return () => {
-      gone = true;
-    };
-  }, [entry]);
-  if (failed)
-    return (
-      <Page title={entry.title}>
-        <Problem
-          error={
-            new Error(
-              "The code of this page cannot be loaded. The server may have been updated: save what you have not saved, then reload the console.",
-            )
-          }
-          retry={() => location.reload()}
-        />
-      </Page>
-    );
-  return Shown === undefined ? <p class="loading">Loading…</p> : <Shown />;
 }
 
 function NoPage() {
@@ -137,7 +79,30 @@ function NoPage() {
   );
 }
 
-/** The part after `#` names a page here, so this is no link. */
+/** A function instead of a link, because the fragment of the address names a page. */
 function toMain(): void {
   document.querySelector<HTMLElement>("#main h1")?.focus();
+}
+
+/** Says that the server does not answer. As a popover it is visible above dialogs too. */
+function ConnectionBanner() {
+  const banner = useRef<HTMLDivElement>(null);
+  const offline = connection.value === "offline";
+  useEffect(() => {
+    if (offline) banner.current?.showPopover();
+    else banner.current?.hidePopover();
+  }, [offline]);
+  return (
+    <div ref={banner} popover="manual" class="connection-banner" role="alert">
+      {offline && (
+        <>
+          <Icon name="warning" />
+          <span>
+            The server cannot be reached. Trying again… This page continues by itself.
+            {hasFailedAction.value && " Your last action was not done: repeat it when the server is back."}
+          </span>
+        </>
+      )}
+    </div>
+  );
 }

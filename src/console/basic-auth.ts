@@ -1,8 +1,8 @@
-/** Basic authentication, and so WebDAV, ends a user name at its first `:` (RFC 7617 §2). */
-export function fitsBasic(username: string): boolean {
+/** Whether Basic authentication, and so WebDAV, can carry a user name: it ends at the first `:` (RFC 7617 §2). */
+export function fitsBasicAuth(username: string): boolean {
   return !username.includes(":");
 }
 
-/** Where such a name is shown: what to do instead. */
-export const notByBasic =
-  "WebDAV cannot take a user name with “:”. Network drives and file programs must use the key and the secret.";
+/** Advice to show beside a user name that does not fit. */
+export const basicAuthHint =
+  "WebDAV does not support a user name with “:”. Network drives and file programs must use the key and the secret.";

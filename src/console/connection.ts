@@ -1,39 +1,39 @@
 import { signal } from "@preact/signals";
 import { NodeServerClient, TimedOut, Unreachable } from "../client/index.ts";
 
-/** The server stands two folders above the console, wherever a proxy may have put them. */
+/** Address of the server, two folders above the console, so that it is right behind a proxy too. */
 export const serverUrl = new URL("../..", location.href).href.replace(/\/$/, "");
 
-/** Whether the server answers, for the whole console: one banner shows it. */
-export const connection = signal<"online" | "away">("online");
+/** Whether the server answers. One banner shows it for the whole console. */
+export const connection = signal<"online" | "offline">("online");
 
-/** Whether something that the person asked for failed while the server is away, and nothing repeats it. */
-export const notDone = signal(false);
+/** Whether an action of the person failed while the server was unreachable and will not be retried. */
+export const hasFailedAction = signal(false);
 
 const firstWaitMs = 500;
 const maxWaitMs = 5000;
-/** An answer to the question below that takes longer comes from no healthy server. */
-const answerMs = 5000;
-/** How often a request is repeated that fails though the server answers others. */
+/** A server that takes longer to answer `hello` counts as unreachable. */
+const answerTimeoutMs = 5000;
+/** Attempts for a request that fails although the server answers others. */
 const maxTries = 3;
 
-const client = new NodeServerClient(serverUrl, { timeoutMs: answerMs });
-let asking: Promise<boolean> | undefined;
+const client = new NodeServerClient(serverUrl, { timeoutMs: answerTimeoutMs });
+let waiting: Promise<boolean> | undefined;
 let wake = () => {};
 
-// Whoever comes back to the tab, or back into the network, does not wait for the next try.
+// Retry at once when the tab gets the focus or the network is back.
 for (const type of ["online", "focus", "visibilitychange"]) addEventListener(type, () => wake());
 addEventListener("offline", () => void whenReachable());
 
-/** Asks the server whether it is there until it answers. To be called when a request got no answer; resolves to whether it was away. */
+/** Call this when a request got no answer. Polls until the server answers; resolves to whether it had been unreachable. */
 export function whenReachable(): Promise<boolean> {
-  asking ??= ask().finally(() => {
-    asking = undefined;
+  waiting ??= waitForServer().finally(() => {
+    waiting = undefined;
   });
-  return asking;
+  return waiting;
 }
 
-/** Does something that asks the server, again when a server that was away is back. Everything else that it throws is thrown. */
+/** Runs `work`, and again after the server was unreachable. Other errors are rethrown. */
 export async function untilReachable<T>(work: () => Promise<T>, signal?: AbortSignal): Promise<T> {
   for (let tries = 1; ; tries += 1) {
     try {
@@ -47,35 +47,35 @@ export async function untilReachable<T>(work: () => Promise<T>, signal?: AbortSi
   }
 }
 
-/** Imports code that is fetched when it is needed, again when a server that was away is back. */
+/** Imports a chunk on demand, with a second attempt once the server answers. */
 export async function importCode<T>(load: () => Promise<T>): Promise<T> {
   try {
     return await load();
   } catch {
-    // Browsers do not say whether the server was away or has no such file; the next try does.
+    // Browsers do not say whether the server was unreachable or has no such file; the second attempt tells.
     await whenReachable();
     return load();
   }
 }
 
-async function ask(): Promise<boolean> {
-  let wasAway = false;
-  for (let waitMs = firstWaitMs; !(await answers()); waitMs = Math.min(waitMs * 2, maxWaitMs)) {
-    wasAway = true;
-    connection.value = "away";
+async function waitForServer(): Promise<boolean> {
+  let wasOffline = false;
+  for (let waitMs = firstWaitMs; !(await isAnswering()); waitMs = Math.min(waitMs * 2, maxWaitMs)) {
+    wasOffline = true;
+    connection.value = "offline";
     await pause(waitMs);
   }
   connection.value = "online";
-  notDone.value = false;
-  return wasAway;
+  hasFailedAction.value = false;
+  return wasOffline;
 }
 
-async function answers(): Promise<boolean> {
+async function isAnswering(): Promise<boolean> {
   try {
     await client.call("node-server_hello");
     return true;
   } catch (error) {
-    // A refusal is an answer.
+    // An error from the server is an answer too.
     return !(error instanceof Unreachable);
   }
 }

@@ -40,7 +40,7 @@ export function time(at: number | string | Date): string {
   return `${date.getFullYear()}-${two(date.getMonth() + 1)}-${two(date.getDate())} ${two(date.getHours())}:${two(date.getMinutes())}:${two(date.getSeconds())}`;
 }
 
-/** `15 Nov 08:41`, for times of late. */
+/** `15 Nov 08:41`, for recent times. */
 export function shortTime(at: number): string {
   const date = new Date(at);
   const month = date.toLocaleString("en", { month: "short" });

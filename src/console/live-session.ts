@@ -10,21 +10,20 @@ import {
   Unreachable,
 } from "../client/index.ts";
 import { serverUrl, whenReachable } from "./connection.ts";
-import { endOf, type Identity, identify } from "./identity.ts";
-import type { Rights } from "./rights.ts";
+import { Rights } from "./rights.ts";
 
-/** Numbers as JSON.parse reads them: the console shows where one was rounded, and its JSON export cannot write a bigint. */
+/** `integers: "number"`: the console marks rounded numbers, and its JSON export cannot write a bigint. */
 const clientOptions = { timeoutMs: 60_000, integers: "number" } as const;
 
 /**
- * Who is signed in, and with what. The object stays the same when the token ends and the person signs in again above the page, so that
- * drafts, which are kept for each session, are still there.
+ * Session of one signed-in person. The object stays the same when the token ends and the person signs in again in the dialog, so
+ * that drafts, which belong to a session, survive.
  */
 export class Session {
   readonly client: NodeServerClient;
-  /** Why the server refuses the token, in a sentence; undefined while it accepts it. */
+  /** Sentence that says why the server refuses the token; undefined while it accepts it. */
   readonly ended = signal<string | undefined>(undefined);
-  /** Whether the person signed out in another tab while this one held unsaved work: nothing of it may be seen until they are back. */
+  /** Whether the person signed out in another tab while this one held unsaved work. The work stays hidden until they sign in again. */
   readonly isLocked = signal(false);
   readonly #identity;
   #renewal: PromiseWithResolvers<void> | undefined;
@@ -34,7 +33,7 @@ export class Session {
     this.#identity = signal(identity);
     this.client = new NodeServerClient(serverUrl, {
       ...clientOptions,
-      // While the person is asked for another token nothing is sent with the old one.
+      // No request is sent with the old token while the person is asked for another one.
       token: async () => {
         await this.#renewal?.promise;
         return this.#identity.peek().token;
@@ -47,7 +46,7 @@ export class Session {
     return this.#identity.value.me;
   }
 
-  /** Whether files can be reached with this token over WebDAV, as its permissions allow. */
+  /** Whether WebDAV can carry this token. Its permissions are checked separately. */
   get fitsWebdav(): boolean {
     return fitsWebdav(this.#identity.value.token);
   }
@@ -57,23 +56,23 @@ export class Session {
   }
 
   /**
-   * What there is to do about a failed request; answers whether to send it again. A refusal may mean that the token has ended: then it
-   * waits until the person has signed in again, and throws an `AbortError` when they sign out instead.
+   * Handles a failed request; resolves to whether to send it again. A refusal may mean that the token has ended. Then this waits
+   * until the person has signed in again, or throws an `AbortError` when they sign out instead.
    */
   async recover(error: unknown): Promise<boolean> {
     if (error instanceof Unreachable) void whenReachable();
-    if (!mayMeanEnd(error)) return false;
+    if (!mayMeanTokenEnded(error)) return false;
     const before = this.#identity.peek();
     await this.check();
     await this.#renewal?.promise;
     return this.#identity.peek() !== before;
   }
 
-  /** Looks whether the server still accepts the token. A server that does not answer says nothing about it. */
+  /** Checks whether the server still accepts the token. Without an answer it is taken as accepted. */
   check(): Promise<void> {
     if (this.#renewal !== undefined) return Promise.resolve();
     this.#checking ??= this.#refusal()
-      .then((refusal) => refusal && this.#end(endOf(refusal)))
+      .then((refusal) => refusal && this.#end(endReason(refusal)))
       .finally(() => {
         this.#checking = undefined;
       });
@@ -84,14 +83,14 @@ export class Session {
     return (await this.#refusal()) === undefined;
   }
 
-  /** Forgets the token and keeps everything else, until `renew`. */
+  /** Forgets the token and hides the page until `renew`. */
   lock(why: string): void {
     this.#end(why);
     this.isLocked.value = true;
     this.#identity.value = { ...this.#identity.peek(), token: "" };
   }
 
-  /** Goes on with another token. */
+  /** Continues with another token; requests that waited are sent with it. */
   renew(identity: Identity): void {
     this.#identity.value = identity;
     this.isLocked.value = false;
@@ -100,41 +99,73 @@ export class Session {
     this.#renewal = undefined;
   }
 
-  /** Ends whatever waits for another token: none will come. */
+  /** Rejects everything that waits for another token, because none will come. */
   close(): void {
     this.#renewal?.reject(new DOMException("signed out", "AbortError"));
   }
 
   async #refusal(): Promise<PermissionDenied | undefined> {
-    const asked = this.#identity.peek();
+    const before = this.#identity.peek();
     try {
-      await new NodeServerClient(serverUrl, { ...clientOptions, token: asked.token }).call("token_get");
+      await new NodeServerClient(serverUrl, { ...clientOptions, token: before.token }).call("token_get");
     } catch (error) {
       if (error instanceof Unreachable) void whenReachable();
-      if (error instanceof PermissionDenied && this.#identity.peek() === asked) return error;
+      if (error instanceof PermissionDenied && this.#identity.peek() === before) return error;
     }
     return undefined;
   }
 
   #end(why: string): void {
     this.#renewal ??= Promise.withResolvers<void>();
-    // Nothing may wait for it.
+    // Without this a rejection that nobody awaits would be reported as unhandled.
     this.#renewal.promise.catch(() => {});
     this.ended.value = why;
   }
 }
 
-/** Who a token belongs to; throws what the server says against it. */
-export function lookUp(token: string): Promise<Identity> {
+/** Identity behind a token. Throws the server's error when it refuses the token. */
+export function identifyToken(token: string): Promise<Identity> {
   return identify(new NodeServerClient(serverUrl, { ...clientOptions, token }), token);
 }
 
-/** The server says no to a token, and not that it cannot say anything now. */
-export function isRefusal(error: unknown): boolean {
+/** Whether the error means that the server refuses the token, as opposed to an outage. */
+export function isTokenRefused(error: unknown): boolean {
   return error instanceof PermissionDenied || error instanceof ParseError || error instanceof InvalidInput;
 }
 
-/** Whatever reason it gives: a method for the Super Token refuses all others alike, ended ones included. */
-function mayMeanEnd(error: unknown): boolean {
+/** Whether an error may mean that the token has ended. The reason in the error cannot decide: methods for the Super Token refuse all others alike. */
+function mayMeanTokenEnded(error: unknown): boolean {
   return error instanceof PermissionDenied || (error instanceof FileDenied && error.status === 401);
+}
+
+/** A token that the server accepts, with its record and rights. */
+interface Identity {
+  readonly token: string;
+  readonly me: Token;
+  readonly rights: Rights;
+}
+
+/** `client` must send `token`. Throws the server's error when it refuses the token. */
+async function identify(client: NodeServerClient, token: string): Promise<Identity> {
+  // One call after the other, so that a wrong token is refused and logged only once.
+  const me = await client.call("token_get");
+  return { token, me, rights: new Rights(me, await isSuper(client)) };
+}
+
+/** Tells the Super Token by a method that only it may call: listing all buckets. */
+async function isSuper(client: NodeServerClient): Promise<boolean> {
+  try {
+    await client.call("static-bucket_list");
+    return true;
+  } catch (error) {
+    if (error instanceof PermissionDenied) return false;
+    throw error;
+  }
+}
+
+/** Sentence that says why a token ended. */
+export function endReason(error: PermissionDenied): string {
+  return error.reason === "expired"
+    ? "The token has expired."
+    : "The server no longer accepts this token: it was revoked, or its secret or password was changed.";
 }

@@ -1,10 +1,31 @@
 import { render } from "preact";
 import { App } from "./app.tsx";
 import { resume } from "./session.ts";
-import { guardStrayDrops } from "./stray-drops.ts";
+import { toast } from "./ui/toasts.tsx";
 
 const root = document.getElementById("app");
-if (root === null) throw new Error("the page has no place for the console");
+if (root === null) throw new Error("the page has no element with the id app");
 guardStrayDrops();
 void resume();
 render(<App />, root);
+
+/**
+ * Ignores files dropped outside a drop target. The browser would leave the console and open them. Drop targets call
+ * `preventDefault`, which this respects.
+ */
+function guardStrayDrops(): void {
+  for (const type of ["dragover", "drop"] as const) {
+    const beLast = () => {
+      removeEventListener(type, keepPage);
+      addEventListener(type, keepPage);
+    };
+    // Re-adding the listener at the start of each event keeps it behind those that pages have added since.
+    addEventListener(type, beLast, { capture: true });
+  }
+}
+
+function keepPage(event: DragEvent): void {
+  if (event.defaultPrevented || event.dataTransfer?.types.includes("Files") !== true) return;
+  event.preventDefault();
+  if (event.type === "drop") toast("Drop files onto a bucket to upload them.", "notice");
+}

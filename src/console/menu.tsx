@@ -1,12 +1,12 @@
 import { useState } from "preact/hooks";
 import { type PageEntry, pages } from "./pages.ts";
 import { type Session, signOut } from "./session.ts";
-import { ThemePicker } from "./theme-picker.tsx";
+import { chooseTheme, type Theme, theme, themes } from "./theme.ts";
 import { IconButton } from "./ui/button.tsx";
-import { Icon } from "./ui/icons.tsx";
-import { mayLeave } from "./unfinished.ts";
+import { Icon, type IconName } from "./ui/icons.tsx";
+import { confirmLeaving } from "./unsaved-work.ts";
 
-/** The pages this token may use, who is signed in, and the way out. On a phone it opens from the top. */
+/** Main menu: the pages this token may use, the theme, the signed-in token and "Sign out". On a phone it opens from the top. */
 export function Menu({
   session,
   current,
@@ -54,13 +54,39 @@ export function Menu({
           <strong>{me.username ?? me.token_key}</strong>
           <small>{rights.isSuper ? "Super Token" : "Token"}</small>
         </div>
-        <IconButton icon="out" label="Sign out" onClick={leave} />
+        <IconButton icon="out" label="Sign out" onClick={askToSignOut} />
       </div>
     </header>
   );
 }
 
-/** Signs out; asks first where something would be lost. */
-export async function leave(): Promise<void> {
-  if (await mayLeave("Sign out?", "Sign out")) signOut();
+/** Signs out, after asking when unsaved work would be lost. */
+export async function askToSignOut(): Promise<void> {
+  if (await confirmLeaving("Sign out?", "Sign out")) signOut();
+}
+
+const themeLabels: Readonly<Record<Theme, { readonly icon: IconName; readonly label: string }>> = {
+  system: { icon: "system", label: "System colours" },
+  light: { icon: "sun", label: "Light colours" },
+  dark: { icon: "moon", label: "Dark colours" },
+};
+
+function ThemePicker() {
+  return (
+    <fieldset class="segments theme-picker">
+      <legend class="unseen">Colours</legend>
+      {themes.map((one) => (
+        <button
+          key={one}
+          type="button"
+          aria-label={themeLabels[one].label}
+          title={themeLabels[one].label}
+          aria-pressed={theme.value === one}
+          onClick={() => chooseTheme(one)}
+        >
+          <Icon name={themeLabels[one].icon} />
+        </button>
+      ))}
+    </fieldset>
+  );
 }

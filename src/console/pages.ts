@@ -3,15 +3,15 @@ import type { Rights } from "./rights.ts";
 import type { IconName } from "./ui/icons.tsx";
 
 export interface PageEntry {
-  /** In the address: `#/logs`. */
+  /** Path in the address: `#/logs`. */
   readonly path: string;
   readonly title: string;
   readonly icon: IconName;
-  /** A page that the token may not use is not shown. */
+  /** Whether the page is in the menu of a token with these rights. */
   readonly shown: (rights: Rights) => boolean;
-  /** What it takes, for who comes by an address. */
+  /** Required permission, shown to a person who opens the address without it. */
   readonly needs: string;
-  /** Fetched when it is first shown. */
+  /** Fetches the page's code when it is first shown. */
   readonly load: () => Promise<{ readonly default: ComponentType }>;
 }
 

@@ -1,6 +1,6 @@
 import type { Limit, Permission, Scope, Token } from "../client/index.ts";
 
-/** What the token may do, as far as the console must know to show or hide things. The server decides. */
+/** Rights of a token, so that the console can hide actions that would be refused. The server decides. */
 export class Rights {
   readonly #limits: readonly Limit[];
 
@@ -9,16 +9,16 @@ export class Rights {
     readonly isSuper: boolean,
   ) {
     const stored: unknown = token.token_limit;
-    // Limits in the database that cannot be read grant nothing.
+    // Unreadable limits in the database grant nothing.
     this.#limits = Array.isArray(stored) && stored.every(isLimit) ? stored : [];
   }
 
-  /** Everywhere. */
+  /** Whether the token has the permission in scope `global`. */
   globally(permission: Permission): boolean {
     return this.isSuper || this.#any(permission, (scope) => isGlobal(scope));
   }
 
-  /** In some scope or other. */
+  /** Whether the token has the permission in any scope. */
   anywhere(permission: Permission): boolean {
     return this.isSuper || this.#any(permission, () => true);
   }
@@ -32,12 +32,12 @@ export class Rights {
     );
   }
 
-  /** All that WebDAV asks for, and so uploads, moves and folders do. */
+  /** Whether the token has all permissions that WebDAV needs, and so do uploads, moves and new folders. */
   overWebdav(name: string): boolean {
     return this.inBucket(name, ...fileActions.map((action): Permission => ({ static_bucket_file: action })));
   }
 
-  /** Whether any limit is about buckets at all. */
+  /** Whether any limit concerns buckets. */
   get seesBuckets(): boolean {
     return (
       this.isSuper ||
@@ -47,7 +47,7 @@ export class Rights {
     );
   }
 
-  /** Buckets that the limits name. Those behind `global` or a `*` nobody but the Super Token can list. */
+  /** Buckets named in the limits. Only the Super Token can list those that `global` or a `*` covers. */
   get namedBuckets(): readonly string[] {
     const names = this.#limits.flatMap(({ scopes }) => scopes.map(bucketOf));
     return [...new Set(names.filter((name) => name !== undefined && !name.endsWith("*")))].sort() as string[];

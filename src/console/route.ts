@@ -1,35 +1,35 @@
 import { signal } from "@preact/signals";
-import { firstHash } from "./kept-token.ts";
+import { firstHash } from "./token-storage.ts";
 
-/** Where in the console: the part after `#`, such as `#/buckets/site?path=img`. It never reaches a server. */
+/** Parsed fragment of the address, such as `#/buckets/site?path=img`. Browsers never send it to a server. */
 export interface Route {
   readonly page: string;
-  /** What follows the page's name, decoded. */
+  /** Decoded path segments after the page's name. */
   readonly rest: readonly string[];
   readonly query: URLSearchParams;
 }
 
 export const route = signal<Route>(parse(firstHash));
 
-/** The address of `route`. The browser's own is ahead of it while somebody is asked whether to leave. */
+/** Fragment of `route`. `location.hash` is ahead of it while the person is asked whether to leave. */
 let current = firstHash;
-/** Asks whether this place may be left; undefined while there is nothing to lose. */
+/** Asks whether the current route may be left; returns undefined when there is nothing to lose. */
 let guard: (() => Promise<boolean> | undefined) | undefined;
 let isAsking = false;
 let isGoingBack = false;
 
-// The entry that the console began with is no new one when it is come back to.
+// Marks the first history entry, so that returning to it does not look like a new entry.
 if (history.state === null) history.replaceState({}, "");
 
 window.addEventListener("hashchange", ({ oldURL }) => {
-  // A new entry of the history begins without a state; others are come back to.
+  // A new history entry has no state; an entry with a state was visited before.
   const isNew = history.state === null;
   if (isNew) history.replaceState({ cameFrom: new URL(oldURL).hash }, "");
   isGoingBack = false;
   if (location.hash !== current) void follow(isNew);
 });
 
-/** Shows what the address names, after asking where something would be lost. */
+/** Shows the route of the address, after asking when unsaved work would be lost. */
 async function follow(isNew: boolean): Promise<void> {
   if (isAsking) return;
   const asked = guard?.();
@@ -39,7 +39,7 @@ async function follow(isNew: boolean): Promise<void> {
       isAsking = false;
     });
     if (!mayGo) {
-      // Who came to a new entry returns from it; who went back gets the entry again that was left.
+      // Undo the navigation: remove a new entry, or add the entry that was left by going back.
       if (isNew) history.back();
       else location.hash = current;
       return;
@@ -53,7 +53,7 @@ function show(): void {
   route.value = parse(current);
 }
 
-/** Asks `ask` before the page shows another place, until the answer of this is called. There is one guard at a time. */
+/** Calls `ask` before another route is shown. Returns a function that removes the guard. There is one guard at a time. */
 export function guardLeaving(ask: () => Promise<boolean> | undefined): () => void {
   guard = ask;
   return () => {
@@ -67,7 +67,7 @@ export function parse(hash: string): Route {
   return { page, rest, query: new URLSearchParams(query) };
 }
 
-/** The address of a place in the console, for links. */
+/** Link to a route of the console. */
 export function linkTo(
   page: string,
   rest: readonly string[] = [],
@@ -82,31 +82,31 @@ export function go(link: string): void {
   location.hash = link;
 }
 
-/** The same place with other words behind the `?`, without a step of its own in the history. */
-export function amend(query: Record<string, string>): void {
+/** Replaces the query of the current route without a new history entry. */
+export function replaceQuery(query: Record<string, string>): void {
   const { page, rest } = route.value;
   history.replaceState(history.state, "", linkTo(page, rest, query));
   show();
 }
 
 /**
- * Leaves what was opened above a place: one step back where that place is the entry before, so that no second entry of it is
- * left in the history; otherwise, as after a link from elsewhere, the address is changed in its own entry.
+ * Closes something that has a route of its own, such as a preview. Goes back when the previous history entry is what lies below
+ * it (`isBelow`), so that the history gets no second entry of it. Otherwise, as after a link from elsewhere, replaces the query.
  */
 export function closeTo(query: Record<string, string>, isBelow: (before: Route) => boolean): void {
-  // The step back that a call before this one took has not arrived yet.
+  // The step back of an earlier call has not arrived yet.
   if (isGoingBack) return;
   const { page, rest } = route.value;
   const before = cameFrom();
   const isSame = before?.page === page && before.rest.join("/") === rest.join("/");
-  if (before === undefined || !isSame || !isBelow(before)) amend(query);
+  if (before === undefined || !isSame || !isBelow(before)) replaceQuery(query);
   else {
     isGoingBack = true;
     history.back();
   }
 }
 
-/** Where this entry of the history was opened from. */
+/** Route from which the current history entry was opened. */
 function cameFrom(): Route | undefined {
   const state: unknown = history.state;
   const from =
@@ -118,7 +118,7 @@ function decode(text: string): string {
   try {
     return decodeURIComponent(text);
   } catch {
-    // A hand-written address; it leads to no page then.
+    // Malformed percent-encoding in a hand-written address; no page has that name.
     return text;
   }
 }

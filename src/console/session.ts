@@ -1,160 +1,180 @@
 import { signal } from "@preact/signals";
 import { PermissionDenied } from "../client/index.ts";
 import { untilReachable, whenReachable } from "./connection.ts";
-import { endOf } from "./identity.ts";
-import { forget, isKeptForLong, keep, keptToken, resumeByRedirect } from "./kept-token.ts";
-import { isRefusal, lookUp, Session } from "./live-session.ts";
-import { onSignedInElsewhere, onSignedOutElsewhere, tellSignedIn, tellSignedOut } from "./other-tabs.ts";
+import { endReason, identifyToken, isTokenRefused, Session } from "./live-session.ts";
+import {
+  forgetToken,
+  isTokenPersistent,
+  resumeByRedirect,
+  storedToken,
+  storeToken,
+} from "./token-storage.ts";
 import { toast } from "./ui/toasts.tsx";
-import { mayReload } from "./unfinished.ts";
+import { isSafeToReload } from "./unsaved-work.ts";
 
 export { serverUrl } from "./connection.ts";
 export type { Session } from "./live-session.ts";
 
 export type SignIn =
-  | { readonly state: "asking"; readonly notice?: string }
-  | { readonly state: "trying" }
-  /** What is kept may still be good: the server answered, but not about the token. */
-  | { readonly state: "unclear"; readonly why: string }
-  | { readonly state: "in"; readonly session: Session };
+  | { readonly state: "signed-out"; readonly notice?: string }
+  | { readonly state: "resuming" }
+  /** The stored token may still be valid: the server answered, but not about the token. */
+  | { readonly state: "unknown"; readonly why: string }
+  | { readonly state: "signed-in"; readonly session: Session };
 
-export const signedIn = signal<SignIn>({ state: "trying" });
+export const signedIn = signal<SignIn>({ state: "resuming" });
 
-/** A token that was revoked while nothing is called is noticed within this time. */
-const lookMs = 20_000;
+/** Interval at which a revoked token is noticed while nothing is called. */
+const checkIntervalMs = 20_000;
 
-/** With what this browser kept; waits for a server that is away. */
+/**
+ * Messages between the console's tabs in this browser. Pages of buckets share the origin and can read and send them too, so no
+ * secret is sent. All a forged message can do is sign out, or reload a tab that waits for a sign-in and holds nothing unsaved.
+ */
+const channel = new BroadcastChannel(`node-server ${location.pathname}`);
+const signedOutMessage = "signed out";
+/** Sent once the browser has stored the token, so that other tabs can resume with it. */
+const signedInMessage = "signed in";
+
+/** Signs in with the token that the browser stored. Waits for a server that cannot be reached. */
 export async function resume(): Promise<void> {
-  const token = keptToken();
+  const token = storedToken();
   if (token === undefined) {
-    if (!resumeByRedirect()) signedIn.value = { state: "asking" };
+    if (!resumeByRedirect()) signedIn.value = { state: "signed-out" };
     return;
   }
-  const trying: SignIn = { state: "trying" };
+  const trying: SignIn = { state: "resuming" };
   signedIn.value = trying;
   try {
-    const identity = await untilReachable(() => lookUp(token));
-    // Signed out in another tab meanwhile.
-    if (signedIn.peek() === trying) begin(new Session(identity));
+    const identity = await untilReachable(() => identifyToken(token));
+    // The person may have signed out in another tab meanwhile.
+    if (signedIn.peek() === trying) startSession(new Session(identity));
   } catch (error) {
     if (signedIn.peek() !== trying) return;
-    if (!isRefusal(error)) signedIn.value = { state: "unclear", why: messageOf(error) };
+    if (!isTokenRefused(error)) signedIn.value = { state: "unknown", why: messageOf(error) };
     else {
-      forgetOrTell();
-      leave(error instanceof PermissionDenied ? `You are signed out. ${endOf(error)}` : undefined);
+      forgetOrWarn();
+      endSession(error instanceof PermissionDenied ? `You are signed out. ${endReason(error)}` : undefined);
     }
   }
 }
 
-/** Throws what the server says against the token. `persistent`: for 30 days, also after the browser was closed. */
+/** Starts a session, or throws the server's error. `persistent` stores the token for 30 days, otherwise until the browser is closed. */
 export async function signIn(token: string, persistent: boolean): Promise<void> {
-  const identity = await lookUp(token);
-  await keepOrTell(token, persistent);
-  begin(new Session(identity));
+  const identity = await identifyToken(token);
+  await storeOrWarn(token, persistent);
+  startSession(new Session(identity));
 }
 
 /**
- * Goes on in the same session with another token, which the browser keeps as it kept the one before unless told otherwise. A locked session
- * is for whoever signed out: anybody else begins a new one, and the work that was not saved is dropped.
+ * Continues the same session with another token, stored for as long as the one before unless `persistent` is given. A locked session
+ * continues only with the token that was signed out. With any other token a new session starts and unsaved work is discarded.
  */
 export async function signInAgain(
   session: Session,
   token: string,
-  persistent = isKeptForLong(),
+  persistent = isTokenPersistent(),
 ): Promise<void> {
-  const identity = await lookUp(token);
-  await keepOrTell(token, persistent);
+  const identity = await identifyToken(token);
+  await storeOrWarn(token, persistent);
   if (!session.isLocked.peek() || identity.me.token_key === session.me.token_key) session.renew(identity);
   else {
-    leave();
-    begin(new Session(identity));
+    endSession();
+    startSession(new Session(identity));
   }
 }
 
-/** Drops a locked session with all that is not saved. Other tabs and the cookie, which may belong to a new sign-in, stay as they are. */
+/** Discards a locked session and its unsaved work. Other tabs and the cookie stay: they may belong to a new sign-in. */
 export function discardLocked(): void {
-  leave(signedOutElsewhere);
+  endSession(signedOutElsewhere);
 }
 
-/** In every tab. */
+/** Signs out in every tab. */
 export function signOut(): void {
-  tellSignedOut();
-  forgetOrTell();
-  leave();
+  channel.postMessage(signedOutMessage);
+  forgetOrWarn();
+  endSession();
 }
 
-/** The session, for what is shown only to who is signed in. */
+/** The current session. Throws when nobody is signed in. */
 export function useSession(): Session {
   const now = signedIn.value;
-  if (now.state !== "in") throw new Error("nobody is signed in");
+  if (now.state !== "signed-in") throw new Error("nobody is signed in");
   return now.session;
 }
 
-/** Something that every session has one of: it outlives pages, and is gone with the session. */
+/** Creates one value per session, on first use. It outlives pages and is garbage collected with its session. */
 export function perSession<T>(make: (session: Session) => T): (session: Session) => T {
-  const made = new WeakMap<Session, { readonly value: T }>();
+  const values = new WeakMap<Session, { readonly value: T }>();
   return (session) => {
-    const own = made.get(session) ?? { value: make(session) };
-    made.set(session, own);
+    const own = values.get(session) ?? { value: make(session) };
+    values.set(session, own);
     return own.value;
   };
 }
 
-// Who comes back to the tab sees at once whether he is still in.
+// When the tab gets the focus, check at once whether the token is still accepted.
 addEventListener("focus", check);
 const signedOutElsewhere = "You signed out in another tab.";
-onSignedOutElsewhere(() => {
+onMessage(signedOutMessage, () => {
   const now = signedIn.peek();
-  if (now.state === "in" && !mayReload()) now.session.lock(signedOutElsewhere);
-  else if (now.state !== "asking") leave(signedOutElsewhere);
+  if (now.state === "signed-in" && !isSafeToReload()) now.session.lock(signedOutElsewhere);
+  else if (now.state !== "signed-out") endSession(signedOutElsewhere);
 });
 
-// The token comes with the page alone, so a tab that waits for a sign-in resumes by a reload, and stays where that would lose something.
-onSignedInElsewhere(() => {
+// The server hands out the token only with the page. A tab that waits for a sign-in therefore reloads, unless that would lose work.
+onMessage(signedInMessage, () => {
   const now = signedIn.peek();
-  const session = now.state === "in" && now.session.ended.peek() !== undefined ? now.session : undefined;
-  if (now.state !== "asking" && session === undefined) return;
-  if (mayReload()) location.reload();
+  const session =
+    now.state === "signed-in" && now.session.ended.peek() !== undefined ? now.session : undefined;
+  if (now.state !== "signed-out" && session === undefined) return;
+  if (isSafeToReload()) location.reload();
   else if (session !== undefined)
     session.ended.value = "You signed in in another tab. Sign in here too: this tab holds unsaved work.";
 });
 
-let watch: ReturnType<typeof setInterval> | undefined;
+let checkTimer: ReturnType<typeof setInterval> | undefined;
 
-function begin(session: Session): void {
-  clearInterval(watch);
-  watch = setInterval(check, lookMs);
-  signedIn.value = { state: "in", session };
+function startSession(session: Session): void {
+  clearInterval(checkTimer);
+  checkTimer = setInterval(check, checkIntervalMs);
+  signedIn.value = { state: "signed-in", session };
 }
 
 function check(): void {
   const now = signedIn.peek();
-  if (now.state === "in") void now.session.check();
+  if (now.state === "signed-in") void now.session.check();
 }
 
-function leave(notice?: string): void {
-  clearInterval(watch);
+function endSession(notice?: string): void {
+  clearInterval(checkTimer);
   const before = signedIn.peek();
-  signedIn.value = { state: "asking", ...(notice === undefined ? {} : { notice }) };
-  if (before.state === "in") before.session.close();
+  signedIn.value = { state: "signed-out", ...(notice === undefined ? {} : { notice }) };
+  if (before.state === "signed-in") before.session.close();
 }
 
-/** Who cannot be kept signed in is signed in all the same. */
-async function keepOrTell(token: string, persistent: boolean): Promise<void> {
+/** Stores the token. A failure is shown, and the sign-in continues. */
+async function storeOrWarn(token: string, persistent: boolean): Promise<void> {
   try {
-    await keep(token, persistent);
-    tellSignedIn();
+    await storeToken(token, persistent);
+    channel.postMessage(signedInMessage);
   } catch (error) {
     toast(`After a reload you will have to sign in again: ${messageOf(error)}`, "problem");
   }
 }
 
-function forgetOrTell(): void {
-  forget().catch(async (error: unknown) => {
+function forgetOrWarn(): void {
+  forgetToken().catch(async (error: unknown) => {
     toast(`This browser may still keep the token: ${messageOf(error)}`, "problem");
-    // Nobody answered: what was to be forgotten is forgotten as soon as the server is back, unless somebody signed in meanwhile.
-    if (error instanceof TypeError && (await whenReachable()) && signedIn.peek().state === "asking")
-      forgetOrTell();
+    // The server was not reached: retry when it is back, unless somebody signed in meanwhile.
+    if (error instanceof TypeError && (await whenReachable()) && signedIn.peek().state === "signed-out")
+      forgetOrWarn();
+  });
+}
+
+function onMessage(message: string, listen: () => void): void {
+  channel.addEventListener("message", ({ data }) => {
+    if (data === message) listen();
   });
 }
 

@@ -1,8 +1,8 @@
 /**
- * What the browser keeps for this origin, where it keeps anything: a person may have forbidden it, and other pages of the origin
- * may have filled it. Nothing here is so dear that the console could not do without.
+ * Web storage that never throws. The person may have disabled storage, and other pages of the origin may have filled it, so a write
+ * can be lost. Store only what the console can do without.
  */
-export class Kept {
+export class SafeStorage {
   constructor(private readonly open: () => Storage) {}
 
   read(key: string): string | undefined {
@@ -27,7 +27,7 @@ export class Kept {
   }
 }
 
-/** As long as the tab is open. */
-export const inTab = new Kept(() => sessionStorage);
-/** Until somebody clears it. */
-export const inBrowser = new Kept(() => localStorage);
+/** Lasts as long as the tab. */
+export const tabStorage = new SafeStorage(() => sessionStorage);
+/** Lasts until the person clears it. */
+export const browserStorage = new SafeStorage(() => localStorage);

@@ -2,16 +2,16 @@ import { expect } from "bun:test";
 import { readFile, writeFile } from "node:fs/promises";
 import type { TestNode } from "../support/node.ts";
 
-/** As it is sent: nothing is followed, nothing is unpacked. */
+/** Raw response: no redirect is followed, nothing is decompressed. */
 export const get = (node: { readonly url: string }, path: string, init: BunFetchRequestInit = {}) =>
   fetch(node.url + path, { redirect: "manual", decompress: false, ...init });
 
-/** The names of assets in a text, each once. */
+/** Distinct names of assets in a text. */
 export const namesIn = (text: string) => [
   ...new Set(text.match(/(?<=["'/])[\w-]+-[a-z0-9]{8}\.(?:js|css)/g)),
 ];
 
-/** Every file that the page leads to, by name, as text. */
+/** All files that the page refers to, directly or not, as text by name. */
 export async function everyFile(node: { readonly url: string }): Promise<Map<string, string>> {
   const names = namesIn(await (await get(node, "/node/console/")).text());
   expect(names.length).toBeGreaterThan(1);
@@ -26,7 +26,7 @@ export async function everyFile(node: { readonly url: string }): Promise<Map<str
   return found;
 }
 
-/** Writes the key into the configuration of a server that runs, and has it read again. */
+/** Writes a key into the configuration of a running server and reloads it. */
 export async function setConsole(node: TestNode, on: boolean): Promise<void> {
   const text = (await readFile(node.configPath, "utf8")).replace(/^console = .*\n/m, "");
   await writeFile(node.configPath, `console = ${on}\n${text}`);

@@ -6,32 +6,32 @@ import { type TestNode, testNode } from "../support/node.ts";
 import { findProgram } from "../support/tools.ts";
 import { collectComplaints } from "./complaints.ts";
 
-/** A name of this machine that browsers do not trust as they trust 127.0.0.1: `http://` there is no secure context. */
+/** Host name of this machine that browsers do not trust like 127.0.0.1: `http://` with it is not a secure context. */
 const plainHost = "console.test";
 
 const executablePath = findProgram("the console in a browser", "chromium");
 let browser: Browser | undefined;
 afterAll(() => browser?.close());
 
-/** The same server as another machine of the network sees it over plain http: no `Sec-Fetch-*`, no COOP, no secure context. */
+/** Address of the server as another machine sees it over plain http: no `Sec-Fetch-*`, no COOP, no secure context. */
 export function overPlainHttp<N extends Pick<TestNode, "url">>(node: N): N {
   const url = new URL(node.url);
   url.hostname = plainHost;
   return Object.create(node, { url: { value: url.origin } }) as N;
 }
 
-/** Each way to reach a server, by name. */
+/** Ways to reach a server, by name. */
 export const origins: Readonly<Record<string, <N extends Pick<TestNode, "url">>(node: N) => N>> = {
   "a secure origin": (node) => node,
   "plain http": overPlainHttp,
 };
 
-/** A story in real Chromium; where there is none, that is told and the story does not run. */
+/** Test in real Chromium. Without Chromium it reports that and does not run. */
 export function inBrowser(title: string, story: () => Promise<void>, timeoutMs = 60_000): void {
   test.if(executablePath !== undefined)(title, () => story().catch(withFirstError), timeoutMs);
 }
 
-/** A story that fails often makes its page complain at the end as well. The first error is the one to read. */
+/** Keeps the first error: a failed test often makes its page report errors at the end too. */
 function withFirstError(error: unknown): never {
   if (!(error instanceof SuppressedError)) throw error;
   const { suppressed: first, error: last } = error;
@@ -39,7 +39,7 @@ function withFirstError(error: unknown): never {
 }
 
 async function theBrowser(): Promise<Browser> {
-  // The one of the file before is closed.
+  // The browser of the previous test file is closed.
   if (browser?.isConnected()) return browser;
   browser = await chromium.launch({
     executablePath: executablePath ?? "",
@@ -54,19 +54,19 @@ async function theBrowser(): Promise<Browser> {
 }
 
 export interface Visit {
-  /** `key:secret`, or `user|password`; unless given, the Super Token's. Undefined on purpose: nobody signs in. */
+  /** `key:secret` or `user|password`. Default: the Super Token. An explicit undefined: nobody signs in. */
   readonly token?: string | undefined;
-  /** Such as `/logs?filter=info`. */
+  /** Route, such as `/logs?filter=info`. */
   readonly at?: string;
   readonly dark?: boolean;
   readonly phone?: boolean;
-  /** What the page may complain about, red toasts and problem boxes included; everything else fails the story. */
+  /** Errors that the page may report, including red toasts and problem boxes; any other fails the test. */
   readonly expected?: RegExp;
 }
 
 /**
- * Reports of Chromium that are no fault of a page: about the header over plain http (0012 tells what that means), and about a socket
- * that was still connecting when its page was left.
+ * Messages of Chromium that are not errors of a page: about the header over plain http (see decision 0012), and about a socket that
+ * was still connecting when its page was left.
  */
 const harmless =
   /^The Cross-Origin-Opener-Policy header has been ignored|WebSocket is closed before the connection is established/;
@@ -74,7 +74,7 @@ const harmless =
 const wide = { width: 1280, height: 800 };
 const narrow = { width: 390, height: 844 };
 
-/** A tab of its own, with nothing kept from before. Closed at the end of its scope, which fails if the page complained. */
+/** Tab in a new browser context. It is closed at the end of its scope, which fails if the page reported errors. */
 export class Tab implements AsyncDisposable {
   private constructor(
     readonly page: Page,
@@ -99,7 +99,7 @@ export class Tab implements AsyncDisposable {
 
   async [Symbol.asyncDispose](): Promise<void> {
     const context = this.page.context();
-    // An answer comes after all that a page has reported before.
+    // The answer of the page arrives after all its earlier reports.
     await Promise.all(context.pages().map((page) => page.evaluate("0")));
     await context.close();
     const unexpected = this.complaints.filter((text) => !this.expected?.test(text) && !harmless.test(text));
@@ -107,7 +107,7 @@ export class Tab implements AsyncDisposable {
   }
 }
 
-/** The console, signed in unless the visit says otherwise, at a page of it. */
+/** Opens the console at a page, signed in unless `token` is undefined. */
 export async function openConsole(
   node: Pick<TestNode, "url" | "superToken">,
   visit: Visit = {},
@@ -132,7 +132,7 @@ export async function signIn(page: Page, token: string): Promise<void> {
 
 const shots = "test-artefacts/console";
 
-/** For people to look at. */
+/** Takes a screenshot for people to look at. */
 export async function shoot(page: Page, name: string, folder = shots): Promise<void> {
   mkdirSync(folder, { recursive: true });
   await page.screenshot({ path: join(folder, `${name}.png`) });
@@ -140,7 +140,7 @@ export async function shoot(page: Page, name: string, folder = shots): Promise<v
 
 const axe = readFileSync(join(import.meta.dir, "../../node_modules/axe-core/axe.min.js"), "utf8");
 
-/** What axe finds serious or worse in what is shown now. */
+/** Serious and critical findings of axe in the current page. */
 export async function axeFindings(page: Page): Promise<string[]> {
   await page.evaluate(axe);
   const found = (await page.evaluate("axe.run(document, { resultTypes: ['violations'] })")) as {
@@ -165,7 +165,7 @@ const looks = {
   phone: { scheme: "light", viewport: narrow },
 } as const;
 
-/** The same look at what a page shows in light, dark and on a phone: pictures for people, and nothing serious for axe. */
+/** Checks a page in light, dark and on a phone: takes screenshots, and expects no serious axe findings. */
 export async function lookAround(
   node: TestNode,
   name: string,

@@ -1,11 +1,9 @@
 import { expect, test } from "bun:test";
 import fc from "fast-check";
-import { publicUrl } from "../../src/console/pages/buckets/addresses.ts";
-import { entriesFrom } from "../../src/console/pages/buckets/files/entry.ts";
-import { faultInMoves, movesTo, planMoves } from "../../src/console/pages/buckets/files/moves.ts";
-import { filtered, sorted } from "../../src/console/pages/buckets/files/order.ts";
-import { rangeTo, rowAfter, toggled, within } from "../../src/console/pages/buckets/files/selection.ts";
-import { faultInName, faultInPath } from "../../src/console/pages/buckets/path.ts";
+import { entriesFrom, filtered, sorted } from "../../src/console/pages/buckets/files/entries.ts";
+import { rangeTo, restrictTo, rowForKey, toggled } from "../../src/console/pages/buckets/files/selection.ts";
+import { nameProblem, pathProblem, publicUrl } from "../../src/console/pages/buckets/path.ts";
+import { movesProblem, movesTo, planMoves } from "../../src/console/pages/buckets/plan.ts";
 
 const file = (name: string, size = 0, changed = 0) => ({ name, folder: false, size, changed });
 const folder = (name: string, changed = 0) => ({ name, folder: true, size: undefined, changed });
@@ -46,9 +44,9 @@ test("the filter finds a name in either Unicode form and in any case", () => {
 });
 
 test("names that cannot be are refused with a reason", () => {
-  for (const name of ["", "a/b", "a\\b", ".", ".."]) expect(faultInName(name)).toBeString();
-  for (const path of ["", "/a", "a/", "a//b", "a/../b"]) expect(faultInPath(path)).toBeString();
-  for (const path of ["a", "a/b c/%#&+.txt", "日本語/…"]) expect(faultInPath(path)).toBeUndefined();
+  for (const name of ["", "a/b", "a\\b", ".", ".."]) expect(nameProblem(name)).toBeString();
+  for (const path of ["", "/a", "a/", "a//b", "a/../b"]) expect(pathProblem(path)).toBeString();
+  for (const path of ["a", "a/b c/%#&+.txt", "日本語/…"]) expect(pathProblem(path)).toBeUndefined();
 });
 
 test("one thing moves to a path, several into a folder, and a folder never into itself", () => {
@@ -59,7 +57,7 @@ test("one thing moves to a path, several into a folder, and a folder never into 
   ]);
   expect(movesTo("a", [file("x")], "a/x", true)).toEqual([]);
   const inside = movesTo("", [folder("a"), folder("b")], "a/deep", false);
-  expect(faultInMoves("a/deep", inside, false)).toContain("into itself");
+  expect(movesProblem("a/deep", inside, false)).toContain("into itself");
 });
 
 test("moves are planned from the folder that is shown, and ask for nothing that is missing", async () => {
@@ -102,8 +100,8 @@ test("a range is all between its ends, from whichever it begins", () => {
   const row = fc.nat(19);
   fc.assert(
     fc.property(row, row, (from, to) => {
-      const begun = toggled({ chosen: new Set(), active: undefined, anchor: undefined }, `n${from}`);
-      const { chosen, active } = rangeTo(begun, `n${to}`, names);
+      const started = toggled({ chosen: new Set(), active: undefined, anchor: undefined }, `n${from}`);
+      const { chosen, active } = rangeTo(started, `n${to}`, names);
       expect([...chosen]).toEqual(names.slice(Math.min(from, to), Math.max(from, to) + 1));
       expect(active).toBe(`n${to}`);
     }),
@@ -112,19 +110,23 @@ test("a range is all between its ends, from whichever it begins", () => {
 
 test("what has left the list leaves the selection", () => {
   const selection = { chosen: new Set(["a", "b"]), active: "a", anchor: "b" };
-  expect(within(selection, ["b", "c"])).toEqual({ chosen: new Set(["b"]), active: undefined, anchor: "b" });
+  expect(restrictTo(selection, ["b", "c"])).toEqual({
+    chosen: new Set(["b"]),
+    active: undefined,
+    anchor: "b",
+  });
 });
 
 test("keys never lead out of the list", () => {
   const keys = fc.constantFrom("ArrowDown", "ArrowUp", "PageDown", "PageUp", "Home", "End");
   fc.assert(
     fc.property(keys, fc.integer({ min: -1, max: 9 }), (key, row) => {
-      const next = rowAfter(key, row, 10, 4);
+      const next = rowForKey(key, row, 10, 4);
       expect(next).toBeGreaterThanOrEqual(0);
       expect(next).toBeLessThan(10);
     }),
   );
-  expect(rowAfter("ArrowDown", -1, 10, 4)).toBe(0);
-  expect(rowAfter("x", 1, 10, 4)).toBeUndefined();
-  expect(rowAfter("End", -1, 0, 4)).toBeUndefined();
+  expect(rowForKey("ArrowDown", -1, 10, 4)).toBe(0);
+  expect(rowForKey("x", 1, 10, 4)).toBeUndefined();
+  expect(rowForKey("End", -1, 0, 4)).toBeUndefined();
 });

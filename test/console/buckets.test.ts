@@ -101,7 +101,7 @@ inBrowser("how to mount a bucket is told with its address and the user's key, ne
   expect(await page.getByRole("tab", { name: "Windows" }).getAttribute("aria-selected")).toBe("true");
   await shoot(page, "buckets-mount");
   expect(await axeFindings(page)).toEqual([]);
-  await page.getByRole("link", { name: "make a token for this drive alone" }).click();
+  await page.getByRole("link", { name: "create a token for this drive only" }).click();
   await page.getByRole("heading", { name: "New token", level: 1 }).waitFor();
 });
 
@@ -119,7 +119,7 @@ inBrowser("a token sees the buckets that it names, and opens others by name", as
   await using tab = await openConsole(node, { at: "/buckets", token });
   const { page } = tab;
   await rowOf(page, "site").waitFor();
-  await page.getByRole("listitem").filter({ hasText: "gone" }).getByText("There is no such bucket").waitFor();
+  await page.getByRole("listitem").filter({ hasText: "gone" }).getByText("Does not exist").waitFor();
   expect(await page.getByRole("link", { name: "hidden" }).count()).toBe(0);
   expect(await page.getByRole("button", { name: /New bucket|Settings of|Delete/ }).count()).toBe(0);
   await page.getByLabel("Open a bucket by name").fill("hidden");

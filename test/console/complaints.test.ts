@@ -2,7 +2,7 @@ import { expect } from "bun:test";
 import { siteWith } from "../support/bucket.ts";
 import { inBrowser, Tab, testNode } from "./browser.ts";
 
-/** Everything that must fail a story. Each is over at once, and the page goes on as if nothing had been. */
+/** Scripts that must each fail a test. Each is over at once, and the page continues as before. */
 const provocations: ReadonlyArray<readonly [script: string, complaint: string]> = [
   ["setTimeout(() => { throw new Error('thrown') })", "thrown"],
   ["void Promise.reject(new Error('rejected'))", "rejected"],
@@ -27,7 +27,7 @@ inBrowser(
   "a story fails when its page complains, unless it says that it expects this",
   async () => {
     await using node = await testNode();
-    // A page without a policy of its own, which would have something to say against such scripts.
+    // A page without a Content-Security-Policy, which would block such scripts.
     await siteWith(node, { "index.html": '<!doctype html><link rel="icon" href="data:,">' });
     for (const [script, complaint] of provocations) {
       for (const isExpected of [false, true]) {

@@ -3,8 +3,8 @@ import type { BrowserContext } from "playwright-core";
 const bindingName = "reportComplaint";
 
 /**
- * Reports the text of every red toast and problem box, also of one that is gone a moment later, and each dialog that opens with
- * the focus on its "Close". Runs in the page.
+ * Reports the text of every red toast and problem box, even if it disappears a moment later, and each dialog that opens with the
+ * focus on "Close". Runs in the page.
  */
 const watchPage = `(() => {
   const reported = new WeakMap();
@@ -32,9 +32,8 @@ const watchPage = `(() => {
 })()`;
 
 /**
- * Collects everything that a browser context complains about, in any of its pages: errors and warnings in the console, uncaught
- * exceptions, unhandled rejections, red toasts and problem boxes, dialogs that start on "Close", and requests to other servers
- * than `origin`.
+ * Collects all problems of a browser context, in any of its pages: errors and warnings in the browser's console, uncaught exceptions,
+ * unhandled rejections, red toasts and problem boxes, dialogs that start on "Close", and requests to servers other than `origin`.
  */
 export async function collectComplaints(context: BrowserContext, origin: string): Promise<string[]> {
   const complaints: string[] = [];

@@ -1,8 +1,13 @@
 import { expect, test } from "bun:test";
 import fc from "fast-check";
-import { type DiffLine, diffLines, withContext } from "../../src/console/pages/config/diff.ts";
-import { consoleAt, listenerIn } from "../../src/console/pages/config/listener.ts";
-import { hasSecrets, hideSecrets } from "../../src/console/pages/config/secrets.ts";
+import {
+  type DiffLine,
+  diffLines,
+  hasSecrets,
+  hideSecrets,
+  withContext,
+} from "../../src/console/pages/config/diff.ts";
+import { consoleUrl, parseListener } from "../../src/console/pages/config/listener.ts";
 
 const text = fc
   .array(fc.constantFrom("a", "b", "c", "", "d = 1"), { maxLength: 12 })
@@ -34,7 +39,7 @@ test("no line is shown as changed that need not be", () => {
   );
 });
 
-/** By its definition, not by a table. */
+/** Longest common subsequence by its definition, without a table. */
 function longestCommon(a: readonly string[], b: readonly string[]): number {
   const known = new Map<string, number>();
   const at = (i: number, j: number): number => {
@@ -91,8 +96,8 @@ test("the password in a database's address is hidden, and nothing else is", () =
 
 test("the console is looked for where the configuration says that the server listens", () => {
   const at = (toml: string) => {
-    const listener = listenerIn(toml);
-    return listener && consoleAt(listener, "node.example.com");
+    const listener = parseListener(toml);
+    return listener && consoleUrl(listener, "node.example.com");
   };
   expect(at('ws_listener = "127.0.0.1:2211"')).toBe("http://127.0.0.1:2211/node/console/");
   expect(at("a = 1\nws_listener='0.0.0.0:80' # all\ntls_cert = \"x\"\n")).toBe(

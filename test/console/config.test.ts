@@ -8,7 +8,7 @@ function editor(page: Page) {
   return page.getByRole("textbox", { name: "Configuration" });
 }
 
-/** Puts a line behind the header of a table. */
+/** Inserts a line after the header of a table. */
 async function addBelow(page: Page, header: string, line: string): Promise<void> {
   await editor(page).getByText(header, { exact: true }).click();
   await page.keyboard.press("End");
@@ -19,7 +19,7 @@ function onDisk(node: TestNode): Promise<string> {
   return readFile(node.configPath, "utf8");
 }
 
-/** Says yes to the changes, after a look at them. */
+/** Confirms the changes in the dialog. */
 async function save(page: Page): Promise<void> {
   await page.keyboard.press("Control+s");
   await page.getByRole("button", { name: "Save and apply" }).click();
@@ -69,7 +69,7 @@ inBrowser("what is wrong is marked where it is, told in a sentence, and not save
       .textContent(),
   ).toBe("  memory_log_capacity = [ -1");
 
-  // Now it is no TOML at all, and the server says so.
+  // Now it is not valid TOML, and the server says so.
   await page.getByText("is not TOML").waitFor();
   await page.keyboard.press("Control+s");
   await page.getByText("Not saved: the text has problems").waitFor();
@@ -88,7 +88,7 @@ inBrowser(
     await using node = await testNode({ logging: 'memory_log_filter = "trace"' });
     await using tab = await openConsole(node, { at: "/config", expected: /Saved, but not in effect/ });
     const { page } = tab;
-    // No folder can be made below a file.
+    // No folder can be created below a file.
     const impossible = `json_log_file = ${JSON.stringify(`${node.configPath}/log.json`)}`;
     await addBelow(page, "[logging]", `${impossible}\nmemory_log_capacity = 0`);
     await save(page);
@@ -149,12 +149,12 @@ inBrowser("what somebody else changed meanwhile is shown before it is overwritte
   const review = page.getByRole("dialog", { name: "Save these changes?" });
   await review.waitFor();
   expect(await review.locator("del").allTextContents()).toEqual(["removed: − # by somebody else"]);
-  // While one looks at the changes, the file changes once more.
+  // The file changes once more while the changes are reviewed.
   await writeFile(node.configPath, `# again\n${theirs}`);
   await review.getByRole("button", { name: "Save and apply" }).click();
   await conflict.getByText("# again").waitFor();
   expect(await onDisk(node)).toBe(`# again\n${theirs}`);
-  await conflict.getByRole("button", { name: "Drop mine" }).click();
+  await conflict.getByRole("button", { name: "Discard mine" }).click();
   await page.locator(".cm-line").getByText("# again").waitFor();
   expect(await page.getByText("memory_log_capacity = 7").count()).toBe(0);
 });
@@ -191,7 +191,7 @@ inBrowser("passwords are dots until somebody asks to see them", async () => {
   const secret = page.locator(".cm-secret");
   expect(await secret.textContent()).toBe(password);
   const dots =
-    "getComputedStyle(document.querySelector('.editor-place').shadowRoot.querySelector('.cm-secret')).webkitTextSecurity";
+    "getComputedStyle(document.querySelector('.editor-container').shadowRoot.querySelector('.cm-secret')).webkitTextSecurity";
   expect(await page.evaluate(dots)).toBe("disc");
   await page.getByLabel("Show passwords").check();
   await secret.waitFor({ state: "detached" });

@@ -1,13 +1,13 @@
 import type { Locator, Page } from "playwright-core";
 
-/** A function that runs in the page, where this program has no types. */
+/** Function that runs in the page, for which this program has no types. */
 export function inPage<T>(param: string, body: string): (value: unknown) => T {
   return new Function(param, body) as (value: unknown) => T;
 }
 
 /**
- * The contrast of an element's text or icon with what is behind it, as WCAG 2.2 defines it: 1 is invisible, 4.5 is enough. Colours
- * that let the ground shine through are mixed with it.
+ * Contrast of an element's text or icon with its background, by WCAG 2.2: 1 is invisible, 4.5 is enough. Transparent colours are
+ * mixed with the background.
  */
 const contrastOf = inPage<number>(
   "element",
@@ -44,7 +44,7 @@ export interface Contrasts {
   readonly pressed: number;
 }
 
-/** The contrast of a button at rest, under the mouse and while it is held down. It is not clicked. */
+/** Contrast of a button at rest, on hover and while pressed. It is not clicked. */
 export async function contrastsOf(page: Page, button: Locator): Promise<Contrasts> {
   const name = `${await button.getAttribute("class")}: ${(await button.getAttribute("aria-label")) ?? (await button.textContent())}`;
   const measure = () => button.evaluate(contrastOf);
@@ -55,7 +55,7 @@ export async function contrastsOf(page: Page, button: Locator): Promise<Contrast
   const hover = await measure();
   await page.mouse.down();
   const pressed = await measure();
-  // A press that ends elsewhere is no click.
+  // Releasing elsewhere makes no click.
   await page.mouse.move(0, 0);
   await page.mouse.up();
   return { name, rest, hover, pressed };

@@ -8,7 +8,7 @@ import { tempFolder } from "../support/node.ts";
 import { until } from "../support/process.ts";
 import { inBrowser, openConsole, testNode } from "./browser.ts";
 
-/** What has the focus: its label, its text or, in an editor, the label of that. */
+/** Label or text of the focused element; in an editor, the label of the editor. */
 const focused = `(() => {
   const outer = document.activeElement;
   const element = outer.shadowRoot?.activeElement ?? outer;
@@ -16,7 +16,7 @@ const focused = `(() => {
   return element.tagName.toLowerCase() + " " + label;
 })()`;
 
-/** Opens a dialog in some way, tells what it starts on, and closes it. */
+/** Opens a dialog, returns what has the focus, and closes it. */
 async function startOf(page: Page, open: () => Promise<unknown>): Promise<string> {
   await open();
   await page.getByRole("dialog").first().waitFor();
@@ -46,7 +46,7 @@ inBrowser(
     await page.getByRole("checkbox", { name: "Select all" }).check();
     expect(await startOf(page, press("Move 2 items"))).toBe("input Into the folder");
     expect(await startOf(page, press("Delete"))).toBe("button Cancel");
-    // What had the focus before has it again.
+    // The focus is back where it was.
     expect(await page.evaluate(focused)).toBe("button Delete");
     await press("Clear")();
     await using own = await tempFolder();

@@ -5,7 +5,7 @@ export interface DropPoint {
   readonly y: number;
 }
 
-/** Drops files or folders of this machine onto a point of the page, as a person does from a file manager. */
+/** Drops local files or folders onto a point of the page, like a person from a file manager. */
 export async function dropFiles(page: Page, { x, y }: DropPoint, ...files: string[]): Promise<void> {
   const session = await page.context().newCDPSession(page);
   const data = { items: [], files, dragOperationsMask: 1 };

@@ -14,7 +14,7 @@ async function middleOf(page: Page, selector: string) {
   return { x: (box?.x ?? 0) + (box?.width ?? 0) / 2, y: (box?.y ?? 0) + (box?.height ?? 0) / 2 };
 }
 
-/** Takes the hint away, so that the next one is a new one. */
+/** Dismisses the hint, so that the next one is a new one. */
 async function dismissHint(page: Page): Promise<void> {
   await page.locator(".toast.notice").getByText(hint).waitFor();
   await page.getByRole("button", { name: "Dismiss" }).click();

@@ -3,9 +3,9 @@ import type { Page } from "playwright-core";
 import { until } from "../support/process.ts";
 import { axeFindings, inBrowser, openConsole, shoot, testNode } from "./browser.ts";
 
-/** The editor stands in a shadow root, which the page's own questions do not look into. */
+/** Expression inside the editor's shadow root, which selectors of the page do not reach. */
 function inEditor(expression: string): string {
-  return `((root) => ${expression})(document.querySelector(".editor-place").shadowRoot)`;
+  return `((root) => ${expression})(document.querySelector(".editor-container").shadowRoot)`;
 }
 
 async function intoEditor(page: Page): Promise<void> {
@@ -22,7 +22,7 @@ inBrowser("what is typed quickly arrives whole, also over a selection, and is un
   await page.keyboard.press("Escape");
   const content = page.locator(".cm-content");
   expect(await content.textContent()).toBe(text.repeat(5));
-  // The page would be told of a style that its policy forbids, and this story would fail.
+  // A style that the policy forbids would be reported, and this test would fail.
   await page.keyboard.press("Control+a");
   await page.keyboard.type("x");
   expect(await content.textContent()).toBe("x");

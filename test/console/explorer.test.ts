@@ -60,7 +60,7 @@ inBrowser("the line for a shell does the same in a real one", async () => {
   await page.getByLabel("path", { exact: true }).fill("a 'b'.txt");
   await page.getByLabel("body", { exact: true }).fill(JSON.stringify(content));
   await page.getByText("export TOKEN=…").waitFor();
-  await page.getByRole("button", { name: "Copy the line" }).click();
+  await page.getByRole("button", { name: "Copy command" }).click();
   await page.getByText("Copied", { exact: true }).waitFor();
   const line = String(await page.evaluate("navigator.clipboard.readText()"));
   expect(line).not.toContain(node.superToken);
@@ -83,7 +83,7 @@ inBrowser("dangerous methods ask first, another token can be typed, and errors s
   const send = page.getByRole("button", { name: "Send" });
   await page.getByLabel("sql", { exact: true }).fill("INSERT INTO agent_uuid (uuid) VALUES ('a')");
   await page.getByLabel("params", { exact: true }).fill("[1");
-  await page.getByText("This is no JSON").waitFor();
+  await page.getByText("This is not valid JSON").waitFor();
   expect(await send.isDisabled()).toBe(true);
   await page.getByLabel("params", { exact: true }).fill("");
   await send.click();

@@ -1,7 +1,7 @@
 import { expect } from "bun:test";
 import { inBrowser, openConsole, testNode } from "./browser.ts";
 
-inBrowser("a page with a fault says so, and the others go on", async () => {
+inBrowser("a page that crashes says so, and the others still work", async () => {
   await using node = await testNode();
   await using tab = await openConsole(node, { at: "/nowhere", expected: /boom/ });
   const { page } = tab;
@@ -12,7 +12,7 @@ inBrowser("a page with a fault says so, and the others go on", async () => {
   };
   await page.route("**/assets/page-*.js", (route) => route.fulfill(faulty), { times: 1 });
   await page.getByRole("link", { name: "Update" }).click();
-  await page.getByText("This page has a fault: Error: boom").waitFor();
+  await page.getByText("This page has crashed: Error: boom").waitFor();
   await page.getByRole("link", { name: "Tokens" }).click();
   await page.getByRole("heading", { name: "Tokens", level: 1 }).waitFor();
 });
@@ -23,7 +23,7 @@ inBrowser(
     await using node = await testNode();
     await using tab = await openConsole(node, { at: "/nowhere", expected: /Failed to load resource|404/ });
     const { page } = tab;
-    // Once for the first try, and once for the one after a look at whether the server is there.
+    // Once for the first attempt, and once after the check whether the server answers.
     await page.route("**/assets/page-*.js", (route) => route.fulfill({ status: 404 }), { times: 2 });
     const reloaded = page.waitForEvent("load");
     await page.getByRole("link", { name: "Update" }).click();
@@ -43,10 +43,10 @@ inBrowser("a page whose code cannot be had says so, and nothing unsaved is lost 
   await page.locator(".cm-content").fill("select 'unsaved'");
   await page.route("**/assets/page-*.js", (route) => route.fulfill({ status: 404 }));
   await page.getByRole("link", { name: "Update" }).click();
-  await page.getByText(/The server may have been updated: save what you have not saved/).waitFor();
+  await page.getByText(/The server may have been updated: save your work/).waitFor();
   await page.getByRole("link", { name: "SQL" }).click();
   await page.locator(".cm-content").getByText("unsaved").waitFor();
-  // Without anything to lose it is tried, once.
+  // With nothing to lose, the page reloads once.
   await page.locator(".cm-content").fill("");
   const reloaded = page.waitForEvent("load");
   await page.getByRole("link", { name: "Update" }).click();

@@ -28,7 +28,7 @@ async function boxOf(locator: Locator): Promise<Box> {
   return box;
 }
 
-/** A point of the row that is neither its link nor its checkbox. */
+/** Point of the row outside its link and checkbox. */
 async function emptyPartOf(page: Page, name: string) {
   const { x, y, width, height } = await boxOf(row(page, name));
   return { x: x + width - 6, y: y + height / 2 };
@@ -108,7 +108,7 @@ inBrowser("every head of the list stands above its own column, at any width", as
   await using tab = await openConsole(node, { at: "/buckets/site" });
   const { page } = tab;
   await list(page).waitFor();
-  /** Heads and cells by column: whether they are shown, and from where to where. */
+  /** Left and right edges of heads and cells by column, if visible. */
   const columns = (within: string) =>
     page.evaluate(`["name", "size", "changed"].map((column) => {
       const cell = document.querySelector("${within} .files-" + column);
@@ -127,7 +127,7 @@ inBrowser("every head of the list stands above its own column, at any width", as
 inBrowser("heads and rows end at the frame, with a scroll bar and without", async () => {
   await using node = await testNode();
   await siteWith(node, files);
-  // Playwright hides scroll bars unless it is told not to.
+  // Playwright hides scroll bars by default.
   await using browser = await chromium.launch({
     executablePath: findProgram("the console in a browser", "chromium") ?? "",
     args: ["--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage"],
@@ -137,7 +137,7 @@ inBrowser("heads and rows end at the frame, with a scroll bar and without", asyn
   await page.goto(`${node.url}/node/console/#/buckets/site`);
   await signIn(page, node.superToken);
   await list(page).waitFor();
-  /** The right edges of the frame, of a row, and of the last column in rows and heads. */
+  /** Right edges of the frame, of a row, and of the last column in rows and heads. */
   const edges = async () =>
     (await page.evaluate(`[".files-box", ".files-rows .files-row", ".files-rows .files-changed", ".files-heads .files-changed"]
       .map((part) => Math.round(document.querySelector(part).getBoundingClientRect().right))`)) as number[];

@@ -6,7 +6,7 @@ import type { Download, Page } from "playwright-core";
 import { siteWith } from "../support/bucket.ts";
 import { axeFindings, inBrowser, lookAround, openConsole, shoot, testNode } from "./browser.ts";
 
-/** The browser itself tells failed requests; these are answered on the page. */
+/** Failed requests that the browser reports and the page explains. */
 const failed = /Failed to load resource/;
 const list = (page: Page) => page.getByRole("grid", { name: "Files" });
 const names = (page: Page) =>
@@ -80,7 +80,11 @@ inBrowser("the list is steered by keys alone", async () => {
   await list(page).focus();
   await press("End", "Delete");
   await page.getByText("This cannot be undone").waitFor();
-  await page.getByRole("button", { name: "Delete", exact: true }).last().press("Enter");
+  // The button is disabled until the dialog has counted what would be deleted.
+  const remove = page
+    .getByRole("dialog")
+    .getByRole("button", { name: "Delete", exact: true, disabled: false });
+  await remove.press("Enter");
   await list(page).getByText("c.txt").waitFor({ state: "detached" });
   expect(readdirSync(folder).sort()).toEqual(["a2.txt", "b.txt", "sub"]);
   await list(page).focus();
@@ -114,7 +118,7 @@ inBrowser("files and folders are renamed, moved and deleted, and nothing is repl
   await page.getByRole("button", { name: "Rename or move" }).click();
   await page.getByLabel("Path in the bucket").fill("b.txt");
   await page.getByRole("button", { name: "Rename", exact: true }).click();
-  await page.getByText("Replace what is there already: b.txt").waitFor();
+  await page.getByText("Replace existing: b.txt").waitFor();
   await shoot(page, "files-move");
   expect(await axeFindings(page)).toEqual([]);
   expect(await read("b.txt")).toBe("b");
@@ -228,7 +232,7 @@ inBrowser("a token that may list and read is shown the files, no change, and why
   ]);
   await using tab = await openConsole(node, { at: "/buckets/site", token });
   const { page } = tab;
-  await page.getByText("changing files takes all four of Read, Write, Delete and List").waitFor();
+  await page.getByText("changing files needs all four of Read, Write, Delete and List").waitFor();
   await open(page, "sub");
   await list(page).getByText("b.txt").waitFor();
   await page.goBack();
@@ -263,7 +267,7 @@ inBrowser("a bucket that is off is looked at, downloaded from, and not changed",
   }));
   const token = await node.newToken([{ scopes: [{ static_bucket: "site" }], permissions }]);
   await using other = await openConsole(node, { at: "/buckets/site", token, expected: failed });
-  await other.page.getByText("This bucket is off, or there is none of this name").waitFor();
+  await other.page.getByText("This bucket is off or does not exist").waitFor();
   await list(other.page).getByText("a.txt").waitFor();
 });
 

@@ -4,13 +4,13 @@ import { parseFilter } from "../../src/log/filter.ts";
 import { LogHub } from "../../src/log/hub.ts";
 
 export interface Changes {
-  /** What becomes of the page's text on its way. */
+  /** Changes the page's text before it is sent. */
   readonly page?: (html: string) => string;
-  /** Scripts at other addresses. */
+  /** Scripts by path. */
   readonly others?: Readonly<Record<string, string>>;
 }
 
-/** A console whose sources are in `folder`, served as a node serves its own. */
+/** Console whose sources are in `folder`, served like the real one. */
 export function serveFolder(folder: string, { page = (html) => html, others = {} }: Changes = {}) {
   const hub = new LogHub();
   const logged: string[] = [];

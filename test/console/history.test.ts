@@ -21,14 +21,14 @@ inBrowser(
     for (const name of ["a.txt", "b.txt"]) {
       await page.getByRole("grid", { name: "Files" }).getByRole("link", { name }).click();
       await page.getByRole("dialog", { name }).waitFor();
-      // However often it is pressed, only the preview is left.
+      // However often it is pressed, it closes only the preview.
       await page.keyboard.press("Escape");
       await page.keyboard.press("Escape");
       await page.getByRole("dialog").waitFor({ state: "detached" });
       const filter = page.getByLabel("Filter by name");
       await until("the folder is shown as it was", async () => (await filter.inputValue()) === ".txt");
     }
-    // The entry that can be gone forward to is that of the preview.
+    // Going forward leads to the preview.
     expect(await entries(page)).toBe(before + 1);
     await page.goBack();
     await heading(page, "Buckets");
@@ -63,7 +63,7 @@ inBrowser(
     await page.mouse.down();
     await page.mouse.move(5, 5);
     await page.mouse.up();
-    // Its own edge is no backdrop.
+    // The dialog's own padding is not the backdrop.
     await page.mouse.click(box.x + 4, box.y + 4);
     expect(await dialog.count()).toBe(1);
     await page.mouse.click(5, 5);

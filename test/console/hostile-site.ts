@@ -3,7 +3,7 @@ import { siteWith } from "../support/bucket.ts";
 import { type TestNode, testNode } from "../support/node.ts";
 import { Tab } from "./browser.ts";
 
-/** The same hostile page, as one of the HTTP root and as one of its bucket's own address. */
+/** Paths of the same hostile page: in the HTTP root, and at its bucket's own address. */
 export const hostilePages = ["/evil.html", "/node/static/site/evil.html"];
 
 const worker = `addEventListener("install", () => skipWaiting());
@@ -24,18 +24,18 @@ const text = fetch("/node/console/", { credentials: "include" }).then((answer) =
 void Promise.all([port, text]).then(([to, told]) => to.postMessage(told));`,
 };
 
-/** A server whose HTTP root is in an attacker's hands, and a browser that remembers an operator's token for its console. */
+/** Server whose HTTP root is controlled by an attacker, and a browser that stores an operator's token for the console. */
 export class Siege implements AsyncDisposable {
   private constructor(
     readonly node: TestNode,
     private readonly tab: Tab,
   ) {}
 
-  /** `seenAs` gives the server the address that the browser uses. */
+  /** `seenAs` converts the server's address to the one that the browser uses. */
   static async open(seenAs: (node: TestNode) => TestNode = (node) => node): Promise<Siege> {
     const node = seenAs(await testNode());
     await siteWith(node, files, { is_http_root: true });
-    // What an attacker tries is complained about; that is no failure here.
+    // The attacks make the page report errors, which are expected here.
     const siege = new Siege(node, await Tab.open(node, { expected: /./ }));
     const page = await siege.console();
     const status = await page.evaluate(`fetch("remember", {
@@ -51,7 +51,7 @@ export class Siege implements AsyncDisposable {
     return this.tab.page;
   }
 
-  /** Whether what an attacker got hold of holds the token, as it is or as the cookie has it. */
+  /** Whether the text an attacker obtained contains the token, plain or as in the cookie. */
   holdsToken(loot: string): boolean {
     const { superToken } = this.node;
     const [, secret = ""] = superToken.split(":");
@@ -59,13 +59,13 @@ export class Siege implements AsyncDisposable {
     return forms.some((form) => loot.includes(form));
   }
 
-  /** The console in a tab, as somebody who types its address gets it. */
+  /** Opens the console in a tab, as by typing its address. */
   async console(page = this.page): Promise<Page> {
     await page.goto(`${this.node.url}/node/console/`);
     return page;
   }
 
-  /** A hostile page, in the tab that is given or in another one. */
+  /** Opens a hostile page, in the given tab or a new one. */
   async evil(address: string, page?: Page): Promise<Page> {
     const at = page ?? (await this.page.context().newPage());
     await at.goto(this.node.url + address);
@@ -78,15 +78,15 @@ export class Siege implements AsyncDisposable {
   }
 }
 
-/** What a script in a page comes to, as text. */
+/** Result of a script in a page, as text. */
 export async function text(page: Page, script: string): Promise<string> {
   return String(await page.evaluate(script));
 }
 
-/** Everything that a page can look up about its origin and its tab without asking the server, as text. */
+/** Everything that a page can read about its origin and tab without a request, as text. */
 export const rummage = `(async () => {
   const databases = await indexedDB.databases();
-  // Some of it is in secure contexts only.
+  // Some APIs exist only in secure contexts.
   const cached = await globalThis.caches?.keys();
   const entries = navigation.entries().map((entry) => [entry.url, entry.getState() ?? null]);
   return JSON.stringify({

@@ -8,7 +8,7 @@ const enough = 4.5;
 
 const kinds = ["plain", "primary", "danger", "quiet", "quiet icon-only"];
 
-/** A button of every kind in every state. Runs in the page. */
+/** Adds a button of every kind in every state. Runs in the page. */
 const showKinds = `(() => {
   for (const kind of ${JSON.stringify(kinds)})
     for (const state of ["", "disabled", "pressed"]) {
@@ -41,20 +41,20 @@ for (const dark of [false, true])
     expect(tooPale(measured)).toEqual([]);
     await page.locator('[data-kind="primary"]').hover();
     await shoot(page, `buttons-${dark ? "dark" : "light"}`);
-    // One that cannot be pressed does not look as if it could.
+    // A disabled button must look disabled.
     const ground = (kind: string) => page.locator(`[data-kind="${kind}"]`).evaluate(groundOf);
     expect(await ground("danger disabled")).toBe(await ground("primary disabled"));
     expect(await ground("danger disabled")).not.toBe(await ground("danger"));
   });
 
-/** What a button looks like, as far as its place and kind decide it. */
+/** Key for the style of a button, from its position and kind. */
 const looksOf = inPage<string[]>(
   "buttons",
   `return buttons.map((button) =>
     [button.parentElement.className, button.className, button.role, button.ariaPressed].join(" | "))`,
 );
 
-/** The buttons that can be pressed now, one of each look: 200 rows have the same ones. */
+/** Enabled buttons, one of each style: 200 rows have the same ones. */
 async function measureButtons(page: Page): Promise<Contrasts[]> {
   const within = (await page.getByRole("dialog").count()) > 0 ? "dialog[open]" : "body";
   const buttons = page.locator(within).locator("button:enabled:not(.skip):visible");
@@ -66,7 +66,7 @@ async function measureButtons(page: Page): Promise<Contrasts[]> {
   return measured;
 }
 
-/** Pages, and the words that are there once a page is. */
+/** Pages, with a text that is visible once the page has loaded. */
 const pages: ReadonlyArray<readonly [at: string, arrived: string]> = [
   ["/overview", "Super Token"],
   ["/logs", "Export"],

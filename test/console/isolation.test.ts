@@ -12,7 +12,7 @@ for (const [origin, seenAs] of Object.entries(origins))
     const page = await siege.console();
     await page.locator(".menu").waitFor({ state: "attached" });
     expect(await text(page, "document.cookie")).toBe("");
-    // Taken out of the page and its address as soon as it was read.
+    // Removed from the page and its address as soon as it was read.
     expect(siege.holdsToken(await text(page, "document.documentElement.outerHTML"))).toBe(false);
     expect(page.url()).toBe(`${siege.node.url}/node/console/`);
     expect(await page.evaluate(`fetch("remember", { method: "DELETE" }).then(({ status }) => status)`)).toBe(
@@ -29,7 +29,7 @@ const cases = hostilePages.flatMap((address) =>
 for (const { address, origin, seenAs } of cases) {
   inBrowser(`over ${origin} ${address} finds the token nowhere in the browser`, async () => {
     await using siege = await Siege.open(seenAs);
-    // Signed in with what was kept, so that whatever the console keeps in this tab is there.
+    // Signed in with the stored token, so that everything the console stores in this tab exists.
     await siege.console();
     await siege.page.locator(".menu").waitFor({ state: "attached" });
     for (const page of [await siege.evil(address, siege.page), await siege.evil(address)]) {
@@ -63,7 +63,7 @@ for (const { address, origin, seenAs } of cases) {
     };
     for (const [way, script] of Object.entries(asked)) {
       const told = await text(page, script);
-      // It is the page indeed, and the cookie was sent with the question.
+      // It really is the page, and the cookie was sent with the request.
       expect([way, told.includes("node-server console"), siege.holdsToken(told)]).toEqual([way, true, false]);
     }
     expect(
@@ -141,7 +141,7 @@ inBrowser("a forged message on the console's channel can do no more than to sign
     for (const message of [null, 5, {}, { token: "a:b" }, "signed in"]) forged.postMessage(message);
     forged.postMessage("signed out")`);
   await page.getByText("You signed out in another tab.").waitFor();
-  // The cookie is not the message's to take.
+  // A message cannot remove the cookie.
   await siege.console();
   await page.locator(".menu").waitFor({ state: "attached" });
 });

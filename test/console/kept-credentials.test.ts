@@ -28,7 +28,7 @@ async function openBuckets(): Promise<TestNode> {
 
 const at = "/node/static-webdav/private";
 
-/** Ways for a page of the same origin to act with credentials of the browser, and what each comes to, as text. */
+/** Ways for a page of the same origin to use credentials of the browser. Each returns its result as text. */
 const attacks: Readonly<Record<string, string>> = {
   ...Object.fromEntries(
     [
@@ -114,7 +114,7 @@ const attacks: Readonly<Record<string, string>> = {
   })`,
 };
 
-/** Every attack in turn fails, and the bucket is as it was. `prepare` comes before each. */
+/** Expects every attack to fail and the bucket to be unchanged. `prepare` runs before each. */
 async function expectHarmless(page: Page, node: TestNode, prepare = async () => {}): Promise<void> {
   for (const [way, script] of Object.entries(attacks)) {
     await prepare();
@@ -192,13 +192,13 @@ for (const [origin, seenAs] of Object.entries(origins)) {
       const { page } = tab;
       await answerDialogs(page, node);
       await page.goto(`${node.url}/node/static/pub/evil.html`);
-      // A refusal makes the browser forget what it kept.
+      // A refusal makes the browser forget the credentials.
       const signIn = async () => {
         const told = await page.evaluate(`fetch("/node/static-webdav/").then((answer) => answer.text())`);
         expect(told).toBe("signed in");
       };
       await expectHarmless(page, node, signIn);
-      // The browser added the credentials indeed.
+      // The browser really added the credentials.
       expect(withBasic).toBeGreaterThan(10);
     },
   );

@@ -44,7 +44,7 @@ for (const [origin, seenAs] of Object.entries(origins)) {
     const second = await opened;
     await second.getByRole("heading", { name: "Logs", level: 1 }).waitFor();
     const [cookie] = await page.context().cookies(`${node.url}/node/console/`);
-    // Playwright tells a session cookie by -1.
+    // Playwright reports a session cookie with -1.
     expect(cookie).toMatchObject({ httpOnly: true, sameSite: "Strict", path: "/node/console/", expires: -1 });
     expect(await page.context().cookies(`${node.url}/`)).toEqual([]);
     const kept = await page.evaluate(
@@ -74,7 +74,7 @@ for (const [origin, seenAs] of Object.entries(origins)) {
     const { page } = tab;
     await atApi(page);
     await server.stop();
-    // The browser's own error page takes the place of the console.
+    // The browser shows its own error page.
     await page.reload().catch(() => {});
     expect(await page.locator(".menu").count()).toBe(0);
     await server.start();

@@ -3,7 +3,7 @@ import type { Page } from "playwright-core";
 import type { LogEntry } from "../../src/log/entry.ts";
 import { type TestNode, testNode } from "../support/node.ts";
 
-/** Keeps of the target `task` whatever is said, and nothing else. */
+/** Keeps all entries of the target `task`, and no others. */
 export function keeping(more = ""): Promise<TestNode> {
   return testNode({ logging: `memory_log_filter = "off,task=trace"\n${more}` });
 }
@@ -18,11 +18,11 @@ export const rowsOf = (page: Page) => page.locator(".logs-row");
 export const rowWith = (page: Page, text: string) => rowsOf(page).filter({ hasText: text });
 export const count = (page: Page, text: string) => page.getByText(text, { exact: true }).waitFor();
 
-/** The state of the connection, in the page's word for it. */
+/** Waits for a connection status as the page shows it. */
 export const state = (page: Page, word: string) =>
   page.getByRole("status").getByText(word, { exact: true }).waitFor();
 
-/** What the page saves, parsed. */
+/** Parsed content of the exported file. */
 export async function exported(page: Page): Promise<LogEntry[]> {
   const [download] = await Promise.all([
     page.waitForEvent("download"),
@@ -35,7 +35,7 @@ export async function exported(page: Page): Promise<LogEntry[]> {
     .map((line) => JSON.parse(line) as LogEntry);
 }
 
-/** How far the list is scrolled, and how far it could be. */
+/** Scroll position of the list and its maximum. */
 export async function scrolled(page: Page): Promise<{ top: number; most: number }> {
   return (await page.evaluate(
     "(({ scrollTop, scrollHeight, clientHeight }) => ({ top: scrollTop, most: scrollHeight - clientHeight }))(document.querySelector('.logs-rows'))",

@@ -1,10 +1,10 @@
 import { expect, test } from "bun:test";
 import fc from "fast-check";
-import type { Piece } from "../../src/console/pages/logs/line.ts";
+import type { Segment } from "../../src/console/pages/logs/line.ts";
 import type { Row } from "../../src/console/pages/logs/rows.ts";
-import { Search, Sieve } from "../../src/console/pages/logs/search.ts";
+import { IncrementalFilter, Search } from "../../src/console/pages/logs/search.ts";
 
-const pieces = (...texts: string[]) => texts.map((text): Piece => ({ kind: "message", text }));
+const pieces = (...texts: string[]) => texts.map((text): Segment => ({ kind: "message", text }));
 const marked = (search: Search, ...texts: string[]) =>
   search
     .mark(pieces(...texts))
@@ -41,7 +41,7 @@ test("matches are kept up as rows come and go, each row looked at once", () => {
     fc.property(fc.array(fc.tuple(fc.nat({ max: 9 }), fc.nat({ max: 9 })), { maxLength: 30 }), (steps) => {
       const looked: number[] = [];
       const passes = ({ id }: Row) => id % 3 === 0;
-      const sieve = new Sieve((row) => {
+      const filter = new IncrementalFilter((row) => {
         looked.push(row.id);
         return passes(row);
       });
@@ -51,7 +51,7 @@ test("matches are kept up as rows come and go, each row looked at once", () => {
         for (let count = 0; count < come; count += 1)
           shown.push({ id: next++, kind: "gap", after: undefined, before: undefined });
         shown = shown.slice(Math.min(go, shown.length));
-        expect(sieve.update(shown)).toEqual(shown.filter(passes));
+        expect(filter.update(shown)).toEqual(shown.filter(passes));
       }
       expect(new Set(looked).size).toBe(looked.length);
     }),

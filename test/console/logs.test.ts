@@ -11,7 +11,7 @@ inBrowser("the log page joins what was kept with what happens: nothing missing, 
   let written = 0;
   const write = () => {
     written += 1;
-    // Some are alike to the letter.
+    // Some are identical.
     log.info(written % 3 === 0 ? "same" : `entry ${written}`, { deep: { list: [written % 5, null] } });
   };
   while (written < 700) write();
@@ -52,7 +52,7 @@ inBrowser("a filter that cannot be read is marked at its place, and what was rea
 
   // Without Enter: after a pause.
   await box.fill("off,task=warn");
-  await page.getByText("Nothing yet that the filter off,task=warn lets through").waitFor();
+  await page.getByText("No entries match the filter off,task=warn yet").waitFor();
   expect(await page.locator(".logs-filter-place").count()).toBe(0);
   log.info("unheard");
   log.warn("heard");
@@ -82,7 +82,7 @@ inBrowser("entries that the server dropped stand in the list as what they are", 
   await using tab = await openConsole(node, { at: atTask });
   await state(tab.page, "Live");
   const log = node.node.hub.logger("task");
-  // In one go, so that the server can send nothing between: the mailbox of a subscriber holds 512.
+  // In one tick, so that the server can send nothing between: a subscriber's mailbox holds 512.
   for (let n = 1; n <= 1500; n += 1) log.info(`burst ${n}`);
   await rowWith(tab.page, "burst 512").waitFor();
   log.info("after");

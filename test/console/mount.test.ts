@@ -13,7 +13,7 @@ test("every way to mount a bucket names its address and the user", () => {
   for (const { name, steps } of waysToMount(address, "site", "KEY")) {
     const all = steps.map(({ code }) => code).join("\n");
     expect([name, all.includes("files.example.com/node/static-webdav/site")]).toEqual([name, true]);
-    // Finder, GNOME and Dolphin ask.
+    // Finder, GNOME and Dolphin ask for the user name.
     if (name !== "macOS") expect([name, all.includes("KEY")]).toEqual([name, true]);
   }
   expect(text(address)).toContain("davs://files.example.com/node/static-webdav/site/");

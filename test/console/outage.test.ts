@@ -8,7 +8,7 @@ const expected = /Failed to load|ERR_|WebSocket|dynamically imported/;
 const banner = (page: Page) => page.getByRole("alert").filter({ hasText: "This page continues by itself" });
 const isBack = (page: Page) => banner(page).waitFor({ state: "hidden" });
 
-/** Each page, and what shows that it has all that it asks the server for. */
+/** Pages, with a text that shows that everything has loaded. */
 const shown: Readonly<Record<string, (page: Page) => Promise<unknown>>> = {
   "/overview": async (page) => {
     await page.locator(".overview-server .facts").waitFor();
@@ -37,7 +37,7 @@ for (const [at, isShown] of Object.entries(shown))
     const { page } = tab;
     await page.getByRole("heading", { name: "No such page" }).waitFor();
     await node.stop();
-    // Neither the code of the page nor what it shows can be had.
+    // Neither the page's code nor its data can be loaded.
     await page.evaluate(`location.hash = ${JSON.stringify(at)}`);
     await banner(page).waitFor();
     await shoot(page, `away-${at.replace(/\W+/g, "-")}`);
@@ -97,7 +97,7 @@ inBrowser("a save while the server is away is one message, which goes when the s
   await page.getByRole("button", { name: "Edit" }).click();
   await page.locator(".cm-content[contenteditable=true]").fill("what I wrote");
   await node.stop();
-  const notDone = banner(page).getByText("What you asked for was not done");
+  const notDone = banner(page).getByText("Your last action was not done");
   for (let times = 0; times < 3; times += 1) {
     await Promise.all([page.waitForEvent("requestfailed"), page.keyboard.press("ControlOrMeta+s")]);
     await notDone.waitFor();
@@ -110,7 +110,7 @@ inBrowser("a save while the server is away is one message, which goes when the s
   await page.keyboard.press("ControlOrMeta+s");
   await page.locator(".toast").filter({ hasText: "Saved." }).waitFor();
   expect(await (await site.get("/notes.txt")).text()).toBe("what I wrote");
-  // The next outage begins without the message of this one.
+  // The next outage starts without this message.
   await node.stop();
   await page.evaluate("dispatchEvent(new Event('focus'))");
   await banner(page).waitFor();

@@ -4,11 +4,11 @@ import { freePort } from "../support/postgres.ts";
 
 export interface RestartableNode extends TestNode {
   stop(): Promise<void>;
-  /** At the same address, with the same configuration and database. */
+  /** Starts the server again, at the same address with the same configuration and database. */
   start(): Promise<void>;
 }
 
-/** A server that can be stopped and started again while a browser has its console open. */
+/** Server that can be stopped and started while a browser has its console open. */
 export async function restartableNode(): Promise<RestartableNode> {
   const node = await testNode({ top: `ws_listener = "127.0.0.1:${await freePort()}"\n` });
   const { url, configPath, folder } = node;

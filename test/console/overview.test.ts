@@ -7,7 +7,7 @@ import { method } from "../../src/methods/declare.ts";
 import { databaseKinds } from "../support/node.ts";
 import { inBrowser, lookAround, openConsole, testNode } from "./browser.ts";
 
-/** What a compiled server tells of itself. */
+/** Version record of a compiled server. */
 const release = {
   ...build,
   binary_type: "node-server",
@@ -50,12 +50,12 @@ for (const database of databaseKinds)
       database === "sqlite" ? "SQLite" : "PostgreSQL",
     ])
       expect(server).toContain(part);
-    await page.getByRole("button", { name: "Copy the UUID" }).click();
+    await page.getByRole("button", { name: "Copy UUID" }).click();
     await page.getByText("Copied").waitFor();
     expect(await page.evaluate("navigator.clipboard.readText()")).toBe(uuid);
 
     const storage = region(page, "Storage");
-    await storage.getByText("From now on you see here").waitFor();
+    await storage.getByText("Your next visit will show").waitFor();
     const { tables } = (await node.call("node-server_database_storage", { token: node.superToken })) as {
       tables: Record<string, number>;
     };
@@ -65,7 +65,7 @@ for (const database of databaseKinds)
       .map(([name]) => name);
     expect(await storage.locator("tbody th").allTextContents()).toEqual(names);
 
-    // The next visit tells what has been added.
+    // The next visit shows the growth.
     const values = Array.from(
       { length: 500 },
       (_, n) => `(${n + 1000}, 'n', 'k${n}', '"${"x".repeat(1000)}"')`,

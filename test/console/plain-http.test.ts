@@ -2,7 +2,7 @@ import { expect } from "bun:test";
 import { inBrowser, overPlainHttp } from "./browser.ts";
 import { hostilePages, Siege, text } from "./hostile-site.ts";
 
-/** Ways for a page to visit `resume`, and whatever it can learn by them, as text. */
+/** Ways for a page to visit `resume`. Each returns all it can learn, as text. */
 const visits = {
   fetch: `fetch("/node/console/resume", { credentials: "include" }).then(async (answer) =>
     JSON.stringify([answer.url, answer.redirected, [...answer.headers], await answer.text()]))`,
@@ -52,7 +52,7 @@ for (const address of hostilePages) {
       expect([way, siege.holdsToken(told), told.includes("#")]).toEqual([way, false, false]);
       sealed.push(...(/name=\\?"handover\\?" content=\\?"([\w-]+)/.exec(told)?.slice(1) ?? []));
     }
-    // They got the page with the token in it indeed, each time under another pad.
+    // They really got the page with the token, each time with another pad.
     expect(sealed.length).toBeGreaterThanOrEqual(4);
     expect(new Set(sealed).size).toBe(sealed.length);
     const loads = await text(page, "JSON.stringify(performance.getEntries().map((entry) => entry.toJSON()))");
@@ -122,7 +122,7 @@ inBrowser("over plain http an address that led into the console leads in once", 
   await again.goto(used);
   await again.getByRole("heading", { name: "Sign in" }).waitFor();
   expect(again.url()).toBe(`${siege.node.url}/node/console/`);
-  // With the clean address it is the usual way again.
+  // With the clean address it works as usual again.
   await again.reload();
   await again.locator(".menu").waitFor({ state: "attached" });
 });

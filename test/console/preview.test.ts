@@ -6,7 +6,7 @@ import type { Page } from "playwright-core";
 import { siteWith } from "../support/bucket.ts";
 import { axeFindings, inBrowser, lookAround, openConsole, shoot, testNode } from "./browser.ts";
 
-/** Told by the browser itself when the server refuses a save. */
+/** Reports of the browser and the page when the server refuses a save. */
 const refused = /Failed to load resource.*412/;
 const refusedOrTold = /Failed to load resource.*412|Somebody else changed or removed this file/;
 const list = (page: Page) => page.getByRole("grid", { name: "Files" });
@@ -51,9 +51,9 @@ inBrowser("pictures and texts are shown, and what a file holds is never run", as
   await content(page, "LICENSE").getByText("free to use").waitFor();
   await close(page);
   for (const [name, words] of [
-    ["broken.png", "its content is no picture"],
-    ["latin.txt", "This is no text in UTF-8"],
-    ["big.txt", "Texts above 1 MiB are not shown here"],
+    ["broken.png", "the browser cannot read it as an image"],
+    ["latin.txt", "This file is not UTF-8 text"],
+    ["big.txt", "Text files above 1 MiB are not shown here"],
     ["pack.zip", "There is no preview for this kind of file"],
   ] as const) {
     await open(page, name);
@@ -113,12 +113,12 @@ inBrowser("somebody else's change is not overwritten unasked", async () => {
   await editor.getByText("first").waitFor();
   await edit("saved first");
   await page.getByText("Saved.").waitFor();
-  // The folder was read again after it; what is written now is not in that list.
+  // The folder was listed after the save, so the next write is not in that list.
   await page.getByText("11 B, changed").waitFor();
   await writeFile(path, "theirs");
   await edit("mine");
   await page.getByText("Somebody else changed or removed this file").waitFor();
-  // The toast of the save before says nothing about this one.
+  // The toast of the previous save is gone.
   expect(await page.locator(".toast").allTextContents()).toEqual([]);
   await shoot(page, "preview-conflict");
   expect(await axeFindings(page)).toEqual([]);

@@ -17,13 +17,13 @@ const remember = (
 ) => change(node, { body: JSON.stringify({ token }), headers: { ...own, ...headers }, ...init });
 const cookieOf = (answer: Response) => answer.headers.get("set-cookie") ?? "";
 
-/** The page as it comes to a request with the cookie. */
+/** Page returned to a request with the cookie. */
 async function pageFor(node: TestNode, cookie: string, headers: Record<string, string> = {}, query = "") {
   const answer = await fetch(`${node.url}/node/console/${query}`, { headers: { cookie, ...headers } });
   return answer.text();
 }
 
-/** What the page hands over to who comes with the cookie. */
+/** Token that the page contains for a request with the cookie. */
 async function handedOver(node: TestNode, cookie: string, headers: Record<string, string> = arriving) {
   return /<meta name="remembered" content="([^"]*)"(?: data-persistent)?>/.exec(
     await pageFor(node, cookie, headers),
@@ -37,7 +37,7 @@ test("a remembered token is a cookie for the console's address, which no script 
   expect([answer.status, await answer.text()]).toEqual([204, ""]);
   const value = Buffer.from("key:secret").toString("base64url");
   const attributes = "Path=/node/console/; HttpOnly; SameSite=Strict";
-  // Browsers keep cookies by host alone, so two servers on one machine are told apart by the port in the name.
+  // Browsers store cookies by host without the port, so the port is part of the cookie's name.
   expect(cookieOf(answer)).toBe(`node_server_console_${port}=${value}; ${attributes}`);
   const persistent = await change(node, { body: JSON.stringify({ token: "key:secret", persistent: true }) });
   expect(cookieOf(persistent)).toBe(`node_server_console_${port}=${value}.p; ${attributes}; Max-Age=2592000`);
@@ -98,9 +98,9 @@ test("only the console itself may have a token remembered or forgotten, and only
   const { host } = new URL(node.url);
   const strangers: Record<string, string>[] = [
     ...["cross-site", "same-site", "none", ""].map((site) => ({ "sec-fetch-site": site })),
-    // What the browser says about the site outweighs the origin.
+    // `Sec-Fetch-Site` outweighs `Origin`.
     { "sec-fetch-site": "same-site", origin: node.url },
-    // Over plain http to another machine it says nothing about the site.
+    // Over plain http to another machine browsers send no `Sec-Fetch-Site`.
     {},
     ...["null", "", "http://elsewhere", `http://${host}.elsewhere`, "http://127.0.0.1"].map((origin) => ({
       origin,
@@ -159,7 +159,7 @@ test("over plain http the token is handed over under a pad that only a navigatio
   const padBytes = Buffer.from(pad, "base64url");
   const opened = Buffer.from(text, "base64url").map((byte, at) => byte ^ (padBytes[at] ?? 0));
   expect(Buffer.from(opened).toString()).toBe(token);
-  // The same address a second time, an address that somebody made up, and one without the cookie.
+  // The same address a second time, an invented one, and one without the cookie.
   expect(sealed.test(await pageFor(node, cookie, {}, query))).toBe(false);
   expect(sealed.test(await pageFor(node, cookie, {}, `?handover=${"a".repeat(22)}`))).toBe(false);
   const [, fresh = ""] = /(\?handover=[\w-]+)#/.exec(await resume()) ?? [];

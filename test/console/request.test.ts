@@ -1,13 +1,12 @@
 import { expect, test } from "bun:test";
 import fc from "fast-check";
-import { fillIn } from "../../src/console/pages/explorer/entries.ts";
-import { toParam } from "../../src/console/pages/explorer/param.ts";
-import { curlLine, shownRequest } from "../../src/console/pages/explorer/request.ts";
+import { toParam } from "../../src/console/pages/explorer/openrpc.ts";
+import { curlLine, maskedRequest, parseEntries } from "../../src/console/pages/explorer/request.ts";
 
 const token = toParam({ name: "token", required: true, schema: { type: "string" }, "x-credential": true });
 const name = toParam({ name: "name", required: true, schema: { type: "string" } });
 
-/** What a shell would hand to curl. */
+/** Arguments that a shell passes to curl. */
 function argumentsOf(line: string, env: Record<string, string>): string[] {
   const { stdout } = Bun.spawnSync(["sh", "-c", `curl() { printf '%s\\0' "$@"; }; ${line}`], { env });
   return stdout.toString().split("\0").slice(0, -1);
@@ -58,7 +57,7 @@ test("secrets are neither in the request on the screen nor in the line for the s
     toParam({ name: "new_password", required: true, schema: { type: "string", writeOnly: true } }),
   ];
   const params = { token: "typed:secret", new_password: "hunter22" };
-  const shown = JSON.stringify(shownRequest("token_change_password", declared, params));
+  const shown = JSON.stringify(maskedRequest("token_change_password", declared, params));
   const { line, variables } = curlLine("http://here", "token_change_password", declared, params);
   expect(shown + line).not.toMatch(/secret|hunter22/);
   expect(variables).toEqual(["TOKEN", "NEW_PASSWORD"]);
@@ -82,9 +81,12 @@ test("a form sends what was typed, in its type, and leaves out what was not", ()
     ["text", true],
     ["json", false],
   ]);
-  expect(fillIn(declared, {})).toEqual({ params: {}, problems: { limit: expect.stringMatching(/JSON/) } });
+  expect(parseEntries(declared, {})).toEqual({
+    params: {},
+    problems: { limit: expect.stringMatching(/JSON/) },
+  });
   expect(
-    fillIn(declared, {
+    parseEntries(declared, {
       size: typed("12"),
       cors: typed("false"),
       kind: typed("b"),
@@ -93,8 +95,8 @@ test("a form sends what was typed, in its type, and leaves out what was not", ()
     }),
   ).toEqual({ params: { size: 12, cors: false, kind: "b", path: null, limit: [{ a: 1 }] }, problems: {} });
   const wrong = { size: typed("1.5"), cors: typed("maybe"), kind: typed("c"), limit: typed("{") };
-  expect(Object.keys(fillIn(declared, wrong).problems)).toEqual(["size", "cors", "kind", "limit"]);
-  expect(fillIn(declared, { size: typed("9007199254740993"), limit: typed("1") }).problems).toHaveProperty(
-    "size",
-  );
+  expect(Object.keys(parseEntries(declared, wrong).problems)).toEqual(["size", "cors", "kind", "limit"]);
+  expect(
+    parseEntries(declared, { size: typed("9007199254740993"), limit: typed("1") }).problems,
+  ).toHaveProperty("size");
 });

@@ -14,7 +14,7 @@ async function revoke(node: TestNode, token: string): Promise<void> {
   await node.call("token_delete", { token: node.superToken, target_token: token.split(":")[0] });
 }
 
-/** The Super Token with a new secret; the old one has ended. */
+/** Rotates the secret of the Super Token; the old one is no longer valid. */
 async function rollSuperToken(node: TestNode): Promise<string> {
   const [key = ""] = node.superToken.split(":");
   const pair = { token: node.superToken, target_token: key };
@@ -41,7 +41,7 @@ inBrowser(
     const editor = page.locator(".cm-content[contenteditable=true]");
     await editor.fill("what I wrote");
     await revoke(node, token);
-    // The first that the console hears of it is a 401 over WebDAV.
+    // The console notices it first by a 401 over WebDAV.
     await page.keyboard.press("ControlOrMeta+s");
     await dialog(page)
       .getByText(/The server no longer accepts this token: it was revoked/)
@@ -62,7 +62,7 @@ inBrowser(
   },
 );
 
-/** Something typed on a page and not saved, and how it is seen to be there still. */
+/** Unsaved input on a page, and the check that it is still there. */
 const drafts: Readonly<
   Record<string, { fill: (page: Page) => Promise<void>; shown: (page: Page) => Promise<string | null> }>
 > = {
@@ -97,7 +97,7 @@ for (const [at, { fill, shown }] of Object.entries(drafts))
     await signInAgain(page, rolled);
     await dialog(page).waitFor({ state: "detached" });
     expect(await shown(page)).toContain("a draft");
-    // And the browser keeps the new one.
+    // The browser stores the new one.
     const other = await page.context().newPage();
     await other.goto(`${node.url}/node/console/#/api`);
     await other.getByRole("heading", { name: "API", level: 1 }).waitFor();
@@ -120,7 +120,7 @@ inBrowser(
     page.on("request", (request) => {
       if (request.url().endsWith("/jsonrpc")) sent.push(request.postData() ?? "");
     });
-    // A page that asks the server for a lot, and looks at whether the token is taken.
+    // A page with many requests, which also checks the token.
     await page.evaluate("location.hash = '#/overview'");
     await page.getByRole("heading", { name: "Overview", level: 1 }).waitFor();
     for (let times = 0; times < 3; times += 1) await comesBack(page);

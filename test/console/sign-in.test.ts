@@ -83,7 +83,7 @@ inBrowser("a kept token that has ended is named as such at the next visit", asyn
   await node.sql(`UPDATE token SET time_stamp_to = 1000 WHERE token_key = '${key}'`);
   await page.goto(`${node.url}/node/console/`);
   await page.getByText("You are signed out. The token has expired.").waitFor();
-  // Told once: the browser does not keep it any longer.
+  // Shown once: the browser no longer stores the token.
   await page.reload();
   await atSignIn(page);
   expect(await page.getByRole("status").count()).toBe(0);
@@ -180,11 +180,11 @@ inBrowser("the console is used by keyboard alone", async () => {
   await page.locator("input[name=token]:focus").waitFor();
   await page.keyboard.type(node.superToken);
   await page.keyboard.press("Enter");
-  // Its heading takes the focus as soon as it is there.
+  // The heading takes the focus when the page loads.
   await page.getByRole("heading", { name: "Overview", level: 1 }).waitFor();
   await page.getByRole("link", { name: "API" }).focus();
   await page.keyboard.press("Enter");
   await page.getByRole("heading", { name: "API", level: 1 }).waitFor();
-  // The heading has the focus, so that a screen reader tells where one is.
+  // The heading has the focus, so that screen readers announce the page.
   expect(await page.evaluate("document.activeElement?.textContent")).toBe("API");
 });

@@ -13,7 +13,7 @@ async function signInAgain(page: Page, token: string): Promise<void> {
   await dialog(page).getByRole("button", { name: "Sign in", exact: true }).click();
 }
 
-/** A tab whose text is not saved, locked because another tab of the same browser has signed out. */
+/** Tab with an unsaved text, locked because another tab of the same browser has signed out. */
 async function lockedTab(node: TestNode) {
   const site = await siteWith(node, { "notes.txt": "old" });
   const tab = await openConsole(node, { at: "/buckets/site?file=notes.txt" });
@@ -39,9 +39,9 @@ inBrowser(
     expect(await axeFindings(page)).toEqual([]);
     expect(await page.getByText("what I wrote").isVisible()).toBe(false);
     expect(await page.locator(".menu").isVisible()).toBe(false);
-    // The dialog stays whatever is pressed, and nothing reaches the page.
+    // No key closes the dialog or reaches the page.
     for (const key of ["Escape", "Escape", "ControlOrMeta+s"]) await page.keyboard.press(key);
-    await dialog(page).getByText("work that is not saved").waitFor();
+    await dialog(page).getByText("unsaved work").waitFor();
     expect(await (await site.get("/notes.txt")).text()).toBe("old");
     // The same token by its other name.
     await dialog(page).getByRole("button", { name: "Password" }).click();
@@ -92,10 +92,10 @@ inBrowser("unsaved work can be discarded after a sign-out elsewhere, and only th
   await other.getByLabel("Token", { exact: true }).fill(node.superToken);
   await other.getByRole("button", { name: "Sign in", exact: true }).click();
   await other.getByRole("heading", { name: "API", level: 1 }).waitFor();
-  // It cannot be resumed without a reload, and so stays.
+  // It cannot be resumed without a reload, so it stays.
   await dialog(page).getByText("You signed in in another tab. Sign in here too").waitFor();
   await dialog(page).getByRole("button", { name: "Discard" }).click();
-  const sure = page.getByRole("dialog", { name: "Discard what is not saved?" });
+  const sure = page.getByRole("dialog", { name: "Discard unsaved work?" });
   await sure.getByText(/changed files are not saved/).waitFor();
   await sure.getByRole("button", { name: "Discard" }).click();
   await atSignIn(page);

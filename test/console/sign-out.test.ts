@@ -50,7 +50,7 @@ for (const [origin, seenAs] of Object.entries(origins))
     await signIn(page, node.superToken);
     await other.getByRole("heading", { name: "SQL", level: 1 }).waitFor();
     await page.getByRole("heading", { name: "API", level: 1 }).waitFor();
-    // A tab whose token has ended, and that holds nothing unsaved, goes on as well.
+    // A tab whose token has ended and that holds nothing unsaved continues too.
     const [key = ""] = node.superToken.split(":");
     const pair = { token: node.superToken, target_token: key };
     const made = (await node.call("token_roll_token_secret", pair)) as { key: string; secret: string };

@@ -1,7 +1,11 @@
 import { expect, test } from "bun:test";
 import fc from "fast-check";
-import { asksForRows, countStatements, mayChange } from "../../src/console/pages/sql/changes.ts";
-import type { Dialect } from "../../src/console/pages/sql/words.ts";
+import {
+  asksForRows,
+  countStatements,
+  type Dialect,
+  mayChange,
+} from "../../src/console/pages/sql/statements.ts";
 
 const dialects: readonly Dialect[] = ["sqlite", "postgres"];
 const dialect = fc.constantFrom(...dialects);

@@ -1,9 +1,17 @@
 import { expect, test } from "bun:test";
 import fc from "fast-check";
-import { written } from "../../src/console/editor/sql-name.ts";
-import { type CellPlace, stepTo } from "../../src/console/pages/sql/active-cell.ts";
-import { isRounded, toCell, toReadable, widths } from "../../src/console/pages/sql/cell.ts";
-import { countFormulas, toCsv, toJson } from "../../src/console/pages/sql/export.ts";
+import { quoteName } from "../../src/console/editor/sql-name.ts";
+import {
+  type CellPosition,
+  columnWidths,
+  countFormulas,
+  isRounded,
+  stepTo,
+  toCell,
+  toCsv,
+  toJson,
+  toReadable,
+} from "../../src/console/pages/sql/cells.ts";
 
 test("CSV has a line of names, quotes where they are needed, and tells NULL from an empty text", () => {
   const rows = [
@@ -36,7 +44,7 @@ test("whoever reads CSV by RFC 4180 gets every text back", () => {
   );
 });
 
-/** RFC 4180 §2, by its grammar. */
+/** Parser for the grammar of RFC 4180 §2. */
 function readCsv(csv: string): string[][] {
   const records: string[][] = [];
   let fields: string[] = [];
@@ -56,11 +64,11 @@ test("a long value is cut to one line in the grid and whole in the viewer", () =
   expect(toReadable("[not json")).toBe("[not json");
   expect(toReadable("[9007199254740993]")).toBe("[9007199254740993]");
   expect([2 ** 53, 2 ** 53 - 1, 1.5, "9007199254740993"].map(isRounded)).toEqual([true, false, false, false]);
-  expect(widths(["id", "words"], [{ id: 1, words: "x".repeat(500) }])).toEqual([8, 40]);
+  expect(columnWidths(["id", "words"], [{ id: 1, words: "x".repeat(500) }])).toEqual([8, 40]);
 });
 
 test("names go into a statement in quotes where they would be read as something else", () => {
-  expect(["token", "order", "Mixed", "a b", 'say"hi'].map(written)).toEqual([
+  expect(["token", "order", "Mixed", "a b", 'say"hi'].map(quoteName)).toEqual([
     "token",
     '"order"',
     '"Mixed"',
@@ -89,7 +97,7 @@ test("no key leads out of the grid", () => {
       }),
       fc.array(fc.tuple(key, fc.boolean())),
       (size, keys) => {
-        let at: CellPlace = { row: 0, column: 0 };
+        let at: CellPosition = { row: 0, column: 0 };
         for (const [name, ctrl] of keys) at = stepTo(name, ctrl, at, size) ?? at;
         expect(at.row >= 0 && at.row < size.rows && at.column >= 0 && at.column < size.columns).toBe(true);
       },

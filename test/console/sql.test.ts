@@ -10,7 +10,7 @@ function onBoth(title: string, story: (kind: DatabaseKind) => Promise<void>): vo
   for (const kind of databaseKinds) inBrowser(`${title} (${kind})`, () => story(kind));
 }
 
-/** Puts a text into the editor in place of what stands there. */
+/** Replaces the text in the editor. */
 async function write(page: Page, sql: string): Promise<void> {
   await page.getByRole("textbox", { name: "SQL statement" }).click();
   await page.keyboard.press("Control+a");
@@ -22,7 +22,7 @@ async function run(page: Page, sql: string): Promise<void> {
   await page.keyboard.press("Control+Enter");
 }
 
-/** What the line above the rows says once it says this. */
+/** Waits for a text in the status line. */
 function says(page: Page, words: RegExp): Promise<void> {
   return page.locator(".sql-status").filter({ hasText: words }).waitFor();
 }
@@ -80,7 +80,7 @@ onBoth("a statement that changes something is asked about first, unless told oth
   await says(tab.page, /^Done: 2 rows affected/);
   expect(await rowsOf(node, "SELECT * FROM notes")).toHaveLength(2);
 
-  await tab.page.getByLabel("Ask before statements that change something").uncheck();
+  await tab.page.getByLabel("Ask before statements that change data").uncheck();
   await run(tab.page, "DELETE FROM notes WHERE id = 1");
   await says(tab.page, /^Done: 1 row affected/);
   expect(await rowsOf(node, "SELECT * FROM notes")).toEqual([{ id: 2 }]);
@@ -109,7 +109,7 @@ onBoth(
 onBoth("tables and columns are listed, inserted by a click and completed as one types", async (database) => {
   await using node = await testNode({ database });
   await node.sql('CREATE TABLE "My notes" (id integer, "order" text)');
-  // Without the right to ask for the kind of database, which is found out by trying.
+  // Without permission to read the kind of database, the page finds it out by trying.
   const token = await node.newToken([{ scopes: ["global"], permissions: [{ node: "exec_sql" }] }]);
   await using tab = await openConsole(node, { at: "/sql", token });
   const { page } = tab;
@@ -139,7 +139,7 @@ inBrowser(
       page,
       `WITH RECURSIVE r(n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM r WHERE n < 10001) SELECT ${columns} FROM r`,
     );
-    await page.getByText("Only the first 10,000 rows are here").waitFor();
+    await page.getByText("Only the first 10,000 rows are shown").waitFor();
     const grid = page.getByRole("grid");
     expect(await grid.getAttribute("aria-rowcount")).toBe("10001");
     expect(await page.getByRole("row").count()).toBeLessThan(100);
@@ -159,7 +159,7 @@ inBrowser(
   },
 );
 
-/** Whether what a selector finds is what one sees at its place. */
+/** Whether the element is the topmost one at its position. */
 function isInView(selector: string): string {
   return `(() => {
     const found = document.querySelector(${JSON.stringify(selector)});
@@ -225,7 +225,7 @@ inBrowser("whoever stops waiting is told that the server goes on, and it does", 
   await run(tab.page, "SELECT pg_advisory_lock(42); INSERT INTO done VALUES (1)");
   await says(tab.page, /^Running/);
   await tab.page.getByRole("button", { name: "Stop waiting" }).click();
-  await says(tab.page, /^You no longer wait .* goes on/);
+  await says(tab.page, /^You stopped waiting .* still runs/);
   expect(await rowsOf(node, "SELECT * FROM done")).toEqual([]);
   await holder`SELECT pg_advisory_unlock(42)`;
   const deadline = Date.now() + 30_000;

@@ -1,7 +1,6 @@
 import { expect, test } from "bun:test";
 import fc from "fast-check";
-import { kindOf } from "../../src/console/pages/buckets/preview/kind.ts";
-import { decodeText, encodeText } from "../../src/console/pages/buckets/preview/text-file.ts";
+import { decodeText, encodeText, kindOf } from "../../src/console/pages/buckets/preview/file-content.ts";
 
 const bytes = (text: string) => new TextEncoder().encode(text);
 

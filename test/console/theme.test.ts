@@ -10,7 +10,7 @@ function groundOf(page: Page): Promise<string> {
   return page.evaluate("getComputedStyle(document.body).backgroundColor");
 }
 
-/** The page before any of its scripts has run: what a person sees at the first paint. */
+/** State of the page before any script has run, as at the first paint. */
 async function withoutScripts(page: Page): Promise<void> {
   await page.route("**/assets/*.js", (route) => route.abort());
   await page.reload();
@@ -43,7 +43,7 @@ inBrowser("chosen colours are there at the first paint, and the choice can be gi
   expect(await groundOf(page)).toBe(dark);
   await shoot(page, "theme-dark");
   expect(await choose("Dark colours").getAttribute("aria-pressed")).toBe("true");
-  // The cookie is for the console alone.
+  // The cookie is only for the console.
   const cookies = await page.context().cookies(`${node.url}/node/console/`);
   const cookie = cookies.find(({ name }) => name === "node_server_theme");
   expect(cookie).toMatchObject({ value: "dark", path: "/node/console/", sameSite: "Strict" });
@@ -55,15 +55,15 @@ inBrowser("chosen colours are there at the first paint, and the choice can be gi
   await page.reload();
   expect(await choose("Dark colours").getAttribute("aria-pressed")).toBe("true");
 
-  await choose("Colours of the system").click();
+  await choose("System colours").click();
   expect(await groundOf(page)).toBe(light);
   await page.emulateMedia({ colorScheme: "dark" });
   expect(await groundOf(page)).toBe(dark);
   await choose("Light colours").click();
   expect(await groundOf(page)).toBe(light);
-  await choose("Colours of the system").click();
+  await choose("System colours").click();
   await page.reload();
-  await choose("Colours of the system").waitFor();
+  await choose("System colours").waitFor();
   expect(await page.locator("html[data-theme]").count()).toBe(0);
   const left = await page.context().cookies();
   expect(left.filter(({ name }) => name === "node_server_theme")).toEqual([]);

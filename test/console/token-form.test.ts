@@ -1,6 +1,6 @@
 import { expect, test } from "bun:test";
 import { fitsWebdav } from "../../src/client/index.ts";
-import { usernameHint, usernameProblem } from "../../src/console/pages/tokens/sign-in-words.ts";
+import { usernameHint, usernameProblem } from "../../src/console/pages/tokens/credential-rules.ts";
 import { siteWith } from "../support/bucket.ts";
 import { inBrowser, lookAround, openConsole, shoot, testNode } from "./browser.ts";
 
@@ -63,7 +63,7 @@ inBrowser("a user name with a colon is taken, and the form says what it cannot d
   expect(await name.getAttribute("aria-invalid")).toBeNull();
   expect(await page.getByRole("button", { name: "Create the token" }).isEnabled()).toBe(true);
   await name.fill("[agent]|1");
-  await page.getByText("It can hold neither | nor control characters").first().waitFor();
+  await page.getByText("It cannot contain | or invisible characters").first().waitFor();
 });
 
 inBrowser(
@@ -82,7 +82,7 @@ inBrowser(
     await page.getByLabel("User name").fill("[agent]:1");
     await page.getByLabel("Password", { exact: true }).fill("pass:word|more");
     await page.getByRole("button", { name: "Sign in", exact: true }).click();
-    await page.getByText("you signed in with a user name that holds “:”").waitFor();
+    await page.getByText("you signed in with a user name that contains “:”").waitFor();
     await page.getByText("a.txt", { exact: true }).waitFor();
   },
 );
@@ -113,7 +113,7 @@ inBrowser("a user name without a password is said to be of no use for signing in
   await using node = await testNode();
   await using tab = await openConsole(node, { at: "/tokens?preset=sql" });
   const { page } = tab;
-  const hint = page.getByText("Without a password nobody can sign in by this name.");
+  const hint = page.getByText("Without a password nobody can sign in with this name.");
   const name = page.getByRole("textbox", { name: "User name" });
   await name.fill("alice");
   await hint.waitFor();

@@ -2,10 +2,9 @@ import { expect, test } from "bun:test";
 import fc from "fast-check";
 import { tokenLimit } from "../../src/auth/limit-schema.ts";
 import type { Limit, Permission, Scope } from "../../src/client/index.ts";
-import { limitsProblem, limitWords } from "../../src/console/pages/tokens/limits.ts";
+import { generatePassword } from "../../src/console/pages/tokens/credential-rules.ts";
+import { limitSummary, limitsProblem, scopeView, toScope } from "../../src/console/pages/tokens/limits.ts";
 import { families, otherFamilies } from "../../src/console/pages/tokens/permissions.ts";
-import { scopeView, toScope } from "../../src/console/pages/tokens/scopes.ts";
-import { newPassword } from "../../src/console/pages/tokens/sign-in-words.ts";
 import { validityOf } from "../../src/console/pages/tokens/validity.ts";
 
 const named = fc.string({ minLength: 1, maxLength: 20 }).filter((text) => !text.includes("\0"));
@@ -52,7 +51,7 @@ test("the console takes every limit that the server takes, and can say it in wor
     fc.property(fc.array(limit, { maxLength: 4 }), (limits) => {
       expect(tokenLimit.safeParse(limits).success).toBe(true);
       expect(limitsProblem(limits)).toBeUndefined();
-      expect(limitWords(limits).every((line) => line !== "")).toBe(true);
+      expect(limitSummary(limits).every((line) => line !== "")).toBe(true);
     }),
   );
 });
@@ -87,12 +86,12 @@ test("a scope comes back from the form as it was", () => {
   );
 });
 
-test("limits are said in words that a person understands", () => {
+test("limits are summarised in plain sentences", () => {
   const read: Permission = { static_bucket_file: "read" };
-  expect(limitWords([])).toEqual(["Nothing."]);
-  expect(limitWords("broken")).toEqual(["Limits that this console cannot read."]);
+  expect(limitSummary([])).toEqual(["Nothing."]);
+  expect(limitSummary("broken")).toEqual(["Limits that this console cannot read."]);
   expect(
-    limitWords([
+    limitSummary([
       { scopes: [{ static_bucket: "img-*" }], permissions: [read] },
       {
         scopes: [{ static_bucket: "*" }, { db: "m" }],
@@ -106,22 +105,22 @@ test("limits are said in words that a person understands", () => {
   ]);
 });
 
-test("the time of a token is told as it looks from now", () => {
+test("the validity of a token is shown relative to now", () => {
   const now = Date.UTC(2026, 0, 1);
   const day = 86_400_000;
   const at = (timestamp_from: number | null, timestamp_to: number | null) =>
     validityOf({ timestamp_from, timestamp_to }, now);
-  expect(at(null, null)).toEqual({ state: "valid", words: "does not expire" });
+  expect(at(null, null)).toEqual({ state: "valid", text: "does not expire" });
   expect(at(null, now + 3 * day)).toMatchObject({
     state: "valid",
-    words: expect.stringMatching(/^expires in 3 days, on /),
+    text: expect.stringMatching(/^expires in 3 days, on /),
   });
   expect(at(null, now).state).toBe("expired");
   expect(at(now + 1, now + day).state).toBe("early");
 });
 
-test("made-up passwords are long, and never the same", () => {
-  const made = Array.from({ length: 50 }, newPassword);
-  expect(new Set(made).size).toBe(50);
-  for (const password of made) expect(password).toMatch(/^[A-Za-z2-9]{20}$/);
+test("generated passwords are long and never repeat", () => {
+  const passwords = Array.from({ length: 50 }, generatePassword);
+  expect(new Set(passwords).size).toBe(50);
+  for (const password of passwords) expect(password).toMatch(/^[A-Za-z2-9]{20}$/);
 });

@@ -13,13 +13,13 @@ interface Listed {
   readonly timestamp_to: number | null;
 }
 
-/** All but the Super Token, as the server has them. */
+/** All tokens of the server except the Super Token. */
 async function tokensOf(node: TestNode): Promise<Listed[]> {
   const { tokens } = (await node.call("token_list_all_tokens", [node.superToken])) as { tokens: Listed[] };
   return tokens.slice(1);
 }
 
-/** The token text in the dialog that shows it once; the dialog is closed. */
+/** Reads the token from the dialog that shows it once, and closes the dialog. */
 async function takeSecret(page: Page): Promise<string> {
   const dialog = page.getByRole("dialog");
   const text = (await dialog.locator("dd code").first().textContent()) ?? "";
@@ -107,7 +107,7 @@ inBrowser("boxes and JSON say the same, whichever is changed, and the server get
   expect(JSON.parse(await raw.inputValue())).toMatchObject([{ scopes: [{ db: "metrics*" }] }]);
 
   await raw.fill('[{"scopes": ["everywhere"], "permissions": []}]');
-  await page.getByText('Limit 1: "everywhere" is no scope.').waitFor();
+  await page.getByText('Limit 1: "everywhere" is not a scope.').waitFor();
   expect(await page.getByRole("button", { name: "Create the token" }).isDisabled()).toBe(true);
   const limits = [
     { scopes: ["global"], permissions: [{ node: "exec_sql" }, { kv: { read: "a*" } }] },
@@ -140,11 +140,11 @@ inBrowser(
     expect(await make.isDisabled()).toBe(true);
     await page.getByRole("button", { name: "Generate" }).click();
     const password = await page.getByLabel("Password").inputValue();
-    await page.getByText("A password needs a user name beside it.").waitFor();
+    await page.getByText("A password needs a user name.").waitFor();
     await page.getByLabel("User name", { exact: true }).fill("bob");
     await page.getByLabel("Valid from").fill("2024-01-01T00:00");
     await page.getByLabel("Valid to").fill("2023-01-01T00:00");
-    await page.getByText("It must end later than it begins.").first().waitFor();
+    await page.getByText("The end must be later than the start.").first().waitFor();
     await page.getByLabel("Valid to").fill("2124-01-01T00:00");
     await make.click();
     await takeSecret(page);
@@ -269,7 +269,7 @@ inBrowser(
       expected: /can only hand out permissions/,
     });
     const { page } = tab;
-    await page.getByText("The list of all tokens is for the Super Token alone.").waitFor();
+    await page.getByText("Only the Super Token can list all tokens.").waitFor();
     await page.getByRole("button", { name: "WebDAV for a bucket" }).click();
     await page.getByLabel("Bucket", { exact: true }).fill("site");
     await page.getByRole("button", { name: "Create the token" }).click();

@@ -10,7 +10,7 @@ const pictures = [...tour.matchAll(/\(console\/([\w-]+)\.png\)/g)].map(([, name]
 const warning = "refused credentials";
 const heading = (page: Page, name: string) => page.getByRole("heading", { name, level: 1 }).waitFor();
 
-/** One stop of the tour: where it is, and what is done there before the picture is taken. */
+/** One stop of the tour: its route, and what is done there before the screenshot. */
 interface Stop {
   readonly at: string;
   readonly arrive: (page: Page) => Promise<unknown>;
@@ -60,7 +60,7 @@ const stops: Record<string, Stop> = {
   },
 };
 
-/** What somebody has who has used it for a while. */
+/** Fills the server as if it had been used for a while. */
 async function furnish(server: Server, token: string): Promise<void> {
   const call = (method: string, params: object) => server.call(method, { token, ...params });
   for (const name of ["site", "media", "backups"]) await call("static-bucket_create", { name });
@@ -85,7 +85,7 @@ inBrowser(
   "docs/console.md shows every page as it is",
   async () => {
     await using home = await Home.open();
-    // The file that a first start writes, on any free port.
+    // The default configuration, on any free port.
     const { stdout } = await home.run(["init"]);
     const starter = await Bun.file(home.configPath).text();
     const filter = 'memory_log_filter = "debug"';

@@ -3,7 +3,7 @@ import type { Page } from "playwright-core";
 import { siteWith } from "../support/bucket.ts";
 import { inBrowser, openConsole, signIn, testNode } from "./browser.ts";
 
-/** As slow as a busy machine: what the page does later comes a good deal later. */
+/** Makes the page as slow as on a busy machine, so that delayed work comes much later. */
 async function slowDown(page: Page): Promise<void> {
   const session = await page.context().newCDPSession(page);
   await session.send("Emulation.setCPUThrottlingRate", { rate: 20 });
@@ -30,7 +30,7 @@ inBrowser(
     ]) {
       await page.getByRole("gridcell", { name: shown ?? "", exact: true }).dblclick();
       await page.getByRole("dialog").waitFor();
-      // Nothing is waited for in between: what the page still has to do meets what the person does already.
+      // No waiting in between: the page's pending work meets the person's next action.
       await page.keyboard.press("Escape");
       await page.mouse.click((box?.x ?? 0) + 60, (box?.y ?? 0) + 20);
       await page.keyboard.press("Control+a");
@@ -117,7 +117,7 @@ inBrowser("a text of every known language is shown without a word in the browser
   for (const [name, text] of Object.entries(texts)) {
     await page.evaluate(`location.hash = "/buckets/site?file=${name}"`);
     const dialog = page.getByRole("dialog", { name });
-    // Words in colour are the sign that the language has come.
+    // Highlighted words show that the language has loaded.
     await dialog.locator(".cm-line span").first().waitFor();
     expect(await dialog.locator(".cm-line").count()).toBe(text.split("\n").length);
     await page.keyboard.press("Escape");

@@ -7,7 +7,7 @@ inBrowser("an update of which nothing more can be heard is told as such, and not
     expected: /Failed to load|ERR_|WebSocket|was not updated to v99/,
   });
   const { page } = tab;
-  // A proxy that lets no WebSocket through, and gives up on slow answers.
+  // A proxy that blocks WebSockets and times out slow answers.
   await page.routeWebSocket("**/jsonrpc", (socket) => socket.close());
   await page.route("**/jsonrpc", (route) =>
     route.request().postData()?.includes("self_update") ? route.abort() : route.continue(),

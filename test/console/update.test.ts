@@ -32,11 +32,11 @@ async function updateTo(page: Page, tag: string): Promise<void> {
   await page.getByLabel("Tag of the release").fill(tag);
   await page.getByRole("button", { name: "Update" }).click();
   const question = page.getByRole("dialog", { name: `Update to ${tag}?` });
-  await question.getByText("with the ending .old").waitFor();
+  await question.getByText("with the suffix .old").waitFor();
   await question.getByRole("button", { name: "Update" }).click();
 }
 
-// While the server is away, the browser says so.
+// While the server is unreachable, the browser reports it.
 const away = /Failed to load resource|WebSocket connection/;
 
 inBrowser(
@@ -76,16 +76,16 @@ inBrowser(
     await using tab = await openUpdatePage(server, /no such release for this system/);
     const { page } = tab;
     await page.getByLabel("Tag of the release").fill("3.0");
-    await page.getByText("It must read vX.Y.Z").waitFor();
+    await page.getByText("It must have the form vX.Y.Z").waitFor();
     expect(await page.getByRole("button", { name: "Update" }).isDisabled()).toBe(true);
     await updateTo(page, "v3.0.0");
     const problem = page.getByRole("alert");
     await problem.getByText("The server was not updated to v3.0.0.").waitFor();
     expect(await problem.textContent()).toMatch(
-      /no such release for this system \(404\); nothing was changed\. Look/,
+      /no such release for this system \(404\); nothing was changed\. Check/,
     );
     await updateTo(page, "v1.0.0");
-    await page.getByText("v1.0.0 runs already. The server did nothing").waitFor();
+    await page.getByText("The server already runs v1.0.0. Nothing was changed").waitFor();
     expect(home.files()).toEqual(justTheBinary);
     expect(await server.version()).toBe("1.0.0");
   },
@@ -108,7 +108,7 @@ inBrowser(
     await page.getByRole("heading", { name: "API", level: 1 }).waitFor();
     await page.getByText("The server runs v2.0.0 now. Reload this page").waitFor({ timeout: 50_000 });
     await page.getByRole("link", { name: "Update", exact: true }).click();
-    await page.getByText("this page is still the old one's").waitFor();
+    await page.getByText("this page is still that of the old version").waitFor();
     await page.getByRole("button", { name: "Reload" }).click();
     await page.getByRole("heading", { name: "Version 2.0.0" }).waitFor();
   },

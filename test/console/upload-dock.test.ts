@@ -7,7 +7,7 @@ import { siteWith } from "../support/bucket.ts";
 import { tempFolder } from "../support/node.ts";
 import { axeFindings, inBrowser, openConsole, shoot, testNode } from "./browser.ts";
 
-/** The browser itself tells failed requests; these are answered on the page. */
+/** Failed requests that the browser reports and the page explains. */
 const failed = /Failed to load resource/;
 const panel = (page: Page) => page.getByRole("region", { name: "Uploads" });
 const choose = (page: Page, what: "Upload files" | "Upload folder", paths: string | string[]) =>
@@ -123,7 +123,7 @@ inBrowser("a double click on the cross of an upload cancels it and does not send
     await route.continue().catch(() => {});
   });
   const button = (name: string) => panel(page).getByRole("button", { name });
-  /** The second click comes after the row has changed, at the same place. */
+  /** Double click whose second click comes after the row has changed, at the same point. */
   const dblclick = async (name: string, changed: () => Promise<unknown>) => {
     const box = await button(name).boundingBox();
     if (box === null) throw new Error(`${name} is not shown`);
@@ -153,7 +153,7 @@ inBrowser(
     await mkdir(join(own.path, "dist/img"), { recursive: true });
     await writeFile(join(own.path, "dist/index.html"), "<h1>Home</h1>");
     await writeFile(join(own.path, "dist/img/a.txt"), "a");
-    // No request may fail: a folder is made only where there is none.
+    // No request may fail: only missing folders are created.
     await using tab = await openConsole(node, { at: "/buckets/site" });
     const { page } = tab;
     await page.getByText("This folder is empty").waitFor();

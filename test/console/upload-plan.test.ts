@@ -1,16 +1,15 @@
 import { expect, test } from "bun:test";
+import { planUpload } from "../../src/console/pages/buckets/plan.ts";
 import {
   contentsOf,
   type DroppedEntry,
   onlyFolder,
   walk,
 } from "../../src/console/pages/buckets/uploads/drop.ts";
-import { planUpload } from "../../src/console/pages/buckets/uploads/plan.ts";
-import { Rate } from "../../src/console/pages/buckets/uploads/rate.ts";
-import type { UploadWish } from "../../src/console/pages/buckets/uploads/upload.ts";
-import { UploadQueue } from "../../src/console/pages/buckets/uploads/uploads.ts";
+import { Rate, type UploadRequest } from "../../src/console/pages/buckets/uploads/upload.ts";
+import { UploadQueue } from "../../src/console/pages/buckets/uploads/upload-queue.ts";
 
-/** Shaped as a browser's: a reader hands out two entries at a time, then none. */
+/** Entry like a browser's: a reader returns two entries at a time, then none. */
 function dropped(name: string, content: string | readonly DroppedEntry[]): DroppedEntry {
   if (typeof content === "string")
     return {
@@ -83,23 +82,23 @@ test("an upload is planned with one look into each folder that exists, and none 
   expect([...plan.missing]).toEqual(["in/b", "in/b/c", "in/empty", "in/empty/er"]);
 });
 
-test("uploads run some at a time, one that fails can be tried again, and a cancelled one is let go of", async () => {
+test("uploads run some at a time, a failed one can be retried, and a cancelled one is dropped", async () => {
   const queue = new UploadQueue(2);
-  const sending = new Map<string, { finish: () => void; fail: (error: Error) => void; again: boolean }>();
-  const wish = (path: string): UploadWish => ({
+  const sending = new Map<string, { finish: () => void; fail: (error: Error) => void; isRetry: boolean }>();
+  const request = (path: string): UploadRequest => ({
     bucket: "b",
     path,
     size: 10,
-    send: (onProgress, signal, again) =>
+    send: (onProgress, signal, isRetry) =>
       new Promise<void>((resolve, reject) => {
         onProgress(4);
-        sending.set(path, { finish: resolve, fail: reject, again });
+        sending.set(path, { finish: resolve, fail: reject, isRetry });
         signal.addEventListener("abort", () => reject(signal.reason));
       }),
   });
   const states = () => queue.all.map(({ state }) => state).join(" ");
   const settled = () => new Promise((resolve) => setTimeout(resolve, 0));
-  queue.add(["a", "b", "c", "d"].map(wish));
+  queue.add(["a", "b", "c", "d"].map(request));
   expect(states()).toBe("running running waiting waiting");
   expect(queue.totals()).toMatchObject({ bytes: 40, sent: 8 });
   sending.get("a")?.fail(new Error("no"));
@@ -114,7 +113,7 @@ test("uploads run some at a time, one that fails can be tried again, and a cance
   await settled();
   expect(queue.busy).toBe(false);
   queue.retry();
-  expect(sending.get("a")?.again).toBe(true);
+  expect(sending.get("a")?.isRetry).toBe(true);
   sending.get("a")?.finish();
   await settled();
   expect(states()).toBe("done cancelled done cancelled");
@@ -141,7 +140,7 @@ test("the rate of an upload does not reach back to what was sent before it", () 
 test("a cancelled upload is sent once more, and its first sending changes nothing any more", async () => {
   const queue = new UploadQueue(2);
   const sendings: {
-    readonly again: boolean;
+    readonly isRetry: boolean;
     readonly finish: () => void;
     readonly tell: (bytes: number) => void;
   }[] = [];
@@ -150,7 +149,8 @@ test("a cancelled upload is sent once more, and its first sending changes nothin
       bucket: "b",
       path: "a",
       size: 10,
-      send: (tell, _signal, again) => new Promise<void>((finish) => sendings.push({ again, finish, tell })),
+      send: (tell, _signal, isRetry) =>
+        new Promise<void>((finish) => sendings.push({ isRetry, finish, tell })),
     },
   ]);
   const [upload] = queue.all;
@@ -159,7 +159,7 @@ test("a cancelled upload is sent once more, and its first sending changes nothin
   queue.retry();
   expect(upload.state).toBe("cancelled");
   queue.retry(upload);
-  expect(sendings.map(({ again }) => again)).toEqual([false, false]);
+  expect(sendings.map(({ isRetry }) => isRetry)).toEqual([false, false]);
   sendings[0]?.tell(9);
   sendings[0]?.finish();
   await Promise.resolve();

@@ -8,23 +8,23 @@ import { tempFolder } from "../support/node.ts";
 import { axeFindings, inBrowser, openConsole, shoot, testNode } from "./browser.ts";
 import { dropFiles } from "./drop-files.ts";
 
-/** The browser itself tells failed requests; these are answered on the page. */
+/** Failed requests that the browser reports and the page explains. */
 const failed = /Failed to load resource/;
 const list = (page: Page) => page.getByRole("grid", { name: "Files" });
 const panel = (page: Page) => page.getByRole("region", { name: "Uploads" });
 const choose = (page: Page, what: "Upload files" | "Upload folder", paths: string | string[]) =>
   page.locator(`input[aria-label="${what}"]`).setInputFiles(paths);
 
-/** Where there is nothing but the list. */
+/** Point of the page with only the list. */
 const drop = (page: Page, ...files: string[]) => dropFiles(page, { x: 700, y: 500 }, ...files);
 
-/** Playwright's own waiting would run a script from text, which the page forbids. */
+/** Waits for a condition. Playwright's own waiting evaluates text, which the page's policy forbids. */
 async function somethingSent(page: Page): Promise<void> {
   while (!(await page.evaluate("document.querySelector('.uploads-row progress')?.value > 0")))
     await Bun.sleep(20);
 }
 
-/** So slow that an upload of megabytes is seen on its way. */
+/** Slow enough to see an upload of megabytes in progress. */
 async function slowDown(page: Page, bytesPerSecond: number): Promise<() => Promise<unknown>> {
   const session = await page.context().newCDPSession(page);
   const limit = (uploadThroughput: number) =>
@@ -139,12 +139,12 @@ inBrowser("what an upload would replace is asked once: replace, skip or cancel",
       .map((name) => readFileSync(join(folder, name), "utf8"));
   const ask = async (answer: string) => {
     await choose(page, "Upload files", paths);
-    await page.getByRole("dialog").getByText("exist already").waitFor();
+    await page.getByRole("dialog").getByText("already exist").waitFor();
     await page.getByRole("dialog").getByRole("button", { name: answer }).click();
   };
   await list(page).waitFor();
   await choose(page, "Upload files", paths);
-  await page.getByRole("dialog").getByText("2 of 3 files exist already").waitFor();
+  await page.getByRole("dialog").getByText("2 of 3 files already exist").waitFor();
   await shoot(page, "uploads-replace");
   expect(await axeFindings(page)).toEqual([]);
   await page.keyboard.press("Escape");
@@ -193,7 +193,7 @@ inBrowser(
       asked += 1;
       void dialog.dismiss();
     });
-    // Chromium asks only on behalf of pages that somebody has used.
+    // Chromium asks only for pages that the person has interacted with.
     await page.getByRole("heading", { name: "Overview", level: 1 }).click();
     await page.close({ runBeforeUnload: true });
     await somethingSent(page);
@@ -228,7 +228,7 @@ inBrowser("an upload that the server refuses is told, and can be tried again", a
   await shoot(page, "uploads-failed");
   const config = await Bun.file(node.configPath).text();
   await node.call("node-server_edit_config", [node.superToken, config.replace("= 1000", "= 0")]);
-  // The new limit counts a moment after the answer.
+  // The new limit applies a moment after the answer.
   const probe = () =>
     fetch(`${node.url}/node/static-webdav/site/probe`, {
       method: "PUT",

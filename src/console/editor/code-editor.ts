@@ -12,28 +12,26 @@ import {
   keymap,
   lineNumbers,
 } from "@codemirror/view";
-import { keys } from "./keys.ts";
+import { highlightStyle, keyBindings, maskSecrets, replaceSelection, theme } from "./extensions.ts";
 import { languageOf } from "./languages.ts";
-import type { EditorHandle, EditorProps, Mark, Place } from "./props.ts";
-import { dotted } from "./secrets.ts";
-import { colours, theme } from "./theme.ts";
-import { typingOver } from "./typing-over.ts";
+import type { EditorHandle, EditorProps, Mark, Position } from "./props.ts";
 
 /**
- * CodeMirror, inside a shadow root: there it brings its styles as constructed sheets, which the page's policy allows, and not as
- * `<style>` elements, which it does not.
+ * CodeMirror inside a shadow root. There it adds its styles as constructed style sheets, which the page's Content-Security-Policy
+ * allows, instead of `<style>` elements, which it forbids.
  */
 export class CodeEditor implements EditorHandle {
   readonly #view: EditorView;
   readonly #language = new Compartment();
   readonly #secrets = new Compartment();
-  #wanted = 0;
+  /** Incremented for each requested language, so that a slow import does not replace a later one. */
+  #languageRequest = 0;
 
   constructor(
-    place: HTMLElement,
+    container: HTMLElement,
     private readonly props: () => EditorProps,
   ) {
-    const root = place.shadowRoot ?? place.attachShadow({ mode: "open", delegatesFocus: true });
+    const root = container.shadowRoot ?? container.attachShadow({ mode: "open", delegatesFocus: true });
     const { value, readOnly = false, label } = props();
     this.#view = new EditorView({
       root,
@@ -48,14 +46,14 @@ export class CodeEditor implements EditorHandle {
           indentOnInput(),
           bracketMatching(),
           closeBrackets(),
-          typingOver,
+          replaceSelection,
           autocompletion({ icons: false }),
           highlightActiveLine(),
           highlightSelectionMatches(),
-          syntaxHighlighting(colours),
+          syntaxHighlighting(highlightStyle),
           theme,
           EditorState.readOnly.of(readOnly),
-          // A text that cannot be changed can still be reached, selected and scrolled by keyboard.
+          // A read-only text can still be focused, selected and scrolled by keyboard.
           EditorView.contentAttributes.of({
             "aria-label": label,
             "aria-multiline": "true",
@@ -67,7 +65,7 @@ export class CodeEditor implements EditorHandle {
           keymap.of([
             { key: "Mod-Enter", run: () => this.#run() },
             { key: "Mod-s", run: () => this.#save() },
-            ...keys,
+            ...keyBindings,
           ]),
           EditorView.updateListener.of(({ docChanged }) => {
             if (docChanged) this.props().onChange?.(this.text);
@@ -85,13 +83,13 @@ export class CodeEditor implements EditorHandle {
     this.#view.focus();
   }
 
-  /** Leaves the cursor alone where the text is what it is already. */
+  /** Replaces the text. An equal text leaves the cursor where it is. */
   setText(text: string): void {
     if (text !== this.text)
       this.#view.dispatch({ changes: { from: 0, to: this.#view.state.doc.length, insert: text } });
   }
 
-  get selected(): Place & { readonly text: string } {
+  get selected(): Position & { readonly text: string } {
     const { doc, selection } = this.#view.state;
     const { from, to } = selection.main;
     const { number, from: start } = doc.lineAt(from);
@@ -103,14 +101,14 @@ export class CodeEditor implements EditorHandle {
     this.#view.focus();
   }
 
-  goTo(place: Place): void {
-    const at = EditorSelection.cursor(this.#offset(place));
+  goTo(container: Position): void {
+    const at = EditorSelection.cursor(this.#offset(container));
     this.#view.dispatch({ selection: at, effects: EditorView.scrollIntoView(at, { y: "center" }) });
     this.#view.focus();
   }
 
   setSecrets(secrets: RegExp | undefined): void {
-    const effects = this.#secrets.reconfigure(secrets === undefined ? [] : dotted(secrets));
+    const effects = this.#secrets.reconfigure(secrets === undefined ? [] : maskSecrets(secrets));
     this.#view.dispatch({ effects });
   }
 
@@ -120,27 +118,28 @@ export class CodeEditor implements EditorHandle {
   }
 
   async setLanguage(props: EditorProps): Promise<void> {
-    this.#wanted += 1;
-    const wanted = this.#wanted;
+    this.#languageRequest += 1;
+    const request = this.#languageRequest;
     const support = await languageOf(props);
-    if (wanted === this.#wanted) this.#view.dispatch({ effects: this.#language.reconfigure(support) });
+    if (request === this.#languageRequest)
+      this.#view.dispatch({ effects: this.#language.reconfigure(support) });
   }
 
   close(): void {
-    this.#wanted += 1;
+    this.#languageRequest += 1;
     this.#view.destroy();
   }
 
   #toDiagnostic(mark: Mark): Diagnostic {
     const at = this.#offset(mark);
     const row = this.#view.state.doc.lineAt(at);
-    // At the end of a line there is nothing to underline but what stands before.
+    // At the end of a line there is nothing to underline, so underline the line itself.
     const from = at < row.to ? at : row.from + Math.max(row.text.search(/\S/), 0);
     return { from, to: row.to, severity: mark.severity ?? "error", message: mark.message };
   }
 
-  /** The nearest place that the text has. */
-  #offset({ line, column }: Place): number {
+  /** Offset of a position, clamped to the text. */
+  #offset({ line, column }: Position): number {
     const { doc } = this.#view.state;
     const row = doc.line(Math.min(Math.max(line, 1), doc.lines));
     return Math.min(row.from + Math.max(column - 1, 0), row.to);

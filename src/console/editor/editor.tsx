@@ -4,31 +4,31 @@ import { Problem } from "../ui/problem.tsx";
 import type { CodeEditor } from "./code-editor.ts";
 import type { EditorProps } from "./props.ts";
 
-/** A text editor with colours. Its code is fetched when the first one is shown. */
+/** Text editor with syntax highlighting. CodeMirror is fetched when the first one is shown. */
 export function Editor(props: EditorProps) {
-  const place = useRef<HTMLDivElement>(null);
+  const container = useRef<HTMLDivElement>(null);
   const latest = useRef(props);
   latest.current = props;
   const [editor, setEditor] = useState<CodeEditor>();
   const [failure, setFailure] = useState<unknown>();
   const revision = useRef(props.revision);
   useLayoutEffect(() => {
-    let gone = false;
-    let made: CodeEditor | undefined;
+    let unmounted = false;
+    let created: CodeEditor | undefined;
     importCode(() => import("./code-editor.ts")).then(
       ({ CodeEditor }) => {
-        if (gone || place.current === null) return;
-        made = new CodeEditor(place.current, () => latest.current);
+        if (unmounted || container.current === null) return;
+        created = new CodeEditor(container.current, () => latest.current);
         revision.current = latest.current.revision;
-        if (latest.current.handle !== undefined) latest.current.handle.current = made;
-        if (latest.current.initialFocus) made.focus();
-        setEditor(made);
+        if (latest.current.handle !== undefined) latest.current.handle.current = created;
+        if (latest.current.initialFocus) created.focus();
+        setEditor(created);
       },
       (error) => setFailure(error),
     );
     return () => {
-      gone = true;
-      made?.close();
+      unmounted = true;
+      created?.close();
       if (latest.current.handle !== undefined) latest.current.handle.current = null;
     };
   }, []);
@@ -47,7 +47,7 @@ export function Editor(props: EditorProps) {
   return (
     <div class="editor">
       {editor === undefined && <p class="loading">Loading the editor…</p>}
-      <div ref={place} class="editor-place" />
+      <div ref={container} class="editor-container" />
     </div>
   );
 }

@@ -1,14 +1,15 @@
+import type { Completion, CompletionContext, CompletionSource } from "@codemirror/autocomplete";
 import { PostgreSQL, SQLite, sql } from "@codemirror/lang-sql";
-import { StreamLanguage, type StreamParser } from "@codemirror/language";
+import { StreamLanguage, type StreamParser, syntaxTree } from "@codemirror/language";
 import type { Extension } from "@codemirror/state";
 import { tags } from "@lezer/highlight";
 import { importCode } from "../connection.ts";
 import type { EditorProps, SqlSchema } from "./props.ts";
-import { columnsOf } from "./sql-columns.ts";
+import { quoteName } from "./sql-name.ts";
 
 type Mode = () => Promise<StreamParser<unknown>>;
 
-/** Each is fetched when a text of its kind is shown. */
+/** Language modes, each fetched on demand. */
 const modes: Readonly<Record<string, Mode>> = {
   toml: async () => (await import("@codemirror/legacy-modes/mode/toml")).toml,
   json: async () => (await import("@codemirror/legacy-modes/mode/javascript")).json,
@@ -22,10 +23,7 @@ const modes: Readonly<Record<string, Mode>> = {
   python: async () => (await import("@codemirror/legacy-modes/mode/python")).python,
 };
 
-/**
- * The names that modes give to parts of a text. CodeMirror knows these on their own, but not in combinations such as JSON's
- * `string property`.
- */
+/** Token names of legacy modes. CodeMirror knows them alone, but not in combinations such as JSON's `string property`. */
 const modeTags = {
   variable: tags.variableName,
   "variable-2": tags.special(tags.variableName),
@@ -54,5 +52,36 @@ function sqlOf(dialect: EditorProps["dialect"], schema: SqlSchema = {}): Extensi
     dialect: dialect === "postgres" ? PostgreSQL : SQLite,
     schema: schema as Record<string, string[]>,
   });
-  return [support, support.language.data.of({ autocomplete: columnsOf(schema) })];
+  return [support, support.language.data.of({ autocomplete: completeColumns(schema) })];
+}
+
+/** Completes columns of the tables named in the text. The SQL language completes them only after `table.`. */
+function completeColumns(schema: SqlSchema): CompletionSource {
+  const tables = Object.entries(schema).map(
+    ([table, columns]) => [new RegExp(`(?<!\\w)${escapeRegExp(table)}(?!\\w)`), table, columns] as const,
+  );
+  return (context) => {
+    const word = context.matchBefore(/\w+/);
+    if (
+      word === null ||
+      context.state.sliceDoc(word.from - 1, word.from) === "." ||
+      isInTextOrComment(context)
+    )
+      return null;
+    const text = context.state.doc.toString();
+    const options: Completion[] = tables
+      .filter(([pattern]) => pattern.test(text))
+      .flatMap(([, table, columns]) =>
+        columns.map((name) => ({ label: name, apply: quoteName(name), detail: table, type: "property" })),
+      );
+    return { from: word.from, options, validFor: /^\w*$/ };
+  };
+}
+
+function isInTextOrComment({ state, pos }: CompletionContext): boolean {
+  return /String|Comment|Quoted/.test(syntaxTree(state).resolveInner(pos, -1).name);
+}
+
+function escapeRegExp(text: string): string {
+  return text.replace(/[.*+?^${}()|[\]\\]/g, "\\$&");
 }

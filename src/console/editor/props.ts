@@ -1,50 +1,50 @@
-/** Both count from 1. */
-export interface Place {
+/** Position in a text. Line and column start at 1. */
+export interface Position {
   readonly line: number;
   readonly column: number;
 }
 
-/** A place in the text where something is wrong. */
-export interface Mark extends Place {
+/** Problem at a position of the text. */
+export interface Mark extends Position {
   readonly message: string;
-  /** `error` unless given. */
+  /** Default: `error`. */
   readonly severity?: "error" | "warning" | undefined;
 }
 
-/** What a page can do with its editor beside giving it a text. */
+/** Methods of an editor for the page that shows it. */
 export interface EditorHandle {
-  /** What is selected, and where that begins; without a selection an empty text at the cursor. */
-  readonly selected: Place & { readonly text: string };
-  /** Puts a text at the cursor, in place of what is selected, and the cursor behind it. */
+  /** Selected text and its start; without a selection, an empty text at the cursor. */
+  readonly selected: Position & { readonly text: string };
+  /** Inserts a text at the cursor, replacing the selection, and moves the cursor behind it. */
   insert(text: string): void;
-  goTo(place: Place): void;
+  goTo(container: Position): void;
 }
 
-/** Tables with their columns, for completion. */
+/** Column names by table, for completion. */
 export type SqlSchema = Readonly<Record<string, readonly string[]>>;
 
 export interface EditorProps {
-  /** What it is, for screen readers. */
+  /** Accessible name. */
   readonly label: string;
-  /** The text to begin with. From then on the text is the editor's own, which reports each change to `onChange`. */
+  /** Initial text. Afterwards the editor owns its text and reports each change to `onChange`. */
   readonly value: string;
-  /** The editor takes `value` in place of its own text whenever this changes, and at no other time. */
+  /** The editor replaces its text with `value` when this changes, and at no other time. */
   readonly revision?: number | string;
   readonly onChange?: (text: string) => void;
-  /** A language by name (`sql`, `toml`, `json`, …; see languages.ts); unknown ones are plain text. */
+  /** Language name (`sql`, `toml`, `json`, …; see languages.ts). Unknown names give plain text. */
   readonly language?: string;
   readonly dialect?: "sqlite" | "postgres";
   readonly schema?: SqlSchema;
   readonly marks?: readonly Mark[];
-  /** Ctrl+Enter, or Cmd+Enter, with the selected text if there is one. */
+  /** Called at Ctrl+Enter or Cmd+Enter, with the whole and the selected text. */
   readonly onRun?: (text: string, selected: string) => void;
-  /** Ctrl+S, or Cmd+S. */
+  /** Called at Ctrl+S or Cmd+S. */
   readonly onSave?: () => void;
   readonly readOnly?: boolean;
-  /** The cursor is in it as soon as it is there. */
+  /** Takes the focus once it is loaded. */
   readonly initialFocus?: boolean;
-  /** What it finds is shown as dots; must have the flag `g`. */
+  /** Matches are shown as dots. Must have the flag `g`. */
   readonly secrets?: RegExp | undefined;
-  /** Filled once the editor is there. */
+  /** Set once the editor is loaded. */
   readonly handle?: { current: EditorHandle | null };
 }

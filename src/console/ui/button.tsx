@@ -1,7 +1,7 @@
 import type { ComponentChildren } from "preact";
 import { useState } from "preact/hooks";
 import { Icon, type IconName } from "./icons.tsx";
-import { tell } from "./toasts.tsx";
+import { showError } from "./toasts.tsx";
 
 export interface ButtonProps {
   readonly children: ComponentChildren;
@@ -10,7 +10,7 @@ export interface ButtonProps {
   readonly type?: "button" | "submit";
   readonly disabled?: boolean;
   readonly title?: string;
-  /** While what it returns is under way the button cannot be pressed again; a failure is told. */
+  /** The button is disabled until the returned promise settles. A rejection is shown as a toast. */
   readonly onClick?: (event: MouseEvent) => void | Promise<void>;
 }
 
@@ -41,7 +41,7 @@ export function Button({
 
 export interface IconButtonProps {
   readonly icon: IconName;
-  /** What it does, for those who cannot see the drawing. */
+  /** Accessible name and tooltip. */
   readonly label: string;
   readonly disabled?: boolean;
   readonly pressed?: boolean;
@@ -69,12 +69,12 @@ function useBusy() {
   const [busy, setBusy] = useState(false);
   const run = async (work: () => void | Promise<void>) => {
     try {
-      const going = work();
-      if (going === undefined) return;
+      const running = work();
+      if (running === undefined) return;
       setBusy(true);
-      await going;
+      await running;
     } catch (error) {
-      tell(error);
+      showError(error);
     } finally {
       setBusy(false);
     }

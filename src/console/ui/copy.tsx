@@ -1,15 +1,15 @@
 import { useState } from "preact/hooks";
 import { Icon } from "./icons.tsx";
-import { tell } from "./toasts.tsx";
+import { showError } from "./toasts.tsx";
 
 export interface CopyButtonProps {
   readonly text: string;
   readonly label?: string;
-  /** A dialog starts on it. */
+  /** Gets the focus when its dialog opens. */
   readonly initialFocus?: boolean;
 }
 
-/** Puts a text on the clipboard and says so. */
+/** Copies a text to the clipboard and confirms it. */
 export function CopyButton({ text, label = "Copy", initialFocus }: CopyButtonProps) {
   const [done, setDone] = useState(false);
   const copy = async () => {
@@ -18,7 +18,7 @@ export function CopyButton({ text, label = "Copy", initialFocus }: CopyButtonPro
       setDone(true);
       setTimeout(() => setDone(false), 2000);
     } catch (error) {
-      tell(error);
+      showError(error);
     }
   };
   return (
@@ -35,12 +35,12 @@ export function CopyButton({ text, label = "Copy", initialFocus }: CopyButtonPro
   );
 }
 
-/** Over plain http browsers have no clipboard for scripts, but a selected text can be copied. */
+/** Copies a text. Over plain http browsers offer no clipboard API, but a selection can still be copied. */
 async function toClipboard(text: string): Promise<void> {
   if (navigator.clipboard !== undefined) return navigator.clipboard.writeText(text);
   const area = document.createElement("textarea");
   area.value = text;
-  // Inside an open dialog nothing outside it can be selected.
+  // While a modal dialog is open, only elements inside it can be selected.
   (document.querySelector("dialog[open]") ?? document.body).append(area);
   area.select();
   const copied = document.execCommand("copy");

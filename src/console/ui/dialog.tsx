@@ -1,35 +1,34 @@
 import { signal } from "@preact/signals";
-import type { ComponentChildren } from "preact";
-import { useId, useLayoutEffect, useRef } from "preact/hooks";
-import { useBackdropClick } from "./backdrop.ts";
+import type { ComponentChildren, RefObject } from "preact";
+import { useEffect, useId, useLayoutEffect, useRef } from "preact/hooks";
 import { Button, IconButton } from "./button.tsx";
 
 export interface DialogProps {
   readonly title: string;
   readonly children: ComponentChildren;
-  /** Also by Escape. Undefined: it cannot be closed, only answered. */
+  /** Called for "Close" and Escape. Undefined: the dialog has no "Close" and ignores Escape. */
   readonly onClose: (() => void) | undefined;
   readonly wide?: boolean;
-  /** A click beside it closes it as well: for what is only looked at. */
+  /** A click on the backdrop closes it too, for dialogs that only show something. */
   readonly closesOnBackdrop?: boolean;
 }
 
 /**
- * A window above the page. The browser holds the focus inside and gives it back at the end. It starts on the element marked
- * `data-initial-focus`, else on the first field, else on the button that changes nothing, else on the heading; never on "Close".
+ * Modal dialog. The browser keeps the focus inside and restores it at the end. The initial focus is on the element marked
+ * `data-initial-focus`, else on the first field, else on the cancel button, else on the heading; never on "Close".
  */
 export function Dialog({ title, children, onClose, wide, closesOnBackdrop }: DialogProps) {
   const own = useRef<HTMLDialogElement>(null);
   const focused = useRef<Element | null>(null);
   const heading = useId();
   useBackdropClick(own, closesOnBackdrop ? onClose : undefined);
-  // A layout effect, because Preact runs others after the next paint. Keys pressed right after the dialog opened would miss its
-  // field, and a focus given back late would be taken from what the person has clicked since.
+  // A layout effect, because Preact runs other effects after the next paint: keys pressed right after opening would miss the
+  // field, and a late focus restore would take the focus from what the person has clicked since.
   useLayoutEffect(() => {
     const dialog = own.current;
     if (dialog === null) return;
     dialog.showModal();
-    startOf(dialog)?.focus();
+    initialFocusOf(dialog)?.focus();
     return () => dialog.close();
   }, []);
   const onEscape = (event: Event) => {
@@ -38,8 +37,8 @@ export function Dialog({ title, children, onClose, wide, closesOnBackdrop }: Dia
     event.preventDefault();
     onClose?.();
   };
-  // By a second Escape a browser closes a dialog whatever the page says to that. It opens again, in the same state, and only
-  // then asks: a question that came first would be below it.
+  // Browsers close a dialog at the second Escape even when `cancel` was prevented. Reopen it first, then call `onClose`: a
+  // question asked by `onClose` must open above it.
   const onForcedClose = () => {
     const dialog = own.current;
     if (dialog === null || dialog.open) return;
@@ -70,7 +69,7 @@ const field =
   'input:not([type="checkbox"], [type="radio"], [type="file"], :disabled), select:enabled, textarea:enabled';
 const cancel = "footer .button:enabled:not(.primary, .danger)";
 
-function startOf(dialog: HTMLDialogElement): HTMLElement | undefined {
+function initialFocusOf(dialog: HTMLDialogElement): HTMLElement | undefined {
   return ["[data-initial-focus]", field, cancel, "h2"]
     .map((selector) => dialog.querySelector<HTMLElement>(selector))
     .find((found) => found !== null);
@@ -79,7 +78,7 @@ function startOf(dialog: HTMLDialogElement): HTMLElement | undefined {
 interface Question {
   readonly title: string;
   readonly text: ComponentChildren;
-  /** The word on the button that does it. */
+  /** Label of the confirm button. */
   readonly action: string;
   readonly danger?: boolean;
   readonly answer: (yes: boolean) => void;
@@ -87,10 +86,10 @@ interface Question {
 
 const question = signal<Question | undefined>(undefined);
 
-/** Asks before what cannot be undone. */
+/** Asks a yes-or-no question in a dialog. Resolves to false when it is cancelled. */
 export function confirm(asked: Omit<Question, "answer">): Promise<boolean> {
   return new Promise((resolve) => {
-    dropQuestion();
+    cancelQuestion();
     question.value = {
       ...asked,
       answer: (yes) => {
@@ -101,13 +100,13 @@ export function confirm(asked: Omit<Question, "answer">): Promise<boolean> {
   });
 }
 
-/** Nobody is there any more who could answer. */
-export function dropQuestion(): void {
+/** Answers an open question with no, for example because the session has ended. */
+export function cancelQuestion(): void {
   question.peek()?.answer(false);
 }
 
-/** Where `confirm` asks. Stands once in the page. */
-export function Questions() {
+/** Dialog of `confirm`. The app renders it once. */
+export function ConfirmDialog() {
   const asked = question.value;
   if (asked === undefined) return null;
   return (
@@ -121,4 +120,33 @@ export function Questions() {
       </footer>
     </Dialog>
   );
+}
+
+/** Calls `onClick` for a click on the backdrop. Press and release must both be outside: selecting text may end there. */
+function useBackdropClick(
+  dialog: RefObject<HTMLDialogElement | null>,
+  onClick: (() => void) | undefined,
+): void {
+  const latest = useRef(onClick);
+  latest.current = onClick;
+  useEffect(() => {
+    const element = dialog.current;
+    if (element === null) return;
+    const listening = new AbortController();
+    let began = false;
+    const isOutside = ({ target, clientX, clientY }: MouseEvent) => {
+      const { left, right, top, bottom } = element.getBoundingClientRect();
+      const isInside = clientX >= left && clientX <= right && clientY >= top && clientY <= bottom;
+      return target === element && !isInside;
+    };
+    const on = (type: "pointerdown" | "click", listen: (event: MouseEvent) => void) =>
+      element.addEventListener(type, listen, { signal: listening.signal });
+    on("pointerdown", (event) => {
+      began = isOutside(event);
+    });
+    on("click", (event) => {
+      if (began && isOutside(event)) latest.current?.();
+    });
+    return () => listening.abort();
+  }, []);
 }

@@ -4,13 +4,13 @@ import { useId } from "preact/hooks";
 export interface FieldProps {
   readonly label: string;
   readonly hint?: ComponentChildren;
-  /** What is wrong with what stands in it. */
+  /** Problem with the current value. */
   readonly error?: string | undefined;
   /** One input, select or textarea. */
   readonly children: VNode<{ id?: string }>;
 }
 
-/** An input with its label, its hint and its fault, tied together for screen readers. */
+/** Input with its label, hint and error, linked for screen readers. */
 export function Field({ label, hint, error, children }: FieldProps) {
   const id = useId();
   const about = [hint === undefined ? "" : `${id}-hint`, error === undefined ? "" : `${id}-error`]
@@ -63,7 +63,7 @@ export function Check({ label, checked, disabled, hint, onChange }: CheckProps) 
   );
 }
 
-/** The text in the input that an event came from. */
+/** Current value of the input that fired the event. */
 export function typed(event: Event): string {
   return (event.currentTarget as HTMLInputElement | HTMLTextAreaElement | HTMLSelectElement).value;
 }

@@ -1,4 +1,4 @@
-/** Line drawings on a grid of 24, in the colour of the text around them. Never the only sign: a text stands beside each or names it. */
+/** SVG paths on a 24 × 24 grid. Every icon needs a text beside it or an accessible name. */
 const drawings = {
   overview: "M4 13h6V4H4v9Zm10 7h6v-9h-6v9ZM4 20h6v-3H4v3ZM14 4v3h6V4h-6Z",
   logs: "M5 6h14M5 12h14M5 18h9",

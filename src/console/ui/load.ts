@@ -9,24 +9,24 @@ export interface Loaded<T> {
 }
 
 /**
- * What a promise brings, asked for again when `inputs` change; an answer to an older question is dropped. While the server is away it is
- * loading, and goes on when the server is back.
+ * Loads a value, again whenever `inputs` change. Results of earlier loads are dropped. While the server is unreachable it stays in
+ * the state `loading`, and continues when the server is back.
  */
 export function useLoad<T>(load: (signal: AbortSignal) => Promise<T>, inputs: readonly unknown[]): Loaded<T> {
   const [round, setRound] = useState(0);
   const [outcome, setOutcome] = useState<{ value?: T; error?: unknown; loading: boolean }>({ loading: true });
   useEffect(() => {
-    const leave = new AbortController();
+    const abort = new AbortController();
     setOutcome((before) => ({ ...before, loading: true }));
-    untilReachable(() => load(leave.signal), leave.signal).then(
+    untilReachable(() => load(abort.signal), abort.signal).then(
       (value) => {
-        if (!leave.signal.aborted) setOutcome({ value, loading: false });
+        if (!abort.signal.aborted) setOutcome({ value, loading: false });
       },
       (error) => {
-        if (!leave.signal.aborted) setOutcome({ error, loading: false });
+        if (!abort.signal.aborted) setOutcome({ error, loading: false });
       },
     );
-    return () => leave.abort();
+    return () => abort.abort();
   }, [...inputs, round]);
   const reload = useCallback(() => setRound((count) => count + 1), []);
   return { value: outcome.value, error: outcome.error, loading: outcome.loading, reload };

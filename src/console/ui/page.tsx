@@ -10,13 +10,13 @@ export interface PageProps {
   readonly children: ComponentChildren;
 }
 
-/** The frame of a page. Its heading takes the focus, so that a screen reader tells where one has come to. */
+/** Frame of a page. Its heading takes the focus, so that screen readers announce the new page. */
 export function Page({ title, actions, tall, children }: PageProps) {
   const heading = useRef<HTMLHeadingElement>(null);
   useEffect(() => {
     document.title = `${title} · node-server`;
   }, [title]);
-  // Before anything can be clicked, so that the focus is not taken from what was.
+  // A layout effect runs before anything can be clicked, so it never takes the focus from a clicked element.
   useLayoutEffect(() => heading.current?.focus({ preventScroll: true }), []);
   return (
     <main class={tall ? "page tall" : "page"} id="main">

@@ -8,7 +8,7 @@ import {
 } from "../../client/index.ts";
 import { Icon } from "./icons.tsx";
 
-/** An error in a sentence for the person at the screen. */
+/** Sentence about an error, for the person at the screen. */
 export function explain(error: unknown): string {
   if (error instanceof PermissionDenied)
     return `This token may not do that. The server says: ${error.detail}`;
@@ -16,18 +16,18 @@ export function explain(error: unknown): string {
     return `The server no longer accepts the token that you are signed in with. ${error.message}`;
   if (error instanceof FileDenied)
     return `This token may not do that: files need all four permissions on the bucket. ${error.message}`;
-  // Without its message, which names the address and the browser's own word for every cause, "Failed to fetch".
+  // The error's own message is only the address and "Failed to fetch", whatever the cause.
   if (isUnreachable(error)) return "The server cannot be reached. Try again when it is back.";
   if (error instanceof RpcError) return error.detail;
   return error instanceof Error ? error.message : String(error);
 }
 
-/** Whether nobody answered at all. */
+/** Whether the server gave no answer at all. */
 export function isUnreachable(error: unknown): boolean {
   return error instanceof Unreachable && !(error instanceof TimedOut || error instanceof NotNodeServer);
 }
 
-/** What went wrong, where it went wrong. */
+/** Error message in the page, with a retry button if `retry` is given. */
 export function Problem({ error, retry }: { readonly error: unknown; readonly retry?: () => void }) {
   return (
     <div class="problem" role="alert">

@@ -1,9 +1,9 @@
-/** Lets the browser save bytes as a file. */
+/** Downloads a blob as a file. */
 export function save(name: string, content: Blob): void {
   const link = document.createElement("a");
   link.href = URL.createObjectURL(content);
   link.download = name;
   link.click();
-  // The browser begins to read it a moment later.
+  // The browser starts reading the blob after the click handler returns.
   setTimeout(() => URL.revokeObjectURL(link.href), 60_000);
 }

@@ -1,4 +1,4 @@
-/** A text as one word for `sh`, whatever is in it. */
+/** Quotes a text as one word for `sh`. */
 export function shellQuote(text: string): string {
   return /^[\w./:@%+=,-]+$/.test(text) ? text : `'${text.replaceAll("'", "'\\''")}'`;
 }

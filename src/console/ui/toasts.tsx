@@ -1,6 +1,6 @@
 import { signal } from "@preact/signals";
 import { useEffect, useRef } from "preact/hooks";
-import { notDone, whenReachable } from "../connection.ts";
+import { hasFailedAction, whenReachable } from "../connection.ts";
 import { Icon } from "./icons.tsx";
 import { explain, isUnreachable } from "./problem.tsx";
 
@@ -14,7 +14,7 @@ const toasts = signal<readonly Toast[]>([]);
 const shownMs = { done: 4000, notice: 8000, problem: 12_000 };
 let next = 1;
 
-/** A short word about what was just done. */
+/** Shows a short message. */
 export function toast(text: string, kind: Toast["kind"] = "done"): void {
   showToast(text, kind);
 }
@@ -27,17 +27,17 @@ export function showToast(text: string, kind: Toast["kind"]): () => void {
   return () => dismiss(one.id);
 }
 
-/** What went wrong, in words. */
-export function tell(error: unknown): void {
+/** Shows an error as a toast. An `AbortError` is ignored: the person cancelled. */
+export function showError(error: unknown): void {
   if (error instanceof DOMException && error.name === "AbortError") return;
-  if (isUnreachable(error)) return void tellUnreachable(error);
+  if (isUnreachable(error)) return void showUnreachable(error);
   toast(explain(error), "problem");
 }
 
-/** Has the banner say it while the server is away, so that there is one message however often it is tried. */
-async function tellUnreachable(error: unknown): Promise<void> {
-  notDone.value = true;
-  // A server that answers now was not away: then there was no banner either.
+/** Leaves an outage to the connection banner, so that many failed attempts give one message. */
+async function showUnreachable(error: unknown): Promise<void> {
+  hasFailedAction.value = true;
+  // When the server answers at once there was no outage, and no banner.
   if (!(await whenReachable())) toast(explain(error), "problem");
 }
 
@@ -46,15 +46,15 @@ function dismiss(id: number): void {
 }
 
 export function Toasts() {
-  const place = useRef<HTMLDivElement>(null);
+  const container = useRef<HTMLDivElement>(null);
   const shown = toasts.value;
-  // As a popover it stands above dialogs as well; the one that is shown last is the uppermost.
+  // A popover is above dialogs. Showing it again makes it the topmost.
   useEffect(() => {
-    place.current?.hidePopover();
-    if (shown.length > 0) place.current?.showPopover();
+    container.current?.hidePopover();
+    if (shown.length > 0) container.current?.showPopover();
   }, [shown]);
   return (
-    <div ref={place} popover="manual" class="toasts" role="status" aria-live="polite">
+    <div ref={container} popover="manual" class="toasts" role="status" aria-live="polite">
       {shown.map(({ id, text, kind }) => (
         <div key={id} class={`toast ${kind}`}>
           <Icon name={kind === "done" ? "check" : "warning"} />

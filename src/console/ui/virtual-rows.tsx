@@ -1,36 +1,35 @@
 import type { ComponentChildren, HTMLAttributes, RefObject } from "preact";
-import { useRef } from "preact/hooks";
-import { useVirtualWindow } from "./virtual-window.ts";
+import { useEffect, useLayoutEffect, useRef, useState } from "preact/hooks";
 
 export interface VirtualRowsProps {
   readonly count: number;
-  /** In pixels; every row is as high. */
+  /** Height of every row, in pixels. */
   readonly rowHeight: number;
   readonly row: (at: number) => ComponentChildren;
-  /** The element that scrolls, for who wants to steer it. */
+  /** Ref of the scrolling element, for a caller that scrolls it. */
   readonly scroller?: RefObject<HTMLElement | null>;
   readonly onScroll?: (event: Event) => void;
-  /** Goes along with rows that are added at the end. */
+  /** Scrolls to rows that are added at the end. */
   readonly stayAtEnd?: boolean;
   readonly class?: string;
   readonly label: string;
-  /** Of the box around the rows: `list` unless they are `row`s. */
+  /** Role of the element around the rows. Default: `list`. */
   readonly role?: "list" | "rowgroup" | "table";
-  /** Of the box that scrolls, for who steers it by keys: its role and state, and what it listens to. */
+  /** Attributes of the scrolling element, such as role, state and key listeners. */
   readonly box?: HTMLAttributes<HTMLDivElement>;
 }
 
-/** A list of any length: only the rows in view are in the page. */
+/** List of any length. Only the rows in view are in the DOM. */
 export function VirtualRows(props: VirtualRowsProps) {
   const { count, rowHeight, row, label, role = "list", onScroll } = props;
   const own = useRef<HTMLElement>(null);
   const scroller = props.scroller ?? own;
-  const { first, end, look } = useVirtualWindow(scroller, count, rowHeight, props.stayAtEnd);
-  // A section is a region of the page and can have no other role, such as that of a grid.
+  const { first, end, update } = useVirtualWindow(scroller, count, rowHeight, props.stayAtEnd);
+  // A `<div>`, because a `<section>` cannot have another role such as `grid`.
   const box: HTMLAttributes<HTMLDivElement> = {
     role: "region",
     "aria-label": label,
-    // A box that scrolls must be reached by keyboard to be scrolled by it.
+    // A scrolling element must be focusable to be scrolled by keyboard.
     tabIndex: 0,
     ...props.box,
   };
@@ -42,7 +41,7 @@ export function VirtualRows(props: VirtualRowsProps) {
       class={`virtual-rows ${props.class ?? ""}`}
       {...box}
       onScroll={(event: Event) => {
-        look();
+        update();
         onScroll?.(event);
       }}
     >
@@ -53,4 +52,53 @@ export function VirtualRows(props: VirtualRowsProps) {
       </div>
     </div>
   );
+}
+
+/** Rows rendered beyond the visible ones on each side, so that quick scrolling shows no gap. */
+const marginRows = 12;
+
+export interface VirtualWindow {
+  readonly first: number;
+  /** First row after the window. */
+  readonly end: number;
+  /** Call this when the element scrolls. */
+  readonly update: () => void;
+}
+
+/** Range of rows in view in a scrolling element. All rows have the same height. */
+export function useVirtualWindow(
+  scroller: RefObject<HTMLElement | null>,
+  count: number,
+  rowHeight: number,
+  /** Scrolls to rows that are added at the end. */
+  stayAtEnd = false,
+): VirtualWindow {
+  const [view, setView] = useState({ top: 0, height: 600 });
+  const update = () => {
+    const box = scroller.current;
+    if (box === null) return;
+    setView((before) =>
+      before.top === box.scrollTop && before.height === box.clientHeight
+        ? before
+        : { top: box.scrollTop, height: box.clientHeight },
+    );
+  };
+  const staying = useRef(stayAtEnd);
+  staying.current = stayAtEnd;
+  const scrollAndUpdate = () => {
+    const box = scroller.current;
+    if (box !== null && staying.current) box.scrollTop = box.scrollHeight;
+    update();
+  };
+  useLayoutEffect(scrollAndUpdate);
+  useEffect(() => {
+    const observer = new ResizeObserver(scrollAndUpdate);
+    if (scroller.current !== null) observer.observe(scroller.current);
+    return () => observer.disconnect();
+  }, []);
+  return {
+    first: Math.max(0, Math.floor(view.top / rowHeight) - marginRows),
+    end: Math.min(count, Math.ceil((view.top + view.height) / rowHeight) + marginRows),
+    update,
+  };
 }

@@ -1,9 +1,9 @@
-/** A path in a bucket is its names, separated by slashes; the bucket itself is the empty path. */
+/** Joins parts of a path. Paths in a bucket have no leading slash; the bucket itself is the empty path. */
 export function join(...parts: readonly string[]): string {
   return parts.filter((part) => part !== "").join("/");
 }
 
-export function namesIn(path: string): string[] {
+export function splitPath(path: string): string[] {
   return path.split("/").filter((name) => name !== "");
 }
 
@@ -15,43 +15,52 @@ export function nameOf(path: string): string {
   return path.slice(path.lastIndexOf("/") + 1);
 }
 
-/** The deepest folder that both are in or are. */
+/** Deepest folder that contains or equals both paths. */
 export function commonFolder(a: string, b: string): string {
-  const [names, others] = [namesIn(a), namesIn(b)];
+  const [names, others] = [splitPath(a), splitPath(b)];
   const differs = names.findIndex((name, at) => name !== others[at]);
   return join(...(differs === -1 ? names : names.slice(0, differs)));
 }
 
-/** A file's name without its ending. A dot in front, as in `.env`, begins no ending. */
-export function stemOf(name: string): string {
+/** Name without its extension. A leading dot, as in `.env`, starts no extension. */
+export function nameWithoutExtension(name: string): string {
   const dot = name.lastIndexOf(".");
   return dot > 0 ? name.slice(0, dot) : name;
 }
 
-/** For URLs: every name for itself, so that a `#` or `%` in one stays a part of it. */
-export function encodePath(path: string): string {
+/** Percent-encodes a path for a URL, name by name. */
+function encodePath(path: string): string {
   return path.split("/").map(encodeURIComponent).join("/");
 }
 
-/** The server finds a name in either Unicode form, so both are one name. */
+/** Whether two names are the same file: the server finds a name in either Unicode form. */
 export function sameName(a: string, b: string): boolean {
   return a.normalize("NFC") === b.normalize("NFC");
 }
 
-/** What is wrong with a name that somebody typed; the server has the last word. */
-export function faultInName(name: string): string | undefined {
+/** Problem with a typed name, or undefined. The server checks more. */
+export function nameProblem(name: string): string | undefined {
   if (name === "") return "Give it a name.";
-  if (/[/\\]/.test(name)) return "A name cannot hold / or \\.";
-  return name === "." || name === ".." ? "Dots alone are no name." : undefined;
+  if (/[/\\]/.test(name)) return "A name cannot contain / or \\.";
+  return name === "." || name === ".." ? "A name cannot be . or .. alone." : undefined;
 }
 
-export function faultInPath(path: string): string | undefined {
+export function pathProblem(path: string): string | undefined {
   if (path === "") return "Give it a name.";
-  if (path.startsWith("/") || path.endsWith("/")) return "Write it without / at its begin and end.";
+  if (path.startsWith("/") || path.endsWith("/")) return "Remove the / at the start or end.";
   for (const name of path.split("/")) {
     if (name === "") return "Two / in a row: a name is missing between them.";
-    const fault = faultInName(name);
+    const fault = nameProblem(name);
     if (fault !== undefined) return fault;
   }
   return undefined;
+}
+
+/** Top-level paths that the server uses itself, even with an HTTP root. */
+const reserved: readonly string[] = ["node", "jsonrpc", "terminal"];
+
+/** Public address of a file, or of the bucket for an empty path. */
+export function publicUrl(server: string, bucket: string, isRoot: boolean, path = ""): string {
+  const atRoot = isRoot && !reserved.includes(splitPath(path)[0] ?? "");
+  return `${server}/${atRoot ? "" : `node/static/${encodeURIComponent(bucket)}/`}${encodePath(path)}`;
 }

@@ -3,18 +3,18 @@ export interface DiffLine {
   readonly text: string;
 }
 
-/** Above so many pairs of lines, comparing all of them would hold up the page; then everything counts as replaced. */
+/** Limit for comparing lines. Above it the page would freeze, so everything between counts as replaced. */
 const maxPairs = 4_000_000;
 
-/** How one text becomes another, line by line, with as few lines changed as can be. */
+/** Minimal line diff of two texts. */
 export function diffLines(before: string, after: string): readonly DiffLine[] {
   const old = before.split("\n");
   const next = after.split("\n");
   let start = 0;
   while (start < old.length && start < next.length && old[start] === next[start]) start += 1;
   let end = 0;
-  const room = Math.min(old.length, next.length) - start;
-  while (end < room && old.at(-1 - end) === next.at(-1 - end)) end += 1;
+  const maxEnd = Math.min(old.length, next.length) - start;
+  while (end < maxEnd && old.at(-1 - end) === next.at(-1 - end)) end += 1;
   return [
     ...lines("same", old.slice(0, start)),
     ...middle(old.slice(start, old.length - end), next.slice(start, next.length - end)),
@@ -22,11 +22,11 @@ export function diffLines(before: string, after: string): readonly DiffLine[] {
   ];
 }
 
-/** What is between the equal beginning and the equal end. */
+/** Diff of the part between the common start and end. */
 function middle(old: readonly string[], next: readonly string[]): DiffLine[] {
   const width = next.length + 1;
   if (old.length * next.length > maxPairs) return [...lines("removed", old), ...lines("added", next)];
-  // At [i, j]: how many lines the rests old[i…] and next[j…] have in common, in order.
+  // common[i, j]: length of the longest common subsequence of old[i…] and next[j…].
   const common = new Uint32Array((old.length + 1) * width);
   const at = (i: number, j: number) => common[i * width + j] ?? 0;
   for (let i = old.length - 1; i >= 0; i -= 1)
@@ -57,7 +57,7 @@ function lines(kind: DiffLine["kind"], texts: readonly string[]): DiffLine[] {
   return texts.map((text) => ({ kind, text }));
 }
 
-/** The changes with a few lines around each; a number stands for so many equal lines that are left out. */
+/** Changes with a few lines of context. A number is the count of unchanged lines left out. */
 export function withContext(all: readonly DiffLine[], around = 3): readonly (DiffLine | number)[] {
   const shown = new Set<number>();
   for (const [at, { kind }] of all.entries())
@@ -70,4 +70,15 @@ export function withContext(all: readonly DiffLine[], around = 3): readonly (Dif
     else found.push(1);
   }
   return found;
+}
+
+/** Password in an address such as `postgres://user:password@host/name`, or after `?password=`. Rather matches too much. */
+export const secrets = /(?<=:\/\/[^\s:@/"']*:)[^\s"']+(?=@)|(?<=[?&]password=)[^&\s"']+/g;
+
+export function hideSecrets(text: string): string {
+  return text.replace(secrets, "••••••");
+}
+
+export function hasSecrets(text: string): boolean {
+  return text.search(secrets) !== -1;
 }

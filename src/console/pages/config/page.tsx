@@ -9,35 +9,34 @@ import { Check } from "../../ui/field.tsx";
 import { useLoad } from "../../ui/load.ts";
 import { Page } from "../../ui/page.tsx";
 import { Problem } from "../../ui/problem.tsx";
-import { tell, toast } from "../../ui/toasts.tsx";
-import { checkText, useCheck } from "./check.ts";
-import { deskOf } from "./desk.ts";
-import { ProblemList } from "./problem-list.tsx";
+import { showError, toast } from "../../ui/toasts.tsx";
+import { checkText, ProblemList, useCheck } from "./check.tsx";
+import { hasSecrets, secrets } from "./diff.ts";
+import { draftOf } from "./draft.ts";
 import { type Finding, marksOf } from "./problems.ts";
+import { nextStep, SaveDialog, type SaveStep } from "./save-dialog.tsx";
 import { SavedView } from "./saved-view.tsx";
-import { nextStep, Saving, type Step } from "./saving.tsx";
-import { hasSecrets, secrets } from "./secrets.ts";
 
 export default function ConfigPage() {
   const session = useSession();
-  const desk = deskOf(session);
+  const draft = draftOf(session);
   const editor = useRef<EditorHandle>(null);
-  const [step, setStep] = useState<Step>();
+  const [step, setStep] = useState<SaveStep>();
   const [warnings, setWarnings] = useState<readonly Finding[]>([]);
-  /** The text that was not saved because of its problems. */
-  const [refused, setRefused] = useState<string>();
-  const [shows, setShows] = useState(false);
+  /** Text that was not saved because of its problems. */
+  const [refusedText, setRefusedText] = useState<string>();
+  const [showsSecrets, setShowsSecrets] = useState(false);
   const { error, reload } = useLoad(
     async (signal) => {
-      // A draft from before waits; whether the file is still the same is looked into when it is saved.
-      if (!desk.isChanged) desk.take(await desk.read(signal));
+      // An existing draft is kept. Saving checks whether the file has changed since.
+      if (!draft.isChanged) draft.reset(await draft.read(signal));
     },
-    [desk],
+    [draft],
   );
-  const isRead = desk.file.value !== undefined;
-  const text = desk.text.value;
+  const isRead = draft.file.value !== undefined;
+  const text = draft.text.value;
   const checked = useCheck(session.client, isRead ? text : undefined);
-  const saved = desk.saved.value;
+  const saved = draft.saved.value;
   const marks = useMemo(
     () => [...marksOf(checked.problems, "error"), ...marksOf(checked.warnings, "warning")],
     [checked.problems, checked.warnings],
@@ -45,23 +44,23 @@ export default function ConfigPage() {
 
   const save = async () => {
     if (!isRead || step !== undefined) return;
-    const next = await nextStep(desk);
-    if (next === undefined) return toast("Nothing to save: this is what the file holds.");
+    const next = await nextStep(draft);
+    if (next === undefined) return toast("Nothing to save: the file already has this content.");
     const found = await checkText(session.client, text);
-    if (found.problems.length > 0) return setRefused(text);
+    if (found.problems.length > 0) return setRefusedText(text);
     setWarnings(found.warnings);
     setStep(next);
   };
-  useSaveKey(() => void save().catch(tell));
+  useSaveKey(() => void save().catch(showError));
 
-  const drop = async () => {
+  const discard = async () => {
     const sure = {
-      title: "Drop your changes?",
-      text: "The text becomes that of the file again.",
+      title: "Discard your changes?",
+      text: "The text of the file is loaded again.",
       danger: true,
     };
-    if (desk.isChanged && !(await confirm({ ...sure, action: "Drop" }))) return;
-    desk.take(await desk.read());
+    if (draft.isChanged && !(await confirm({ ...sure, action: "Discard" }))) return;
+    draft.reset(await draft.read());
   };
 
   return (
@@ -70,8 +69,8 @@ export default function ConfigPage() {
       tall
       actions={
         <>
-          {desk.isChanged && <span class="badge warn">Unsaved changes</span>}
-          <Button onClick={drop} disabled={!isRead}>
+          {draft.isChanged && <span class="badge warn">Unsaved changes</span>}
+          <Button onClick={discard} disabled={!isRead}>
             Reload
           </Button>
           <Button kind="primary" onClick={save} disabled={!isRead}>
@@ -82,7 +81,10 @@ export default function ConfigPage() {
     >
       {error !== undefined && <Problem error={error} retry={reload} />}
       {error instanceof InvalidInput && (
-        <p>The console shows the file only where the server may write it safely: in its working directory.</p>
+        <p>
+          The console shows the file only if it is in the server's working directory, where the server may
+          write it safely.
+        </p>
       )}
       {saved !== undefined && <SavedView saved={saved} />}
       {isRead && (
@@ -92,23 +94,25 @@ export default function ConfigPage() {
               label="Configuration"
               language="toml"
               value={text}
-              revision={desk.revision.value}
+              revision={draft.revision.value}
               onChange={(next) => {
-                desk.text.value = next;
+                draft.text.value = next;
               }}
               marks={marks}
-              secrets={shows ? undefined : secrets}
-              onSave={() => void save().catch(tell)}
+              secrets={showsSecrets ? undefined : secrets}
+              onSave={() => void save().catch(showError)}
               handle={editor}
             />
           </div>
           <ProblemList
             checked={checked}
-            isRefused={refused === text}
-            onGoTo={(place) => editor.current?.goTo(place)}
+            isRefused={refusedText === text}
+            onGoTo={(position) => editor.current?.goTo(position)}
           />
           <div class="row">
-            {hasSecrets(text) && <Check label="Show passwords" checked={shows} onChange={setShows} />}
+            {hasSecrets(text) && (
+              <Check label="Show passwords" checked={showsSecrets} onChange={setShowsSecrets} />
+            )}
             <span class="hint">
               Ctrl+S saves · Esc, then Tab leaves the editor · a draft is kept until you sign out or close the
               tab
@@ -116,12 +120,12 @@ export default function ConfigPage() {
           </div>
         </>
       )}
-      {step !== undefined && <Saving desk={desk} step={step} warnings={warnings} onStep={setStep} />}
+      {step !== undefined && <SaveDialog draft={draft} step={step} warnings={warnings} onStep={setStep} />}
     </Page>
   );
 }
 
-/** Ctrl+S anywhere on the page, not only in the editor. */
+/** Handles Ctrl+S on the whole page, not only in the editor. */
 function useSaveKey(save: () => void): void {
   const latest = useRef(save);
   latest.current = save;

@@ -1,23 +1,23 @@
 import { Icon } from "../../ui/icons.tsx";
-import type { Saved } from "./desk.ts";
+import type { Saved } from "./draft.ts";
 
-/** What the server made of the last text that was saved. */
+/** Result of the last save. */
 export function SavedView({ saved }: { readonly saved: Saved }) {
-  const look = lookOf(saved);
+  const className = classOf(saved);
   return (
-    <div class={look} role="status">
-      <Icon name={look === "notice good" ? "check" : "warning"} />
-      <div>{words(saved)}</div>
+    <div class={className} role="status">
+      <Icon name={className === "notice good" ? "check" : "warning"} />
+      <div>{messageOf(saved)}</div>
     </div>
   );
 }
 
-function lookOf(saved: Saved): string {
+function classOf(saved: Saved): string {
   if (saved.kind !== "applied" && saved.kind !== "unchanged") return "problem";
   return saved.warnings.length > 0 ? "notice" : "notice good";
 }
 
-function words(saved: Saved) {
+function messageOf(saved: Saved) {
   switch (saved.kind) {
     case "applied":
     case "unchanged":

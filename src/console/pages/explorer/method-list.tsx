@@ -1,4 +1,4 @@
-import { amend, linkTo, route } from "../../route.ts";
+import { linkTo, replaceQuery, route } from "../../route.ts";
 import { useSession } from "../../session.ts";
 import { Field, typed } from "../../ui/field.tsx";
 import { surelyNot } from "./may.ts";
@@ -19,7 +19,7 @@ export function MethodList({
   return (
     <div class="explorer-list">
       <Field label="Find a method">
-        <input type="search" value={find} onInput={(event: Event) => amend({ find: typed(event) })} />
+        <input type="search" value={find} onInput={(event: Event) => replaceQuery({ find: typed(event) })} />
       </Field>
       <p class="muted" role="status">
         {count === methods.length ? `${count} methods` : `${count} of ${methods.length} methods`}
@@ -45,7 +45,7 @@ export function MethodList({
             </ul>
           </section>
         ))}
-        {count === 0 && <p class="empty">No method matches. Write less, or something else.</p>}
+        {count === 0 && <p class="empty">No method matches. Shorten or change the search.</p>}
       </nav>
     </div>
   );

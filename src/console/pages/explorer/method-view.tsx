@@ -1,17 +1,16 @@
 import { useEffect, useLayoutEffect, useRef, useState } from "preact/hooks";
-import { useSession } from "../../session.ts";
+import { serverUrl, useSession } from "../../session.ts";
 import { Button } from "../../ui/button.tsx";
+import { CopyButton } from "../../ui/copy.tsx";
 import { confirm } from "../../ui/dialog.tsx";
-import { type Answer, fieldOf } from "./answer.ts";
-import { AnswerView } from "./answer-view.tsx";
-import { type Entries, fillIn } from "./entries.ts";
+import { type Answer, AnswerView, Code, fieldOf } from "./answer.tsx";
 import { surelyNot } from "./may.ts";
 import type { MethodInfo } from "./openrpc.ts";
 import { ParamField } from "./param-field.tsx";
-import { RequestView } from "./request-view.tsx";
+import { curlLine, type Entries, maskedRequest, parseEntries } from "./request.ts";
 import { StreamView } from "./stream-view.tsx";
 
-/** One method: what it does, its params as a form, the request and the answer. */
+/** One method: description, form for its params, request and answer. */
 export function MethodView({ method }: { readonly method: MethodInfo }) {
   const { client, rights } = useSession();
   const [entries, setEntries] = useState<Entries>({});
@@ -19,10 +18,10 @@ export function MethodView({ method }: { readonly method: MethodInfo }) {
   const [busy, setBusy] = useState(false);
   const leave = useRef<AbortController>(undefined);
   const heading = useRef<HTMLHeadingElement>(null);
-  // Tells a screen reader where one has come to, and brings it into view after a click far down in the list.
+  // Announces the method to screen readers, and scrolls to it after a click far down in the list.
   useLayoutEffect(() => heading.current?.focus(), []);
   useEffect(() => () => leave.current?.abort(), []);
-  const { params, problems } = fillIn(method.params, entries);
+  const { params, problems } = parseEntries(method.params, entries);
   const isReady = Object.keys(problems).length === 0;
   const send = async () => {
     const text = method.warning;
@@ -100,7 +99,7 @@ async function timed(call: () => Promise<unknown>): Promise<Answer> {
   }
 }
 
-/** A field that nobody touched yet is not told to be wrong. */
+/** Problem to show at a field. An untouched field shows none. */
 function problemAt(
   name: string,
   problems: Readonly<Record<string, string>>,
@@ -108,5 +107,38 @@ function problemAt(
   answer: Answer | undefined,
 ): string | undefined {
   if (entries[name] !== undefined && problems[name] !== undefined) return problems[name];
-  return fieldOf(answer) === name ? "The server does not take this; see its answer." : undefined;
+  return fieldOf(answer) === name ? "The server refused this; see its answer." : undefined;
+}
+
+/** Request of the form, as JSON and as a curl command. */
+function RequestView({
+  method: { name, params: declared, isStream },
+  params,
+}: {
+  readonly method: MethodInfo;
+  readonly params: Readonly<Record<string, unknown>>;
+}) {
+  const { line, variables } = curlLine(serverUrl, name, declared, params);
+  return (
+    <>
+      <section class="form" aria-label="Request">
+        <h3>Request</h3>
+        <Code label="Request as JSON" text={JSON.stringify(maskedRequest(name, declared, params), null, 2)} />
+      </section>
+      {!isStream && (
+        <section class="form" aria-label="The same with curl">
+          <h3>With curl</h3>
+          {variables.map((variable) => (
+            <p key={variable} class="muted">
+              First, once: <code>export {variable}=…</code>
+            </p>
+          ))}
+          <Code label="curl command" text={line} />
+          <div class="row">
+            <CopyButton text={line} label="Copy command" />
+          </div>
+        </section>
+      )}
+    </>
+  );
 }

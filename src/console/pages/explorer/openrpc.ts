@@ -1,26 +1,25 @@
-import type { Effect, OpenRpcDocument, Requirement } from "../../../client/index.ts";
-import { type Param, toParam } from "./param.ts";
+import type { Effect, MethodDescription, OpenRpcDocument, Requirement } from "../../../client/index.ts";
 
-/** A method, as the server describes it. */
+/** Method as the server describes it. */
 export interface MethodInfo {
   readonly name: string;
   readonly namespace: string;
   readonly doc: string;
   /** What it asks of its caller, in words. */
   readonly need: string;
-  /** The same as data; more than one where it depends on the params. */
+  /** Requirements as data, of which one is enough; more than one when they depend on the params. */
   readonly requirements: readonly Requirement[];
   readonly effect: Effect;
-  /** Asked about before the call. */
+  /** Warning to confirm before the call. */
   readonly warning: string | undefined;
-  /** What to use in its place. */
+  /** Advice what to use instead; undefined when it is not deprecated. */
   readonly deprecated: string | undefined;
   readonly params: readonly Param[];
-  /** Its results are events. */
+  /** Whether it is a subscription. */
   readonly isStream: boolean;
 }
 
-/** Reads what `rpc.discover` answers. */
+/** Reads the methods of an OpenRPC document from `rpc.discover`. */
 export function readMethods({ methods }: OpenRpcDocument): MethodInfo[] {
   return methods.map((method) => ({
     name: method.name,
@@ -36,12 +35,98 @@ export function readMethods({ methods }: OpenRpcDocument): MethodInfo[] {
   }));
 }
 
-/** By namespace, those that hold every word of `wanted` in name or doc. */
+/** Methods by namespace whose name or doc contains every word of `wanted`. */
 export function findMethods(methods: readonly MethodInfo[], wanted: string): Map<string, MethodInfo[]> {
-  const words = wanted.toLowerCase().split(/\s+/);
+  const terms = wanted.toLowerCase().split(/\s+/);
   const found = methods.filter(({ name, doc }) => {
     const text = `${name} ${doc}`.toLowerCase();
-    return words.every((word) => text.includes(word));
+    return terms.every((term) => text.includes(term));
   });
   return Map.groupBy(found, ({ namespace }) => namespace);
+}
+
+/** Parts of a JSON Schema that decide on the input for a value. */
+interface Schema {
+  readonly type?: string | readonly string[];
+  readonly description?: string;
+  readonly enum?: readonly unknown[];
+  readonly const?: unknown;
+  readonly anyOf?: readonly Schema[];
+  /** Whether the value is a secret. */
+  readonly writeOnly?: boolean;
+}
+
+/** Kind of input. `json` is for objects, arrays and everything else without an input of its own. */
+export type ParamKind = "text" | "integer" | "number" | "boolean" | "choice" | "json";
+
+/** Param of a method, as the form shows it. */
+export interface Param {
+  readonly name: string;
+  readonly kind: ParamKind;
+  readonly required: boolean;
+  readonly nullable: boolean;
+  readonly choices: readonly string[];
+  readonly description: string;
+  /** Whether it is the caller's token, which the console fills in. */
+  readonly isCredential: boolean;
+  /** Masked on the screen, and a variable in the curl command. */
+  readonly isSecret: boolean;
+  /** Schema to show beside a JSON input; undefined when the server gives no details. */
+  readonly schema: Schema | undefined;
+}
+
+export function toParam(described: MethodDescription["params"][number]): Param {
+  const { name, required } = described;
+  const schema: Schema = described.schema;
+  const { core, nullable } = withoutNull(schema);
+  const description = schema.description ?? core.description ?? "";
+  const kind = kindOf(core);
+  const hasDetails = Object.keys(schema).some((key) => key !== "description");
+  const isCredential = described["x-credential"] === true;
+  return {
+    name,
+    kind,
+    required,
+    nullable,
+    choices: choicesOf(core),
+    description,
+    isCredential,
+    isSecret: isCredential || core.writeOnly === true || schema.writeOnly === true,
+    schema: kind === "json" && hasDetails ? schema : undefined,
+  };
+}
+
+/** Splits a schema into what it accepts besides null and whether it accepts null. */
+function withoutNull(schema: Schema): { readonly core: Schema; readonly nullable: boolean } {
+  const { anyOf, type } = schema;
+  if (anyOf !== undefined) {
+    const others = anyOf.filter((one) => one.type !== "null");
+    const [only] = others;
+    const nullable = others.length < anyOf.length;
+    return only !== undefined && others.length === 1 ? { core: only, nullable } : { core: {}, nullable };
+  }
+  if (!Array.isArray(type) || !type.includes("null")) return { core: schema, nullable: type === "null" };
+  const left = type.filter((one) => one !== "null");
+  const [only] = left;
+  const { type: _, ...rest } = schema;
+  return { core: left.length === 1 && only !== undefined ? { ...rest, type: only } : {}, nullable: true };
+}
+
+function kindOf(schema: Schema): ParamKind {
+  if (choicesOf(schema).length > 0) return "choice";
+  switch (schema.type) {
+    case "string":
+      return "text";
+    case "integer":
+    case "number":
+    case "boolean":
+      return schema.type;
+    default:
+      return "json";
+  }
+}
+
+function choicesOf(schema: Schema): readonly string[] {
+  const all = schema.const === undefined ? (schema.enum ?? []) : [schema.const];
+  return all.every((one) => typeof one === "string") ? all : [];
 }

@@ -1,7 +1,7 @@
 import { Check, Field, typed } from "../../ui/field.tsx";
-import { Code } from "./code.tsx";
-import { type Entry, emptyEntry } from "./entries.ts";
-import type { Param } from "./param.ts";
+import { Code } from "./answer.tsx";
+import type { Param } from "./openrpc.ts";
+import { type Entry, emptyEntry } from "./request.ts";
 
 export interface ParamFieldProps {
   readonly param: Param;
@@ -10,7 +10,7 @@ export interface ParamFieldProps {
   readonly onChange: (entry: Entry) => void;
 }
 
-/** The field of one param. */
+/** Field for one param. */
 export function ParamField({ param, entry = emptyEntry, problem, onChange }: ParamFieldProps) {
   const { name, kind, nullable } = param;
   const hasOwnNull = nullable && kind !== "boolean" && kind !== "choice";
@@ -21,7 +21,7 @@ export function ParamField({ param, entry = emptyEntry, problem, onChange }: Par
       </Field>
       {param.schema !== undefined && (
         <details>
-          <summary>What it must look like</summary>
+          <summary>JSON Schema</summary>
           <Code label={`JSON Schema of ${name}`} text={JSON.stringify(param.schema, null, 2)} />
         </details>
       )}
@@ -53,13 +53,13 @@ function inputFor(param: Param, entry: Entry, onChange: (entry: Entry) => void) 
   if (kind === "json") return <textarea rows={4} {...input} />;
   if (isSecret) return <input type="password" {...input} autocomplete="new-password" />;
   if (kind === "integer" || kind === "number") return <input type="text" inputMode="decimal" {...input} />;
-  // A file or an SQL statement has several lines.
+  // Files and SQL statements have several lines.
   return <textarea rows={entry.text.includes("\n") ? 6 : 1} {...input} />;
 }
 
 interface ChoiceInputProps extends Pick<ParamFieldProps, "param" | "onChange"> {
   readonly entry: Entry;
-  /** Given by the field around it. */
+  /** Set by the surrounding `Field`. */
   readonly id?: string;
 }
 
@@ -85,7 +85,7 @@ function ChoiceInput({ param, entry, onChange, ...given }: ChoiceInputProps) {
   );
 }
 
-const kindWords = {
+const kindLabels = {
   text: "text",
   integer: "whole number",
   number: "number",
@@ -95,7 +95,7 @@ const kindWords = {
 };
 
 function hintOf({ kind, required, isCredential, description }: Param): string {
-  const words = [kindWords[kind], ...(required ? [] : ["optional"])].join(", ");
+  const typeText = [kindLabels[kind], ...(required ? [] : ["optional"])].join(", ");
   const about = description === "" ? "" : `: ${description.replaceAll("`", "")}`;
-  return `${words}${about}.${isCredential ? " Empty: the token that you are signed in with." : ""}`;
+  return `${typeText}${about}.${isCredential ? " Leave empty to use the token that you are signed in with." : ""}`;
 }

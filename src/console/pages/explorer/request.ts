@@ -1,10 +1,88 @@
-import type { Param } from "./param.ts";
+import type { Param } from "./openrpc.ts";
 
-/** What stands in place of a secret on the screen. */
+/** Content of a param's field. */
+export interface Entry {
+  readonly text: string;
+  /** Sends null instead of the text. */
+  readonly isNull: boolean;
+}
+
+export type Entries = Readonly<Record<string, Entry>>;
+
+export const emptyEntry: Entry = { text: "", isNull: false };
+
+export interface ParsedEntries {
+  /** Params to send, in declared order. */
+  readonly params: Readonly<Record<string, unknown>>;
+  /** Problems that prevent sending, by param. */
+  readonly problems: Readonly<Record<string, string>>;
+}
+
+/** Converts the typed entries to params. An empty credential is left to the client. */
+export function parseEntries(declared: readonly Param[], entries: Entries): ParsedEntries {
+  const params: Record<string, unknown> = {};
+  const problems: Record<string, string> = {};
+  for (const param of declared) {
+    const entry = entries[param.name] ?? emptyEntry;
+    if (isOmitted(param, entry)) continue;
+    try {
+      params[param.name] = entry.isNull ? null : toValue(param, entry.text);
+    } catch (error) {
+      problems[param.name] = error instanceof Error ? error.message : String(error);
+    }
+  }
+  return { params, problems };
+}
+
+function isOmitted({ required, isCredential }: Param, { text, isNull }: Entry): boolean {
+  return !isNull && text === "" && (!required || isCredential);
+}
+
+function toValue({ kind, choices }: Param, text: string): unknown {
+  switch (kind) {
+    case "text":
+      return text;
+    case "integer":
+      if (!/^-?\d+$/.test(text.trim())) throw new Error("It must be a whole number.");
+      return toNumber(text);
+    case "number":
+      return toNumber(text);
+    case "boolean":
+      if (text !== "true" && text !== "false") throw new Error("Choose true or false.");
+      return text === "true";
+    case "choice":
+      if (!choices.includes(text)) throw new Error("Choose one.");
+      return text;
+    case "json":
+      return toJson(text);
+  }
+}
+
+function toNumber(text: string): number {
+  const value = Number(text);
+  if (text.trim() === "" || !Number.isFinite(value)) throw new Error("It must be a number.");
+  // Beyond 2^53 a double may differ from the typed number.
+  if (Number.isInteger(value) && !Number.isSafeInteger(value))
+    throw new Error("It is too large to be sent exactly.");
+  return value;
+}
+
+function toJson(text: string): unknown {
+  if (text.trim() === "") throw new Error('It must be JSON: a text needs quotes, such as "text".');
+  try {
+    return JSON.parse(text);
+  } catch (error) {
+    throw new Error(
+      `This is not valid JSON: ${error instanceof Error ? error.message : String(error)}. A text needs quotes.`,
+    );
+  }
+}
+
+/** Shown instead of a secret. */
 const hidden = "••••••";
 
-/** The request as it is sent, but for the secrets in it. The credential stands in it, typed or not. */
-export function shownRequest(
+/** Request with its secrets masked. It always includes the credential, even if not typed. */
+export function maskedRequest(
   method: string,
   declared: readonly Param[],
   params: Readonly<Record<string, unknown>>,
@@ -17,18 +95,18 @@ export function shownRequest(
   return { jsonrpc: "2.0", id: 1, method, params: shown };
 }
 
-/** A secret in the line for the shell: the name of its variable. */
+/** Shell variable in place of a secret. */
 export interface Variable {
   readonly variable: string;
 }
 
 export interface CurlLine {
   readonly line: string;
-  /** To be set before the line is run. */
+  /** Variables to set before running the line. */
   readonly variables: readonly string[];
 }
 
-/** The same request for a shell. Secrets are left to variables, so that they stay out of its history. */
+/** Request as a curl command. Secrets are shell variables, so that they stay out of the shell's history. */
 export function curlLine(
   url: string,
   method: string,
@@ -47,7 +125,7 @@ export function curlLine(
   body.push("}}");
   const variables = body.flatMap((part) => (typeof part === "string" ? [] : [part.variable]));
   return {
-    line: `curl -sS ${quoted([`${url}/jsonrpc`])} -H 'content-type: application/json' --data-raw ${quoted(body)}`,
+    line: `curl -sS ${shellWord([`${url}/jsonrpc`])} -H 'content-type: application/json' --data-raw ${shellWord(body)}`,
     variables,
   };
 }
@@ -56,8 +134,8 @@ function variableOf({ isCredential, name }: Param): string {
   return isCredential ? "TOKEN" : name.toUpperCase().replaceAll(/[^A-Z0-9]/g, "_");
 }
 
-/** One word for `sh`: texts in single quotes, in which nothing counts, and variables in double ones. */
-function quoted(parts: ReadonlyArray<string | Variable>): string {
+/** One word for `sh`: texts in single quotes, variables in double quotes. */
+function shellWord(parts: ReadonlyArray<string | Variable>): string {
   const texts = parts.map((part) =>
     typeof part === "string" ? part.replaceAll("'", "'\\''") : `'"$${part.variable}"'`,
   );

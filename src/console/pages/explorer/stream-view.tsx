@@ -4,29 +4,28 @@ import { plural } from "../../format.ts";
 import { useSession } from "../../session.ts";
 import { Button } from "../../ui/button.tsx";
 import { Problem } from "../../ui/problem.tsx";
-import { errorWords } from "./answer.ts";
-import { Code } from "./code.tsx";
+import { Code, errorText } from "./answer.tsx";
 
-/** So many of the last events are kept. */
-const mostKept = 200;
+/** Count of latest events to keep. */
+const maxEvents = 200;
 
-interface Heard {
+interface StreamEvent {
   readonly id: number;
   readonly text: string;
 }
 
 export interface StreamViewProps {
   readonly method: string;
-  /** Undefined while something in the form cannot be sent. */
+  /** Undefined while the form has problems. */
   readonly params: Readonly<Record<string, unknown>> | undefined;
 }
 
-/** A subscription, over a WebSocket of its own, until it is stopped or the page is left. */
+/** Runs a subscription over its own WebSocket until it is stopped or the page is left. */
 export function StreamView({ method, params }: StreamViewProps) {
   const { client } = useSession();
   const stop = useRef<AbortController>(undefined);
   const [state, setState] = useState<"stopped" | "connecting" | "running" | "broken">("stopped");
-  const [events, setEvents] = useState<readonly Heard[]>([]);
+  const [events, setEvents] = useState<readonly StreamEvent[]>([]);
   const [count, setCount] = useState(0);
   const [failure, setFailure] = useState<unknown>();
   useEffect(() => () => stop.current?.abort(), []);
@@ -37,7 +36,7 @@ export function StreamView({ method, params }: StreamViewProps) {
     setCount(0);
     setFailure(undefined);
     setState("connecting");
-    let heard = 0;
+    let received = 0;
     try {
       const stream = client.subscribe(method as SubscriptionName, params as ParamsOf<SubscriptionName>, {
         signal: own.signal,
@@ -45,10 +44,10 @@ export function StreamView({ method, params }: StreamViewProps) {
         onBreak: () => setState("broken"),
       });
       for await (const event of stream) {
-        heard += 1;
-        const one = { id: heard, text: JSON.stringify(event, null, 2) };
-        setCount(heard);
-        setEvents((before) => [one, ...before.slice(0, mostKept - 1)]);
+        received += 1;
+        const one = { id: received, text: JSON.stringify(event, null, 2) };
+        setCount(received);
+        setEvents((before) => [one, ...before.slice(0, maxEvents - 1)]);
       }
     } catch (error) {
       setFailure(error);
@@ -68,11 +67,11 @@ export function StreamView({ method, params }: StreamViewProps) {
           </Button>
         )}
         <span class="muted" role="status">
-          {stateWords[state]} {plural(count, "event")}
-          {count > mostKept && `, the last ${mostKept} are shown`}.
+          {stateLabels[state]} {plural(count, "event")}
+          {count > maxEvents && `, the last ${maxEvents} are shown`}.
         </span>
       </div>
-      {failure !== undefined && <Problem error={new Error(errorWords(failure))} />}
+      {failure !== undefined && <Problem error={new Error(errorText(failure))} />}
       <ol class="explorer-events">
         {events.map(({ id, text }) => (
           <li key={id}>
@@ -84,9 +83,9 @@ export function StreamView({ method, params }: StreamViewProps) {
   );
 }
 
-const stateWords = {
+const stateLabels = {
   stopped: "Not running.",
   connecting: "Connecting…",
   running: "Running.",
-  broken: "The connection broke; it is made again.",
+  broken: "The connection broke; reconnecting.",
 };

@@ -1,36 +1,35 @@
 import { time } from "../../format.ts";
 import { Button } from "../../ui/button.tsx";
 import { save } from "../../ui/save.ts";
-import { entries } from "./line.ts";
-import type { Reading } from "./reading.ts";
-import { mostRows, type Row, toJsonLines } from "./rows.ts";
-import { Status } from "./status.tsx";
+import { entryCount } from "./line.ts";
+import type { LogFeed } from "./log-feed.ts";
+import { maxRows, type Row, toJsonLines } from "./rows.ts";
 
-/** The buttons beside the title. */
-export function Actions({ reading, rows }: { readonly reading: Reading; readonly rows: readonly Row[] }) {
-  const paused = reading.paused.value;
+/** Entry count, connection status and buttons beside the title. */
+export function Actions({ feed, rows }: { readonly feed: LogFeed; readonly rows: readonly Row[] }) {
+  const paused = feed.paused.value;
   return (
     <>
-      <span class="logs-count muted">{howMany(rows.length, reading.shown.value.length)}</span>
-      <Status reading={reading} />
+      <span class="logs-count muted">{howMany(rows.length, feed.shown.value.length)}</span>
+      <Status feed={feed} />
       <Button
         icon={paused ? "play" : "pause"}
         title="Space"
-        onClick={() => (paused ? reading.resume() : reading.pause())}
+        onClick={() => (paused ? feed.resume() : feed.pause())}
       >
         {paused ? "Resume" : "Pause"}
       </Button>
       <Button
         icon="trash"
         title="Empties this page; the server keeps its entries"
-        disabled={reading.shown.value.length === 0}
-        onClick={() => reading.clear()}
+        disabled={feed.shown.value.length === 0}
+        onClick={() => feed.clear()}
       >
         Clear
       </Button>
       <Button
         icon="update"
-        title="Saves what is listed, one JSON object a line"
+        title="Saves the listed entries, one JSON object per line"
         disabled={rows.length === 0}
         onClick={() => save(fileName(), new Blob([toJsonLines(rows)], { type: "application/x-ndjson" }))}
       >
@@ -41,10 +40,33 @@ export function Actions({ reading, rows }: { readonly reading: Reading; readonly
 }
 
 function howMany(listed: number, all: number): string {
-  if (listed < all) return `${listed.toLocaleString("en")} of ${entries(all)}`;
-  return all < mostRows ? entries(all) : `the newest ${entries(all)}`;
+  if (listed < all) return `${listed.toLocaleString("en")} of ${entryCount(all)}`;
+  return all < maxRows ? entryCount(all) : `the newest ${entryCount(all)}`;
 }
 
 function fileName(): string {
   return `log-${time(Date.now()).replace(" ", "-").replaceAll(":", "")}.jsonl`;
+}
+
+/** Badge that says whether new entries arrive. */
+function Status({ feed }: { readonly feed: LogFeed }) {
+  const [kind, word, more] = statusOf(feed);
+  return (
+    <span role="status" class={`badge ${kind}`} title={more}>
+      {word}
+    </span>
+  );
+}
+
+function statusOf(feed: LogFeed): readonly [kind: string, word: string, more: string] {
+  const now = feed.status.value;
+  if (now.state === "failed") return ["bad", "Stopped", "No new entries arrive"];
+  if (now.state === "broken") return ["warn", "Reconnecting…", now.why];
+  if (now.state === "connecting")
+    return feed.refusal.value === undefined
+      ? ["", "Connecting…", "Opening the log stream"]
+      : ["bad", "Stopped", "The filter is invalid"];
+  return feed.paused.value
+    ? ["accent", "Paused", "New entries are held back until you resume"]
+    : ["good", "Live", "New entries appear as they are written"];
 }

@@ -1,28 +1,27 @@
 import { IconButton } from "../../ui/button.tsx";
 import { CopyButton } from "../../ui/copy.tsx";
 import { LevelBadge } from "./level-badge.tsx";
-import { clock, fieldText, lineOf } from "./line.ts";
+import { fieldText, lineText, preciseTime } from "./line.ts";
 import type { Row } from "./rows.ts";
 
 export interface DetailsProps {
   readonly row: Row;
-  /** To the row above or below. */
   readonly onMove: (by: -1 | 1) => void;
   readonly onClose: () => void;
 }
 
-/** All of one entry. Read aloud when another one is chosen. */
+/** All of one entry. Screen readers announce it when another one is selected. */
 export function Details({ row, onMove, onClose }: DetailsProps) {
   return (
-    <section class="card logs-details" aria-label="The chosen entry">
+    <section class="card logs-details" aria-label="Selected entry">
       <header>
         <h2>Entry</h2>
-        <IconButton icon="up" label="The one before" onClick={() => onMove(-1)} />
-        <IconButton icon="down" label="The one after" onClick={() => onMove(1)} />
+        <IconButton icon="up" label="Previous entry" onClick={() => onMove(-1)} />
+        <IconButton icon="down" label="Next entry" onClick={() => onMove(1)} />
         <IconButton icon="close" label="Close the entry" onClick={onClose} />
       </header>
-      <section class="logs-details-text" aria-live="polite" tabIndex={0} aria-label="What it says">
-        {row.kind === "entry" ? <Entry row={row} /> : <p>{lineOf(row)}.</p>}
+      <section class="logs-details-text" aria-live="polite" tabIndex={0} aria-label="Content of the entry">
+        {row.kind === "entry" ? <Entry row={row} /> : <p>{lineText(row)}.</p>}
       </section>
     </section>
   );
@@ -37,7 +36,7 @@ function Entry({ row }: { readonly row: Extract<Row, { kind: "entry" }> }) {
         <LevelBadge level={level} />
         <code>{target}</code>
         <time class="muted" dateTime={timestamp}>
-          {clock(timestamp)}
+          {preciseTime(timestamp)}
         </time>
       </p>
       <p class="logs-details-message">{message}</p>
@@ -53,7 +52,7 @@ function Entry({ row }: { readonly row: Extract<Row, { kind: "entry" }> }) {
       )}
       {spans.length > 0 && (
         <>
-          <h3>Spans, the outermost first</h3>
+          <h3>Spans, outermost first</h3>
           <ol class="logs-spans">
             {spans.map(({ name, fields: text }, at) => (
               <li key={at}>

@@ -1,17 +1,17 @@
 const levels = ["off", "error", "warn", "info", "debug", "trace"];
-/** The targets of the server's log and of the services that share its filter; `db` stands for the libraries behind it. */
+/** Targets of the server's log and of the services that share its filter. `db` covers the libraries below. */
 const targets = [
   ...["server", "rpc", "db", "kv", "monitoring", "task", "token", "terminal"],
   ...["js_worker", "js_result", "js_runtime", "crontab", "crontab_result"],
 ];
 const libraries = ["sea_orm", "sea_orm_migration", "sqlx"];
 
-/** Every word that a filter can be made of and something is logged under. A test holds the list to the server's. */
+/** All levels and targets that a filter can name. A test compares the list with the server's. */
 export const knownNames: readonly string[] = [...levels, ...targets, ...libraries];
 
 /**
- * Answers a sentence about the names in a filter that are neither levels nor known targets. The server takes such a filter, because a
- * program may log under any target; a misspelt level is more likely.
+ * Sentence about names in a filter that are neither levels nor known targets, or undefined. The server accepts such a filter, because
+ * a program may log under any target; a misspelt level is more likely.
  */
 export function unknownNames(filter: string): string | undefined {
   const unknown = filter
@@ -26,6 +26,6 @@ export function unknownNames(filter: string): string | undefined {
 
 function isKnown(name: string): boolean {
   const [crate = ""] = name.toLowerCase().split("::", 1);
-  // Levels have numbers as well.
+  // Levels can be given as numbers.
   return knownNames.includes(crate) || /^[0-5]$/.test(name);
 }

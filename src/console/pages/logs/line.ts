@@ -1,32 +1,32 @@
 import { time } from "../../format.ts";
 import type { Row } from "./rows.ts";
 
-/** A part of a line, which is drawn in its own way. */
-export interface Piece {
+/** Part of a line with its own style. */
+export interface Segment {
   readonly kind: "time" | "level" | "target" | "span" | "message" | "fields" | "drop";
   readonly text: string;
 }
 
-/** What a row says, in the order in which it is drawn. */
-export function piecesOf(row: Row): readonly Piece[] {
-  if (row.kind !== "entry") return [{ kind: "drop", text: dropInWords(row) }];
+/** Segments of a row in display order. */
+export function segmentsOf(row: Row): readonly Segment[] {
+  if (row.kind !== "entry") return [{ kind: "drop", text: gapText(row) }];
   const { timestamp, level, target, spans, message, fields } = row.entry;
-  const pieces: Piece[] = [
-    { kind: "time", text: shortClock(timestamp) },
+  const segments: Segment[] = [
+    { kind: "time", text: shortTimestamp(timestamp) },
     { kind: "level", text: level },
     { kind: "target", text: target },
-    ...spans.map((span): Piece => ({ kind: "span", text: spanText(span) })),
+    ...spans.map((span): Segment => ({ kind: "span", text: spanText(span) })),
     { kind: "message", text: message },
     { kind: "fields", text: pairs(fields) },
   ];
-  return pieces.filter(({ text }) => text !== "");
+  return segments.filter(({ text }) => text !== "");
 }
 
-/** What a search looks through: the pieces with a space between. */
-export function lineOf(row: Row): string {
+/** Text of a row, as the search sees it: the segments separated by spaces. */
+export function lineText(row: Row): string {
   let line = lines.get(row);
   if (line === undefined) {
-    line = piecesOf(row)
+    line = segmentsOf(row)
       .map(({ text }) => text)
       .join(" ");
     lines.set(row, line);
@@ -34,16 +34,16 @@ export function lineOf(row: Row): string {
   return line;
 }
 
-/** A search asks for the same lines again with every letter. */
+/** Cache: the search needs the same lines again with every typed character. */
 const lines = new WeakMap<Row, string>();
 
 /** `1 entry`, `50,000 entries`. */
-export function entries(count: number): string {
+export function entryCount(count: number): string {
   return `${count.toLocaleString("en")} ${count === 1 ? "entry" : "entries"}`;
 }
 
-/** To the millisecond, in the time zone of the reader. */
-export function clock(timestamp: string): string {
+/** Time with milliseconds, in the browser's time zone. */
+export function preciseTime(timestamp: string): string {
   const at = new Date(timestamp);
   return `${time(at)}.${String(at.getMilliseconds()).padStart(3, "0")}`;
 }
@@ -62,11 +62,11 @@ function pairs(fields: Readonly<Record<string, unknown>>): string {
     .join(" ");
 }
 
-function dropInWords(row: Exclude<Row, { kind: "entry" }>): string {
-  if (row.kind === "missed") return `${entries(row.count)} missing here: ${reasons[row.by]}`;
+function gapText(row: Exclude<Row, { kind: "entry" }>): string {
+  if (row.kind === "missed") return `${entryCount(row.count)} missing here: ${reasons[row.by]}`;
   const { after, before } = row;
-  const since = after === undefined ? "" : ` after ${shortClock(after)}`;
-  const until = before === undefined ? "" : `${since === "" ? "" : " and"} before ${shortClock(before)}`;
+  const since = after === undefined ? "" : ` after ${shortTimestamp(after)}`;
+  const until = before === undefined ? "" : `${since === "" ? "" : " and"} before ${shortTimestamp(before)}`;
   return `Entries may be missing${since}${until}: the connection broke`;
 }
 
@@ -75,7 +75,7 @@ const reasons = {
   client: "they came faster than this page could show them",
 };
 
-/** Without the year. */
-function shortClock(timestamp: string): string {
-  return clock(timestamp).slice("2026-".length);
+/** `11-15 08:41:12.345`: the time without the year. */
+function shortTimestamp(timestamp: string): string {
+  return preciseTime(timestamp).slice("2026-".length);
 }

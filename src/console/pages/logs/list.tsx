@@ -2,14 +2,13 @@ import type { RefObject } from "preact";
 import { useLayoutEffect, useRef } from "preact/hooks";
 import { Icon } from "../../ui/icons.tsx";
 import { VirtualRows } from "../../ui/virtual-rows.tsx";
-import { entries } from "./line.ts";
-import { ListRow } from "./list-row.tsx";
-import type { Reading } from "./reading.ts";
+import { entryCount, segmentsOf } from "./line.ts";
+import type { LogFeed } from "./log-feed.ts";
 import type { Row } from "./rows.ts";
-import type { Search } from "./search.ts";
+import type { MarkedPart, Search } from "./search.ts";
 
 export interface ListProps {
-  readonly reading: Reading;
+  readonly feed: LogFeed;
   readonly rows: readonly Row[];
   readonly rowHeight: number;
   readonly search: Search;
@@ -18,10 +17,10 @@ export interface ListProps {
   readonly onPick: (row: Row) => void;
 }
 
-/** The lines. Scrolling up pauses, scrolling down to the end goes on. */
-export function List({ reading, rows, rowHeight, search, current, scroller, onPick }: ListProps) {
+/** Log entries. Scrolling up pauses the feed; scrolling to the end resumes it. */
+export function List({ feed, rows, rowHeight, search, current, scroller, onPick }: ListProps) {
   const before = useRef(0);
-  const paused = reading.paused.value;
+  const paused = feed.paused.value;
   useLayoutEffect(() => {
     before.current = scroller.current?.scrollTop ?? 0;
   });
@@ -30,8 +29,8 @@ export function List({ reading, rows, rowHeight, search, current, scroller, onPi
     if (box === null) return;
     const { scrollTop, scrollHeight, clientHeight } = box;
     const atEnd = scrollHeight - clientHeight - scrollTop < rowHeight / 2;
-    if (scrollTop < before.current - 1 && !atEnd) reading.pause();
-    else if (scrollTop > before.current + 1 && atEnd) reading.resume();
+    if (scrollTop < before.current - 1 && !atEnd) feed.pause();
+    else if (scrollTop > before.current + 1 && atEnd) feed.resume();
     before.current = scrollTop;
   };
   return (
@@ -59,17 +58,81 @@ export function List({ reading, rows, rowHeight, search, current, scroller, onPi
           );
         }}
       />
-      {paused && <ToEnd reading={reading} />}
+      {paused && <JumpToEnd feed={feed} />}
     </div>
   );
 }
 
-function ToEnd({ reading }: { readonly reading: Reading }) {
-  const waiting = reading.waiting.value;
+function JumpToEnd({ feed }: { readonly feed: LogFeed }) {
+  const waiting = feed.waiting.value;
   return (
-    <button type="button" class="button primary logs-to-end" onClick={() => reading.resume()}>
+    <button type="button" class="button primary logs-to-end" onClick={() => feed.resume()}>
       <Icon name="down" />
-      <span>{waiting === 0 ? "Jump to the end" : `${entries(waiting)} new, jump to the end`}</span>
+      <span>{waiting === 0 ? "Jump to the end" : `${entryCount(waiting)} new, jump to the end`}</span>
     </button>
+  );
+}
+
+/** Longest part of a line that is rendered. The edge of the list cuts lines off long before. */
+const maxPartChars = 500;
+
+export interface ListRowProps {
+  readonly row: Row;
+  readonly search: Search;
+  readonly current: boolean;
+  readonly onPick: (row: Row) => void;
+}
+
+function ListRow({ row, search, current, onPick }: ListRowProps) {
+  const segments = segmentsOf(row);
+  const marked = search.mark(segments);
+  const level = row.kind === "entry" ? row.entry.level.toLowerCase() : "drop";
+  return (
+    <li class={`logs-row ${level}${current ? " current" : ""}`}>
+      <button type="button" tabIndex={-1} aria-current={current || undefined} onClick={() => onPick(row)}>
+        {segments.map(({ kind }, at) => (
+          <span key={at} class={`logs-${kind}`}>
+            <Marked parts={marked[at] ?? []} />
+          </span>
+        ))}
+      </button>
+    </li>
+  );
+}
+
+function Marked({ parts }: { readonly parts: readonly MarkedPart[] }) {
+  return parts.map(({ text, marked }, at) =>
+    marked ? <mark key={at}>{text.slice(0, maxPartChars)}</mark> : text.slice(0, maxPartChars),
+  );
+}
+
+/** Says why the list is empty and what to do about it. */
+export function EmptyState({ feed, search }: { readonly feed: LogFeed; readonly search: string }) {
+  return <div class="empty logs-empty">{why(feed, search)}</div>;
+}
+
+function why(feed: LogFeed, search: string) {
+  if (search !== "") return <p>No entry here contains “{search}”.</p>;
+  if (feed.filter.value === undefined)
+    return (
+      <p>{feed.refusal.value === undefined ? "Reading the log…" : "Correct the filter to see the log."}</p>
+    );
+  if (feed.cleared.value)
+    return (
+      <>
+        <p>You cleared this page. New entries appear here as they are written.</p>
+        <p>The server keeps its entries: reload the page to see them again.</p>
+      </>
+    );
+  return (
+    <>
+      <p>
+        No entries match the filter <code>{feed.filter.value}</code> yet. New entries appear here as they are
+        written.
+      </p>
+      <p>
+        Of earlier entries, the server keeps those that match its <code>memory_log_filter</code>.
+      </p>
+    </>
   );
 }

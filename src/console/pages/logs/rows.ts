@@ -6,13 +6,13 @@ interface EntryRow {
   readonly entry: LogEntry;
 }
 
-/** Entries that nobody will see here. */
+/** Entries that were lost. */
 interface MissedRow {
   readonly id: number;
   readonly kind: "missed";
   readonly count: number;
   readonly by: "server" | "client";
-  /** By which the server said so. */
+  /** Entry with which the server reported the loss. */
   readonly entry?: LogEntry;
 }
 
@@ -23,57 +23,57 @@ interface GapRow {
   readonly before: string | undefined;
 }
 
-/** One line of the list. Ids grow from row to row. */
+/** One line of the list. Ids increase from row to row. */
 export type Row = EntryRow | MissedRow | GapRow;
 
-export const mostRows = 50_000;
+export const maxRows = 50_000;
 
 /** The newest rows, and those that arrived but are not shown yet. */
 export class LogRows {
   shown: readonly Row[] = [];
   #arrived: Row[] = [];
   #nextId = 1;
-  #letGo = 0;
-  /** Of a drop that the server will tell about with its next entry. */
-  #dropped = 0;
+  #discarded = 0;
+  /** Count of lost entries that the server reports with its next entry. */
+  #serverDropped = 0;
 
-  constructor(private readonly capacity = mostRows) {}
+  constructor(private readonly capacity = maxRows) {}
 
-  /** How many arrived that are not shown. Of very many the newest are kept. */
+  /** Count of rows that arrived and are not shown, including those already discarded. */
   get waiting(): number {
-    return this.#arrived.length + this.#letGo;
+    return this.#arrived.length + this.#discarded;
   }
 
-  take(event: LogEvent): void {
-    if (event.kind === "entries") for (const entry of event.entries) this.#takeEntry(entry);
+  add(event: LogEvent): void {
+    if (event.kind === "entries") for (const entry of event.entries) this.#addEntry(entry);
     else if (event.kind === "gap") this.#push({ kind: "gap", after: event.after, before: event.before });
     else if (event.kind !== "missed") return;
-    else if (event.by === "server") this.#dropped = event.count;
+    else if (event.by === "server") this.#serverDropped = event.count;
     else this.#push({ kind: "missed", count: event.count, by: "client" });
-    // Not with every entry, because the rest is moved each time.
+    // Not for every entry, because `splice` moves the rest each time.
     if (this.#arrived.length > this.capacity * 1.1)
-      this.#letGo += this.#arrived.splice(0, this.#arrived.length - this.capacity).length;
+      this.#discarded += this.#arrived.splice(0, this.#arrived.length - this.capacity).length;
   }
 
-  /** What has arrived joins what is shown. */
+  /** Appends the arrived rows to the shown ones. */
   show(): void {
     if (this.#arrived.length === 0) return;
     this.shown = this.shown.concat(this.#arrived).slice(-this.capacity);
     this.#arrived = [];
-    this.#letGo = 0;
+    this.#discarded = 0;
   }
 
   clear(): void {
     this.shown = [];
     this.#arrived = [];
-    this.#letGo = 0;
-    this.#dropped = 0;
+    this.#discarded = 0;
+    this.#serverDropped = 0;
   }
 
-  #takeEntry(entry: LogEntry): void {
-    if (this.#dropped === 0) this.#push({ kind: "entry", entry });
-    else this.#push({ kind: "missed", count: this.#dropped, by: "server", entry });
-    this.#dropped = 0;
+  #addEntry(entry: LogEntry): void {
+    if (this.#serverDropped === 0) this.#push({ kind: "entry", entry });
+    else this.#push({ kind: "missed", count: this.#serverDropped, by: "server", entry });
+    this.#serverDropped = 0;
   }
 
   #push(row: Unnumbered<Row>): void {
@@ -83,8 +83,8 @@ export class LogRows {
 
 type Unnumbered<R> = R extends Row ? Omit<R, "id"> : never;
 
-/** Where the row with this id stands, or would stand. */
-export function placeOf(rows: readonly { readonly id: number }[], id: number): number {
+/** Index of the row with this id, or where it would be inserted. */
+export function indexOfId(rows: readonly { readonly id: number }[], id: number): number {
   let [low, high] = [0, rows.length];
   while (low < high) {
     const middle = (low + high) >> 1;
@@ -94,7 +94,7 @@ export function placeOf(rows: readonly { readonly id: number }[], id: number): n
   return low;
 }
 
-/** What the server sent, one JSON object a line. */
+/** Entries as the server sent them, one JSON object per line. */
 export function toJsonLines(rows: readonly Row[]): string {
   return rows
     .flatMap((row) => (row.kind === "gap" || row.entry === undefined ? [] : `${JSON.stringify(row.entry)}\n`))

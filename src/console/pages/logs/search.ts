@@ -1,12 +1,12 @@
-import type { Piece } from "./line.ts";
-import { placeOf, type Row } from "./rows.ts";
+import type { Segment } from "./line.ts";
+import { indexOfId, type Row } from "./rows.ts";
 
-export interface Part {
+export interface MarkedPart {
   readonly text: string;
   readonly marked: boolean;
 }
 
-/** A plain text to look for, in any case. */
+/** Case-insensitive search for a plain text. */
 export class Search {
   readonly #pattern: RegExp | undefined;
 
@@ -22,11 +22,11 @@ export class Search {
     return this.#places(text).next().done !== true;
   }
 
-  /** The same pieces, each cut into what is marked and what is not. A match may reach from one into the next. */
-  mark(pieces: readonly Piece[]): readonly (readonly Part[])[] {
-    const places = [...this.#places(pieces.map(({ text }) => text).join(" "))];
+  /** Splits each segment into marked and unmarked parts. A match may span segments. */
+  mark(segments: readonly Segment[]): readonly (readonly MarkedPart[])[] {
+    const places = [...this.#places(segments.map(({ text }) => text).join(" "))];
     let start = 0;
-    return pieces.map(({ text }) => {
+    return segments.map(({ text }) => {
       const here = places.map(([from, to]) => [from - start, to - start] as const);
       start += text.length + 1;
       return cut(text, here);
@@ -39,8 +39,8 @@ export class Search {
   }
 }
 
-/** The rows that pass, kept up as rows come and go, so that only the new ones are looked at. */
-export class Sieve {
+/** Rows that pass a filter, updated as rows come and go, so that only new rows are tested. */
+export class IncrementalFilter {
   rows: readonly Row[] = [];
   #seen = 0;
 
@@ -56,21 +56,24 @@ export class Sieve {
     }
     this.#seen = shown.at(-1)?.id ?? this.#seen;
     const [first] = this.rows;
-    const kept =
-      first !== undefined && first.id < oldest ? this.rows.slice(placeOf(this.rows, oldest)) : this.rows;
-    this.rows = fresh.length === 0 ? kept : kept.concat(fresh.reverse());
+    const remaining =
+      first !== undefined && first.id < oldest ? this.rows.slice(indexOfId(this.rows, oldest)) : this.rows;
+    this.rows = fresh.length === 0 ? remaining : remaining.concat(fresh.reverse());
     return this.rows;
   }
 }
 
-/** The how-manieth a row is, from 1; 0 when it is not among them. */
-export function numberIn(rows: readonly Row[], { id }: Row): number {
-  const at = placeOf(rows, id);
+/** Ordinal of a row, from 1; 0 when it is not in the list. */
+export function ordinalOf(rows: readonly Row[], { id }: Row): number {
+  const at = indexOfId(rows, id);
   return rows[at]?.id === id ? at + 1 : 0;
 }
 
-function cut(text: string, places: ReadonlyArray<readonly [from: number, to: number]>): readonly Part[] {
-  const parts: Part[] = [];
+function cut(
+  text: string,
+  places: ReadonlyArray<readonly [from: number, to: number]>,
+): readonly MarkedPart[] {
+  const parts: MarkedPart[] = [];
   let done = 0;
   for (const [from, to] of places) {
     const [begin, end] = [Math.max(from, done), Math.min(to, text.length)];

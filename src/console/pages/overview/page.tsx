@@ -16,8 +16,8 @@ export default function OverviewPage() {
           <section class="card" aria-labelledby="hidden">
             <h2 id="hidden">More with the Super Token</h2>
             <p>
-              How much the database takes, and the latest warnings and errors, are shown to the Super Token
-              only. The menu lists the pages that this token may use.
+              The size of the database and the latest warnings and errors are shown only to the Super Token.
+              The menu lists the pages that this token may use.
             </p>
           </section>
         )}

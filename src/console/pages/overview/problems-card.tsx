@@ -3,40 +3,40 @@ import { linkTo } from "../../route.ts";
 import { useSession } from "../../session.ts";
 import { Problem } from "../../ui/problem.tsx";
 import { LevelBadge } from "../logs/level-badge.tsx";
-import { clock, entries, lineOf } from "../logs/line.ts";
-import { Reading } from "../logs/reading.ts";
+import { entryCount, lineText, preciseTime } from "../logs/line.ts";
+import { LogFeed } from "../logs/log-feed.ts";
 import type { Row } from "../logs/rows.ts";
 
 const filter = "warn";
-const mostShown = 8;
-const mostKept = 500;
+const maxShown = 8;
+const maxRowsInMemory = 500;
 
-/** The newest warnings and errors, as they happen. */
+/** Newest warnings and errors, live. */
 export function ProblemsCard() {
   const session = useSession();
-  const [reading] = useState(() => new Reading(session, mostKept));
-  const read = () => void reading.follow(filter);
+  const [feed] = useState(() => new LogFeed(session, maxRowsInMemory));
+  const read = () => void feed.follow(filter);
   useEffect(() => {
     read();
-    return () => reading.close();
+    return () => feed.close();
   }, []);
-  const rows = reading.shown.value;
-  const standing = reading.standing.value;
+  const rows = feed.shown.value;
+  const status = feed.status.value;
   return (
     <section class="card overview-problems" aria-labelledby="problems">
       <header>
         <h2 id="problems">Warnings and errors</h2>
         <a href={linkTo("logs", [], { filter })}>Open in the logs</a>
       </header>
-      {standing.state === "failed" && <Problem error={standing.error} retry={read} />}
+      {status.state === "failed" && <Problem error={status.error} retry={read} />}
       <p class="muted" role="status">
-        {standing.state === "connecting" ? "Reading the log…" : summary(rows.length)}
-        {standing.state === "broken" && " The server is away; waiting for it."}
+        {status.state === "connecting" ? "Reading the log…" : summary(rows.length)}
+        {status.state === "broken" && " The server cannot be reached; waiting for it."}
       </p>
       {rows.length > 0 && (
         <ol>
           {rows
-            .slice(-mostShown)
+            .slice(-maxShown)
             .reverse()
             .map((row) => (
               <ProblemRow key={row.id} row={row} />
@@ -49,17 +49,17 @@ export function ProblemsCard() {
 
 function summary(count: number): string {
   if (count === 0) return "None in the server’s memory. New ones appear here.";
-  return count <= mostShown ? entries(count) : `The newest of ${entries(count)}`;
+  return count <= maxShown ? entryCount(count) : `The newest of ${entryCount(count)}`;
 }
 
 function ProblemRow({ row }: { readonly row: Row }) {
-  if (row.kind !== "entry") return <li>{lineOf(row)}</li>;
+  if (row.kind !== "entry") return <li>{lineText(row)}</li>;
   const { level, target, message, timestamp } = row.entry;
   return (
     <li>
       <LevelBadge level={level} /> <code>{target}</code>{" "}
       <time class="muted" dateTime={timestamp}>
-        {clock(timestamp)}
+        {preciseTime(timestamp)}
       </time>
       <p>{message}</p>
     </li>

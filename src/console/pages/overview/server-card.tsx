@@ -6,10 +6,10 @@ import { CopyButton } from "../../ui/copy.tsx";
 import { useLoad } from "../../ui/load.ts";
 import { Problem } from "../../ui/problem.tsx";
 
-/** Asked again so often, because the server may have been updated or started anew. */
-const againMs = 30_000;
+/** Refresh interval: the server may have been updated or restarted. */
+const refreshMs = 30_000;
 
-/** What runs, since when, and on which database. */
+/** Version, uptime, database and UUID of the server. */
 export function ServerCard() {
   const { client, rights } = useSession();
   const mayAskDatabase = rights.globally({ node: "get_database_type" });
@@ -26,7 +26,7 @@ export function ServerCard() {
     [client],
   );
   useEffect(() => {
-    const timer = setInterval(() => document.hidden || reload(), againMs);
+    const timer = setInterval(() => document.hidden || reload(), refreshMs);
     return () => clearInterval(timer);
   }, []);
   return (
@@ -49,7 +49,7 @@ export function ServerCard() {
           <dt>UUID</dt>
           <dd class="row">
             <code>{value.uuid}</code>
-            <CopyButton text={value.uuid} label="Copy the UUID" />
+            <CopyButton text={value.uuid} label="Copy UUID" />
           </dd>
           <Build version={value.version} />
         </dl>
@@ -70,20 +70,20 @@ function Build({ version }: { readonly version: VersionRecord }) {
     return (
       <>
         <dt>Built</dt>
-        <dd>It runs from its source, not from a release.</dd>
+        <dd>Runs from source, not from a release.</dd>
       </>
     );
   return (
     <>
       <dt>Built</dt>
       <dd>
-        {moment(build_time)} for <code>{cargo_target_triple}</code>
+        {timeOrText(build_time)} for <code>{cargo_target_triple}</code>
       </dd>
       <dt>Commit</dt>
       <dd>
         <code title={git_commit_sha}>{git_commit_sha.slice(0, 12)}</code>{" "}
         <span class="muted">
-          on {git_branch}, {moment(git_commit_date)}
+          on {git_branch}, {timeOrText(git_commit_date)}
         </span>
         <br />
         {version.git_commit_message}
@@ -92,7 +92,7 @@ function Build({ version }: { readonly version: VersionRecord }) {
   );
 }
 
-/** Counts on by itself between two answers. */
+/** Uptime, counted in the browser between two refreshes. */
 function Uptime({ startedAt }: { readonly startedAt: number }) {
   const [now, setNow] = useState(performance.now());
   useEffect(() => {
@@ -102,7 +102,7 @@ function Uptime({ startedAt }: { readonly startedAt: number }) {
   return <span role="timer">{duration(Math.max(now - startedAt, 0))}</span>;
 }
 
-/** As it is where it is no time. */
-function moment(text: string): string {
+/** Formats a time; other texts are returned unchanged. */
+function timeOrText(text: string): string {
   return Number.isNaN(Date.parse(text)) ? text : time(text);
 }

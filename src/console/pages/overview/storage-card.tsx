@@ -1,13 +1,19 @@
 import { bytes, plural, shortTime, time } from "../../format.ts";
 import { useSession } from "../../session.ts";
-import { inBrowser } from "../../storage.ts";
+import { browserStorage } from "../../storage.ts";
 import { Button } from "../../ui/button.tsx";
 import { useLoad } from "../../ui/load.ts";
 import { Problem } from "../../ui/problem.tsx";
-import { afterLook, type Looks, parseLooks } from "./last-look.ts";
-import { growthText, type TableSize, tableSizes } from "./storage.ts";
+import {
+  addSample,
+  growthText,
+  parseHistory,
+  type SizeHistory,
+  type TableSize,
+  tableSizes,
+} from "./storage-sizes.ts";
 
-/** How much the database takes, table by table, and how it grew since the last visit. */
+/** Size of the database by table, and its growth since the last visit. */
 export function StorageCard() {
   const { client } = useSession();
   const { value, error, loading, reload } = useLoad(
@@ -16,7 +22,7 @@ export function StorageCard() {
         client.call("node-server_uuid", {}, { signal }),
         client.call("node-server_database_storage", {}, { signal }),
       ]);
-      return keepLook(uuid, storage);
+      return recordSample(uuid, storage);
     },
     [client],
   );
@@ -30,20 +36,20 @@ export function StorageCard() {
       </header>
       {error !== undefined && <Problem error={error} retry={reload} />}
       {value === undefined && error === undefined && <p class="muted">Measuring…</p>}
-      {value !== undefined && <Sizes looks={value} />}
+      {value !== undefined && <Sizes history={value} />}
     </section>
   );
 }
 
-/** Sizes are no secret, so that they may stay in the browser. */
-function keepLook(uuid: string, storage: { tables: Record<string, number>; total: number }): Looks {
+/** Adds a sample to the history in the browser's storage. Sizes are not secret. */
+function recordSample(uuid: string, storage: { tables: Record<string, number>; total: number }): SizeHistory {
   const key = `node-server.storage.${uuid}`;
-  const looks = afterLook(parseLooks(inBrowser.read(key)), { at: Date.now(), ...storage });
-  inBrowser.write(key, JSON.stringify(looks));
-  return looks;
+  const history = addSample(parseHistory(browserStorage.read(key)), { at: Date.now(), ...storage });
+  browserStorage.write(key, JSON.stringify(history));
+  return history;
 }
 
-function Sizes({ looks: { base, latest } }: { readonly looks: Looks }) {
+function Sizes({ history: { base, latest } }: { readonly history: SizeHistory }) {
   const tables = tableSizes(latest, base);
   const empty = tables.filter(({ size }) => size === 0);
   const largest = tables[0]?.size ?? 0;
@@ -52,7 +58,7 @@ function Sizes({ looks: { base, latest } }: { readonly looks: Looks }) {
       <p class="overview-total">
         <strong>{bytes(latest.total)}</strong>{" "}
         {base === undefined ? (
-          <span class="muted">From now on you see here how much it grew since your last visit.</span>
+          <span class="muted">Your next visit will show the growth since now.</span>
         ) : (
           <span class="muted">
             {growthText(latest.total - base.total)} since{" "}
@@ -63,7 +69,7 @@ function Sizes({ looks: { base, latest } }: { readonly looks: Looks }) {
         )}
       </p>
       <table class="overview-tables">
-        <caption class="unseen">Bytes by table, the largest first</caption>
+        <caption class="unseen">Bytes by table, largest first</caption>
         <thead class="unseen">
           <tr>
             <th scope="col">Table</th>
@@ -81,7 +87,7 @@ function Sizes({ looks: { base, latest } }: { readonly looks: Looks }) {
       </table>
       {empty.length > 0 && (
         <details>
-          <summary>{plural(empty.length, "table")} without any bytes</summary>
+          <summary>{plural(empty.length, "empty table")}</summary>
           <p class="muted">{empty.map(({ name }) => name).join(", ")}</p>
         </details>
       )}

@@ -8,17 +8,17 @@ import { explain } from "../../ui/problem.tsx";
 type Way = "token" | "password";
 
 export interface SignInFormProps {
-  /** Throws what the server says against the token. */
+  /** Signs in, or throws the server's error. */
   readonly onSignIn: (token: string, persistent: boolean) => Promise<void>;
-  /** Whether "Stay signed in" is ticked at first. */
+  /** Initial state of "Stay signed in". */
   readonly persistent?: boolean;
-  /** What stands above the fields. */
+  /** Content above the fields. */
   readonly children: ComponentChildren;
-  /** Beside the button. */
+  /** Content beside the button. */
   readonly more?: ComponentChildren;
 }
 
-/** Asks for a token, or for user name and password. Its first field has the focus. */
+/** Form for a token, or for user name and password. Its first field has the focus. */
 export function SignInForm({ onSignIn, persistent: first = false, children, more }: SignInFormProps) {
   const form = useRef<HTMLFormElement>(null);
   const [way, setWay] = useState<Way>("token");
@@ -35,7 +35,7 @@ export function SignInForm({ onSignIn, persistent: first = false, children, more
     try {
       await onSignIn(way === "token" ? secret.trim() : `${name.trim()}|${secret}`, persistent);
     } catch (error) {
-      setProblem(inWords(error, way));
+      setProblem(signInProblem(error, way));
       setBusy(false);
     }
   };
@@ -65,7 +65,9 @@ export function SignInForm({ onSignIn, persistent: first = false, children, more
       )}
       <Field
         label={way === "token" ? "Token" : "Password"}
-        hint={way === "token" ? "Key and secret with a colon between, as the server showed them." : undefined}
+        hint={
+          way === "token" ? "Key and secret, separated by a colon, as the server showed them." : undefined
+        }
         error={problem}
       >
         <input
@@ -93,11 +95,11 @@ export function SignInForm({ onSignIn, persistent: first = false, children, more
   );
 }
 
-function inWords(error: unknown, way: Way): string {
+function signInProblem(error: unknown, way: Way): string {
   if (error instanceof ParseError)
     return "This is not a token: a token is its key, a colon and its secret, such as AbC123:dEf456.";
   if (!(error instanceof PermissionDenied)) return explain(error);
   if (error.reason === "expired") return "This token has expired. Ask for a new one.";
-  if (error.reason === "not_yet_valid") return "This token is not valid yet. Ask from when on it is.";
+  if (error.reason === "not_yet_valid") return "This token is not valid yet. Ask when it becomes valid.";
   return way === "token" ? "The server does not know this token." : "User name or password is wrong.";
 }

@@ -1,7 +1,13 @@
-import { signIn } from "../../session.ts";
+import { useEffect, useRef } from "preact/hooks";
+import { askToSignOut } from "../../menu.tsx";
+import { discardLocked, type Session, signedIn, signIn, signInAgain } from "../../session.ts";
+import { isTokenPersistent } from "../../token-storage.ts";
+import { Button } from "../../ui/button.tsx";
+import { Dialog } from "../../ui/dialog.tsx";
+import { confirmLeaving } from "../../unsaved-work.ts";
 import { SignInForm } from "./form.tsx";
 
-/** The first page. */
+/** Page shown while nobody is signed in. */
 export function SignInPage({ notice }: { readonly notice: string | undefined }) {
   return (
     <main class="sign-in">
@@ -19,4 +25,50 @@ export function SignInPage({ notice }: { readonly notice: string | undefined }) 
       </SignInForm>
     </main>
   );
+}
+
+/** Dialog that asks for another token when the current one has ended. The page behind it keeps its state. */
+export function SignInAgain() {
+  const now = signedIn.value;
+  const why = now.state === "signed-in" ? now.session.ended.value : undefined;
+  return now.state === "signed-in" && why !== undefined ? (
+    <SignInDialog session={now.session} why={why} />
+  ) : null;
+}
+
+function SignInDialog({ session, why }: { readonly session: Session; readonly why: string }) {
+  const container = useRef<HTMLDivElement>(null);
+  // The dialog takes the focus when it opens, after the form's own effect.
+  useEffect(() => container.current?.querySelector("input")?.focus(), []);
+  const isLocked = session.isLocked.value;
+  return (
+    <Dialog title="Sign in again" onClose={undefined}>
+      <div ref={container} class="sign-in-again">
+        <SignInForm
+          persistent={!isLocked && isTokenPersistent()}
+          onSignIn={(token, persistent) => signInAgain(session, token, persistent)}
+          more={
+            isLocked ? (
+              <Button onClick={discard}>Discard</Button>
+            ) : (
+              <Button onClick={askToSignOut}>Sign out</Button>
+            )
+          }
+        >
+          <p class="notice" role="status">
+            {why}
+          </p>
+          <p>
+            {isLocked
+              ? "This tab holds unsaved work. Sign in with the same token to keep it, or discard it. Signing in with another token discards it too."
+              : "Your unsaved work is kept. Sign in to continue where you are."}
+          </p>
+        </SignInForm>
+      </div>
+    </Dialog>
+  );
+}
+
+async function discard(): Promise<void> {
+  if (await confirmLeaving("Discard unsaved work?", "Discard")) discardLocked();
 }

@@ -1,39 +1,38 @@
 import { useId, useLayoutEffect, useMemo, useRef } from "preact/hooks";
-import { useVirtualWindow } from "../../ui/virtual-window.ts";
-import { type CellPlace, stepTo } from "./active-cell.ts";
-import { isRounded, type Row, toCell, widths } from "./cell.ts";
+import { useVirtualWindow } from "../../ui/virtual-rows.tsx";
+import { type CellPosition, columnWidths, isRounded, type Row, stepTo, toCell } from "./cells.ts";
 
-/** As in sql.css. */
+/** Row height in pixels, as in sql.css. */
 const rowHeight = 28;
 
-/** ARIA's pattern for a table that takes the focus as one and names the cell it is at. */
+/** ARIA grid pattern: the table has the focus and names its active cell. */
 const asGrid = (at: string | undefined) => ({ role: "grid", "aria-activedescendant": at }) as const;
 const asSelected = { "aria-selected": true } as const;
 
 export interface GridProps {
   readonly columns: readonly string[];
   readonly rows: readonly Row[];
-  readonly active: CellPlace;
-  readonly onActive: (place: CellPlace) => void;
-  /** The whole value of a cell is wanted. */
-  readonly onOpen: (place: CellPlace) => void;
+  readonly active: CellPosition;
+  readonly onActive: (position: CellPosition) => void;
+  /** Called when the person wants to see a whole value. */
+  readonly onOpen: (position: CellPosition) => void;
 }
 
-/** The rows of a result. Only those in view are in the page; the arrow keys go from cell to cell. */
+/** Rows of a result. Only those in view are in the DOM; the arrow keys move from cell to cell. */
 export function Grid({ columns, rows, active, onActive, onOpen }: GridProps) {
   const box = useRef<HTMLDivElement>(null);
   const id = useId();
-  const { first, end, look } = useVirtualWindow(box, rows.length, rowHeight);
-  const characters = useMemo(() => widths(columns, rows), [columns, rows]);
-  const cellId = ({ row, column }: CellPlace) => `${id}-${row}-${column}`;
-  const steered = useRef(false);
+  const { first, end, update } = useVirtualWindow(box, rows.length, rowHeight);
+  const characters = useMemo(() => columnWidths(columns, rows), [columns, rows]);
+  const cellId = ({ row, column }: CellPosition) => `${id}-${row}-${column}`;
+  const movedByKey = useRef(false);
   useLayoutEffect(() => {
-    if (!steered.current || box.current === null) return;
+    if (!movedByKey.current || box.current === null) return;
     const cell = document.getElementById(cellId(active));
-    // A cell far away is drawn once the box has been scrolled there, and then this runs again.
+    // A distant cell is rendered after scrolling there, and then this effect runs again.
     if (cell === null) box.current.scrollTop = active.row * rowHeight;
     else cell.scrollIntoView({ block: "nearest", inline: "nearest" });
-    steered.current = cell === null;
+    movedByKey.current = cell === null;
   });
   const onKeyDown = (event: KeyboardEvent) => {
     const page = Math.max(1, Math.floor((box.current?.clientHeight ?? 0) / rowHeight) - 2);
@@ -41,18 +40,18 @@ export function Grid({ columns, rows, active, onActive, onOpen }: GridProps) {
     const next = stepTo(event.key, event.ctrlKey || event.metaKey, active, size);
     if (next === undefined && event.key !== "Enter") return;
     event.preventDefault();
-    steered.current = true;
+    movedByKey.current = true;
     if (next === undefined) onOpen(active);
     else onActive(next);
   };
-  const withPlace = (use: (place: CellPlace) => void) => (event: MouseEvent) => {
-    const place = placeOf(event.target);
-    if (place !== undefined) use(place);
+  const withPosition = (use: (position: CellPosition) => void) => (event: MouseEvent) => {
+    const position = positionOf(event.target);
+    if (position !== undefined) use(position);
   };
   const isDrawn = active.row >= first && active.row < end;
   const shown = Array.from({ length: Math.max(0, end - first) }, (_, at) => first + at);
   return (
-    <div ref={box} class="sql-grid" onScroll={look}>
+    <div ref={box} class="sql-grid" onScroll={update}>
       <table
         {...asGrid(isDrawn ? cellId(active) : undefined)}
         tabIndex={0}
@@ -61,8 +60,8 @@ export function Grid({ columns, rows, active, onActive, onOpen }: GridProps) {
         aria-colcount={columns.length}
         style={{ width: `${characters.reduce((sum, width) => sum + width, 0)}ch` }}
         onKeyDown={onKeyDown}
-        onClick={withPlace(onActive)}
-        onDblClick={withPlace(onOpen)}
+        onClick={withPosition(onActive)}
+        onDblClick={withPosition(onOpen)}
       >
         <colgroup>
           {columns.map((column, at) => (
@@ -79,7 +78,7 @@ export function Grid({ columns, rows, active, onActive, onOpen }: GridProps) {
           </tr>
         </thead>
         <tbody>
-          <Unseen rows={first} />
+          <RowSpacer rows={first} />
           {shown.map((row) => (
             <tr key={row} data-row={row} aria-rowindex={row + 2}>
               {columns.map((name, column) => (
@@ -95,15 +94,15 @@ export function Grid({ columns, rows, active, onActive, onOpen }: GridProps) {
               ))}
             </tr>
           ))}
-          <Unseen rows={rows.length - end} />
+          <RowSpacer rows={rows.length - end} />
         </tbody>
       </table>
     </div>
   );
 }
 
-/** The room of rows that are not drawn. */
-function Unseen({ rows }: { readonly rows: number }) {
+/** Space of rows that are not rendered. */
+function RowSpacer({ rows }: { readonly rows: number }) {
   return rows > 0 ? <tr style={{ height: `${rows * rowHeight}px` }} /> : null;
 }
 
@@ -112,7 +111,7 @@ function kindOf(value: unknown): string {
   return typeof value === "number" ? "number" : "text";
 }
 
-function placeOf(target: EventTarget | null): CellPlace | undefined {
+function positionOf(target: EventTarget | null): CellPosition | undefined {
   const cell = target instanceof Element ? target.closest("td") : null;
   const row = cell?.closest("tr")?.dataset.row;
   return cell === null || row === undefined ? undefined : { row: Number(row), column: cell.cellIndex };

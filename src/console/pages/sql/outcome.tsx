@@ -2,21 +2,20 @@ import { useEffect, useState } from "preact/hooks";
 import { plural } from "../../format.ts";
 import { Button } from "../../ui/button.tsx";
 import { Problem } from "../../ui/problem.tsx";
-import { asksForRows, countStatements } from "./changes.ts";
-import type { Desk, Outcome } from "./desk.ts";
 import { ResultView } from "./result.tsx";
-import type { Dialect } from "./words.ts";
+import { asksForRows, countStatements, type Dialect } from "./statements.ts";
+import type { Outcome, SqlWorkspace } from "./workspace.ts";
 
 export interface OutcomeViewProps {
-  readonly desk: Desk;
+  readonly workspace: SqlWorkspace;
   readonly dialect: Dialect | undefined;
   readonly onGoTo: () => void;
 }
 
-/** What came of the statement: rows, an error, or that it still runs. */
-export function OutcomeView({ desk, dialect, onGoTo }: OutcomeViewProps) {
-  const running = desk.running.value;
-  const outcome = desk.outcome.value;
+/** Result of the last statement: rows, an error, or that it is still running. */
+export function OutcomeView({ workspace, dialect, onGoTo }: OutcomeViewProps) {
+  const running = workspace.running.value;
+  const outcome = workspace.outcome.value;
   return (
     <section class="sql-outcome" aria-label="Result">
       <p role="status" class="sql-status">
@@ -25,8 +24,8 @@ export function OutcomeView({ desk, dialect, onGoTo }: OutcomeViewProps) {
       {running !== undefined && <Wait since={running.since} />}
       {running === undefined && outcome === undefined && (
         <p class="empty">
-          Write a statement and run it with Ctrl+Enter; of a selection, only that is run. Names in the list of
-          tables go into the text with a click.
+          Write a statement and run it with Ctrl+Enter. If text is selected, only that is run. Click a name in
+          the list of tables to insert it.
         </p>
       )}
       {outcome?.kind === "error" && (
@@ -48,7 +47,7 @@ export function OutcomeView({ desk, dialect, onGoTo }: OutcomeViewProps) {
   );
 }
 
-/** How long one has been waiting. Not told to screen readers every second. */
+/** Elapsed time. Hidden from screen readers, which would announce it every second. */
 function Wait({ since }: { readonly since: number }) {
   const [now, setNow] = useState(Date.now());
   useEffect(() => {
@@ -64,8 +63,8 @@ function Wait({ since }: { readonly since: number }) {
 
 function sentence(outcome: Outcome, dialect: Dialect | undefined): string {
   const ms = `${Math.round(outcome.ms).toLocaleString("en")} ms`;
-  if (outcome.kind === "left")
-    return "You no longer wait for this statement. The server was not stopped: it goes on until it is done or its sql_timeout_ms is over, and what it changes counts.";
+  if (outcome.kind === "abandoned")
+    return "You stopped waiting for this statement. The server still runs it until it is done or its sql_timeout_ms is over, and its changes are kept.";
   if (outcome.kind === "error") return `Failed after ${ms}.`;
   const count = countStatements(outcome.sql, dialect);
   const which = count > 1 ? ` This is the result of the last of ${count} statements; all of them ran.` : "";

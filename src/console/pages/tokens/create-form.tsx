@@ -3,61 +3,61 @@ import { useSession } from "../../session.ts";
 import { Button } from "../../ui/button.tsx";
 import { Field, typed } from "../../ui/field.tsx";
 import { Problem } from "../../ui/problem.tsx";
-import { useUnsaved } from "../../ui/unsaved.ts";
-import { useBuckets } from "./buckets.ts";
-import { draftWords } from "./limits.ts";
+import { useUnsaved } from "../../unsaved-work.ts";
+import { useBucketNames } from "./bucket-names.ts";
+import { usernameHint, usernameProblem } from "./credential-rules.ts";
+import { draftSummary } from "./limits.ts";
 import { LimitsForm } from "./limits-form.tsx";
-import { made } from "./made.ts";
-import { PasswordField } from "./password-field.tsx";
+import { newSecret } from "./new-secret.tsx";
+import { PasswordField } from "./password-form.tsx";
 import { PurposePicker } from "./purpose-picker.tsx";
-import type { PurposeName } from "./purposes.ts";
-import { usernameHint, usernameProblem } from "./sign-in-words.ts";
 import {
-  isWithoutBucket,
-  newWish,
-  timesProblem,
+  draftProblem,
+  lacksBucket,
+  newDraft,
+  type PurposeName,
+  type TokenDraft,
   toCreation,
-  type Wish,
-  wishProblem,
+  validityProblem,
   withPurpose,
-} from "./wish.ts";
+} from "./token-draft.ts";
 
 export interface CreateFormProps {
   readonly purpose: PurposeName;
   readonly bucket: string;
   readonly onDone: () => void;
-  /** Undefined where there is nothing to go back to. */
+  /** Undefined when there is no page to return to. */
   readonly onCancel?: (() => void) | undefined;
 }
 
-/** A new token, from its purpose to its secret. */
+/** Form that creates a token and shows its secret. */
 export function CreateForm({ purpose, bucket, onDone, onCancel }: CreateFormProps) {
   const { client, me, rights } = useSession();
-  const buckets = useBuckets();
-  const [initial] = useState(() => newWish(purpose, bucket, rights.isSuper ? undefined : me));
-  const [wish, setWish] = useState(initial);
+  const buckets = useBucketNames();
+  const [initial] = useState(() => newDraft(purpose, bucket, rights.isSuper ? undefined : me));
+  const [draft, setDraft] = useState(initial);
   const [unreadable, setUnreadable] = useState(false);
   const [failure, setFailure] = useState<unknown>();
-  const change = (part: Partial<Wish>) => setWish((before) => ({ ...before, ...part }));
-  const problem = unreadable ? "Put the JSON right first." : wishProblem(wish);
-  const isChanged = unreadable || JSON.stringify(wish) !== JSON.stringify(initial);
+  const change = (part: Partial<TokenDraft>) => setDraft((before) => ({ ...before, ...part }));
+  const problem = unreadable ? "Correct the JSON first." : draftProblem(draft);
+  const isChanged = unreadable || JSON.stringify(draft) !== JSON.stringify(initial);
   const created = useUnsaved(isChanged, "the new token is not created");
   const create = async () => {
     setFailure(undefined);
     try {
-      const pair = await client.call("token_create", { token_creation: toCreation(wish) });
-      made.value = {
+      const pair = await client.call("token_create", { token_creation: toCreation(draft) });
+      newSecret.value = {
         ...pair,
         title: "The new token",
         by: me.token_key,
-        drive: wish.purpose === "webdav" ? wish.bucket.trim() : undefined,
-        deploy: wish.purpose === "deploy" ? wish.bucket.trim() : undefined,
-        username: wish.username || undefined,
-        hasPassword: wish.password !== "",
-        password: wish.isGenerated ? wish.password : undefined,
+        drive: draft.purpose === "webdav" ? draft.bucket.trim() : undefined,
+        deploy: draft.purpose === "deploy" ? draft.bucket.trim() : undefined,
+        username: draft.username || undefined,
+        hasPassword: draft.password !== "",
+        password: draft.isGenerated ? draft.password : undefined,
       };
       created();
-      setWish(initial);
+      setDraft(initial);
       onDone();
     } catch (error) {
       setFailure(error);
@@ -66,23 +66,23 @@ export function CreateForm({ purpose, bucket, onDone, onCancel }: CreateFormProp
   return (
     <section class="form" aria-label="New token">
       <PurposePicker
-        purpose={wish.purpose}
-        bucket={wish.bucket}
+        purpose={draft.purpose}
+        bucket={draft.bucket}
         buckets={buckets.names}
         complete={buckets.complete}
-        onChange={(next, name) => setWish((before) => withPurpose(before, next, name))}
+        onChange={(next, name) => setDraft((before) => withPurpose(before, next, name))}
       />
       <section class="card form" aria-label="Rights">
         <h2>What it may do</h2>
-        <ul class="tokens-words" aria-live="polite">
-          {(isWithoutBucket(wish) ? ["Choose a bucket first."] : draftWords(wish.limits)).map((line) => (
+        <ul class="tokens-summary" aria-live="polite">
+          {(lacksBucket(draft) ? ["Choose a bucket first."] : draftSummary(draft.limits)).map((line) => (
             <li key={line}>{line}</li>
           ))}
         </ul>
-        <details open={wish.purpose === "own"}>
+        <details open={draft.purpose === "own"}>
           <summary>Scopes and permissions</summary>
           <LimitsForm
-            limits={wish.limits}
+            limits={draft.limits}
             buckets={buckets.names}
             onChange={(limits) => change({ limits, purpose: "own" })}
             onProblem={setUnreadable}
@@ -94,21 +94,21 @@ export function CreateForm({ purpose, bucket, onDone, onCancel }: CreateFormProp
         <div class="tokens-pair">
           <Field
             label="User name"
-            hint={usernameHint(wish.username, wish.password !== "")}
-            error={usernameProblem(wish.username)}
+            hint={usernameHint(draft.username, draft.password !== "")}
+            error={usernameProblem(draft.username)}
           >
             <input
               type="text"
               autocomplete="off"
               spellcheck={false}
-              value={wish.username}
+              value={draft.username}
               onInput={(event: Event) => change({ username: typed(event) })}
             />
           </Field>
           <div class="form">
             <PasswordField
               label="Password"
-              password={wish.password}
+              password={draft.password}
               onChange={(password, isGenerated) => change({ password, isGenerated })}
             />
           </div>
@@ -117,18 +117,18 @@ export function CreateForm({ purpose, bucket, onDone, onCancel }: CreateFormProp
           <Field label="Valid from" hint="Empty: at once.">
             <input
               type="datetime-local"
-              value={wish.from}
+              value={draft.from}
               onInput={(event: Event) => change({ from: typed(event) })}
             />
           </Field>
           <Field
             label="Valid to"
             hint={endHint(!rights.isSuper && me.timestamp_to !== null)}
-            error={timesProblem(wish.from, wish.to)}
+            error={validityProblem(draft.from, draft.to)}
           >
             <input
               type="datetime-local"
-              value={wish.to}
+              value={draft.to}
               onInput={(event: Event) => change({ to: typed(event) })}
             />
           </Field>

@@ -4,9 +4,9 @@ import { useSession } from "../../session.ts";
 import { Button } from "../../ui/button.tsx";
 import { Problem } from "../../ui/problem.tsx";
 import { toast } from "../../ui/toasts.tsx";
-import { useUnsaved } from "../../ui/unsaved.ts";
-import { useBuckets } from "./buckets.ts";
-import { draftWords, limitsProblem } from "./limits.ts";
+import { useUnsaved } from "../../unsaved-work.ts";
+import { useBucketNames } from "./bucket-names.ts";
+import { draftSummary, limitsProblem } from "./limits.ts";
 import { LimitsForm } from "./limits-form.tsx";
 
 export interface EditFormProps {
@@ -15,16 +15,16 @@ export interface EditFormProps {
   readonly onCancel: () => void;
 }
 
-/** Other limits for a token that there is. Nothing else of it can be changed here. */
+/** Form that changes the limits of a token. Nothing else of a token can be changed here. */
 export function EditForm({ token, onDone, onCancel }: EditFormProps) {
   const { client } = useSession();
-  const { names } = useBuckets();
+  const { names } = useBucketNames();
   const stored = limitsProblem(token.token_limit as Limit[]) === undefined;
   const [initial] = useState<readonly Limit[]>(stored ? (token.token_limit as Limit[]) : []);
   const [limits, setLimits] = useState(initial);
   const [unreadable, setUnreadable] = useState(false);
   const [failure, setFailure] = useState<unknown>();
-  const problem = unreadable ? "Put the JSON right first." : limitsProblem(limits);
+  const problem = unreadable ? "Correct the JSON first." : limitsProblem(limits);
   const isChanged = unreadable || JSON.stringify(limits) !== JSON.stringify(initial);
   const saved = useUnsaved(isChanged, "the limits of the token are not saved");
   const save = async () => {
@@ -41,18 +41,18 @@ export function EditForm({ token, onDone, onCancel }: EditFormProps) {
   return (
     <section class="form" aria-label="Edit the token">
       <p>
-        Limits of <strong>{token.username ?? token.token_key}</strong>. Name, key and time stay as they are:
-        for others, make a new token.
+        Limits of <strong>{token.username ?? token.token_key}</strong>. Its name, key and validity cannot be
+        changed; create a new token instead.
       </p>
       {!stored && (
         <p class="notice">
-          The limits in the database cannot be read, and so grant nothing. What is saved here replaces them.
+          The limits in the database are invalid, so they grant nothing. Saving here replaces them.
         </p>
       )}
       <section class="card form" aria-label="Rights">
         <h2>What it may do</h2>
-        <ul class="tokens-words" aria-live="polite">
-          {draftWords(limits).map((line) => (
+        <ul class="tokens-summary" aria-live="polite">
+          {draftSummary(limits).map((line) => (
             <li key={line}>{line}</li>
           ))}
         </ul>

@@ -5,15 +5,15 @@ export interface JsonFieldProps<T> {
   readonly label: string;
   readonly hint?: string;
   readonly value: T;
-  /** Throws what is wrong. */
+  /** Converts parsed JSON to a value. Throws an error with a sentence when it is invalid. */
   readonly read: (json: unknown) => T;
   readonly onChange: (value: T) => void;
-  /** Whether what is typed cannot be used. */
+  /** Called with whether the typed text is invalid. */
   readonly onProblem: (isWrong: boolean) => void;
   readonly rows?: number;
 }
 
-/** A value as JSON to type in. It follows the value, and the value follows it as long as it can be read. */
+/** Text field for a value as JSON. Valid input changes the value; a changed value replaces the text. */
 export function JsonField<T>({ label, hint, value, read, onChange, onProblem, rows = 4 }: JsonFieldProps<T>) {
   const current = JSON.stringify(value);
   const [draft, setDraft] = useState({
@@ -55,7 +55,7 @@ function parse(text: string): unknown {
   try {
     return JSON.parse(text);
   } catch (error) {
-    throw new Error(`This is no JSON: ${error instanceof Error ? error.message : String(error)}.`);
+    throw new Error(`This is not valid JSON: ${error instanceof Error ? error.message : String(error)}.`);
   }
 }
 

@@ -1,10 +1,9 @@
-import type { Limit, Permission } from "../../../client/index.ts";
-import { Button } from "../../ui/button.tsx";
-import { Check } from "../../ui/field.tsx";
+import type { Limit, Permission, Scope } from "../../../client/index.ts";
+import { Button, IconButton } from "../../ui/button.tsx";
+import { Check, Field, typed } from "../../ui/field.tsx";
 import { JsonField } from "./json-field.tsx";
-import { isIdle } from "./limits.ts";
+import { grantsNothing, type ScopeKind, scopeKinds, scopeView, toScope } from "./limits.ts";
 import { families, isKnown, isPermission, isSame } from "./permissions.ts";
-import { ScopeRow } from "./scope-row.tsx";
 
 export interface LimitCardProps {
   readonly number: number;
@@ -15,7 +14,7 @@ export interface LimitCardProps {
   readonly bucketList: string;
 }
 
-/** Permissions, and where they hold. */
+/** One limit of a token: scopes and permissions. */
 export function LimitCard({ number, limit, onChange, onRemove, onProblem, bucketList }: LimitCardProps) {
   const { scopes, permissions } = limit;
   const others = permissions.filter((one) => !isKnown(one));
@@ -30,7 +29,7 @@ export function LimitCard({ number, limit, onChange, onRemove, onProblem, bucket
       <legend>Limit {number}</legend>
       {scopes.map((scope, at) => (
         <ScopeRow
-          // A scope has no name of its own, and its place is all that tells it from others.
+          // A scope has no identity but its position.
           key={`${at} of ${scopes.length}`}
           scope={scope}
           bucketList={bucketList}
@@ -50,10 +49,10 @@ export function LimitCard({ number, limit, onChange, onRemove, onProblem, bucket
         {families.map(({ name, title, actions }) => (
           <fieldset key={name}>
             <legend>{title}</legend>
-            {actions.map(({ permission, words }) => (
+            {actions.map(({ permission, label }) => (
               <Check
-                key={words}
-                label={words}
+                key={label}
+                label={label}
                 checked={permissions.some((one) => isSame(one, permission))}
                 onChange={(on) => toggle(permission, on)}
               />
@@ -62,17 +61,17 @@ export function LimitCard({ number, limit, onChange, onRemove, onProblem, bucket
         ))}
       </div>
       <details open={others.length > 0}>
-        <summary>Other permissions</summary>
+        <summary>OtherFamily permissions</summary>
         <JsonField
           label="As a JSON list"
-          hint={'Of the wider system, such as {"kv": "read"} or {"task": {"run": "nightly-*"}}.'}
+          hint={'For the wider system, such as {"kv": "read"} or {"task": {"run": "nightly-*"}}.'}
           value={others}
           read={readOthers}
           onChange={(next) => onChange({ ...limit, permissions: [...known, ...next] })}
           onProblem={onProblem}
         />
       </details>
-      {isIdle(limit) && (
+      {grantsNothing(limit) && (
         <p class="hint">
           This limit grants nothing yet: {scopes.length === 0 ? "it has no scope" : "no permission is chosen"}
           .
@@ -90,8 +89,52 @@ export function LimitCard({ number, limit, onChange, onRemove, onProblem, bucket
 function readOthers(json: unknown): Permission[] {
   if (!Array.isArray(json)) throw new Error('It must be a list, such as [{"kv": "read"}].');
   const wrong = json.find((one) => !isPermission(one));
-  if (wrong !== undefined) throw new Error(`${JSON.stringify(wrong)} is no permission.`);
+  if (wrong !== undefined) throw new Error(`${JSON.stringify(wrong)} is not a permission.`);
   const boxed = json.find(isKnown);
-  if (boxed !== undefined) throw new Error(`${JSON.stringify(boxed)} has a box of its own above.`);
+  if (boxed !== undefined)
+    throw new Error(`${JSON.stringify(boxed)} has a checkbox above; tick that instead.`);
   return json as Permission[];
+}
+
+export interface ScopeRowProps {
+  readonly scope: Scope;
+  readonly onChange: (scope: Scope) => void;
+  readonly onRemove: () => void;
+  /** Id of a `<datalist>` with bucket names. */
+  readonly bucketList: string;
+}
+
+/** One scope in which the permissions of a limit apply. */
+function ScopeRow({ scope, onChange, onRemove, bucketList }: ScopeRowProps) {
+  const { kind, name } = scopeView(scope) ?? { kind: "global" as const, name: "" };
+  const { name: nameLabel, hint } = scopeKinds[kind];
+  return (
+    <div class="tokens-scope">
+      <Field label="Scope">
+        <select
+          value={kind}
+          onChange={(event: Event) => onChange(toScope({ kind: typed(event) as ScopeKind, name }))}
+        >
+          {Object.entries(scopeKinds).map(([value, { title }]) => (
+            <option key={value} value={value}>
+              {title}
+            </option>
+          ))}
+        </select>
+      </Field>
+      {kind !== "global" && (
+        <Field label={nameLabel} hint={hint}>
+          <input
+            type="text"
+            list={kind === "static_bucket" ? bucketList : undefined}
+            spellcheck={false}
+            autocapitalize="off"
+            value={name}
+            onInput={(event: Event) => onChange(toScope({ kind, name: typed(event) }))}
+          />
+        </Field>
+      )}
+      <IconButton icon="close" label="Remove this scope" onClick={onRemove} />
+    </div>
+  );
 }

@@ -8,12 +8,12 @@ import { readLimits } from "./limits.ts";
 export interface LimitsFormProps {
   readonly limits: readonly Limit[];
   readonly onChange: (limits: readonly Limit[]) => void;
-  /** Whether a text in it cannot be used as it stands. */
+  /** Called with whether any JSON text in the form is invalid. */
   readonly onProblem: (isWrong: boolean) => void;
   readonly buckets: readonly string[];
 }
 
-/** What a token may do: boxes to tick, and the same as JSON. Each follows the other. */
+/** Editor for the limits of a token, as checkboxes or as JSON. */
 export function LimitsForm({ limits, onChange, onProblem, buckets }: LimitsFormProps) {
   const [raw, setRaw] = useState(false);
   const bucketList = useId();
@@ -42,7 +42,7 @@ export function LimitsForm({ limits, onChange, onProblem, buckets }: LimitsFormP
       {raw ? (
         <JsonField
           label="token_limit"
-          hint="A list of limits. Each permission of a limit holds in each of its scopes."
+          hint="A list of limits. Each permission of a limit applies in each of its scopes."
           rows={14}
           value={limits}
           read={readLimits}
@@ -58,7 +58,7 @@ export function LimitsForm({ limits, onChange, onProblem, buckets }: LimitsFormP
           </datalist>
           {limits.map((limit, at) => (
             <LimitCard
-              // A limit has no name of its own, and its place is all that tells it from others.
+              // A limit has no identity but its position.
               key={`${at} of ${limits.length}`}
               number={at + 1}
               limit={limit}
@@ -71,9 +71,7 @@ export function LimitsForm({ limits, onChange, onProblem, buckets }: LimitsFormP
               onProblem={report(`limit ${at}`)}
             />
           ))}
-          {limits.length === 0 && (
-            <p class="muted">No limits: the token can sign in, and may do nothing else.</p>
-          )}
+          {limits.length === 0 && <p class="muted">No limits: the token can sign in but do nothing else.</p>}
           <div class="row">
             <Button
               icon="plus"

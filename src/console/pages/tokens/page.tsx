@@ -1,5 +1,5 @@
 import type { Token } from "../../../client/index.ts";
-import { amend, closeTo, go, linkTo, type Route, route } from "../../route.ts";
+import { closeTo, go, linkTo, type Route, replaceQuery, route } from "../../route.ts";
 import { useSession } from "../../session.ts";
 import { Button } from "../../ui/button.tsx";
 import { useLoad } from "../../ui/load.ts";
@@ -7,8 +7,8 @@ import { Page } from "../../ui/page.tsx";
 import { Problem } from "../../ui/problem.tsx";
 import { CreateForm } from "./create-form.tsx";
 import { EditForm } from "./edit-form.tsx";
-import { MadeDialog } from "./made-dialog.tsx";
-import { purposeNamed } from "./purposes.ts";
+import { NewSecretDialog } from "./new-secret.tsx";
+import { parsePurpose } from "./token-draft.ts";
 import { TokenList } from "./token-list.tsx";
 
 export default function TokensPage() {
@@ -16,12 +16,12 @@ export default function TokensPage() {
   return (
     <>
       {rights.isSuper ? <AllTokens /> : <OnlyCreate />}
-      <MadeDialog />
+      <NewSecretDialog />
     </>
   );
 }
 
-/** What the Super Token sees. */
+/** Page for the Super Token: list, create and edit. */
 function AllTokens() {
   const { client } = useSession();
   const { value, error, reload } = useLoad(
@@ -37,7 +37,12 @@ function AllTokens() {
   if (route.value.query.has("preset"))
     return (
       <Page key="new" title="New token">
-        <CreateForm key={JSON.stringify(asked())} {...asked()} onDone={done} onCancel={back} />
+        <CreateForm
+          key={JSON.stringify(requestedToken())}
+          {...requestedToken()}
+          onDone={done}
+          onCancel={back}
+        />
       </Page>
     );
   if (editing !== null)
@@ -46,7 +51,7 @@ function AllTokens() {
         {error !== undefined && <Problem error={error} retry={reload} />}
         {value === undefined && error === undefined && <p class="loading">Loading…</p>}
         {value !== undefined && (
-          <Edited key={editing} token={editable(value, editing)} onDone={done} onCancel={back} />
+          <EditView key={editing} token={editable(value, editing)} onDone={done} onCancel={back} />
         )}
       </Page>
     );
@@ -74,13 +79,13 @@ function AllTokens() {
 }
 
 interface EditedProps {
-  /** Undefined when there is none to edit. */
+  /** Undefined when the token does not exist or cannot be edited. */
   readonly token: Token | undefined;
   readonly onDone: () => void;
   readonly onCancel: () => void;
 }
 
-function Edited({ token, onDone, onCancel }: EditedProps) {
+function EditView({ token, onDone, onCancel }: EditedProps) {
   if (token !== undefined) return <EditForm token={token} onDone={onDone} onCancel={onCancel} />;
   return (
     <p>
@@ -89,34 +94,38 @@ function Edited({ token, onDone, onCancel }: EditedProps) {
   );
 }
 
-/** The Super Token is the first of the list, and cannot be edited. */
+/** Token with this key. The Super Token, which is first in the list, cannot be edited. */
 function editable(tokens: readonly Token[], key: string): Token | undefined {
   return tokens.slice(1).find(({ token_key }) => token_key === key);
 }
 
-/** Neither form is open there. */
+/** Whether a route shows the list and no form. */
 function isList({ query }: Route): boolean {
   return !query.has("preset") && !query.has("edit");
 }
 
-/** What a token sees that may make others, and nothing more. */
+/** Page for a token that may only create others. */
 function OnlyCreate() {
   return (
     <Page title="New token">
       <p>
-        Your token can make others, with permissions that it holds itself. The list of all tokens is for the
-        Super Token alone.
+        Your token can create others, with permissions that it has itself. Only the Super Token can list all
+        tokens.
       </p>
-      <CreateForm key={JSON.stringify(asked())} {...asked()} onDone={() => amend({})} />
+      <CreateForm
+        key={JSON.stringify(requestedToken())}
+        {...requestedToken()}
+        onDone={() => replaceQuery({})}
+      />
     </Page>
   );
 }
 
-/** What the address says of the token to make. */
-function asked() {
+/** Purpose and bucket of the new token, from the address. */
+function requestedToken() {
   const { query } = route.value;
   return {
-    purpose: purposeNamed(query.get("preset")) ?? "webdav",
+    purpose: parsePurpose(query.get("preset")) ?? "webdav",
     bucket: query.get("bucket") ?? "",
   } as const;
 }

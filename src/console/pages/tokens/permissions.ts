@@ -1,25 +1,25 @@
 import type { Permission } from "../../../client/index.ts";
 
-/** Families whose actions are known by name. */
-type Known = "static_bucket_file" | "static_bucket" | "node" | "monitoring_uuid" | "token" | "db";
-type Actions<F extends Known> = Extract<Permission, Record<F, string>>[F];
+/** Families whose actions have checkboxes. */
+type KnownFamily = "static_bucket_file" | "static_bucket" | "node" | "monitoring_uuid" | "token" | "db";
+type Actions<F extends KnownFamily> = Extract<Permission, Record<F, string>>[F];
 type Keys<P> = P extends P ? keyof P : never;
-type Other = Exclude<Keys<Permission>, Known>;
+type OtherFamily = Exclude<Keys<Permission>, KnownFamily>;
 
-interface Family<F extends Known> {
+interface Family<F extends KnownFamily> {
   readonly title: string;
-  /** Each with what it means. */
+  /** Labels by action. */
   readonly actions: Readonly<Record<Actions<F>, string>>;
 }
 
-const table: { readonly [F in Known]: Family<F> } = {
+const table: { readonly [F in KnownFamily]: Family<F> } = {
   static_bucket_file: {
     title: "Files",
     actions: { read: "read", write: "write", delete: "delete", list: "list" },
   },
   static_bucket: {
     title: "Buckets",
-    actions: { read: "see the record", write: "make and change", delete: "delete" },
+    actions: { read: "see the record", write: "create and change", delete: "delete" },
   },
   node: {
     title: "Server",
@@ -32,7 +32,7 @@ const table: { readonly [F in Known]: Family<F> } = {
     },
   },
   monitoring_uuid: { title: "Monitoring", actions: { list: "list agents", delete: "delete" } },
-  token: { title: "Tokens", actions: { create: "make" } },
+  token: { title: "Tokens", actions: { create: "create" } },
   db: {
     title: "Databases",
     actions: {
@@ -46,8 +46,8 @@ const table: { readonly [F in Known]: Family<F> } = {
   },
 };
 
-/** What of the wider system a token may hold as well; nothing here asks for it. */
-export const otherFamilies: readonly Other[] = [
+/** Families of the wider system. Tokens may have them, but this server does not use them. */
+export const otherFamilies: readonly OtherFamily[] = [
   "kv",
   "task",
   "crontab",
@@ -63,21 +63,21 @@ export const otherFamilies: readonly Other[] = [
 export interface FamilyView {
   readonly name: string;
   readonly title: string;
-  readonly actions: ReadonlyArray<{ readonly permission: Permission; readonly words: string }>;
+  readonly actions: ReadonlyArray<{ readonly permission: Permission; readonly label: string }>;
 }
 
 export const families: readonly FamilyView[] = Object.entries(table).map(([name, { title, actions }]) => ({
   name,
   title,
-  actions: Object.entries(actions).map(([action, words]) => ({
+  actions: Object.entries(actions).map(([action, label]) => ({
     permission: { [name]: action } as Permission,
-    words,
+    label,
   })),
 }));
 
 const known = families.flatMap(({ actions }) => actions.map(({ permission }) => permission));
 
-/** Whether there is a box to tick for it. */
+/** Whether the permission has a checkbox. */
 export function isKnown(permission: Permission): boolean {
   return known.some((one) => isSame(one, permission));
 }
@@ -96,7 +96,7 @@ export function isPermission(json: unknown): json is Permission {
   return action !== undefined && action !== "" && typeof pattern === "string";
 }
 
-/** Name and value of an object that has one member; empty for everything else. */
+/** Name and value of an object with exactly one member; otherwise empty. */
 export function onlyMember(json: unknown): [] | [name: string, value: unknown] {
   if (typeof json !== "object" || json === null || Array.isArray(json)) return [];
   const members = Object.entries(json);

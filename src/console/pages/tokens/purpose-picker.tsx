@@ -1,17 +1,17 @@
 import { useId } from "preact/hooks";
 import { Field, typed } from "../../ui/field.tsx";
-import { type PurposeName, purposes } from "./purposes.ts";
+import { type PurposeName, purposes } from "./token-draft.ts";
 
 export interface PurposePickerProps {
   readonly purpose: PurposeName;
   readonly bucket: string;
   readonly onChange: (purpose: PurposeName, bucket: string) => void;
   readonly buckets: readonly string[];
-  /** Whether `buckets` are all that there are. */
+  /** Whether `buckets` lists all buckets. */
   readonly complete: boolean;
 }
 
-/** What the token is for, and for which bucket. */
+/** Choice of a purpose, and of a bucket if it needs one. */
 export function PurposePicker({ purpose, bucket, onChange, buckets, complete }: PurposePickerProps) {
   const list = useId();
   const chosen = purposes[purpose];

@@ -1,8 +1,8 @@
 import type { Token } from "../../../client/index.ts";
 import { useSession } from "../../session.ts";
 import { Button } from "../../ui/button.tsx";
-import { limitWords } from "./limits.ts";
-import { deleteToken, nameOf, rollSecret } from "./token-acts.ts";
+import { limitSummary } from "./limits.ts";
+import { deleteToken, displayName, rotateSecret } from "./token-actions.ts";
 import { validityOf } from "./validity.ts";
 
 export interface TokenCardProps {
@@ -16,29 +16,29 @@ export interface TokenCardProps {
 
 const badges = { valid: "badge", expired: "badge bad", early: "badge warn" };
 
-/** A token: whose it is, what it may do, until when. */
+/** One token: name, rights, validity and actions. */
 export function TokenCard({ token, isSuper, now, onEdit, onPassword, onGone }: TokenCardProps) {
   const session = useSession();
-  const { state, words } = validityOf(token, now);
+  const { state, text } = validityOf(token, now);
   return (
-    <li class="card tokens-token" aria-label={nameOf(token)}>
+    <li class="card tokens-token" aria-label={displayName(token)}>
       <div class="tokens-head">
         {token.username !== null && <strong>{token.username}</strong>}
         <code>{token.token_key}</code>
         {isSuper && <span class="badge accent">Super Token</span>}
         {token.token_key === session.me.token_key && <span class="badge good">you</span>}
-        <span class={badges[state]}>{words}</span>
+        <span class={badges[state]}>{text}</span>
         {token.created_by !== null && (
           <span class="muted">
-            made by <code>{token.created_by}</code>
+            created by <code>{token.created_by}</code>
           </span>
         )}
       </div>
-      <ul class="tokens-words">
+      <ul class="tokens-summary">
         {isSuper ? (
-          <li>Everything. It can be neither edited nor deleted.</li>
+          <li>Everything. It cannot be edited or deleted.</li>
         ) : (
-          limitWords(token.token_limit).map((line) => <li key={line}>{line}</li>)
+          limitSummary(token.token_limit).map((line) => <li key={line}>{line}</li>)
         )}
       </ul>
       <div class="row">
@@ -47,7 +47,7 @@ export function TokenCard({ token, isSuper, now, onEdit, onPassword, onGone }: T
             Edit
           </Button>
         )}
-        <Button onClick={() => rollSecret(session, token)}>Rotate secret</Button>
+        <Button onClick={() => rotateSecret(session, token)}>Rotate secret</Button>
         {token.username !== null && <Button onClick={onPassword}>Change the password</Button>}
         {!isSuper && (
           <Button

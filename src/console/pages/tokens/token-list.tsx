@@ -1,23 +1,23 @@
 import { useEffect, useState } from "preact/hooks";
 import type { Token } from "../../../client/index.ts";
 import { plural } from "../../format.ts";
-import { amend, route } from "../../route.ts";
+import { replaceQuery, route } from "../../route.ts";
 import { Button } from "../../ui/button.tsx";
 import { Field, typed } from "../../ui/field.tsx";
-import { limitWords } from "./limits.ts";
-import { PasswordDialog } from "./password-dialog.tsx";
+import { limitSummary } from "./limits.ts";
+import { PasswordDialog } from "./password-form.tsx";
 import { TokenCard } from "./token-card.tsx";
 
 export interface TokenListProps {
-  /** As the server lists them: the Super Token has the lowest id, and so is the first. */
+  /** Tokens in the server's order: the Super Token has the lowest id and is first. */
   readonly tokens: readonly Token[];
   readonly onEdit: (token: Token) => void;
   readonly onChanged: () => void;
 }
 
-/** More are shown on demand, so that a thousand tokens do not make the page slow. */
-const atFirst = 100;
-const lookAgainMs = 30_000;
+/** Tokens shown at first. Rendering thousands would make the page slow. */
+const maxInitialTokens = 100;
+const clockIntervalMs = 30_000;
 
 export function TokenList({ tokens, onEdit, onChanged }: TokenListProps) {
   const wanted = route.value.query.get("find") ?? "";
@@ -25,11 +25,15 @@ export function TokenList({ tokens, onEdit, onChanged }: TokenListProps) {
   const [changing, setChanging] = useState<Token>();
   const now = useNow();
   const found = tokens.filter((token) => isFound(token, wanted));
-  const shown = all ? found : found.slice(0, atFirst);
+  const shown = all ? found : found.slice(0, maxInitialTokens);
   return (
     <>
-      <Field label="Find" hint="By key, user name, maker, bucket or permission.">
-        <input type="search" value={wanted} onInput={(event: Event) => amend({ find: typed(event) })} />
+      <Field label="Find" hint="By key, user name, creator, bucket or permission.">
+        <input
+          type="search"
+          value={wanted}
+          onInput={(event: Event) => replaceQuery({ find: typed(event) })}
+        />
       </Field>
       <p class="muted" role="status">
         {wanted === ""
@@ -49,7 +53,7 @@ export function TokenList({ tokens, onEdit, onChanged }: TokenListProps) {
           />
         ))}
       </ul>
-      {found.length === 0 && <p class="empty">No token matches. Write less, or something else.</p>}
+      {found.length === 0 && <p class="empty">No token matches. Shorten or change the search.</p>}
       {shown.length < found.length && (
         <div class="row">
           <Button onClick={() => setAll(true)}>Show all {found.length}</Button>
@@ -61,7 +65,7 @@ export function TokenList({ tokens, onEdit, onChanged }: TokenListProps) {
 }
 
 function isFound({ token_key, username, created_by, token_limit }: Token, wanted: string): boolean {
-  const text = [token_key, username ?? "", created_by ?? "", ...limitWords(token_limit)]
+  const text = [token_key, username ?? "", created_by ?? "", ...limitSummary(token_limit)]
     .join(" ")
     .toLowerCase();
   return wanted
@@ -70,11 +74,11 @@ function isFound({ token_key, username, created_by, token_limit }: Token, wanted
     .every((word) => text.includes(word));
 }
 
-/** So that a token is seen to expire. */
+/** Current time, updated regularly so that expiry is shown. */
 function useNow(): number {
   const [now, setNow] = useState(Date.now);
   useEffect(() => {
-    const timer = setInterval(() => setNow(Date.now()), lookAgainMs);
+    const timer = setInterval(() => setNow(Date.now()), clockIntervalMs);
     return () => clearInterval(timer);
   }, []);
   return now;

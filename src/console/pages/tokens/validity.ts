@@ -3,27 +3,27 @@ import { duration, time } from "../../format.ts";
 
 export interface Validity {
   readonly state: "valid" | "expired" | "early";
-  readonly words: string;
+  readonly text: string;
 }
 
-/** When a token counts, as seen from `now`. */
+/** Validity of a token at the time `now`. */
 export function validityOf(
   { timestamp_from: from, timestamp_to: to }: Pick<Token, "timestamp_from" | "timestamp_to">,
   now: number,
 ): Validity {
-  if (to !== null && to <= now) return { state: "expired", words: `expired on ${time(to)}` };
-  if (from !== null && from > now) return { state: "early", words: `not yet valid: from ${time(from)}` };
-  if (to === null) return { state: "valid", words: "does not expire" };
-  return { state: "valid", words: `expires in ${duration(to - now)}, on ${time(to)}` };
+  if (to !== null && to <= now) return { state: "expired", text: `expired on ${time(to)}` };
+  if (from !== null && from > now) return { state: "early", text: `not yet valid: from ${time(from)}` };
+  if (to === null) return { state: "valid", text: "does not expire" };
+  return { state: "valid", text: `expires in ${duration(to - now)}, on ${time(to)}` };
 }
 
-/** What stands in a `datetime-local` input as Unix milliseconds; null when nothing does. */
+/** Value of a `datetime-local` input in Unix milliseconds; null when it is empty. */
 export function parseLocalTime(text: string): number | null {
   const at = new Date(text).getTime();
   return Number.isNaN(at) ? null : at;
 }
 
-/** The other way, to the minute. */
+/** Value for a `datetime-local` input, to the minute. */
 export function toLocalTime(at: number): string {
   return time(at).slice(0, 16).replace(" ", "T");
 }

@@ -2,18 +2,18 @@ import { Button } from "../../ui/button.tsx";
 import { Icon } from "../../ui/icons.tsx";
 import type { Run } from "./run.ts";
 
-/** What came of the last update. */
+/** Result of the last update. */
 export function Outcome({ run }: { readonly run: Run }) {
   if (run.step === "same")
     return (
       <p class="notice" role="status">
-        {run.tag} runs already. The server did nothing, and did not restart.
+        The server already runs {run.tag}. Nothing was changed, and it did not restart.
       </p>
     );
   if (run.step === "updated")
     return (
       <div class="notice" role="status">
-        <p>The server runs {run.tag} now, and this page is still the old one's.</p>
+        <p>The server runs {run.tag} now, and this page is still that of the old version.</p>
         <Button onClick={() => location.reload()}>Reload</Button>
       </div>
     );
@@ -37,7 +37,7 @@ function adviceFor(code: string | undefined) {
       </>
     );
   if (code === "release_not_found")
-    return "Look whether the tag is right, and whether it was released for this system.";
+    return "Check that the tag is right, and that it was released for this system.";
   return null;
 }
 

@@ -1,7 +1,7 @@
 import { useEffect, useState } from "preact/hooks";
 import type { VersionRecord } from "../../../client/index.ts";
 import { time } from "../../format.ts";
-import { amend, route } from "../../route.ts";
+import { replaceQuery, route } from "../../route.ts";
 import { useSession } from "../../session.ts";
 import { Button } from "../../ui/button.tsx";
 import { confirm } from "../../ui/dialog.tsx";
@@ -22,9 +22,9 @@ export default function UpdatePage() {
     (signal) => client.call("node-server_version", {}, { signal }),
     [client, now.step === "updated"],
   );
-  // Told once: who comes back to this address later was not updated just now.
+  // Show the message only once: returning to this address later is no new update.
   useEffect(() => {
-    if (from !== null) amend({});
+    if (from !== null) replaceQuery({});
   }, []);
   return (
     <Page title="Update">
@@ -32,7 +32,7 @@ export default function UpdatePage() {
       {from !== null && value !== undefined && now.step === "none" && (
         <p class="notice good" role="status">
           The server was updated from {from} to {value.cargo_version}. The old binary is kept beside the new
-          one, with the ending .old.
+          one, with the suffix .old.
         </p>
       )}
       {value !== undefined && <Current record={value} />}
@@ -45,7 +45,7 @@ export default function UpdatePage() {
 function Current({ record }: { readonly record: VersionRecord }) {
   const { build_time, git_commit_sha, git_commit_message, cargo_target_triple } = record;
   return (
-    <section class="card form" aria-label="The version that runs">
+    <section class="card form" aria-label="Current version">
       <h2>Version {record.cargo_version}</h2>
       <dl class="facts">
         {Date.parse(build_time) > 0 && (
@@ -69,7 +69,7 @@ function Current({ record }: { readonly record: VersionRecord }) {
   );
 }
 
-/** Which version to go to. */
+/** Form for the version to install. */
 function Wanted() {
   const { client } = useSession();
   const [tag, setTag] = useState("");
@@ -80,12 +80,12 @@ function Wanted() {
       text: (
         <>
           <p>
-            The server downloads {tag}, checks it and tries it out, and puts it in the place of its binary. 3
-            seconds later it restarts: it is away for a moment, and connections are broken off.
+            The server downloads {tag}, checks it, tries it out and replaces its binary. 3 seconds later it
+            restarts: it is unreachable for a moment, and connections are closed.
           </p>
           <p>
-            The present binary stays beside it with the ending .old. If the new one does not start, the server
-            goes back to it by itself.
+            The current binary is kept with the suffix .old. If the new one does not start, the server goes
+            back to it by itself.
           </p>
         </>
       ),
@@ -102,10 +102,10 @@ function Wanted() {
         if (problem === undefined) void ask();
       }}
     >
-      <h2>Go to another version</h2>
+      <h2>Install another version</h2>
       <Field
         label="Tag of the release"
-        hint="Newer or older, such as v1.2.3. The server takes it from its release_url."
+        hint="Newer or older, such as v1.2.3. The server downloads it from its release_url."
         error={tag === "" ? undefined : problem}
       >
         <input

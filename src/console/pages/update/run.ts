@@ -1,17 +1,17 @@
 import { signal } from "@preact/signals";
 import { type NodeServerClient, RpcError, Unreachable } from "../../../client/index.ts";
-import { amend, route } from "../../route.ts";
+import { replaceQuery, route } from "../../route.ts";
 import { explain } from "../../ui/problem.tsx";
 import { toast } from "../../ui/toasts.tsx";
-import { comeBack } from "./come-back.ts";
 import type { Progress } from "./progress.ts";
+import { waitForRestart } from "./wait-for-restart.ts";
 import { watchLog } from "./watch-log.ts";
 
 export type Run =
   | { readonly step: "none" }
   | { readonly step: "replacing"; readonly tag: string; readonly progress: Progress | undefined }
-  /** `awayMs`: for how long nobody has answered. */
-  | { readonly step: "restarting"; readonly tag: string; readonly awayMs: number }
+  /** `offlineMs`: time since the restart without an answer. */
+  | { readonly step: "restarting"; readonly tag: string; readonly offlineMs: number }
   | { readonly step: "updated"; readonly tag: string }
   | { readonly step: "same"; readonly tag: string }
   /** `code` is `data.reason` of the server's error, where it has one. */
@@ -22,14 +22,14 @@ export type Run =
       readonly code: string | undefined;
     };
 
-/** Outlives the page: an update goes on while another page is looked at. */
+/** State of the update. It outlives the page, because an update continues while the person is on another page. */
 export const run = signal<Run>({ step: "none" });
 
 export function isUnderWay({ step }: Run): boolean {
   return step === "replacing" || step === "restarting";
 }
 
-/** The whole way from the click to the new version. Never throws: what goes wrong is told in `run`. */
+/** Updates the server to `tag` and waits for the new version. Never throws: errors are reported in `run`. */
 export async function update(client: NodeServerClient, tag: string): Promise<void> {
   run.value = { step: "replacing", tag, progress: undefined };
   try {
@@ -42,7 +42,7 @@ export async function update(client: NodeServerClient, tag: string): Promise<voi
     }
     await restart(client, tag, from);
   } catch (error) {
-    run.value = { step: "failed", tag, why: words(error), code: codeOf(error) };
+    run.value = { step: "failed", tag, why: errorText(error), code: codeOf(error) };
   }
 }
 
@@ -51,15 +51,15 @@ async function replace(client: NodeServerClient, tag: string): Promise<void> {
     if (run.value.step === "replacing") run.value = { step: "replacing", tag, progress };
   });
   try {
-    // A download takes as long as it takes.
+    // No timeout: a download may take long.
     await client.call("node-server_self_update", { tag }, { timeoutMs: 0 });
   } catch (error) {
     if (!(error instanceof Unreachable)) throw error;
-    // A proxy has lost its patience, or the network is gone for a moment. The server goes on, and says so in its log.
+    // A proxy timed out, or the network was interrupted. The server continues and reports it in its log.
     const end = await log.end;
     if (end === undefined)
       throw new Error(
-        "The connection was lost, and the log cannot be followed from here. The server may go on by itself: look at its version in a while.",
+        "The connection was lost, and the log cannot be followed from here. The server may continue by itself: check its version later.",
         { cause: error },
       );
     if (end.stage === "failed") throw new UpdateFailed(`The server says: ${end.why}`, end.code);
@@ -69,29 +69,29 @@ async function replace(client: NodeServerClient, tag: string): Promise<void> {
 }
 
 async function restart(client: NodeServerClient, tag: string, from: string): Promise<void> {
-  run.value = { step: "restarting", tag, awayMs: 0 };
-  const back = await comeBack(client, tag.slice(1), (awayMs) => {
-    run.value = { step: "restarting", tag, awayMs };
+  run.value = { step: "restarting", tag, offlineMs: 0 };
+  const back = await waitForRestart(client, tag.slice(1), (offlineMs) => {
+    run.value = { step: "restarting", tag, offlineMs };
   });
-  if (back.kind === "taken back")
+  if (back.kind === "rolled back")
     throw new Error(
       `${tag} did not start, so version ${back.version} runs again. The server says: ${back.why}`,
     );
   if (back.kind === "not restarted")
     throw new Error(
-      `The new binary is in place, but the server has not restarted: version ${back.version} still runs. Its log says more; a restart by hand brings the new version.`,
+      `The new binary is in place, but the server has not restarted: version ${back.version} still runs. Its log says more; restart it by hand to run the new version.`,
     );
   run.value = { step: "updated", tag };
-  // The files of this console are those of the old version. Another page may hold work that a reload would end.
+  // This console is still that of the old version. Another page may hold work that a reload would lose.
   if (route.value.page !== "update")
     toast(`The server runs ${tag} now. Reload this page to get its console.`);
   else {
-    amend({ from });
+    replaceQuery({ from });
     location.reload();
   }
 }
 
-/** A failure that the log told, because the answer to the call was lost. */
+/** Failure reported in the log, because the answer to the call was lost. */
 class UpdateFailed extends Error {
   constructor(
     message: string,
@@ -107,7 +107,7 @@ function codeOf(error: unknown): string | undefined {
   return typeof reason === "string" ? reason : undefined;
 }
 
-/** The server's own words, without the kind of the error before them. */
-function words(error: unknown): string {
+/** Sentence about an error, without the kind of the error before it. */
+function errorText(error: unknown): string {
   return error instanceof RpcError ? `The server says: ${error.detail}` : explain(error);
 }

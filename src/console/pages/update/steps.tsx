@@ -3,15 +3,15 @@ import { Icon } from "../../ui/icons.tsx";
 import type { Progress } from "./progress.ts";
 import type { Run } from "./run.ts";
 
-type Going = Extract<Run, { step: "replacing" | "restarting" }>;
+type ActiveRun = Extract<Run, { step: "replacing" | "restarting" }>;
 
 const titles = ["Download the release", "Check and try it out", "Put it in place", "Restart into it"];
 
-/** So long a silence is more than a restart. */
-const longMs = 30_000;
+/** Outage that is longer than a normal restart. */
+const longOutageMs = 30_000;
 
-/** An update under way, step by step. */
-export function Steps({ run }: { readonly run: Going }) {
+/** Steps of a running update. */
+export function Steps({ run }: { readonly run: ActiveRun }) {
   const now = stepOf(run);
   return (
     <section class="card form" aria-label="Update under way">
@@ -30,7 +30,7 @@ export function Steps({ run }: { readonly run: Going }) {
       </ol>
       {run.step === "replacing" && run.progress?.stage === "downloading" && <Bar progress={run.progress} />}
       <p class="muted" role="status">
-        {waitWords(run)}
+        {waitText(run)}
       </p>
     </section>
   );
@@ -50,16 +50,16 @@ function Bar({ progress }: { readonly progress: Extract<Progress, { stage: "down
   );
 }
 
-function stepOf(run: Going): number {
+function stepOf(run: ActiveRun): number {
   if (run.step === "restarting") return 3;
   const stage = run.progress?.stage;
   if (stage === "trying") return 1;
   return stage === "in place" ? 2 : 0;
 }
 
-function waitWords(run: Going): string {
-  if (run.step === "replacing") return "You can leave this page: the server goes on by itself.";
-  return run.awayMs > longMs
-    ? "The server has been away for long. This page goes on asking; look at the machine, and at what the service manager says."
-    : "The server restarts about 3 seconds after the download. This page comes back by itself.";
+function waitText(run: ActiveRun): string {
+  if (run.step === "replacing") return "You can leave this page: the server continues by itself.";
+  return run.offlineMs > longOutageMs
+    ? "The server has not answered for a long time. This page keeps trying; check the machine and its service manager."
+    : "The server restarts about 3 seconds after the download. This page reconnects by itself.";
 }

@@ -1,20 +1,20 @@
 import type { NodeServerClient } from "../../../client/index.ts";
 import { type Progress, progressIn } from "./progress.ts";
 
-/** A proxy may let no WebSocket through; the update must not wait for it. */
+/** Longest wait for the stream. A proxy may block WebSockets; the update must not depend on them. */
 const connectMs = 5000;
 
 export interface LogWatch {
-  /** The last that the log says about the update; undefined where the log cannot be followed. */
+  /** Final progress in the log; undefined when the log cannot be followed. */
   readonly end: Promise<Progress | undefined>;
   readonly stop: () => void;
 }
 
-/** Tells what the log says about the update to `tag`, from now on. Resolves once it listens, or cannot. */
+/** Reports the progress of the update to `tag` from the log. Resolves once the stream is open or has failed. */
 export async function watchLog(
   client: NodeServerClient,
   tag: string,
-  tell: (progress: Progress) => void,
+  onProgress: (progress: Progress) => void,
 ): Promise<LogWatch> {
   const stop = new AbortController();
   const connected = Promise.withResolvers<void>();
@@ -28,11 +28,11 @@ export async function watchLog(
     for await (const entry of stream) {
       const progress = progressIn(entry, tag);
       if (progress === undefined) continue;
-      tell(progress);
+      onProgress(progress);
       if (progress.stage === "in place" || progress.stage === "failed") end.resolve(progress);
     }
   };
-  // Without the log the update goes on all the same; only its progress is not seen.
+  // The update continues without the log; only its progress is not shown.
   read().catch(() => {
     connected.resolve();
     end.resolve(undefined);

@@ -3,31 +3,29 @@ import { bytes, plural } from "../../../format.ts";
 import { useSession } from "../../../session.ts";
 import { Button } from "../../../ui/button.tsx";
 import { Dialog } from "../../../ui/dialog.tsx";
-import { FileName } from "../../../ui/file-name.tsx";
 import { useLoad } from "../../../ui/load.ts";
 import { explain } from "../../../ui/problem.tsx";
 import { toast } from "../../../ui/toasts.tsx";
-import { visibleText } from "../../../ui/visible-text.ts";
-import type { Opened } from "../opened.ts";
+import { FileName, visibleText } from "../../../ui/visible-text.tsx";
+import type { OpenBucket } from "../bucket-access.ts";
 import { join } from "../path.ts";
-import type { Entry } from "./entry.ts";
-import { useSteps } from "./steps.ts";
-import { StepsProgress } from "./steps-progress.tsx";
+import { BatchProgress, useBatch } from "./batch.tsx";
+import type { Entry } from "./entries.ts";
 
 export interface ChangeDialogProps {
-  readonly opened: Opened;
-  /** The folder. */
+  readonly openBucket: OpenBucket;
+  /** Folder of the entries. */
   readonly path: string;
   readonly chosen: readonly Entry[];
   readonly onClose: () => void;
   readonly onDone: () => void;
 }
 
-/** Asks, telling how much would be gone, and deletes. */
-export function DeleteDialog({ opened, path, chosen: now, onClose, onDone }: ChangeDialogProps) {
-  const { name, door } = opened;
+/** Dialog that says how much would be deleted, and deletes it. */
+export function DeleteDialog({ openBucket, path, chosen: now, onClose, onDone }: ChangeDialogProps) {
+  const { name, access } = openBucket;
   const { client } = useSession();
-  // What is gone already leaves the selection, but not the question.
+  // Keeps the initial selection: entries leave it as they are deleted.
   const [chosen] = useState(now);
   const folders = chosen.filter(({ folder }) => folder);
   const held = useLoad(async (signal) => {
@@ -42,17 +40,17 @@ export function DeleteDialog({ opened, path, chosen: now, onClose, onDone }: Cha
     return all;
   }, []);
   const what = chosen.length === 1 ? visibleText(chosen[0]?.name ?? "") : plural(chosen.length, "item");
-  const steps = useSteps();
-  const [begun, setBegun] = useState(false);
-  const close = begun ? onDone : onClose;
+  const batch = useBatch();
+  const [started, setStarted] = useState(false);
+  const close = started ? onDone : onClose;
   const remove = async () => {
-    setBegun(true);
-    const changes = chosen.map((entry) => ({
+    setStarted(true);
+    const items = chosen.map((entry) => ({
       name: entry.name,
-      make: (signal: AbortSignal) =>
-        door.files?.remove(join(path, entry.name), { signal }) ?? Promise.resolve(),
+      run: (signal: AbortSignal) =>
+        access.files?.remove(join(path, entry.name), { signal }) ?? Promise.resolve(),
     }));
-    if (!(await steps.run(changes))) return;
+    if (!(await batch.run(items))) return;
     toast(chosen.length === 1 ? `${what} deleted.` : `${plural(chosen.length, "item")} deleted.`);
     onDone();
   };
@@ -74,12 +72,12 @@ export function DeleteDialog({ opened, path, chosen: now, onClose, onDone }: Cha
         )}
         <p>This cannot be undone.</p>
       </div>
-      <StepsProgress steps={steps} />
+      <BatchProgress batch={batch} />
       <footer>
-        <Button onClick={steps.running ? steps.cancel : close}>
-          {begun && !steps.running ? "Close" : "Cancel"}
+        <Button onClick={batch.running ? batch.cancel : close}>
+          {started && !batch.running ? "Close" : "Cancel"}
         </Button>
-        <Button kind="danger" disabled={begun || held.loading} onClick={remove}>
+        <Button kind="danger" disabled={started || held.loading} onClick={remove}>
           Delete
         </Button>
       </footer>
@@ -87,17 +85,17 @@ export function DeleteDialog({ opened, path, chosen: now, onClose, onDone }: Cha
   );
 }
 
-const shown = 8;
+const maxListed = 8;
 
 function Names({ chosen }: { readonly chosen: readonly Entry[] }) {
   return (
     <ul class="files-names">
-      {chosen.slice(0, shown).map(({ name }) => (
+      {chosen.slice(0, maxListed).map(({ name }) => (
         <li key={name}>
           <FileName name={name} />
         </li>
       ))}
-      {chosen.length > shown && <li class="muted">and {plural(chosen.length - shown, "other")}</li>}
+      {chosen.length > maxListed && <li class="muted">and {plural(chosen.length - maxListed, "other")}</li>}
     </ul>
   );
 }

@@ -1,25 +1,33 @@
 import type { HTMLAttributes, RefObject } from "preact";
 import { bytes, time } from "../../../format.ts";
-import { FileName } from "../../../ui/file-name.tsx";
 import { Icon } from "../../../ui/icons.tsx";
-import { visibleText } from "../../../ui/visible-text.ts";
-import type { Entry } from "./entry.ts";
-import type { FileRowsProps } from "./file-rows.tsx";
-import { only, rangeTo, toggled } from "./selection.ts";
+import { FileName, visibleText } from "../../../ui/visible-text.tsx";
+import type { Entry } from "./entries.ts";
+import { rangeTo, type Selection, selectOnly, toggled } from "./selection.ts";
 
-/** The elements of a table cannot be placed freely, so others have its roles. */
+/** Table elements cannot be positioned freely, so the list uses other elements with table roles. */
 const asCell = { role: "gridcell" } as const;
 
-export interface FileRowProps extends FileRowsProps {
+/** Shared by all rows of a list. */
+export interface RowContext {
+  readonly selection: Selection;
+  readonly select: (selection: Selection) => void;
+  readonly linkOf: (entry: Entry) => string;
+  /** Whether the editor holds unsaved changes to the file. */
+  readonly isUnsaved: (entry: Entry) => boolean;
+  readonly onOpen: (entry: Entry) => void;
+}
+
+export interface FileRowProps extends RowContext {
   readonly entry: Entry;
   readonly names: readonly string[];
   readonly index: number;
   readonly id: string;
-  /** The entry that the first of several clicks in a row was on, shared by all rows. */
+  /** Entry of the first click of a double click, shared by all rows. */
   readonly firstClicked: RefObject<Entry | undefined>;
 }
 
-/** Its link and its box are for pointers; the keyboard has the keys of the list. */
+/** Row of a file or folder. Its link and checkbox are for pointers; the list handles the keyboard. */
 export function FileRow(props: FileRowProps) {
   const { entry, names, index, id, selection, select, linkOf, isUnsaved, onOpen, firstClicked } = props;
   const { name, folder, size, changed } = entry;
@@ -31,15 +39,15 @@ export function FileRow(props: FileRowProps) {
     if (target?.closest("input")) return;
     if (target?.closest("a")) {
       if (!hasModifier(event)) return;
-      // The browser would open the link in a new tab or window.
+      // Otherwise the browser would open the link in a new tab or window.
       event.preventDefault();
     }
     if (event.detail <= 1) firstClicked.current = entry;
-    // The second click of a double click: the first has selected, and the list may have moved since.
+    // Second click of a double click: the first has selected the row, and the list may have moved since.
     else if (!hasModifier(event)) return;
     if (event.shiftKey) select(rangeTo(selection, name, names));
     else if (event.ctrlKey || event.metaKey) select(toggled(selection, name));
-    else select(only(name));
+    else select(selectOnly(name));
   };
   const row: HTMLAttributes<HTMLDivElement> = {
     role: "row",

@@ -1,24 +1,28 @@
 import { useEffect, useId, useLayoutEffect, useRef } from "preact/hooks";
+import { Icon } from "../../../ui/icons.tsx";
 import { VirtualRows } from "../../../ui/virtual-rows.tsx";
-import type { Entry } from "./entry.ts";
-import { FileRow } from "./file-row.tsx";
-import { all, at, nothing, only, rangeTo, rowAfter, type Selection, toggled } from "./selection.ts";
+import type { Entry, Order, SortKey } from "./entries.ts";
+import { FileRow, type RowContext } from "./file-row.tsx";
+import { updateView } from "./folder-view.ts";
+import {
+  emptySelection,
+  rangeTo,
+  rowForKey,
+  selectAll,
+  selectOnly,
+  toggled,
+  withActive,
+} from "./selection.ts";
 
 const rowHeight = 40;
 
-export interface FileRowsProps {
+export interface FileRowsProps extends RowContext {
   readonly entries: readonly Entry[];
-  readonly selection: Selection;
-  readonly select: (selection: Selection) => void;
-  readonly linkOf: (entry: Entry) => string;
-  /** Whether changes to the file wait in the editor. */
-  readonly isUnsaved: (entry: Entry) => boolean;
-  readonly onOpen: (entry: Entry) => void;
-  /** Keys that the list itself has no use for: Delete, F2, Backspace. */
+  /** Handles keys that the list itself does not use: Delete, F2, Backspace. Returns whether it did. */
   readonly onKey: (key: string) => boolean;
 }
 
-/** A folder's content: one stop of the Tab key, steered by arrows. */
+/** Content of a folder: one Tab stop, moved through with the arrow keys. */
 export function FileRows(props: FileRowsProps) {
   const { entries, selection, select, onOpen, onKey } = props;
   const box = useRef<HTMLElement>(null);
@@ -26,11 +30,11 @@ export function FileRows(props: FileRowsProps) {
   const id = useId();
   const names = entries.map(({ name }) => name);
   const active = selection.active === undefined ? -1 : names.indexOf(selection.active);
-  // Who came here by a key or a link of the folder before, which is gone, goes on here, before the next key.
+  // After a key or a link in the previous folder the focused element is gone: continue here, before the next key.
   useLayoutEffect(() => {
     if (document.activeElement === document.body) box.current?.focus({ preventScroll: true });
   }, []);
-  useEffect(() => leaveRoomForScrollbar(box.current), []);
+  useEffect(() => trackScrollbarWidth(box.current), []);
   useEffect(() => {
     const list = box.current;
     if (list === null || active === -1) return;
@@ -44,15 +48,19 @@ export function FileRows(props: FileRowsProps) {
     if (event.target !== box.current || event.altKey) return;
     const entry = entries[active];
     const page = Math.max(Math.floor((box.current?.clientHeight ?? 0) / rowHeight) - 1, 1);
-    const next = names[rowAfter(event.key, active, entries.length, page) ?? -1];
+    const next = names[rowForKey(event.key, active, entries.length, page) ?? -1];
     if (next !== undefined)
       select(
-        event.shiftKey ? rangeTo(selection, next, names) : event.ctrlKey ? at(selection, next) : only(next),
+        event.shiftKey
+          ? rangeTo(selection, next, names)
+          : event.ctrlKey
+            ? withActive(selection, next)
+            : selectOnly(next),
       );
     else if (event.key === "Enter" && entry !== undefined) onOpen(entry);
     else if (event.key === " " && entry !== undefined) select(toggled(selection, entry.name));
-    else if (event.key === "a" && (event.ctrlKey || event.metaKey)) select(all(selection, names));
-    else if (event.key === "Escape") select(nothing);
+    else if (event.key === "a" && (event.ctrlKey || event.metaKey)) select(selectAll(selection, names));
+    else if (event.key === "Escape") select(emptySelection);
     else if (!onKey(event.key)) return;
     event.preventDefault();
   };
@@ -91,8 +99,8 @@ export function FileRows(props: FileRowsProps) {
   );
 }
 
-/** Tells the heads, which stand outside the list, how wide its scroll bar is; they and the rows end at the same place then. */
-function leaveRoomForScrollbar(list: HTMLElement | null): (() => void) | undefined {
+/** Publishes the width of the list's scroll bar, so that the column heads, which are outside the list, end where the rows end. */
+function trackScrollbarWidth(list: HTMLElement | null): (() => void) | undefined {
   if (list === null) return undefined;
   const observer = new ResizeObserver(() => {
     const width = list.offsetWidth - list.clientWidth;
@@ -100,4 +108,51 @@ function leaveRoomForScrollbar(list: HTMLElement | null): (() => void) | undefin
   });
   observer.observe(list);
   return () => observer.disconnect();
+}
+
+const columns: ReadonlyArray<readonly [SortKey, string]> = [
+  ["name", "Name"],
+  ["size", "Size"],
+  ["changed", "Changed"],
+];
+
+export interface SortBarProps {
+  readonly order: Order;
+  readonly all: boolean;
+  readonly some: boolean;
+  readonly onAll: (all: boolean) => void;
+}
+
+/** Column heads. A click sorts by that column. */
+export function SortBar({ order, all, some, onAll }: SortBarProps) {
+  return (
+    <div class="files-row files-heads">
+      <span class="files-check">
+        <input
+          type="checkbox"
+          aria-label="Select all"
+          checked={all}
+          indeterminate={some && !all}
+          onChange={(event: Event) => onAll((event.currentTarget as HTMLInputElement).checked)}
+        />
+      </span>
+      {columns.map(([key, title]) => {
+        const own = order.sort === key;
+        const state = own ? (order.down ? ", descending" : ", ascending") : "";
+        return (
+          <span key={key} class={`files-${key}`}>
+            <button
+              type="button"
+              aria-label={`Sort by ${title.toLowerCase()}${state}`}
+              aria-pressed={own}
+              onClick={() => updateView({ sort: key, down: own && !order.down })}
+            >
+              {title}
+              {own && <Icon name={order.down ? "down" : "up"} />}
+            </button>
+          </span>
+        );
+      })}
+    </div>
+  );
 }

@@ -2,38 +2,35 @@ import { useEffect, useMemo, useState } from "preact/hooks";
 import { go } from "../../../route.ts";
 import { useLoad } from "../../../ui/load.ts";
 import { Problem } from "../../../ui/problem.tsx";
-import type { Opened } from "../opened.ts";
+import type { OpenBucket } from "../bucket-access.ts";
 import { join, parentOf } from "../path.ts";
 import { isUnsaved } from "../preview/drafts.ts";
 import { Preview } from "../preview/preview.tsx";
-import { uploads } from "../uploads/uploads.ts";
-import { Breadcrumbs } from "./breadcrumbs.tsx";
+import { uploads } from "../uploads/upload-queue.ts";
 import { DeleteDialog } from "./delete-dialog.tsx";
-import type { Entry } from "./entry.ts";
-import { FileRows } from "./file-rows.tsx";
+import { type Entry, filtered, sorted } from "./entries.ts";
+import { FileRows, SortBar } from "./file-rows.tsx";
+import { closeFile, type FolderView, linkToPath } from "./folder-view.ts";
 import { MoveDialog } from "./move-dialog.tsx";
-import { filtered, sorted } from "./order.ts";
-import { closeFile, linkToPlace, type Place } from "./place.ts";
-import { all, nothing, within } from "./selection.ts";
+import { emptySelection, restrictTo, selectAll } from "./selection.ts";
 import { SelectionBar } from "./selection-bar.tsx";
-import { SortBar } from "./sort-bar.tsx";
 import { Toolbar } from "./toolbar.tsx";
 
-/** One folder of a bucket. */
-export function Folder({ opened, place }: { readonly opened: Opened; readonly place: Place }) {
-  const { name: bucket, door } = opened;
-  const { path, file, filter, sort, down } = place;
-  const { value, error, reload } = useLoad((signal) => door.list(path, signal), [door, path]);
+/** File list of one folder, with its toolbar, dialogs and preview. */
+export function Folder({ openBucket, view }: { readonly openBucket: OpenBucket; readonly view: FolderView }) {
+  const { name: bucket, access } = openBucket;
+  const { path, file, filter, sort, down } = view;
+  const { value, error, reload } = useLoad((signal) => access.list(path, signal), [access, path]);
   const entries = useMemo(
     () => sorted(filtered(value ?? [], filter), { sort, down }),
     [value, filter, sort, down],
   );
   const names = useMemo(() => entries.map(({ name }) => name), [entries]);
-  const [selected, select] = useState(nothing);
-  const selection = useMemo(() => within(selected, names), [selected, names]);
+  const [selected, select] = useState(emptySelection);
+  const selection = useMemo(() => restrictTo(selected, names), [selected, names]);
   const chosen = entries.filter(({ name }) => selection.chosen.has(name));
   const [dialog, setDialog] = useState<"move" | "delete">();
-  useArrivals(reload);
+  useReloadAfterUploads(reload);
   const close = () => setDialog(undefined);
   const changed = () => {
     close();
@@ -41,33 +38,32 @@ export function Folder({ opened, place }: { readonly opened: Opened; readonly pl
   };
 
   const linkOf = ({ name, folder }: Entry) =>
-    folder ? linkToPlace(bucket, join(path, name)) : linkToPlace(bucket, path, name);
+    folder ? linkToPath(bucket, join(path, name)) : linkToPath(bucket, path, name);
   const onKey = (key: string) => {
-    if (key === "Backspace" && path !== "") go(linkToPlace(bucket, parentOf(path)));
-    else if (key === "Delete" && door.files !== undefined && chosen.length > 0) setDialog("delete");
-    else if (key === "F2" && door.files !== undefined && chosen.length > 0) setDialog("move");
+    if (key === "Backspace" && path !== "") go(linkToPath(bucket, parentOf(path)));
+    else if (key === "Delete" && access.files !== undefined && chosen.length > 0) setDialog("delete");
+    else if (key === "F2" && access.files !== undefined && chosen.length > 0) setDialog("move");
     else return false;
     return true;
   };
 
   return (
     <>
-      <Breadcrumbs bucket={bucket} path={path} />
-      {door.why !== "" && <p class="notice">{door.why}</p>}
+      {access.why !== "" && <p class="notice">{access.why}</p>}
       <Toolbar
-        opened={opened}
-        place={place}
+        openBucket={openBucket}
+        view={view}
         entries={value ?? []}
         onChange={reload}
         instead={
           chosen.length > 0 && (
             <SelectionBar
-              opened={opened}
+              openBucket={openBucket}
               path={path}
               chosen={chosen}
               onMove={() => setDialog("move")}
               onDelete={() => setDialog("delete")}
-              onClear={() => select(nothing)}
+              onClear={() => select(emptySelection)}
             />
           )
         }
@@ -77,13 +73,13 @@ export function Folder({ opened, place }: { readonly opened: Opened; readonly pl
       {value !== undefined && (
         <div class="table-box files-box">
           <SortBar
-            order={place}
+            order={view}
             all={entries.length > 0 && chosen.length === entries.length}
             some={chosen.length > 0}
-            onAll={(every) => select(every ? all(selection, names) : nothing)}
+            onAll={(every) => select(every ? selectAll(selection, names) : emptySelection)}
           />
           {entries.length === 0 ? (
-            <p class="empty">{emptyWords(filter, door.files !== undefined)}</p>
+            <p class="empty">{emptyText(filter, access.files !== undefined)}</p>
           ) : (
             <FileRows
               entries={entries}
@@ -98,15 +94,15 @@ export function Folder({ opened, place }: { readonly opened: Opened; readonly pl
         </div>
       )}
       {dialog === "move" && (
-        <MoveDialog opened={opened} path={path} chosen={chosen} onClose={close} onDone={changed} />
+        <MoveDialog openBucket={openBucket} path={path} chosen={chosen} onClose={close} onDone={changed} />
       )}
       {dialog === "delete" && (
-        <DeleteDialog opened={opened} path={path} chosen={chosen} onClose={close} onDone={changed} />
+        <DeleteDialog openBucket={openBucket} path={path} chosen={chosen} onClose={close} onDone={changed} />
       )}
       {file !== "" && value !== undefined && (
         <Preview
           key={file}
-          opened={opened}
+          openBucket={openBucket}
           path={join(path, file)}
           entry={value.find(({ name, folder }) => name === file && !folder)}
           onClose={closeFile}
@@ -117,15 +113,15 @@ export function Folder({ opened, place }: { readonly opened: Opened; readonly pl
   );
 }
 
-function emptyWords(filter: string, mayChange: boolean): string {
-  if (filter !== "") return `No name here holds “${filter}”.`;
+function emptyText(filter: string, mayChange: boolean): string {
+  if (filter !== "") return `No name here contains “${filter}”.`;
   return mayChange
     ? "This folder is empty. Drop files or whole folders here, or use the buttons above."
     : "This folder is empty.";
 }
 
-/** Looks again when uploads have arrived; many at once are one look. */
-function useArrivals(reload: () => void): void {
+/** Reloads the list after uploads, at most every 300 ms. */
+function useReloadAfterUploads(reload: () => void): void {
   useEffect(() => {
     const before = uploads.arrived.value;
     let timer: ReturnType<typeof setTimeout> | undefined;

@@ -5,36 +5,36 @@ import { Dialog } from "../../../ui/dialog.tsx";
 import { Check, Field, typed } from "../../../ui/field.tsx";
 import { explain } from "../../../ui/problem.tsx";
 import { toast } from "../../../ui/toasts.tsx";
-import { visibleText } from "../../../ui/visible-text.ts";
-import { join, nameOf, stemOf } from "../path.ts";
+import { visibleText } from "../../../ui/visible-text.tsx";
+import { join, nameOf, nameWithoutExtension } from "../path.ts";
+import { movesProblem, movesTo, planMoves } from "../plan.ts";
+import { BatchProgress, useBatch } from "./batch.tsx";
 import type { ChangeDialogProps } from "./delete-dialog.tsx";
-import { faultInMoves, movesTo, planMoves } from "./moves.ts";
-import { useSteps } from "./steps.ts";
-import { StepsProgress } from "./steps-progress.tsx";
 
-/** Renames or moves one thing to a path, or several into a folder. */
-export function MoveDialog({ opened, path, chosen: now, onClose, onDone }: ChangeDialogProps) {
+/** Dialog that renames or moves one entry to a path, or several into a folder. */
+export function MoveDialog({ openBucket, path, chosen: now, onClose, onDone }: ChangeDialogProps) {
   const [chosen] = useState(now);
   const one = chosen.length === 1 ? chosen[0] : undefined;
   const [target, setTarget] = useState(one === undefined ? path : join(path, one.name));
   const [fault, setFault] = useState<string>();
   const [taken, setTaken] = useState<readonly string[]>([]);
   const [replace, setReplace] = useState(false);
-  const steps = useSteps();
-  const [begun, setBegun] = useState(false);
-  const close = begun ? onDone : onClose;
+  const batch = useBatch();
+  const [started, setStarted] = useState(false);
+  const close = started ? onDone : onClose;
   const input = useRef<HTMLInputElement>(null);
-  // What is most often changed is replaced by the first key: the name without its ending, or the folder to move into.
+  // Preselect what is changed most often: the name without its extension, or the target folder.
   useLayoutEffect(() => {
     const start = one === undefined ? 0 : target.length - one.name.length;
-    const length = one === undefined ? target.length : (one.folder ? one.name : stemOf(one.name)).length;
+    const length =
+      one === undefined ? target.length : (one.folder ? one.name : nameWithoutExtension(one.name)).length;
     input.current?.setSelectionRange(start, start + length);
   }, []);
 
   const submit = async () => {
-    const { files } = opened.door;
+    const { files } = openBucket.access;
     const moves = movesTo(path, chosen, target, one !== undefined);
-    const wrong = faultInMoves(target, moves, one !== undefined);
+    const wrong = movesProblem(target, moves, one !== undefined);
     if (wrong !== undefined || files === undefined) return setFault(wrong);
     if (moves.length === 0) return onClose();
     try {
@@ -44,12 +44,12 @@ export function MoveDialog({ opened, path, chosen: now, onClose, onDone }: Chang
     } catch (error) {
       return setFault(explain(error));
     }
-    setBegun(true);
-    const changes = moves.map(({ from, to }) => ({
+    setStarted(true);
+    const items = moves.map(({ from, to }) => ({
       name: nameOf(from),
-      make: (signal: AbortSignal) => files.move(from, to, { signal }),
+      run: (signal: AbortSignal) => files.move(from, to, { signal }),
     }));
-    if (!(await steps.run(changes))) return;
+    if (!(await batch.run(items))) return;
     toast(
       one === undefined
         ? `${plural(moves.length, "item")} moved.`
@@ -90,26 +90,24 @@ export function MoveDialog({ opened, path, chosen: now, onClose, onDone }: Chang
         {taken.length > 0 && (
           <div class="notice" role="alert">
             <Check
-              label={`Replace what is there already: ${taken.slice(0, 5).join(", ")}${taken.length > 5 ? ` and ${plural(taken.length - 5, "other")}` : ""}`}
+              label={`Replace existing: ${taken.slice(0, 5).join(", ")}${taken.length > 5 ? ` and ${plural(taken.length - 5, "other")}` : ""}`}
               hint={
-                taken.length === 1
-                  ? "The file that is there now is replaced."
-                  : "The files that are there now are replaced."
+                taken.length === 1 ? "The existing file is replaced." : "The existing files are replaced."
               }
               checked={replace}
               onChange={setReplace}
             />
           </div>
         )}
-        <StepsProgress steps={steps} />
+        <BatchProgress batch={batch} />
         <footer>
-          <Button onClick={steps.running ? steps.cancel : close}>
-            {begun && !steps.running ? "Close" : "Cancel"}
+          <Button onClick={batch.running ? batch.cancel : close}>
+            {started && !batch.running ? "Close" : "Cancel"}
           </Button>
           <Button
             kind="primary"
             type="submit"
-            disabled={begun || (taken.length > 0 && !replace)}
+            disabled={started || (taken.length > 0 && !replace)}
             onClick={submit}
           >
             {one === undefined ? "Move" : "Rename"}

@@ -5,9 +5,9 @@ import { Button } from "../../../ui/button.tsx";
 import { Dialog } from "../../../ui/dialog.tsx";
 import { Field, typed } from "../../../ui/field.tsx";
 import { explain } from "../../../ui/problem.tsx";
-import { faultInName, join, sameName } from "../path.ts";
-import type { Entry } from "./entry.ts";
-import { linkToPlace } from "./place.ts";
+import { join, nameProblem, sameName } from "../path.ts";
+import type { Entry } from "./entries.ts";
+import { linkToPath } from "./folder-view.ts";
 
 export interface NewDialogProps {
   readonly kind: "file" | "folder";
@@ -19,13 +19,13 @@ export interface NewDialogProps {
   readonly onDone: () => void;
 }
 
-/** Makes a folder, or an empty text file that is opened then. */
+/** Dialog that creates a folder, or an empty text file, and opens it. */
 export function NewDialog({ kind, bucket, files, path, entries, onClose, onDone }: NewDialogProps) {
   const [name, setName] = useState("");
   const [refusal, setRefusal] = useState<string>();
   const taken = () => setRefusal(`There is already something named ${name} here.`);
   const submit = async () => {
-    const fault = faultInName(name);
+    const fault = nameProblem(name);
     if (fault !== undefined) return setRefusal(fault);
     if (entries.some((entry) => sameName(entry.name, name))) return taken();
     const target = join(path, name);
@@ -36,7 +36,7 @@ export function NewDialog({ kind, bucket, files, path, entries, onClose, onDone 
       return error instanceof FileError && error.status === 412 ? taken() : setRefusal(explain(error));
     }
     onDone();
-    go(kind === "folder" ? linkToPlace(bucket, target) : linkToPlace(bucket, path, name));
+    go(kind === "folder" ? linkToPath(bucket, target) : linkToPath(bucket, path, name));
   };
   return (
     <Dialog title={kind === "folder" ? "New folder" : "New text file"} onClose={onClose}>
@@ -44,7 +44,7 @@ export function NewDialog({ kind, bucket, files, path, entries, onClose, onDone 
         <Field
           label="Name"
           error={refusal}
-          {...(kind === "file" ? { hint: "With its ending, such as notes.txt." } : {})}
+          {...(kind === "file" ? { hint: "With its extension, such as notes.txt." } : {})}
         >
           <input
             type="text"

@@ -2,14 +2,13 @@ import { bytes, plural } from "../../../format.ts";
 import { serverUrl } from "../../../session.ts";
 import { Button } from "../../../ui/button.tsx";
 import { CopyButton } from "../../../ui/copy.tsx";
-import { publicUrl } from "../addresses.ts";
-import type { Opened } from "../opened.ts";
-import { join } from "../path.ts";
+import type { OpenBucket } from "../bucket-access.ts";
+import { join, publicUrl } from "../path.ts";
 import { DownloadButton } from "../preview/download.tsx";
-import type { Entry } from "./entry.ts";
+import type { Entry } from "./entries.ts";
 
 export interface SelectionBarProps {
-  readonly opened: Opened;
+  readonly openBucket: OpenBucket;
   readonly path: string;
   readonly chosen: readonly Entry[];
   readonly onMove: () => void;
@@ -17,34 +16,34 @@ export interface SelectionBarProps {
   readonly onClear: () => void;
 }
 
-/** A browser asks for each of many; WebDAV and rclone are made for more. */
+/** Browsers ask again for each of many downloads. */
 const maxDownloads = 20;
 
-/** What can be done with what is chosen, in the place of the toolbar. */
-export function SelectionBar({ opened, path, chosen, onMove, onDelete, onClear }: SelectionBarProps) {
-  const { name, bucket, door } = opened;
+/** Actions for the selected entries, shown instead of the toolbar. */
+export function SelectionBar({ openBucket, path, chosen, onMove, onDelete, onClear }: SelectionBarProps) {
+  const { name, bucket, access } = openBucket;
   const [one] = chosen;
   const alone = chosen.length === 1 ? one : undefined;
   const size = chosen.reduce((sum, entry) => sum + (entry.size ?? 0), 0);
   const filesOnly = chosen.every(({ folder }) => !folder);
   return (
-    <div class="files-chosen" role="toolbar" aria-label="What is selected">
+    <div class="files-chosen" role="toolbar" aria-label="Selection">
       <span aria-live="polite">
         {chosen.length.toLocaleString("en")} selected
         {filesOnly && `, ${bytes(size)}`}
       </span>
       <DownloadButton
-        opened={opened}
+        openBucket={openBucket}
         paths={chosen.map((entry) => join(path, entry.name))}
         refusal={downloadRefusal(filesOnly, chosen.length)}
       />
-      {alone !== undefined && door.isPublic !== false && (
+      {alone !== undefined && access.isPublic !== false && (
         <CopyButton
           label="Copy URL"
           text={`${publicUrl(serverUrl, name, bucket?.is_http_root ?? false, join(path, alone.name))}${alone.folder ? "/" : ""}`}
         />
       )}
-      {door.files !== undefined && (
+      {access.files !== undefined && (
         <>
           <Button icon="edit" title="Rename or move" onClick={onMove}>
             {alone === undefined ? `Move ${plural(chosen.length, "item")}` : "Rename or move"}
@@ -61,7 +60,7 @@ export function SelectionBar({ opened, path, chosen, onMove, onDelete, onClear }
   );
 }
 
-/** Why a browser cannot download the selection; undefined when it can. */
+/** Reason why the selection cannot be downloaded; undefined when it can. */
 function downloadRefusal(filesOnly: boolean, count: number): string | undefined {
   if (!filesOnly) return "Folders cannot be downloaded here. Mount the bucket, or use node-server pull.";
   return count > maxDownloads

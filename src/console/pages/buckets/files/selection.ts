@@ -1,21 +1,20 @@
-/** What of a list is chosen, and where its cursor is. By name, so that it outlives another order and a reload. */
+/** Selected rows of a list and its cursor. Rows are identified by name, so a selection survives sorting and reloading. */
 export interface Selection {
   readonly chosen: ReadonlySet<string>;
-  /** The row that keys act on. */
+  /** Row of the keyboard cursor. */
   readonly active: string | undefined;
-  /** Where a range begins. */
+  /** Row where a range starts. */
   readonly anchor: string | undefined;
 }
 
-export const nothing: Selection = { chosen: new Set(), active: undefined, anchor: undefined };
+export const emptySelection: Selection = { chosen: new Set(), active: undefined, anchor: undefined };
 
-/** Just this one. */
-export function only(name: string): Selection {
+export function selectOnly(name: string): Selection {
   return { chosen: new Set([name]), active: name, anchor: name };
 }
 
-/** The cursor alone; what is chosen stays. */
-export function at(selection: Selection, name: string): Selection {
+/** Moves the cursor and keeps the selected rows. */
+export function withActive(selection: Selection, name: string): Selection {
   return { ...selection, active: name, anchor: name };
 }
 
@@ -25,32 +24,32 @@ export function toggled(selection: Selection, name: string): Selection {
   return { chosen, active: name, anchor: name };
 }
 
-/** From the anchor to here, whichever comes first, in place of what was chosen. */
+/** Selects the rows between the anchor and `name`, in either direction, instead of the previous ones. */
 export function rangeTo(selection: Selection, name: string, names: readonly string[]): Selection {
   const to = names.indexOf(name);
   const from = selection.anchor === undefined ? -1 : names.indexOf(selection.anchor);
-  if (from === -1) return only(name);
+  if (from === -1) return selectOnly(name);
   const range = names.slice(Math.min(from, to), Math.max(from, to) + 1);
   return { chosen: new Set(range), active: name, anchor: selection.anchor };
 }
 
-export function all(selection: Selection, names: readonly string[]): Selection {
+export function selectAll(selection: Selection, names: readonly string[]): Selection {
   return { ...selection, chosen: new Set(names) };
 }
 
-/** Without those that are not in the list, or no longer. */
-export function within(selection: Selection, names: readonly string[]): Selection {
+/** Removes rows that are not in the list. */
+export function restrictTo(selection: Selection, names: readonly string[]): Selection {
   const there = new Set(names);
-  const kept = (name: string | undefined) => (name !== undefined && there.has(name) ? name : undefined);
+  const present = (name: string | undefined) => (name !== undefined && there.has(name) ? name : undefined);
   return {
     chosen: new Set([...selection.chosen].filter((name) => there.has(name))),
-    active: kept(selection.active),
-    anchor: kept(selection.anchor),
+    active: present(selection.active),
+    anchor: present(selection.anchor),
   };
 }
 
-/** Which row a key leads to; undefined for keys that lead nowhere. */
-export function rowAfter(key: string, row: number, count: number, page: number): number | undefined {
+/** Row that a key moves to; undefined for other keys. */
+export function rowForKey(key: string, row: number, count: number, page: number): number | undefined {
   const steps: Readonly<Record<string, number>> = {
     ArrowDown: row + 1,
     ArrowUp: row === -1 ? 0 : row - 1,

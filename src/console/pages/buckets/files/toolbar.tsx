@@ -2,32 +2,31 @@ import type { ComponentChildren } from "preact";
 import { useRef, useState } from "preact/hooks";
 import { Button } from "../../../ui/button.tsx";
 import { typed } from "../../../ui/field.tsx";
+import type { OpenBucket } from "../bucket-access.ts";
 import { MountDialog } from "../mount/mount-dialog.tsx";
-import type { Opened } from "../opened.ts";
 import type { Dropped } from "../uploads/drop.ts";
-import { startOrTell } from "../uploads/upload-start.ts";
-import { useDrop } from "../uploads/use-drop.ts";
-import { useUpload } from "../uploads/use-upload.tsx";
-import type { Entry } from "./entry.ts";
+import { runOrShowError } from "../uploads/upload-start.ts";
+import { useDrop, useUpload } from "../uploads/use-upload.tsx";
+import type { Entry } from "./entries.ts";
+import { type FolderView, updateView } from "./folder-view.ts";
 import { NewDialog } from "./new-dialog.tsx";
-import { amendPlace, type Place } from "./place.ts";
 
 export interface ToolbarProps {
-  readonly opened: Opened;
-  readonly place: Place;
+  readonly openBucket: OpenBucket;
+  readonly view: FolderView;
   readonly entries: readonly Entry[];
   readonly onChange: () => void;
-  /** Shown in the place of the tools: the row keeps its height, so that nothing below it moves. */
+  /** Shown instead of the buttons. The row keeps its height, so that nothing below it moves. */
   readonly instead: ComponentChildren;
 }
 
-/** What can be put into the folder, and the filter of what is in it. */
-export function Toolbar({ opened, place, entries, onChange, instead }: ToolbarProps) {
-  const { name, door } = opened;
-  const { files } = door;
+/** Buttons to add files and folders, and the filter. */
+export function Toolbar({ openBucket, view, entries, onChange, instead }: ToolbarProps) {
+  const { name, access } = openBucket;
+  const { files } = access;
   const [open, setOpen] = useState<"file" | "folder" | "mount">();
-  const { begin, question } = useUpload(opened, place.path);
-  const hovering = useDrop((dropped) => startOrTell(dropped.then(begin)));
+  const { start, question } = useUpload(openBucket, view.path);
+  const hovering = useDrop((dropped) => runOrShowError(dropped.then(start)));
   return (
     <>
       <div class="files-bar">
@@ -35,8 +34,8 @@ export function Toolbar({ opened, place, entries, onChange, instead }: ToolbarPr
           <div class="files-tools">
             {files !== undefined && (
               <>
-                <Chooser label="Upload files" onChoose={begin} />
-                <Chooser label="Upload folder" folders onChoose={begin} />
+                <Chooser label="Upload files" onChoose={start} />
+                <Chooser label="Upload folder" folders onChoose={start} />
                 <Button icon="newFolder" title="New folder" onClick={() => setOpen("folder")}>
                   New folder
                 </Button>
@@ -53,8 +52,8 @@ export function Toolbar({ opened, place, entries, onChange, instead }: ToolbarPr
               class="files-filter"
               aria-label="Filter by name"
               placeholder="Filter by name"
-              value={place.filter}
-              onInput={(event: Event) => amendPlace({ filter: typed(event) })}
+              value={view.filter}
+              onInput={(event: Event) => updateView({ filter: typed(event) })}
             />
           </div>
         )}
@@ -70,7 +69,7 @@ export function Toolbar({ opened, place, entries, onChange, instead }: ToolbarPr
           kind={open}
           bucket={name}
           files={files}
-          path={place.path}
+          path={view.path}
           entries={entries}
           onClose={() => setOpen(undefined)}
           onDone={() => {
@@ -84,7 +83,7 @@ export function Toolbar({ opened, place, entries, onChange, instead }: ToolbarPr
   );
 }
 
-/** Every browser knows it, no standard does. */
+/** Nonstandard attribute that all browsers support. */
 const wholeFolder = { webkitdirectory: true };
 
 interface ChooserProps {
@@ -93,7 +92,7 @@ interface ChooserProps {
   readonly onChoose: (dropped: Dropped) => Promise<void>;
 }
 
-/** A button in front of the browser's own, which cannot be styled. */
+/** Button for a hidden file input, which cannot be styled. */
 function Chooser({ label, folders = false, onChoose }: ChooserProps) {
   const input = useRef<HTMLInputElement>(null);
   return (
@@ -121,9 +120,9 @@ function Chooser({ label, folders = false, onChoose }: ChooserProps) {
             path: file.webkitRelativePath || file.name,
             file,
           }));
-          // The same files can be chosen again.
+          // Without a reset, choosing the same files again would fire no event.
           box.value = "";
-          startOrTell(onChoose({ files, emptyFolders: [] }));
+          runOrShowError(onChoose({ files, emptyFolders: [] }));
         }}
       />
     </>

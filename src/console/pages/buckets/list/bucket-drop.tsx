@@ -1,12 +1,12 @@
 import { useEffect, useRef, useState } from "preact/hooks";
 import { useSession } from "../../../session.ts";
 import { toast } from "../../../ui/toasts.tsx";
-import type { BucketRecord } from "../records.ts";
-import { ReplaceDialog, type ReplaceQuestion } from "../uploads/replace-dialog.tsx";
-import { type AskToReplace, startOrTell, startUpload } from "../uploads/upload-start.ts";
-import { contentOf } from "../uploads/use-drop.ts";
+import type { BucketRecord } from "../bucket-access.ts";
+import { ReplaceDialog, type ReplaceQuestion } from "../uploads/upload-dialogs.tsx";
+import { type AskToReplace, runOrShowError, startUpload } from "../uploads/upload-start.ts";
+import { contentOf } from "../uploads/use-upload.tsx";
 
-/** Lets files and folders be dropped onto a bucket's row, which uploads them to the top of the bucket. */
+/** Makes a bucket's row a drop target that uploads to the top of the bucket. */
 export function useBucketDrop(record: BucketRecord) {
   const { client, rights } = useSession();
   const [hovering, setHovering] = useState(false);
@@ -21,7 +21,7 @@ export function useBucketDrop(record: BucketRecord) {
   const why = refusal(record, rights.overWebdav(record.name));
   const ask: AskToReplace = (plan) =>
     new Promise((resolve) => {
-      // Nobody on another page can be asked, so nothing is replaced.
+      // The person has left the page and cannot be asked, so nothing is replaced.
       if (!shown.current) return resolve("skip");
       setQuestion({
         plan,
@@ -49,20 +49,22 @@ export function useBucketDrop(record: BucketRecord) {
       if (!isFree()) return;
       if (why !== undefined) return toast(why, "notice");
       const { name } = record;
-      startOrTell(
-        contentOf(dataTransfer).then((dropped) => startUpload(name, client.bucket(name), "", dropped, ask)),
+      runOrShowError(
+        contentOf(dataTransfer).then((dropped) =>
+          startUpload({ bucket: name, files: client.bucket(name), into: "" }, dropped, ask),
+        ),
       );
     },
   };
   return { hovering, listeners, dialog: question === undefined ? null : <ReplaceDialog {...question} /> };
 }
 
-/** The dialogs of a row stand inside it, so that drops onto them come here too. */
+/** Whether no dialog is open. A row contains its dialogs, so drops onto them arrive here too. */
 function isFree(): boolean {
   return document.querySelector("dialog[open]") === null;
 }
 
-/** Why nothing can be uploaded into the bucket; undefined when it can. */
+/** Reason why nothing can be uploaded into the bucket; undefined when it can. */
 function refusal({ name, bucket }: BucketRecord, mayWrite: boolean): string | undefined {
   if (bucket === null) return `There is no bucket ${name}, so nothing can be uploaded into it.`;
   if (bucket?.enable === false)

@@ -8,15 +8,15 @@ import { explain, Problem } from "../../../ui/problem.tsx";
 import { toast } from "../../../ui/toasts.tsx";
 
 export interface BucketFormProps {
-  /** The bucket to change; without one, a new one is made. */
+  /** Bucket to change; undefined to create one. */
   readonly bucket?: Bucket;
-  /** Of the new one, where it is known. */
+  /** Suggested name of a new bucket. */
   readonly name?: string;
   readonly onClose: () => void;
   readonly onDone: (name: string) => void;
 }
 
-/** Makes or changes a bucket. */
+/** Dialog that creates or changes a bucket. */
 export function BucketForm({ bucket, name: given = "", onClose, onDone }: BucketFormProps) {
   const { client, rights } = useSession();
   const [name, setName] = useState(bucket?.name ?? given);
@@ -31,10 +31,10 @@ export function BucketForm({ bucket, name: given = "", onClose, onDone }: Bucket
 
   const submit = async () => {
     setRefusal(undefined);
-    const wish = { name, is_http_root: isRoot, cors, ...(path === "" ? {} : { path }) };
+    const settings = { name, is_http_root: isRoot, cors, ...(path === "" ? {} : { path }) };
     try {
-      if (bucket === undefined) await client.call("static-bucket_create", wish);
-      else await client.call("static-bucket_update", { ...wish, enable });
+      if (bucket === undefined) await client.call("static-bucket_create", settings);
+      else await client.call("static-bucket_update", { ...settings, enable });
     } catch (error) {
       setRefusal(error);
       return;
@@ -53,7 +53,7 @@ export function BucketForm({ bucket, name: given = "", onClose, onDone }: Bucket
             error={
               allowed
                 ? faultOf("name")
-                : "This token may not make a bucket of this name: it needs StaticBucket::Write on it."
+                : "This token may not create a bucket with this name: it needs StaticBucket::Write on it."
             }
           >
             <input
@@ -69,8 +69,8 @@ export function BucketForm({ bucket, name: given = "", onClose, onDone }: Bucket
           label="Folder"
           hint={
             bucket === undefined
-              ? "Below the server's static_path. The name of the bucket unless given."
-              : "Below the server's static_path. Another folder is shown from now on; no file is moved."
+              ? "Below the server's static_path. Default: the name of the bucket."
+              : "Below the server's static_path. Changing it moves no files; the bucket then shows the other folder."
           }
           error={faultOf("path")}
         >
@@ -83,7 +83,7 @@ export function BucketForm({ bucket, name: given = "", onClose, onDone }: Bucket
             onInput={(event: Event) => setPath(typed(event))}
           />
         </Field>
-        {bucket === undefined && <p class="notice">{publicWords(name)}</p>}
+        {bucket === undefined && <p class="notice">{publicNotice(name)}</p>}
         <Check
           label="HTTP root"
           hint={`Its files are also served at ${serverUrl}/. Only one bucket can be the HTTP root.`}
@@ -126,7 +126,7 @@ export function BucketForm({ bucket, name: given = "", onClose, onDone }: Bucket
   );
 }
 
-/** Said before a bucket is made, not after its first private file. */
-function publicWords(name: string): string {
-  return `Anybody can read its files without a token, at ${serverUrl}/node/static/${name || "<name>"}/… Listing and changing them takes a token.`;
+/** Warning to show before the bucket is created, not after its first private file. */
+function publicNotice(name: string): string {
+  return `Anybody can read its files without a token, at ${serverUrl}/node/static/${name || "<name>"}/… Listing and changing them needs a token.`;
 }

@@ -6,30 +6,30 @@ import { Field, typed } from "../../../ui/field.tsx";
 import { useLoad } from "../../../ui/load.ts";
 import { Page } from "../../../ui/page.tsx";
 import { Problem } from "../../../ui/problem.tsx";
-import { loadBuckets } from "../records.ts";
+import { loadBuckets } from "../bucket-access.ts";
 import { BucketForm } from "./bucket-form.tsx";
 import { BucketRow } from "./bucket-row.tsx";
 
-/** The buckets that the token may see. */
+/** Buckets that the token may see. */
 export function BucketList() {
   const session = useSession();
   const { value: records, error, reload } = useLoad((signal) => loadBuckets(session, signal), [session]);
-  const [making, setMaking] = useState<string>();
+  const [creating, setCreating] = useState<string>();
   const { rights } = session;
-  const mayMake = rights.anywhere({ static_bucket: "write" });
+  const mayCreate = rights.anywhere({ static_bucket: "write" });
   return (
     <Page
       title="Buckets"
       actions={
-        mayMake && (
-          <Button icon="plus" kind="primary" onClick={() => setMaking("")}>
+        mayCreate && (
+          <Button icon="plus" kind="primary" onClick={() => setCreating("")}>
             New bucket
           </Button>
         )
       }
     >
       <p class="muted">
-        A bucket is a folder of files that everybody can read over HTTP, and those with a token can change.
+        A bucket is a folder of files that everybody can read over HTTP and that a token can change.
       </p>
       {!rights.isSuper && <OpenByName />}
       {error !== undefined && <Problem error={error} retry={reload} />}
@@ -37,21 +37,21 @@ export function BucketList() {
       {records?.length === 0 && (
         <p class="card empty">
           {rights.isSuper
-            ? "There is no bucket yet. Make one with “New bucket”, then put files into it."
+            ? "There is no bucket yet. Create one with “New bucket”, then add files to it."
             : "Your token names no bucket. If you know the name of one that it may use, open it above."}
         </p>
       )}
       {records !== undefined && records.length > 0 && (
         <ul class="buckets-list">
           {records.map((record) => (
-            <BucketRow key={record.name} record={record} onMake={setMaking} onChange={reload} />
+            <BucketRow key={record.name} record={record} onCreate={setCreating} onChange={reload} />
           ))}
         </ul>
       )}
-      {making !== undefined && (
+      {creating !== undefined && (
         <BucketForm
-          name={making}
-          onClose={() => setMaking(undefined)}
+          name={creating}
+          onClose={() => setCreating(undefined)}
           onDone={(name) => go(linkTo("buckets", [name]))}
         />
       )}
@@ -59,7 +59,7 @@ export function BucketList() {
   );
 }
 
-/** Only the Super Token can list buckets; a token for `global` or `site-*` covers more than it names. */
+/** Form to open a bucket by name. A token for `global` or `site-*` covers more buckets than it names. */
 function OpenByName() {
   const [name, setName] = useState("");
   return (

@@ -7,20 +7,20 @@ import { CopyButton } from "../../../ui/copy.tsx";
 import { confirm } from "../../../ui/dialog.tsx";
 import { Icon } from "../../../ui/icons.tsx";
 import { toast } from "../../../ui/toasts.tsx";
-import { publicUrl } from "../addresses.ts";
+import type { BucketRecord } from "../bucket-access.ts";
 import { MountDialog } from "../mount/mount-dialog.tsx";
-import type { BucketRecord } from "../records.ts";
+import { publicUrl } from "../path.ts";
 import { useBucketDrop } from "./bucket-drop.tsx";
 import { BucketForm } from "./bucket-form.tsx";
 
 export interface BucketRowProps {
   readonly record: BucketRecord;
-  /** The bucket is gone, and this token may make it again. */
-  readonly onMake: (name: string) => void;
+  /** Called to create a bucket that the token names and that does not exist. */
+  readonly onCreate: (name: string) => void;
   readonly onChange: () => void;
 }
 
-export function BucketRow({ record, onMake, onChange }: BucketRowProps) {
+export function BucketRow({ record, onCreate, onChange }: BucketRowProps) {
   const { name, bucket } = record;
   const { client, rights } = useSession();
   const drop = useBucketDrop(record);
@@ -31,7 +31,7 @@ export function BucketRow({ record, onMake, onChange }: BucketRowProps) {
   const remove = async () => {
     const sure = await confirm({
       title: `Delete the bucket ${name}?`,
-      text: `The server forgets it, and its files are no longer served. The files themselves stay on the server's disk, in the folder ${bucket?.path}; a new bucket with that folder shows them again.`,
+      text: `Its files are no longer served. The files themselves stay on the server's disk, in the folder ${bucket?.path}; a new bucket with that folder shows them again.`,
       action: "Delete bucket",
       danger: true,
     });
@@ -49,7 +49,7 @@ export function BucketRow({ record, onMake, onChange }: BucketRowProps) {
       </div>
       <div class="actions">
         {bucket === null && rights.inBucket(name, { static_bucket: "write" }) && (
-          <Button onClick={() => onMake(name)}>Make it</Button>
+          <Button onClick={() => onCreate(name)}>Create it</Button>
         )}
         {bucket !== null && bucket?.enable !== false && (
           <CopyButton label="Copy URL" text={publicUrl(serverUrl, name, bucket?.is_http_root ?? false)} />
@@ -77,7 +77,7 @@ export function BucketRow({ record, onMake, onChange }: BucketRowProps) {
 }
 
 export function Badges({ bucket }: { readonly bucket: Bucket | null | undefined }) {
-  if (bucket === null) return <span class="badge warn">There is no such bucket</span>;
+  if (bucket === null) return <span class="badge warn">Does not exist</span>;
   if (bucket === undefined) return null;
   return (
     <>

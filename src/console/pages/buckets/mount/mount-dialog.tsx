@@ -1,12 +1,12 @@
 import { useId, useRef, useState } from "preact/hooks";
-import { fitsBasic, notByBasic } from "../../../basic-auth.ts";
+import { basicAuthHint, fitsBasicAuth } from "../../../basic-auth.ts";
 import { linkTo } from "../../../route.ts";
 import { useSession } from "../../../session.ts";
 import { CopyButton } from "../../../ui/copy.tsx";
 import { Dialog } from "../../../ui/dialog.tsx";
 import { type Step, type Way, waysToMount } from "./mount.ts";
 
-/** How to use a bucket as a network drive, with the addresses filled in. */
+/** Dialog with instructions to use a bucket as a network drive. */
 export function MountDialog({ bucket, onClose }: { readonly bucket: string; readonly onClose: () => void }) {
   const { client, me, rights } = useSession();
   const ways = waysToMount(client.bucket(bucket).address(""), bucket, me.token_key);
@@ -14,23 +14,22 @@ export function MountDialog({ bucket, onClose }: { readonly bucket: string; read
   return (
     <Dialog title={`Mount ${bucket}`} wide onClose={onClose}>
       <p>
-        The bucket as a network drive. The user name is <code>{me.token_key}</code>, the key of the token that
-        you are signed in with, and the password is its secret
-        {me.username === null || !fitsBasic(me.username)
+        Use the bucket as a network drive. The user name is <code>{me.token_key}</code>, the key of the token
+        that you are signed in with, and the password is its secret
+        {me.username === null || !fitsBasicAuth(me.username)
           ? "."
           : `; or the user name ${me.username} with its password.`}
       </p>
-      {me.username !== null && !fitsBasic(me.username) && <p class="notice">{notByBasic}</p>}
+      {me.username !== null && !fitsBasicAuth(me.username) && <p class="notice">{basicAuthHint}</p>}
       {rights.globally({ token: "create" }) && (
         <p>
           For others, and for machines:{" "}
-          <a href={linkTo("tokens", [], { preset: "webdav", bucket })}>make a token for this drive alone</a>.
+          <a href={linkTo("tokens", [], { preset: "webdav", bucket })}>create a token for this drive only</a>.
         </p>
       )}
       {!rights.overWebdav(bucket) && (
         <p class="notice">
-          This token will be refused: it takes one with all four of Read, Write, Delete and List on this
-          bucket.
+          This token will be refused: it needs all four of Read, Write, Delete and List on this bucket.
         </p>
       )}
       <Tabs ways={ways} chosen={way} choose={setWay} />

@@ -1,6 +1,6 @@
 import { shellQuote } from "../../../ui/shell-quote.ts";
 
-/** One step: what to do, and what to type where there is something to type. */
+/** One step: an instruction, and the text to enter if there is one. */
 export interface Step {
   readonly text: string;
   readonly code?: string;
@@ -11,16 +11,16 @@ export interface Way {
   readonly steps: readonly Step[];
 }
 
-/** Windows reads the settings of its WebDAV client when that starts. */
+/** Windows reads the settings of its WebDAV client when the service starts. */
 const restartWebClient = "net stop WebClient & net start WebClient";
 
 /**
- * Reads a line into PASS without showing it, in sh, bash and zsh: `read -s` is none of POSIX. All of it is one line, because the shell
- * would read the next line of a pasted text as the password.
+ * Reads a line into PASS without echo, in sh, bash and zsh: `read -s` is not in POSIX. It must be one line, because the shell would
+ * read the next line of a pasted text as the password.
  */
 const readPassword = "printf 'Password: '; stty -echo; IFS= read -r PASS; stty echo; echo";
 
-/** How a bucket becomes a network drive, for each kind of system. `address` ends in a slash; the secret is never filled in. */
+/** Instructions to mount a bucket, by system. `address` ends in a slash; the secret is never filled in. */
 export function waysToMount(address: string, bucket: string, user: string): readonly Way[] {
   const url = new URL(address);
   const secure = url.protocol === "https:";
@@ -47,7 +47,7 @@ export function waysToMount(address: string, bucket: string, user: string): read
           code: `net use S: "${bare}" * /user:${user}`,
         },
         {
-          text: "Windows reads no file above 50 MB unless FileSizeLimitInBytes is raised; 4 GB is the most that it can. It counts once WebClient is restarted, as the second line does. In a command prompt as administrator:",
+          text: "Windows reads no file above 50 MB unless FileSizeLimitInBytes is raised; 4 GB is the most that it can. It takes effect when WebClient is restarted, which the second line does. In a command prompt as administrator:",
           code: `reg add HKLM\\SYSTEM\\CurrentControlSet\\Services\\WebClient\\Parameters /v FileSizeLimitInBytes /t REG_DWORD /d 4294967295 /f\n${restartWebClient}`,
         },
       ],
@@ -81,7 +81,7 @@ export function waysToMount(address: string, bucket: string, user: string): read
       name: "rclone",
       steps: [
         {
-          text: "Make the remote; it asks for the password. The vendor owncloud makes rclone keep the times of files:",
+          text: "Create the remote; it asks for the password. The vendor owncloud makes rclone keep the times of files:",
           code: `${readPassword}; rclone config create --obscure ${name} webdav url=${shellQuote(bare)} vendor=owncloud user=${who} pass="$PASS"; unset PASS`,
         },
         { text: "Then, for example:", code: `rclone sync ./public ${name}:` },
@@ -98,7 +98,7 @@ export function waysToMount(address: string, bucket: string, user: string): read
       name: "curl",
       steps: [
         {
-          text: "Put a file there; it asks for the password:",
+          text: "Upload a file; it asks for the password:",
           code: `curl -u ${who} -T page.html ${shellQuote(address)}`,
         },
         { text: "List the folder:", code: `curl -u ${who} -X PROPFIND -H 'Depth: 1' ${shellQuote(address)}` },

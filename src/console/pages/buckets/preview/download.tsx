@@ -1,27 +1,26 @@
 import { serverUrl } from "../../../session.ts";
 import { Button } from "../../../ui/button.tsx";
 import { save } from "../../../ui/save.ts";
-import { publicUrl } from "../addresses.ts";
-import type { Opened } from "../opened.ts";
-import { nameOf } from "../path.ts";
+import type { OpenBucket } from "../bucket-access.ts";
+import { nameOf, publicUrl } from "../path.ts";
 
-/** From the public address, where the browser streams it to the disk; from a bucket that is off, through memory. */
+/** Download button. Uses the public address, which the browser streams to disk; a bucket that is off is read into memory. */
 export function DownloadButton({
-  opened,
+  openBucket,
   paths,
   refusal,
 }: {
-  readonly opened: Opened;
+  readonly openBucket: OpenBucket;
   readonly paths: readonly string[];
-  /** Why these cannot be downloaded: the button stays, and tells. */
+  /** Reason why the files cannot be downloaded. The button is then disabled and shows it as its tooltip. */
   readonly refusal?: string | undefined;
 }) {
-  const { name, door } = opened;
-  if (!door.mayRead && door.isPublic !== true) return null;
+  const { name, access } = openBucket;
+  if (!access.mayRead && access.isPublic !== true) return null;
   const download = async () => {
     for (const path of paths) {
-      if (door.isPublic) follow(publicUrl(serverUrl, name, false, path), nameOf(path));
-      else save(nameOf(path), (await door.read(path)).blob);
+      if (access.isPublic) follow(publicUrl(serverUrl, name, false, path), nameOf(path));
+      else save(nameOf(path), (await access.read(path)).blob);
     }
   };
   return (

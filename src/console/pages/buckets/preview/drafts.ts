@@ -1,19 +1,19 @@
 import { effect, signal } from "@preact/signals";
 import { signedIn } from "../../../session.ts";
-import { mayBeUnfinished } from "../../../unfinished.ts";
+import { registerUnsavedWork } from "../../../unsaved-work.ts";
 
 export interface Draft {
   readonly text: string;
-  /** Of the file that it was made from. */
+  /** ETag of the edited version of the file. */
   readonly etag: string | undefined;
 }
 
-/** Texts that were changed and not saved. They outlive the page: a step back in the history must not lose them. */
+/** Unsaved texts by file. They outlive the page, so that going back in the history does not lose them. */
 const drafts = new Map<string, Draft>();
-/** The files that have a draft. It changes with these, not with every key that is typed. */
+/** Keys of the drafts. The signal changes only when a draft is added or removed, not with every key press. */
 const unsaved = signal<ReadonlySet<string>>(new Set());
 
-/** Whether a file has a draft, for a component that shows it. */
+/** Whether a file has a draft. Components that call it re-render when this changes. */
 export function isUnsaved(bucket: string, path: string): boolean {
   return unsaved.value.has(`${bucket}/${path}`);
 }
@@ -33,9 +33,9 @@ export function dropDraft(bucket: string, path: string): void {
 }
 
 effect(() => {
-  if (signedIn.value.state === "in") return;
+  if (signedIn.value.state === "signed-in") return;
   drafts.clear();
   unsaved.value = new Set();
 });
 
-mayBeUnfinished(() => (drafts.size > 0 ? "changed files are not saved" : undefined));
+registerUnsavedWork(() => (drafts.size > 0 ? "changed files are not saved" : undefined));

@@ -1,37 +1,37 @@
-import { useState } from "preact/hooks";
+import { useEffect, useState } from "preact/hooks";
 import { bytes, time } from "../../../format.ts";
 import { serverUrl } from "../../../session.ts";
 import { CopyButton } from "../../../ui/copy.tsx";
 import { confirm, Dialog } from "../../../ui/dialog.tsx";
-import { FileName } from "../../../ui/file-name.tsx";
-import { visibleText } from "../../../ui/visible-text.ts";
-import { publicUrl } from "../addresses.ts";
-import type { Entry } from "../files/entry.ts";
-import type { Opened } from "../opened.ts";
+import { useLoad } from "../../../ui/load.ts";
+import { Problem } from "../../../ui/problem.tsx";
+import { FileName, visibleText } from "../../../ui/visible-text.tsx";
+import type { OpenBucket } from "../bucket-access.ts";
+import type { Entry } from "../files/entries.ts";
+import { publicUrl } from "../path.ts";
 import { DownloadButton } from "./download.tsx";
 import { draftOf, dropDraft } from "./drafts.ts";
-import { ImageView } from "./image-view.tsx";
-import { kindOf } from "./kind.ts";
+import { kindOf } from "./file-content.ts";
 import { TextView } from "./text-view.tsx";
 
-/** Larger texts make an editor slow, and larger answers to a call are refused. */
-export const largestText = 1024 * 1024;
-const largestImage = 32 * 1024 * 1024;
+/** Larger texts make the editor slow, and the server refuses larger RPC results. */
+export const maxTextBytes = 1024 * 1024;
+const maxImageBytes = 32 * 1024 * 1024;
 
 export interface PreviewProps {
-  readonly opened: Opened;
-  /** Of the file, in the bucket. */
+  readonly openBucket: OpenBucket;
+  /** Path of the file in the bucket. */
   readonly path: string;
-  /** Undefined when there is no such file. */
+  /** Undefined when the file does not exist. */
   readonly entry: Entry | undefined;
   readonly onClose: () => void;
-  /** The file in the bucket is no longer the one that was listed. */
+  /** Called when the file differs from its entry in the list. */
   readonly onChanged: () => void;
 }
 
-/** A file: what it shows, what it is, and what can be done with it. */
-export function Preview({ opened, path, entry, onClose, onChanged }: PreviewProps) {
-  const { name, bucket, door } = opened;
+/** Dialog that shows a file, with download and edit. */
+export function Preview({ openBucket, path, entry, onClose, onChanged }: PreviewProps) {
+  const { name, bucket, access } = openBucket;
   const close = async () => {
     const unsaved = draftOf(name, path) !== undefined;
     if (unsaved && !(await confirm(leaveQuestion))) return;
@@ -55,15 +55,15 @@ export function Preview({ opened, path, entry, onClose, onChanged }: PreviewProp
             <span class="muted">
               {bytes(entry.size ?? 0)}, changed {time(entry.changed)}
             </span>
-            <DownloadButton opened={opened} paths={[path]} />
-            {door.isPublic !== false && (
+            <DownloadButton openBucket={openBucket} paths={[path]} />
+            {access.isPublic !== false && (
               <CopyButton
                 label="Copy URL"
                 text={publicUrl(serverUrl, name, bucket?.is_http_root ?? false, path)}
               />
             )}
           </div>
-          <Shown opened={opened} path={path} entry={entry} onChanged={onChanged} />
+          <PreviewContent openBucket={openBucket} path={path} entry={entry} onChanged={onChanged} />
         </>
       )}
     </Dialog>
@@ -72,27 +72,58 @@ export function Preview({ opened, path, entry, onClose, onChanged }: PreviewProp
 
 const leaveQuestion = {
   title: "Leave without saving?",
-  text: "What you changed in this file is lost.",
+  text: "Your changes to this file will be lost.",
   action: "Leave",
   danger: true,
 };
 
-function Shown(props: Omit<PreviewProps, "onClose"> & { readonly entry: Entry }) {
-  const { opened, path, entry } = props;
-  // A file keeps its view while it is saved and grows.
+function PreviewContent(props: Omit<PreviewProps, "onClose"> & { readonly entry: Entry }) {
+  const { openBucket, path, entry } = props;
+  // The initial size decides, so that the view does not change when a saved file grows.
   const [size] = useState(entry.size ?? 0);
   const kind = kindOf(path);
-  if (!opened.door.mayRead)
+  if (!openBucket.access.mayRead)
     return <p>This token may not read files of this bucket: it needs StaticBucketFile::Read on it.</p>;
   if (kind.as === "image")
-    return size > largestImage ? (
-      <p>This picture is larger than {bytes(largestImage)}, too large to show here. Download it instead.</p>
+    return size > maxImageBytes ? (
+      <p>This image is larger than {bytes(maxImageBytes)}, too large to show here. Download it instead.</p>
     ) : (
       <ImageView {...props} type={kind.type} />
     );
   if (kind.as === "binary")
     return <p>There is no preview for this kind of file. Download it to look inside.</p>;
-  if (size > largestText)
-    return <p>Texts above 1 MiB are not shown here: this file is larger. Download it to look inside.</p>;
+  if (size > maxTextBytes)
+    return <p>Text files above 1 MiB are not shown here. Download it to look inside.</p>;
   return <TextView {...props} language={kind.as === "text" ? kind.language : ""} />;
+}
+
+export interface ImageViewProps {
+  readonly openBucket: OpenBucket;
+  readonly path: string;
+  readonly entry: Entry;
+  readonly type: string;
+}
+
+/** Image in an `<img>` element, where an SVG cannot run scripts. */
+function ImageView({ openBucket, path, entry, type }: ImageViewProps) {
+  const { value, error, reload } = useLoad(
+    async (signal) => new Blob([(await openBucket.access.read(path, signal)).blob], { type }),
+    [path],
+  );
+  const [address, setAddress] = useState<string>();
+  const [broken, setBroken] = useState(false);
+  useEffect(() => {
+    if (value === undefined) return;
+    const url = URL.createObjectURL(value);
+    setAddress(url);
+    return () => URL.revokeObjectURL(url);
+  }, [value]);
+  if (error !== undefined) return <Problem error={error} retry={reload} />;
+  if (broken) return <p>This file cannot be shown: the browser cannot read it as an image.</p>;
+  if (address === undefined) return <p class="loading">Loading…</p>;
+  return (
+    <div class="files-image">
+      <img src={address} alt={entry.name} onError={() => setBroken(true)} />
+    </div>
+  );
 }

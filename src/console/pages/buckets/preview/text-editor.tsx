@@ -2,9 +2,9 @@ import { useRef, useState } from "preact/hooks";
 import { type BucketFiles, FileError } from "../../../../client/index.ts";
 import { Editor } from "../../../editor/editor.tsx";
 import { Button } from "../../../ui/button.tsx";
-import { showToast, tell } from "../../../ui/toasts.tsx";
+import { showError, showToast } from "../../../ui/toasts.tsx";
 import { type Draft, draftOf, dropDraft, keepDraft } from "./drafts.ts";
-import { encodeText, type TextFile } from "./text-file.ts";
+import { encodeText, type TextFile } from "./file-content.ts";
 
 export interface TextEditorProps {
   readonly bucket: string;
@@ -14,11 +14,11 @@ export interface TextEditorProps {
   readonly file: TextFile;
   readonly etag: string | undefined;
   readonly onSaved: () => void;
-  /** The text of the server in place of this one. */
+  /** Called to load the server's text instead. */
   readonly onReload: () => void;
 }
 
-/** Saves on the condition that nobody else changed the file meanwhile. */
+/** Editor of a text file. It saves only if nobody else changed the file meanwhile. */
 export function TextEditor({
   bucket,
   files,
@@ -33,25 +33,25 @@ export function TextEditor({
   const [text, setText] = useState(draft?.text ?? file.text);
   const [saved, setSaved] = useState(file.text);
   const [conflict, setConflict] = useState(false);
-  /** What the server holds, as far as is known here. */
-  const held = useRef<Draft>({ text: file.text, etag: draft?.etag ?? etag });
-  const turn = useRef<Promise<unknown>>(Promise.resolve());
+  /** Last known version on the server. */
+  const stored = useRef<Draft>({ text: file.text, etag: draft?.etag ?? etag });
+  const lastSave = useRef<Promise<unknown>>(Promise.resolve());
   const dismissSaved = useRef(() => {});
   const dirty = text !== saved;
 
   const change = (next: string) => {
     setText(next);
-    if (next === held.current.text) dropDraft(bucket, path);
-    else keepDraft(bucket, path, { text: next, etag: held.current.etag });
+    if (next === stored.current.text) dropDraft(bucket, path);
+    else keepDraft(bucket, path, { text: next, etag: stored.current.etag });
   };
   const put = async (overwrite: boolean) => {
-    const sent = draftOf(bucket, path)?.text ?? held.current.text;
-    // The last save is not what the next message is about.
+    const sent = draftOf(bucket, path)?.text ?? stored.current.text;
+    // Remove the toast of the previous save.
     dismissSaved.current();
-    const condition = overwrite ? {} : { ifMatch: held.current.etag };
+    const condition = overwrite ? {} : { ifMatch: stored.current.etag };
     try {
       const { etag } = await files.upload(path, encodeText(sent, file), condition);
-      held.current = { text: sent, etag };
+      stored.current = { text: sent, etag };
       setSaved(sent);
     } catch (error) {
       if (!(error instanceof FileError) || error.status !== 412) throw error;
@@ -59,19 +59,19 @@ export function TextEditor({
       return;
     }
     setConflict(false);
-    // What was typed meanwhile is not saved yet.
+    // Keep what was typed while the upload was running.
     const left = draftOf(bucket, path);
     if (left !== undefined && left.text !== sent)
-      keepDraft(bucket, path, { ...held.current, text: left.text });
+      keepDraft(bucket, path, { ...stored.current, text: left.text });
     else dropDraft(bucket, path);
     dismissSaved.current = showToast("Saved.", "done");
     onSaved();
   };
-  /** One after the other: a second one at the same time would take the first for somebody else's change. */
+  /** Saves one after the other: a parallel save would see the first one as somebody else's change. */
   const save = (overwrite: boolean) => {
-    const own = turn.current.then(() => put(overwrite));
-    // Who asked for this one hears of its failure; the next one is another try.
-    turn.current = own.catch(() => {});
+    const own = lastSave.current.then(() => put(overwrite));
+    // The caller gets this error; the next save must not fail because of it.
+    lastSave.current = own.catch(() => {});
     return own;
   };
   const reload = () => {
@@ -82,9 +82,7 @@ export function TextEditor({
   return (
     <>
       {file.mixed && (
-        <p class="notice">
-          The lines of this file end in different ways. Saving it ends them all in the same one.
-        </p>
+        <p class="notice">This file has mixed line endings. Saving it makes them all the same.</p>
       )}
       {conflict && (
         <div class="problem" role="alert">
@@ -108,7 +106,7 @@ export function TextEditor({
           language={language}
           initialFocus
           onChange={change}
-          onSave={() => void save(false).catch(tell)}
+          onSave={() => void save(false).catch(showError)}
         />
       </div>
       <footer>

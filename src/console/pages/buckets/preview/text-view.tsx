@@ -3,25 +3,25 @@ import { Editor } from "../../../editor/editor.tsx";
 import { Button } from "../../../ui/button.tsx";
 import { useLoad } from "../../../ui/load.ts";
 import { Problem } from "../../../ui/problem.tsx";
-import type { Opened } from "../opened.ts";
+import type { OpenBucket } from "../bucket-access.ts";
 import { draftOf } from "./drafts.ts";
+import { decodeText } from "./file-content.ts";
 import { TextEditor } from "./text-editor.tsx";
-import { decodeText } from "./text-file.ts";
 
 export interface TextViewProps {
-  readonly opened: Opened;
+  readonly openBucket: OpenBucket;
   readonly path: string;
   readonly language: string;
-  /** The file in the bucket is no longer the one that was listed. */
+  /** Called when the file differs from its entry in the list. */
   readonly onChanged: () => void;
 }
 
-/** A text to be read, and to be edited where the token may change files. */
-export function TextView({ opened, path, language, onChanged }: TextViewProps) {
-  const { door, name } = opened;
+/** Text file, with an "Edit" button if the token may change files. */
+export function TextView({ openBucket, path, language, onChanged }: TextViewProps) {
+  const { access, name } = openBucket;
   const { value, error, loading, reload } = useLoad(
     async (signal) => {
-      const { blob, etag } = await door.read(path, signal);
+      const { blob, etag } = await access.read(path, signal);
       return { file: decodeText(new Uint8Array(await blob.arrayBuffer())), etag };
     },
     [path],
@@ -33,9 +33,9 @@ export function TextView({ opened, path, language, onChanged }: TextViewProps) {
   const { file, etag } = value;
   if (file === undefined)
     return (
-      <p>This is no text in UTF-8, so it is neither shown nor edited here. Download it to look inside.</p>
+      <p>This file is not UTF-8 text, so it cannot be shown or edited here. Download it to look inside.</p>
     );
-  if (!editing || door.files === undefined)
+  if (!editing || access.files === undefined)
     return (
       <>
         <div class="files-editor">
@@ -47,7 +47,7 @@ export function TextView({ opened, path, language, onChanged }: TextViewProps) {
             readOnly
           />
         </div>
-        {door.files !== undefined && (
+        {access.files !== undefined && (
           <footer>
             <Button icon="edit" onClick={() => setEditing(true)}>
               Edit
@@ -56,13 +56,13 @@ export function TextView({ opened, path, language, onChanged }: TextViewProps) {
         )}
       </>
     );
-  // A reload shows the text of the server, and so a new editor.
+  // After a reload a new editor shows the server's text.
   if (loading) return <p class="loading">Loading…</p>;
   return (
     <TextEditor
       key={round}
       bucket={name}
-      files={door.files}
+      files={access.files}
       path={path}
       language={language}
       file={file}
@@ -71,7 +71,7 @@ export function TextView({ opened, path, language, onChanged }: TextViewProps) {
       onReload={() => {
         setRound(round + 1);
         reload();
-        // The size and the date above are those of the listing.
+        // The dialog shows the size and date from the list.
         onChanged();
       }}
     />

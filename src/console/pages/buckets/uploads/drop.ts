@@ -1,4 +1,4 @@
-/** A file on its way into a bucket; `path` is where, below the folder it is dropped on. */
+/** File to upload. `path` is relative to the target folder. */
 export interface Incoming<F = File> {
   readonly path: string;
   readonly file: F;
@@ -6,11 +6,11 @@ export interface Incoming<F = File> {
 
 export interface Dropped<F = File> {
   readonly files: Incoming<F>[];
-  /** Folders without anything in them, which no file would make. */
+  /** Empty folders, which no file upload would create. */
   readonly emptyFolders: string[];
 }
 
-/** The one folder that all of it is in; undefined where something lies beside it, or it holds no file. */
+/** The single folder that contains everything; undefined when there is more than one entry or no file. */
 export function onlyFolder<F>({ files, emptyFolders }: Dropped<F>): string | undefined {
   const [first = ""] = files.map(({ path }) => path);
   const folder = first.slice(0, Math.max(first.indexOf("/"), 0));
@@ -18,7 +18,7 @@ export function onlyFolder<F>({ files, emptyFolders }: Dropped<F>): string | und
   return folder !== "" && paths.every((path) => path.startsWith(`${folder}/`)) ? folder : undefined;
 }
 
-/** What the folder holds, without the folder itself. */
+/** Content of the folder, with paths relative to it. */
 export function contentsOf<F>({ files, emptyFolders }: Dropped<F>, folder: string): Dropped<F> {
   const start = folder.length + 1;
   return {
@@ -27,7 +27,7 @@ export function contentsOf<F>({ files, emptyFolders }: Dropped<F>, folder: strin
   };
 }
 
-/** What of the File and Directory Entries API is needed here. */
+/** Subset of the File and Directory Entries API. */
 export interface DroppedEntry {
   readonly name: string;
   readonly isFile: boolean;
@@ -42,7 +42,7 @@ export interface DroppedFolder extends DroppedEntry {
   };
 }
 
-/** Every file in what was dropped, and in the folders of it, as deep as they go. */
+/** Collects all dropped files, including those in folders at any depth. */
 export async function walk<F = File>(entries: readonly DroppedEntry[]): Promise<Dropped<F>> {
   const found: Dropped<F> = { files: [], emptyFolders: [] };
   const waiting = entries.map((entry) => ({ entry, path: entry.name }));
@@ -61,7 +61,7 @@ function fileOf<F>(entry: DroppedFile<F>): Promise<F> {
   return new Promise((resolve, reject) => entry.file(resolve, reject));
 }
 
-/** Browsers hand out some at a time (Chromium 100), and none at the end. */
+/** Browsers return entries in batches (Chromium 100), and an empty batch at the end. */
 async function entriesOf(folder: DroppedFolder): Promise<DroppedEntry[]> {
   const reader = folder.createReader();
   const all: DroppedEntry[] = [];

@@ -4,15 +4,15 @@ import { bytes, duration, plural } from "../../../format.ts";
 import { Button, IconButton } from "../../../ui/button.tsx";
 import { VirtualRows } from "../../../ui/virtual-rows.tsx";
 import type { Totals, Upload, UploadState } from "./upload.ts";
-import { single, UploadRow } from "./upload-row.tsx";
-import { uploads } from "./uploads.ts";
+import { uploads } from "./upload-queue.ts";
+import { ignoreDoubleClick, UploadRow } from "./upload-row.tsx";
 
 const rowHeight = 44;
 
-/** Whether the panel shows its headline alone. On a phone it would cover half of the page. */
+/** Whether the panel shows only its headline. On a phone the list would cover half of the page. */
 const collapsed = signal(matchMedia("(max-width: 760px)").matches);
 
-/** Uploads on their way and what has become of them, docked in the corner of every page. */
+/** Running and finished uploads, docked in the corner of every page. */
 export function UploadPanel() {
   uploads.changed.value;
   return uploads.all.length === 0 ? null : <Docked />;
@@ -20,8 +20,8 @@ export function UploadPanel() {
 
 function Docked() {
   const dock = useRef<HTMLElement>(null);
-  useLayoutEffect(() => reserveRoom(dock.current), []);
-  // A component that reads signals is drawn anew for those alone.
+  useLayoutEffect(() => reserveDockSpace(dock.current), []);
+  // Reads the signal, because components with signals re-render only for the signals they read.
   uploads.changed.value;
   const { all, busy } = uploads;
   const totals = uploads.totals();
@@ -35,7 +35,7 @@ function Docked() {
             <Button onClick={() => uploads.retry()}>Retry failed</Button>
           )}
           {isOpen && busy && <Button onClick={() => uploads.cancelAll()}>Cancel all</Button>}
-          {!busy && <Button onClick={single(() => uploads.clear())}>Close</Button>}
+          {!busy && <Button onClick={ignoreDoubleClick(() => uploads.clear())}>Close</Button>}
           <IconButton
             icon={isOpen ? "collapse" : "expand"}
             label={isOpen ? "Hide the list of uploads" : "Show the list of uploads"}
@@ -51,7 +51,7 @@ function Docked() {
           <span class="muted">{progressText(totals)}</span>
         </div>
       )}
-      {isOpen && <Rows ordered={inOrder(all)} />}
+      {isOpen && <Rows ordered={byUrgency(all)} />}
     </section>
   );
 }
@@ -59,7 +59,7 @@ function Docked() {
 function Rows({ ordered }: { readonly ordered: readonly Upload[] }) {
   return (
     <VirtualRows
-      label="Files on their way"
+      label="Uploading files"
       class="uploads-rows"
       count={ordered.length}
       rowHeight={rowHeight}
@@ -71,10 +71,10 @@ function Rows({ ordered }: { readonly ordered: readonly Upload[] }) {
   );
 }
 
-/** Those that need somebody stand first, then those that move. */
+/** Display order: uploads that need attention first, then running ones. */
 const order: readonly UploadState[] = ["failed", "running", "waiting", "cancelled", "done"];
 
-export function inOrder(all: readonly Upload[]): Upload[] {
+export function byUrgency(all: readonly Upload[]): Upload[] {
   return order.flatMap((wanted) => all.filter(({ state }) => state === wanted));
 }
 
@@ -96,8 +96,8 @@ function progressText({ sent, bytes: all, rate, leftMs }: Totals): string {
   return parts.join(", ");
 }
 
-/** Tells the page how high the dock is: toasts stand above it, and the end of a page can be scrolled out from under it. */
-function reserveRoom(dock: HTMLElement | null): (() => void) | undefined {
+/** Publishes the height of the dock: toasts stay above it, and the end of a page can be scrolled above it. */
+function reserveDockSpace(dock: HTMLElement | null): (() => void) | undefined {
   if (dock === null) return undefined;
   const { style } = document.documentElement;
   const observer = new ResizeObserver(() => style.setProperty("--dock-height", `${dock.offsetHeight}px`));

@@ -1,11 +1,10 @@
 import { bytes } from "../../../format.ts";
 import { IconButton } from "../../../ui/button.tsx";
-import { FileName } from "../../../ui/file-name.tsx";
 import { Icon, type IconName } from "../../../ui/icons.tsx";
 import { explain } from "../../../ui/problem.tsx";
-import { visibleText } from "../../../ui/visible-text.ts";
+import { FileName, visibleText } from "../../../ui/visible-text.tsx";
 import type { Upload, UploadState } from "./upload.ts";
-import { uploads } from "./uploads.ts";
+import { uploads } from "./upload-queue.ts";
 
 const icons: Readonly<Record<UploadState, IconName>> = {
   waiting: "more",
@@ -15,7 +14,7 @@ const icons: Readonly<Record<UploadState, IconName>> = {
   cancelled: "close",
 };
 
-/** One upload: where it goes, how far it is, and what can be done about it. */
+/** One upload: its path, progress and buttons. */
 export function UploadRow({ upload }: { readonly upload: Upload }) {
   const { state, path, bucket, size, sent, error } = upload;
   const name = visibleText(path);
@@ -35,31 +34,39 @@ export function UploadRow({ upload }: { readonly upload: Upload }) {
             class={state === "failed" ? "fault" : "muted"}
             title={state === "failed" ? explain(error) : ""}
           >
-            {state === "failed" ? explain(error) : words(state, size)}
+            {state === "failed" ? explain(error) : stateText(state, size)}
           </span>
         )}
       </span>
       {isOpen && (
-        <IconButton icon="close" label={`Cancel ${name}`} onClick={single(() => uploads.cancel(upload))} />
+        <IconButton
+          icon="close"
+          label={`Cancel ${name}`}
+          onClick={ignoreDoubleClick(() => uploads.cancel(upload))}
+        />
       )}
       {isOver && (
-        <IconButton icon="retry" label={`Retry ${name}`} onClick={single(() => uploads.retry(upload))} />
+        <IconButton
+          icon="retry"
+          label={`Retry ${name}`}
+          onClick={ignoreDoubleClick(() => uploads.retry(upload))}
+        />
       )}
     </li>
   );
 }
 
 /**
- * Ignores the second click of a double click. The first one changes the row and may move it, so the second is on a button that the person
- * did not see: Retry, or another row's Cancel. A key press has a `detail` of 0.
+ * Ignores the second click of a double click. The first one changes the row and may move it, so the second would hit a button that
+ * the person did not aim at: Retry, or another row's Cancel. A key press has a `detail` of 0.
  */
-export function single(act: () => void): (event: MouseEvent) => void {
+export function ignoreDoubleClick(act: () => void): (event: MouseEvent) => void {
   return ({ detail }) => {
     if (detail <= 1) act();
   };
 }
 
-function words(state: UploadState, size: number): string {
+function stateText(state: UploadState, size: number): string {
   if (state === "done") return bytes(size);
   return state === "waiting" ? "Waiting" : "Cancelled";
 }

@@ -2,103 +2,106 @@ import { effect } from "@preact/signals";
 import { type BucketFiles, FileError } from "../../../../client/index.ts";
 import { plural } from "../../../format.ts";
 import { signedIn } from "../../../session.ts";
-import { tell, toast } from "../../../ui/toasts.tsx";
-import { mayBeUnfinished } from "../../../unfinished.ts";
+import { showError, toast } from "../../../ui/toasts.tsx";
+import { registerUnsavedWork } from "../../../unsaved-work.ts";
 import { parentOf } from "../path.ts";
+import { type Plan, planUpload } from "../plan.ts";
 import type { Dropped, Incoming } from "./drop.ts";
-import { type Plan, planUpload } from "./plan.ts";
-import { uploads } from "./uploads.ts";
+import type { UploadRequest } from "./upload.ts";
+import { uploads } from "./upload-queue.ts";
 
 export type Answer = "replace" | "skip" | "cancel";
 
-/** Asked once for all files that would replace others. */
+/** Asks once about all files that would be replaced. */
 export type AskToReplace = (plan: Plan) => Promise<Answer>;
 
-/** Looks at what is there, asks where something would be replaced, and begins. */
-export async function startUpload(
-  bucket: string,
-  files: BucketFiles,
-  into: string,
-  dropped: Dropped,
-  ask: AskToReplace,
-): Promise<void> {
+export interface UploadTarget {
+  readonly bucket: string;
+  readonly files: BucketFiles;
+  /** Folder in the bucket. */
+  readonly into: string;
+}
+
+/** Plans an upload, asks if files would be replaced, and queues it. */
+export async function startUpload(target: UploadTarget, dropped: Dropped, ask: AskToReplace): Promise<void> {
+  const { files, into } = target;
   const plan = await planUpload(into, dropped.files, dropped.emptyFolders, (folder) => files.list(folder));
   const answer = plan.replacing.length === 0 ? "skip" : await ask(plan);
-  if (answer === "cancel" || signedIn.peek().state !== "in") return;
-  const folders = new FolderMaker(files, plan.missing);
-  const wish = (replace: boolean) => (incoming: Incoming) =>
-    toWish(bucket, files, folders, incoming, replace);
+  if (answer === "cancel" || signedIn.peek().state !== "signed-in") return;
+  const folders = new FolderCreator(files, plan.missing);
+  const toRequest = (replace: boolean) => (incoming: Incoming) =>
+    createRequest(incoming, { ...target, folders, replace });
   uploads.add([
-    ...plan.fresh.map(wish(false)),
-    ...(answer === "replace" ? plan.replacing.map(wish(true)) : []),
+    ...plan.fresh.map(toRequest(false)),
+    ...(answer === "replace" ? plan.replacing.map(toRequest(true)) : []),
   ]);
-  await folders.makeEmpty(dropped.emptyFolders, into);
+  await folders.createEmpty(dropped.emptyFolders, into);
   if (answer === "skip" && plan.replacing.length > 0)
     toast(`${plural(plan.replacing.length, "file")} skipped.`);
 }
 
-function toWish(
-  bucket: string,
-  files: BucketFiles,
-  folders: FolderMaker,
-  { path, file }: Incoming,
-  replace: boolean,
-) {
+interface RequestOptions extends UploadTarget {
+  readonly folders: FolderCreator;
+  readonly replace: boolean;
+}
+
+function createRequest({ path, file }: Incoming, options: RequestOptions): UploadRequest {
+  const { bucket, files, folders, replace } = options;
   return {
     bucket,
     path,
     size: file.size,
-    send: async (onProgress: (bytes: number) => void, signal: AbortSignal, again: boolean) => {
-      await folders.make(parentOf(path));
+    send: async (onProgress, signal, isRetry) => {
+      await folders.create(parentOf(path));
       const modified = new Date(file.lastModified);
       try {
-        // Who tries again has seen that another file came in between.
-        await files.upload(path, file, { onProgress, signal, modified, onlyNew: !replace && !again });
+        // A retry may replace: the person has seen the message below.
+        await files.upload(path, file, { onProgress, signal, modified, onlyNew: !replace && !isRetry });
       } catch (error) {
         if (error instanceof FileError && error.status === 412)
-          throw new Error("a file of this name has come meanwhile; try again to replace it");
+          throw new Error("a file with this name was added meanwhile; retry to replace it");
         throw error;
       }
     },
   };
 }
 
-/** Makes each missing folder once, whoever needs it first, after the one that it is in. */
-class FolderMaker {
-  readonly #made = new Map<string, Promise<void>>();
+/** Creates each missing folder once, when the first file needs it, parents first. */
+class FolderCreator {
+  readonly #created = new Map<string, Promise<void>>();
 
   constructor(
     private readonly files: BucketFiles,
     private readonly missing: ReadonlySet<string>,
   ) {}
 
-  make(path: string): Promise<void> {
+  create(path: string): Promise<void> {
     if (!this.missing.has(path)) return Promise.resolve();
-    const before = this.#made.get(path);
+    const before = this.#created.get(path);
     if (before !== undefined) return before;
-    const now = this.make(parentOf(path)).then(() => this.files.makeFolder(path, { parents: false }));
-    this.#made.set(path, now);
-    // So that another try is one.
-    now.catch(() => this.#made.delete(path));
+    const now = this.create(parentOf(path)).then(() => this.files.makeFolder(path, { parents: false }));
+    this.#created.set(path, now);
+    // A retry creates the folder again.
+    now.catch(() => this.#created.delete(path));
     return now;
   }
 
-  async makeEmpty(folders: readonly string[], into: string): Promise<void> {
-    for (const folder of folders) await this.make(into === "" ? folder : `${into}/${folder}`);
+  async createEmpty(folders: readonly string[], into: string): Promise<void> {
+    for (const folder of folders) await this.create(into === "" ? folder : `${into}/${folder}`);
     if (folders.length > 0) uploads.arrived.value += 1;
   }
 }
 
-/** The uploads of who signs out end, and nobody after them sees their names. */
+// Signing out cancels all uploads, and the next person does not see their names.
 effect(() => {
-  if (signedIn.value.state === "in") return;
+  if (signedIn.value.state === "signed-in") return;
   uploads.cancelAll();
   uploads.clear();
 });
 
-mayBeUnfinished(() => (uploads.busy ? "uploads are under way" : undefined));
+registerUnsavedWork(() => (uploads.busy ? "uploads are under way" : undefined));
 
-/** For what is begun without a button. */
-export function startOrTell(work: Promise<void>): void {
-  work.catch(tell);
+/** Shows the error of work that no button waits for. */
+export function runOrShowError(work: Promise<void>): void {
+  work.catch(showError);
 }

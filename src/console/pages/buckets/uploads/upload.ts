@@ -1,34 +1,74 @@
 export type UploadState = "waiting" | "running" | "done" | "failed" | "cancelled";
 
-export interface UploadWish {
+export interface UploadRequest {
   readonly bucket: string;
   readonly path: string;
-  /** In bytes. */
+  /** Size in bytes. */
   readonly size: number;
-  /** `again`: it failed before. */
+  /** Sends the file. `isRetry`: it failed before. */
   readonly send: (
     onProgress: (bytes: number) => void,
     signal: AbortSignal,
-    again: boolean,
+    isRetry: boolean,
   ) => Promise<unknown>;
 }
 
-export interface Upload extends UploadWish {
+export interface Upload extends UploadRequest {
   readonly id: number;
   state: UploadState;
-  /** In bytes. */
+  /** Bytes sent so far. */
   sent: number;
   error: unknown;
-  again: boolean;
-  leave: AbortController;
+  isRetry: boolean;
+  abort: AbortController;
 }
 
 export interface Totals {
   readonly bytes: number;
   readonly sent: number;
-  /** In bytes a second. */
+  /** Bytes per second. */
   readonly rate: number;
-  /** How long the rest takes at this rate; undefined while there is none. */
+  /** Remaining time at this rate; undefined while the rate is unknown. */
   readonly leftMs: number | undefined;
   readonly counts: Readonly<Record<UploadState, number>>;
+}
+
+/** Shortest time from which a rate is calculated. */
+const minMeasuredMs = 250;
+
+/** Bytes per second over the last `windowMs`, or since the last `restart`. */
+export class Rate {
+  #samples: { readonly at: number; readonly bytes: number }[] = [];
+  #start: number;
+
+  constructor(
+    private readonly windowMs = 4000,
+    private readonly now: () => number = () => performance.now(),
+  ) {
+    this.#start = now();
+  }
+
+  /** Starts measuring again, after a time without uploads. */
+  restart(): void {
+    this.#samples = [];
+    this.#start = this.now();
+  }
+
+  add(bytes: number): void {
+    this.#samples.push({ at: this.now(), bytes });
+    this.#dropOld();
+  }
+
+  /** Bytes per second; 0 while too little was measured. */
+  perSecond(): number {
+    this.#dropOld();
+    const measuredMs = Math.min(this.now() - this.#start, this.windowMs);
+    if (measuredMs < minMeasuredMs) return 0;
+    return (1000 * this.#samples.reduce((sum, sample) => sum + sample.bytes, 0)) / measuredMs;
+  }
+
+  #dropOld(): void {
+    const oldest = this.now() - this.windowMs;
+    while ((this.#samples[0]?.at ?? oldest) < oldest) this.#samples.shift();
+  }
 }

@@ -1,0 +1,84 @@
+import type { ComponentType } from "preact";
+import { useEffect, useErrorBoundary, useState } from "preact/hooks";
+import { importCode } from "./connection.ts";
+import type { PageEntry } from "./pages.ts";
+import type { Session } from "./session.ts";
+import { tabStorage } from "./storage.ts";
+import { Page } from "./ui/page.tsx";
+import { Problem } from "./ui/problem.tsx";
+import { isSafeToReload } from "./unsaved-work.ts";
+
+/** A page of the menu, or the reason why this token may not use it. A crash of the page does not affect the rest of the console. */
+export function AuthorizedPage({ entry, session }: { readonly entry: PageEntry; readonly session: Session }) {
+  const [bug] = useErrorBoundary((error) => console.error(error));
+  if (bug !== undefined)
+    return (
+      <Page title={entry.title}>
+        <Problem
+          error={new Error(`This page has crashed: ${String(bug)}. Other pages still work.`)}
+          retry={() => location.reload()}
+        />
+      </Page>
+    );
+  if (entry.shown(session.rights)) return <LoadedPage entry={entry} />;
+  return (
+    <Page title={entry.title}>
+      <p>
+        This page needs {entry.needs}, which the token that you signed in with does not have. Sign in with
+        another one, or ask the person who gave it to you.
+      </p>
+    </Page>
+  );
+}
+
+/** Fetches the page's code and shows it. */
+function LoadedPage({ entry }: { readonly entry: PageEntry }) {
+  const [Shown, setShown] = useState<ComponentType>();
+  const [failed, setFailed] = useState(false);
+  useEffect(() => {
+    let gone = false;
+    importCode(entry.load).then(
+      (module) => {
+        if (!gone) setShown(() => module.default);
+      },
+      () => {
+        if (!gone && !reloadForNewCode()) setFailed(true);
+      },
+    );
+    return () => {
+      gone = true;
+    };
+  }, [entry]);
+  if (failed)
+    return (
+      <Page title={entry.title}>
+        <Problem
+          error={
+            new Error(
+              "The code of this page cannot be loaded. The server may have been updated: save your work, then reload the console.",
+            )
+          }
+          retry={() => location.reload()}
+        />
+      </Page>
+    );
+  return Shown === undefined ? <p class="loading">Loading…</p> : <Shown />;
+}
+
+const reloadedKey = "node-server.reloaded";
+/** Pause before the next reload, in case the last one did not help. */
+const pauseMs = 60_000;
+
+/**
+ * Reloads the console when a chunk is no longer on the server: after an update its files have other names. False when unsaved work
+ * would be lost, or a reload has just been tried.
+ */
+function reloadForNewCode(): boolean {
+  const last = Number(tabStorage.read(reloadedKey) ?? 0);
+  if (!isSafeToReload() || Date.now() - last < pauseMs) return false;
+  tabStorage.write(reloadedKey, String(Date.now()));
+  // Without storage the page could reload for ever.
+  if (tabStorage.read(reloadedKey) === undefined) return false;
+  location.reload();
+  return true;
+}

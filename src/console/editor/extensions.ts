@@ -1,0 +1,129 @@
+import { closeBracketsKeymap, completionKeymap } from "@codemirror/autocomplete";
+import { defaultKeymap, historyKeymap, indentWithTab } from "@codemirror/commands";
+import { HighlightStyle } from "@codemirror/language";
+import { searchKeymap } from "@codemirror/search";
+import type { Extension } from "@codemirror/state";
+import {
+  Decoration,
+  type DecorationSet,
+  EditorView,
+  type KeyBinding,
+  MatchDecorator,
+  ViewPlugin,
+  type ViewUpdate,
+} from "@codemirror/view";
+import { tags } from "@lezer/highlight";
+
+/** Usual key bindings of code editors. */
+export const keyBindings: readonly KeyBinding[] = [
+  ...closeBracketsKeymap,
+  ...defaultKeymap,
+  ...searchKeymap,
+  ...historyKeymap,
+  ...completionKeymap,
+  // Tab indents. Escape, then Tab leaves the editor, so that keyboard users are not trapped.
+  indentWithTab,
+];
+
+/**
+ * Replaces the selection when the person types over it. Chromium would keep the style of the replaced text in an inline style, which
+ * the page's Content-Security-Policy forbids and reports.
+ */
+export const replaceSelection = EditorView.domEventHandlers({
+  beforeinput(event, view) {
+    const { inputType, data } = event;
+    const { main } = view.state.selection;
+    if (inputType !== "insertText" || data === null || main.empty || view.composing || view.state.readOnly)
+      return false;
+    const insert = () =>
+      view.state.update(view.state.replaceSelection(data), { userEvent: "input.type", scrollIntoView: true });
+    const isHandled = view.state
+      .facet(EditorView.inputHandler)
+      .some((handle) => handle(view, main.from, main.to, data, insert));
+    if (!isHandled) view.dispatch(insert());
+    event.preventDefault();
+    return true;
+  },
+});
+
+const secret = Decoration.mark({ class: "cm-secret" });
+
+/** Shows matches of a pattern as dots. The text can still be edited and copied. */
+export function maskSecrets(pattern: RegExp): Extension {
+  const finder = new MatchDecorator({ regexp: pattern, decoration: secret });
+  return ViewPlugin.define<{ found: DecorationSet; update(update: ViewUpdate): void }>(
+    (view) => ({
+      found: finder.createDeco(view),
+      update(update) {
+        this.found = finder.updateDeco(update, this.found);
+      },
+    }),
+    { decorations: ({ found }) => found },
+  );
+}
+
+/** Theme with the page's colours: CSS custom properties are inherited into the shadow root. */
+export const theme = EditorView.theme({
+  "&": { color: "var(--text)", backgroundColor: "var(--field)", fontSize: "13px", height: "100%" },
+  // The element around the editor shows the focus ring; here the gutter would cover part of it.
+  "&.cm-focused": { outline: "none" },
+  ".cm-scroller": { fontFamily: "var(--mono)", lineHeight: "1.6", overflow: "auto" },
+  ".cm-content": { caretColor: "var(--text)", padding: "8px 0" },
+  ".cm-cursor": { borderLeftColor: "var(--text)" },
+  ".cm-gutters": { backgroundColor: "var(--field)", color: "var(--muted)", border: "none" },
+  ".cm-activeLine": { backgroundColor: "var(--hover)" },
+  ".cm-activeLineGutter": { backgroundColor: "var(--hover)" },
+  "&.cm-focused > .cm-scroller > .cm-selectionLayer .cm-selectionBackground, .cm-selectionBackground": {
+    backgroundColor: "var(--selection)",
+  },
+  ".cm-selectionMatch": { backgroundColor: "var(--hover)" },
+  ".cm-searchMatch": { backgroundColor: "var(--warn-soft)", outline: "1px solid var(--warn)" },
+  ".cm-searchMatch-selected": { backgroundColor: "var(--warn-soft)", outline: "2px solid var(--warn)" },
+  ".cm-tooltip": { backgroundColor: "var(--raised)", color: "var(--text)", border: "1px solid var(--line)" },
+  ".cm-tooltip-autocomplete > ul > li": { color: "var(--text)" },
+  ".cm-tooltip-autocomplete > ul > li[aria-selected]": {
+    backgroundColor: "var(--accent)",
+    color: "var(--on-accent)",
+  },
+  ".cm-completionDetail": { color: "var(--muted)" },
+  "li[aria-selected] > .cm-completionDetail": { color: "inherit" },
+  ".cm-panels": { backgroundColor: "var(--raised)", color: "var(--text)" },
+  ".cm-panels-bottom": { borderTop: "1px solid var(--line)" },
+  ".cm-panel.cm-search label": { fontSize: "100%" },
+  ".cm-textfield": {
+    fontSize: "100%",
+    backgroundColor: "var(--field)",
+    color: "var(--text)",
+    border: "1px solid var(--line-strong)",
+  },
+  ".cm-button": {
+    fontSize: "100%",
+    backgroundImage: "none",
+    backgroundColor: "var(--hover)",
+    color: "var(--text)",
+    border: "1px solid var(--line-strong)",
+  },
+  ".cm-lintRange-error": {
+    backgroundImage: "none",
+    textDecoration: "underline wavy var(--bad)",
+    textDecorationSkipInk: "none",
+  },
+  ".cm-lintRange-warning": {
+    backgroundImage: "none",
+    textDecoration: "underline wavy var(--warn)",
+    textDecorationSkipInk: "none",
+  },
+  ".cm-lintPoint-warning:after": { borderBottomColor: "var(--warn)" },
+  ".cm-diagnostic-warning": { borderLeftColor: "var(--warn)" },
+  ".cm-lintPoint-error:after": { borderBottomColor: "var(--bad)" },
+  ".cm-secret": { "-webkit-text-security": "disc" },
+  ".cm-diagnostic-error": { borderLeftColor: "var(--bad)" },
+});
+
+export const highlightStyle = HighlightStyle.define([
+  { tag: [tags.keyword, tags.operatorKeyword, tags.typeName], color: "var(--code-keyword)" },
+  { tag: [tags.string, tags.special(tags.string)], color: "var(--code-string)" },
+  { tag: [tags.number, tags.bool, tags.null, tags.atom], color: "var(--code-number)" },
+  { tag: tags.comment, color: "var(--muted)", fontStyle: "italic" },
+  { tag: [tags.propertyName, tags.attributeName, tags.tagName], color: "var(--code-name)" },
+]);

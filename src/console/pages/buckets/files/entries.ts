@@ -1,0 +1,69 @@
+/** File or folder in a listing. */
+export interface Entry {
+  readonly name: string;
+  readonly folder: boolean;
+  /** Size in bytes; undefined for a folder. */
+  readonly size: number | undefined;
+  /** Modification time in Unix milliseconds. */
+  readonly changed: number;
+}
+
+interface ListedFile {
+  readonly path: string;
+  readonly size: number;
+  readonly mtime: number;
+}
+
+/** Direct children of a folder, from the paths of all files below it. A folder's time is that of its newest file. */
+export function entriesFrom(files: readonly ListedFile[], folder: string): Entry[] {
+  const start = folder === "" ? 0 : folder.length + 1;
+  const found = new Map<string, Entry>();
+  for (const { path, size, mtime } of files) {
+    const slash = path.indexOf("/", start);
+    const name = path.slice(start, slash === -1 ? undefined : slash);
+    if (slash === -1) found.set(name, { name, folder: false, size, changed: mtime });
+    else {
+      const changed = Math.max(mtime, found.get(name)?.changed ?? 0);
+      found.set(name, { name, folder: true, size: undefined, changed });
+    }
+  }
+  return [...found.values()];
+}
+
+export type SortKey = "name" | "size" | "changed";
+
+export interface Order {
+  readonly sort: SortKey;
+  /** Descending: Z to A, large to small, new to old. */
+  readonly down: boolean;
+}
+
+export function isSortKey(text: string): text is SortKey {
+  return text === "name" || text === "size" || text === "changed";
+}
+
+/** Natural order: `page 2` before `page 10`. */
+const { compare } = new Intl.Collator("en", { numeric: true });
+
+/** Sorts entries: folders first, ties by name. */
+export function sorted(entries: readonly Entry[], { sort, down }: Order): Entry[] {
+  const sign = down ? -1 : 1;
+  const byName = (a: Entry, b: Entry) => compare(a.name, b.name) || (a.name < b.name ? -1 : 1);
+  const value = sort === "size" ? ({ size }: Entry) => size ?? 0 : ({ changed }: Entry) => changed;
+  return [...entries].sort((a, b) => {
+    if (a.folder !== b.folder) return a.folder ? -1 : 1;
+    if (sort === "name") return sign * byName(a, b);
+    return sign * (value(a) - value(b)) || byName(a, b);
+  });
+}
+
+/** Entries whose name contains the text, in any case and Unicode form. */
+export function filtered(entries: readonly Entry[], text: string): readonly Entry[] {
+  if (text === "") return entries;
+  const wanted = plain(text);
+  return entries.filter(({ name }) => plain(name).includes(wanted));
+}
+
+function plain(text: string): string {
+  return text.normalize("NFC").toLowerCase();
+}

@@ -1,0 +1,55 @@
+import { closeTo, linkTo, type Route, replaceQuery, route } from "../../../route.ts";
+import { splitPath } from "../path.ts";
+import { isSortKey, type Order } from "./entries.ts";
+
+/** Folder, open file, filter and order of the file list, as the query of the address holds them. */
+export interface FolderView extends Order {
+  readonly path: string;
+  /** Open file in the folder, or an empty text. */
+  readonly file: string;
+  readonly filter: string;
+}
+
+export function currentView(): FolderView {
+  return viewIn(route.value);
+}
+
+function viewIn({ query }: Route): FolderView {
+  const text = (key: string) => query.get(key) ?? "";
+  const sort = text("sort");
+  return {
+    path: splitPath(text("path")).filter(isName).join("/"),
+    file: text("file"),
+    filter: text("filter"),
+    sort: isSortKey(sort) ? sort : "name",
+    down: text("order") === "down",
+  };
+}
+
+/** `.` and `..` in a hand-written address would lead out of the bucket. */
+function isName(name: string): boolean {
+  return name !== "." && name !== "..";
+}
+
+/** Link to another folder or file, with the current order. */
+export function linkToPath(bucket: string, path: string, file = ""): string {
+  return linkTo("buckets", [bucket], toQuery({ ...currentView(), path, file, filter: "" }));
+}
+
+/** Changes the view without a new history entry. */
+export function updateView(change: Partial<FolderView>): void {
+  replaceQuery(toQuery({ ...currentView(), ...change }));
+}
+
+/** Closes the open file and shows its folder as before. */
+export function closeFile(): void {
+  const view = currentView();
+  closeTo(toQuery({ ...view, file: "" }), (before) => {
+    const { file, path } = viewIn(before);
+    return file === "" && path === view.path;
+  });
+}
+
+function toQuery({ path, file, filter, sort, down }: FolderView): Record<string, string> {
+  return { path, file, filter, sort: sort === "name" ? "" : sort, order: down ? "down" : "" };
+}

@@ -1,0 +1,149 @@
+import { signal } from "@preact/signals";
+import { Rate, type Totals, type Upload, type UploadRequest } from "./upload.ts";
+
+/** Shortest interval between updates of the page. */
+const publishIntervalMs = 100;
+
+/** Queue of uploads that sends `maxConcurrent` at a time. `changed` is incremented at most ten times a second. */
+export class UploadQueue {
+  readonly changed = signal(0);
+  /** Incremented for every uploaded file. */
+  readonly arrived = signal(0);
+  #all: Upload[] = [];
+  #waiting: Upload[] = [];
+  #running = 0;
+  #next = 1;
+  #publishTimer: ReturnType<typeof setTimeout> | undefined;
+  readonly #rate = new Rate();
+
+  constructor(private readonly maxConcurrent: number) {}
+
+  get all(): readonly Upload[] {
+    return this.#all;
+  }
+
+  /** Whether something is still to be sent. */
+  get busy(): boolean {
+    return this.#all.some(isOpen);
+  }
+
+  add(requests: readonly UploadRequest[]): void {
+    const waiting = { state: "waiting", sent: 0, error: undefined, isRetry: false } as const;
+    const added = requests.map((request) => ({
+      ...request,
+      ...waiting,
+      id: this.#next++,
+      abort: new AbortController(),
+    }));
+    this.#all = [...this.#all, ...added];
+    this.#waiting = [...this.#waiting, ...added];
+    this.#start();
+  }
+
+  cancel(upload: Upload): void {
+    cancelIfOpen(upload);
+    this.#publish();
+  }
+
+  cancelAll(): void {
+    for (const upload of this.#all) cancelIfOpen(upload);
+    this.#publish();
+  }
+
+  /** Sends a failed or cancelled upload again; without an argument, all failed ones. */
+  retry(one?: Upload): void {
+    const wanted = one === undefined ? this.#all.filter(({ state }) => state === "failed") : [one];
+    for (const upload of wanted) {
+      if (upload.state !== "failed" && upload.state !== "cancelled") continue;
+      const isRetry = upload.state === "failed";
+      Object.assign(upload, { state: "waiting", sent: 0, error: undefined, isRetry });
+      upload.abort = new AbortController();
+      this.#waiting.push(upload);
+    }
+    this.#start();
+  }
+
+  /** Removes finished uploads from the list. */
+  clear(): void {
+    this.#all = this.#all.filter(isOpen);
+    this.#publish();
+  }
+
+  totals(): Totals {
+    const counts = { waiting: 0, running: 0, done: 0, failed: 0, cancelled: 0 };
+    let bytes = 0;
+    let sent = 0;
+    let left = 0;
+    for (const upload of this.#all) {
+      counts[upload.state] += 1;
+      if (upload.state === "cancelled") continue;
+      bytes += upload.size;
+      sent += upload.sent;
+      if (isOpen(upload)) left += upload.size - upload.sent;
+    }
+    const rate = this.#rate.perSecond();
+    return { bytes, sent, rate, counts, leftMs: rate === 0 ? undefined : (1000 * left) / rate };
+  }
+
+  #start(): void {
+    if (this.#running === 0) this.#rate.restart();
+    this.#startNext();
+  }
+
+  #startNext(): void {
+    while (this.#running < this.maxConcurrent) {
+      const upload = this.#waiting.shift();
+      if (upload === undefined) break;
+      if (upload.state === "waiting") void this.#send(upload);
+    }
+    this.#publishSoon();
+  }
+
+  async #send(upload: Upload): Promise<void> {
+    const { abort } = upload;
+    upload.state = "running";
+    this.#running += 1;
+    const onProgress = (bytes: number) => {
+      if (upload.abort !== abort) return;
+      this.#rate.add(bytes - upload.sent);
+      upload.sent = bytes;
+      this.#publishSoon();
+    };
+    try {
+      await upload.send(onProgress, abort.signal, upload.isRetry);
+      this.arrived.value += 1;
+      // A cancel after the last byte is too late, unless a retry has already started.
+      if (upload.abort === abort) Object.assign(upload, { state: "done", sent: upload.size });
+    } catch (error) {
+      if (!abort.signal.aborted) Object.assign(upload, { state: "failed", sent: 0, error });
+    } finally {
+      this.#running -= 1;
+      this.#startNext();
+    }
+  }
+
+  #publishSoon(): void {
+    this.#publishTimer ??= setTimeout(() => this.#publish(), publishIntervalMs);
+  }
+
+  #publish(): void {
+    clearTimeout(this.#publishTimer);
+    this.#publishTimer = undefined;
+    // `peek`: an effect that cancels uploads must not subscribe to the signal that this writes.
+    this.changed.value = this.changed.peek() + 1;
+  }
+}
+
+/** Whether an upload is waiting or running. */
+function isOpen({ state }: Upload): boolean {
+  return state === "waiting" || state === "running";
+}
+
+function cancelIfOpen(upload: Upload): void {
+  if (!isOpen(upload)) return;
+  upload.state = "cancelled";
+  upload.abort.abort();
+}
+
+/** The console's queue. It outlives pages, so uploads continue while the person looks at others. */
+export const uploads = new UploadQueue(3);

@@ -1,0 +1,111 @@
+import { useEffect, useState } from "preact/hooks";
+import { IconButton } from "../../ui/button.tsx";
+import { Check, Field, typed } from "../../ui/field.tsx";
+import { unknownNames } from "./known-names.ts";
+import type { Refusal } from "./refusal.ts";
+
+export interface FilterBoxProps {
+  readonly filter: string;
+  readonly refusal: Refusal | undefined;
+  readonly onApply: (filter: string) => void;
+}
+
+/** Pause in typing after which the filter is applied: long enough to continue after a comma. */
+const applyDelayMs = 900;
+
+/** Filter to use when the address names none. */
+export const defaultFilter = "info";
+
+/** Input of the server's filter. It is applied by Enter or after a pause. */
+export function FilterBox({ filter, refusal, onApply }: FilterBoxProps) {
+  const [text, setText] = useState(filter);
+  useEffect(() => setText(filter), [filter]);
+  useEffect(() => {
+    // An empty input is about to be filled.
+    if (text === filter || text.trim() === "") return;
+    const timer = setTimeout(() => onApply(text), applyDelayMs);
+    return () => clearTimeout(timer);
+  }, [text, filter]);
+  const apply = (event: Event) => {
+    event.preventDefault();
+    const wanted = text.trim() === "" ? defaultFilter : text;
+    setText(wanted);
+    onApply(wanted);
+  };
+  const changed = text !== filter;
+  // No hint while typing: half of a name is unknown too.
+  const hint = changed || refusal !== undefined ? undefined : unknownNames(filter);
+  return (
+    <form class="logs-filter" onSubmit={apply}>
+      <Field label="Filter" hint={hint} error={changed ? undefined : refusal?.why}>
+        <input
+          type="text"
+          value={text}
+          spellcheck={false}
+          autocomplete="off"
+          autocapitalize="off"
+          placeholder="info,db=trace"
+          title="Levels and targets as in RUST_LOG: info,db=trace"
+          onInput={(event: Event) => setText(typed(event))}
+        />
+      </Field>
+      {!changed && refusal !== undefined && (
+        <p class="logs-filter-place">
+          <code>
+            {refusal.before}
+            <mark>{refusal.wrong === "" ? " " : refusal.wrong}</mark>
+            {refusal.after}
+          </code>
+        </p>
+      )}
+    </form>
+  );
+}
+
+export interface SearchBoxProps {
+  readonly text: string;
+  readonly only: boolean;
+  readonly found: number;
+  /** Ordinal of the current match, from 1; 0 for none. */
+  readonly at: number;
+  readonly onText: (text: string) => void;
+  readonly onOnly: (only: boolean) => void;
+  readonly onStep: (by: -1 | 1) => void;
+}
+
+/** Search in the listed entries. */
+export function SearchBox({ text, only, found, at, onText, onOnly, onStep }: SearchBoxProps) {
+  return (
+    <search class="logs-search">
+      <Field label="Search">
+        <input
+          type="search"
+          value={text}
+          spellcheck={false}
+          autocomplete="off"
+          placeholder="Search the listed entries"
+          onInput={(event: Event) => onText(typed(event))}
+          onKeyDown={(event: KeyboardEvent) => {
+            if (event.key !== "Enter") return;
+            event.preventDefault();
+            onStep(event.shiftKey ? -1 : 1);
+          }}
+        />
+      </Field>
+      {text !== "" && (
+        <div class="logs-search-steps">
+          <IconButton icon="up" label="Previous match" disabled={found === 0} onClick={() => onStep(-1)} />
+          <IconButton icon="down" label="Next match" disabled={found === 0} onClick={() => onStep(1)} />
+          <output aria-label="Matches">{matchText(found, at)}</output>
+          <Check label="Only matches" checked={only} onChange={onOnly} />
+        </div>
+      )}
+    </search>
+  );
+}
+
+function matchText(found: number, at: number): string {
+  const all = found.toLocaleString("en");
+  if (at > 0) return `${at.toLocaleString("en")} of ${all}`;
+  return found === 1 ? "1 match" : `${all} matches`;
+}

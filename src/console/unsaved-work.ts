@@ -1,0 +1,82 @@
+import { useEffect, useRef } from "preact/hooks";
+import { guardLeaving } from "./route.ts";
+import { confirm } from "./ui/dialog.tsx";
+
+/** Each describes work that signing out would lose, or returns undefined. Pages register theirs when they are first loaded. */
+const sources: (() => string | undefined)[] = [];
+/** Each says whether a reload would lose something too small to ask about. */
+const reloadLossChecks: (() => boolean)[] = [];
+
+/** Registers a source of unsaved work. `what` returns a clause for the person, such as "uploads are under way". */
+export function registerUnsavedWork(what: () => string | undefined): void {
+  sources.push(what);
+}
+
+/** Registers something that must survive an automatic reload but needs no question when the person leaves. */
+export function registerReloadLoss(is: () => boolean): void {
+  reloadLossChecks.push(is);
+}
+
+/** Whether a reload would lose nothing. */
+export function isSafeToReload(): boolean {
+  return unsavedWork().length === 0 && !reloadLossChecks.some((is) => is());
+}
+
+function unsavedWork(): string[] {
+  return sources.map((what) => what()).filter((work) => work !== undefined);
+}
+
+/** Resolves to true when there is nothing to lose or the person agrees to lose it. */
+export async function confirmLeaving(title: string, action: string): Promise<boolean> {
+  const lost = unsavedWork();
+  const text = `You would lose unfinished work: ${lost.join(", ")}.`;
+  return lost.length === 0 || confirm({ title, text, action, danger: true });
+}
+
+// Makes the browser ask before the tab is closed.
+addEventListener("beforeunload", (event) => {
+  if (unsavedWork().length > 0) event.preventDefault();
+});
+
+/** Descriptions of forms on the page that hold unsaved input. */
+const unsaved = new Set<string>();
+
+registerUnsavedWork(() => (unsaved.size === 0 ? undefined : [...unsaved].join(", ")));
+
+/**
+ * Asks before the person leaves a form with unsaved input, by whichever link or key. `what` describes it, such as "the new token is
+ * not created". Call the returned function when the form has been saved or sent.
+ */
+export function useUnsaved(isDirty: boolean, what: string): () => void {
+  const released = useRef(false);
+  const dirty = useRef(isDirty);
+  // After saving, the form renders once more and still differs from its initial content.
+  if (!isDirty) released.current = false;
+  dirty.current = isDirty && !released.current;
+  useEffect(() => {
+    if (!isDirty) return;
+    unsaved.add(what);
+    return () => {
+      unsaved.delete(what);
+    };
+  }, [isDirty, what]);
+  useEffect(
+    () =>
+      guardLeaving(() =>
+        dirty.current
+          ? confirm({
+              title: "Leave without saving?",
+              text: `You would lose what you entered: ${what}.`,
+              action: "Leave",
+              danger: true,
+            })
+          : undefined,
+      ),
+    [],
+  );
+  return () => {
+    released.current = true;
+    dirty.current = false;
+    unsaved.delete(what);
+  };
+}
