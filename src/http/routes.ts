@@ -1,12 +1,8 @@
 import type { Server } from "bun";
-import { type BucketDoor, serveRoot, serveStatic, staticPrefix } from "./bucket-routes.ts";
-import { addressOf, clientLeft } from "./client-address.ts";
-import { isConsolePath, serveConsole } from "./console.ts";
-import { answerPost, cors, preflight } from "./jsonrpc.ts";
-import { notFound, plainText } from "./pages.ts";
-import type { Connection } from "./socket.ts";
-import { webdavPrefix } from "./webdav/address.ts";
-import { optionsHeaders, serveWebdav, type WebdavDoor } from "./webdav/handler.ts";
+import { isConsolePath, serveConsole } from "./console/console.ts";
+import { notFound, plainText } from "./content/plain.ts";
+import { answerPost, cors, preflight } from "./jsonrpc/post.ts";
+import type { Connection } from "./jsonrpc/rpc-socket.ts";
 import {
   isHandshake,
   openSocket,
@@ -14,7 +10,11 @@ import {
   refuseTerminal,
   type SocketDoor,
   terminalNeedsUpgrade,
-} from "./websocket.ts";
+} from "./jsonrpc/websocket.ts";
+import { addressOf, clientLeft } from "./request/client-address.ts";
+import { type BucketDoor, serveRoot, serveStatic, staticPrefix } from "./static/bucket-routes.ts";
+import { webdavPrefix } from "./webdav/dav-path.ts";
+import { optionsHeaders, serveWebdav, type WebdavDoor } from "./webdav/handler.ts";
 
 /** What all listeners share. */
 export interface SharedDoors extends WebdavDoor, BucketDoor, Omit<SocketDoor, "connections"> {}

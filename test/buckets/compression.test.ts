@@ -4,8 +4,8 @@ import { join } from "node:path";
 import { brotliDecompressSync, constants, zstdDecompressSync } from "node:zlib";
 import { isFresh } from "../../src/buckets/etag.ts";
 import type { OpenFile } from "../../src/buckets/tree.ts";
-import { Compression } from "../../src/http/compression.ts";
-import { ContentBudget } from "../../src/http/content-budget.ts";
+import { Compression } from "../../src/http/content/compression.ts";
+import { ContentBudget } from "../../src/http/content/content-budget.ts";
 import { tempFolder } from "../support/node.ts";
 import { until } from "../support/process.ts";
 

@@ -3,7 +3,7 @@ import { mkdirSync, renameSync, rmSync, statSync, symlinkSync, utimesSync, write
 import { dirname, join } from "node:path";
 import { brotliCompressSync } from "node:zlib";
 import type { Tree } from "../../src/buckets/tree.ts";
-import { HotFiles } from "../../src/http/hot-files.ts";
+import { HotFiles } from "../../src/http/static/memory-cache.ts";
 import { siteWith } from "../support/bucket.ts";
 import { configText, type TestNode, tempFolder, testNode } from "../support/node.ts";
 import { until } from "../support/process.ts";

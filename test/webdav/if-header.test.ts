@@ -1,7 +1,7 @@
 import { expect, test } from "bun:test";
 import fc from "fast-check";
+import { Refused } from "../../src/http/webdav/http-error.ts";
 import { type ConditionList, parseIf } from "../../src/http/webdav/if-header.ts";
-import { Refused } from "../../src/http/webdav/refused.ts";
 import { eachDatabase, type TestNode, testNode } from "../support/node.ts";
 import { webdavSite } from "../support/webdav.ts";
 

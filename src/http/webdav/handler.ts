@@ -10,14 +10,14 @@ import type { Logger } from "../../log/hub.ts";
 import { inSpan } from "../../log/span.ts";
 import type { Lease } from "../../rpc/lease.ts";
 import type { Services } from "../../services.ts";
-import { methodNotAllowed, plainText } from "../pages.ts";
-import type { Delays } from "../slots.ts";
-import { type Place, parsePlace } from "./address.ts";
-import { authenticate, refuseCredentials } from "./basic.ts";
+import { methodNotAllowed, plainText } from "../content/plain.ts";
+import type { Delays } from "../request/connection-limiter.ts";
+import { authenticate, refuseCredentials } from "./authentication.ts";
 import { isFromBrowser } from "./browser-request.ts";
-import { faultResponse, refusedResponse } from "./faults.ts";
-import { Refused } from "./refused.ts";
-import { allow, verbs } from "./verbs.ts";
+import { type Place, parsePlace } from "./dav-path.ts";
+import { faultResponse, refusedResponse } from "./error-response.ts";
+import { Refused } from "./http-error.ts";
+import { allow, verbs } from "./verbs/index.ts";
 
 export interface WebdavDoor {
   readonly acquire: () => Lease<Services>;

@@ -1,4 +1,4 @@
-import { Refused } from "./refused.ts";
+import { Refused } from "./http-error.ts";
 
 export interface Condition {
   readonly negated: boolean;

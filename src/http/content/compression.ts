@@ -1,0 +1,90 @@
+import { pipeline, Readable } from "node:stream";
+import { FairSemaphore } from "../../base/fair-semaphore.ts";
+import { etagOf, isFresh } from "../../buckets/etag.ts";
+import type { OpenFile } from "../../buckets/tree.ts";
+import type { ContentBudget } from "./content-budget.ts";
+import { compress, compressor, type Encoding } from "./encoding.ts";
+
+/** Files compressed whole at a time. Each occupies a thread of the pool and up to 20 MB. */
+const maxWholeFiles = 2;
+/** Files that wait to be compressed whole. Each holds a descriptor and no content. */
+const maxWaitingFiles = 32;
+/** Large files compressed while they are sent. A client that does not read keeps one until its connection times out. */
+const maxStreams = 8;
+
+/** CompressedStream is a large file that may be compressed while it is sent. One of its methods must be called, once. */
+export interface CompressedStream {
+  start(): ReadableStream<Uint8Array>;
+  cancel(): void;
+}
+
+/**
+ * Compression makes the compressed forms of files and bounds what that costs: clients that request one file at the same time share
+ * one compression, and a file that would have to wait for too many others goes out plain.
+ */
+export class Compression {
+  readonly #semaphore = new FairSemaphore(maxWholeFiles);
+  /** Compressions that run or wait, by the file's content and the encoding. */
+  readonly #shared = new Map<string, Promise<Blob>>();
+  #unfinished = 0;
+  #streams = 0;
+
+  constructor(private readonly budget: ContentBudget) {}
+
+  /**
+   * Compresses a small file and closes it. Undefined when too many others wait or the budget is spent; the file is then still open
+   * and the caller's to close.
+   */
+  whole(file: OpenFile, encoding: Encoding): Promise<Blob> | undefined {
+    const key = `${encoding} ${file.stats.dev} ${etagOf(file.stats)}`;
+    const running = this.#shared.get(key);
+    if (running !== undefined) return closeAndWait(file, running);
+    if (this.#unfinished >= maxWholeFiles + maxWaitingFiles || this.budget.isSpent) return undefined;
+    // A file changed a moment ago may change again with the same validator; only its own request may see what is read now.
+    if (isFresh(file.stats)) return this.#compress(file, encoding);
+    const compressed = this.#compress(file, encoding).finally(() => this.#shared.delete(key));
+    this.#shared.set(key, compressed);
+    return compressed;
+  }
+
+  async #compress(file: OpenFile, encoding: Encoding): Promise<Blob> {
+    await using opened = file;
+    this.#unfinished += 1;
+    await this.#semaphore.acquire();
+    try {
+      const blob = new Blob([await compress(await opened.handle.readFile(), encoding)]);
+      this.budget.add(blob.size);
+      return blob;
+    } finally {
+      this.#semaphore.release();
+      this.#unfinished -= 1;
+    }
+  }
+
+  /** A place for a large file, which is closed at the end. Undefined when none is free; the file is then the caller's to close. */
+  stream(file: OpenFile, encoding: Encoding): CompressedStream | undefined {
+    if (this.#streams >= maxStreams) return undefined;
+    this.#streams += 1;
+    const done = () => {
+      this.#streams -= 1;
+    };
+    return {
+      start: () => {
+        const content = file.handle.createReadStream({ start: 0, end: file.stats.size - 1 });
+        const compressed = compressor(encoding);
+        // `done` is called once: all was sent, or the client left and the stream was destroyed with it.
+        pipeline(content, compressed, done);
+        return Readable.toWeb(compressed) as unknown as ReadableStream<Uint8Array>;
+      },
+      cancel: () => {
+        void file[Symbol.asyncDispose]();
+        done();
+      },
+    };
+  }
+}
+
+async function closeAndWait(file: OpenFile, running: Promise<Blob>): Promise<Blob> {
+  await file[Symbol.asyncDispose]();
+  return running;
+}

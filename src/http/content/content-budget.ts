@@ -1,0 +1,42 @@
+import { uncountedBytes } from "../../base/memory-budget.ts";
+
+/** Content above `uncountedBytes` that requests may bring into memory within the window. */
+const maxBytes = 32 * 1024 * 1024;
+
+/**
+ * ContentBudget bounds the content of larger files that requests bring into memory, plain or compressed. An answer that its client
+ * does not read keeps its content after the cache has dropped it, until the connection times out, and Bun does not report when that
+ * is. So content counts for a window of time, of which it loses a steady part; a file beyond the budget is sent from the disk, which
+ * takes next to no memory.
+ */
+export class ContentBudget {
+  #used = 0;
+  #usedAt = performance.now();
+
+  /** `windowMs` is the time after which a connection without progress is dropped. */
+  constructor(private readonly windowMs: number) {}
+
+  get isSpent(): boolean {
+    return this.#level() >= maxBytes;
+  }
+
+  /** Whether content of this size may be brought into memory; if so, it is counted. */
+  take(bytes: number): boolean {
+    if (bytes <= uncountedBytes) return true;
+    if (this.#level() + bytes > maxBytes) return false;
+    this.add(bytes);
+    return true;
+  }
+
+  /** Counts content that is in memory, although there was no room for it. */
+  add(bytes: number): void {
+    if (bytes > uncountedBytes) this.#used = this.#level() + bytes;
+  }
+
+  #level(): number {
+    const now = performance.now();
+    this.#used = Math.max(0, this.#used - ((now - this.#usedAt) / this.windowMs) * maxBytes);
+    this.#usedAt = now;
+    return this.#used;
+  }
+}

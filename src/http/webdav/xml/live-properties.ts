@@ -1,0 +1,77 @@
+import { escapeXml } from "../../../base/xml-text.ts";
+import { etagOf } from "../../../buckets/etag.ts";
+import type { LockIndex } from "../../../buckets/locks.ts";
+import { splitPath, treeRoot } from "../../../buckets/path.ts";
+import type { TreeEntry } from "../../../buckets/tree.ts";
+import { mediaTypeOf } from "../../content/media-type.ts";
+import { activeLock, supportedLock } from "./lock-xml.ts";
+
+/** What the properties of one resource are read from. */
+export interface Subject {
+  readonly entry: TreeEntry;
+  readonly bucket: string;
+  readonly locks: LockIndex;
+  readonly room: { readonly availableBytes: number; readonly usedBytes: number } | undefined;
+}
+
+interface LiveProperty {
+  /** The inside of its element; undefined where the resource has no such property. */
+  readonly value: (subject: Subject) => string | undefined;
+  /** Given only to who names it. */
+  readonly hidden?: true;
+  /** A client may set one of its own instead. */
+  readonly open?: true;
+}
+
+const onFiles =
+  (value: (entry: TreeEntry) => string): LiveProperty["value"] =>
+  ({ entry }) =>
+    entry.kind === "file" ? value(entry) : undefined;
+
+/** Not before 1970: some clients cannot read such dates. */
+const httpDate = (ms: number) => new Date(Math.max(0, ms)).toUTCString();
+const isoDate = (ms: number) => new Date(Math.max(0, ms)).toISOString().replace(/\.\d+Z$/, "Z");
+
+/** Properties that the server computes: RFC 4918 §15, RFC 4331, and the times that Windows asks for. */
+export const liveProperties: ReadonlyMap<string, LiveProperty> = new Map<string, LiveProperty>([
+  ["{DAV:}resourcetype", { value: ({ entry }) => (entry.kind === "folder" ? "<D:collection/>" : "") }],
+  [
+    "{DAV:}displayname",
+    {
+      value: ({ entry, bucket }) => escapeXml(entry.path === treeRoot ? bucket : splitPath(entry.path).name),
+      open: true,
+    },
+  ],
+  ["{DAV:}getcontentlength", { value: onFiles(({ stats }) => String(stats.size)) }],
+  ["{DAV:}getcontenttype", { value: onFiles(({ path }) => escapeXml(mediaTypeOf(path).value)) }],
+  ["{DAV:}getetag", { value: onFiles(({ stats }) => escapeXml(etagOf(stats))) }],
+  ["{DAV:}getlastmodified", { value: ({ entry }) => httpDate(entry.stats.mtimeMs) }],
+  [
+    "{DAV:}creationdate",
+    { value: ({ entry: { stats } }) => isoDate(stats.birthtimeMs > 0 ? stats.birthtimeMs : stats.ctimeMs) },
+  ],
+  ["{DAV:}supportedlock", { value: () => supportedLock }],
+  [
+    "{DAV:}lockdiscovery",
+    {
+      value: ({ entry, locks, bucket }) =>
+        locks
+          .covering(entry.path)
+          .map((lock) => activeLock(lock, bucket))
+          .join(""),
+    },
+  ],
+  ["{DAV:}quota-available-bytes", { value: ({ room }) => room && String(room.availableBytes), hidden: true }],
+  ["{DAV:}quota-used-bytes", { value: ({ room }) => room && String(room.usedBytes), hidden: true }],
+  [
+    "{urn:schemas-microsoft-com:}Win32LastModifiedTime",
+    { value: ({ entry }) => httpDate(entry.stats.mtimeMs), hidden: true },
+  ],
+  [
+    "{urn:schemas-microsoft-com:}Win32LastAccessTime",
+    { value: ({ entry }) => httpDate(entry.stats.atimeMs), hidden: true },
+  ],
+]);
+
+export const lockDiscovery = "{DAV:}lockdiscovery";
+export const quotaNames = ["{DAV:}quota-available-bytes", "{DAV:}quota-used-bytes"];
