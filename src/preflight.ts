@@ -5,7 +5,7 @@ import { parseDatabaseUrl } from "./base/database-url.ts";
 import { Fault } from "./base/fault.ts";
 import type { Finding, Inspect } from "./config/load.ts";
 import type { Config } from "./config/schema.ts";
-import { readTls } from "./http/listen/listener.ts";
+import { readTls } from "./http/listen/tls.ts";
 import { unixPlace } from "./settings.ts";
 
 /**

@@ -6,69 +6,95 @@ import { acceptedEncodings } from "../content/encoding.ts";
 import { mediaTypeOf } from "../content/media-type.ts";
 import { methodNotAllowed, notFound, plainText } from "../content/plain.ts";
 import { respond } from "../content/respond.ts";
+import { handlerOf, methodsOf, RouteTable } from "../route-table.ts";
 import { Handovers, isPrefetch, resumePath } from "./handover.ts";
 import { consolePage } from "./page.ts";
-import { changeRemembered, rememberMethods, rememberPath } from "./remember-cookie.ts";
+import { forgetToken, rememberPath, rememberToken } from "./remember-cookie.ts";
 import { chosenTheme } from "./theme.ts";
 
 const consolePath = "/node/console/";
 const assetsPath = `${consolePath}assets/`;
-const reading = "GET, HEAD";
 
-/** The web console: its files are made or read when they are first asked for, and stay in memory. */
+/** Console is the web console. Its files are built or read at the first request, and stay in memory. */
 export class Console {
   readonly handovers = new Handovers();
+  /** Whether the console is served at all. */
+  readonly isOn: () => boolean;
+  readonly #load: () => Promise<ConsoleFiles>;
+  readonly #log: Logger;
   #files: Promise<ConsoleFiles | undefined> | undefined;
 
-  constructor(
-    /** Whether it is served at all. */
-    readonly isOn: () => boolean,
-    private readonly load: () => Promise<ConsoleFiles>,
-    private readonly log: Logger,
-  ) {}
+  constructor(isOn: () => boolean, load: () => Promise<ConsoleFiles>, log: Logger) {
+    this.isOn = isOn;
+    this.#load = load;
+    this.#log = log;
+  }
 
-  /** Undefined when they cannot be had, which the log tells; whoever asks next tries again. */
+  /** Undefined if they cannot be loaded, which is logged; the next request tries again. */
   files(): Promise<ConsoleFiles | undefined> {
-    this.#files ??= this.load().catch((error: unknown) => {
+    this.#files ??= this.#load().catch((error: unknown) => {
       this.#files = undefined;
-      this.log.error("the web console cannot be served", { why: Bun.inspect(error) });
+      this.#log.error("the web console cannot be served", { why: Bun.inspect(error) });
       return undefined;
     });
     return this.#files;
   }
 }
 
-export function isConsolePath(path: string): boolean {
-  return path.startsWith(consolePath) || path === "/node/console";
+interface ConsoleRequest {
+  readonly request: Request;
+  readonly path: string;
+  readonly console: Console;
 }
 
-/** Every address of the console. Names are looked up among those that there are; none is a path on the disk. */
+type Handler = (asked: ConsoleRequest) => Response | Promise<Response>;
+
+const redirect: Handler = ({ request }) => toConsole(request);
+const remember: Handler = ({ request }) => rememberToken(request);
+const forget: Handler = ({ request }) => forgetToken(request);
+const resume: Handler = ({ request, console }) => console.handovers.redirect(request);
+
+/** Every address of the console. No name is a path on the disk: assets are looked up in a map. */
+const routes = new RouteTable<Handler>([
+  { path: "/node/console", methods: { GET: redirect, HEAD: redirect } },
+  { path: consolePath, methods: { GET: servePage, HEAD: servePage } },
+  { path: `${assetsPath}*`, methods: { GET: serveAsset, HEAD: serveAsset } },
+  { path: rememberPath, methods: { POST: remember, DELETE: forget } },
+  { path: resumePath, methods: { GET: resume } },
+]);
+
+/** serveConsole answers at every address below `/node/console`. */
 export async function serveConsole(request: Request, path: string, console: Console): Promise<Response> {
-  if (!console.isOn()) return notFound();
-  if (path === rememberPath)
-    return rememberMethods.includes(request.method)
-      ? changeRemembered(request)
-      : methodNotAllowed(rememberMethods.join(", "));
-  if (path === resumePath)
-    return request.method === "GET" ? console.handovers.redirect(request) : methodNotAllowed("GET");
-  const asset = path.startsWith(assetsPath) ? decoded(path.slice(assetsPath.length)) : undefined;
-  if (path !== consolePath && path !== "/node/console" && asset === undefined) return notFound();
-  if (request.method !== "GET" && request.method !== "HEAD") return methodNotAllowed(reading);
-  if (path === "/node/console") return toConsole(request);
+  const route = console.isOn() ? routes.find(path) : undefined;
+  if (route === undefined) return notFound();
+  const handler = handlerOf(route, request.method);
+  return handler === undefined ? methodNotAllowed(methodsOf(route)) : handler({ request, path, console });
+}
+
+async function servePage({ request, console }: ConsoleRequest): Promise<Response> {
   const files = await console.files();
-  if (files === undefined)
-    return plainText(
-      500,
-      "500 Internal Server Error: the console cannot be served; the server's log says why.",
-    );
-  if (asset === undefined && isPrefetch(request)) return refusePrefetch();
-  if (asset === undefined)
-    return consolePage(files, { handover: console.handovers.forPage(request), theme: chosenTheme(request) });
-  const file = files.files.get(asset);
+  if (files === undefined) return cannotBeServed();
+  if (isPrefetch(request)) return refusePrefetch();
+  return consolePage(files, { handover: console.handovers.forPage(request), theme: chosenTheme(request) });
+}
+
+async function serveAsset({ request, path, console }: ConsoleRequest): Promise<Response> {
+  const name = decodeName(path.slice(assetsPath.length));
+  if (name === undefined) return notFound();
+  const files = await console.files();
+  if (files === undefined) return cannotBeServed();
+  const file = files.files.get(name);
   return file === undefined ? notFound() : sendFile(request, file);
 }
 
-/** Browsers throw away what a prefetch was refused, and ask again when their user comes. The page would keep the token, or the lack of it. */
+function cannotBeServed(): Response {
+  return plainText(
+    500,
+    "500 Internal Server Error: the console cannot be served; the server's log says why.",
+  );
+}
+
+/** A prefetched page would keep the token, or its absence, until its user opens it. Browsers discard a refused prefetch and load the page anew. */
 function refusePrefetch(): Response {
   return plainText(503, "503 Service Unavailable: the console is not loaded in advance.", {
     "cache-control": "no-store",
@@ -81,7 +107,7 @@ function toConsole({ url }: Request): Response {
   return new Response(null, { status: 301, headers: { location: consolePath + search } });
 }
 
-function decoded(name: string): string | undefined {
+function decodeName(name: string): string | undefined {
   try {
     return decodeURIComponent(name);
   } catch (error) {
@@ -99,9 +125,8 @@ async function sendFile(request: Request, file: ConsoleFile): Promise<Response> 
   const blob = new Blob([bytes]);
   return respond(request, {
     etag,
-    // There is none, and no date is before or after it.
+    // Assets have no date; NaN is neither before nor after any.
     modifiedMs: Number.NaN,
-    size: blob.size,
     headers: {
       "content-type": mediaTypeOf(file.name).value,
       etag,
@@ -111,6 +136,6 @@ async function sendFile(request: Request, file: ConsoleFile): Promise<Response> 
       "cross-origin-resource-policy": "same-origin",
       ...(encoding === undefined ? {} : { "content-encoding": encoding }),
     },
-    content: { blob },
+    body: { kind: "memory", blob },
   });
 }

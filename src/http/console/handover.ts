@@ -1,60 +1,61 @@
 import { randomBytes } from "node:crypto";
-import { type KeptToken, keptTokenOf } from "./remember-cookie.ts";
+import { type RememberedToken, rememberedTokenOf } from "./remember-cookie.ts";
 
 export const resumePath = "/node/console/resume";
 
 const idParam = "handover";
-/** How long a pad waits for the page that it was made for: one redirect. */
+/** Time that a pad waits for its page, which is one redirect away. */
 const padLifetimeMs = 30_000;
-/** Above this many the oldest is dropped; its page asks for the token again. */
+/** Above this number the oldest pad is dropped; its page asks for the token again. */
 const maxPads = 256;
 
-/** What the console's page says about the token that the browser keeps. */
+/** Handover is how the console's page gets the token that the browser remembers. */
 export type Handover =
   /** The token itself. */
-  | { readonly kind: "token"; readonly kept: KeptToken }
+  | { readonly kind: "token"; readonly remembered: RememberedToken }
   /** The token under the one-time pad in the fragment of the page's address. */
   | { readonly kind: "sealed"; readonly text: string; readonly persistent: boolean }
-  /** There is a token, which a visit of `resumePath` brings. */
+  /** There is a token, which a navigation to `resumePath` brings. */
   | { readonly kind: "resumable" };
 
 /**
- * The ways by which the console's page, and no other page of this origin, comes by the token in the cookie. The browser adds the
- * cookie to what any page of the origin asks for, so the answer to `fetch`, `XMLHttpRequest` or a frame must be worth nothing.
+ * Handovers gives the token in the cookie to the console's page, and to no other page of this origin. The browser adds the cookie
+ * to the requests of every page of the origin, so the response to `fetch`, `XMLHttpRequest` or a frame must not contain the token.
  *
- * Where the browser sends `Sec-Fetch-*`, a navigation that fills a tab is told from everything else. Over plain http to another
- * machine it is not. There `resumePath` redirects to the page with a one-time pad in the fragment of `Location`, and the page holds
+ * If the browser sends `Sec-Fetch-*`, they identify a navigation that fills a tab. Over plain http to another machine it sends
+ * none. There `resumePath` redirects to the page with a one-time pad in the fragment of `Location`, and the page holds
  * the token under that pad. Only a navigation sees the fragment: `fetch` and `XMLHttpRequest` hide `Location`, and leave the
  * fragment out of the address of a response (Fetch Standard, "response URL").
  */
 export class Handovers {
   readonly #pads = new Map<string, { readonly pad: Uint8Array; readonly madeMs: number }>();
 
-  /** The answer to `resumePath`. */
+  /** Answers at `resumePath`. */
   redirect(request: Request): Response {
-    const kept = keptTokenOf(request);
+    const remembered = rememberedTokenOf(request);
     // Relative: a proxy may serve the console below another path.
-    const location = kept === undefined || hasFetchMetadata(request) ? "./" : this.#handoverAddress(kept);
+    const location =
+      remembered === undefined || hasFetchMetadata(request) ? "./" : this.#handoverAddress(remembered);
     return new Response(null, { status: 303, headers: { location, "cache-control": "no-store" } });
   }
 
-  /** What the page that is asked for may say; undefined without a token for it. */
+  /** What the requested page may contain; undefined without a token. */
   forPage(request: Request): Handover | undefined {
-    const kept = keptTokenOf(request);
-    if (kept === undefined) return undefined;
-    if (hasFetchMetadata(request)) return fillsTab(request) ? { kind: "token", kept } : undefined;
+    const remembered = rememberedTokenOf(request);
+    if (remembered === undefined) return undefined;
+    if (hasFetchMetadata(request)) return fillsTab(request) ? { kind: "token", remembered } : undefined;
     const pad = this.#take(new URL(request.url, "http://localhost").searchParams.get(idParam));
-    const bytes = Buffer.from(kept.token);
+    const bytes = Buffer.from(remembered.token);
     if (pad === undefined || pad.length !== bytes.length) return { kind: "resumable" };
     const sealed = bytes.map((byte, at) => byte ^ (pad[at] ?? 0));
     return {
       kind: "sealed",
       text: Buffer.from(sealed).toString("base64url"),
-      persistent: kept.persistent,
+      persistent: remembered.persistent,
     };
   }
 
-  #handoverAddress({ token }: KeptToken): string {
+  #handoverAddress({ token }: RememberedToken): string {
     const id = randomBytes(16).toString("base64url");
     const pad = randomBytes(Buffer.byteLength(token));
     const [oldest] = this.#pads.keys();
@@ -63,7 +64,7 @@ export class Handovers {
     return `./?${idParam}=${id}#${pad.toString("base64url")}`;
   }
 
-  /** Each pad once: who learns an address afterwards gets nothing for it. */
+  /** Each pad is used once: an address that leaks afterwards is worthless. */
   #take(id: string | null): Uint8Array | undefined {
     const found = id === null ? undefined : this.#pads.get(id);
     if (id === null || found === undefined) return undefined;
@@ -77,8 +78,8 @@ function hasFetchMetadata({ headers }: Request): boolean {
 }
 
 /**
- * A load that a browser makes before its user goes to the page (`prefetch`, `prefetch;prerender`), on its own account or because a page asked
- * for it.
+ * isPrefetch tells whether a browser loads the page before its user opens it (`prefetch`, `prefetch;prerender`), by itself or
+ * because a page asked for it.
  */
 export function isPrefetch({ headers }: Request): boolean {
   return /\bprefetch\b/i.test(

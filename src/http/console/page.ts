@@ -7,22 +7,22 @@ const icon =
 
 const pageHeaders = {
   "content-type": "text/html; charset=utf-8",
-  // It may hold a token.
+  // The page may contain a token.
   "cache-control": "no-store",
   "x-content-type-options": "nosniff",
   "x-frame-options": "DENY",
-  // Pages of buckets have the same origin: without it, one that opens the console could reach into its window.
+  // Pages of buckets have the same origin: without this header, one that opens the console could access its window.
   "cross-origin-opener-policy": "same-origin",
   "cross-origin-resource-policy": "same-origin",
   "referrer-policy": "no-referrer",
   "permissions-policy": "camera=(), display-capture=(), geolocation=(), microphone=(), payment=(), usb=()",
 };
 
-/** The one page of the console. What a bucket's page could slip into it cannot run: no script runs without the nonce. */
-export function consolePage(files: ConsoleFiles, personal: Personal): Response {
+/** consolePage is the one page of the console. Scripts injected by a page of a bucket cannot run: none runs without the nonce. */
+export function consolePage(files: ConsoleFiles, state: PageState): Response {
   const nonce = randomBytes(18).toString("base64");
   const headers = { ...pageHeaders, "content-security-policy": policy(nonce) };
-  return new Response(pageText(files, nonce, personal), { headers });
+  return new Response(pageText(files, nonce, state), { headers });
 }
 
 function policy(nonce: string): string {
@@ -42,13 +42,13 @@ function policy(nonce: string): string {
   ].join("; ");
 }
 
-/** Parts of the page that differ from browser to browser. */
-export interface Personal {
+/** PageState is what differs from browser to browser. */
+export interface PageState {
   readonly handover: Handover | undefined;
   readonly theme: "light" | "dark" | undefined;
 }
 
-/** Read, and taken out of the page, by the console's script. */
+/** The console's script reads the tag and removes it from the page. */
 function handoverTag(handover: Handover | undefined): string {
   switch (handover?.kind) {
     case undefined:
@@ -56,17 +56,17 @@ function handoverTag(handover: Handover | undefined): string {
     case "resumable":
       return '<meta name="resumable">\n';
     case "token":
-      return keptTag("remembered", handover.kept.token, handover.kept.persistent);
+      return tokenTag("remembered", handover.remembered.token, handover.remembered.persistent);
     case "sealed":
-      return keptTag("handover", handover.text, handover.persistent);
+      return tokenTag("handover", handover.text, handover.persistent);
   }
 }
 
-function keptTag(name: string, content: string, persistent: boolean): string {
+function tokenTag(name: string, content: string, persistent: boolean): string {
   return `<meta name="${name}" content="${Bun.escapeHTML(content)}"${persistent ? " data-persistent" : ""}>\n`;
 }
 
-function pageText({ script, style }: ConsoleFiles, nonce: string, { handover, theme }: Personal): string {
+function pageText({ script, style }: ConsoleFiles, nonce: string, { handover, theme }: PageState): string {
   return `<!doctype html>
 <html lang="en"${theme === undefined ? "" : ` data-theme="${theme}"`}>
 <head>

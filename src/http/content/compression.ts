@@ -12,14 +12,14 @@ const maxWaitingFiles = 32;
 /** Large files compressed while they are sent. A client that does not read keeps one until its connection times out. */
 const maxStreams = 8;
 
-/** CompressedStream is a large file that may be compressed while it is sent. One of its methods must be called, once. */
+/** CompressedStream is a large file that can be compressed while it is sent. One of its methods must be called, once. */
 export interface CompressedStream {
   start(): ReadableStream<Uint8Array>;
   cancel(): void;
 }
 
 /**
- * Compression makes the compressed forms of files and bounds what that costs: clients that request one file at the same time share
+ * Compression makes the compressed variants of files and bounds what that costs: clients that request one file at the same time share
  * one compression, and a file that would have to wait for too many others goes out plain.
  */
 export class Compression {
@@ -28,19 +28,22 @@ export class Compression {
   readonly #shared = new Map<string, Promise<Blob>>();
   #unfinished = 0;
   #streams = 0;
+  readonly #budget: ContentBudget;
 
-  constructor(private readonly budget: ContentBudget) {}
+  constructor(budget: ContentBudget) {
+    this.#budget = budget;
+  }
 
   /**
-   * Compresses a small file and closes it. Undefined when too many others wait or the budget is spent; the file is then still open
-   * and the caller's to close.
+   * Compresses a small file and closes it. Undefined if too many others wait or the budget is spent; the file is then still open
+   * and the caller must close it.
    */
   whole(file: OpenFile, encoding: Encoding): Promise<Blob> | undefined {
     const key = `${encoding} ${file.stats.dev} ${etagOf(file.stats)}`;
     const running = this.#shared.get(key);
     if (running !== undefined) return closeAndWait(file, running);
-    if (this.#unfinished >= maxWholeFiles + maxWaitingFiles || this.budget.isSpent) return undefined;
-    // A file changed a moment ago may change again with the same validator; only its own request may see what is read now.
+    if (this.#unfinished >= maxWholeFiles + maxWaitingFiles || this.#budget.isSpent) return undefined;
+    // A file changed a moment ago may change again under the same validator, so the result is not shared with other requests.
     if (isFresh(file.stats)) return this.#compress(file, encoding);
     const compressed = this.#compress(file, encoding).finally(() => this.#shared.delete(key));
     this.#shared.set(key, compressed);
@@ -53,7 +56,7 @@ export class Compression {
     await this.#semaphore.acquire();
     try {
       const blob = new Blob([await compress(await opened.handle.readFile(), encoding)]);
-      this.budget.add(blob.size);
+      this.#budget.add(blob.size);
       return blob;
     } finally {
       this.#semaphore.release();
@@ -61,7 +64,7 @@ export class Compression {
     }
   }
 
-  /** A place for a large file, which is closed at the end. Undefined when none is free; the file is then the caller's to close. */
+  /** Compresses a large file while it is sent and closes it. Undefined if too many streams run; the caller must then close the file. */
   stream(file: OpenFile, encoding: Encoding): CompressedStream | undefined {
     if (this.#streams >= maxStreams) return undefined;
     this.#streams += 1;

@@ -1,39 +1,39 @@
 import type { Stats } from "node:fs";
 import { etagOf } from "../../buckets/etag.ts";
 
-/** What a conditional request is held against. */
+/** Validators are what the conditions of a request are compared with: RFC 9110 §8.8. */
 export interface Validators {
   /** Strong, with its quotes. */
   readonly etag: string;
-  /** Whole seconds, as `Last-Modified` tells them. */
+  /** Whole seconds, the resolution of `Last-Modified`. */
   readonly modifiedMs: number;
 }
 
-export type Verdict = "send" | "not modified" | "precondition failed";
+export type ConditionResult = "send" | "not modified" | "precondition failed";
 
-/** RFC 9110 §13.2.2: the order in which conditions count. For methods that read. */
-export function judge(headers: Headers, { etag, modifiedMs }: Validators): Verdict {
+/** evaluateConditions checks the conditions of a GET or HEAD in the order of RFC 9110 §13.2.2. */
+export function evaluateConditions(headers: Headers, { etag, modifiedMs }: Validators): ConditionResult {
   const match = headers.get("if-match");
   if (match !== null) {
-    if (!listed(match, etag, false)) return "precondition failed";
+    if (!matches(match, etag, { weakly: false })) return "precondition failed";
   } else {
     const since = parseDate(headers.get("if-unmodified-since"));
     if (since !== undefined && modifiedMs > since) return "precondition failed";
   }
   const noneMatch = headers.get("if-none-match");
-  if (noneMatch !== null) return listed(noneMatch, etag, true) ? "not modified" : "send";
+  if (noneMatch !== null) return matches(noneMatch, etag, { weakly: true }) ? "not modified" : "send";
   const since = parseDate(headers.get("if-modified-since"));
   return since !== undefined && modifiedMs <= since ? "not modified" : "send";
 }
 
-/** Whether a range may be sent, or the whole has to be: RFC 9110 §13.1.5. */
-export function rangeHolds(ifRange: string | null, { etag, modifiedMs }: Validators): boolean {
+/** mayUseRange evaluates If-Range: whether the range may be sent, or the whole file has to be. RFC 9110 §13.1.5. */
+export function mayUseRange(ifRange: string | null, { etag, modifiedMs }: Validators): boolean {
   if (ifRange === null) return true;
   if (ifRange.startsWith('"')) return ifRange === etag;
   return parseDate(ifRange) === modifiedMs;
 }
 
-function listed(header: string, etag: string, weakly: boolean): boolean {
+function matches(header: string, etag: string, { weakly }: { readonly weakly: boolean }): boolean {
   if (header.trim() === "*") return true;
   for (const [, weak, tag] of header.matchAll(/(W\/)?("[^"]*")/g)) {
     if (tag === etag && (weakly || weak === undefined)) return true;
@@ -47,23 +47,26 @@ function parseDate(text: string | null): number | undefined {
   return Number.isNaN(at) ? undefined : at;
 }
 
-/** What a file's conditions are held against. */
 export function toValidators(stats: Stats): Validators {
   return { etag: etagOf(stats), modifiedMs: Math.floor(stats.mtimeMs / 1000) * 1000 };
 }
 
-/** RFC 9110 §13.1 for methods that write. A folder has no tag, so it matches nothing but `*`. */
-export function judgeWrite(
+/**
+ * mayWrite evaluates the conditions of a writing method: RFC 9110 §13.1. `current` is what exists at the path. A folder has no
+ * entity tag, so nothing but `*` matches it.
+ */
+export function mayWrite(
   headers: Headers,
   current: (Validators & { readonly kind: "file" | "folder" }) | undefined,
 ): boolean {
   const etag = current?.kind === "file" ? current.etag : undefined;
-  const matches = (header: string, weakly: boolean) =>
-    current !== undefined && (header.trim() === "*" || (etag !== undefined && listed(header, etag, weakly)));
+  const matchesCurrent = (header: string, weakly: boolean) =>
+    current !== undefined &&
+    (header.trim() === "*" || (etag !== undefined && matches(header, etag, { weakly })));
   const match = headers.get("if-match");
-  if (match !== null && !matches(match, false)) return false;
+  if (match !== null && !matchesCurrent(match, false)) return false;
   const since = match === null ? parseDate(headers.get("if-unmodified-since")) : undefined;
   if (since !== undefined && current !== undefined && current.modifiedMs > since) return false;
   const noneMatch = headers.get("if-none-match");
-  return noneMatch === null || !matches(noneMatch, true);
+  return noneMatch === null || !matchesCurrent(noneMatch, true);
 }

@@ -12,9 +12,12 @@ const maxBytes = 32 * 1024 * 1024;
 export class ContentBudget {
   #used = 0;
   #usedAt = performance.now();
+  readonly #windowMs: number;
 
   /** `windowMs` is the time after which a connection without progress is dropped. */
-  constructor(private readonly windowMs: number) {}
+  constructor(windowMs: number) {
+    this.#windowMs = windowMs;
+  }
 
   get isSpent(): boolean {
     return this.#level() >= maxBytes;
@@ -28,14 +31,14 @@ export class ContentBudget {
     return true;
   }
 
-  /** Counts content that is in memory, although there was no room for it. */
+  /** Counts content that is in memory already, even beyond the budget. */
   add(bytes: number): void {
     if (bytes > uncountedBytes) this.#used = this.#level() + bytes;
   }
 
   #level(): number {
     const now = performance.now();
-    this.#used = Math.max(0, this.#used - ((now - this.#usedAt) / this.windowMs) * maxBytes);
+    this.#used = Math.max(0, this.#used - ((now - this.#usedAt) / this.#windowMs) * maxBytes);
     this.#usedAt = now;
     return this.#used;
   }

@@ -9,14 +9,14 @@ import {
   createZstdCompress,
 } from "node:zlib";
 
-/** In the order that is preferred when a client has no preference. */
+/** encodings lists the content codings we make, in our order of preference, which decides between equal weights. */
 export const encodings = ["zstd", "br", "gzip"] as const;
 export type Encoding = (typeof encodings)[number];
 
-/** How a compressed neighbour of a file is named. */
-export const endings: Readonly<Record<Encoding, string>> = { zstd: ".zst", br: ".br", gzip: ".gz" };
+/** suffixes are what a file compressed beforehand adds to the name of the plain one. */
+export const suffixes: Readonly<Record<Encoding, string>> = { zstd: ".zst", br: ".br", gzip: ".gz" };
 
-/** The encodings that a client takes, best first; "identity" where none is better than plain. RFC 9110 §12.5.3. */
+/** acceptedEncodings returns the encodings that a client accepts, best first; none: plain only. RFC 9110 §12.5.3. */
 export function acceptedEncodings(header: string | null): readonly Encoding[] {
   if (header === null || header === "") return [];
   const weights = new Map<string, number>();
@@ -31,26 +31,26 @@ export function acceptedEncodings(header: string | null): readonly Encoding[] {
   return encodings.filter((encoding) => weightOf(encoding) > 0).sort((a, b) => weightOf(b) - weightOf(a));
 }
 
-/** Good, and fast enough to be done while somebody waits. */
+/** Quality 5 of 11: fast enough for a request that waits. */
 const brotli: BrotliOptions = { params: { [constants.BROTLI_PARAM_QUALITY]: 5 } };
 
-const whole: Readonly<Record<Encoding, (bytes: Uint8Array) => Promise<Uint8Array>>> = {
+const compressors: Readonly<Record<Encoding, (bytes: Uint8Array) => Promise<Uint8Array>>> = {
   zstd: promisify(zlib.zstdCompress) as (bytes: Uint8Array) => Promise<Uint8Array>,
   br: (bytes) => promisify(zlib.brotliCompress)(bytes, brotli) as unknown as Promise<Uint8Array>,
   gzip: promisify(zlib.gzip) as (bytes: Uint8Array) => Promise<Uint8Array>,
 };
 
 export function compress(bytes: Uint8Array, encoding: Encoding): Promise<Uint8Array> {
-  return whole[encoding](bytes);
+  return compressors[encoding](bytes);
 }
 
 /**
- * The logarithm of the window of streams: far smaller than the default, which no reader of a large file notices. A stream takes
- * 2.4 MB with Brotli (12.7 by default), 1.7 MB with Zstandard (3.5) and 0.4 MB with gzip, whose window is 32 KiB anyway.
+ * The base-2 logarithm of a stream's window, far below the defaults, at a cost in size that is hard to measure. A stream takes
+ * 2.4 MB with Brotli (12.7 by default), 1.7 MB with Zstandard (3.5) and 0.4 MB with gzip, whose window is always 32 KiB.
  */
 const streamWindowLog = 18;
 
-/** Compresses while a file is sent. */
+/** compressor returns a transform that compresses a file while it is sent. */
 export function compressor(encoding: Encoding): Transform {
   switch (encoding) {
     case "zstd":

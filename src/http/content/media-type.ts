@@ -7,25 +7,18 @@ const compressible =
   /^(?:application\/(?:wasm|x-tar|vnd\.ms-fontobject)|font\/(?:ttf|otf)|image\/(?:bmp|x-icon|vnd\.microsoft\.icon))$/;
 
 export interface MediaType {
-  /** As the header says it. */
+  /** The value of the Content-Type header. */
   readonly value: string;
   readonly compressible: boolean;
 }
 
-const known = new Map<string, MediaType>();
-
-/** By the name's ending; what is unknown is bytes. */
+/** mediaTypeOf derives the media type from the name's extension; `application/octet-stream` if that is unknown. */
 export function mediaTypeOf(name: string): MediaType {
-  const ending = name.slice(name.lastIndexOf(".") + 1).toLowerCase();
-  let found = known.get(ending);
-  if (found === undefined) {
-    const type = (name.includes(".") ? mime.getType(ending) : null) ?? "application/octet-stream";
-    const isText = textual.test(type);
-    found = {
-      value: isText ? `${type}; charset=utf-8` : type,
-      compressible: isText || compressible.test(type),
-    };
-    if (known.size < 2000) known.set(ending, found);
-  }
-  return found;
+  const dot = name.lastIndexOf(".");
+  const type = (dot === -1 ? null : mime.getType(name.slice(dot + 1))) ?? "application/octet-stream";
+  const isText = textual.test(type);
+  return {
+    value: isText ? `${type}; charset=utf-8` : type,
+    compressible: isText || compressible.test(type),
+  };
 }

@@ -1,38 +1,4 @@
-/** What `/` shows while no bucket is the HTTP root. */
-const placeholder = (more: string) => `<!doctype html>
-<html lang="en">
-<head>
-<meta charset="utf-8">
-<meta name="viewport" content="width=device-width, initial-scale=1">
-<title>node-server</title>
-<style>
-body { font: 16px/1.6 system-ui, sans-serif; margin: 15vh auto; max-width: 32rem; padding: 0 1rem; color-scheme: light dark }
-code { font-size: .95em }
-</style>
-</head>
-<body>
-<h1>Node Server Is Running!</h1>
-<p>JSON-RPC 2.0 is served at <code>/jsonrpc</code>, by POST and over WebSocket; <code>rpc.discover</code> describes every method.</p>
-${more}</body>
-</html>
-`;
-const alone = placeholder("");
-const withConsole = placeholder(
-  '<p>The <a href="node/console/">web console</a> shows and does all of it in a browser.</p>\n',
-);
-
-const pageHeaders = {
-  "content-type": "text/html; charset=utf-8",
-  "content-security-policy": "default-src 'none'; style-src 'unsafe-inline'; frame-ancestors 'none'",
-  "x-content-type-options": "nosniff",
-  "cache-control": "no-cache",
-};
-
-export function placeholderPage(console: boolean): Response {
-  return new Response(console ? withConsole : alone, { headers: pageHeaders });
-}
-
-/** One line for people, as plain text. */
+/** plainText is a response of one line for people. */
 export function plainText(status: number, line: string, headers: Record<string, string> = {}): Response {
   return new Response(`${line}\n`, {
     status,
@@ -40,7 +6,7 @@ export function plainText(status: number, line: string, headers: Record<string, 
   });
 }
 
-/** A service behind the server does not answer; the client may try again after some seconds. */
+/** serviceUnavailable answers for a service behind the server that does not answer; the client may try again. */
 export function serviceUnavailable(detail: string): Response {
   return plainText(503, `503 Service Unavailable: ${detail}.`, { "retry-after": "5" });
 }
@@ -49,6 +15,21 @@ export function notFound(): Response {
   return plainText(404, "404 Not Found: nothing is served at this address.");
 }
 
-export function methodNotAllowed(allow: string, headers: Record<string, string> = {}): Response {
-  return plainText(405, `405 Method Not Allowed: this address takes ${allow}.`, { allow, ...headers });
+export function methodNotAllowed(
+  methods: readonly string[],
+  {
+    alsoTakes = "",
+    headers = {},
+  }: { readonly alsoTakes?: string; readonly headers?: Record<string, string> } = {},
+): Response {
+  const allow = methods.join(", ");
+  return plainText(405, `405 Method Not Allowed: this address takes ${allow}${alsoTakes}.`, {
+    allow,
+    ...headers,
+  });
+}
+
+/** allowedMethods answers OPTIONS. */
+export function allowedMethods(methods: readonly string[]): Response {
+  return new Response(null, { status: 204, headers: { allow: methods.join(", ") } });
 }

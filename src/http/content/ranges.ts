@@ -4,11 +4,14 @@ export interface ByteRange {
   readonly end: number;
 }
 
-/** More than this many pieces, or pieces that overlap, are an attack or a mistake: the whole is sent. */
+/** More ranges than this, or ranges that overlap, are an attack or a mistake: the whole file is sent. */
 const maxRanges = 64;
 
-/** The pieces asked for, "none" when none of them exists, undefined when the header does not count. RFC 9110 §14. */
-export function parseRanges(header: string | null, size: number): readonly ByteRange[] | "none" | undefined {
+/** parseRanges reads a Range header: RFC 9110 §14. Undefined if it is absent or must be ignored. */
+export function parseRanges(
+  header: string | null,
+  size: number,
+): readonly ByteRange[] | "unsatisfiable" | undefined {
   const list = header === null ? undefined : /^bytes\s*=\s*(.+)$/i.exec(header)?.[1];
   if (list === undefined) return undefined;
   const items = list.split(",").map((item) => item.trim());
@@ -24,15 +27,15 @@ export function parseRanges(header: string | null, size: number): readonly ByteR
     if (first !== "" && last !== "" && Number(last) < Number(first)) return undefined;
     if (range.start < size && range.start <= range.end) ranges.push(range);
   }
-  if (ranges.length === 0) return "none";
-  return overlapping(ranges) ? undefined : ranges;
+  if (ranges.length === 0) return "unsatisfiable";
+  return overlap(ranges) ? undefined : ranges;
 }
 
 function lastBytes(count: number, size: number): ByteRange {
   return count === 0 ? { start: size, end: size } : { start: Math.max(0, size - count), end: size - 1 };
 }
 
-function overlapping(ranges: readonly ByteRange[]): boolean {
+function overlap(ranges: readonly ByteRange[]): boolean {
   const sorted = [...ranges].sort((a, b) => a.start - b.start);
   return sorted.some((range, at) => at > 0 && range.start <= (sorted[at - 1]?.end ?? -1));
 }

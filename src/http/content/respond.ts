@@ -1,126 +1,109 @@
-import type { OpenFile } from "../../buckets/tree.ts";
-import { judge, rangeHolds, type Validators } from "./conditions.ts";
+import { evaluateConditions, mayUseRange } from "./conditions.ts";
 import { type ByteRange, contentRange, parseRanges } from "./ranges.ts";
+import { type Body, bytesOf, type Representation, release, sizeOf, toSend } from "./representation.ts";
 
-/** One form of a file: its bytes, in memory or on the disk, and what its headers say. */
-export interface Representation extends Validators {
-  readonly size: number;
-  readonly headers: Readonly<Record<string, string>>;
-  readonly content: { readonly blob: Blob } | { readonly file: OpenFile };
-}
-
-/** Bun opens what a response sends a moment after it was returned; only then may our own handle go. */
-const openedAfterMs = 200;
-
-/** Answers GET and HEAD: conditions first, then the range, then the whole. RFC 9110 §13.2, §14.2. */
+/** respond answers GET and HEAD: conditions first, then the range, then the whole. RFC 9110 §13.2, §14.2. */
 export function respond(request: Request, representation: Representation): Response {
-  const { headers, size } = representation;
-  switch (judge(request.headers, representation)) {
+  const { headers, body } = representation;
+  switch (evaluateConditions(request.headers, representation)) {
     case "not modified":
-      release(representation);
-      return new Response(null, { status: 304, headers: unchangedHeaders(headers) });
+      release(body);
+      return new Response(null, { status: 304, headers: notModifiedHeaders(headers) });
     case "precondition failed":
-      release(representation);
+      release(body);
       return new Response(null, { status: 412, headers });
     case "send":
+      return body.kind === "stream" || request.method === "HEAD"
+        ? respondWhole(request, representation)
+        : respondRange(request, representation, body);
   }
-  const wanted = request.method === "HEAD" ? null : request.headers.get("range");
+}
+
+/** A body whose length is known, so that ranges of it can be sent. */
+type SizedBody = Exclude<Body, { readonly kind: "stream" }>;
+
+function respondRange(request: Request, representation: Representation, body: SizedBody): Response {
+  const { headers } = representation;
+  const header = request.headers.get("range");
+  const size = sizeOf(body) ?? 0;
   const ranges =
-    wanted !== null && rangeHolds(request.headers.get("if-range"), representation)
-      ? parseRanges(wanted, size)
+    header !== null && mayUseRange(request.headers.get("if-range"), representation)
+      ? parseRanges(header, size)
       : undefined;
   if (ranges === undefined) return respondWhole(request, representation);
-  if (ranges === "none") {
-    release(representation);
+  if (ranges === "unsatisfiable") {
+    release(body);
     return new Response(null, { status: 416, headers: { ...headers, "content-range": `bytes */${size}` } });
   }
   const [only] = ranges;
-  if (ranges.length > 1 || only === undefined) return multipart(representation, ranges);
-  return new Response(body(representation, only), {
+  if (ranges.length > 1 || only === undefined) return multipart(headers, { body, size }, ranges);
+  return new Response(toSend(body, only), {
     status: 206,
-    headers: { ...headers, "content-range": contentRange(only, size), ...wholeFile(representation) },
+    headers: { ...headers, "content-range": contentRange(only, size), ...dispositionOf(body) },
   });
 }
 
-/** Answers GET and HEAD with the whole, whatever their conditions say. */
-export function respondWhole({ method }: Request, representation: Representation, status = 200): Response {
-  const { headers, size } = representation;
+/** respondWhole answers GET and HEAD with the whole content, whatever their conditions say. */
+export function respondWhole({ method }: Request, { headers, body }: Representation, status = 200): Response {
   if (method !== "HEAD")
-    return new Response(body(representation), {
-      status,
-      headers: { ...headers, ...wholeFile(representation) },
-    });
-  release(representation);
-  return new Response(null, { status, headers: { ...headers, "content-length": String(size) } });
+    return new Response(toSend(body), { status, headers: { ...headers, ...dispositionOf(body) } });
+  const size = sizeOf(body);
+  release(body);
+  const length = size === undefined ? undefined : { "content-length": String(size) };
+  return new Response(null, { status, headers: { ...headers, ...length } });
 }
 
-/** Bun would name the file after the handle it is sent from. */
-function wholeFile({ content }: Representation): Record<string, string> {
-  return "file" in content ? { "content-disposition": "inline" } : {};
+/** Without a disposition Bun would send one with the name of the held path. */
+function dispositionOf(body: Body): Record<string, string> {
+  return body.kind === "file" ? { "content-disposition": "inline" } : {};
 }
 
-function body({ content, size }: Representation, range?: ByteRange): Blob {
-  if ("blob" in content)
-    return range === undefined ? content.blob : content.blob.slice(range.start, range.end + 1);
-  const { heldPath } = content.file;
-  setTimeout(() => void content.file[Symbol.asyncDispose](), openedAfterMs);
-  // Cut to the size that the headers and the validators speak of, whatever is appended meanwhile.
-  return Bun.file(heldPath).slice(range?.start ?? 0, range === undefined ? size : range.end + 1);
+/** notModifiedHeaders returns the headers that a 304 repeats: RFC 9110 §15.4.5. */
+export function notModifiedHeaders(headers: Readonly<Record<string, string>>): Record<string, string> {
+  const { "content-type": _, "content-encoding": __, "accept-ranges": ___, ...repeated } = headers;
+  return repeated;
 }
 
-function release({ content }: Representation): void {
-  if ("file" in content) void content.file[Symbol.asyncDispose]();
-}
-
-/** What a 304 repeats: RFC 9110 §15.4.5. */
-export function unchangedHeaders(headers: Readonly<Record<string, string>>): Record<string, string> {
-  const { "content-type": _, "content-encoding": __, "accept-ranges": ___, ...kept } = headers;
-  return kept;
-}
-
-/** A GET that asks for nothing but the file: the whole of it is the answer. */
+/** isPlainGet tells whether the whole file is the answer: a GET without a condition or a range. */
 export function isPlainGet({ method, headers }: Request): boolean {
   return (
     method === "GET" &&
     !headers.has("if-none-match") &&
     !headers.has("range") &&
     !headers.has("if-modified-since") &&
-    !isGuarded(headers)
+    !isConditional(headers)
   );
 }
 
-/** A request that wants no answer but about the file it knows. */
-export function isGuarded(headers: Headers): boolean {
+/** isConditional tells whether the request has a precondition (If-Match, If-Unmodified-Since) that can fail with 412. */
+export function isConditional(headers: Headers): boolean {
   return headers.has("if-match") || headers.has("if-unmodified-since");
 }
 
-/** RFC 9110 §14.6. */
-function multipart(representation: Representation, ranges: readonly ByteRange[]): Response {
-  const { headers, size } = representation;
+/** Several ranges in one response: RFC 9110 §14.6. */
+function multipart(
+  headers: Representation["headers"],
+  { body, size }: { readonly body: SizedBody; readonly size: number },
+  ranges: readonly ByteRange[],
+): Response {
   const boundary = crypto.randomUUID();
   const head = (range: ByteRange, first: boolean) =>
     `${first ? "" : "\r\n"}--${boundary}\r\ncontent-type: ${headers["content-type"]}\r\ncontent-range: ${contentRange(range, size)}\r\n\r\n`;
   async function* parts(): AsyncGenerator<Uint8Array> {
     for (const [at, range] of ranges.entries()) {
       yield Buffer.from(head(range, at === 0));
-      yield* bytesOf(representation, range);
+      yield* bytesOf(body, range);
     }
     yield Buffer.from(`\r\n--${boundary}--\r\n`);
   }
   return new Response(
-    pulled(parts(), () => release(representation)),
-    {
-      status: 206,
-      headers: {
-        ...headers,
-        "content-type": `multipart/byteranges; boundary=${boundary}`,
-      },
-    },
+    pullStream(parts(), () => release(body)),
+    { status: 206, headers: { ...headers, "content-type": `multipart/byteranges; boundary=${boundary}` } },
   );
 }
 
-/** Parts as they are taken. `done` is called once, also for a client that left before it took any, which starts no generator. */
-function pulled(parts: AsyncGenerator<Uint8Array>, done: () => void): ReadableStream<Uint8Array> {
+/** A stream that takes the next part when the client has room for it. `done` is called once, also if the client left before the first part. */
+function pullStream(parts: AsyncGenerator<Uint8Array>, done: () => void): ReadableStream<Uint8Array> {
   return new ReadableStream<Uint8Array>(
     {
       async pull(controller) {
@@ -137,20 +120,4 @@ function pulled(parts: AsyncGenerator<Uint8Array>, done: () => void): ReadableSt
     },
     { highWaterMark: 0 },
   );
-}
-
-const chunkBytes = 256 * 1024;
-
-async function* bytesOf({ content }: Representation, { start, end }: ByteRange): AsyncGenerator<Uint8Array> {
-  if ("blob" in content) {
-    yield await content.blob.slice(start, end + 1).bytes();
-    return;
-  }
-  for (let at = start; at <= end; ) {
-    const wanted = Math.min(chunkBytes, end + 1 - at);
-    const { bytesRead, buffer } = await content.file.handle.read(Buffer.alloc(wanted), 0, wanted, at);
-    if (bytesRead === 0) throw new Error("the file became shorter while it was sent");
-    yield buffer.subarray(0, bytesRead);
-    at += bytesRead;
-  }
 }

@@ -2,99 +2,100 @@ import { uncountedBytes } from "../../base/memory-budget.ts";
 import { etagOf } from "../../buckets/etag.ts";
 import { treePath } from "../../buckets/path.ts";
 import type { Look, OpenFile, Tree, TreeEntry } from "../../buckets/tree.ts";
-import type { CompressedStream, Compression } from "./compression.ts";
+import type { Compression } from "./compression.ts";
 import { toValidators } from "./conditions.ts";
 import type { ContentBudget } from "./content-budget.ts";
-import { type Encoding, endings } from "./encoding.ts";
+import { type Encoding, suffixes } from "./encoding.ts";
 import { mediaTypeOf } from "./media-type.ts";
-import type { Representation } from "./respond.ts";
+import type { Body, Representation } from "./representation.ts";
 
-/** Files up to this size may be read whole, so that they can be kept in memory; larger ones are sent from the disk. */
-export const wholeBytes = 2 * 1024 * 1024;
-/** Smaller ones are not worth a header. */
-const worthCompressing = 512;
+/** Files up to this size may be read whole, so that they can be cached; larger ones are sent from the disk. */
+export const maxWholeBytes = 2 * 1024 * 1024;
+/** Compressing a smaller file saves less than the header costs. */
+const minCompressibleBytes = 512;
 
-/** The form of a file that suits a request. */
-export interface Found {
+/** Variant is the representation of a file that was selected for a request, and what the selection depended on. */
+export interface Variant {
   readonly representation: Representation;
-  /** The encodings that were taken into account; none for a file that goes out plain because too many are being compressed. */
+  /** The encodings that were considered; none if the file is sent plain because too many are being compressed. */
   readonly accepted: readonly Encoding[];
   readonly compressible: boolean;
-  /** What the form was made from, and what was looked for in vain. */
-  readonly guards: readonly Look[];
-  /** Too large to be compressed beforehand. */
-  readonly stream?: CompressedStream;
+  /** The files that the variant was made from, and those that were looked for and did not exist. */
+  readonly dependencies: readonly Look[];
 }
 
-/** How a file may be brought into memory for a client. */
-export interface FormOptions {
-  /** Those that the client accepts, best first. */
+export interface VariantOptions {
+  /** The encodings that the client accepts, best first. */
   readonly encodings: readonly Encoding[];
   readonly compression: Compression;
   readonly contentBudget: ContentBudget;
 }
 
-/** A file plain, compressed beforehand by somebody, or compressed now; always plain, and a large one from the disk, without `options`. */
-export async function findForm(tree: Tree, entry: TreeEntry, options?: FormOptions): Promise<Found> {
+/**
+ * selectVariant opens a file plain, compressed beforehand (`x.js.br`), or compressed now. Without `options` it is always plain, and
+ * from the disk unless it is small. The representation's body must be sent or released.
+ */
+export async function selectVariant(
+  tree: Tree,
+  entry: TreeEntry,
+  options?: VariantOptions,
+): Promise<Variant> {
   const { value: type, compressible } = mediaTypeOf(entry.path);
   const vary: Record<string, string> = compressible ? { vary: "accept-encoding" } : {};
   const accepted = compressible ? (options?.encodings ?? []) : [];
-  const { neighbour, looked } = await precompressed(tree, entry, accepted);
-  const path = neighbour?.path ?? entry.path;
+  const { precompressed, dependencies } = await findPrecompressed(tree, entry, accepted);
+  const path = precompressed?.path ?? entry.path;
   const file = await tree.open(path);
   const own = await tree.lookOf(path, file).catch(async (error: unknown) => {
     await file[Symbol.asyncDispose]();
     throw error;
   });
-  const guards: Look[] = [...looked, own];
-  const judged = { accepted, compressible, guards };
-  if (neighbour !== undefined) {
-    guards.push({ path: entry.path, stats: entry.stats });
-    const more = { ...vary, "content-encoding": neighbour.encoding };
-    return {
-      ...judged,
-      representation: await toRepresentation(file, fileHeaders(file, type, more), options),
-    };
+  dependencies.push(own);
+  const selected = { accepted, compressible, dependencies };
+  if (precompressed !== undefined) {
+    dependencies.push({ path: entry.path, stats: entry.stats });
+    const headers = fileHeaders(file, type, { ...vary, "content-encoding": precompressed.encoding });
+    return { ...selected, representation: await asStored(file, headers, options) };
   }
   const [encoding] = accepted;
-  const plain = async () => await toRepresentation(file, fileHeaders(file, type, vary), options);
-  if (options === undefined || encoding === undefined || file.stats.size < worthCompressing)
-    return { ...judged, representation: await plain() };
-  const compressed = await compressedForm({ file, type, encoding }, options.compression);
-  if (compressed !== undefined) return { ...judged, ...compressed };
-  return { ...judged, accepted: [], representation: await plain() };
+  const plain = () => asStored(file, fileHeaders(file, type, vary), options);
+  if (options === undefined || encoding === undefined || file.stats.size < minCompressibleBytes)
+    return { ...selected, representation: await plain() };
+  const representation = await compressed({ file, type, encoding }, options.compression);
+  if (representation !== undefined) return { ...selected, representation };
+  return { ...selected, accepted: [], representation: await plain() };
 }
 
-/** A compressed neighbour (`x.js.br`) that is not older than the file itself, and those that were not there. */
-async function precompressed(tree: Tree, entry: TreeEntry, accepted: readonly Encoding[]) {
-  const looked: Look[] = [];
+/** The best compressed neighbour (`x.js.br`) that is not older than the file itself, and those better ones that cannot be used. */
+async function findPrecompressed(tree: Tree, entry: TreeEntry, accepted: readonly Encoding[]) {
+  const dependencies: Look[] = [];
   for (const encoding of accepted) {
-    const path = treePath(entry.path + endings[encoding]);
+    const path = treePath(entry.path + suffixes[encoding]);
     const neighbour = await tree.find(path);
-    if (neighbour?.kind === "file" && neighbour.stats.mtimeMs >= entry.stats.mtimeMs) {
-      return { neighbour: { path: neighbour.path, encoding }, looked };
-    }
-    looked.push({ path, stats: neighbour?.stats });
+    if (neighbour?.kind === "file" && neighbour.stats.mtimeMs >= entry.stats.mtimeMs)
+      return { precompressed: { path: neighbour.path, encoding }, dependencies };
+    dependencies.push({ path, stats: neighbour?.stats });
   }
-  return { neighbour: undefined, looked };
+  return { precompressed: undefined, dependencies };
 }
 
-async function toRepresentation(
+/** The bytes as they are on the disk, in memory if they may be. */
+async function asStored(
   file: OpenFile,
   headers: FileHeaders,
-  options: FormOptions | undefined,
+  options: VariantOptions | undefined,
 ): Promise<Representation> {
-  const { stats } = file;
-  const head = { ...toValidators(stats), etag: headers.etag, headers };
-  const isRead = options === undefined ? stats.size <= uncountedBytes : mayRead(stats.size, options);
-  if (!isRead) return { ...head, size: stats.size, content: { file } };
-  const blob = new Blob([await readAll(file)]);
-  return { ...head, size: blob.size, content: { blob } };
+  const { size } = file.stats;
+  const isRead = options === undefined ? size <= uncountedBytes : mayRead(size, options);
+  const body: Body = isRead
+    ? { kind: "memory", blob: new Blob([await readAll(file)]) }
+    : { kind: "file", file };
+  return { ...toValidators(file.stats), headers, body };
 }
 
-/** Reading a file is of use only if it is kept for the next request. */
-function mayRead(bytes: number, { contentBudget }: FormOptions): boolean {
-  return bytes <= wholeBytes && contentBudget.take(bytes);
+/** Reading a file pays only if it is cached for the next request. */
+function mayRead(bytes: number, { contentBudget }: VariantOptions): boolean {
+  return bytes <= maxWholeBytes && contentBudget.take(bytes);
 }
 
 interface ToCompress {
@@ -103,21 +104,20 @@ interface ToCompress {
   readonly encoding: Encoding;
 }
 
-/** The compressed form; undefined when too many are being made, and the file is still open. */
-async function compressedForm(
+/** The file compressed now; undefined if too many others are being compressed, and the file is then still open. */
+async function compressed(
   { file, type, encoding }: ToCompress,
   compression: Compression,
-): Promise<Pick<Found, "representation" | "stream"> | undefined> {
-  const { stats } = file;
-  const etag = etagOf(stats).replace(/"$/, `-${encoding}"`);
+): Promise<Representation | undefined> {
+  const etag = etagOf(file.stats).replace(/"$/, `-${encoding}"`);
   const headers = fileHeaders(file, type, { etag, vary: "accept-encoding", "content-encoding": encoding });
-  const head = { ...toValidators(stats), etag, headers };
-  if (stats.size > wholeBytes) {
+  const head = { ...toValidators(file.stats), etag, headers };
+  if (file.stats.size > maxWholeBytes) {
     const stream = compression.stream(file, encoding);
-    return stream && { representation: { ...head, size: 0, content: { blob: new Blob() } }, stream };
+    return stream && { ...head, body: { kind: "stream", stream } };
   }
   const blob = await compression.whole(file, encoding);
-  return blob && { representation: { ...head, size: blob.size, content: { blob } } };
+  return blob && { ...head, body: { kind: "memory", blob } };
 }
 
 async function readAll(file: OpenFile): Promise<Buffer> {

@@ -1,35 +1,46 @@
 import { networkOf } from "../../base/address.ts";
-import type { MemoryAccount } from "../../base/memory-budget.ts";
+import type { MemoryAccount, MemoryBudget } from "../../base/memory-budget.ts";
 import type { RequestSource } from "../../rpc/request-state.ts";
-import { Slot } from "../request/connection-limiter.ts";
-import type { JsonRpcDoor } from "./post.ts";
+import type { Delays, Permit } from "../request/connection-limiter.ts";
 
-/** The client of one POST, its place among the connections, and what it holds of the memory budget. */
-export class PostOrigin implements RequestSource {
+export interface PostSourceOptions {
+  readonly request: Request;
+  readonly address: string;
+  readonly permit: Permit;
+  readonly memory: MemoryBudget;
+  readonly delays: Delays;
+}
+
+/** PostSource is the client of one POST, its connection permit, and its share of the memory budget. */
+export class PostSource implements RequestSource {
   readonly session = undefined;
   readonly streams = true;
   readonly isProven = false;
-  readonly #slot: Slot;
-  /** Opened when there is something to count: most calls and answers are small. */
+  readonly address: string;
+  readonly #request: Request;
+  readonly #permit: Permit;
+  readonly #memory: MemoryBudget;
+  readonly #delays: Delays;
+  /** Opened when there is something to count: most calls and answers are too small. */
   #account: MemoryAccount | undefined;
   #isProven = false;
   #bodyBytes = 0;
   #answerBytes = 0;
 
-  constructor(
-    private readonly request: Request,
-    readonly address: string,
-    private readonly door: Pick<JsonRpcDoor, "slots" | "memory" | "delays">,
-  ) {
-    this.#slot = new Slot(door.slots);
+  constructor({ request, address, permit, memory, delays }: PostSourceOptions) {
+    this.#request = request;
+    this.address = address;
+    this.#permit = permit;
+    this.#memory = memory;
+    this.#delays = delays;
   }
 
   get disconnected(): AbortSignal {
-    return this.request.signal;
+    return this.#request.signal;
   }
 
   withoutSlot<T>(wait: () => Promise<T>): Promise<T> {
-    return this.#slot.aside(wait);
+    return this.#permit.suspend(wait);
   }
 
   proved(): void {
@@ -50,20 +61,20 @@ export class PostOrigin implements RequestSource {
     return true;
   }
 
-  /** Keeps an answer back, outside the slot: a crowd of guesses must not fill the server while it waits. False: too many wait. */
+  /** Holds an answer back without its permit, so that many guesses do not use up the connections. False: too many wait. */
   delay(ms: number): Promise<boolean> {
-    return this.#slot.aside(() => this.door.delays.wait(ms));
+    return this.#permit.suspend(() => this.#delays.wait(ms));
   }
 
-  /** The answer has been handed over, or nobody waits for it. */
+  /** To be called when the answer has been handed over, or will not be sent. */
   finish(): void {
-    this.#slot.give();
+    this.#permit.release();
     this.#account?.[Symbol.dispose]();
   }
 
   #hold(bytes: number): boolean {
     if (this.#account === undefined) {
-      this.#account = this.door.memory.open(networkOf(this.address));
+      this.#account = this.#memory.open(networkOf(this.address));
       if (this.#isProven) this.#account.prove();
     }
     return this.#account.hold(bytes);

@@ -5,43 +5,49 @@ import { toWireError } from "../../rpc/errors.ts";
 import { LargeAnswer } from "../../rpc/large-answer.ts";
 import type { Reply } from "../../rpc/reply.ts";
 import { memoryIsFull } from "../../rpc/request-state.ts";
-import type { Delays, Slots } from "../request/connection-limiter.ts";
-import { PostOrigin } from "./post-source.ts";
+import type { ConnectionLimiter, Delays } from "../request/connection-limiter.ts";
+import { PostSource } from "./post-source.ts";
 import { readBody } from "./request-body.ts";
 
-/** The token travels in the body and no call looks at a cookie, so any origin may call. */
+/** Any origin may call: the token is in the body, and no call reads a cookie. */
 export const cors = { "access-control-allow-origin": "*" };
 const jsonHeaders = { "content-type": "application/json", "x-content-type-options": "nosniff", ...cors };
-const answered: ResponseInit = { headers: new Headers(jsonHeaders) };
+const okInit: ResponseInit = { headers: new Headers(jsonHeaders) };
 
-export interface JsonRpcDoor {
+export interface JsonRpcOptions {
   readonly engine: Pick<Engine<object>, "answer">;
-  readonly slots: Slots;
+  readonly connections: ConnectionLimiter;
   readonly memory: MemoryBudget;
   readonly delays: Delays;
   readonly maxRequestBytes: () => number;
 }
 
-/** One POST on an address of JSON-RPC. `address` is the client's, taken before it can leave. */
-export async function answerPost(request: Request, address: string, door: JsonRpcDoor): Promise<Response> {
+/** answerPost answers one POST on an address of JSON-RPC. `address` is the client's, read before it can disconnect. */
+export async function answerPost(
+  request: Request,
+  address: string,
+  options: JsonRpcOptions,
+): Promise<Response> {
   if (!isJson(request.headers.get("content-type"))) {
     return refuse(415, new Fault("InvalidRequest", "the content type must be application/json"));
   }
-  if (!door.slots.take()) return busy();
-  const origin = new PostOrigin(request, address, door);
+  const { connections, memory, delays } = options;
+  const permit = connections.tryAcquire();
+  if (permit === undefined) return busy();
+  const source = new PostSource({ request, address, permit, memory, delays });
   let reply: Reply;
   try {
-    const maxBytes = door.maxRequestBytes();
-    const body = await readBody(request, { maxBytes, hold: (bytes) => origin.holdBody(bytes) });
+    const maxBytes = options.maxRequestBytes();
+    const body = await readBody(request, { maxBytes, hold: (bytes) => source.holdBody(bytes) });
     if (typeof body !== "string") {
-      origin.finish();
-      return body.unread === "too big" ? tooBig(maxBytes) : unavailable(memoryIsFull());
+      source.finish();
+      return body.rejected === "too big" ? tooBig(maxBytes) : unavailable(memoryIsFull());
     }
-    const answer = door.engine.answer(body, origin);
+    const answer = options.engine.answer(body, source);
     reply = answer instanceof Promise ? await answer : answer;
-    origin.holdBody(0);
-    if (reply.delayMs > 0 && !(await origin.delay(reply.delayMs))) {
-      origin.finish();
+    source.holdBody(0);
+    if (reply.delayMs > 0 && !(await source.delay(reply.delayMs))) {
+      source.finish();
       return refuse(
         429,
         new Fault("Busy", "too many wrong tokens are being sent; try again shortly"),
@@ -49,30 +55,30 @@ export async function answerPost(request: Request, address: string, door: JsonRp
       );
     }
   } catch (error) {
-    origin.finish();
+    source.finish();
     throw error;
   }
-  // Bun tells nobody when a response has left; the next turn of the event loop is after it was handed over.
+  // Bun does not report when a response has been sent; in the next tick it has been handed over.
   if (reply.sent !== undefined) setImmediate(reply.sent);
-  return toResponse(reply, origin);
+  return toResponse(reply, source);
 }
 
-/** Larger answers are handed over piece by piece, as they are read. */
-const pacedAbove = 64 * 1024;
+/** Larger answers are sent in pieces, as the client reads them. */
+const maxUnpacedChars = 64 * 1024;
 
-function toResponse({ body, refusal }: Reply, origin: PostOrigin): Response {
-  const large = typeof body === "string" && body.length > pacedAbove ? new LargeAnswer([body]) : body;
-  if (large instanceof LargeAnswer) return new Response(paced(large, origin), answered);
-  origin.finish();
+function toResponse({ body, refusal }: Reply, source: PostSource): Response {
+  const large = typeof body === "string" && body.length > maxUnpacedChars ? new LargeAnswer([body]) : body;
+  if (large instanceof LargeAnswer) return new Response(paced(large, source), okInit);
+  source.finish();
   if (large === undefined) return new Response(null, { status: 204, headers: cors });
-  if (refusal === undefined) return new Response(large, answered);
+  if (refusal === undefined) return new Response(large, okInit);
   if (refusal.kind === "Busy")
     return new Response(large, { status: 503, headers: { ...jsonHeaders, ...retryAfter } });
   return new Response(large, { status: refusal.kind === "RequestTooBig" ? 413 : 200, headers: jsonHeaders });
 }
 
-/** A client that does not read its answer keeps its place among the connections, so that there cannot be many of them. */
-function paced(answer: LargeAnswer, origin: PostOrigin): ReadableStream<Uint8Array> {
+/** The permit is kept until the answer is read, so that clients that do not read cannot be many. */
+function paced(answer: LargeAnswer, source: PostSource): ReadableStream<Uint8Array> {
   const pieces = answer.pieces();
   return new ReadableStream<Uint8Array>(
     {
@@ -85,11 +91,11 @@ function paced(answer: LargeAnswer, origin: PostOrigin): ReadableStream<Uint8Arr
         } catch (error) {
           controller.error(error);
         }
-        origin.finish();
+        source.finish();
       },
       async cancel() {
-        origin.finish();
-        // One that was never begun closes nothing by itself.
+        source.finish();
+        // A generator that was never started runs no `finally` of its own.
         await answer[Symbol.asyncDispose]();
         await pieces.return(undefined);
       },
@@ -98,8 +104,9 @@ function paced(answer: LargeAnswer, origin: PostOrigin): ReadableStream<Uint8Arr
   );
 }
 
-/** The answer to a preflight: any origin may POST. */
-export function preflight(allow: string): Response {
+/** preflight answers a CORS preflight: any origin may POST. */
+export function preflight(methods: readonly string[]): Response {
+  const allow = methods.join(", ");
   return new Response(null, {
     status: 204,
     headers: {

@@ -9,95 +9,97 @@ import type { Reply } from "../../rpc/reply.ts";
 import { memoryIsFull, type RequestSource } from "../../rpc/request-state.ts";
 import { Session } from "../../rpc/session.ts";
 
-/** So many calls of one socket run at once, before and after one of them has proven a token; the next ones wait. */
-const maxRunning = { stranger: 100, proven: 1000 };
-/** So many calls of one socket are begun in one turn of the event loop; the next ones wait for the next turn. */
-const callsPerTurn = 16;
-/** What a message costs in memory beside its text. */
-const messageBytes = 64;
-/** A socket that is not read from is read for a moment this often: only so is it noticed that its client has left. */
+/** Calls of one socket that run at once, before and after one of them has proven a token; further ones wait. */
+const maxRunningCalls = { unproven: 100, proven: 1000 };
+/** Calls of one socket that are started in one tick of the event loop; further ones wait for the next tick. */
+const maxCallsPerTick = 16;
+/** Memory that a queued message takes beside its text. */
+const messageOverheadBytes = 64;
+/** A paused socket is read for a moment at this interval, because Bun notices only then that its client has disconnected. */
 const livenessMs = 1000;
-/** Bun pings a socket that is silent, and drops it when this many seconds pass without a pong. */
+/** socketIdleSeconds without a pong close a socket; Bun pings it when it is silent. */
 export const socketIdleSeconds = 60;
 
 const closeCodes = { goingAway: 1001, restart: 1012, tryAgainLater: 1013 };
 
-/** Why the server leaves its clients. */
-export type Goodbye = "stop" | "restart";
+/** CloseReason is why the server closes its connections. */
+export type CloseReason = "stop" | "restart";
 
-export interface ConnectionParts {
+export interface RpcSocketOptions {
   readonly engine: Pick<Engine<object>, "answer">;
   readonly memory: MemoryBudget;
   readonly turns: Turns;
   readonly address: string;
-  /** Called once, when the socket is gone. */
-  gone(): void;
+  /** Called once, when the socket is closed. */
+  onClosed(): void;
 }
 
 /**
- * One WebSocket on the JSON-RPC route: its session, and its pace. Messages are answered in order of arrival. While some wait,
- * or while the client does not read its answers, nothing more is read from the socket.
+ * RpcSocket is one WebSocket on a JSON-RPC address. Calls are started in the order of arrival. While some wait, or while the client
+ * does not read its answers, nothing more is read from the socket.
  */
-export class Connection {
+export class RpcSocket {
+  readonly #options: RpcSocketOptions;
   readonly #session: Session;
-  readonly #origin: RequestSource;
+  readonly #source: RequestSource;
   readonly #account: MemoryAccount;
-  readonly #left = new AbortController();
-  #socket: ServerWebSocket<Connection> | undefined;
-  /** Messages that wait for their turn. */
+  readonly #disconnected = new AbortController();
+  #socket: ServerWebSocket<RpcSocket> | undefined;
+  /** Messages whose calls are not started yet. */
   #queue: string[] = [];
   #queuedBytes = 0;
-  /** Texts of running calls, and answers that are made. */
+  /** Texts of running calls, and answers being made. */
   #reservedBytes = 0;
   #isProven = false;
-  #turn = 0;
-  #callsInTurn = 0;
+  #tick = 0;
+  #callsInTick = 0;
   #running = 0;
   #liveness: Timer | undefined;
   #drained: PromiseWithResolvers<void> | undefined;
   #idle: PromiseWithResolvers<void> | undefined;
 
-  constructor(private readonly parts: ConnectionParts) {
+  constructor(options: RpcSocketOptions) {
+    this.#options = options;
     this.#session = new Session((text) => this.#sendEvent(text));
-    this.#account = parts.memory.open(networkOf(parts.address));
-    this.#origin = this.#toSource();
+    this.#account = options.memory.open(networkOf(options.address));
+    this.#source = this.#toSource();
   }
 
-  opened(socket: ServerWebSocket<Connection>): void {
+  opened(socket: ServerWebSocket<RpcSocket>): void {
     this.#socket = socket;
   }
 
   received(message: string | Buffer): void | Promise<void> {
     const text = typeof message === "string" ? message : message.toString("utf8");
-    const isNext = this.#queue.length === 0 && !this.parts.turns.isCrowded;
-    if (isNext && this.#mayBegin()) return this.#begin(text);
+    const isNext = this.#queue.length === 0 && !this.#options.turns.isCrowded;
+    if (isNext && this.#mayStart()) return this.#start(text);
     this.#queue.push(text);
-    this.#queuedBytes += text.length + messageBytes;
+    this.#queuedBytes += text.length + messageOverheadBytes;
     this.#pause();
     if (!this.#count())
       this.#cutOff("more calls wait than the server may keep; wait for answers before sending more");
-    else if (this.#mayGoOn()) this.parts.turns.add(this);
+    else if (this.#canStart()) this.#options.turns.add(this);
   }
 
-  /** Begins some of the calls that wait. */
+  /** Starts some of the queued calls; true while it may start more. Called by `Turns`. */
   work(): boolean {
-    while (this.#queue.length > 0 && this.#mayBegin()) {
+    while (this.#queue.length > 0 && this.#mayStart()) {
       const text = this.#queue.shift() ?? "";
-      this.#queuedBytes -= text.length + messageBytes;
-      void this.#begin(text);
+      this.#queuedBytes -= text.length + messageOverheadBytes;
+      void this.#start(text);
     }
     this.#count();
-    if (this.#queue.length > 0) return this.#mayGoOn();
-    this.#goOn();
+    if (this.#queue.length > 0) return this.#canStart();
+    this.#continue();
     return false;
   }
 
-  /** Whether a call of it runs. */
+  /** Whether a call runs. */
   get isBusy(): boolean {
     return this.#running > 0;
   }
 
-  /** Bun has answered a ping; a client that does not read the answers is not read from. */
+  /** Bun has queued a pong. A client that does not read its pongs must not be read from. */
   pinged(): void {
     if (!this.#count()) this.#cutOff("answers are not being read");
     else if (this.#bufferedBytes() > 0) this.#pause();
@@ -108,7 +110,7 @@ export class Connection {
     if (this.#bufferedBytes() > 0) return;
     this.#drained?.resolve();
     this.#drained = undefined;
-    this.#goOn();
+    this.#continue();
   }
 
   closed(): void {
@@ -116,22 +118,22 @@ export class Connection {
     this.#queue = [];
     this.#queuedBytes = 0;
     clearTimeout(this.#liveness);
-    this.#left.abort();
+    this.#disconnected.abort();
     this.#session.close();
     this.#drained?.resolve();
     this.#drained = undefined;
     this.#account[Symbol.dispose]();
-    this.parts.gone();
+    this.#options.onClosed();
   }
 
-  /** Finishes what runs, then says goodbye. */
-  async leave(why: Goodbye): Promise<void> {
+  /** Waits for the running calls, then closes the socket. */
+  async close(reason: CloseReason): Promise<void> {
     if (this.#running > 0) {
       this.#idle ??= Promise.withResolvers();
       await this.#idle.promise;
     }
-    this.#session.endAll(why === "restart" ? "restart" : "shutdown");
-    if (why === "restart")
+    this.#session.endAll(reason === "restart" ? "restart" : "shutdown");
+    if (reason === "restart")
       this.#socket?.close(closeCodes.restart, "the server restarts; come back in a moment");
     else this.#socket?.close(closeCodes.goingAway, "the server is stopping");
   }
@@ -139,8 +141,8 @@ export class Connection {
   #toSource(): RequestSource {
     const isProven = () => this.#isProven;
     return {
-      address: this.parts.address,
-      disconnected: this.#left.signal,
+      address: this.#options.address,
+      disconnected: this.#disconnected.signal,
       session: this.#session,
       streams: false,
       get isProven() {
@@ -155,25 +157,25 @@ export class Connection {
     };
   }
 
-  /** Whether the socket has calls left in this turn, and is ready for them. */
-  #mayBegin(): boolean {
-    const turn = this.parts.turns.current;
-    if (turn !== this.#turn) {
-      this.#turn = turn;
-      this.#callsInTurn = 0;
+  /** Whether another call may be started in this tick. */
+  #mayStart(): boolean {
+    const tick = this.#options.turns.current;
+    if (tick !== this.#tick) {
+      this.#tick = tick;
+      this.#callsInTick = 0;
     }
-    return this.#callsInTurn < callsPerTurn && this.#mayGoOn();
+    return this.#callsInTick < maxCallsPerTick && this.#canStart();
   }
 
-  #mayGoOn(): boolean {
-    const most = this.#isProven ? maxRunning.proven : maxRunning.stranger;
-    return this.#socket !== undefined && this.#running < most && this.#bufferedBytes() === 0;
+  #canStart(): boolean {
+    const max = this.#isProven ? maxRunningCalls.proven : maxRunningCalls.unproven;
+    return this.#socket !== undefined && this.#running < max && this.#bufferedBytes() === 0;
   }
 
-  #begin(text: string): void | Promise<void> {
-    this.#callsInTurn += 1;
+  #start(text: string): void | Promise<void> {
+    this.#callsInTick += 1;
     if (!this.#reserve(text.length)) return this.#send(errorText(memoryIsFull(), "null"));
-    const answer = this.parts.engine.answer(text, this.#origin);
+    const answer = this.#options.engine.answer(text, this.#source);
     if (answer instanceof Promise) return this.#finish(answer, text.length);
     this.#reservedBytes -= text.length + answer.reservedBytes;
     this.#reply(answer, typeof answer.body === "string" ? answer.body : undefined);
@@ -187,7 +189,7 @@ export class Connection {
       held += reply.reservedBytes;
       if (reply.delayMs > 0) await Bun.sleep(reply.delayMs);
       const text = reply.body instanceof LargeAnswer ? await reply.body.text() : reply.body;
-      // What is sent counts as what the socket holds unsent.
+      // From here on the answer is counted among the bytes that the socket buffers.
       this.#reservedBytes -= held;
       held = 0;
       this.#reply(reply, text);
@@ -195,7 +197,7 @@ export class Connection {
       this.#running -= 1;
       this.#release(held);
       if (this.#running === 0) this.#idle?.resolve();
-      this.#goOn();
+      this.#continue();
     }
   }
 
@@ -204,11 +206,11 @@ export class Connection {
     sent?.();
   }
 
-  /** Lets calls that wait continue, when what they waited for is over. */
-  #goOn(): void {
-    if (!this.#mayGoOn()) return;
+  /** Starts queued calls, or reads from the socket again, if nothing prevents it any more. */
+  #continue(): void {
+    if (!this.#canStart()) return;
     if (this.#queue.length > 0) {
-      this.parts.turns.add(this);
+      this.#options.turns.add(this);
       return;
     }
     clearTimeout(this.#liveness);
@@ -223,22 +225,22 @@ export class Connection {
   }
 
   #send(text: string): void {
-    // 0: not taken. The socket is closing, or its client has not read for so long that Bun's own limit was reached.
+    // 0: dropped. The socket is closing, or its client has not read for so long that Bun's own limit is reached.
     if (this.#socket?.send(text) === 0 || !this.#count()) this.#cutOff("answers are not being read");
   }
 
-  /** Resolves when the socket can take the next event, so that a slow reader fills its own mailbox and nothing else. */
+  /** Resolves when the socket accepts the next event, so that a slow client fills its own mailbox and nothing else. */
   #sendEvent(text: string): void | Promise<void> {
-    // −1: taken, but the client is behind; `drain` follows.
+    // −1: buffered, because the client reads slowly; `drain` follows.
     if (this.#socket === undefined || this.#socket.send(text) !== -1) return;
     this.#drained ??= Promise.withResolvers();
     return this.#drained.promise;
   }
 
-  #cutOff(why: string): void {
+  #cutOff(reason: string): void {
     this.#queue = [];
     this.#queuedBytes = 0;
-    this.#socket?.close(closeCodes.tryAgainLater, why);
+    this.#socket?.close(closeCodes.tryAgainLater, reason);
   }
 
   #bufferedBytes(): number {
@@ -257,7 +259,7 @@ export class Connection {
     this.#count();
   }
 
-  /** Counts in the memory budget what the socket makes the server hold; false when it has no room for it. */
+  /** Updates the memory budget with all bytes that the socket makes the server hold; false if that is too much. */
   #count(): boolean {
     return this.#account.hold(this.#queuedBytes + this.#reservedBytes + this.#bufferedBytes());
   }

@@ -2,51 +2,52 @@ import type { Server } from "bun";
 import type { Turns } from "../../base/turns.ts";
 import { plainText } from "../content/plain.ts";
 import { addressOf, clientLeft } from "../request/client-address.ts";
-import { busy, cors, type JsonRpcDoor } from "./post.ts";
-import { Connection } from "./rpc-socket.ts";
+import { busy, cors, type JsonRpcOptions } from "./post.ts";
+import { RpcSocket } from "./rpc-socket.ts";
 
 /** The addresses that accept WebSockets, for people. */
 const socketAddresses = "/jsonrpc, /node/rpc or /";
 
-export interface SocketDoor {
-  readonly jsonRpc: JsonRpcDoor;
+export interface SocketOptions {
+  readonly jsonRpc: JsonRpcOptions;
   readonly turns: Turns;
-  /** The sockets that are open on this listener, for the way out. */
-  readonly connections: Set<Connection>;
+  /** The sockets that are open on this listener; it closes them when it closes. */
+  readonly sockets: Set<RpcSocket>;
 }
 
-/** Whether a request is the opening handshake of a WebSocket (RFC 6455 §4.1), complete or not. */
+/** isHandshake tells whether a request is the opening handshake of a WebSocket (RFC 6455 §4.1), complete or not. */
 export function isHandshake({ method, headers }: Request): boolean {
   return method === "GET" && headers.get("upgrade")?.toLowerCase() === "websocket";
 }
 
-/** Upgrades the connection to a WebSocket for JSON-RPC; undefined when Bun has taken it over. */
+/** openSocket upgrades the connection to a WebSocket for JSON-RPC; undefined when Bun has taken it over. */
 export function openSocket(
   request: Request,
-  server: Server<Connection>,
-  { jsonRpc, turns, connections }: SocketDoor,
+  server: Server<RpcSocket>,
+  { jsonRpc, turns, sockets }: SocketOptions,
 ): Response | undefined {
-  const { slots, engine, memory } = jsonRpc;
+  const { connections, engine, memory } = jsonRpc;
   const address = addressOf(request, server);
   if (address === undefined) return clientLeft();
-  if (!slots.take()) return busy();
-  const connection = new Connection({
+  const permit = connections.tryAcquire();
+  if (permit === undefined) return busy();
+  const socket = new RpcSocket({
     engine,
     memory,
     turns,
     address,
-    gone: () => {
-      slots.give();
-      connections.delete(connection);
+    onClosed: () => {
+      permit.release();
+      sockets.delete(socket);
     },
   });
-  connections.add(connection);
-  if (server.upgrade(request, { data: connection })) return undefined;
-  connection.closed();
-  return plainText(400, "400 Bad Request: this is no WebSocket handshake.", cors);
+  sockets.add(socket);
+  if (server.upgrade(request, { data: socket })) return undefined;
+  socket.closed();
+  return plainText(400, "400 Bad Request: invalid WebSocket handshake.", cors);
 }
 
-/** The answer to a handshake where no WebSocket is served: a page with status 200 would help no client. */
+/** refuseHandshake answers a handshake at another address: a page with status 200 would help no client. */
 export function refuseHandshake(): Response {
   return plainText(
     400,
@@ -55,7 +56,7 @@ export function refuseHandshake(): Response {
   );
 }
 
-/** `/terminal` is reserved by the specification; the terminal itself is no part of this service. */
+/** refuseTerminal answers at `/terminal`, which the specification reserves; this server has no terminal. */
 export function refuseTerminal(): Response {
   return plainText(501, "501 Not Implemented: this server has no terminal.");
 }

@@ -1,54 +1,55 @@
 import { codeOf } from "../../base/fault.ts";
-import type { Logger } from "../../log/hub.ts";
-import type { Goodbye } from "../jsonrpc/rpc-socket.ts";
-import type { SharedDoors } from "../routes.ts";
-import { Listener, type Place, type SizeLimits } from "./listener.ts";
+import type { CloseReason } from "../jsonrpc/rpc-socket.ts";
+import type { HttpDeps } from "../routes.ts";
+import { type BindAddress, Listener, type ListenOptions } from "./listener.ts";
 
-/** How long a listener that is left waits for its running calls, a drain before it included. */
+/** Time that a closing listener gives its running calls, including a drain before. */
 const graceMs = 10_000;
-/** What remains at the least for calls that began at the end of a drain. */
+/** The least of it that remains for calls that began at the end of a drain. */
 const minGraceMs = 1000;
 
-/** One place to listen at, which can be moved while the server runs: the new one is bound before the old one is left. */
-export class Listening {
+/** ListenerSlot is a listener that can be moved to another address while the server runs: the new one is bound before the old one is closed. */
+export class ListenerSlot {
   #current: Listener | undefined;
-  /** Listeners that were left and still finish their calls. */
-  readonly #leaving = new Set<Promise<void>>();
-  /** Listeners that accept no more because another one took over their address; their connections live on. */
-  readonly #lingering = new Set<Listener>();
+  /** Closes of listeners that still finish their calls. */
+  readonly #closing = new Set<Promise<void>>();
+  /** Listeners that stopped accepting because another one took over their port; their connections stay open. */
+  readonly #draining = new Set<Listener>();
 
-  /** No new connections and no new address from here on. */
+  /** No connection is accepted and no address is bound any more. */
   #closed = false;
   #graceMs = graceMs;
 
-  /** What open sockets are told when they are left. */
-  #farewell: Goodbye = "stop";
+  /** Sent to open sockets when their listener closes. */
+  #closeReason: CloseReason = "stop";
 
-  constructor(
-    private readonly doors: SharedDoors,
-    private readonly limits: () => SizeLimits,
-    private readonly log: Logger,
-  ) {}
+  readonly #deps: HttpDeps;
+  readonly #options: ListenOptions;
 
-  /** Binds `place` (undefined: nowhere) beside the current one. Exactly one of the two functions is to be called. */
-  async prepare(place: Place | undefined): Promise<{ commit(): void; discard(): Promise<void> }> {
+  constructor(deps: HttpDeps, options: ListenOptions) {
+    this.#deps = deps;
+    this.#options = options;
+  }
+
+  /** Binds `address` (undefined: none) beside the current one. The caller must call exactly one of the two functions. */
+  async prepare(address: BindAddress | undefined): Promise<{ commit(): void; discard(): Promise<void> }> {
     const old = this.#current;
-    const { next, tookOver } = await this.#bind(place, old);
+    const { next, tookOver } = await this.#bind(address, old);
     return {
       commit: () => {
         this.#current = next;
-        // Other parts of the same reload may have changed them since the new one was bound.
-        next?.limit(this.limits(), this.log);
-        if (old !== undefined && tookOver) this.#linger(old);
-        else if (old !== undefined) this.#leave(old);
+        // Another part of the same reload may have changed the limits since the new one was bound.
+        next?.applyLimits(this.#options);
+        if (old !== undefined && tookOver) this.#drain(old);
+        else if (old !== undefined) this.#close(old);
         if (next !== undefined)
-          this.log.event("listener.bound", `listening on ${next.url}`, {
+          this.#options.log.event("listener.bound", `listening on ${next.url}`, {
             url: next.url,
-            transport: next.place.at,
+            transport: next.bindAddress.at,
           });
       },
       discard: async () => {
-        await next?.close(0, this.#farewell);
+        await next?.close(0, this.#closeReason);
         if (tookOver && old !== undefined) await this.#resume(old);
       },
     };
@@ -58,26 +59,27 @@ export class Listening {
     return this.#current?.url;
   }
 
-  limit(): void {
-    this.#current?.limit(this.limits(), this.log);
+  /** Applies the limits that are now in force. */
+  applyLimits(): void {
+    this.#current?.applyLimits(this.#options);
   }
 
-  /** For the way out, which open sockets are told: all places stop accepting before any waits for its calls. */
-  stopAccepting(why: Goodbye): void {
+  /** For a stop of the server: all slots stop accepting before any of them waits for its calls. `reason` is for open sockets. */
+  stopAccepting(reason: CloseReason): void {
     this.#closed = true;
-    this.#farewell = why;
+    this.#closeReason = reason;
     void this.#current?.stopAccepting();
   }
 
-  /** Closes connections between two requests. Running requests, WebSockets and the bound address stay. Returns how many it closed. */
+  /** Closes connections between two requests, and returns how many. Running requests, WebSockets and the bound address stay. */
   closeIdleConnections(): number {
-    const listeners = [...this.#lingering, ...(this.#current === undefined ? [] : [this.#current])];
+    const listeners = [...this.#draining, ...(this.#current === undefined ? [] : [this.#current])];
     return listeners.reduce((closed, listener) => closed + listener.closeIdleConnections(), 0);
   }
 
   /**
    * Waits, while new connections are still accepted, for a moment in which no call runs; for the grace period at most. `close`
-   * then waits for the rest of it only, so a slow upload does not keep a restart from accepting.
+   * then waits for the rest of it only, so that a slow upload does not delay the restarted server.
    */
   async drain(signal: AbortSignal): Promise<void> {
     const begin = performance.now();
@@ -87,65 +89,67 @@ export class Listening {
   }
 
   #isBusy(): boolean {
-    return [this.#current, ...this.#lingering].some((listener) => listener?.isBusy);
+    return [this.#current, ...this.#draining].some((listener) => listener?.isBusy);
   }
 
   async close(): Promise<void> {
     this.#closed = true;
-    if (this.#current !== undefined) this.#leave(this.#current);
-    for (const listener of this.#lingering) this.#leave(listener);
+    if (this.#current !== undefined) this.#close(this.#current);
+    for (const listener of this.#draining) this.#close(listener);
     this.#current = undefined;
-    this.#lingering.clear();
-    await Promise.all(this.#leaving);
+    this.#draining.clear();
+    await Promise.all(this.#closing);
   }
 
   /**
-   * Where the new place cannot be bound while the old one is (same port on another interface, or with another
-   * certificate), the old one stops accepting first, and accepts again if the new one then fails.
+   * If the new address cannot be bound beside the old one (same port on another interface, or with another certificate), the old
+   * listener stops accepting first, and accepts again if the new one then fails.
    */
   async #bind(
-    place: Place | undefined,
+    address: BindAddress | undefined,
     old: Listener | undefined,
   ): Promise<{ next: Listener | undefined; tookOver: boolean }> {
-    if (place === undefined) return { next: undefined, tookOver: false };
+    if (address === undefined) return { next: undefined, tookOver: false };
     try {
-      return { next: await this.#open(place), tookOver: false };
+      return { next: await this.#open(address), tookOver: false };
     } catch (error) {
       const inTheWay =
-        codeOf((error as Error).cause) === "EADDRINUSE" && old !== undefined && samePort(place, old);
+        codeOf((error as Error).cause) === "EADDRINUSE" && old !== undefined && samePort(address, old);
       if (!inTheWay) throw error;
     }
     void old.stopAccepting();
     try {
-      return { next: await this.#open(place), tookOver: true };
+      return { next: await this.#open(address), tookOver: true };
     } catch (error) {
       await this.#resume(old);
       throw error;
     }
   }
 
-  #open(place: Place): Promise<Listener> {
-    return Listener.open(place, this.doors, this.limits(), this.log);
+  #open(address: BindAddress): Promise<Listener> {
+    return Listener.open(address, this.#deps, this.#options);
   }
 
-  /** Does nothing after `close`, which a reload that was not waited for may outlive. */
+  /** Does nothing after `close`: a reload that nobody waited for may still be running then. */
   async #resume(old: Listener): Promise<void> {
     if (this.#closed) return;
-    this.#current = await this.#open(old.place);
-    this.#linger(old);
+    this.#current = await this.#open(old.bindAddress);
+    this.#drain(old);
   }
 
-  #linger(listener: Listener): void {
-    this.#lingering.add(listener);
-    void listener.stopAccepting().then(() => this.#lingering.delete(listener));
+  #drain(listener: Listener): void {
+    this.#draining.add(listener);
+    void listener.stopAccepting().then(() => this.#draining.delete(listener));
   }
 
-  #leave(listener: Listener): void {
-    const left = listener.close(this.#graceMs, this.#farewell).finally(() => this.#leaving.delete(left));
-    this.#leaving.add(left);
+  #close(listener: Listener): void {
+    const closing = listener
+      .close(this.#graceMs, this.#closeReason)
+      .finally(() => this.#closing.delete(closing));
+    this.#closing.add(closing);
   }
 }
 
-function samePort(place: Place, { place: old, port }: Listener): boolean {
-  return place.at === "tcp" && old.at === "tcp" && place.address.port === port;
+function samePort(next: BindAddress, { bindAddress: old, port }: Listener): boolean {
+  return next.at === "tcp" && old.at === "tcp" && next.address.port === port;
 }

@@ -1,108 +1,117 @@
-import { createPrivateKey, X509Certificate } from "node:crypto";
 import { chmodSync, lstatSync, mkdirSync, rmSync } from "node:fs";
 import { connect } from "node:net";
 import { dirname } from "node:path";
 import type { Server } from "bun";
 import { type Address, formatAddress } from "../../base/address.ts";
 import { codeOf, Fault, messageOf } from "../../base/fault.ts";
-import { readRegularFileSync } from "../../base/read-regular.ts";
 import { isOutOfDescriptors, outOfDescriptors } from "../../buckets/disk-faults.ts";
 import type { Logger } from "../../log/hub.ts";
 import { toFault } from "../../rpc/errors.ts";
 import { plainText, serviceUnavailable } from "../content/plain.ts";
-import { type Connection, type Goodbye, socketIdleSeconds } from "../jsonrpc/rpc-socket.ts";
-import { type Doors, idleSeconds, route, type SharedDoors } from "../routes.ts";
+import { type CloseReason, type RpcSocket, socketIdleSeconds } from "../jsonrpc/rpc-socket.ts";
+import { type HttpDeps, idleSeconds, type ListenerDeps, Router } from "../routes.ts";
+import type { Tls } from "./tls.ts";
 
-/** How far a WebSocket client may fall behind its answers before it is cut off, beyond one largest answer. */
-const backlogBytes = 16 * 1024 * 1024;
+/** Unread bytes beyond one answer of the largest size after which a WebSocket client is disconnected. */
+const maxBacklogBytes = 16 * 1024 * 1024;
 
-export type Place =
+/** BindAddress is where a listener accepts connections. */
+export type BindAddress =
   | { readonly at: "tcp"; readonly address: Address; readonly tls: Tls | undefined }
   | { readonly at: "unix"; readonly path: string };
-
-export interface Tls {
-  readonly cert: string;
-  readonly key: string;
-}
 
 export interface SizeLimits {
   readonly maxMessageBytes: number;
   readonly maxResponseBytes: number;
 }
 
-/** Where the server accepts. Bun's limits are all set here, on purpose rather than by default. */
-export class Listener {
-  private constructor(
-    private readonly server: Server<Connection>,
-    private readonly doors: Doors,
-    readonly place: Place,
-    /** The port that was found where any was asked for; the runtime forgets it when it stops accepting. */
-    readonly port: number | undefined = server.port,
-  ) {}
+export interface ListenOptions {
+  readonly limits: () => SizeLimits;
+  readonly log: Logger;
+}
 
-  static async open(place: Place, shared: SharedDoors, limits: SizeLimits, log: Logger): Promise<Listener> {
-    if (place.at === "unix") await clearStaleSocket(place.path);
-    const doors: Doors = { ...shared, connections: new Set() };
+/** Listener accepts connections at one address. Bun's limits are all set here, none is left at its default. */
+export class Listener {
+  readonly bindAddress: BindAddress;
+  /** The port that is bound, also if any was requested. Bun forgets it when it stops accepting. */
+  readonly port: number | undefined;
+  readonly #server: Server<RpcSocket>;
+  readonly #deps: ListenerDeps;
+
+  private constructor(server: Server<RpcSocket>, deps: ListenerDeps, bindAddress: BindAddress) {
+    this.#server = server;
+    this.#deps = deps;
+    this.bindAddress = bindAddress;
+    this.port = server.port;
+  }
+
+  static async open(
+    bindAddress: BindAddress,
+    shared: HttpDeps,
+    { limits, log }: ListenOptions,
+  ): Promise<Listener> {
+    if (bindAddress.at === "unix") await clearStaleSocket(bindAddress.path);
+    const deps: ListenerDeps = { ...shared, sockets: new Set() };
     try {
-      const server = Bun.serve<Connection>({ ...bindingOf(place), ...handlers(doors, limits, log) });
-      if (place.at === "unix") chmodSync(place.path, 0o600);
-      return new Listener(server, doors, place);
+      const server = Bun.serve<RpcSocket>({ ...bindingOf(bindAddress), ...handlers(deps, limits(), log) });
+      if (bindAddress.at === "unix") chmodSync(bindAddress.path, 0o600);
+      return new Listener(server, deps, bindAddress);
     } catch (error) {
       throw new Fault(
         "IoError",
-        `cannot listen on ${describePlace(place)}: ${reasonOf(error, place)}`,
+        `cannot listen on ${describe(bindAddress)}: ${reasonOf(error, bindAddress)}`,
         {},
         { cause: error },
       );
     }
   }
 
-  /** For people and programs: what to connect to. */
+  /** The URL to connect to; `unix:` and the path for a Unix socket. */
   get url(): string {
-    if (this.place.at === "unix") return `unix:${this.place.path}`;
-    const { address, tls } = this.place;
+    if (this.bindAddress.at === "unix") return `unix:${this.bindAddress.path}`;
+    const { address, tls } = this.bindAddress;
     return `${tls === undefined ? "http" : "https"}://${formatAddress({ host: address.host, port: this.port ?? address.port })}`;
   }
 
-  /** New limits, without dropping a connection. */
-  limit(limits: SizeLimits, log: Logger): void {
-    this.server.reload(handlers(this.doors, limits, log));
+  /** Applies new limits without closing a connection. */
+  applyLimits({ limits, log }: ListenOptions): void {
+    this.#server.reload(handlers(this.#deps, limits(), log));
   }
 
-  /** Whether a request, or a call of a WebSocket, is under way. */
+  /** Whether a request or a call over a WebSocket is running. */
   get isBusy(): boolean {
-    return this.server.pendingRequests > 0 || [...this.doors.connections].some(({ isBusy }) => isBusy);
+    return this.#server.pendingRequests > 0 || [...this.#deps.sockets].some(({ isBusy }) => isBusy);
   }
 
-  /** No new connections from here on; those that exist go on. Resolves when the last of them is closed. */
+  /** Accepts no new connections; existing ones stay open. Resolves when the last of them is closed. */
   stopAccepting(): Promise<void> {
-    const empty = this.server.stop(false);
-    if (this.place.at === "unix") rmSync(this.place.path, { force: true });
-    return empty;
+    const closed = this.#server.stop(false);
+    if (this.bindAddress.at === "unix") rmSync(this.bindAddress.path, { force: true });
+    return closed;
   }
 
   /** Closes connections that have had an answer and sent no next request; returns how many. */
   closeIdleConnections(): number {
-    return this.server.closeIdleConnections();
+    return this.#server.closeIdleConnections();
   }
 
-  /** Lets what runs finish, within bounds, then drops every connection that is left. */
-  async close(graceMs: number, why: Goodbye): Promise<void> {
+  /** Lets running requests finish, for `graceMs` at most, then drops every connection that is left. */
+  async close(graceMs: number, reason: CloseReason): Promise<void> {
     void this.stopAccepting();
-    await Promise.race([this.#finish(graceMs, why), Bun.sleep(graceMs)]);
-    await this.server.stop(true);
+    await Promise.race([this.#finish(graceMs, reason), Bun.sleep(graceMs)]);
+    await this.#server.stop(true);
   }
 
-  async #finish(graceMs: number, why: Goodbye): Promise<void> {
-    await Promise.all([...this.doors.connections].map((connection) => connection.leave(why)));
+  async #finish(graceMs: number, reason: CloseReason): Promise<void> {
+    await Promise.all([...this.#deps.sockets].map((socket) => socket.close(reason)));
     const deadline = Date.now() + graceMs;
-    while (this.server.pendingRequests > 0 && Date.now() < deadline) await Bun.sleep(10);
+    while (this.#server.pendingRequests > 0 && Date.now() < deadline) await Bun.sleep(10);
   }
 }
 
-function bindingOf(place: Place) {
-  if (place.at === "unix") return { unix: place.path };
-  const { address, tls } = place;
+function bindingOf(bindAddress: BindAddress) {
+  if (bindAddress.at === "unix") return { unix: bindAddress.path };
+  const { address, tls } = bindAddress;
   return {
     hostname: address.host,
     port: address.port,
@@ -113,12 +122,13 @@ function bindingOf(place: Place) {
   };
 }
 
-function handlers(doors: Doors, limits: SizeLimits, log: Logger) {
+function handlers(deps: ListenerDeps, limits: SizeLimits, log: Logger) {
+  const router = new Router(deps);
   return {
     development: false,
-    // Bodies are bounded where they are read, because an upload may be larger than a call.
+    // Bodies are bounded where they are read: an upload may be larger than a call.
     maxRequestBodySize: Number.MAX_SAFE_INTEGER,
-    fetch: (request: Request, server: Server<Connection>) => route(request, server, doors),
+    fetch: (request: Request, server: Server<RpcSocket>) => router.route(request, server),
     error: (error: unknown) => {
       if (isOutOfDescriptors(error)) return serviceUnavailable(outOfDescriptors);
       const { kind, detail, message } = toFault(error, log);
@@ -126,65 +136,33 @@ function handlers(doors: Doors, limits: SizeLimits, log: Logger) {
       return plainText(500, `500 ${message}`);
     },
     websocket: {
-      data: undefined as unknown as Connection,
+      data: undefined as unknown as RpcSocket,
       idleTimeout: socketIdleSeconds,
       sendPings: true,
       maxPayloadLength: limits.maxMessageBytes,
-      backpressureLimit: limits.maxResponseBytes + backlogBytes,
+      backpressureLimit: limits.maxResponseBytes + maxBacklogBytes,
       closeOnBackpressureLimit: true,
       perMessageDeflate: false,
-      open: (socket: Bun.ServerWebSocket<Connection>) => socket.data.opened(socket),
-      message: (socket: Bun.ServerWebSocket<Connection>, message: string | Buffer) =>
+      open: (socket: Bun.ServerWebSocket<RpcSocket>) => socket.data.opened(socket),
+      message: (socket: Bun.ServerWebSocket<RpcSocket>, message: string | Buffer) =>
         socket.data.received(message),
-      ping: (socket: Bun.ServerWebSocket<Connection>) => socket.data.pinged(),
-      drain: (socket: Bun.ServerWebSocket<Connection>) => socket.data.drained(),
-      close: (socket: Bun.ServerWebSocket<Connection>) => socket.data.closed(),
+      ping: (socket: Bun.ServerWebSocket<RpcSocket>) => socket.data.pinged(),
+      drain: (socket: Bun.ServerWebSocket<RpcSocket>) => socket.data.drained(),
+      close: (socket: Bun.ServerWebSocket<RpcSocket>) => socket.data.closed(),
     },
   };
 }
 
-/** Reads a certificate and its key, and makes sure that they are what they should be and belong together. */
-export function readTls(certPath: string, keyPath: string): Tls {
-  const cert = readPem(certPath, "certificate");
-  const key = readPem(keyPath, "private key");
-  const certificate = parsePem(certPath, "PEM certificate", () => new X509Certificate(cert));
-  const privateKey = parsePem(keyPath, "PEM private key", () => createPrivateKey(key));
-  if (!certificate.checkPrivateKey(privateKey)) {
-    throw new Fault(
-      "InvalidInput",
-      `the private key ${keyPath} does not belong to the certificate ${certPath}`,
-      { path: keyPath },
-    );
-  }
-  return { cert, key };
+function describe(bindAddress: BindAddress): string {
+  return bindAddress.at === "unix" ? bindAddress.path : formatAddress(bindAddress.address);
 }
 
-function readPem(path: string, what: string): string {
-  try {
-    return readRegularFileSync(path);
-  } catch (error) {
-    throw new Fault("IoError", `the ${what} ${path} cannot be read: ${messageOf(error)}`, { path });
-  }
-}
-
-function parsePem<T>(path: string, what: string, parse: () => T): T {
-  try {
-    return parse();
-  } catch (error) {
-    throw new Fault("InvalidInput", `${path} is no ${what}`, { path }, { cause: error });
-  }
-}
-
-function describePlace(place: Place): string {
-  return place.at === "unix" ? place.path : formatAddress(place.address);
-}
-
-function reasonOf(error: unknown, place: Place): string {
+function reasonOf(error: unknown, bindAddress: BindAddress): string {
   switch (codeOf(error)) {
     case "EADDRINUSE":
       return "another program listens there; stop it or change ws_listener";
     case "EADDRNOTAVAIL":
-      return `this machine has no address ${place.at === "tcp" ? place.address.host : place.path}; use 0.0.0.0 for all of its addresses, or one of its own, in ws_listener`;
+      return `this machine has no address ${bindAddress.at === "tcp" ? bindAddress.address.host : bindAddress.path}; use 0.0.0.0 for all of its addresses, or one of its own, in ws_listener`;
     case "EACCES":
       return "the operating system does not allow it (ports below 1024 need rights)";
     default:
@@ -192,13 +170,13 @@ function reasonOf(error: unknown, place: Place): string {
   }
 }
 
-/** A socket file whose server is gone is in the way; one that answers is somebody's, and so is anything that is no socket. */
+/** Removes a socket file whose server is gone. Throws if a server answers there, or if the file is not a socket. */
 async function clearStaleSocket(path: string): Promise<void> {
   const refuse = (why: string) => new Fault("IoError", `cannot listen on ${path}: ${why}`, { path });
   try {
     mkdirSync(dirname(path), { recursive: true });
     if (!lstatSync(path).isSocket())
-      throw refuse("a file that is no socket stands there; move it or change unix_socket_path");
+      throw refuse("a file that is not a socket exists there; move it or change unix_socket_path");
   } catch (error) {
     if (error instanceof Fault) throw error;
     if (codeOf(error) === "ENOENT") return;

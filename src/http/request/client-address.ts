@@ -2,14 +2,15 @@ import type { Server } from "bun";
 import { plainText } from "../content/plain.ts";
 
 /**
- * The client's address, taken when its request arrives: later it may have hung up, and then nobody knows it. Undefined: it has
- * hung up already, so there is nobody to work for, and a guess that is counted for nobody must not be checked.
+ * addressOf returns the client's IP address. Call it when the request arrives: Bun forgets it when the client disconnects.
+ * Undefined: the client has disconnected already. Its request must not be served, because a failed password could not be counted
+ * against an address.
  */
 export function addressOf(request: Request, server: Server<unknown>): string | undefined {
   return server.requestIP(request)?.address ?? (server.port === undefined ? "local" : undefined);
 }
 
-/** The answer that nobody hears. */
+/** clientLeft is the response to a client that has disconnected; it is not sent. */
 export function clientLeft(): Response {
-  return plainText(400, "400 Bad Request: the client has left.");
+  return plainText(400, "400 Bad Request: the client has disconnected.");
 }

@@ -1,60 +1,63 @@
-/** So many at once, and the next one is turned away rather than kept waiting. */
-export class Slots {
+/** ConnectionLimiter bounds how many run at once. One above the limit is refused rather than kept waiting. */
+export class ConnectionLimiter {
+  readonly #max: () => number;
   #used = 0;
 
-  constructor(private readonly limit: () => number) {}
-
-  take(): boolean {
-    if (this.#used >= this.limit()) return false;
-    this.#used += 1;
-    return true;
+  constructor(max: () => number) {
+    this.#max = max;
   }
 
-  /** Comes back to a place that was left for a while, even when others have come since. */
-  takeBack(): void {
+  /** Undefined at the limit. The permit must be released. */
+  tryAcquire(): Permit | undefined {
+    if (this.#used >= this.#max()) return undefined;
     this.#used += 1;
-  }
-
-  give(): void {
-    this.#used -= 1;
+    return new Permit((change) => {
+      this.#used += change;
+    });
   }
 }
 
-/** One place that was taken, given back once. */
-export class Slot {
+/** Permit is one place of a `ConnectionLimiter`. */
+export class Permit {
+  readonly #count: (change: 1 | -1) => void;
   #held = true;
 
-  constructor(private readonly slots: Slots) {}
+  /** Only a `ConnectionLimiter` makes one, when it has counted it. */
+  constructor(count: (change: 1 | -1) => void) {
+    this.#count = count;
+  }
 
-  give(): void {
-    if (this.#held) this.slots.give();
+  /** Further calls do nothing. */
+  release(): void {
+    if (this.#held) this.#count(-1);
     this.#held = false;
   }
 
-  /** Leaves the place to others while waiting. */
-  async aside<T>(wait: () => Promise<T>): Promise<T> {
-    this.slots.give();
+  /** Gives the place to others while `wait` runs, and takes it again afterwards, even beyond the limit. */
+  async suspend<T>(wait: () => Promise<T>): Promise<T> {
+    this.#count(-1);
     try {
       return await wait();
     } finally {
-      this.slots.takeBack();
+      this.#count(1);
     }
   }
 }
 
-/** Keeps refusals back, to slow guessing down; so many at a time. */
+/** Delays holds back the responses to wrong credentials, to slow guessing down; a bounded number at a time. */
 export class Delays {
-  readonly #slots: Slots;
+  readonly #limiter: ConnectionLimiter;
 
   constructor(max: number) {
-    this.#slots = new Slots(() => max);
+    this.#limiter = new ConnectionLimiter(() => max);
   }
 
-  /** Resolves after `ms`; at once and to false when too many wait already. */
+  /** Resolves to true after `ms`; at once to false if too many wait already. */
   async wait(ms: number): Promise<boolean> {
-    if (!this.#slots.take()) return false;
+    const permit = this.#limiter.tryAcquire();
+    if (permit === undefined) return false;
     await Bun.sleep(ms);
-    this.#slots.give();
+    permit.release();
     return true;
   }
 }

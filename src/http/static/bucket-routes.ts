@@ -3,97 +3,89 @@ import type { Lease } from "../../rpc/lease.ts";
 import type { Services } from "../../services.ts";
 import type { Console } from "../console/console.ts";
 import { isRootWorker, refuseWorker } from "../console/service-worker.ts";
-import { notFound, placeholderPage } from "../content/plain.ts";
-import {
-  noSuchFile,
-  type StaticDoor,
-  serveBucket,
-  serveDecoded,
-  serveHot,
-  staticMethods,
-  toSlashForm,
-  withCors,
-} from "./serve.ts";
+import { allowedMethods, notFound } from "../content/plain.ts";
+import { serveCached, serveDecoded } from "./cached.ts";
+import { staticMethods, withCors } from "./cors.ts";
+import { placeholderPage } from "./placeholder-page.ts";
+import { noSuchFile, redirectToFolder, type StaticOptions, serveBucket } from "./serve.ts";
 
-export interface BucketDoor extends Omit<StaticDoor, "buckets"> {
+export interface BucketRouteOptions {
   readonly acquire: () => Lease<Services>;
-  /** For a question that is answered at once, which needs no lease. */
+  /** For a synchronous answer, which needs no lease. */
   readonly buckets: () => Buckets;
+  readonly static: StaticOptions;
   readonly console: Console;
 }
 
 export const staticPrefix = "/node/static/";
 
-/** A file of a bucket below `/node/static/`. */
-export function serveStatic(request: Request, path: string, door: BucketDoor): Response | Promise<Response> {
-  return fromMemory(request, path, door) ?? bucketRoute(request, path, door);
+/** serveStatic answers for a file of a bucket below `/node/static/`. */
+export function serveStatic(
+  request: Request,
+  path: string,
+  options: BucketRouteOptions,
+): Response | Promise<Response> {
+  return fromCache(request, path, options) ?? bucketRoute(request, path, options);
 }
 
-/** Whatever no other route owns: the bucket that is the HTTP root, else the placeholder page at `/`. */
-export function serveRoot(request: Request, path: string, door: BucketDoor): Response | Promise<Response> {
-  const refused = door.console.isOn() && isRootWorker(request, path);
-  return (refused ? undefined : fromMemory(request, path, door)) ?? rootRoute(request, path, refused, door);
+/** serveRoot answers for every path without a route of its own: the bucket that is the HTTP root, or the placeholder page at `/`. */
+export function serveRoot(
+  request: Request,
+  path: string,
+  options: BucketRouteOptions,
+): Response | Promise<Response> {
+  const cached = isRefusedWorker(request, path, options) ? undefined : fromCache(request, path, options);
+  return cached ?? rootRoute(request, path, options);
 }
 
-/** At once, where the answer is in memory and still holds. */
-function fromMemory(request: Request, path: string, { buckets, hot }: BucketDoor): Response | undefined {
-  if (!path.includes("%")) return serveHot(request, path, buckets(), hot);
+function fromCache(request: Request, path: string, options: BucketRouteOptions): Response | undefined {
+  const access = { buckets: options.buckets(), cache: options.static.cache };
+  if (!path.includes("%")) return serveCached(request, path, access);
   const base = path.startsWith(staticPrefix) ? baseOf(path) : "/";
-  return serveDecoded(request, { base, path }, { buckets: buckets(), hot });
+  return serveDecoded(request, { base, path }, access);
 }
 
-/** The part of a path below `/node/static/` that names the bucket, its slash included. */
+/** The part of a path below `/node/static/` that names the bucket, including its slash. */
 function baseOf(path: string): string {
   return path.slice(0, path.indexOf("/", staticPrefix.length) + 1);
 }
 
 /** `{name}`, `{name}/` and `{name}/{path}` of a bucket. */
-async function bucketRoute(
-  request: Request,
-  path: string,
-  { acquire, hot, compression, contentBudget }: BucketDoor,
-): Promise<Response> {
+async function bucketRoute(request: Request, path: string, options: BucketRouteOptions): Promise<Response> {
   const rest = path.slice(staticPrefix.length);
   const slash = rest.indexOf("/");
   const name = slash === -1 ? rest : rest.slice(0, slash);
-  const { services, release } = acquire();
+  const { services, release } = options.acquire();
   try {
-    const bucket = await services.buckets.getForServing(name);
+    const { buckets } = services;
+    const bucket = await buckets.getForServing(name);
     if (bucket === undefined || !bucket.enable)
-      return request.method === "OPTIONS" ? options() : noSuchFile();
-    if (slash === -1 && isReading(request)) return withCors(bucket, request, toSlashForm(request));
-    return await serveBucket(
-      { request, base: baseOf(path), bucket, rest: rest.slice(slash + 1) },
-      { buckets: services.buckets, hot, compression, contentBudget },
-    );
+      return request.method === "OPTIONS" ? allowedMethods(staticMethods) : noSuchFile();
+    if (slash === -1 && isReading(request)) return withCors(bucket, request, redirectToFolder(request));
+    const target = { request, base: baseOf(path), rest: rest.slice(slash + 1), bucket, buckets };
+    return await serveBucket(target, options.static);
   } finally {
     release();
   }
 }
 
-async function rootRoute(
-  request: Request,
-  path: string,
-  refused: boolean,
-  { acquire, hot, compression, contentBudget, console }: BucketDoor,
-): Promise<Response> {
-  const { services, release } = acquire();
+async function rootRoute(request: Request, path: string, options: BucketRouteOptions): Promise<Response> {
+  const { services, release } = options.acquire();
   try {
-    const bucket = await services.buckets.httpRoot();
-    if (bucket !== undefined && refused) return refuseWorker();
+    const { buckets } = services;
+    const bucket = await buckets.httpRoot();
+    if (bucket !== undefined && isRefusedWorker(request, path, options)) return refuseWorker();
     if (bucket !== undefined)
-      return await serveBucket(
-        { request, base: "/", bucket, rest: path.slice(1) },
-        { buckets: services.buckets, hot, compression, contentBudget },
-      );
+      return await serveBucket({ request, base: "/", rest: path.slice(1), bucket, buckets }, options.static);
   } finally {
     release();
   }
-  return path === "/" ? placeholderPage(console.isOn()) : notFound();
+  return path === "/" ? placeholderPage({ console: options.console.isOn() }) : notFound();
 }
 
-function options(): Response {
-  return new Response(null, { status: 204, headers: { allow: staticMethods } });
+/** The script of a service worker in the top folder of the HTTP root would control the console too. */
+function isRefusedWorker(request: Request, path: string, { console }: BucketRouteOptions): boolean {
+  return console.isOn() && isRootWorker(request, path);
 }
 
 function isReading({ method }: Request): boolean {

@@ -1,118 +1,127 @@
 import type { Buckets } from "../../buckets/buckets.ts";
 import type { Bucket } from "../../buckets/record.ts";
 import type { Look, Tree } from "../../buckets/tree.ts";
-import type { Representation } from "../content/respond.ts";
+import type { Representation } from "../content/representation.ts";
 
-/** One form of a file, in memory, with everything decided. */
-export interface HotForm {
+/** CachedVariant is one variant of a file in memory, with its responses prepared. */
+export interface CachedVariant {
   readonly representation: Representation;
   readonly blob: Blob;
-  /** The answer to a plain GET, but for the body. */
+  /** The response to a GET without conditions, except its body. */
   readonly whole: ResponseInit;
-  /** The answer to who has it already. */
-  readonly unchanged: ResponseInit;
-  /** What must be as it was for the form to count, things that were not there among them. */
-  readonly guards: readonly Look[];
+  /** The response to a client that has this variant. */
+  readonly notModified: ResponseInit;
+  /** The files that must be unchanged, or still missing, for the variant to be valid. */
+  readonly dependencies: readonly Look[];
 }
 
-interface KeptForm extends HotForm {
-  /** The turn in which it was last held against the disk. */
-  checked: number;
-}
-
-/** An address whose answer is in memory. */
-export interface HotFile {
-  readonly address: string;
+/** CachedFile is what all variants of a cached file share. */
+export interface CachedFile {
+  /** As `cacheKey` makes it. */
+  readonly key: string;
   readonly bucket: Bucket;
   readonly tree: Tree;
   readonly compressible: boolean;
 }
 
-interface Kept extends HotFile {
-  /** By the encodings that the client takes, in its order. */
-  readonly forms: Map<string, KeptForm>;
-  bytes: number;
-  /** Asked for since the last time room was made. */
-  used: boolean;
+interface StoredVariant extends CachedVariant {
+  /** The tick in which the dependencies were last checked. */
+  checkedTick: number;
 }
 
+/** CacheEntry is a cached file with its variants; only the cache changes it. */
+export class CacheEntry {
+  /** By the encodings that the client accepts, in its order of preference. */
+  readonly variants = new Map<string, StoredVariant>();
+  bytes = 0;
+  /** Requested since the last eviction that met it. */
+  used = true;
+
+  constructor(readonly file: CachedFile) {}
+}
+
+/** Bytes that an entry takes beside its content and its key. */
+const overheadBytes = 1024;
+
 /**
- * Small files that are asked for often. Nothing in here is believed without a look at the disk in the same turn of the event
- * loop. One look serves all requests of the turn: they were under way when it began, so each of them began before any change
- * that the look did not see.
+ * MemoryCache keeps small files that are requested often. A variant is served only after its files on the disk were compared in
+ * the same event-loop tick. One comparison serves all requests of a tick: they had arrived when it began, so each of them arrived
+ * before any change that the comparison did not see.
  */
-export class HotFiles {
-  readonly #kept = new Map<string, Kept>();
+export class MemoryCache {
+  readonly #entries = new Map<string, CacheEntry>();
+  readonly #maxBytes: () => number;
   #bytes = 0;
-  #turn = 1;
-  /** Whether folders are what they were, in this turn. */
+  #tick = 1;
+  /** Results of comparing parent folders in this tick. */
   readonly #folders = new Map<string, boolean>();
-  #armed = false;
+  #isTickScheduled = false;
 
-  constructor(private readonly budget: () => number) {}
-
-  file(address: string): HotFile | undefined {
-    return this.#kept.get(address);
+  constructor(maxBytes: () => number) {
+    this.#maxBytes = maxBytes;
   }
 
-  /** The form if it is in memory and still what the bucket's record and the disk say. */
-  form(file: HotFile, accepted: string, buckets: Buckets): HotForm | undefined {
-    const kept = file as Kept;
-    const form = kept.forms.get(accepted);
-    if (form === undefined) return undefined;
-    kept.used = true;
-    if (form.checked === this.#turn) return form;
-    if (!buckets.isCurrent(kept.bucket)) return undefined;
-    this.#arm();
-    if (!form.guards.every((guard) => kept.tree.isUnchanged(guard, this.#folders))) {
-      this.#drop(kept);
+  find(key: string): CacheEntry | undefined {
+    return this.#entries.get(key);
+  }
+
+  /** The variant for a client that accepts these encodings, if it is cached and neither the bucket nor the disk has changed. */
+  variant(entry: CacheEntry, accepted: string, buckets: Buckets): CachedVariant | undefined {
+    const variant = entry.variants.get(accepted);
+    if (variant === undefined) return undefined;
+    entry.used = true;
+    if (variant.checkedTick === this.#tick) return variant;
+    if (!buckets.isCurrent(entry.file.bucket)) return undefined;
+    this.#scheduleTick();
+    if (!variant.dependencies.every((file) => entry.file.tree.isUnchanged(file, this.#folders))) {
+      this.#drop(entry);
       return undefined;
     }
-    form.checked = this.#turn;
-    return form;
+    variant.checkedTick = this.#tick;
+    return variant;
   }
 
-  keep(file: HotFile, accepted: string, form: HotForm): void {
-    const { address } = file;
-    const size = form.blob.size + address.length * 2 + 1024;
-    this.#makeRoom();
-    if (size > this.budget() / 8) return;
-    const present = this.#kept.get(address);
-    if (present !== undefined && present.bucket !== file.bucket) this.#drop(present);
-    const kept = this.#kept.get(address) ?? { ...file, forms: new Map(), bytes: 0, used: true };
-    if (kept.forms.has(accepted)) return;
-    kept.forms.set(accepted, { ...form, checked: 0 });
-    kept.bytes += size;
+  add(file: CachedFile, accepted: string, variant: CachedVariant): void {
+    const { key } = file;
+    const size = variant.blob.size + key.length * 2 + overheadBytes;
+    this.#evict();
+    if (size > this.#maxBytes() / 8) return;
+    const present = this.#entries.get(key);
+    if (present !== undefined && present.file.bucket !== file.bucket) this.#drop(present);
+    const entry = this.#entries.get(key) ?? new CacheEntry(file);
+    if (entry.variants.has(accepted)) return;
+    entry.variants.set(accepted, { ...variant, checkedTick: 0 });
+    entry.bytes += size;
     this.#bytes += size;
-    this.#kept.set(address, kept);
-    this.#makeRoom();
+    this.#entries.set(key, entry);
+    this.#evict();
   }
 
-  /** The oldest that nobody asked for goes first; one that was asked for gets a second chance. */
-  #makeRoom(): void {
-    for (const [address, kept] of this.#kept) {
-      if (this.#bytes <= this.budget()) return;
-      this.#kept.delete(address);
-      if (kept.used) {
-        kept.used = false;
-        this.#kept.set(address, kept);
+  /** Removes the oldest entries until the rest fits; one that was requested meanwhile gets a second chance. */
+  #evict(): void {
+    for (const [key, entry] of this.#entries) {
+      if (this.#bytes <= this.#maxBytes()) return;
+      this.#entries.delete(key);
+      if (entry.used) {
+        entry.used = false;
+        this.#entries.set(key, entry);
       } else {
-        this.#bytes -= kept.bytes;
+        this.#bytes -= entry.bytes;
       }
     }
   }
 
-  #drop(kept: Kept): void {
-    this.#kept.delete(kept.address);
-    this.#bytes -= kept.bytes;
+  #drop(entry: CacheEntry): void {
+    this.#entries.delete(entry.file.key);
+    this.#bytes -= entry.bytes;
   }
 
-  #arm(): void {
-    if (this.#armed) return;
-    this.#armed = true;
+  #scheduleTick(): void {
+    if (this.#isTickScheduled) return;
+    this.#isTickScheduled = true;
     setImmediate(() => {
-      this.#armed = false;
-      this.#turn += 1;
+      this.#isTickScheduled = false;
+      this.#tick += 1;
       this.#folders.clear();
     });
   }

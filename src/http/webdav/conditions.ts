@@ -2,7 +2,7 @@ import { etagOf } from "../../buckets/etag.ts";
 import type { Warrant } from "../../buckets/files.ts";
 import { covers, type Lock } from "../../buckets/locks.ts";
 import { type TreePath, treeRoot } from "../../buckets/path.ts";
-import { judgeWrite, toValidators } from "../content/conditions.ts";
+import { mayWrite, toValidators } from "../content/conditions.ts";
 import { parsePlace, pathOfAddress } from "./dav-path.ts";
 import type { Visit } from "./dav-request.ts";
 import { Refused } from "./http-error.ts";
@@ -27,7 +27,7 @@ async function check(visit: Visit, lists: readonly ConditionList[] | undefined):
   const { request, files, path } = visit;
   await visit.assertStillAdmitted();
   const entry = await files.tree.find(path);
-  if (!judgeWrite(request.headers, entry && { kind: entry.kind, ...toValidators(entry.stats) }))
+  if (!mayWrite(request.headers, entry && { kind: entry.kind, ...toValidators(entry.stats) }))
     throw new Refused(412, "the file is not what the request's conditions say");
   await checkLists(visit, lists);
 }

@@ -17,9 +17,9 @@ import { isFromBrowser } from "./browser-request.ts";
 import { type Place, parsePlace } from "./dav-path.ts";
 import { faultResponse, refusedResponse } from "./error-response.ts";
 import { Refused } from "./http-error.ts";
-import { allow, verbs } from "./verbs/index.ts";
+import { davMethods, verbs } from "./verbs/index.ts";
 
-export interface WebdavDoor {
+export interface WebdavOptions {
   readonly acquire: () => Lease<Services>;
   /** The largest upload; 0 means no limit. */
   readonly maxUploadBytes: () => number;
@@ -36,6 +36,8 @@ const cors = {
   "access-control-expose-headers":
     "DAV, ETag, Content-Length, Content-Range, Last-Modified, Location, Lock-Token, X-OC-Mtime",
 };
+
+const allow = davMethods.join(", ");
 
 /** The same for everybody, everywhere: Windows asks at `/` first, without credentials, and gives up on a refusal. */
 export const optionsHeaders = {
@@ -59,10 +61,12 @@ export interface DavConnection {
 
 /** One request on the WebDAV route. `rawPath` is the whole path, as it was sent. */
 export async function serveWebdav(
-  request: Request,
-  rawPath: string,
-  connection: DavConnection,
-  door: WebdavDoor,
+  {
+    request,
+    rawPath,
+    ...connection
+  }: DavConnection & { readonly request: Request; readonly rawPath: string },
+  door: WebdavOptions,
 ): Promise<Response> {
   if (request.method === "OPTIONS") return new Response(null, { headers: optionsHeaders });
   const lease = door.acquire();
@@ -96,7 +100,7 @@ async function answer(
   asked: Asked,
   { address, restartIdleTimer }: DavConnection,
   { services, authenticator }: Lease<Services>,
-  { delays, maxUploadBytes, turns }: WebdavDoor,
+  { delays, maxUploadBytes, turns }: WebdavOptions,
 ): Promise<Response> {
   const { request } = asked;
   const caller = await authenticate(request, { address, delays }, authenticator);
@@ -107,7 +111,7 @@ async function answer(
   const bucket = await services.buckets.get(name);
   if (bucket === undefined || !bucket.enable) throw new Refused(404, "there is no such bucket");
   const verb = Object.hasOwn(verbs, request.method) ? verbs[request.method] : undefined;
-  if (verb === undefined) return methodNotAllowed(allow);
+  if (verb === undefined) return methodNotAllowed(davMethods);
   const files = services.buckets.filesOf(bucket);
   const who = caller.by === "key" ? { token_key: caller.key } : { username: caller.username };
   const assertStillAdmitted = async () => {

@@ -1,7 +1,7 @@
 import { escapeXml } from "../../../base/xml-text.ts";
 import { splitPath, type TreePath, treeRoot } from "../../../buckets/path.ts";
 import { respond } from "../../content/respond.ts";
-import { findForm } from "../../content/variants.ts";
+import { selectVariant } from "../../content/variants.ts";
 import { checkIf } from "../conditions.ts";
 import { hrefOf } from "../dav-path.ts";
 import type { Visit } from "../dav-request.ts";
@@ -15,7 +15,7 @@ export async function get(visit: Visit): Promise<Response> {
   if (entry === undefined) throw new Refused(404, "there is no such file or folder");
   if (entry.kind === "folder")
     return request.method === "HEAD" ? page(null) : page(await listing(visit, entry.path));
-  const { representation } = await findForm(files.tree, entry);
+  const { representation } = await selectVariant(files.tree, entry);
   return respond(request, { ...representation, headers: harmless(representation.headers) });
 }
 

@@ -21,4 +21,4 @@ export const verbs: Readonly<Record<string, (visit: Visit) => Promise<Response>>
   UNLOCK: unlock,
 };
 
-export const allow = ["OPTIONS", ...Object.keys(verbs)].join(", ");
+export const davMethods = ["OPTIONS", ...Object.keys(verbs)];

@@ -1,5 +1,5 @@
 import { etagOf } from "../../../buckets/etag.ts";
-import { bodyPieces } from "../../request/body-chunks.ts";
+import { bodyChunks } from "../../request/body-chunks.ts";
 import { warrantOf } from "../conditions.ts";
 import { modifiedOf, requireParent, type Visit } from "../dav-request.ts";
 import { Refused } from "../http-error.ts";
@@ -53,7 +53,7 @@ async function refuseFolder({ files, path, slash }: Visit): Promise<void> {
 /** The body, within its limit. However slowly it comes, it is read as long as something comes: its sender has proven a token. */
 async function* bodyOf({ request, maxUploadBytes, restartIdleTimer }: Visit): AsyncGenerator<Uint8Array> {
   let size = 0;
-  for await (const chunk of bodyPieces(request)) {
+  for await (const chunk of bodyChunks(request)) {
     restartIdleTimer();
     size += chunk.byteLength;
     if (maxUploadBytes > 0 && size > maxUploadBytes) throw tooBig(maxUploadBytes);

@@ -1,5 +1,5 @@
 import { parseXml, type XmlElement, XmlError } from "../../../base/xml.ts";
-import { bodyPieces } from "../../request/body-chunks.ts";
+import { bodyChunks } from "../../request/body-chunks.ts";
 import { Refused } from "../http-error.ts";
 
 /** Enough for a PROPPATCH that fills all that one resource may carry. */
@@ -25,7 +25,7 @@ async function readSome(request: Request): Promise<Buffer> {
   if (Number(request.headers.get("content-length")) > maxXmlBytes) throw tooBig();
   const chunks: Uint8Array[] = [];
   let size = 0;
-  for await (const chunk of bodyPieces(request)) {
+  for await (const chunk of bodyChunks(request)) {
     size += chunk.byteLength;
     if (size > maxXmlBytes) throw tooBig();
     chunks.push(chunk);
