@@ -15,7 +15,8 @@ import { addressOf, clientLeft } from "./request/client-address.ts";
 import { handlerOf, methodsOf, type Route, RouteTable } from "./route-table.ts";
 import { type BucketRouteOptions, serveRoot, serveStatic, staticPrefix } from "./static/bucket-routes.ts";
 import { webdavPrefix } from "./webdav/dav-path.ts";
-import { optionsHeaders, serveWebdav, type WebdavOptions } from "./webdav/handler.ts";
+import { serveWebdav, type WebdavOptions } from "./webdav/handler.ts";
+import { optionsHeaders } from "./webdav/verbs/options.ts";
 
 /** HttpDeps is what the routes of all listeners share. */
 export interface HttpDeps extends WebdavOptions, BucketRouteOptions, Omit<SocketOptions, "sockets"> {}

@@ -6,14 +6,14 @@ import type { Peer } from "../../auth/peer.ts";
 import { Fault } from "../../base/fault.ts";
 import type { Delays } from "../request/connection-limiter.ts";
 import { isFromBrowser, mayCarryKeptCredentials } from "./browser-request.ts";
-import { Refused } from "./http-error.ts";
+import { HttpError } from "./http-error.ts";
 
 const realm = 'realm="Node Static WebDAV"';
 const basicChallenge = `Basic ${realm}, charset="UTF-8"`;
-/** Browsers do not know this scheme. They show the answer instead of asking for a password, which they would keep. */
+/** Browsers do not know this scheme: they show the response instead of asking for a password, which they would keep. */
 const bearerChallenge = `Bearer ${realm}`;
 
-/** The caller behind an Authorization header: Basic (RFC 7617) or Bearer (RFC 6750). */
+/** authenticate returns the caller of an Authorization header: Basic (RFC 7617) or Bearer (RFC 6750). */
 export async function authenticate(
   request: Request,
   { address, delays }: { readonly address: string; readonly delays: Delays },
@@ -31,7 +31,7 @@ export async function authenticate(
   } catch (error) {
     if (error instanceof CredentialsRejected && error.delayMs > 0 && !(await delays.wait(error.delayMs)))
       throw new Fault("Busy", "too many wrong passwords and keys are being sent; try again shortly");
-    // One that ran out is as good as a wrong one: the client asks its user again.
+    // An expired token is answered as a wrong one, so that the client asks its user again.
     if (error instanceof Fault && error.kind === "PermissionDenied")
       throw refuseCredentials(request, error.detail);
     throw error;
@@ -66,7 +66,7 @@ function recognise(request: Request, authenticator: Authenticator, peer: Peer): 
   );
 }
 
-/** The token's text, percent-decoded, because a header cannot hold every character of a password. Undefined when it is no token. */
+/** Percent-decodes a token, because a header cannot contain every character of a password. Undefined if it is not a token. */
 function tokenText(given: string): string | undefined {
   try {
     const text = decodeURIComponent(given);
@@ -79,8 +79,8 @@ function tokenText(given: string): string | undefined {
   }
 }
 
-/** 401, with the challenge that suits the client. */
-export function refuseCredentials(request: Request, why: string): Refused {
+/** refuseCredentials is a 401 with the challenge for the kind of client. */
+export function refuseCredentials(request: Request, detail: string): HttpError {
   const challenge = isFromBrowser(request) ? bearerChallenge : basicChallenge;
-  return new Refused(401, why, undefined, { "www-authenticate": challenge });
+  return new HttpError(401, detail, { headers: { "www-authenticate": challenge } });
 }

@@ -1,44 +1,50 @@
+import { mayActFor } from "../../auth/authorise.ts";
 import { etagOf } from "../../buckets/etag.ts";
 import type { Warrant } from "../../buckets/files.ts";
-import { covers, type Lock } from "../../buckets/locks.ts";
+import { covers } from "../../buckets/locks.ts";
 import { type TreePath, treeRoot } from "../../buckets/path.ts";
 import { mayWrite, toValidators } from "../content/conditions.ts";
-import { parsePlace, pathOfAddress } from "./dav-path.ts";
-import type { Visit } from "./dav-request.ts";
-import { Refused } from "./http-error.ts";
+import { parseDavPath, pathOfUrl } from "./dav-path.ts";
+import type { DavRequest } from "./dav-request.ts";
+import { HttpError } from "./http-error.ts";
 import { type ConditionList, parseIf } from "./if-header.ts";
 
-/** What a request shows and what it asks for: its lock tokens, and all of its conditions. */
-export function warrantOf(visit: Visit): Warrant & { readonly tokens: ReadonlySet<string> } {
-  const lists = parseIf(visit.request.headers.get("if"));
+/** writeConditions returns the lock tokens that a request submits, and its preconditions, for a write to check. */
+export function writeConditions(dav: DavRequest): Warrant & { readonly tokens: ReadonlySet<string> } {
+  const lists = parseIf(dav.request.headers.get("if"));
   const tokens = new Set(
     (lists ?? []).flatMap(({ conditions }) =>
       conditions.flatMap(({ negated, state }) => (!negated && "token" in state ? [state.token] : [])),
     ),
   );
-  // RFC 4918 §6.4: a token is good in the hands of who took the lock. The operator's opens all.
-  const shows = (lock: Lock) =>
-    tokens.has(lock.token) && (lock.holder === visit.caller.key || visit.caller.isSuper);
-  return { tokens, shows, check: () => check(visit, lists) };
+  return {
+    tokens,
+    // RFC 4918 §6.4: a lock token is valid only if the holder of the lock submits it.
+    shows: (lock) => tokens.has(lock.token) && mayActFor(dav.caller, lock.holder),
+    check: () => assertPreconditions(dav, lists),
+  };
 }
 
-/** The token and the bucket are read again first: a long body, or earlier work on the same paths, may have come in between. */
-async function check(visit: Visit, lists: readonly ConditionList[] | undefined): Promise<void> {
-  const { request, files, path } = visit;
-  await visit.assertStillAdmitted();
+/** Reads the token and the bucket again first: a long body, or earlier work on the same paths, may have come in between. */
+async function assertPreconditions(
+  dav: DavRequest,
+  lists: readonly ConditionList[] | undefined,
+): Promise<void> {
+  const { request, files, path } = dav;
+  await dav.assertStillAdmitted();
   const entry = await files.tree.find(path);
   if (!mayWrite(request.headers, entry && { kind: entry.kind, ...toValidators(entry.stats) }))
-    throw new Refused(412, "the file is not what the request's conditions say");
-  await checkLists(visit, lists);
+    throw new HttpError(412, "a condition of the request (If-Match, If-None-Match, …) does not hold");
+  await assertLists(dav, lists);
 }
 
-/** The If header alone, which counts for reading as well. */
-export async function checkIf(visit: Visit): Promise<void> {
-  await checkLists(visit, parseIf(visit.request.headers.get("if")));
+/** assertIf checks the If header alone, which applies to methods that read as well. */
+export async function assertIf(dav: DavRequest): Promise<void> {
+  await assertLists(dav, parseIf(dav.request.headers.get("if")));
 }
 
-async function checkLists(
-  { files, path, bucket }: Visit,
+async function assertLists(
+  { files, path, bucket }: DavRequest,
   lists: readonly ConditionList[] | undefined,
 ): Promise<void> {
   if (lists === undefined) return;
@@ -46,11 +52,11 @@ async function checkLists(
     const resource = list.resource === undefined ? path : toPath(list.resource, bucket.name);
     if (await holds(files, resource, list)) return;
   }
-  throw new Refused(412, "no list of the If header holds");
+  throw new HttpError(412, "no list of the If header holds");
 }
 
 async function holds(
-  files: Visit["files"],
+  files: DavRequest["files"],
   resource: TreePath | undefined,
   { conditions }: ConditionList,
 ): Promise<boolean> {
@@ -67,8 +73,8 @@ async function holds(
   });
 }
 
-/** Undefined for what is not in the bucket: it has no state that is known here. */
-function toPath(address: string, bucket: string): TreePath | undefined {
-  const place = parsePlace(pathOfAddress(address));
-  return place?.bucket === bucket ? place.path : undefined;
+/** Undefined for a resource outside the bucket, which has no state here. */
+function toPath(url: string, bucket: string): TreePath | undefined {
+  const target = parseDavPath(pathOfUrl(url));
+  return target?.bucket === bucket ? target.path : undefined;
 }

@@ -3,48 +3,58 @@ import type { Turns } from "../../base/turns.ts";
 import type { Files } from "../../buckets/files.ts";
 import { splitPath, type TreePath, treeRoot } from "../../buckets/path.ts";
 import type { Bucket } from "../../buckets/record.ts";
-import { Refused } from "./http-error.ts";
+import type { TreeEntry } from "../../buckets/tree.ts";
+import { HttpError } from "./http-error.ts";
 
-/** One request that was let in: who asks, for what, in which bucket. */
-export interface Visit {
+/** DavRequest is one request whose caller is authorised, as the verbs see it. */
+export interface DavRequest {
   readonly request: Request;
   readonly caller: Caller;
   readonly bucket: Bucket;
   readonly files: Files;
   readonly path: TreePath;
-  /** The address was written as a folder's. */
+  /** Whether the URL ends in a slash, as a folder's does. */
   readonly slash: boolean;
   /** 0 means no limit. */
   readonly maxUploadBytes: number;
-  /** For an answer that takes long to make. */
+  /** For a response that takes long to make. */
   readonly turns: Turns;
   /** To be called as a long body arrives: its client is slow, not gone. */
   readonly restartIdleTimer: () => void;
-  /** Throws unless the caller and the bucket would be accepted now, read from the database: for what is done after a wait. */
+  /** Throws unless the caller and the bucket would be accepted now, read from the database. For writes after a wait. */
   readonly assertStillAdmitted: () => Promise<void>;
 }
 
 export type Depth = 0 | 1 | "infinity";
 
-export function depthOf({ request }: Visit, allowed: readonly Depth[], standard: Depth): Depth {
+/** depthOf reads the Depth header: RFC 4918 §10.2. */
+export function depthOf({ request }: DavRequest, allowed: readonly Depth[], defaultDepth: Depth): Depth {
   const header = request.headers.get("depth")?.trim().toLowerCase();
-  if (header === undefined) return standard;
+  if (header === undefined) return defaultDepth;
   const depth = header === "0" ? 0 : header === "1" ? 1 : header === "infinity" ? header : undefined;
   if (depth === undefined || !allowed.includes(depth))
-    throw new Refused(400, `Depth must be ${allowed.join(" or ")} here`);
+    throw new HttpError(400, `Depth must be ${allowed.join(" or ")} here`);
   return depth;
 }
 
-/** RFC 4918 §9.7.1: nothing is made in a folder that does not exist. */
+/** requireEntry finds what exists at the path; 404 if nothing does, or if a file is named with a slash at its end. */
+export async function requireEntry({ files, path, slash }: DavRequest): Promise<TreeEntry> {
+  const entry = await files.tree.find(path);
+  if (entry === undefined || (entry.kind === "file" && slash))
+    throw new HttpError(404, "there is no such file or folder");
+  return entry;
+}
+
+/** requireParent throws 409 unless the parent folder exists: RFC 4918 §9.7.1. */
 export async function requireParent(files: Files, path: TreePath): Promise<void> {
   if (path === treeRoot) return;
   const parent = await files.tree.find(splitPath(path).folder);
   if (parent?.kind !== "folder")
-    throw new Refused(409, "the folder that it should be in does not exist; make it first");
+    throw new HttpError(409, "the parent folder does not exist; create it first");
 }
 
-/** `X-OC-Mtime`: seconds since 1970, which some clients send along to keep a file's time. */
-export function modifiedOf({ request }: Visit): Date | undefined {
+/** modifiedOf reads `X-OC-Mtime`: seconds since 1970, which some clients send to keep a file's time. */
+export function modifiedOf({ request }: DavRequest): Date | undefined {
   const header = request.headers.get("x-oc-mtime");
   const seconds = header === null || header.trim() === "" ? Number.NaN : Number(header);
   return Number.isFinite(seconds) && Math.abs(seconds) < 1e11 ? new Date(seconds * 1000) : undefined;

@@ -1,15 +1,16 @@
 import { codeOf, type Fault } from "../../base/fault.ts";
-import { escapeXml } from "../../base/xml-text.ts";
 import { isDiskFull, isOutOfDescriptors } from "../../buckets/disk-faults.ts";
 import { isBelow, LockedFault, TooManyLocksFault } from "../../buckets/locks.ts";
 import type { TreePath } from "../../buckets/path.ts";
+import type { Failure } from "../../buckets/removal.ts";
 import { plainText, serviceUnavailable } from "../content/plain.ts";
-import type { Refused } from "./http-error.ts";
-import { lockRoot } from "./xml/lock-xml.ts";
+import { hrefOf } from "./dav-path.ts";
+import type { HttpError } from "./http-error.ts";
+import { lockRoot, lockRoots } from "./xml/lock-xml.ts";
 import { errorResponse, statuses } from "./xml/multistatus.ts";
 
-/** What WebDAV calls a failure. */
-export function statusOf(fault: Fault): number {
+/** statusOf maps a fault to the status that WebDAV has for it. */
+function statusOf(fault: Fault): number {
   if (fault instanceof LockedFault) return 423;
   if (isOutOfDescriptors(fault)) return 503;
   if (isDiskFull(fault) || fault instanceof TooManyLocksFault) return 507;
@@ -28,21 +29,29 @@ export function statusOf(fault: Fault): number {
   }
 }
 
-export function refusedResponse({ status, detail, condition, headers }: Refused): Response {
+export function httpErrorResponse({ status, detail, options }: HttpError): Response {
+  const { condition, headers = {} } = options;
   if (condition !== undefined) return errorResponse(status, condition, headers);
   return plainText(status, `${status} ${detail}.`, headers);
 }
 
 export function faultResponse(fault: Fault, bucket: string, path: TreePath): Response {
   if (fault instanceof LockedFault) return lockedResponse(fault, bucket, path);
-  if (statusOf(fault) === 503) return serviceUnavailable(fault.detail);
-  return plainText(statusOf(fault), `${statusOf(fault)} ${fault.detail}.`);
+  const status = statusOf(fault);
+  return status === 503 ? serviceUnavailable(fault.detail) : plainText(status, `${status} ${fault.detail}.`);
 }
 
-/** The lock that stands in the way, by its address; one below what was asked for is a status of its own. */
+/** Names the locks that prevent the request: each with a status of its own if all are below the path, else in one condition. */
 function lockedResponse({ locks }: LockedFault, bucket: string, path: TreePath): Response {
   if (locks.every((lock) => isBelow(lock.path, path)))
     return statuses(locks.map((lock) => ({ href: lockRoot(lock, bucket), status: 423 })));
-  const roots = locks.map((lock) => `<D:href>${escapeXml(lockRoot(lock, bucket))}</D:href>`);
-  return errorResponse(423, `<D:lock-token-submitted>${roots.join("")}</D:lock-token-submitted>`, {});
+  const condition = `<D:lock-token-submitted>${lockRoots(locks, bucket)}</D:lock-token-submitted>`;
+  return errorResponse(423, condition);
+}
+
+/** failuresResponse reports what a COPY, MOVE or DELETE could not do: RFC 4918 §9.6.1, §9.8.5. */
+export function failuresResponse(failures: readonly Failure[], bucket: string): Response {
+  return statuses(
+    failures.map(({ path, fault }) => ({ href: hrefOf(bucket, path, false), status: statusOf(fault) })),
+  );
 }

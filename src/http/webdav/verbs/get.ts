@@ -2,29 +2,29 @@ import { escapeXml } from "../../../base/xml-text.ts";
 import { splitPath, type TreePath, treeRoot } from "../../../buckets/path.ts";
 import { respond } from "../../content/respond.ts";
 import { selectVariant } from "../../content/variants.ts";
-import { checkIf } from "../conditions.ts";
+import { assertIf } from "../conditions.ts";
 import { hrefOf } from "../dav-path.ts";
-import type { Visit } from "../dav-request.ts";
-import { Refused } from "../http-error.ts";
+import type { DavRequest } from "../dav-request.ts";
+import { HttpError } from "../http-error.ts";
 
-/** A file as plain HTTP gives it, but never compressed: its length and its tag are those that PROPFIND told. */
-export async function get(visit: Visit): Promise<Response> {
-  const { request, files, path } = visit;
-  await checkIf(visit);
+/** get sends a file as plain HTTP does, but never compressed: length and entity tag are those of PROPFIND. A folder is a page. */
+export async function get(dav: DavRequest): Promise<Response> {
+  const { request, files, path } = dav;
+  await assertIf(dav);
   const entry = await files.tree.find(path);
-  if (entry === undefined) throw new Refused(404, "there is no such file or folder");
+  if (entry === undefined) throw new HttpError(404, "there is no such file or folder");
   if (entry.kind === "folder")
-    return request.method === "HEAD" ? page(null) : page(await listing(visit, entry.path));
+    return request.method === "HEAD" ? page(null) : page(await listing(dav, entry.path));
   const { representation } = await selectVariant(files.tree, entry);
-  return respond(request, { ...representation, headers: harmless(representation.headers) });
+  return respond(request, { ...representation, headers: sandboxed(representation.headers) });
 }
 
-/** Pages of the bucket must not run scripts here, should a browser show them: the second guard after `mayCarryKeptCredentials`. */
-function harmless(headers: Readonly<Record<string, string>>): Readonly<Record<string, string>> {
-  const acts = /^(?:text\/html|application\/xhtml|image\/svg|text\/xml|application\/(?:.+\+)?xml)/.test(
+/** A browser that shows a page of the bucket must not run its scripts here: the second defence after `mayCarryKeptCredentials`. */
+function sandboxed(headers: Readonly<Record<string, string>>): Readonly<Record<string, string>> {
+  const isActive = /^(?:text\/html|application\/xhtml|image\/svg|text\/xml|application\/(?:.+\+)?xml)/.test(
     headers["content-type"] ?? "",
   );
-  return acts ? { ...headers, "content-security-policy": "sandbox" } : headers;
+  return isActive ? { ...headers, "content-security-policy": "sandbox" } : headers;
 }
 
 const pageHeaders = {
@@ -38,9 +38,11 @@ function page(html: string | null): Response {
   return new Response(html, { headers: pageHeaders });
 }
 
-/** A page for programs that show a folder's address as a browser does, such as lynx. Browsers themselves are sent to the console. */
-async function listing({ files, bucket }: Visit, folder: TreePath): Promise<string> {
-  const most = 2000;
+/** More entries than a page of HTML is good for. */
+const maxListedEntries = 2000;
+
+/** A page for programs that show a folder as a browser does, such as lynx. Browsers themselves are sent to the console. */
+async function listing({ files, bucket }: DavRequest, folder: TreePath): Promise<string> {
   const rows: string[] = [];
   if (folder !== treeRoot) rows.push(row(hrefOf(bucket.name, splitPath(folder).folder, true), ".."));
   for await (const entries of files.tree.entries(folder)) {
@@ -51,7 +53,7 @@ async function listing({ files, bucket }: Visit, folder: TreePath): Promise<stri
           splitPath(path).name + (kind === "folder" ? "/" : ""),
         ),
       );
-    if (rows.length >= most) {
+    if (rows.length >= maxListedEntries) {
       rows.push("<li>… and more, which a WebDAV client shows</li>");
       break;
     }

@@ -1,54 +1,54 @@
 import { isElement, type XmlElement } from "../../../base/xml.ts";
 import { LockIndex } from "../../../buckets/locks.ts";
 import type { TreeEntry } from "../../../buckets/tree.ts";
-import { checkIf } from "../conditions.ts";
-import { type Depth, depthOf, type Visit } from "../dav-request.ts";
-import { Refused } from "../http-error.ts";
+import { assertIf } from "../conditions.ts";
+import { type DavRequest, type Depth, depthOf } from "../dav-request.ts";
+import { HttpError } from "../http-error.ts";
 import { liveProperties, lockDiscovery, quotaNames } from "../xml/live-properties.ts";
 import { streamedMultistatus } from "../xml/multistatus.ts";
-import { namesIn, PropertyAnswer, type Question } from "../xml/property-response.ts";
+import { namesIn, type PropertyQuery, PropertyWriter } from "../xml/property-writer.ts";
 import { fullName, isDav, readXml } from "../xml/request-xml.ts";
 
-/** Depth infinity is answered whole up to so many resources; beyond, the client has to ask folder by folder. */
-const mostAtInfinity = 20_000;
-const resourcesAtOnce = 128;
-/** All names in one PROPFIND together: each is repeated for every resource, with its namespace. Clients ask for 3 KB at the most. */
+/** Resources in an answer with Depth infinity; for more, the client has to ask folder by folder. */
+const maxInfiniteResources = 20_000;
+const batchSize = 128;
+/** All names in one PROPFIND together: each is repeated for every resource, with its namespace. Real clients send up to 3 KB. */
 const maxNamesBytes = 64 * 1024;
-/** An answer is sent in pieces of about this size, so that a slow reader makes the server hold one of them. */
+/** A response is sent in pieces of about this size, so that a slow client makes the server hold one of them. */
 const pieceBytes = 64 * 1024;
-/** Work on an answer before other requests get the event loop, which a client that reads fast would keep for the whole answer. */
+/** Time of work before other requests get the event loop. A client that reads fast would else keep it for the whole response. */
 const maxWorkMs = 5;
 
-export async function propfind(visit: Visit): Promise<Response> {
-  const depth = depthOf(visit, [0, 1, "infinity"], "infinity");
-  const question = parseQuestion(await readXml(visit.request));
-  refuseLongNames(question);
-  await checkIf(visit);
-  const entry = await visit.files.tree.find(visit.path);
-  if (entry === undefined) throw new Refused(404, "there is no such file or folder");
-  const batches = depth === "infinity" ? await everything(visit, entry) : family(visit, entry, depth === 1);
-  return streamedMultistatus(answers(visit, question, entry, depth, batches));
+export async function propfind(dav: DavRequest): Promise<Response> {
+  const depth = depthOf(dav, [0, 1, "infinity"], "infinity");
+  const query = parseQuery(await readXml(dav.request));
+  refuseLongNames(query);
+  await assertIf(dav);
+  const entry = await dav.files.tree.find(dav.path);
+  if (entry === undefined) throw new HttpError(404, "there is no such file or folder");
+  const batches = depth === "infinity" ? await wholeTree(dav, entry) : withMembers(dav, entry, depth);
+  return streamedMultistatus(responses(dav, query, { top: entry, depth, batches }));
 }
 
-function parseQuestion(root: XmlElement | undefined): Question {
+function parseQuery(root: XmlElement | undefined): PropertyQuery {
   if (root === undefined) return { kind: "all", include: [] };
-  if (!isDav(root, "propfind")) throw new Refused(400, "the body is no propfind");
+  if (!isDav(root, "propfind")) throw new HttpError(400, "the body is not a propfind element");
   const children = root.children.filter(isElement);
   const child = (name: string) => children.find((element) => isDav(element, name));
   const [prop, all, names, include] = [child("prop"), child("allprop"), child("propname"), child("include")];
   if ([prop, all, names].filter((element) => element !== undefined).length !== 1)
-    throw new Refused(400, "a propfind asks for one of prop, allprop and propname");
+    throw new HttpError(400, "a propfind must contain one of prop, allprop and propname");
   if (names !== undefined) return { kind: "names" };
   if (prop !== undefined) return { kind: "some", names: propertyNames(prop) };
   return { kind: "all", include: include === undefined ? [] : propertyNames(include) };
 }
 
-function refuseLongNames(question: Question): void {
-  const bytes = namesIn(question).reduce((sum, name) => sum + Buffer.byteLength(name), 0);
+function refuseLongNames(query: PropertyQuery): void {
+  const bytes = namesIn(query).reduce((sum, name) => sum + Buffer.byteLength(name), 0);
   if (bytes > maxNamesBytes)
-    throw new Refused(
+    throw new HttpError(
       413,
-      `the names of all properties with their namespaces may have ${maxNamesBytes} bytes`,
+      `the names of all properties with their namespaces are above ${maxNamesBytes} bytes`,
     );
 }
 
@@ -56,58 +56,66 @@ function propertyNames(element: XmlElement): string[] {
   return [...new Set(element.children.filter(isElement).map(fullName))];
 }
 
-/** The resource itself and, if asked for, what it holds. */
-async function* family({ files }: Visit, entry: TreeEntry, members: boolean): AsyncGenerator<TreeEntry[]> {
+/** The resource itself and, with Depth 1, the members of a folder. */
+async function* withMembers(
+  { files }: DavRequest,
+  entry: TreeEntry,
+  depth: 0 | 1,
+): AsyncGenerator<TreeEntry[]> {
   yield [entry];
-  if (members && entry.kind === "folder") yield* files.tree.entries(entry.path);
+  if (depth === 1 && entry.kind === "folder") yield* files.tree.entries(entry.path);
 }
 
-/** All at once, because too many are refused and not cut short: half a listing looks like deleted files. */
-async function everything({ files }: Visit, entry: TreeEntry): Promise<AsyncGenerator<TreeEntry[]>> {
+/** The whole tree, found before anything is sent: a listing that is too long is refused, because half of it would look like deleted files. */
+async function wholeTree({ files }: DavRequest, entry: TreeEntry): Promise<AsyncGenerator<TreeEntry[]>> {
   const found = [entry];
   if (entry.kind === "folder") {
     for await (const below of files.tree.walk(entry.path)) {
       found.push(below);
-      if (found.length > mostAtInfinity)
-        throw new Refused(
+      if (found.length > maxInfiniteResources)
+        throw new HttpError(
           403,
-          "there is too much below this folder for one answer",
-          "<D:propfind-finite-depth/>",
+          `this folder contains more than ${maxInfiniteResources} files and folders; use Depth: 1`,
+          { condition: "<D:propfind-finite-depth/>" },
         );
     }
   }
   return (async function* () {
-    for (let at = 0; at < found.length; at += resourcesAtOnce) yield found.slice(at, at + resourcesAtOnce);
+    for (let at = 0; at < found.length; at += batchSize) yield found.slice(at, at + batchSize);
   })();
 }
 
-async function* answers(
-  visit: Visit,
-  question: Question,
-  top: TreeEntry,
-  depth: Depth,
-  batches: AsyncGenerator<TreeEntry[]>,
+interface Listing {
+  readonly top: TreeEntry;
+  readonly depth: Depth;
+  readonly batches: AsyncGenerator<TreeEntry[]>;
+}
+
+async function* responses(
+  dav: DavRequest,
+  query: PropertyQuery,
+  { top, depth, batches }: Listing,
 ): AsyncGenerator<string | Uint8Array> {
-  const { files, bucket, request, turns } = visit;
-  const asks = (name: string) =>
-    question.kind === "some"
-      ? question.names.includes(name)
-      : question.kind === "all" && (question.include.includes(name) || !liveProperties.get(name)?.hidden);
-  const locks = new LockIndex(asks(lockDiscovery) ? await files.locks.around(top.path, depth !== 0) : []);
+  const { files, bucket, request, turns } = dav;
+  const requests = (name: string) =>
+    query.kind === "some"
+      ? query.names.includes(name)
+      : query.kind === "all" && (query.include.includes(name) || !liveProperties.get(name)?.hidden);
+  const locks = new LockIndex(requests(lockDiscovery) ? await files.locks.around(top.path, depth !== 0) : []);
   // macOS stalls for a minute and a half on the quota of a volume.
   const isFinder = /^WebDAVFS\//.test(request.headers.get("user-agent") ?? "");
-  const room = quotaNames.some(asks) && !isFinder ? await files.tree.room() : undefined;
-  const bare =
-    (question.kind === "some" && question.names.every(isClosed)) ||
+  const diskUsage = quotaNames.some(requests) && !isFinder ? await files.tree.room() : undefined;
+  const hasNoDead =
+    (query.kind === "some" && query.names.every(isAlwaysLive)) ||
     (depth !== 0 && (await files.properties.isEmpty()));
-  const answer = new PropertyAnswer(question);
+  const writer = new PropertyWriter(query);
   let startedAt = performance.now();
   for await (const entries of batches) {
-    const dead = bare ? undefined : await files.properties.ofSome(entries.map(({ path }) => path));
+    const dead = hasNoDead ? undefined : await files.properties.ofSome(entries.map(({ path }) => path));
     let piece = "";
     for (const entry of entries) {
-      const subject = { entry, bucket: bucket.name, locks, room };
-      for (const part of answer.describe(subject, dead?.get(entry.path) ?? {})) {
+      const resource = { entry, bucket: bucket.name, locks, diskUsage };
+      for (const part of writer.describe(resource, dead?.get(entry.path) ?? {})) {
         if (typeof part === "string") piece += part;
         else {
           yield piece;
@@ -127,8 +135,8 @@ async function* answers(
   }
 }
 
-/** Live, and not to be overruled by a client's own. */
-function isClosed(name: string): boolean {
+/** Whether a property is live and cannot be replaced by a dead one. */
+function isAlwaysLive(name: string): boolean {
   const live = liveProperties.get(name);
-  return live !== undefined && !live.open;
+  return live !== undefined && !live.overridable;
 }

@@ -1,18 +1,18 @@
 import { isElement, textOf, type XmlElement } from "../../../base/xml.ts";
 import { escapeXml, printXml } from "../../../base/xml-text.ts";
 import type { Times } from "../../../buckets/changes.ts";
-import { warrantOf } from "../conditions.ts";
+import { writeConditions } from "../conditions.ts";
 import { hrefOf } from "../dav-path.ts";
-import type { Visit } from "../dav-request.ts";
-import { Refused } from "../http-error.ts";
+import type { DavRequest } from "../dav-request.ts";
+import { HttpError } from "../http-error.ts";
 import { liveProperties } from "../xml/live-properties.ts";
 import { xmlResponse } from "../xml/multistatus.ts";
-import { element, propstat } from "../xml/property-response.ts";
+import { element, propstat } from "../xml/property-writer.ts";
 import { fullName, isDav, readXml } from "../xml/request-xml.ts";
 
 interface Instruction {
   readonly name: string;
-  /** Undefined removes. */
+  /** Undefined removes the property. */
   readonly property: XmlElement | undefined;
 }
 
@@ -20,14 +20,14 @@ const xmlLang = "{http://www.w3.org/XML/1998/namespace}lang";
 const modifiedName = "{urn:schemas-microsoft-com:}Win32LastModifiedTime";
 const accessedName = "{urn:schemas-microsoft-com:}Win32LastAccessTime";
 
-/** All of the instructions, in their order, or none: RFC 4918 §9.2. */
-export async function proppatch(visit: Visit): Promise<Response> {
-  const { request, files, bucket, path } = visit;
+/** proppatch executes all instructions in their order, or none: RFC 4918 §9.2. */
+export async function proppatch(dav: DavRequest): Promise<Response> {
+  const { request, files, bucket, path } = dav;
   const instructions = parseInstructions(await readXml(request));
   const entry = await files.tree.find(path);
-  if (entry === undefined) throw new Refused(404, "there is no such file or folder");
-  const warrant = warrantOf(visit);
-  await files.examine(path, warrant);
+  if (entry === undefined) throw new HttpError(404, "there is no such file or folder");
+  const conditions = writeConditions(dav);
+  await files.examine(path, conditions);
   const changes = new Map<string, string | undefined>();
   const times: { -readonly [K in keyof Times]: Times[K] } = {};
   const problems = new Map<string, { readonly status: number; readonly condition: string }>();
@@ -36,11 +36,11 @@ export async function proppatch(visit: Visit): Promise<Response> {
       const time = property === undefined ? undefined : Date.parse(textOf(property));
       if (time !== undefined && Number.isNaN(time)) problems.set(name, { status: 409, condition: "" });
       else if (time !== undefined) times[name === modifiedName ? "modified" : "accessed"] = new Date(time);
-    } else if (liveProperties.has(name) && !liveProperties.get(name)?.open) {
+    } else if (liveProperties.has(name) && !liveProperties.get(name)?.overridable) {
       problems.set(name, { status: 403, condition: "<D:cannot-modify-protected-property/>" });
     } else changes.set(name, property === undefined ? undefined : printXml(property));
   }
-  if (problems.size === 0) await files.describe(path, warrant, changes, times);
+  if (problems.size === 0) await files.describe(path, conditions, changes, times);
   const names = [...new Set(instructions.map(({ name }) => name))];
   const stats = names.map((name) => {
     const problem = problems.get(name);
@@ -57,7 +57,7 @@ export async function proppatch(visit: Visit): Promise<Response> {
 
 function parseInstructions(root: XmlElement | undefined): Instruction[] {
   if (root === undefined || !isDav(root, "propertyupdate"))
-    throw new Refused(400, "the body is no propertyupdate");
+    throw new HttpError(400, "the body is not a propertyupdate element");
   const instructions: Instruction[] = [];
   for (const update of root.children.filter(isElement)) {
     const isSet = isDav(update, "set");
@@ -78,11 +78,11 @@ function parseInstructions(root: XmlElement | undefined): Instruction[] {
       }
     }
   }
-  if (instructions.length === 0) throw new Refused(400, "the propertyupdate changes nothing");
+  if (instructions.length === 0) throw new HttpError(400, "the propertyupdate changes nothing");
   return instructions;
 }
 
-/** RFC 4918 §4.3: the language that a value was given in is part of it. */
+/** RFC 4918 §4.3: the language of a value is part of it. */
 function withLanguage(property: XmlElement, language: string | undefined): XmlElement {
   if (language === undefined) return property;
   return { ...property, attributes: new Map([...property.attributes, [xmlLang, language]]) };

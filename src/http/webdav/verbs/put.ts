@@ -1,35 +1,35 @@
 import { etagOf } from "../../../buckets/etag.ts";
 import { bodyChunks } from "../../request/body-chunks.ts";
-import { warrantOf } from "../conditions.ts";
-import { modifiedOf, requireParent, type Visit } from "../dav-request.ts";
-import { Refused } from "../http-error.ts";
+import { writeConditions } from "../conditions.ts";
+import { type DavRequest, modifiedOf, requireParent } from "../dav-request.ts";
+import { HttpError } from "../http-error.ts";
 
-/** Streamed to the disk beside the target, synced, renamed: whatever breaks before that leaves the old file and nothing else. */
-export async function put(visit: Visit): Promise<Response> {
-  const { request, files, path, maxUploadBytes } = visit;
+/** put streams the body into a staged file, syncs it and renames it. A failure before the rename leaves the old file unchanged. */
+export async function put(dav: DavRequest): Promise<Response> {
+  const { request, files, path, maxUploadBytes } = dav;
   const { headers } = request;
-  await refuseFolder(visit);
+  await refuseFolder(dav);
   // RFC 9110 §14.5: a part must not be stored as if it were the whole.
   if (headers.has("content-range"))
-    throw new Refused(400, "a part of a file cannot be uploaded; send it whole");
+    throw new HttpError(400, "a part of a file cannot be uploaded; send it whole");
   const encoding = headers.get("content-encoding")?.trim().toLowerCase() ?? "identity";
-  if (encoding !== "identity") throw new Refused(415, "send the file as it is, without a content encoding");
+  if (encoding !== "identity") throw new HttpError(415, "send the file as it is, without a content encoding");
   const declared = lengthIn(headers, "content-length");
   const expected = lengthIn(headers, "x-expected-entity-length");
   if (maxUploadBytes > 0 && Math.max(declared ?? 0, expected ?? 0) > maxUploadBytes)
     throw tooBig(maxUploadBytes);
   await requireParent(files, path);
-  const warrant = warrantOf(visit);
-  await files.examine(path, warrant);
-  await using staged = await files.stage(bodyOf(visit), path);
+  const conditions = writeConditions(dav);
+  await files.examine(path, conditions);
+  await using staged = await files.stage(bodyOf(dav), path);
   for (const length of [declared, expected]) {
     if (length !== undefined && length !== staged.size)
-      throw new Refused(400, `${staged.size} of ${length} bytes arrived; the file is unchanged`);
+      throw new HttpError(400, `${staged.size} of ${length} bytes arrived; the file is unchanged`);
   }
-  const modified = modifiedOf(visit);
+  const modified = modifiedOf(dav);
   const { created, stats } = await files.write(path, staged, {
     makeParents: false,
-    warrant,
+    warrant: conditions,
     modified,
   });
   return new Response(null, {
@@ -42,16 +42,18 @@ export async function put(visit: Visit): Promise<Response> {
   });
 }
 
-async function refuseFolder({ files, path, slash }: Visit): Promise<void> {
+async function refuseFolder({ files, path, slash }: DavRequest): Promise<void> {
   if ((await files.tree.find(path))?.kind === "folder")
-    throw new Refused(405, "a folder stands there; a file is put into it under a name", undefined, {
-      allow: "OPTIONS, PROPFIND, PROPPATCH, GET, HEAD, DELETE, COPY, MOVE, LOCK, UNLOCK",
-    });
-  if (slash) throw new Refused(409, "a file's address does not end in a slash");
+    throw new HttpError(405, "a folder exists at this address; add a file name to it", { target: "folder" });
+  if (slash) throw new HttpError(409, "a file's address must not end in a slash");
 }
 
-/** The body, within its limit. However slowly it comes, it is read as long as something comes: its sender has proven a token. */
-async function* bodyOf({ request, maxUploadBytes, restartIdleTimer }: Visit): AsyncGenerator<Uint8Array> {
+/** The body, within its limit. However slow, it is read as long as bytes arrive: its sender has proven a token. */
+async function* bodyOf({
+  request,
+  maxUploadBytes,
+  restartIdleTimer,
+}: DavRequest): AsyncGenerator<Uint8Array> {
   let size = 0;
   for await (const chunk of bodyChunks(request)) {
     restartIdleTimer();
@@ -64,10 +66,10 @@ async function* bodyOf({ request, maxUploadBytes, restartIdleTimer }: Visit): As
 function lengthIn(headers: Headers, name: string): number | undefined {
   const text = headers.get(name);
   if (text === null) return undefined;
-  if (!/^\d+$/.test(text)) throw new Refused(400, `${name} is no length`);
+  if (!/^\d+$/.test(text)) throw new HttpError(400, `${name} is not a length`);
   return Number(text);
 }
 
-function tooBig(limit: number): Refused {
-  return new Refused(413, `an upload may have ${limit} bytes (max_upload_size)`);
+function tooBig(limit: number): HttpError {
+  return new HttpError(413, `the upload is above ${limit} bytes (max_upload_size)`);
 }

@@ -6,21 +6,22 @@ import type { TreeEntry } from "../../../buckets/tree.ts";
 import { mediaTypeOf } from "../../content/media-type.ts";
 import { activeLock, supportedLock } from "./lock-xml.ts";
 
-/** What the properties of one resource are read from. */
-export interface Subject {
+/** Resource is what the live properties of one file or folder are computed from. */
+export interface Resource {
   readonly entry: TreeEntry;
   readonly bucket: string;
   readonly locks: LockIndex;
-  readonly room: { readonly availableBytes: number; readonly usedBytes: number } | undefined;
+  /** Undefined if no quota property is requested. */
+  readonly diskUsage: { readonly availableBytes: number; readonly usedBytes: number } | undefined;
 }
 
 interface LiveProperty {
-  /** The inside of its element; undefined where the resource has no such property. */
-  readonly value: (subject: Subject) => string | undefined;
-  /** Given only to who names it. */
+  /** The content of the property's element, as XML; undefined if the resource has no such property. */
+  readonly value: (resource: Resource) => string | undefined;
+  /** Sent only if it is requested by name. */
   readonly hidden?: true;
-  /** A client may set one of its own instead. */
-  readonly open?: true;
+  /** A client may set a dead property of this name, which then replaces it. */
+  readonly overridable?: true;
 }
 
 const onFiles =
@@ -28,18 +29,18 @@ const onFiles =
   ({ entry }) =>
     entry.kind === "file" ? value(entry) : undefined;
 
-/** Not before 1970: some clients cannot read such dates. */
+/** Not before 1970: some clients cannot parse such dates. */
 const httpDate = (ms: number) => new Date(Math.max(0, ms)).toUTCString();
 const isoDate = (ms: number) => new Date(Math.max(0, ms)).toISOString().replace(/\.\d+Z$/, "Z");
 
-/** Properties that the server computes: RFC 4918 §15, RFC 4331, and the times that Windows asks for. */
+/** liveProperties are those that the server computes: RFC 4918 §15, RFC 4331, and the times that Windows asks for. */
 export const liveProperties: ReadonlyMap<string, LiveProperty> = new Map<string, LiveProperty>([
   ["{DAV:}resourcetype", { value: ({ entry }) => (entry.kind === "folder" ? "<D:collection/>" : "") }],
   [
     "{DAV:}displayname",
     {
       value: ({ entry, bucket }) => escapeXml(entry.path === treeRoot ? bucket : splitPath(entry.path).name),
-      open: true,
+      overridable: true,
     },
   ],
   ["{DAV:}getcontentlength", { value: onFiles(({ stats }) => String(stats.size)) }],
@@ -61,8 +62,14 @@ export const liveProperties: ReadonlyMap<string, LiveProperty> = new Map<string,
           .join(""),
     },
   ],
-  ["{DAV:}quota-available-bytes", { value: ({ room }) => room && String(room.availableBytes), hidden: true }],
-  ["{DAV:}quota-used-bytes", { value: ({ room }) => room && String(room.usedBytes), hidden: true }],
+  [
+    "{DAV:}quota-available-bytes",
+    { value: ({ diskUsage }) => diskUsage && String(diskUsage.availableBytes), hidden: true },
+  ],
+  [
+    "{DAV:}quota-used-bytes",
+    { value: ({ diskUsage }) => diskUsage && String(diskUsage.usedBytes), hidden: true },
+  ],
   [
     "{urn:schemas-microsoft-com:}Win32LastModifiedTime",
     { value: ({ entry }) => httpDate(entry.stats.mtimeMs), hidden: true },

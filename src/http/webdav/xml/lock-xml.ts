@@ -9,7 +9,7 @@ export const supportedLock = ["exclusive", "shared"]
   )
   .join("");
 
-/** A lock as `lockdiscovery` shows it: RFC 4918 §14.1. */
+/** activeLock describes a lock for `lockdiscovery`: RFC 4918 §14.1. */
 export function activeLock(lock: Lock, bucket: string): string {
   const seconds = Math.max(0, Math.ceil((lock.until - Date.now()) / 1000));
   return [
@@ -25,4 +25,9 @@ export function activeLock(lock: Lock, bucket: string): string {
 
 export function lockRoot({ path, kind }: Lock, bucket: string): string {
   return hrefOf(bucket, path, kind === "folder");
+}
+
+/** lockRoots lists the roots of locks for a condition of RFC 4918 §16. */
+export function lockRoots(locks: readonly Lock[], bucket: string): string {
+  return locks.map((lock) => `<D:href>${escapeXml(lockRoot(lock, bucket))}</D:href>`).join("");
 }

@@ -20,15 +20,16 @@ export function xmlResponse(
   return new Response(head + xml, { status, headers: { ...xmlHeaders, ...headers } });
 }
 
+/** errorResponse names the condition of RFC 4918 §16 that failed. */
 export function errorResponse(
   status: number,
   condition: string,
-  headers: Readonly<Record<string, string>>,
+  headers: Readonly<Record<string, string>> = {},
 ): Response {
   return xmlResponse(status, `<D:error xmlns:D="DAV:">${condition}</D:error>\n`, headers);
 }
 
-/** A status for each of several resources: RFC 4918 §13. */
+/** statuses is a multistatus response with one status for each resource: RFC 4918 §13. */
 export function statuses(
   members: ReadonlyArray<{ readonly href: string; readonly status: number }>,
 ): Response {
@@ -39,7 +40,7 @@ export function statuses(
   return xmlResponse(207, `<D:multistatus xmlns:D="DAV:">\n${responses.join("")}</D:multistatus>\n`);
 }
 
-/** The same for what is made while it is sent. The first part is there before anything is sent, so that it may still fail. */
+/** streamedMultistatus makes the response while it is sent. It waits for the first part, so that a failure there still gets its own status. */
 export async function streamedMultistatus(responses: AsyncGenerator<string | Uint8Array>): Promise<Response> {
   const first = await responses.next();
   async function* parts(): AsyncGenerator<Uint8Array> {

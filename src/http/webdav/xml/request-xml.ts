@@ -1,27 +1,26 @@
 import { parseXml, type XmlElement, XmlError } from "../../../base/xml.ts";
 import { bodyChunks } from "../../request/body-chunks.ts";
-import { Refused } from "../http-error.ts";
+import { HttpError } from "../http-error.ts";
 
-/** Enough for a PROPPATCH that fills all that one resource may carry. */
+/** Enough for a PROPPATCH with all properties that one resource may have. */
 const maxXmlBytes = 1024 * 1024;
-/** More properties than anybody asks for. */
-const mostElements = 10_000;
+/** More properties than any client asks for. */
+const maxElements = 10_000;
 
-/** The request's XML, whatever type it claims to be; undefined when there is none. */
+/** readXml parses the request's body, whatever its content type; undefined if it is empty. */
 export async function readXml(request: Request): Promise<XmlElement | undefined> {
-  const bytes = await readSome(request);
+  const bytes = await readBytes(request);
   if (bytes.length === 0) return undefined;
   try {
-    return parseXml(bytes, mostElements);
+    return parseXml(bytes, maxElements);
   } catch (error) {
-    if (error instanceof XmlError)
-      throw new Refused(400, `the body is no XML that is read here: ${error.message}`);
+    if (error instanceof XmlError) throw new HttpError(400, `the body is not valid XML: ${error.message}`);
     throw error;
   }
 }
 
-async function readSome(request: Request): Promise<Buffer> {
-  const tooBig = () => new Refused(413, `the XML may have ${maxXmlBytes} bytes`);
+async function readBytes(request: Request): Promise<Buffer> {
+  const tooBig = () => new HttpError(413, `the XML is above ${maxXmlBytes} bytes`);
   if (Number(request.headers.get("content-length")) > maxXmlBytes) throw tooBig();
   const chunks: Uint8Array[] = [];
   let size = 0;
@@ -39,7 +38,7 @@ export function isDav(element: XmlElement, name: string): boolean {
   return element.namespace === dav && element.name === name;
 }
 
-/** `{namespace}name`, the key of a property. */
+/** fullName returns `{namespace}name`, the key of a property. */
 export function fullName({ namespace, name }: Pick<XmlElement, "namespace" | "name">): string {
   return `{${namespace}}${name}`;
 }
