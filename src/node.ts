@@ -33,8 +33,8 @@ import {
   noLimits,
   releaseSettings,
   sinkSettings,
-  tcpPlace,
-  unixPlace,
+  tcpAddress,
+  unixAddress,
 } from "./settings.ts";
 import { type Installed, Updater, type UpdateSettings } from "./update/updater.ts";
 
@@ -114,7 +114,7 @@ export async function openNode(options: NodeOptions): Promise<Node> {
     acquire,
     buckets: () => backend.services.buckets,
     static: {
-      cache: new MemoryCache(() => limits.hotBytes),
+      cache: new MemoryCache(() => limits.maxCacheBytes),
       compression: new Compression(contentBudget),
       contentBudget,
     },
@@ -147,8 +147,8 @@ export async function openNode(options: NodeOptions): Promise<Node> {
     releasesPart,
     loggingPart,
     backend,
-    listeningPart("listener", tcp, tcpPlace),
-    listeningPart("unix socket", unix, unixPlace),
+    listeningPart("listener", tcp, tcpAddress),
+    listeningPart("unix socket", unix, unixAddress),
   ];
   const finished = await finishOverwrite(options.configPath);
   const leftovers = await clearLeftoversOf([options.configPath, ...placesOf(options.configPath, undefined)]);

@@ -20,7 +20,7 @@ export interface Limits {
   /** For what clients make the server hold in memory. */
   readonly clientBytes: number;
   /** For cached files. */
-  readonly hotBytes: number;
+  readonly maxCacheBytes: number;
   readonly maxUploadBytes: number;
   /** Whether the web console is served. */
   readonly console: boolean;
@@ -33,7 +33,7 @@ export const noLimits: Limits = {
   maxMessageBytes: 0,
   maxResponseBytes: 0,
   clientBytes: 0,
-  hotBytes: 0,
+  maxCacheBytes: 0,
   maxUploadBytes: 0,
   console: false,
 };
@@ -52,7 +52,7 @@ export function limitSettings(config: Config): Limits {
     maxResponseBytes: config.max_response_body_size,
     maxMessageBytes: Math.min(config.max_request_body_size, Math.max(minMessageBytes, fairShare)),
     clientBytes,
-    hotBytes: config.static_cache_bytes,
+    maxCacheBytes: config.static_cache_bytes,
     maxUploadBytes: config.max_upload_size,
     console: config.console,
   };
@@ -87,13 +87,13 @@ export function sinkSettings({ logging }: Config, fromEnvironment: string | unde
   };
 }
 
-export function tcpPlace({ ws_listener, tls_cert, tls_key }: Config): BindAddress {
+export function tcpAddress({ ws_listener, tls_cert, tls_key }: Config): BindAddress {
   // The certificate's text is part of the slice, so that a renewed one is taken up by the next reload.
   const tls = tls_cert === undefined || tls_key === undefined ? undefined : readTls(tls_cert, tls_key);
   return { at: "tcp", address: ws_listener, tls };
 }
 
-export function unixPlace({
+export function unixAddress({
   enable_unix_socket,
   unix_socket_path,
   database,
@@ -106,8 +106,8 @@ export function unixPlace({
 /** `listeningPart` makes a listener a part of the configuration. */
 export function listeningPart(
   name: string,
-  listening: ListenerSlot,
-  place: (config: Config) => BindAddress | undefined,
+  listener: ListenerSlot,
+  address: (config: Config) => BindAddress | undefined,
 ): Part<BindAddress | undefined> {
-  return { name, slice: place, prepare: (slice) => listening.prepare(slice), close: () => listening.close() };
+  return { name, slice: address, prepare: (slice) => listener.prepare(slice), close: () => listener.close() };
 }

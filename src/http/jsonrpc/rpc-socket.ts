@@ -78,7 +78,7 @@ export class RpcSocket {
     this.#pause();
     if (!this.#count())
       this.#cutOff("more calls wait than the server may keep; wait for answers before sending more");
-    else if (this.#canStart()) this.#options.turns.add(this);
+    else if (this.#isReady()) this.#options.turns.add(this);
   }
 
   /** Starts some of the queued calls; true while it may start more. Called by `Turns`. */
@@ -89,7 +89,7 @@ export class RpcSocket {
       void this.#start(text);
     }
     this.#count();
-    if (this.#queue.length > 0) return this.#canStart();
+    if (this.#queue.length > 0) return this.#isReady();
     this.#continue();
     return false;
   }
@@ -164,10 +164,11 @@ export class RpcSocket {
       this.#tick = tick;
       this.#callsInTick = 0;
     }
-    return this.#callsInTick < maxCallsPerTick && this.#canStart();
+    return this.#callsInTick < maxCallsPerTick && this.#isReady();
   }
 
-  #canStart(): boolean {
+  /** Whether the socket is open, its client reads, and not too many of its calls run. */
+  #isReady(): boolean {
     const max = this.#isProven ? maxRunningCalls.proven : maxRunningCalls.unproven;
     return this.#socket !== undefined && this.#running < max && this.#bufferedBytes() === 0;
   }
@@ -208,7 +209,7 @@ export class RpcSocket {
 
   /** Starts queued calls, or reads from the socket again, if nothing prevents it any more. */
   #continue(): void {
-    if (!this.#canStart()) return;
+    if (!this.#isReady()) return;
     if (this.#queue.length > 0) {
       this.#options.turns.add(this);
       return;

@@ -17,7 +17,7 @@ export class ConnectionLimiter {
   }
 }
 
-/** Permit is one place of a `ConnectionLimiter`. */
+/** Permit is the right to run, from a `ConnectionLimiter`. */
 export class Permit {
   readonly #count: (change: 1 | -1) => void;
   #held = true;
@@ -33,7 +33,7 @@ export class Permit {
     this.#held = false;
   }
 
-  /** Gives the place to others while `wait` runs, and takes it again afterwards, even beyond the limit. */
+  /** Releases the permit while `wait` runs, and takes it again afterwards, even beyond the limit. */
   async suspend<T>(wait: () => Promise<T>): Promise<T> {
     this.#count(-1);
     try {

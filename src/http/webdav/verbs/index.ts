@@ -11,7 +11,7 @@ import { put } from "./put.ts";
 /** Verb is a row of the table of methods. */
 interface Verb {
   readonly serve: (dav: DavRequest) => Promise<Response>;
-  /** What the method cannot be used on, because it makes something at a path that is free or, for PUT, holds a file. */
+  /** The kinds of resources that the method cannot be used on: it answers 405 there. */
   readonly notOn?: ReadonlyArray<"file" | "folder">;
 }
 
