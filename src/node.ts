@@ -9,15 +9,15 @@ import { ConfigFile, finishOverwrite } from "./config/config-file.ts";
 import { LiveConfig, type Outcome, type Part, settingPart } from "./config/live.ts";
 import { explainTargets } from "./config/parse.ts";
 import { placesOf } from "./config/server-uuid.ts";
-import { Compression } from "./http/compression.ts";
-import { Console } from "./http/console.ts";
-import { ContentBudget } from "./http/content-budget.ts";
-import { DescriptorWatch } from "./http/descriptor-watch.ts";
-import { HotFiles } from "./http/hot-files.ts";
-import { Listening } from "./http/listening.ts";
-import { idleSeconds, type SharedDoors } from "./http/routes.ts";
-import { Delays, Slots } from "./http/slots.ts";
-import type { Goodbye } from "./http/socket.ts";
+import { Console } from "./http/console/console.ts";
+import { Compression } from "./http/content/compression.ts";
+import { ContentBudget } from "./http/content/content-budget.ts";
+import type { CloseReason } from "./http/jsonrpc/rpc-socket.ts";
+import { DescriptorWatch } from "./http/listen/descriptor-watch.ts";
+import { ListenerSlot } from "./http/listen/listener-slot.ts";
+import { ConnectionLimiter, Delays } from "./http/request/connection-limiter.ts";
+import { type HttpDeps, idleSeconds } from "./http/routes.ts";
+import { MemoryCache } from "./http/static/memory-cache.ts";
 import { parseFilter } from "./log/filter.ts";
 import { LogHub } from "./log/hub.ts";
 import { LogRing } from "./log/ring.ts";
@@ -33,8 +33,8 @@ import {
   noLimits,
   releaseSettings,
   sinkSettings,
-  tcpPlace,
-  unixPlace,
+  tcpAddress,
+  unixAddress,
 } from "./settings.ts";
 import { type Installed, Updater, type UpdateSettings } from "./update/updater.ts";
 
@@ -61,7 +61,7 @@ export interface Node extends AsyncDisposable {
   /** Waits, while serving, until no call runs; within bounds, and until `signal` fires. */
   drain(signal: AbortSignal): Promise<unknown>;
   /** Stops accepting, finishes what runs within bounds, closes the database. */
-  close(why?: Goodbye): Promise<void>;
+  close(why?: CloseReason): Promise<void>;
 }
 
 /** `openNode` is the only constructor: it opens every service in order, watches the configuration, and closes in reverse. */
@@ -100,10 +100,10 @@ export async function openNode(options: NodeOptions): Promise<Node> {
     acquire,
   });
   const contentBudget = new ContentBudget(idleSeconds * 1000);
-  const doors: SharedDoors = {
+  const httpDeps: HttpDeps = {
     jsonRpc: {
       engine,
-      slots: new Slots(() => limits.maxConnections),
+      connections: new ConnectionLimiter(() => limits.maxConnections),
       memory: new MemoryBudget(() => limits.clientBytes),
       delays: new Delays(1000),
       maxRequestBytes: () => limits.maxRequestBytes,
@@ -113,19 +113,21 @@ export async function openNode(options: NodeOptions): Promise<Node> {
     delays: new Delays(64),
     acquire,
     buckets: () => backend.services.buckets,
-    hot: new HotFiles(() => limits.hotBytes),
-    compression: new Compression(contentBudget),
-    contentBudget,
+    static: {
+      cache: new MemoryCache(() => limits.maxCacheBytes),
+      compression: new Compression(contentBudget),
+      contentBudget,
+    },
     maxUploadBytes: () => limits.maxUploadBytes,
     console: new Console(() => limits.console, options.loadConsole ?? loadConsole, log),
   };
-  const tcp = new Listening(doors, () => limits, log);
-  const unix = new Listening(doors, () => limits, log);
+  const tcp = new ListenerSlot(httpDeps, { limits: () => limits, log });
+  const unix = new ListenerSlot(httpDeps, { limits: () => limits, log });
 
   const limitsPart = settingPart("limits", limitSettings, (slice) => {
     limits = slice;
-    tcp.limit();
-    unix.limit();
+    tcp.applyLimits();
+    unix.applyLimits();
   });
   const releasesPart = settingPart("releases", releaseSettings, (slice) => {
     releases = slice;
@@ -145,8 +147,8 @@ export async function openNode(options: NodeOptions): Promise<Node> {
     releasesPart,
     loggingPart,
     backend,
-    listeningPart("listener", tcp, tcpPlace),
-    listeningPart("unix socket", unix, unixPlace),
+    listeningPart("listener", tcp, tcpAddress),
+    listeningPart("unix socket", unix, unixAddress),
   ];
   const finished = await finishOverwrite(options.configPath);
   const leftovers = await clearLeftoversOf([options.configPath, ...placesOf(options.configPath, undefined)]);
@@ -157,7 +159,7 @@ export async function openNode(options: NodeOptions): Promise<Node> {
     inspect: preflight(options.configPath),
   });
   const descriptors = new DescriptorWatch([tcp, unix], log);
-  const close = async (why: Goodbye = "stop") => {
+  const close = async (why: CloseReason = "stop") => {
     leftovers[Symbol.dispose]();
     descriptors[Symbol.dispose]();
     tcp.stopAccepting(why);

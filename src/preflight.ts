@@ -5,8 +5,8 @@ import { parseDatabaseUrl } from "./base/database-url.ts";
 import { Fault } from "./base/fault.ts";
 import type { Finding, Inspect } from "./config/load.ts";
 import type { Config } from "./config/schema.ts";
-import { readTls } from "./http/listener.ts";
-import { unixPlace } from "./settings.ts";
+import { readTls } from "./http/listen/tls.ts";
+import { unixAddress } from "./settings.ts";
 
 /**
  * Opens what a configuration names, as far as that changes nothing: `check` reports it, and a start or a reload refuses it
@@ -48,10 +48,10 @@ function inspectLogFile({ logging: { json_log_file } }: Config): Finding[] {
 }
 
 function inspectSocket(config: Config): Finding[] {
-  const place = unixPlace(config);
-  if (place?.at !== "unix") return [];
-  const subject = { name: "the socket", path: place.path, failed: "cannot be made" };
-  const problem = folderProblem(dirname(place.path));
+  const address = unixAddress(config);
+  if (address?.at !== "unix") return [];
+  const subject = { name: "the socket", path: address.path, failed: "cannot be made" };
+  const problem = folderProblem(dirname(address.path));
   return toFindings(["unix_socket_path"], problem && accessMessage(subject, problem));
 }
 

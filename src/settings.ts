@@ -3,8 +3,9 @@ import { usableMemory } from "./base/memory-budget.ts";
 import type { Part } from "./config/live.ts";
 import type { Config } from "./config/schema.ts";
 import { databaseFile } from "./db/database.ts";
-import { type Place, readTls } from "./http/listener.ts";
-import type { Listening } from "./http/listening.ts";
+import type { BindAddress } from "./http/listen/listener.ts";
+import type { ListenerSlot } from "./http/listen/listener-slot.ts";
+import { readTls } from "./http/listen/tls.ts";
 import { parseFilter } from "./log/filter.ts";
 import type { SinkSettings } from "./log/sinks.ts";
 import type { UpdateSettings } from "./update/updater.ts";
@@ -19,7 +20,7 @@ export interface Limits {
   /** For what clients make the server hold in memory. */
   readonly clientBytes: number;
   /** For cached files. */
-  readonly hotBytes: number;
+  readonly maxCacheBytes: number;
   readonly maxUploadBytes: number;
   /** Whether the web console is served. */
   readonly console: boolean;
@@ -32,7 +33,7 @@ export const noLimits: Limits = {
   maxMessageBytes: 0,
   maxResponseBytes: 0,
   clientBytes: 0,
-  hotBytes: 0,
+  maxCacheBytes: 0,
   maxUploadBytes: 0,
   console: false,
 };
@@ -51,7 +52,7 @@ export function limitSettings(config: Config): Limits {
     maxResponseBytes: config.max_response_body_size,
     maxMessageBytes: Math.min(config.max_request_body_size, Math.max(minMessageBytes, fairShare)),
     clientBytes,
-    hotBytes: config.static_cache_bytes,
+    maxCacheBytes: config.static_cache_bytes,
     maxUploadBytes: config.max_upload_size,
     console: config.console,
   };
@@ -86,13 +87,17 @@ export function sinkSettings({ logging }: Config, fromEnvironment: string | unde
   };
 }
 
-export function tcpPlace({ ws_listener, tls_cert, tls_key }: Config): Place {
+export function tcpAddress({ ws_listener, tls_cert, tls_key }: Config): BindAddress {
   // The certificate's text is part of the slice, so that a renewed one is taken up by the next reload.
   const tls = tls_cert === undefined || tls_key === undefined ? undefined : readTls(tls_cert, tls_key);
   return { at: "tcp", address: ws_listener, tls };
 }
 
-export function unixPlace({ enable_unix_socket, unix_socket_path, database }: Config): Place | undefined {
+export function unixAddress({
+  enable_unix_socket,
+  unix_socket_path,
+  database,
+}: Config): BindAddress | undefined {
   if (!enable_unix_socket) return undefined;
   const beside = dirname(databaseFile(database.database_url) ?? "data/node.db");
   return { at: "unix", path: resolve(unix_socket_path ?? join(beside, "node.sock")) };
@@ -101,8 +106,8 @@ export function unixPlace({ enable_unix_socket, unix_socket_path, database }: Co
 /** `listeningPart` makes a listener a part of the configuration. */
 export function listeningPart(
   name: string,
-  listening: Listening,
-  place: (config: Config) => Place | undefined,
-): Part<Place | undefined> {
-  return { name, slice: place, prepare: (slice) => listening.prepare(slice), close: () => listening.close() };
+  listener: ListenerSlot,
+  address: (config: Config) => BindAddress | undefined,
+): Part<BindAddress | undefined> {
+  return { name, slice: address, prepare: (slice) => listener.prepare(slice), close: () => listener.close() };
 }

@@ -36,3 +36,11 @@ export function authorise(caller: Caller, need: Need): void {
     }
   }
 }
+
+/**
+ * `mayActFor` tells whether the caller may use what the token with this key holds, such as a lock: it is that token or the Super
+ * Token.
+ */
+export function mayActFor(caller: Caller, key: string): boolean {
+  return caller.isSuper || caller.key === key;
+}

@@ -4,7 +4,7 @@ import { signal } from "@preact/signals";
 export const themes = ["system", "light", "dark"] as const;
 export type Theme = (typeof themes)[number];
 
-/** Cookie that the server reads in `http/console-theme.ts`. */
+/** Cookie that the server reads in `http/console/theme.ts`. */
 const cookieName = "node_server_theme";
 const maxAgeSeconds = 365 * 24 * 60 * 60;
 

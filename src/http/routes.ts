@@ -1,123 +1,126 @@
 import type { Server } from "bun";
-import { type BucketDoor, serveRoot, serveStatic, staticPrefix } from "./bucket-routes.ts";
-import { addressOf, clientLeft } from "./client-address.ts";
-import { isConsolePath, serveConsole } from "./console.ts";
-import { answerPost, cors, preflight } from "./jsonrpc.ts";
-import { notFound, plainText } from "./pages.ts";
-import type { Connection } from "./socket.ts";
-import { webdavPrefix } from "./webdav/address.ts";
-import { optionsHeaders, serveWebdav, type WebdavDoor } from "./webdav/handler.ts";
+import { serveConsole } from "./console/console.ts";
+import { methodNotAllowed, notFound, plainText } from "./content/plain.ts";
+import { answerPost, cors, preflight } from "./jsonrpc/post.ts";
+import type { RpcSocket } from "./jsonrpc/rpc-socket.ts";
 import {
   isHandshake,
   openSocket,
   refuseHandshake,
   refuseTerminal,
-  type SocketDoor,
+  type SocketOptions,
   terminalNeedsUpgrade,
-} from "./websocket.ts";
+} from "./jsonrpc/websocket.ts";
+import { addressOf, clientLeft } from "./request/client-address.ts";
+import { handlerOf, methodsOf, type Route, RouteTable } from "./route-table.ts";
+import { type BucketRouteOptions, serveRoot, serveStatic, staticPrefix } from "./static/bucket-routes.ts";
+import { webdavPrefix } from "./webdav/dav-path.ts";
+import { serveWebdav, type WebdavOptions } from "./webdav/handler.ts";
+import { optionsHeaders } from "./webdav/verbs/options.ts";
 
-/** What all listeners share. */
-export interface SharedDoors extends WebdavDoor, BucketDoor, Omit<SocketDoor, "connections"> {}
+/** HttpDeps is what the routes of all listeners share. */
+export interface HttpDeps extends WebdavOptions, BucketRouteOptions, Omit<SocketOptions, "sockets"> {}
 
-/** Seconds without progress before the connection of a request is dropped. Bun restarts them for an answer, but not for a slow body. */
+/** ListenerDeps is what the routes of one listener use. */
+export interface ListenerDeps extends HttpDeps, SocketOptions {}
+
+/**
+ * idleSeconds is the time without progress after which the connection of a request is dropped. Bun restarts it for a response,
+ * but not for a slow request body.
+ */
 export const idleSeconds = 30;
 
-export interface Doors extends SharedDoors, SocketDoor {}
-
+/** The request is answered by Bun itself (undefined) once it is upgraded to a WebSocket. */
 type Answer = Response | undefined | Promise<Response>;
 
-/** A request on its way through the table. */
-interface Incoming {
+interface RoutedRequest {
   readonly request: Request;
   /** As in `request.url`: normalised, still percent-encoded. */
   readonly path: string;
-  readonly server: Server<Connection>;
-  readonly doors: Doors;
+  readonly server: Server<RpcSocket>;
+  readonly deps: ListenerDeps;
 }
 
-type Handler = (incoming: Incoming) => Answer;
+type Handler = (routed: RoutedRequest) => Answer;
 
-/** One address, or one family of them. */
-interface Route {
-  /** By HTTP method. Another method is answered with 405 and the names of these as `Allow`. */
-  readonly methods?: Readonly<Record<string, Handler>>;
-  /** Answers every HTTP method, in place of `methods`. */
-  readonly any?: Handler;
-  /** Answers the handshake of a WebSocket; without it the handshake is refused. */
-  readonly socket?: Handler;
-}
-
-const jsonRpcPost: Handler = ({ request, server, doors }) => {
+const post: Handler = ({ request, server, deps }) => {
   const address = addressOf(request, server);
-  return address === undefined ? clientLeft() : answerPost(request, address, doors.jsonRpc);
+  return address === undefined ? clientLeft() : answerPost(request, address, deps.jsonRpc);
 };
-const jsonRpcSocket: Handler = ({ request, server, doors }) => openSocket(request, server, doors);
-const root: Handler = ({ request, path, doors }) => serveRoot(request, path, doors);
-
-const jsonRpc: Route = {
-  methods: { POST: jsonRpcPost, OPTIONS: () => preflight(allowOf(jsonRpc)) },
-  socket: jsonRpcSocket,
+const socket: Handler = ({ request, server, deps }) => openSocket(request, server, deps);
+const root: Handler = ({ request, path, deps }) => serveRoot(request, path, deps);
+const files: Handler = ({ request, path, deps }) => serveStatic(request, path, deps);
+const webConsole: Handler = ({ request, path, deps }) => serveConsole(request, path, deps.console);
+const webdav: Handler = ({ request, path, server, deps }) => {
+  const address = addressOf(request, server);
+  if (address === undefined) return clientLeft();
+  const restartIdleTimer = () => server.timeout(request, idleSeconds);
+  return serveWebdav({ request, rawPath: path, address, restartIdleTimer }, deps);
 };
+const jsonRpcOptions: Handler = () => preflight(Object.keys(jsonRpc));
+const jsonRpc = { POST: post, OPTIONS: jsonRpcOptions };
 
-/**
- * `/` is an address of JSON-RPC too: an existing dashboard strips the path of every server address. Its OPTIONS answers two
- * askers at once, the preflight of such a dashboard and Windows, which asks here whether the server does WebDAV.
- */
-const front: Route = {
-  methods: { GET: root, HEAD: root, POST: jsonRpcPost, OPTIONS: () => frontOptions() },
-  socket: jsonRpcSocket,
-};
-
-/** Addresses with a route of their own. */
-const exact: ReadonlyMap<string, Route> = new Map([
-  ["/jsonrpc", jsonRpc],
-  ["/node/rpc", jsonRpc],
-  ["/", front],
-  ["/terminal", { any: terminalNeedsUpgrade, socket: refuseTerminal }],
-  [webdavPrefix, { any: webdav }],
+/** Every address of the server. `/node/…` belongs to the server, whatever the bucket at the root contains. */
+const routes = new RouteTable<Handler>([
+  { path: "/jsonrpc", methods: jsonRpc, socket },
+  { path: "/node/rpc", methods: jsonRpc, socket },
+  // Also an address of JSON-RPC, because an existing dashboard strips the path of every server's address.
+  { path: "/", methods: { GET: root, HEAD: root, POST: post, OPTIONS: rootOptions }, socket },
+  { path: "/terminal", serve: terminalNeedsUpgrade, socket: refuseTerminal },
+  { path: `${staticPrefix}*`, serve: files },
+  { path: webdavPrefix, serve: webdav },
+  { path: `${webdavPrefix}/*`, serve: webdav },
+  { path: "/node/console", serve: webConsole },
+  { path: "/node/console/*", serve: webConsole },
+  { path: "/node", serve: notFound },
+  { path: "/node/*", serve: notFound },
+  { path: "*", serve: root },
 ]);
 
-/** Families of addresses, the first that owns a path first. `/node/…` belongs to the server, whatever a bucket holds. */
-const families: ReadonlyArray<readonly [owns: (path: string) => boolean, route: Route]> = [
-  [startsWith(staticPrefix), { any: ({ request, path, doors }) => serveStatic(request, path, doors) }],
-  [startsWith(`${webdavPrefix}/`), { any: webdav }],
-  [isConsolePath, { any: ({ request, path, doors }) => serveConsole(request, path, doors.console) }],
-  [(path) => path === "/node" || path.startsWith("/node/"), { any: notFound }],
-  [() => true, { any: root }],
-];
+/** Router answers the requests of one listener. */
+export class Router {
+  readonly #deps: ListenerDeps;
+  #lastHost: string | null = null;
 
-/** Every address of the server. */
-export function route(request: Request, server: Server<Connection>, doors: Doors): Answer {
-  const path = pathOf(request.url);
-  if (path === undefined || !isHost(request.headers.get("host")))
-    return plainText(400, "400 Bad Request: the Host header names no host.");
-  const found = exact.get(path) ?? familyOf(path);
-  const incoming = { request, path, server, doors };
-  if (isHandshake(request)) return found.socket === undefined ? refuseHandshake() : found.socket(incoming);
-  const handler = found.any ?? methodOf(found, request.method);
-  return handler === undefined ? refuseMethod(found) : handler(incoming);
+  constructor(deps: ListenerDeps) {
+    this.#deps = deps;
+  }
+
+  route(request: Request, server: Server<RpcSocket>): Answer {
+    const path = pathOf(request.url);
+    if (path === undefined || !this.#isValidHost(request.headers.get("host")))
+      return plainText(400, "400 Bad Request: invalid Host header.");
+    const route = routes.find(path);
+    if (route === undefined) return notFound();
+    const routed = { request, path, server, deps: this.#deps };
+    if (isHandshake(request)) return route.socket === undefined ? refuseHandshake() : route.socket(routed);
+    const handler = handlerOf(route, request.method);
+    return handler === undefined ? refuseMethod(route) : handler(routed);
+  }
+
+  /**
+   * Bun puts the Host header before the path: a host with a slash would move where the path begins, and with an invalid one
+   * (`a:b`, `localhost:99999`) handlers could not parse `request.url`. HTTP/1.0 has none, and then the URL is a path alone.
+   * The last valid host is remembered, because nearly all requests have the same one.
+   */
+  #isValidHost(host: string | null): boolean {
+    if (host === this.#lastHost) return true;
+    if (host !== null && host !== "" && !(/^[\w.:[\]%-]+$/.test(host) && URL.canParse(`http://${host}`)))
+      return false;
+    this.#lastHost = host;
+    return true;
+  }
 }
 
-function familyOf(path: string): Route {
-  for (const [owns, family] of families) if (owns(path)) return family;
-  return { any: notFound };
+function refuseMethod(route: Route<Handler>): Response {
+  return methodNotAllowed(methodsOf(route), {
+    alsoTakes: route.socket === undefined ? "" : ", and WebSocket handshakes",
+    headers: cors,
+  });
 }
 
-function methodOf({ methods = {} }: Route, method: string): Handler | undefined {
-  return Object.hasOwn(methods, method) ? methods[method] : undefined;
-}
-
-function allowOf({ methods = {} }: Route): string {
-  return Object.keys(methods).join(", ");
-}
-
-function refuseMethod(refused: Route): Response {
-  const allow = allowOf(refused);
-  const sockets = refused.socket === undefined ? "" : ", and WebSocket handshakes";
-  return plainText(405, `405 Method Not Allowed: this address takes ${allow}${sockets}.`, { allow, ...cors });
-}
-
-function frontOptions(): Response {
+/** OPTIONS at `/` has two askers: the CORS preflight of a dashboard, and Windows, which asks here whether the server does WebDAV. */
+function rootOptions(): Response {
   const allow = `${optionsHeaders.allow}, POST`;
   return new Response(null, {
     status: 204,
@@ -130,36 +133,10 @@ function frontOptions(): Response {
   });
 }
 
-function webdav({ request, path, server, doors }: Incoming): Response | Promise<Response> {
-  const address = addressOf(request, server);
-  if (address === undefined) return clientLeft();
-  const restartIdleTimer = () => server.timeout(request, idleSeconds);
-  return serveWebdav(request, path, { address, restartIdleTimer }, doors);
-}
-
-function startsWith(prefix: string): (path: string) => boolean {
-  return (path) => path.startsWith(prefix);
-}
-
-/** Route on the same normalised path that handlers read: the one in `request.url`. Without a Host header that is a path alone. */
+/** The path of `request.url`, which handlers read too. Without a Host header the URL is a path alone. */
 function pathOf(url: string): string | undefined {
   const start = url.startsWith("/") ? 0 : url.indexOf("/", url.indexOf("//") + 2);
   if (start < 0) return undefined;
   const query = url.indexOf("?", start);
   return query === -1 ? url.slice(start) : url.slice(start, query);
-}
-
-let lastHost: string | null = null;
-
-/**
- * Bun puts the Host header before the path: one that holds a slash would move where the path begins, and with one that is no host
- * (`a:b`, `localhost:99999`) handlers could not parse `request.url`. HTTP/1.0 has none, and then the address is a path alone.
- */
-function isHost(host: string | null): boolean {
-  // Nearly all requests name the same one.
-  if (host === lastHost) return true;
-  if (host !== null && host !== "" && !(/^[\w.:[\]%-]+$/.test(host) && URL.canParse(`http://${host}`)))
-    return false;
-  lastHost = host;
-  return true;
 }

@@ -7,8 +7,8 @@ import { type DiskFile, DiskReader } from "../../src/buckets/disk/read.ts";
 import { PathResolver } from "../../src/buckets/disk/resolve.ts";
 import { isSettled, type OpenFile } from "../../src/buckets/file-store.ts";
 import { treePath } from "../../src/buckets/path.ts";
-import { Compression } from "../../src/http/compression.ts";
-import { ContentBudget } from "../../src/http/content-budget.ts";
+import { Compression } from "../../src/http/content/compression.ts";
+import { ContentBudget } from "../../src/http/content/content-budget.ts";
 import { tempFolder } from "../support/node.ts";
 import { until } from "../support/process.ts";
 

@@ -1,7 +1,7 @@
 import { expect, test } from "bun:test";
 import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
-import { ContentBudget } from "../../src/http/content-budget.ts";
+import { ContentBudget } from "../../src/http/content/content-budget.ts";
 import { siteWith } from "../support/bucket.ts";
 import { testNode } from "../support/node.ts";
 import { until } from "../support/process.ts";

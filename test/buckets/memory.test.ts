@@ -2,7 +2,7 @@ import { expect, test } from "bun:test";
 import { mkdirSync, renameSync, rmSync, statSync, symlinkSync, utimesSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { brotliCompressSync } from "node:zlib";
-import { HotFiles } from "../../src/http/hot-files.ts";
+import { MemoryCache } from "../../src/http/static/memory-cache.ts";
 import { siteWith } from "../support/bucket.ts";
 import { configText, type TestNode, tempFolder, testNode } from "../support/node.ts";
 import { until } from "../support/process.ts";
@@ -290,14 +290,15 @@ test("forty times more small files than the budget holds are all answered right"
 
 test("what is in memory stays within the budget, however much is asked for", () => {
   const budget = 1024 * 1024;
-  const hot = new HotFiles(() => budget);
+  const cache = new MemoryCache(() => budget);
   const bucket = { id: 1, name: "site", path: "site", is_http_root: false, cors: false, enable: true };
   const blob = new Blob(["x".repeat(20 * 1024)]);
-  const representation = { size: blob.size, headers: {}, content: { blob }, etag: '"1"', modifiedMs: 0 };
-  const form = { representation, blob, whole: {}, unchanged: {}, guards: [] };
-  const addresses = Array.from({ length: 2048 }, (_, at) => `/${at}`);
-  for (const address of addresses) hot.keep({ address, bucket, compressible: false }, "", form);
-  const held = addresses.filter((address) => hot.file(address) !== undefined);
+  const body = { kind: "memory", blob } as const;
+  const representation = { headers: {}, body, etag: '"1"', modifiedMs: 0 };
+  const variant = { representation, blob, whole: {}, notModified: {}, dependencies: [] };
+  const keys = Array.from({ length: 2048 }, (_, at) => `/${at}`);
+  for (const key of keys) cache.add({ key, bucket, compressible: false }, "", variant);
+  const held = keys.filter((key) => cache.find(key) !== undefined);
   expect(held.length * blob.size).toBeLessThanOrEqual(budget);
   expect(held.length * blob.size).toBeGreaterThan(budget / 2);
   expect(held.at(-1)).toBe("/2047");

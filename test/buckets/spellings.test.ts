@@ -2,11 +2,11 @@ import { expect, test } from "bun:test";
 import { z } from "zod";
 import { anyToken } from "../../src/auth/need.ts";
 import { loadConsole } from "../../src/bundle.ts";
-import { type BucketDoor, serveRoot, serveStatic } from "../../src/http/bucket-routes.ts";
-import { Compression } from "../../src/http/compression.ts";
-import { Console } from "../../src/http/console.ts";
-import { ContentBudget } from "../../src/http/content-budget.ts";
-import { HotFiles } from "../../src/http/hot-files.ts";
+import { Console } from "../../src/http/console/console.ts";
+import { Compression } from "../../src/http/content/compression.ts";
+import { ContentBudget } from "../../src/http/content/content-budget.ts";
+import { type BucketRouteOptions, serveRoot, serveStatic } from "../../src/http/static/bucket-routes.ts";
+import { MemoryCache } from "../../src/http/static/memory-cache.ts";
 import { LogHub } from "../../src/log/hub.ts";
 import { method } from "../../src/methods/declare.ts";
 import type { Services } from "../../src/services.ts";
@@ -15,14 +15,14 @@ import { testNode } from "../support/node.ts";
 import { until } from "../support/process.ts";
 
 /** Counts what is compressed and kept. */
-class CountingHotFiles extends HotFiles {
+class CountingCache extends MemoryCache {
   kept = 0;
-  readonly addresses = new Set<string>();
+  readonly keys = new Set<string>();
 
-  override keep(...given: Parameters<HotFiles["keep"]>): void {
+  override add(...given: Parameters<MemoryCache["add"]>): void {
     this.kept++;
-    this.addresses.add(given[0].address);
-    super.keep(...given);
+    this.keys.add(given[0].key);
+    super.add(...given);
   }
 }
 
@@ -47,20 +47,18 @@ async function openRoutes(files: Record<string, string>) {
   await node.call("test_lend", { token: node.superToken });
   if (services === undefined) throw new Error("the services were not lent");
   const lent = services;
-  const hot = new CountingHotFiles(() => 64 * 1024 * 1024);
+  const cache = new CountingCache(() => 64 * 1024 * 1024);
   const contentBudget = new ContentBudget(30_000);
-  const door = {
+  const options = {
     acquire: () => ({ services: lent, release() {} }),
     buckets: () => lent.buckets,
-    hot,
-    compression: new Compression(contentBudget),
-    contentBudget,
+    static: { cache, compression: new Compression(contentBudget), contentBudget },
     console: new Console(() => false, loadConsole, new LogHub().logger("server")),
-  } as unknown as BucketDoor;
+  } as unknown as BucketRouteOptions;
   const get = async (path: string) => {
     const request = new Request(`${node.url}${path}`, { headers: { "accept-encoding": "br" } });
     const serve = path.startsWith("/node/static/") ? serveStatic : serveRoot;
-    const response = await serve(request, path, door);
+    const response = await serve(request, path, options);
     const body = await response.bytes();
     return { status: response.status, etag: response.headers.get("etag"), bytes: body.length };
   };
@@ -68,9 +66,9 @@ async function openRoutes(files: Record<string, string>) {
   const heat = (paths: readonly string[], addresses: number) =>
     until(`${addresses} files are kept`, async () => {
       for (const path of paths) await get(path);
-      return hot.addresses.size === addresses;
+      return cache.keys.size === addresses;
     });
-  return { get, heat, hot, [Symbol.asyncDispose]: () => node[Symbol.asyncDispose]() };
+  return { get, heat, cache, [Symbol.asyncDispose]: () => node[Symbol.asyncDispose]() };
 }
 
 /** `count` different spellings of a path of ASCII letters, each with other letters encoded. */
@@ -89,11 +87,11 @@ test("sixty spellings of one file are compressed and kept once", async () => {
   await using routes = await openRoutes({ "abcdef.js": text });
   for (const [at, base] of ["/node/static/site/", "/"].entries()) {
     await routes.heat([`${base}abcdef.js`], at + 1);
-    const once = routes.hot.kept;
+    const once = routes.cache.kept;
     const plain = await routes.get(`${base}abcdef.js`);
     for (const path of spellings("abcdef", 60))
       expect({ path, ...(await routes.get(`${base}${path}.js`)) }).toEqual({ path, ...plain });
-    expect(routes.hot.kept).toBe(once);
+    expect(routes.cache.kept).toBe(once);
   }
 });
 
@@ -101,12 +99,12 @@ test("a name in the other Unicode form is answered from the memory of the file o
   const name = "éàüöñç.js";
   await using routes = await openRoutes({ [name]: "const answer = 42;\n".repeat(1000) });
   await routes.heat([`/${encodeURIComponent(name)}`], 1);
-  const once = routes.hot.kept;
+  const once = routes.cache.kept;
   for (let at = 0; at < name.length - 3; at++) {
     const mixed = name.slice(0, at).normalize("NFC") + name.slice(at).normalize("NFD");
     expect({ at, ...(await routes.get(`/${encodeURIComponent(mixed)}`)) }).toMatchObject({ at, status: 200 });
   }
-  expect(routes.hot.kept).toBe(once);
+  expect(routes.cache.kept).toBe(once);
 });
 
 test("an encoded path reaches the same file as before, and never the memory of another", async () => {

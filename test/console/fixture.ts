@@ -1,5 +1,5 @@
 import { bundleConsole } from "../../src/bundle.ts";
-import { Console, serveConsole } from "../../src/http/console.ts";
+import { Console, serveConsole } from "../../src/http/console/console.ts";
 import { parseFilter } from "../../src/log/filter.ts";
 import { LogHub } from "../../src/log/hub.ts";
 

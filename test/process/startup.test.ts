@@ -103,7 +103,7 @@ const unusable: readonly Unusable[] = [
   {
     what: "a certificate that is none",
     settings: { top: 'tls_cert = "plain"\ntls_key = "plain"' },
-    says: /toml:2:12: tls_cert: plain is no PEM certificate|toml:3:11: tls_key: plain is no PEM/,
+    says: /toml:2:12: tls_cert: plain is not a PEM certificate|toml:3:11: tls_key: plain is not a PEM/,
   },
   {
     what: "a folder for buckets that is a file",

@@ -166,6 +166,22 @@ eachDatabase(
   },
 );
 
+test("405 names the methods that can be used on the file or the folder at the path", async () => {
+  await using node = await testNode();
+  const { dav } = await webdavSite(node);
+  await dav("MKCOL", "/folder");
+  await dav("PUT", "/a.txt", {}, "words");
+  const allowed = async (method: string, path: string) => {
+    const response = await dav(method, path);
+    return [response.status, response.headers.get("allow")?.split(", ").sort()];
+  };
+  const without = (...methods: string[]) =>
+    ["OPTIONS", ...allVerbs].filter((verb) => !methods.includes(verb)).sort();
+  expect(await allowed("PUT", "/folder")).toEqual([405, without("PUT", "MKCOL")]);
+  expect(await allowed("MKCOL", "/folder")).toEqual([405, without("PUT", "MKCOL")]);
+  expect(await allowed("MKCOL", "/a.txt")).toEqual([405, without("MKCOL")]);
+});
+
 test("an unknown bucket, a disabled one and no bucket at all are 404 for who may ask, and 405 names what an address takes", async () => {
   await using node = await testNode();
   const { dav } = await webdavSite(node);

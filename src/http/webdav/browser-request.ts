@@ -1,11 +1,11 @@
-/** Products that browsers name in their User-Agent. */
+/** Product names in the User-Agent of browsers. */
 const browserProduct = /\b(?:Firefox|FxiOS|Chrome|Chromium|CriOS|Edge?|OPR|Safari|Trident)\//;
-/** Programs that name a browser's product as well: Dolphin, applications built on Electron, Microsoft Office. */
+/** Product names of programs that send a browser's as well: Dolphin, Electron applications, Microsoft Office. */
 const otherProduct = /\b(?:KIO|Electron)\/|\bms-?office\b/i;
 
 /**
- * Whether a browser sent the request, for a page or for an address that its user opened. Browsers send `Sec-Fetch-Site` to https
- * and to the machine itself only; over plain http to another machine the `Origin` of a page and the User-Agent tell. Node's
+ * isFromBrowser tells whether a browser sent the request, for a page or for an address that its user opened. Browsers send
+ * `Sec-Fetch-Site` to https and to localhost only; over plain http to another machine, `Origin` and the User-Agent decide. Node's
  * `fetch` sends `Sec-Fetch-Mode`, but not `Sec-Fetch-Site`.
  */
 export function isFromBrowser({ headers }: Request): boolean {
@@ -17,9 +17,9 @@ export function isFromBrowser({ headers }: Request): boolean {
 }
 
 /**
- * Whether Basic credentials of the request may be ones that a browser keeps and added by itself, on behalf of any page of this
- * origin. Requests of a page of another origin cannot carry them to any effect: `Access-Control-Allow-Origin: *` lets neither their
- * preflights pass nor their answers be read. They may carry credentials that the page itself has.
+ * mayCarryKeptCredentials tells whether a browser may have added the request's Basic credentials by itself, for any page of this
+ * origin. For a page of another origin that has no effect: with `Access-Control-Allow-Origin: *` neither a preflight with such
+ * credentials passes nor can the response be read. Credentials that such a page has itself are fine.
  */
 export function mayCarryKeptCredentials(request: Request): boolean {
   const { headers } = request;

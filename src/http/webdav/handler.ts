@@ -10,16 +10,17 @@ import type { Logger } from "../../log/hub.ts";
 import { inSpan } from "../../log/span.ts";
 import type { Lease } from "../../rpc/lease.ts";
 import type { Services } from "../../services.ts";
-import { methodNotAllowed, plainText } from "../pages.ts";
-import type { Delays } from "../slots.ts";
-import { type Place, parsePlace } from "./address.ts";
-import { authenticate, refuseCredentials } from "./basic.ts";
+import { methodNotAllowed, plainText } from "../content/plain.ts";
+import type { Delays } from "../request/connection-limiter.ts";
+import { authenticate, refuseCredentials } from "./authentication.ts";
 import { isFromBrowser } from "./browser-request.ts";
-import { faultResponse, refusedResponse } from "./faults.ts";
-import { Refused } from "./refused.ts";
-import { allow, verbs } from "./verbs.ts";
+import { type DavPath, parseDavPath } from "./dav-path.ts";
+import { faultResponse, httpErrorResponse } from "./error-response.ts";
+import { HttpError } from "./http-error.ts";
+import { davMethods, verbOf } from "./verbs/index.ts";
+import { davCors, options } from "./verbs/options.ts";
 
-export interface WebdavDoor {
+export interface WebdavOptions {
   readonly acquire: () => Lease<Services>;
   /** The largest upload; 0 means no limit. */
   readonly maxUploadBytes: () => number;
@@ -27,87 +28,61 @@ export interface WebdavDoor {
   readonly turns: Turns;
 }
 
-/**
- * Any origin may try with credentials that it has: the wildcard keeps answers to those that a browser added by itself from pages, and
- * `mayCarryKeptCredentials` relies on it.
- */
-const cors = {
-  "access-control-allow-origin": "*",
-  "access-control-expose-headers":
-    "DAV, ETag, Content-Length, Content-Range, Last-Modified, Location, Lock-Token, X-OC-Mtime",
-};
-
-/** The same for everybody, everywhere: Windows asks at `/` first, without credentials, and gives up on a refusal. */
-export const optionsHeaders = {
-  ...cors,
-  dav: "1, 2, 3",
-  allow,
-  "ms-author-via": "DAV",
-  "access-control-allow-methods": allow,
-  "access-control-allow-headers":
-    "Authorization, Content-Type, Depth, Destination, If, If-Match, If-None-Match, If-Modified-Since, If-Unmodified-Since, Lock-Token, Overwrite, Range, Timeout, X-Expected-Entity-Length, X-OC-Mtime, X-Requested-With",
-  "access-control-max-age": "86400",
-};
-
-/** The connection of a request, as far as WebDAV needs it. */
-export interface DavConnection {
-  /** Of the client. */
+/** IncomingRequest is a request on the WebDAV route and what WebDAV needs of its connection. */
+export interface IncomingRequest {
+  readonly request: Request;
+  /** The whole path, as it was sent. */
+  readonly rawPath: string;
+  /** The client's IP address. */
   readonly address: string;
-  /** Begins anew the time without progress after which the connection is dropped. */
+  /** Restarts the time without progress after which the connection is dropped. */
   restartIdleTimer(): void;
 }
 
-/** One request on the WebDAV route. `rawPath` is the whole path, as it was sent. */
-export async function serveWebdav(
-  request: Request,
-  rawPath: string,
-  connection: DavConnection,
-  door: WebdavDoor,
-): Promise<Response> {
-  if (request.method === "OPTIONS") return new Response(null, { headers: optionsHeaders });
-  const lease = door.acquire();
+/** serveWebdav answers one request on the WebDAV route. */
+export async function serveWebdav(incoming: IncomingRequest, webdav: WebdavOptions): Promise<Response> {
+  const { request } = incoming;
+  if (request.method === "OPTIONS") return options();
+  const lease = webdav.acquire();
   const start = performance.now();
-  const asked: Asked = { request, rawPath, place: nowhere };
+  const pending: PendingRequest = { ...incoming, target: unknownTarget };
   try {
-    const response = await answer(asked, connection, lease, door).catch((error: unknown) =>
-      toResponse(error, asked.place),
+    const response = await answer(pending, lease, webdav).catch((error: unknown) =>
+      toResponse(error, pending.target),
     );
-    for (const [name, value] of Object.entries(cors)) response.headers.set(name, value);
+    for (const [name, value] of Object.entries(davCors)) response.headers.set(name, value);
     // Pages of other buckets share the browser's cache (`fetch` with `force-cache`) and have no credentials.
     if (isFromBrowser(request)) response.headers.set("cache-control", "no-store");
-    tell(lease.services.hub.logger("server"), asked, response.status, start);
+    logRequest(lease.services.hub.logger("server"), pending, { status: response.status, start });
     return response;
   } finally {
     lease.release();
   }
 }
 
-interface Asked {
-  readonly request: Request;
-  readonly rawPath: string;
-  /** Read once it is known who asks. */
-  place: Place;
+interface PendingRequest extends IncomingRequest {
+  /** Parsed once the caller is known. */
+  target: DavPath;
 }
 
-const nowhere: Place = { bucket: "", path: treeRoot, slash: false };
+const unknownTarget: DavPath = { bucket: "", path: treeRoot, slash: false };
 
-/** Who asks comes first: a stranger learns nothing, not even whether there is such a bucket. */
+/** Authenticates first: a stranger learns nothing, not even whether a bucket exists. */
 async function answer(
-  asked: Asked,
-  { address, restartIdleTimer }: DavConnection,
+  pending: PendingRequest,
   { services, authenticator }: Lease<Services>,
-  { delays, maxUploadBytes, turns }: WebdavDoor,
+  { delays, maxUploadBytes, turns }: WebdavOptions,
 ): Promise<Response> {
-  const { request } = asked;
+  const { request, address, restartIdleTimer } = pending;
   const caller = await authenticate(request, { address, delays }, authenticator);
-  asked.place = placeOf(asked.rawPath);
-  const { bucket: name, path, slash } = asked.place;
-  const need = inBucket(name, ...allFour);
+  pending.target = targetOf(pending.rawPath);
+  const { bucket: name, path, slash } = pending.target;
+  const need = inBucket(name, ...filePermissions);
   authorise(caller, need);
   const bucket = await services.buckets.get(name);
-  if (bucket === undefined || !bucket.enable) throw new Refused(404, "there is no such bucket");
-  const verb = Object.hasOwn(verbs, request.method) ? verbs[request.method] : undefined;
-  if (verb === undefined) return methodNotAllowed(allow);
+  if (bucket === undefined || !bucket.enable) throw new HttpError(404, "there is no such bucket");
+  const verb = verbOf(request.method);
+  if (verb === undefined) return methodNotAllowed(davMethods());
   const files = services.buckets.filesOf(bucket);
   const who = caller.by === "key" ? { token_key: caller.key } : { username: caller.username };
   const assertStillAdmitted = async () => {
@@ -125,42 +100,54 @@ async function assertSameBucket(buckets: Buckets, bucket: Bucket): Promise<void>
   switch (await buckets.compare(bucket)) {
     case "deleted":
     case "disabled":
-      throw new Refused(404, "the bucket was deleted or disabled meanwhile; nothing was changed");
+      throw new HttpError(404, "the bucket was deleted or disabled meanwhile; nothing was changed");
     case "changed":
-      throw new Refused(
+      throw new HttpError(
         409,
         "the bucket was given another folder meanwhile; nothing was changed, send the request again",
       );
   }
 }
 
-const allFour = [
+/** Every verb needs all four: clients mix them freely in one session. */
+const filePermissions = [
   "static_bucket_file.read",
   "static_bucket_file.write",
   "static_bucket_file.delete",
   "static_bucket_file.list",
 ] as const;
 
-function placeOf(rawPath: string): Place {
-  const place = parsePlace(rawPath);
-  if (place === undefined) throw new Refused(404, "the address names no bucket");
-  return place;
+function targetOf(rawPath: string): DavPath {
+  const target = parseDavPath(rawPath);
+  if (target === undefined) throw new HttpError(404, "the address names no bucket");
+  return target;
 }
 
-function toResponse(error: unknown, { bucket, path }: Place): Response {
-  if (error instanceof Refused) return refusedResponse(error);
+function toResponse(error: unknown, { bucket, path }: DavPath): Response {
+  if (error instanceof HttpError) return withAllow(httpErrorResponse(error), error);
   if (error instanceof Fault && error.kind === "PermissionDenied")
     return plainText(403, `403 ${error.message}.`);
   if (error instanceof Fault) return faultResponse(error, bucket, path);
-  // The client broke off; nobody hears the answer.
+  // The client disconnected; the response is not sent.
   if (error instanceof Error && error.name === "AbortError")
-    return plainText(400, "400 the request was broken off.");
+    return plainText(400, "400 the request was aborted.");
   throw error;
 }
 
+function withAllow(response: Response, { options: { target } }: HttpError): Response {
+  if (target !== undefined) response.headers.set("allow", davMethods(target).join(", "));
+  return response;
+}
+
+interface Outcome {
+  readonly status: number;
+  /** `performance.now()` when the request arrived. */
+  readonly start: number;
+}
+
 /** One line for each request. */
-function tell(log: Logger, { request, place: { bucket, path } }: Asked, status: number, start: number): void {
+function logRequest(log: Logger, { request, target }: PendingRequest, { status, start }: Outcome): void {
   if (!log.wants("DEBUG")) return;
-  const elapsed_ms = millisecondsSince(start);
-  log.debug(`webdav ${request.method}`, { bucket, path, status, elapsed_ms });
+  const { bucket, path } = target;
+  log.debug(`webdav ${request.method}`, { bucket, path, status, elapsed_ms: millisecondsSince(start) });
 }

@@ -1,17 +1,17 @@
-import { Refused } from "./refused.ts";
+import { HttpError } from "./http-error.ts";
 
 export interface Condition {
   readonly negated: boolean;
   readonly state: { readonly token: string } | { readonly etag: string };
 }
 
-/** Conditions that must all hold, about the request's own resource or about another. */
+/** ConditionList holds if all of its conditions hold, about the request's own resource or about `resource`. */
 export interface ConditionList {
   readonly resource: string | undefined;
   readonly conditions: readonly Condition[];
 }
 
-/** RFC 4918 §10.4: lists of which one must hold. Undefined without the header. */
+/** parseIf reads an If header, RFC 4918 §10.4: lists of which one must hold. Undefined without the header. */
 export function parseIf(header: string | null): readonly ConditionList[] | undefined {
   if (header === null) return undefined;
   const reader = new Reader(header);
@@ -40,18 +40,20 @@ function parseList(reader: Reader): Condition[] {
 }
 
 class Reader {
+  readonly #text: string;
   #at = 0;
 
-  constructor(private readonly text: string) {
+  constructor(text: string) {
+    this.#text = text;
     this.#space();
   }
 
   done(): boolean {
-    return this.#at >= this.text.length;
+    return this.#at >= this.#text.length;
   }
 
   sees(word: string): boolean {
-    return this.text.startsWith(word, this.#at);
+    return this.#text.startsWith(word, this.#at);
   }
 
   take(word: string): void {
@@ -61,7 +63,7 @@ class Reader {
   }
 
   takeNot(): boolean {
-    if (this.text.slice(this.#at, this.#at + 3).toLowerCase() !== "not") return false;
+    if (this.#text.slice(this.#at, this.#at + 3).toLowerCase() !== "not") return false;
     this.#at += 3;
     this.#space();
     return true;
@@ -69,18 +71,18 @@ class Reader {
 
   between(open: string, close: string): string {
     if (!this.sees(open)) throw malformed();
-    const end = this.text.indexOf(close, this.#at);
+    const end = this.#text.indexOf(close, this.#at);
     if (end === -1) throw malformed();
-    const inside = this.text.slice(this.#at + open.length, end);
+    const inside = this.#text.slice(this.#at + open.length, end);
     this.#at = end + close.length;
     this.#space();
     return inside.trim();
   }
 
-  /** In brackets, and quoted within them, so that it may hold brackets itself. */
+  /** An entity tag in brackets; its quotes allow brackets in it. */
   tag(): string {
     this.take("[");
-    const found = /^(?:W\/)?"[^"]*"/.exec(this.text.slice(this.#at))?.[0];
+    const found = /^(?:W\/)?"[^"]*"/.exec(this.#text.slice(this.#at))?.[0];
     if (found === undefined) throw malformed();
     this.#at += found.length;
     this.#space();
@@ -89,10 +91,10 @@ class Reader {
   }
 
   #space(): void {
-    while (this.text[this.#at] === " " || this.text[this.#at] === "\t") this.#at += 1;
+    while (this.#text[this.#at] === " " || this.#text[this.#at] === "\t") this.#at += 1;
   }
 }
 
-function malformed(): Refused {
-  return new Refused(400, "the If header cannot be read");
+function malformed(): HttpError {
+  return new HttpError(400, "the If header is malformed");
 }

@@ -1,0 +1,141 @@
+import { promisify } from "node:util";
+import { gunzip } from "node:zlib";
+import type { ConsoleFile, ConsoleFiles } from "../../bundle.ts";
+import type { Logger } from "../../log/hub.ts";
+import { acceptedEncodings } from "../content/encoding.ts";
+import { mediaTypeOf } from "../content/media-type.ts";
+import { methodNotAllowed, notFound, plainText } from "../content/plain.ts";
+import { respond } from "../content/respond.ts";
+import { handlerOf, methodsOf, RouteTable } from "../route-table.ts";
+import { Handovers, isPrefetch, resumePath } from "./handover.ts";
+import { consolePage } from "./page.ts";
+import { forgetToken, rememberPath, rememberToken } from "./remember-cookie.ts";
+import { chosenTheme } from "./theme.ts";
+
+const consolePath = "/node/console/";
+const assetsPath = `${consolePath}assets/`;
+
+/** Console is the web console. Its files are built or read at the first request, and stay in memory. */
+export class Console {
+  readonly handovers = new Handovers();
+  /** Whether the console is served at all. */
+  readonly isOn: () => boolean;
+  readonly #load: () => Promise<ConsoleFiles>;
+  readonly #log: Logger;
+  #files: Promise<ConsoleFiles | undefined> | undefined;
+
+  constructor(isOn: () => boolean, load: () => Promise<ConsoleFiles>, log: Logger) {
+    this.isOn = isOn;
+    this.#load = load;
+    this.#log = log;
+  }
+
+  /** Undefined if they cannot be loaded, which is logged; the next request tries again. */
+  files(): Promise<ConsoleFiles | undefined> {
+    this.#files ??= this.#load().catch((error: unknown) => {
+      this.#files = undefined;
+      this.#log.error("the web console cannot be served", { why: Bun.inspect(error) });
+      return undefined;
+    });
+    return this.#files;
+  }
+}
+
+interface ConsoleRequest {
+  readonly request: Request;
+  readonly path: string;
+  readonly console: Console;
+}
+
+type Handler = (asked: ConsoleRequest) => Response | Promise<Response>;
+
+const redirect: Handler = ({ request }) => toConsole(request);
+const remember: Handler = ({ request }) => rememberToken(request);
+const forget: Handler = ({ request }) => forgetToken(request);
+const resume: Handler = ({ request, console }) => console.handovers.redirect(request);
+
+/** Every address of the console. No name is a path on the disk: assets are looked up in a map. */
+const routes = new RouteTable<Handler>([
+  { path: "/node/console", methods: { GET: redirect, HEAD: redirect } },
+  { path: consolePath, methods: { GET: servePage, HEAD: servePage } },
+  { path: `${assetsPath}*`, methods: { GET: serveAsset, HEAD: serveAsset } },
+  { path: rememberPath, methods: { POST: remember, DELETE: forget } },
+  { path: resumePath, methods: { GET: resume } },
+]);
+
+/** serveConsole answers at every address below `/node/console`. */
+export async function serveConsole(request: Request, path: string, console: Console): Promise<Response> {
+  const route = console.isOn() ? routes.find(path) : undefined;
+  if (route === undefined) return notFound();
+  const handler = handlerOf(route, request.method);
+  return handler === undefined ? methodNotAllowed(methodsOf(route)) : handler({ request, path, console });
+}
+
+async function servePage({ request, console }: ConsoleRequest): Promise<Response> {
+  const files = await console.files();
+  if (files === undefined) return cannotBeServed();
+  if (isPrefetch(request)) return refusePrefetch();
+  return consolePage(files, { handover: console.handovers.forPage(request), theme: chosenTheme(request) });
+}
+
+async function serveAsset({ request, path, console }: ConsoleRequest): Promise<Response> {
+  const name = decodeName(path.slice(assetsPath.length));
+  if (name === undefined) return notFound();
+  const files = await console.files();
+  if (files === undefined) return cannotBeServed();
+  const file = files.files.get(name);
+  return file === undefined ? notFound() : sendFile(request, file);
+}
+
+function cannotBeServed(): Response {
+  return plainText(
+    500,
+    "500 Internal Server Error: the console cannot be served; the server's log says why.",
+  );
+}
+
+/** A prefetched page would keep the token, or its absence, until its user opens it. Browsers discard a refused prefetch and load the page anew. */
+function refusePrefetch(): Response {
+  return plainText(503, "503 Service Unavailable: the console is not loaded in advance.", {
+    "cache-control": "no-store",
+  });
+}
+
+function toConsole({ url }: Request): Response {
+  const query = url.indexOf("?");
+  const search = query === -1 ? "" : url.slice(query);
+  return new Response(null, { status: 301, headers: { location: consolePath + search } });
+}
+
+function decodeName(name: string): string | undefined {
+  try {
+    return decodeURIComponent(name);
+  } catch (error) {
+    if (error instanceof URIError) return undefined;
+    throw error;
+  }
+}
+
+async function sendFile(request: Request, file: ConsoleFile): Promise<Response> {
+  const encoding = request.headers.has("range")
+    ? undefined
+    : acceptedEncodings(request.headers.get("accept-encoding")).find((one) => one === "br" || one === "gzip");
+  const bytes = encoding === undefined ? await promisify(gunzip)(file.gzip) : file[encoding];
+  const etag = `"${file.name}${encoding === undefined ? "" : `-${encoding}`}"`;
+  const blob = new Blob([bytes]);
+  return respond(request, {
+    etag,
+    // Assets have no date; NaN is neither before nor after any.
+    modifiedMs: Number.NaN,
+    headers: {
+      "content-type": mediaTypeOf(file.name).value,
+      etag,
+      "cache-control": "public, max-age=31536000, immutable",
+      vary: "accept-encoding",
+      "x-content-type-options": "nosniff",
+      "cross-origin-resource-policy": "same-origin",
+      ...(encoding === undefined ? {} : { "content-encoding": encoding }),
+    },
+    body: { kind: "memory", blob },
+  });
+}

@@ -1,0 +1,92 @@
+import { pipeline, Readable } from "node:stream";
+import { FairSemaphore } from "../../base/fair-semaphore.ts";
+import { isSettled, type OpenFile } from "../../buckets/file-store.ts";
+import type { ContentBudget } from "./content-budget.ts";
+import { compress, compressor, type Encoding } from "./encoding.ts";
+
+/** Files compressed whole at a time. Each occupies a thread of the pool and up to 20 MB. */
+const maxWholeFiles = 2;
+/** Files that wait to be compressed whole. Each holds a descriptor and no content. */
+const maxWaitingFiles = 32;
+/** Large files compressed while they are sent. A client that does not read keeps one until its connection times out. */
+const maxStreams = 8;
+
+/** CompressedStream is a large file that can be compressed while it is sent. One of its methods must be called, once. */
+export interface CompressedStream {
+  start(): ReadableStream<Uint8Array>;
+  cancel(): void;
+}
+
+/**
+ * Compression makes the compressed variants of files and bounds what that costs: clients that request one file at the same time share
+ * one compression, and a file that would have to wait for too many others goes out plain.
+ */
+export class Compression {
+  readonly #semaphore = new FairSemaphore(maxWholeFiles);
+  /** Compressions that run or wait, by the file's content and the encoding. */
+  readonly #shared = new Map<string, Promise<Blob>>();
+  #unfinished = 0;
+  #streams = 0;
+  readonly #budget: ContentBudget;
+
+  constructor(budget: ContentBudget) {
+    this.#budget = budget;
+  }
+
+  /**
+   * Compresses a small file and closes it. Undefined if too many others wait or the budget is spent; the file is then still open
+   * and the caller must close it.
+   */
+  whole(file: OpenFile, encoding: Encoding): Promise<Blob> | undefined {
+    const key = `${encoding} ${file.contentKey}`;
+    const running = this.#shared.get(key);
+    if (running !== undefined) return closeAndWait(file, running);
+    if (this.#unfinished >= maxWholeFiles + maxWaitingFiles || this.#budget.isSpent) return undefined;
+    // A file changed a moment ago may change again under the same validator, so the result is not shared with other requests.
+    if (!isSettled(file.stats)) return this.#compress(file, encoding);
+    const compressed = this.#compress(file, encoding).finally(() => this.#shared.delete(key));
+    this.#shared.set(key, compressed);
+    return compressed;
+  }
+
+  async #compress(file: OpenFile, encoding: Encoding): Promise<Blob> {
+    await using opened = file;
+    this.#unfinished += 1;
+    await this.#semaphore.acquire();
+    try {
+      const blob = new Blob([await compress(await opened.handle.readFile(), encoding)]);
+      this.#budget.add(blob.size);
+      return blob;
+    } finally {
+      this.#semaphore.release();
+      this.#unfinished -= 1;
+    }
+  }
+
+  /** Compresses a large file while it is sent and closes it. Undefined if too many streams run; the caller must then close the file. */
+  stream(file: OpenFile, encoding: Encoding): CompressedStream | undefined {
+    if (this.#streams >= maxStreams) return undefined;
+    this.#streams += 1;
+    const done = () => {
+      this.#streams -= 1;
+    };
+    return {
+      start: () => {
+        const content = file.handle.createReadStream({ start: 0, end: file.stats.size - 1 });
+        const compressed = compressor(encoding);
+        // `done` is called once: all was sent, or the client left and the stream was destroyed with it.
+        pipeline(content, compressed, done);
+        return Readable.toWeb(compressed) as unknown as ReadableStream<Uint8Array>;
+      },
+      cancel: () => {
+        void file[Symbol.asyncDispose]();
+        done();
+      },
+    };
+  }
+}
+
+async function closeAndWait(file: OpenFile, running: Promise<Blob>): Promise<Blob> {
+  await file[Symbol.asyncDispose]();
+  return running;
+}

@@ -1,0 +1,68 @@
+import type { Transform } from "node:stream";
+import { promisify } from "node:util";
+import * as zlib from "node:zlib";
+import {
+  type BrotliOptions,
+  constants,
+  createBrotliCompress,
+  createGzip,
+  createZstdCompress,
+} from "node:zlib";
+
+/** encodings lists the content codings we make, in our order of preference, which decides between equal weights. */
+export const encodings = ["zstd", "br", "gzip"] as const;
+export type Encoding = (typeof encodings)[number];
+
+/** suffixes are what a file compressed beforehand adds to the name of the plain one. */
+export const suffixes: Readonly<Record<Encoding, string>> = { zstd: ".zst", br: ".br", gzip: ".gz" };
+
+/** acceptedEncodings returns the encodings that a client accepts, best first; none: plain only. RFC 9110 §12.5.3. */
+export function acceptedEncodings(header: string | null): readonly Encoding[] {
+  if (header === null || header === "") return [];
+  const weights = new Map<string, number>();
+  for (const item of header.toLowerCase().split(",")) {
+    const [name = "", ...params] = item.split(";").map((part) => part.trim());
+    const q = params.find((param) => param.startsWith("q="))?.slice(2);
+    const weight = q === undefined ? 1 : Number(q);
+    weights.set(name === "x-gzip" ? "gzip" : name, Number.isNaN(weight) ? 0 : weight);
+  }
+  const anything = weights.get("*") ?? 0;
+  const weightOf = (encoding: Encoding) => weights.get(encoding) ?? anything;
+  return encodings.filter((encoding) => weightOf(encoding) > 0).sort((a, b) => weightOf(b) - weightOf(a));
+}
+
+/** Quality 5 of 11: fast enough for a request that waits. */
+const brotli: BrotliOptions = { params: { [constants.BROTLI_PARAM_QUALITY]: 5 } };
+
+const compressors: Readonly<Record<Encoding, (bytes: Uint8Array) => Promise<Uint8Array>>> = {
+  zstd: promisify(zlib.zstdCompress) as (bytes: Uint8Array) => Promise<Uint8Array>,
+  br: (bytes) => promisify(zlib.brotliCompress)(bytes, brotli) as unknown as Promise<Uint8Array>,
+  gzip: promisify(zlib.gzip) as (bytes: Uint8Array) => Promise<Uint8Array>,
+};
+
+export function compress(bytes: Uint8Array, encoding: Encoding): Promise<Uint8Array> {
+  return compressors[encoding](bytes);
+}
+
+/**
+ * The base-2 logarithm of a stream's window, far below the defaults, at a cost in size that is hard to measure. A stream takes
+ * 2.4 MB with Brotli (12.7 by default), 1.7 MB with Zstandard (3.5) and 0.4 MB with gzip, whose window is always 32 KiB.
+ */
+const streamWindowLog = 18;
+
+/** compressor returns a transform that compresses a file while it is sent. */
+export function compressor(encoding: Encoding): Transform {
+  switch (encoding) {
+    case "zstd":
+      return createZstdCompress({ params: { [constants.ZSTD_c_windowLog]: streamWindowLog } });
+    case "br":
+      return createBrotliCompress({
+        params: {
+          [constants.BROTLI_PARAM_QUALITY]: 4,
+          [constants.BROTLI_PARAM_LGWIN]: streamWindowLog,
+        },
+      });
+    case "gzip":
+      return createGzip({ level: 6 });
+  }
+}

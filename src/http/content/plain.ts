@@ -1,0 +1,35 @@
+/** plainText is a response of one line for people. */
+export function plainText(status: number, line: string, headers: Record<string, string> = {}): Response {
+  return new Response(`${line}\n`, {
+    status,
+    headers: { "content-type": "text/plain; charset=utf-8", "x-content-type-options": "nosniff", ...headers },
+  });
+}
+
+/** serviceUnavailable answers for a service behind the server that does not answer; the client may try again. */
+export function serviceUnavailable(detail: string): Response {
+  return plainText(503, `503 Service Unavailable: ${detail}.`, { "retry-after": "5" });
+}
+
+export function notFound(): Response {
+  return plainText(404, "404 Not Found: nothing is served at this address.");
+}
+
+export function methodNotAllowed(
+  methods: readonly string[],
+  {
+    alsoTakes = "",
+    headers = {},
+  }: { readonly alsoTakes?: string; readonly headers?: Record<string, string> } = {},
+): Response {
+  const allow = methods.join(", ");
+  return plainText(405, `405 Method Not Allowed: this address takes ${allow}${alsoTakes}.`, {
+    allow,
+    ...headers,
+  });
+}
+
+/** allowedMethods answers OPTIONS. */
+export function allowedMethods(methods: readonly string[]): Response {
+  return new Response(null, { status: 204, headers: { allow: methods.join(", ") } });
+}

@@ -1,0 +1,45 @@
+export interface ByteRange {
+  readonly start: number;
+  /** The last byte, included. */
+  readonly end: number;
+}
+
+/** More ranges than this, or ranges that overlap, are an attack or a mistake: the whole file is sent. */
+const maxRanges = 64;
+
+/** parseRanges reads a Range header: RFC 9110 §14. Undefined if it is absent or must be ignored. */
+export function parseRanges(
+  header: string | null,
+  size: number,
+): readonly ByteRange[] | "unsatisfiable" | undefined {
+  const list = header === null ? undefined : /^bytes\s*=\s*(.+)$/i.exec(header)?.[1];
+  if (list === undefined) return undefined;
+  const items = list.split(",").map((item) => item.trim());
+  if (items.length > maxRanges) return undefined;
+  const ranges: ByteRange[] = [];
+  for (const item of items) {
+    const [, first, last] = /^(\d*)-(\d*)$/.exec(item) ?? [];
+    if (first === undefined || last === undefined || (first === "" && last === "")) return undefined;
+    const range =
+      first === ""
+        ? lastBytes(Number(last), size)
+        : { start: Number(first), end: last === "" ? size - 1 : Math.min(Number(last), size - 1) };
+    if (first !== "" && last !== "" && Number(last) < Number(first)) return undefined;
+    if (range.start < size && range.start <= range.end) ranges.push(range);
+  }
+  if (ranges.length === 0) return "unsatisfiable";
+  return overlap(ranges) ? undefined : ranges;
+}
+
+function lastBytes(count: number, size: number): ByteRange {
+  return count === 0 ? { start: size, end: size } : { start: Math.max(0, size - count), end: size - 1 };
+}
+
+function overlap(ranges: readonly ByteRange[]): boolean {
+  const sorted = [...ranges].sort((a, b) => a.start - b.start);
+  return sorted.some((range, at) => at > 0 && range.start <= (sorted[at - 1]?.end ?? -1));
+}
+
+export function contentRange({ start, end }: ByteRange, size: number): string {
+  return `bytes ${start}-${end}/${size}`;
+}

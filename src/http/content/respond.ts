@@ -1,0 +1,123 @@
+import { evaluateConditions, mayUseRange } from "./conditions.ts";
+import { type ByteRange, contentRange, parseRanges } from "./ranges.ts";
+import { type Body, bytesOf, type Representation, release, sizeOf, toSend } from "./representation.ts";
+
+/** respond answers GET and HEAD: conditions first, then the range, then the whole. RFC 9110 §13.2, §14.2. */
+export function respond(request: Request, representation: Representation): Response {
+  const { headers, body } = representation;
+  switch (evaluateConditions(request.headers, representation)) {
+    case "not modified":
+      release(body);
+      return new Response(null, { status: 304, headers: notModifiedHeaders(headers) });
+    case "precondition failed":
+      release(body);
+      return new Response(null, { status: 412, headers });
+    case "send":
+      return body.kind === "stream" || request.method === "HEAD"
+        ? respondWhole(request, representation)
+        : respondRange(request, representation, body);
+  }
+}
+
+/** A body whose length is known, so that ranges of it can be sent. */
+type SizedBody = Exclude<Body, { readonly kind: "stream" }>;
+
+function respondRange(request: Request, representation: Representation, body: SizedBody): Response {
+  const { headers } = representation;
+  const header = request.headers.get("range");
+  const size = sizeOf(body) ?? 0;
+  const ranges =
+    header !== null && mayUseRange(request.headers.get("if-range"), representation)
+      ? parseRanges(header, size)
+      : undefined;
+  if (ranges === undefined) return respondWhole(request, representation);
+  if (ranges === "unsatisfiable") {
+    release(body);
+    return new Response(null, { status: 416, headers: { ...headers, "content-range": `bytes */${size}` } });
+  }
+  const [only] = ranges;
+  if (ranges.length > 1 || only === undefined) return multipart(headers, { body, size }, ranges);
+  return new Response(toSend(body, only), {
+    status: 206,
+    headers: { ...headers, "content-range": contentRange(only, size), ...dispositionOf(body) },
+  });
+}
+
+/** respondWhole answers GET and HEAD with the whole content, whatever their conditions say. */
+export function respondWhole({ method }: Request, { headers, body }: Representation, status = 200): Response {
+  if (method !== "HEAD")
+    return new Response(toSend(body), { status, headers: { ...headers, ...dispositionOf(body) } });
+  const size = sizeOf(body);
+  release(body);
+  const length = size === undefined ? undefined : { "content-length": String(size) };
+  return new Response(null, { status, headers: { ...headers, ...length } });
+}
+
+/** Without a disposition Bun would send one with the name of the held path. */
+function dispositionOf(body: Body): Record<string, string> {
+  return body.kind === "file" ? { "content-disposition": "inline" } : {};
+}
+
+/** notModifiedHeaders returns the headers that a 304 repeats: RFC 9110 §15.4.5. */
+export function notModifiedHeaders(headers: Readonly<Record<string, string>>): Record<string, string> {
+  const { "content-type": _, "content-encoding": __, "accept-ranges": ___, ...repeated } = headers;
+  return repeated;
+}
+
+/** isPlainGet tells whether the whole file is the answer: a GET without a condition or a range. */
+export function isPlainGet({ method, headers }: Request): boolean {
+  return (
+    method === "GET" &&
+    !headers.has("if-none-match") &&
+    !headers.has("range") &&
+    !headers.has("if-modified-since") &&
+    !isConditional(headers)
+  );
+}
+
+/** isConditional tells whether the request has a precondition (If-Match, If-Unmodified-Since) that can fail with 412. */
+export function isConditional(headers: Headers): boolean {
+  return headers.has("if-match") || headers.has("if-unmodified-since");
+}
+
+/** Several ranges in one response: RFC 9110 §14.6. */
+function multipart(
+  headers: Representation["headers"],
+  { body, size }: { readonly body: SizedBody; readonly size: number },
+  ranges: readonly ByteRange[],
+): Response {
+  const boundary = crypto.randomUUID();
+  const head = (range: ByteRange, first: boolean) =>
+    `${first ? "" : "\r\n"}--${boundary}\r\ncontent-type: ${headers["content-type"]}\r\ncontent-range: ${contentRange(range, size)}\r\n\r\n`;
+  async function* parts(): AsyncGenerator<Uint8Array> {
+    for (const [at, range] of ranges.entries()) {
+      yield Buffer.from(head(range, at === 0));
+      yield* bytesOf(body, range);
+    }
+    yield Buffer.from(`\r\n--${boundary}--\r\n`);
+  }
+  return new Response(
+    pullStream(parts(), () => release(body)),
+    { status: 206, headers: { ...headers, "content-type": `multipart/byteranges; boundary=${boundary}` } },
+  );
+}
+
+/** A stream that takes the next part when the client has room for it. `done` is called once, also if the client left before the first part. */
+function pullStream(parts: AsyncGenerator<Uint8Array>, done: () => void): ReadableStream<Uint8Array> {
+  return new ReadableStream<Uint8Array>(
+    {
+      async pull(controller) {
+        try {
+          const next = await parts.next();
+          if (!next.done) return controller.enqueue(next.value);
+          controller.close();
+        } catch (error) {
+          controller.error(error);
+        }
+        done();
+      },
+      cancel: done,
+    },
+    { highWaterMark: 0 },
+  );
+}

@@ -1,0 +1,142 @@
+import { uncountedBytes } from "../../base/memory-budget.ts";
+import type { FileEntry, FileReader, FileSnapshot, OpenFile } from "../../buckets/file-store.ts";
+import { treePath } from "../../buckets/path.ts";
+import type { Compression } from "./compression.ts";
+import { toValidators } from "./conditions.ts";
+import type { ContentBudget } from "./content-budget.ts";
+import { type Encoding, suffixes } from "./encoding.ts";
+import { mediaTypeOf } from "./media-type.ts";
+import type { Body, Representation } from "./representation.ts";
+
+/** Files up to this size may be read whole, so that they can be cached; larger ones are sent from the disk. */
+export const maxWholeBytes = 2 * 1024 * 1024;
+/** Compressing a smaller file saves less than the header costs. */
+const minCompressibleBytes = 512;
+
+/** Variant is the representation of a file that was selected for a request, and what the selection depended on. */
+export interface Variant {
+  readonly representation: Representation;
+  /** The encodings that were considered; none if the file is sent plain because too many are being compressed. */
+  readonly accepted: readonly Encoding[];
+  readonly compressible: boolean;
+  /** The files that the variant was made from, and those that were looked for and did not exist. */
+  readonly dependencies: readonly FileSnapshot[];
+}
+
+export interface VariantOptions {
+  /** The encodings that the client accepts, best first. */
+  readonly encodings: readonly Encoding[];
+  readonly compression: Compression;
+  readonly contentBudget: ContentBudget;
+}
+
+/**
+ * selectVariant opens a file plain, compressed beforehand (`x.js.br`), or compressed now. Without `options` it is always plain, and
+ * from the disk unless it is small. The representation's body must be sent or released.
+ */
+export async function selectVariant(
+  reader: FileReader,
+  entry: FileEntry,
+  options?: VariantOptions,
+): Promise<Variant> {
+  const { value: type, compressible } = mediaTypeOf(entry.path);
+  const vary: Record<string, string> = compressible ? { vary: "accept-encoding" } : {};
+  const accepted = compressible ? (options?.encodings ?? []) : [];
+  const { precompressed, dependencies } = await findPrecompressed(reader, entry, accepted);
+  const path = precompressed?.path ?? entry.path;
+  const file = await reader.open(path);
+  const own = await file.snapshot().catch(async (error: unknown) => {
+    await file[Symbol.asyncDispose]();
+    throw error;
+  });
+  dependencies.push(own);
+  const selected = { accepted, compressible, dependencies };
+  if (precompressed !== undefined) {
+    dependencies.push(entry.snapshot());
+    const headers = fileHeaders(file, type, { ...vary, "content-encoding": precompressed.encoding });
+    return { ...selected, representation: await asStored(file, headers, options) };
+  }
+  const [encoding] = accepted;
+  const plain = () => asStored(file, fileHeaders(file, type, vary), options);
+  if (options === undefined || encoding === undefined || file.stats.size < minCompressibleBytes)
+    return { ...selected, representation: await plain() };
+  const representation = await compressed({ file, type, encoding }, options.compression);
+  if (representation !== undefined) return { ...selected, representation };
+  return { ...selected, accepted: [], representation: await plain() };
+}
+
+/** The best compressed neighbour (`x.js.br`) that is not older than the file itself, and those better ones that cannot be used. */
+async function findPrecompressed(reader: FileReader, entry: FileEntry, accepted: readonly Encoding[]) {
+  const dependencies: FileSnapshot[] = [];
+  for (const encoding of accepted) {
+    const path = treePath(entry.path + suffixes[encoding]);
+    const neighbour = await reader.find(path);
+    if (neighbour?.kind === "file" && neighbour.stats.modifiedMs >= entry.stats.modifiedMs)
+      return { precompressed: { path: neighbour.path, encoding }, dependencies };
+    dependencies.push(neighbour?.snapshot() ?? reader.snapshotOfMissing(path));
+  }
+  return { precompressed: undefined, dependencies };
+}
+
+/** The bytes as they are on the disk, in memory if they may be. */
+async function asStored(
+  file: OpenFile,
+  headers: FileHeaders,
+  options: VariantOptions | undefined,
+): Promise<Representation> {
+  const { size } = file.stats;
+  const isRead = options === undefined ? size <= uncountedBytes : mayRead(size, options);
+  const body: Body = isRead
+    ? { kind: "memory", blob: new Blob([await readAll(file)]) }
+    : { kind: "file", file };
+  return { ...toValidators(file.stats), headers, body };
+}
+
+/** Reading a file pays only if it is cached for the next request. */
+function mayRead(bytes: number, { contentBudget }: VariantOptions): boolean {
+  return bytes <= maxWholeBytes && contentBudget.take(bytes);
+}
+
+interface ToCompress {
+  readonly file: OpenFile;
+  readonly type: string;
+  readonly encoding: Encoding;
+}
+
+/** The file compressed now; undefined if too many others are being compressed, and the file is then still open. */
+async function compressed(
+  { file, type, encoding }: ToCompress,
+  compression: Compression,
+): Promise<Representation | undefined> {
+  const etag = file.stats.etag.replace(/"$/, `-${encoding}"`);
+  const headers = fileHeaders(file, type, { etag, vary: "accept-encoding", "content-encoding": encoding });
+  const head = { ...toValidators(file.stats), etag, headers };
+  if (file.stats.size > maxWholeBytes) {
+    const stream = compression.stream(file, encoding);
+    return stream && { ...head, body: { kind: "stream", stream } };
+  }
+  const blob = await compression.whole(file, encoding);
+  return blob && { ...head, body: { kind: "memory", blob } };
+}
+
+async function readAll(file: OpenFile): Promise<Buffer> {
+  try {
+    return await file.handle.readFile();
+  } finally {
+    await file[Symbol.asyncDispose]();
+  }
+}
+
+type FileHeaders = Record<string, string> & { readonly etag: string };
+
+function fileHeaders({ stats }: OpenFile, type: string, more: Record<string, string>): FileHeaders {
+  return {
+    "content-type": type,
+    etag: stats.etag,
+    "last-modified": new Date(stats.modifiedMs).toUTCString(),
+    "cache-control": "no-cache",
+    "accept-ranges": "bytes",
+    "x-content-type-options": "nosniff",
+    ...more,
+  };
+}

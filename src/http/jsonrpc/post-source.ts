@@ -1,0 +1,82 @@
+import { networkOf } from "../../base/address.ts";
+import type { MemoryAccount, MemoryBudget } from "../../base/memory-budget.ts";
+import type { RequestSource } from "../../rpc/request-state.ts";
+import type { Delays, Permit } from "../request/connection-limiter.ts";
+
+export interface PostSourceOptions {
+  readonly request: Request;
+  readonly address: string;
+  readonly permit: Permit;
+  readonly memory: MemoryBudget;
+  readonly delays: Delays;
+}
+
+/** PostSource is the client of one POST, its connection permit, and its share of the memory budget. */
+export class PostSource implements RequestSource {
+  readonly session = undefined;
+  readonly streams = true;
+  readonly isProven = false;
+  readonly address: string;
+  readonly #request: Request;
+  readonly #permit: Permit;
+  readonly #memory: MemoryBudget;
+  readonly #delays: Delays;
+  /** Opened when there is something to count: most calls and answers are too small. */
+  #account: MemoryAccount | undefined;
+  #isProven = false;
+  #bodyBytes = 0;
+  #answerBytes = 0;
+
+  constructor({ request, address, permit, memory, delays }: PostSourceOptions) {
+    this.#request = request;
+    this.address = address;
+    this.#permit = permit;
+    this.#memory = memory;
+    this.#delays = delays;
+  }
+
+  get disconnected(): AbortSignal {
+    return this.#request.signal;
+  }
+
+  withoutSlot<T>(wait: () => Promise<T>): Promise<T> {
+    return this.#permit.suspend(wait);
+  }
+
+  proved(): void {
+    this.#isProven = true;
+    this.#account?.prove();
+  }
+
+  holdBody(bytes: number): boolean {
+    if (bytes === 0 && this.#account === undefined) return true;
+    if (!this.#hold(bytes + this.#answerBytes)) return false;
+    this.#bodyBytes = bytes;
+    return true;
+  }
+
+  reserve(bytes: number): boolean {
+    if (!this.#hold(this.#bodyBytes + this.#answerBytes + bytes)) return false;
+    this.#answerBytes += bytes;
+    return true;
+  }
+
+  /** Holds an answer back without its permit, so that many guesses do not use up the connections. False: too many wait. */
+  delay(ms: number): Promise<boolean> {
+    return this.#permit.suspend(() => this.#delays.wait(ms));
+  }
+
+  /** To be called when the answer has been handed over, or will not be sent. */
+  finish(): void {
+    this.#permit.release();
+    this.#account?.[Symbol.dispose]();
+  }
+
+  #hold(bytes: number): boolean {
+    if (this.#account === undefined) {
+      this.#account = this.#memory.open(networkOf(this.address));
+      if (this.#isProven) this.#account.prove();
+    }
+    return this.#account.hold(bytes);
+  }
+}

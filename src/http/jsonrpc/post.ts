@@ -1,0 +1,152 @@
+import { Fault } from "../../base/fault.ts";
+import type { MemoryBudget } from "../../base/memory-budget.ts";
+import type { Engine } from "../../rpc/engine.ts";
+import { toWireError } from "../../rpc/errors.ts";
+import { LargeAnswer } from "../../rpc/large-answer.ts";
+import type { Reply } from "../../rpc/reply.ts";
+import { memoryIsFull } from "../../rpc/request-state.ts";
+import type { ConnectionLimiter, Delays } from "../request/connection-limiter.ts";
+import { PostSource } from "./post-source.ts";
+import { readBody } from "./request-body.ts";
+
+/** Any origin may call: the token is in the body, and no call reads a cookie. */
+export const cors = { "access-control-allow-origin": "*" };
+const jsonHeaders = { "content-type": "application/json", "x-content-type-options": "nosniff", ...cors };
+const okInit: ResponseInit = { headers: new Headers(jsonHeaders) };
+
+export interface JsonRpcOptions {
+  readonly engine: Pick<Engine<object>, "answer">;
+  readonly connections: ConnectionLimiter;
+  readonly memory: MemoryBudget;
+  readonly delays: Delays;
+  readonly maxRequestBytes: () => number;
+}
+
+/** answerPost answers one POST on an address of JSON-RPC. `address` is the client's, read before it can disconnect. */
+export async function answerPost(
+  request: Request,
+  address: string,
+  options: JsonRpcOptions,
+): Promise<Response> {
+  if (!isJson(request.headers.get("content-type"))) {
+    return refuse(415, new Fault("InvalidRequest", "the content type must be application/json"));
+  }
+  const { connections, memory, delays } = options;
+  const permit = connections.tryAcquire();
+  if (permit === undefined) return busy();
+  const source = new PostSource({ request, address, permit, memory, delays });
+  let reply: Reply;
+  try {
+    const maxBytes = options.maxRequestBytes();
+    const body = await readBody(request, { maxBytes, hold: (bytes) => source.holdBody(bytes) });
+    if (typeof body !== "string") {
+      source.finish();
+      return body.rejected === "too big" ? tooBig(maxBytes) : unavailable(memoryIsFull());
+    }
+    const answer = options.engine.answer(body, source);
+    reply = answer instanceof Promise ? await answer : answer;
+    source.holdBody(0);
+    if (reply.delayMs > 0 && !(await source.delay(reply.delayMs))) {
+      source.finish();
+      return refuse(
+        429,
+        new Fault("Busy", "too many wrong tokens are being sent; try again shortly"),
+        retryAfter,
+      );
+    }
+  } catch (error) {
+    source.finish();
+    throw error;
+  }
+  // Bun does not report when a response has been sent; in the next tick it has been handed over.
+  if (reply.sent !== undefined) setImmediate(reply.sent);
+  return toResponse(reply, source);
+}
+
+/** Larger answers are sent in pieces, as the client reads them. */
+const maxUnpacedChars = 64 * 1024;
+
+function toResponse({ body, refusal }: Reply, source: PostSource): Response {
+  const large = typeof body === "string" && body.length > maxUnpacedChars ? new LargeAnswer([body]) : body;
+  if (large instanceof LargeAnswer) return new Response(paced(large, source), okInit);
+  source.finish();
+  if (large === undefined) return new Response(null, { status: 204, headers: cors });
+  if (refusal === undefined) return new Response(large, okInit);
+  if (refusal.kind === "Busy")
+    return new Response(large, { status: 503, headers: { ...jsonHeaders, ...retryAfter } });
+  return new Response(large, { status: refusal.kind === "RequestTooBig" ? 413 : 200, headers: jsonHeaders });
+}
+
+/** The permit is kept until the answer is read, so that clients that do not read cannot be many. */
+function paced(answer: LargeAnswer, source: PostSource): ReadableStream<Uint8Array> {
+  const pieces = answer.pieces();
+  return new ReadableStream<Uint8Array>(
+    {
+      async pull(controller) {
+        try {
+          const { value, done } = await pieces.next();
+          if (value !== undefined) controller.enqueue(value);
+          if (!done) return;
+          controller.close();
+        } catch (error) {
+          controller.error(error);
+        }
+        source.finish();
+      },
+      async cancel() {
+        source.finish();
+        // A generator that was never started runs no `finally` of its own.
+        await answer[Symbol.asyncDispose]();
+        await pieces.return(undefined);
+      },
+    },
+    { highWaterMark: 0 },
+  );
+}
+
+/** preflight answers a CORS preflight: any origin may POST. */
+export function preflight(methods: readonly string[]): Response {
+  const allow = methods.join(", ");
+  return new Response(null, {
+    status: 204,
+    headers: {
+      ...cors,
+      allow,
+      "access-control-allow-methods": allow,
+      "access-control-allow-headers": "*, content-type, authorization",
+      "access-control-max-age": "86400",
+    },
+  });
+}
+
+const retryAfter = { "retry-after": "1" };
+
+export function busy(): Response {
+  return refuse(
+    429,
+    new Fault("Busy", "all connections are in use (jsonrpc_max_connections); try again shortly"),
+    retryAfter,
+  );
+}
+
+function unavailable(fault: Fault): Response {
+  return refuse(503, fault, retryAfter);
+}
+
+function tooBig(limit: number): Response {
+  return refuse(
+    413,
+    new Fault("RequestTooBig", `the request is above ${limit} bytes (max_request_body_size)`, { limit }),
+  );
+}
+
+function refuse(status: number, fault: Fault, headers: Record<string, string> = {}): Response {
+  const body = JSON.stringify({ jsonrpc: "2.0", error: toWireError(fault), id: null });
+  return new Response(body, { status, headers: { ...jsonHeaders, ...headers } });
+}
+
+function isJson(contentType: string | null): boolean {
+  if (contentType === "application/json") return true;
+  const type = contentType?.split(";", 1)[0]?.trim().toLowerCase();
+  return type === "application/json" || type === "application/json-rpc";
+}

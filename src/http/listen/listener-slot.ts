@@ -1,0 +1,155 @@
+import { codeOf } from "../../base/fault.ts";
+import type { CloseReason } from "../jsonrpc/rpc-socket.ts";
+import type { HttpDeps } from "../routes.ts";
+import { type BindAddress, Listener, type ListenOptions } from "./listener.ts";
+
+/** Time that a closing listener gives its running calls, including a drain before. */
+const graceMs = 10_000;
+/** The least of it that remains for calls that began at the end of a drain. */
+const minGraceMs = 1000;
+
+/** ListenerSlot is a listener that can be moved to another address while the server runs: the new one is bound before the old one is closed. */
+export class ListenerSlot {
+  #current: Listener | undefined;
+  /** Closes of listeners that still finish their calls. */
+  readonly #closing = new Set<Promise<void>>();
+  /** Listeners that stopped accepting because another one took over their port; their connections stay open. */
+  readonly #draining = new Set<Listener>();
+
+  /** No connection is accepted and no address is bound any more. */
+  #closed = false;
+  #graceMs = graceMs;
+
+  /** Sent to open sockets when their listener closes. */
+  #closeReason: CloseReason = "stop";
+
+  readonly #deps: HttpDeps;
+  readonly #options: ListenOptions;
+
+  constructor(deps: HttpDeps, options: ListenOptions) {
+    this.#deps = deps;
+    this.#options = options;
+  }
+
+  /** Binds `address` (undefined: none) beside the current one. The caller must call exactly one of the two functions. */
+  async prepare(address: BindAddress | undefined): Promise<{ commit(): void; discard(): Promise<void> }> {
+    const old = this.#current;
+    const { next, tookOver } = await this.#bind(address, old);
+    return {
+      commit: () => {
+        this.#current = next;
+        // Another part of the same reload may have changed the limits since the new one was bound.
+        next?.applyLimits(this.#options);
+        if (old !== undefined && tookOver) this.#drain(old);
+        else if (old !== undefined) this.#close(old);
+        if (next !== undefined)
+          this.#options.log.event("listener.bound", `listening on ${next.url}`, {
+            url: next.url,
+            transport: next.bindAddress.at,
+          });
+      },
+      discard: async () => {
+        await next?.close(0, this.#closeReason);
+        if (tookOver && old !== undefined) await this.#resume(old);
+      },
+    };
+  }
+
+  get url(): string | undefined {
+    return this.#current?.url;
+  }
+
+  /** Applies the limits that are now in force. */
+  applyLimits(): void {
+    this.#current?.applyLimits(this.#options);
+  }
+
+  /** For a stop of the server: all slots stop accepting before any of them waits for its calls. `reason` is for open sockets. */
+  stopAccepting(reason: CloseReason): void {
+    this.#closed = true;
+    this.#closeReason = reason;
+    void this.#current?.stopAccepting();
+  }
+
+  /** Closes connections between two requests, and returns how many. Running requests, WebSockets and the bound address stay. */
+  closeIdleConnections(): number {
+    const listeners = [...this.#draining, ...(this.#current === undefined ? [] : [this.#current])];
+    return listeners.reduce((closed, listener) => closed + listener.closeIdleConnections(), 0);
+  }
+
+  /**
+   * Waits, while new connections are still accepted, for a moment in which no call runs; for the grace period at most. `close`
+   * then waits for the rest of it only, so that a slow upload does not delay the restarted server.
+   */
+  async drain(signal: AbortSignal): Promise<void> {
+    const begin = performance.now();
+    const spentMs = () => performance.now() - begin;
+    while (this.#isBusy() && spentMs() < graceMs && !signal.aborted) await Bun.sleep(10);
+    this.#graceMs = Math.max(minGraceMs, graceMs - spentMs());
+  }
+
+  #isBusy(): boolean {
+    return [this.#current, ...this.#draining].some((listener) => listener?.isBusy);
+  }
+
+  async close(): Promise<void> {
+    this.#closed = true;
+    if (this.#current !== undefined) this.#close(this.#current);
+    for (const listener of this.#draining) this.#close(listener);
+    this.#current = undefined;
+    this.#draining.clear();
+    await Promise.all(this.#closing);
+  }
+
+  /**
+   * If the new address cannot be bound beside the old one (same port on another interface, or with another certificate), the old
+   * listener stops accepting first, and accepts again if the new one then fails.
+   */
+  async #bind(
+    address: BindAddress | undefined,
+    old: Listener | undefined,
+  ): Promise<{ next: Listener | undefined; tookOver: boolean }> {
+    if (address === undefined) return { next: undefined, tookOver: false };
+    try {
+      return { next: await this.#open(address), tookOver: false };
+    } catch (error) {
+      const inTheWay =
+        codeOf((error as Error).cause) === "EADDRINUSE" && old !== undefined && samePort(address, old);
+      if (!inTheWay) throw error;
+    }
+    void old.stopAccepting();
+    try {
+      return { next: await this.#open(address), tookOver: true };
+    } catch (error) {
+      await this.#resume(old);
+      throw error;
+    }
+  }
+
+  #open(address: BindAddress): Promise<Listener> {
+    return Listener.open(address, this.#deps, this.#options);
+  }
+
+  /** Does nothing after `close`: a reload that nobody waited for may still be running then. */
+  async #resume(old: Listener): Promise<void> {
+    if (this.#closed) return;
+    this.#current = await this.#open(old.bindAddress);
+    this.#drain(old);
+  }
+
+  #drain(listener: Listener): void {
+    this.#draining.add(listener);
+    void listener.stopAccepting().then(() => this.#draining.delete(listener));
+  }
+
+  #close(listener: Listener): void {
+    const closing = listener
+      .close(this.#graceMs, this.#closeReason)
+      .finally(() => this.#closing.delete(closing));
+    this.#closing.add(closing);
+  }
+}
+
+function samePort(next: BindAddress, { bindAddress: old, port }: Listener): boolean {
+  return next.at === "tcp" && old.at === "tcp" && next.address.port === port;
+}

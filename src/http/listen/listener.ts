@@ -1,0 +1,191 @@
+import { chmodSync, lstatSync, mkdirSync, rmSync } from "node:fs";
+import { connect } from "node:net";
+import { dirname } from "node:path";
+import type { Server } from "bun";
+import { type Address, formatAddress } from "../../base/address.ts";
+import { codeOf, Fault, messageOf } from "../../base/fault.ts";
+import { isOutOfDescriptors, outOfDescriptors } from "../../buckets/disk/disk-faults.ts";
+import type { Logger } from "../../log/hub.ts";
+import { toFault } from "../../rpc/errors.ts";
+import { plainText, serviceUnavailable } from "../content/plain.ts";
+import { type CloseReason, type RpcSocket, socketIdleSeconds } from "../jsonrpc/rpc-socket.ts";
+import { type HttpDeps, idleSeconds, type ListenerDeps, Router } from "../routes.ts";
+import type { Tls } from "./tls.ts";
+
+/** Unread bytes beyond one answer of the largest size after which a WebSocket client is disconnected. */
+const maxBacklogBytes = 16 * 1024 * 1024;
+
+/** BindAddress is where a listener accepts connections. */
+export type BindAddress =
+  | { readonly at: "tcp"; readonly address: Address; readonly tls: Tls | undefined }
+  | { readonly at: "unix"; readonly path: string };
+
+export interface SizeLimits {
+  readonly maxMessageBytes: number;
+  readonly maxResponseBytes: number;
+}
+
+export interface ListenOptions {
+  readonly limits: () => SizeLimits;
+  readonly log: Logger;
+}
+
+/** Listener accepts connections at one address. Bun's limits are all set here, none is left at its default. */
+export class Listener {
+  readonly bindAddress: BindAddress;
+  /** The port that is bound, also if any was requested. Bun forgets it when it stops accepting. */
+  readonly port: number | undefined;
+  readonly #server: Server<RpcSocket>;
+  readonly #deps: ListenerDeps;
+
+  private constructor(server: Server<RpcSocket>, deps: ListenerDeps, bindAddress: BindAddress) {
+    this.#server = server;
+    this.#deps = deps;
+    this.bindAddress = bindAddress;
+    this.port = server.port;
+  }
+
+  static async open(
+    bindAddress: BindAddress,
+    shared: HttpDeps,
+    { limits, log }: ListenOptions,
+  ): Promise<Listener> {
+    if (bindAddress.at === "unix") await clearStaleSocket(bindAddress.path);
+    const deps: ListenerDeps = { ...shared, sockets: new Set() };
+    try {
+      const server = Bun.serve<RpcSocket>({ ...bindingOf(bindAddress), ...handlers(deps, limits(), log) });
+      if (bindAddress.at === "unix") chmodSync(bindAddress.path, 0o600);
+      return new Listener(server, deps, bindAddress);
+    } catch (error) {
+      throw new Fault(
+        "IoError",
+        `cannot listen on ${describe(bindAddress)}: ${reasonOf(error, bindAddress)}`,
+        {},
+        { cause: error },
+      );
+    }
+  }
+
+  /** The URL to connect to; `unix:` and the path for a Unix socket. */
+  get url(): string {
+    if (this.bindAddress.at === "unix") return `unix:${this.bindAddress.path}`;
+    const { address, tls } = this.bindAddress;
+    return `${tls === undefined ? "http" : "https"}://${formatAddress({ host: address.host, port: this.port ?? address.port })}`;
+  }
+
+  /** Applies new limits without closing a connection. */
+  applyLimits({ limits, log }: ListenOptions): void {
+    this.#server.reload(handlers(this.#deps, limits(), log));
+  }
+
+  /** Whether a request or a call over a WebSocket is running. */
+  get isBusy(): boolean {
+    return this.#server.pendingRequests > 0 || [...this.#deps.sockets].some(({ isBusy }) => isBusy);
+  }
+
+  /** Accepts no new connections; existing ones stay open. Resolves when the last of them is closed. */
+  stopAccepting(): Promise<void> {
+    const closed = this.#server.stop(false);
+    if (this.bindAddress.at === "unix") rmSync(this.bindAddress.path, { force: true });
+    return closed;
+  }
+
+  /** Closes connections that have had an answer and sent no next request; returns how many. */
+  closeIdleConnections(): number {
+    return this.#server.closeIdleConnections();
+  }
+
+  /** Lets running requests finish, for `graceMs` at most, then drops every connection that is left. */
+  async close(graceMs: number, reason: CloseReason): Promise<void> {
+    void this.stopAccepting();
+    await Promise.race([this.#finish(graceMs, reason), Bun.sleep(graceMs)]);
+    await this.#server.stop(true);
+  }
+
+  async #finish(graceMs: number, reason: CloseReason): Promise<void> {
+    await Promise.all([...this.#deps.sockets].map((socket) => socket.close(reason)));
+    const deadline = Date.now() + graceMs;
+    while (this.#server.pendingRequests > 0 && Date.now() < deadline) await Bun.sleep(10);
+  }
+}
+
+function bindingOf(bindAddress: BindAddress) {
+  if (bindAddress.at === "unix") return { unix: bindAddress.path };
+  const { address, tls } = bindAddress;
+  return {
+    hostname: address.host,
+    port: address.port,
+    idleTimeout: idleSeconds,
+    // Bun would let a second program listen on the same port, and each would get some of the connections.
+    reusePort: false,
+    ...(tls === undefined ? {} : { tls }),
+  };
+}
+
+function handlers(deps: ListenerDeps, limits: SizeLimits, log: Logger) {
+  const router = new Router(deps);
+  return {
+    development: false,
+    // Bodies are bounded where they are read: an upload may be larger than a call.
+    maxRequestBodySize: Number.MAX_SAFE_INTEGER,
+    fetch: (request: Request, server: Server<RpcSocket>) => router.route(request, server),
+    error: (error: unknown) => {
+      if (isOutOfDescriptors(error)) return serviceUnavailable(outOfDescriptors);
+      const { kind, detail, message } = toFault(error, log);
+      if (kind === "DatabaseError") return serviceUnavailable(detail);
+      return plainText(500, `500 ${message}`);
+    },
+    websocket: {
+      data: undefined as unknown as RpcSocket,
+      idleTimeout: socketIdleSeconds,
+      sendPings: true,
+      maxPayloadLength: limits.maxMessageBytes,
+      backpressureLimit: limits.maxResponseBytes + maxBacklogBytes,
+      closeOnBackpressureLimit: true,
+      perMessageDeflate: false,
+      open: (socket: Bun.ServerWebSocket<RpcSocket>) => socket.data.opened(socket),
+      message: (socket: Bun.ServerWebSocket<RpcSocket>, message: string | Buffer) =>
+        socket.data.received(message),
+      ping: (socket: Bun.ServerWebSocket<RpcSocket>) => socket.data.pinged(),
+      drain: (socket: Bun.ServerWebSocket<RpcSocket>) => socket.data.drained(),
+      close: (socket: Bun.ServerWebSocket<RpcSocket>) => socket.data.closed(),
+    },
+  };
+}
+
+function describe(bindAddress: BindAddress): string {
+  return bindAddress.at === "unix" ? bindAddress.path : formatAddress(bindAddress.address);
+}
+
+function reasonOf(error: unknown, bindAddress: BindAddress): string {
+  switch (codeOf(error)) {
+    case "EADDRINUSE":
+      return "another program listens there; stop it or change ws_listener";
+    case "EADDRNOTAVAIL":
+      return `this machine has no address ${bindAddress.at === "tcp" ? bindAddress.address.host : bindAddress.path}; use 0.0.0.0 for all of its addresses, or one of its own, in ws_listener`;
+    case "EACCES":
+      return "the operating system does not allow it (ports below 1024 need rights)";
+    default:
+      return messageOf(error);
+  }
+}
+
+/** Removes a socket file whose server is gone. Throws if a server answers there, or if the file is not a socket. */
+async function clearStaleSocket(path: string): Promise<void> {
+  const refuse = (why: string) => new Fault("IoError", `cannot listen on ${path}: ${why}`, { path });
+  try {
+    mkdirSync(dirname(path), { recursive: true });
+    if (!lstatSync(path).isSocket())
+      throw refuse("a file that is not a socket exists there; move it or change unix_socket_path");
+  } catch (error) {
+    if (error instanceof Fault) throw error;
+    if (codeOf(error) === "ENOENT") return;
+    throw refuse(messageOf(error));
+  }
+  const alive = await new Promise<boolean>((resolve) => {
+    const probe = connect(path, () => resolve(true)).on("error", () => resolve(false));
+    probe.unref();
+  });
+  if (alive) throw refuse("another program listens there; stop it or change unix_socket_path");
+  rmSync(path, { force: true });
+}

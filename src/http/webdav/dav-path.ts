@@ -1,0 +1,61 @@
+import { Fault } from "../../base/fault.ts";
+import { type TreePath, treePath, treeRoot } from "../../buckets/path.ts";
+import { HttpError } from "./http-error.ts";
+
+export const webdavPrefix = "/node/static-webdav";
+
+/** DavPath is a path inside a bucket, as a URL names it. */
+export interface DavPath {
+  readonly bucket: string;
+  readonly path: TreePath;
+  /** Whether the URL ends in a slash, as a folder's does. */
+  readonly slash: boolean;
+}
+
+/** parseDavPath percent-decodes each segment once and ignores empty ones. Undefined if the path names no bucket. */
+export function parseDavPath(rawPath: string): DavPath | undefined {
+  if (rawPath.includes("#")) throw new HttpError(400, "a request's path must not contain a fragment (#)");
+  if (rawPath !== webdavPrefix && !rawPath.startsWith(`${webdavPrefix}/`)) return undefined;
+  try {
+    const segments = rawPath
+      .slice(webdavPrefix.length)
+      .split("/")
+      .filter((segment) => segment !== "")
+      .map(decodeURIComponent);
+    if (segments.some((segment) => segment.includes("/")))
+      throw new HttpError(400, "a name must not contain a slash");
+    const [bucket, ...rest] = segments;
+    if (bucket === undefined) return undefined;
+    const path = rest.length === 0 ? treeRoot : treePath(rest.join("/"));
+    return { bucket, path, slash: rest.length === 0 || rawPath.endsWith("/") };
+  } catch (error) {
+    if (error instanceof URIError) throw new HttpError(400, "the path has an invalid percent-encoding");
+    if (error instanceof Fault) throw new HttpError(400, error.detail);
+    throw error;
+  }
+}
+
+/** pathOfUrl returns the path of a URL or of a path alone. Scheme and host are ignored: a proxy may have changed them. */
+export function pathOfUrl(url: string): string {
+  return url
+    .trim()
+    .replace(/^[A-Za-z][A-Za-z0-9+.-]*:\/\/[^/?#]*/, "")
+    .replace(/\?.*$/, "");
+}
+
+/** parseDestination reads the Destination header of COPY and MOVE, which must be in the same bucket. */
+export function parseDestination(header: string | null, bucket: string): DavPath {
+  if (header === null) throw new HttpError(400, "the Destination header is missing");
+  const path = pathOfUrl(header);
+  if (!path.startsWith("/")) throw new HttpError(400, "Destination is neither a URL nor a path");
+  const destination = parseDavPath(path);
+  if (destination?.bucket !== bucket)
+    throw new HttpError(502, "Destination is outside this bucket; copy through the client instead");
+  return destination;
+}
+
+/** hrefOf returns the path of a resource, fully encoded. A folder's ends in a slash. */
+export function hrefOf(bucket: string, path: TreePath, isFolder: boolean): string {
+  const encoded = path === treeRoot ? "" : `/${path.split("/").map(encodeURIComponent).join("/")}`;
+  return `${webdavPrefix}/${bucket}${encoded}${isFolder ? "/" : ""}`;
+}

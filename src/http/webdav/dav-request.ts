@@ -1,0 +1,58 @@
+import type { Caller } from "../../auth/caller.ts";
+import type { Turns } from "../../base/turns.ts";
+import type { BucketFiles } from "../../buckets/bucket-files.ts";
+import type { FileEntry, ResolvedPath } from "../../buckets/file-store.ts";
+import { type TreePath, treeRoot } from "../../buckets/path.ts";
+import type { Bucket } from "../../buckets/record.ts";
+import { HttpError } from "./http-error.ts";
+
+/** DavRequest is one request whose caller is authorised, as the verbs see it. */
+export interface DavRequest {
+  readonly request: Request;
+  readonly caller: Caller;
+  readonly bucket: Bucket;
+  readonly files: BucketFiles;
+  readonly path: TreePath;
+  /** Whether the URL ends in a slash, as a folder's does. */
+  readonly slash: boolean;
+  /** 0 means no limit. */
+  readonly maxUploadBytes: number;
+  /** For a response that takes long to make. */
+  readonly turns: Turns;
+  /** To be called as a long body arrives: its client is slow, not gone. */
+  readonly restartIdleTimer: () => void;
+  /** Throws unless the caller and the bucket would be accepted now, read from the database. For writes after a wait. */
+  readonly assertStillAdmitted: () => Promise<void>;
+}
+
+export type Depth = 0 | 1 | "infinity";
+
+/** depthOf reads the Depth header: RFC 4918 §10.2. */
+export function depthOf({ request }: DavRequest, allowed: readonly Depth[], defaultDepth: Depth): Depth {
+  const header = request.headers.get("depth")?.trim().toLowerCase();
+  if (header === undefined) return defaultDepth;
+  const depth = header === "0" ? 0 : header === "1" ? 1 : header === "infinity" ? header : undefined;
+  if (depth === undefined || !allowed.includes(depth))
+    throw new HttpError(400, `Depth must be ${allowed.join(" or ")} here`);
+  return depth;
+}
+
+/** requireEntry returns what exists at the resolved path; 404 if nothing does, or if a file is named with a slash at its end. */
+export function requireEntry({ slash }: DavRequest, { entry }: Pick<ResolvedPath, "entry">): FileEntry {
+  if (entry === undefined || (entry.kind === "file" && slash))
+    throw new HttpError(404, "there is no such file or folder");
+  return entry;
+}
+
+/** requireParent throws 409 unless the parent folder exists: RFC 4918 §9.7.1. */
+export function requireParent({ path, parent }: ResolvedPath): void {
+  if (path !== treeRoot && parent?.kind !== "folder")
+    throw new HttpError(409, "the parent folder does not exist; create it first");
+}
+
+/** modifiedOf reads `X-OC-Mtime`: seconds since 1970, which some clients send to keep a file's time. */
+export function modifiedOf({ request }: DavRequest): Date | undefined {
+  const header = request.headers.get("x-oc-mtime");
+  const seconds = header === null || header.trim() === "" ? Number.NaN : Number(header);
+  return Number.isFinite(seconds) && Math.abs(seconds) < 1e11 ? new Date(seconds * 1000) : undefined;
+}

@@ -1,0 +1,57 @@
+import { codeOf, type Fault } from "../../base/fault.ts";
+import { isDiskFull, isOutOfDescriptors } from "../../buckets/disk/disk-faults.ts";
+import type { Failure } from "../../buckets/file-store.ts";
+import { LockedFault, TooManyLocksFault } from "../../buckets/metadata/locks.ts";
+import { isBelow, type TreePath } from "../../buckets/path.ts";
+import { plainText, serviceUnavailable } from "../content/plain.ts";
+import { hrefOf } from "./dav-path.ts";
+import type { HttpError } from "./http-error.ts";
+import { lockRoot, lockRoots } from "./xml/lock-xml.ts";
+import { errorResponse, statuses } from "./xml/multistatus.ts";
+
+/** statusOf maps a fault to the status that WebDAV has for it. */
+function statusOf(fault: Fault): number {
+  if (fault instanceof LockedFault) return 423;
+  if (isOutOfDescriptors(fault)) return 503;
+  if (isDiskFull(fault) || fault instanceof TooManyLocksFault) return 507;
+  switch (fault.kind) {
+    case "NotFound":
+      return 404;
+    case "InvalidInput":
+      return codeOf(fault.cause) === "ENAMETOOLONG" ? 400 : 409;
+    case "IoError":
+      return ["EACCES", "EPERM", "EROFS"].includes(codeOf(fault.cause) ?? "") ? 403 : 500;
+    case "DatabaseError":
+    case "Busy":
+      return 503;
+    default:
+      return 500;
+  }
+}
+
+export function httpErrorResponse({ status, detail, options }: HttpError): Response {
+  const { condition, headers = {} } = options;
+  if (condition !== undefined) return errorResponse(status, condition, headers);
+  return plainText(status, `${status} ${detail}.`, headers);
+}
+
+export function faultResponse(fault: Fault, bucket: string, path: TreePath): Response {
+  if (fault instanceof LockedFault) return lockedResponse(fault, bucket, path);
+  const status = statusOf(fault);
+  return status === 503 ? serviceUnavailable(fault.detail) : plainText(status, `${status} ${fault.detail}.`);
+}
+
+/** Names the locks that prevent the request: each with a status of its own if all are below the path, else in one condition. */
+function lockedResponse({ locks }: LockedFault, bucket: string, path: TreePath): Response {
+  if (locks.every((lock) => isBelow(lock.path, path)))
+    return statuses(locks.map((lock) => ({ href: lockRoot(lock, bucket), status: 423 })));
+  const condition = `<D:lock-token-submitted>${lockRoots(locks, bucket)}</D:lock-token-submitted>`;
+  return errorResponse(423, condition);
+}
+
+/** failuresResponse reports what a COPY, MOVE or DELETE could not do: RFC 4918 §9.6.1, §9.8.5. */
+export function failuresResponse(failures: readonly Failure[], bucket: string): Response {
+  return statuses(
+    failures.map(({ path, fault }) => ({ href: hrefOf(bucket, path, false), status: statusOf(fault) })),
+  );
+}

@@ -1,0 +1,74 @@
+import { escapeXml } from "../../../base/xml-text.ts";
+import { splitPath, type TreePath, treeRoot } from "../../../buckets/path.ts";
+import { respond } from "../../content/respond.ts";
+import { selectVariant } from "../../content/variants.ts";
+import { assertIf } from "../conditions.ts";
+import { hrefOf } from "../dav-path.ts";
+import type { DavRequest } from "../dav-request.ts";
+import { HttpError } from "../http-error.ts";
+
+/** get sends a file as plain HTTP does, but never compressed: length and entity tag are those of PROPFIND. A folder is a page. */
+export async function get(dav: DavRequest): Promise<Response> {
+  const { request, files, path } = dav;
+  await assertIf(dav);
+  const entry = await files.reader.find(path);
+  if (entry === undefined) throw new HttpError(404, "there is no such file or folder");
+  if (entry.kind === "folder")
+    return request.method === "HEAD" ? page(null) : page(await listing(dav, entry.path));
+  const { representation } = await selectVariant(files.reader, entry);
+  return respond(request, { ...representation, headers: sandboxed(representation.headers) });
+}
+
+/** A browser that shows a page of the bucket must not run its scripts here: the second defence after `mayCarryKeptCredentials`. */
+function sandboxed(headers: Readonly<Record<string, string>>): Readonly<Record<string, string>> {
+  const isActive = /^(?:text\/html|application\/xhtml|image\/svg|text\/xml|application\/(?:.+\+)?xml)/.test(
+    headers["content-type"] ?? "",
+  );
+  return isActive ? { ...headers, "content-security-policy": "sandbox" } : headers;
+}
+
+const pageHeaders = {
+  "content-type": "text/html; charset=utf-8",
+  "content-security-policy": "default-src 'none'; style-src 'unsafe-inline'; frame-ancestors 'none'; sandbox",
+  "x-content-type-options": "nosniff",
+  "cache-control": "no-cache",
+};
+
+function page(html: string | null): Response {
+  return new Response(html, { headers: pageHeaders });
+}
+
+/** More entries than a page of HTML is good for. */
+const maxListedEntries = 2000;
+
+/** A page for programs that show a folder as a browser does, such as lynx. Browsers themselves are sent to the console. */
+async function listing({ files, bucket }: DavRequest, folder: TreePath): Promise<string> {
+  const rows: string[] = [];
+  if (folder !== treeRoot) rows.push(row(hrefOf(bucket.name, splitPath(folder).folder, true), ".."));
+  for await (const entries of files.reader.entries(folder)) {
+    for (const { path, kind } of entries)
+      rows.push(
+        row(
+          hrefOf(bucket.name, path, kind === "folder"),
+          splitPath(path).name + (kind === "folder" ? "/" : ""),
+        ),
+      );
+    if (rows.length >= maxListedEntries) {
+      rows.push("<li>… and more, which a WebDAV client shows</li>");
+      break;
+    }
+  }
+  const title = escapeXml(`${bucket.name}/${folder}`);
+  return `<!doctype html>
+<html lang="en">
+<head><meta charset="utf-8"><meta name="viewport" content="width=device-width, initial-scale=1"><title>${title}</title>
+<style>body { font: 16px/1.6 system-ui, sans-serif; margin: 2rem auto; max-width: 50rem; padding: 0 1rem; color-scheme: light dark }</style></head>
+<body><h1>${title}</h1><p>This folder can be mounted as a network drive at this very address.</p><ul>
+${rows.join("\n")}
+</ul></body></html>
+`;
+}
+
+function row(href: string, name: string): string {
+  return `<li><a href="${escapeXml(href)}">${escapeXml(name)}</a></li>`;
+}

@@ -1,0 +1,43 @@
+import type { DavRequest } from "../dav-request.ts";
+import { copy, move } from "./copy-move.ts";
+import { remove } from "./delete.ts";
+import { get } from "./get.ts";
+import { lock, unlock } from "./lock.ts";
+import { mkcol } from "./mkcol.ts";
+import { propfind } from "./propfind.ts";
+import { proppatch } from "./proppatch.ts";
+import { put } from "./put.ts";
+
+/** Verb is a row of the table of methods. */
+interface Verb {
+  readonly serve: (dav: DavRequest) => Promise<Response>;
+  /** The kinds of resources that the method cannot be used on: it answers 405 there. */
+  readonly notOn?: ReadonlyArray<"file" | "folder">;
+}
+
+const verbs: Readonly<Record<string, Verb>> = {
+  PROPFIND: { serve: propfind },
+  PROPPATCH: { serve: proppatch },
+  GET: { serve: get },
+  HEAD: { serve: get },
+  PUT: { serve: put, notOn: ["folder"] },
+  DELETE: { serve: remove },
+  MKCOL: { serve: mkcol, notOn: ["file", "folder"] },
+  COPY: { serve: copy },
+  MOVE: { serve: move },
+  LOCK: { serve: lock },
+  UNLOCK: { serve: unlock },
+};
+
+/** verbOf returns what answers a method. OPTIONS is not among them: it needs no credentials. */
+export function verbOf(method: string): Verb["serve"] | undefined {
+  return Object.hasOwn(verbs, method) ? verbs[method]?.serve : undefined;
+}
+
+/** davMethods returns the methods for `Allow`: all, or those that can be used on what exists at a path. */
+export function davMethods(target?: "file" | "folder"): readonly string[] {
+  const rows = Object.entries(verbs).filter(
+    ([, { notOn = [] }]) => target === undefined || !notOn.includes(target),
+  );
+  return ["OPTIONS", ...rows.map(([method]) => method)];
+}

@@ -1,0 +1,148 @@
+import { mayActFor } from "../../../auth/authorise.ts";
+import { isElement, type XmlElement } from "../../../base/xml.ts";
+import { escapeXml, printXml } from "../../../base/xml-text.ts";
+import { covers, type Lock, LockedFault } from "../../../buckets/metadata/locks.ts";
+import { isBelow } from "../../../buckets/path.ts";
+import { writeConditions } from "../conditions.ts";
+import { hrefOf } from "../dav-path.ts";
+import { type DavRequest, depthOf, requireParent } from "../dav-request.ts";
+import { HttpError } from "../http-error.ts";
+import { activeLock, lockRoot, lockRoots } from "../xml/lock-xml.ts";
+import { errorResponse, statuses, xmlResponse } from "../xml/multistatus.ts";
+import { isDav, readXml } from "../xml/request-xml.ts";
+
+/** 24 h: active clients refresh their locks; that of a crashed one expires within a day. */
+const maxLockSeconds = 24 * 3600;
+const defaultLockSeconds = 3600;
+const maxOwnerChars = 8192;
+
+export async function lock(dav: DavRequest): Promise<Response> {
+  const body = await readXml(dav.request);
+  return body === undefined ? refresh(dav) : take(dav, body);
+}
+
+async function take(dav: DavRequest, body: XmlElement): Promise<Response> {
+  const { files, path, bucket, caller, slash } = dav;
+  const lockInfo = parseLockInfo(body);
+  const depth = depthOf(dav, [0, "infinity"], "infinity");
+  const target = await files.reader.resolve(path);
+  if (target.entry === undefined) {
+    requireParent(target);
+    if (slash) throw new HttpError(409, "there is no such folder; create it before locking it");
+  }
+  try {
+    const { lock, created } = await files.lock(
+      path,
+      {
+        ...lockInfo,
+        token: `urn:uuid:${crypto.randomUUID()}`,
+        kind: target.entry?.kind ?? "file",
+        deep: depth === "infinity",
+        holder: caller.key,
+        until: Date.now() + secondsOf(dav) * 1000,
+      },
+      writeConditions(dav),
+    );
+    return lockResponse({
+      status: created ? 201 : 200,
+      lock,
+      bucket: bucket.name,
+      headers: { "lock-token": `<${lock.token}>` },
+    });
+  } catch (error) {
+    if (error instanceof LockedFault) return conflictResponse(dav, error);
+    throw error;
+  }
+}
+
+/** RFC 4918 §9.10.2: no body, and the token in the If header. */
+async function refresh(dav: DavRequest): Promise<Response> {
+  const { files, path, bucket } = dav;
+  const conditions = writeConditions(dav);
+  if (conditions.tokens.size === 0)
+    throw new HttpError(
+      400,
+      "a lock needs a lockinfo body; a refresh needs the lock's token in the If header",
+    );
+  const target = await files.reader.resolve(path);
+  await conditions.assertPreconditions(target);
+  const locks = await files.locks.around(target.path);
+  const held = locks.find((lock) => covers(lock, target.path) && conditions.holdsLock(lock));
+  const renewed = held && (await files.locks.refresh(held, Date.now() + secondsOf(dav) * 1000));
+  if (renewed === undefined)
+    throw new HttpError(412, "there is no such lock here", {
+      condition: "<D:lock-token-matches-request-uri/>",
+    });
+  return lockResponse({ status: 200, lock: renewed, bucket: bucket.name });
+}
+
+export async function unlock(dav: DavRequest): Promise<Response> {
+  const { request, files, path, caller } = dav;
+  // Some clients leave the brackets out.
+  const token = /^\s*<?([^<>\s]+)>?\s*$/.exec(request.headers.get("lock-token") ?? "")?.[1];
+  if (token === undefined) throw new HttpError(400, "the Lock-Token header must be <the lock's token>");
+  const target = await files.reader.resolve(path);
+  await writeConditions(dav).assertPreconditions(target);
+  const locks = await files.locks.around(target.path);
+  const held = locks.find((lock) => covers(lock, target.path) && lock.token === token);
+  if (held === undefined)
+    throw new HttpError(409, "there is no such lock here", {
+      condition: "<D:lock-token-matches-request-uri/>",
+    });
+  if (!mayActFor(caller, held.holder))
+    throw new HttpError(403, "the lock was taken with another token; unlock with that one");
+  await files.locks.release(held);
+  return new Response(null, { status: 204 });
+}
+
+function parseLockInfo(body: XmlElement): Pick<Lock, "scope" | "owner"> {
+  if (!isDav(body, "lockinfo")) throw new HttpError(400, "the body is not a lockinfo element");
+  const child = (name: string) => body.children.filter(isElement).find((element) => isDav(element, name));
+  const [scope] = child("lockscope")?.children.filter(isElement) ?? [];
+  const [type] = child("locktype")?.children.filter(isElement) ?? [];
+  if (scope === undefined || type === undefined)
+    throw new HttpError(400, "the lockinfo must have a lockscope and a locktype");
+  const shared = isDav(scope, "shared");
+  if (!isDav(type, "write") || (!shared && !isDav(scope, "exclusive")))
+    throw new HttpError(422, "only write locks are supported, exclusive or shared");
+  const owner = (child("owner")?.children ?? [])
+    .map((part) => (typeof part === "string" ? escapeXml(part) : printXml(part)))
+    .join("");
+  if (owner.length > maxOwnerChars)
+    throw new HttpError(413, `the owner is above ${maxOwnerChars} characters`);
+  return { scope: shared ? "shared" : "exclusive", owner: owner.trim() };
+}
+
+function secondsOf({ request }: DavRequest): number {
+  const header = request.headers.get("timeout");
+  if (header === null) return defaultLockSeconds;
+  if (/^\s*infinite/i.test(header)) return maxLockSeconds;
+  const seconds = Number(/Second-(\d+)/i.exec(header)?.[1] ?? defaultLockSeconds);
+  return Math.min(Math.max(seconds, 1), maxLockSeconds);
+}
+
+interface LockResponse {
+  readonly status: number;
+  readonly lock: Lock;
+  readonly bucket: string;
+  readonly headers?: Readonly<Record<string, string>>;
+}
+
+function lockResponse({ status, lock, bucket, headers = {} }: LockResponse): Response {
+  return xmlResponse(
+    status,
+    `<D:prop xmlns:D="DAV:"><D:lockdiscovery>${activeLock(lock, bucket)}</D:lockdiscovery></D:prop>\n`,
+    headers,
+  );
+}
+
+/** A conflicting lock on or above the resource or, for an infinite lock, only on resources below it: RFC 4918 §9.10.6. */
+function conflictResponse({ path, bucket }: DavRequest, { locks }: LockedFault): Response {
+  if (locks.every((lock) => isBelow(lock.path, path)))
+    return statuses([
+      ...locks.map((lock) => ({ href: lockRoot(lock, bucket.name), status: 423 })),
+      { href: hrefOf(bucket.name, path, true), status: 424 },
+    ]);
+  const roots = lockRoots(locks, bucket.name);
+  return errorResponse(423, `<D:no-conflicting-lock>${roots}</D:no-conflicting-lock>`);
+}

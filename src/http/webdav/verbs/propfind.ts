@@ -1,0 +1,144 @@
+import { isElement, type XmlElement } from "../../../base/xml.ts";
+import type { FileEntry } from "../../../buckets/file-store.ts";
+import { LockIndex } from "../../../buckets/metadata/locks.ts";
+import { assertIf } from "../conditions.ts";
+import { type DavRequest, type Depth, depthOf } from "../dav-request.ts";
+import { HttpError } from "../http-error.ts";
+import { liveProperties, lockDiscovery, quotaNames } from "../xml/live-properties.ts";
+import { streamedMultistatus } from "../xml/multistatus.ts";
+import { namesIn, type PropertyQuery, PropertyWriter } from "../xml/property-writer.ts";
+import { fullName, isDav, readXml } from "../xml/request-xml.ts";
+
+/** Resources in an answer with Depth infinity; for more, the client has to ask folder by folder. */
+const maxInfiniteResources = 20_000;
+const batchSize = 128;
+/** All names in one PROPFIND together: each is repeated for every resource, with its namespace. Real clients send up to 3 KB. */
+const maxNamesBytes = 64 * 1024;
+/** A response is sent in pieces of about this size, so that a slow client makes the server hold one of them. */
+const pieceBytes = 64 * 1024;
+/** Time of work before other requests get the event loop. A client that reads fast would else keep it for the whole response. */
+const maxWorkMs = 5;
+
+export async function propfind(dav: DavRequest): Promise<Response> {
+  const depth = depthOf(dav, [0, 1, "infinity"], "infinity");
+  const query = parseQuery(await readXml(dav.request));
+  refuseLongNames(query);
+  await assertIf(dav);
+  const entry = await dav.files.reader.find(dav.path);
+  if (entry === undefined) throw new HttpError(404, "there is no such file or folder");
+  const batches = depth === "infinity" ? await wholeTree(dav, entry) : withMembers(dav, entry, depth);
+  return streamedMultistatus(responses(dav, query, { top: entry, depth, batches }));
+}
+
+function parseQuery(root: XmlElement | undefined): PropertyQuery {
+  if (root === undefined) return { kind: "all", include: [] };
+  if (!isDav(root, "propfind")) throw new HttpError(400, "the body is not a propfind element");
+  const children = root.children.filter(isElement);
+  const child = (name: string) => children.find((element) => isDav(element, name));
+  const [prop, all, names, include] = [child("prop"), child("allprop"), child("propname"), child("include")];
+  if ([prop, all, names].filter((element) => element !== undefined).length !== 1)
+    throw new HttpError(400, "a propfind must contain one of prop, allprop and propname");
+  if (names !== undefined) return { kind: "names" };
+  if (prop !== undefined) return { kind: "some", names: propertyNames(prop) };
+  return { kind: "all", include: include === undefined ? [] : propertyNames(include) };
+}
+
+function refuseLongNames(query: PropertyQuery): void {
+  const bytes = namesIn(query).reduce((sum, name) => sum + Buffer.byteLength(name), 0);
+  if (bytes > maxNamesBytes)
+    throw new HttpError(
+      413,
+      `the names of all properties with their namespaces are above ${maxNamesBytes} bytes`,
+    );
+}
+
+function propertyNames(element: XmlElement): string[] {
+  return [...new Set(element.children.filter(isElement).map(fullName))];
+}
+
+/** The resource itself and, with Depth 1, the members of a folder. */
+async function* withMembers(
+  { files }: DavRequest,
+  entry: FileEntry,
+  depth: 0 | 1,
+): AsyncGenerator<FileEntry[]> {
+  yield [entry];
+  if (depth === 1 && entry.kind === "folder") yield* files.reader.entries(entry.path);
+}
+
+/** The whole tree, found before anything is sent: a listing that is too long is refused, because half of it would look like deleted files. */
+async function wholeTree({ files }: DavRequest, entry: FileEntry): Promise<AsyncGenerator<FileEntry[]>> {
+  const found = [entry];
+  if (entry.kind === "folder") {
+    for await (const below of files.reader.walk(entry.path)) {
+      found.push(below);
+      if (found.length > maxInfiniteResources)
+        throw new HttpError(
+          403,
+          `this folder contains more than ${maxInfiniteResources} files and folders; use Depth: 1`,
+          { condition: "<D:propfind-finite-depth/>" },
+        );
+    }
+  }
+  return (async function* () {
+    for (let at = 0; at < found.length; at += batchSize) yield found.slice(at, at + batchSize);
+  })();
+}
+
+interface Listing {
+  readonly top: FileEntry;
+  readonly depth: Depth;
+  readonly batches: AsyncGenerator<FileEntry[]>;
+}
+
+async function* responses(
+  dav: DavRequest,
+  query: PropertyQuery,
+  { top, depth, batches }: Listing,
+): AsyncGenerator<string | Uint8Array> {
+  const { files, bucket, request, turns } = dav;
+  const requests = (name: string) =>
+    query.kind === "some"
+      ? query.names.includes(name)
+      : query.kind === "all" && (query.include.includes(name) || !liveProperties.get(name)?.hidden);
+  const locks = new LockIndex(
+    requests(lockDiscovery) ? await files.locks.around(top.path, { descendants: depth !== 0 }) : [],
+  );
+  // macOS stalls for a minute and a half on the quota of a volume.
+  const isFinder = /^WebDAVFS\//.test(request.headers.get("user-agent") ?? "");
+  const diskUsage = quotaNames.some(requests) && !isFinder ? await files.reader.diskUsage() : undefined;
+  const hasNoDead =
+    (query.kind === "some" && query.names.every(isAlwaysLive)) ||
+    (depth !== 0 && (await files.properties.isEmpty()));
+  const writer = new PropertyWriter(query);
+  let startedAt = performance.now();
+  for await (const entries of batches) {
+    const dead = hasNoDead ? undefined : await files.properties.getMany(entries.map(({ path }) => path));
+    let piece = "";
+    for (const entry of entries) {
+      const resource = { entry, bucket: bucket.name, locks, diskUsage };
+      for (const part of writer.describe(resource, dead?.get(entry.path) ?? {})) {
+        if (typeof part === "string") piece += part;
+        else {
+          yield piece;
+          yield part;
+          piece = "";
+        }
+      }
+      if (performance.now() - startedAt > maxWorkMs) {
+        await turns.pause(request);
+        startedAt = performance.now();
+      }
+      if (piece.length < pieceBytes) continue;
+      yield piece;
+      piece = "";
+    }
+    if (piece !== "") yield piece;
+  }
+}
+
+/** Whether a property is live and cannot be replaced by a dead one. */
+function isAlwaysLive(name: string): boolean {
+  const live = liveProperties.get(name);
+  return live !== undefined && !live.overridable;
+}

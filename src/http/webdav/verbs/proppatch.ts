@@ -1,0 +1,89 @@
+import { isElement, textOf, type XmlElement } from "../../../base/xml.ts";
+import { escapeXml, printXml } from "../../../base/xml-text.ts";
+import type { Times } from "../../../buckets/file-store.ts";
+import { writeConditions } from "../conditions.ts";
+import { hrefOf } from "../dav-path.ts";
+import type { DavRequest } from "../dav-request.ts";
+import { HttpError } from "../http-error.ts";
+import { liveProperties } from "../xml/live-properties.ts";
+import { xmlResponse } from "../xml/multistatus.ts";
+import { element, propstat } from "../xml/property-writer.ts";
+import { fullName, isDav, readXml } from "../xml/request-xml.ts";
+
+interface Instruction {
+  readonly name: string;
+  /** Undefined removes the property. */
+  readonly property: XmlElement | undefined;
+}
+
+const xmlLang = "{http://www.w3.org/XML/1998/namespace}lang";
+const modifiedName = "{urn:schemas-microsoft-com:}Win32LastModifiedTime";
+const accessedName = "{urn:schemas-microsoft-com:}Win32LastAccessTime";
+
+/** proppatch executes all instructions in their order, or none: RFC 4918 §9.2. */
+export async function proppatch(dav: DavRequest): Promise<Response> {
+  const { request, files, bucket, path } = dav;
+  const instructions = parseInstructions(await readXml(request));
+  const target = await files.reader.resolve(path);
+  if (target.entry === undefined) throw new HttpError(404, "there is no such file or folder");
+  const conditions = writeConditions(dav);
+  await files.examine(target, conditions);
+  const properties = new Map<string, string | undefined>();
+  const times: { -readonly [K in keyof Times]: Times[K] } = {};
+  const problems = new Map<string, { readonly status: number; readonly condition: string }>();
+  for (const { name, property } of instructions) {
+    if (name === modifiedName || name === accessedName) {
+      const time = property === undefined ? undefined : Date.parse(textOf(property));
+      if (time !== undefined && Number.isNaN(time)) problems.set(name, { status: 409, condition: "" });
+      else if (time !== undefined) times[name === modifiedName ? "modified" : "accessed"] = new Date(time);
+    } else if (liveProperties.has(name) && !liveProperties.get(name)?.overridable) {
+      problems.set(name, { status: 403, condition: "<D:cannot-modify-protected-property/>" });
+    } else properties.set(name, property === undefined ? undefined : printXml(property));
+  }
+  if (problems.size === 0) await files.describe(path, { properties, times }, conditions);
+  const names = [...new Set(instructions.map(({ name }) => name))];
+  const stats = names.map((name) => {
+    const problem = problems.get(name);
+    const status = problem?.status ?? (problems.size === 0 ? 200 : 424);
+    const error = problem?.condition ? `<D:error>${problem.condition}</D:error>` : "";
+    return propstat(element(name, ""), status, error);
+  });
+  const href = escapeXml(hrefOf(bucket.name, target.requested, target.entry.kind === "folder"));
+  return xmlResponse(
+    207,
+    `<D:multistatus xmlns:D="DAV:"><D:response><D:href>${href}</D:href>${stats.join("")}</D:response></D:multistatus>\n`,
+  );
+}
+
+function parseInstructions(root: XmlElement | undefined): Instruction[] {
+  if (root === undefined || !isDav(root, "propertyupdate"))
+    throw new HttpError(400, "the body is not a propertyupdate element");
+  const instructions: Instruction[] = [];
+  for (const update of root.children.filter(isElement)) {
+    const isSet = isDav(update, "set");
+    if (!isSet && !isDav(update, "remove")) continue;
+    for (const prop of update.children.filter(isElement)) {
+      if (!isDav(prop, "prop")) continue;
+      for (const property of prop.children.filter(isElement)) {
+        const lang = [property, prop, update, root].map(({ attributes }) => attributes.get(xmlLang));
+        instructions.push({
+          name: fullName(property),
+          property: isSet
+            ? withLanguage(
+                property,
+                lang.find((tag) => tag !== undefined),
+              )
+            : undefined,
+        });
+      }
+    }
+  }
+  if (instructions.length === 0) throw new HttpError(400, "the propertyupdate changes nothing");
+  return instructions;
+}
+
+/** RFC 4918 §4.3: the language of a value is part of it. */
+function withLanguage(property: XmlElement, language: string | undefined): XmlElement {
+  if (language === undefined) return property;
+  return { ...property, attributes: new Map([...property.attributes, [xmlLang, language]]) };
+}

@@ -1,0 +1,76 @@
+import type { ResolvedPath } from "../../../buckets/file-store.ts";
+import { bodyChunks } from "../../request/body-chunks.ts";
+import { writeConditions } from "../conditions.ts";
+import { type DavRequest, modifiedOf, requireParent } from "../dav-request.ts";
+import { HttpError } from "../http-error.ts";
+
+/** put streams the body into a staged file, syncs it and renames it. A failure before the rename leaves the old file unchanged. */
+export async function put(dav: DavRequest): Promise<Response> {
+  const { request, files, path, maxUploadBytes } = dav;
+  const { headers } = request;
+  const target = await files.reader.resolve(path);
+  refuseFolder(dav, target);
+  // RFC 9110 §14.5: a part must not be stored as if it were the whole.
+  if (headers.has("content-range"))
+    throw new HttpError(400, "a part of a file cannot be uploaded; send it whole");
+  const encoding = headers.get("content-encoding")?.trim().toLowerCase() ?? "identity";
+  if (encoding !== "identity") throw new HttpError(415, "send the file as it is, without a content encoding");
+  const declared = lengthIn(headers, "content-length");
+  const expected = lengthIn(headers, "x-expected-entity-length");
+  if (maxUploadBytes > 0 && Math.max(declared ?? 0, expected ?? 0) > maxUploadBytes)
+    throw tooBig(maxUploadBytes);
+  requireParent(target);
+  const conditions = writeConditions(dav);
+  await files.examine(target, conditions);
+  await using staged = await files.stage(bodyOf(dav), path);
+  for (const length of [declared, expected]) {
+    if (length !== undefined && length !== staged.size)
+      throw new HttpError(400, `${staged.size} of ${length} bytes arrived; the file is unchanged`);
+  }
+  const modified = modifiedOf(dav);
+  const { created, stats } = await files.write(path, staged, {
+    makeParents: false,
+    conditions,
+    modified,
+  });
+  return new Response(null, {
+    status: created ? 201 : 204,
+    headers: {
+      etag: stats.etag,
+      "last-modified": new Date(stats.modifiedMs).toUTCString(),
+      ...(modified === undefined ? {} : { "x-oc-mtime": "accepted" }),
+    },
+  });
+}
+
+function refuseFolder({ slash }: DavRequest, { entry }: ResolvedPath): void {
+  if (entry?.kind === "folder")
+    throw new HttpError(405, "a folder exists at this address; add a file name to it", { target: "folder" });
+  if (slash) throw new HttpError(409, "a file's address must not end in a slash");
+}
+
+/** The body, within its limit. However slow, it is read as long as bytes arrive: its sender has proven a token. */
+async function* bodyOf({
+  request,
+  maxUploadBytes,
+  restartIdleTimer,
+}: DavRequest): AsyncGenerator<Uint8Array> {
+  let size = 0;
+  for await (const chunk of bodyChunks(request)) {
+    restartIdleTimer();
+    size += chunk.byteLength;
+    if (maxUploadBytes > 0 && size > maxUploadBytes) throw tooBig(maxUploadBytes);
+    yield chunk;
+  }
+}
+
+function lengthIn(headers: Headers, name: string): number | undefined {
+  const text = headers.get(name);
+  if (text === null) return undefined;
+  if (!/^\d+$/.test(text)) throw new HttpError(400, `${name} is not a length`);
+  return Number(text);
+}
+
+function tooBig(limit: number): HttpError {
+  return new HttpError(413, `the upload is above ${limit} bytes (max_upload_size)`);
+}

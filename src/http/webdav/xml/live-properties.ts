@@ -1,0 +1,80 @@
+import { escapeXml } from "../../../base/xml-text.ts";
+import type { DiskUsage, FileEntry } from "../../../buckets/file-store.ts";
+import type { LockIndex } from "../../../buckets/metadata/locks.ts";
+import { splitPath, treeRoot } from "../../../buckets/path.ts";
+import { mediaTypeOf } from "../../content/media-type.ts";
+import { activeLock, supportedLock } from "./lock-xml.ts";
+
+/** Resource is what the live properties of one file or folder are computed from. */
+export interface Resource {
+  readonly entry: FileEntry;
+  readonly bucket: string;
+  readonly locks: LockIndex;
+  /** Undefined if no quota property is requested. */
+  readonly diskUsage: DiskUsage | undefined;
+}
+
+interface LiveProperty {
+  /** The content of the property's element, as XML; undefined if the resource has no such property. */
+  readonly value: (resource: Resource) => string | undefined;
+  /** Sent only if it is requested by name. */
+  readonly hidden?: true;
+  /** A client may set a dead property of this name, which then replaces it. */
+  readonly overridable?: true;
+}
+
+const onFiles =
+  (value: (entry: FileEntry) => string): LiveProperty["value"] =>
+  ({ entry }) =>
+    entry.kind === "file" ? value(entry) : undefined;
+
+/** Not before 1970: some clients cannot parse such dates. */
+const httpDate = (ms: number) => new Date(Math.max(0, ms)).toUTCString();
+const isoDate = (ms: number) => new Date(Math.max(0, ms)).toISOString().replace(/\.\d+Z$/, "Z");
+
+/** liveProperties are those that the server computes: RFC 4918 §15, RFC 4331, and the times that Windows asks for. */
+export const liveProperties: ReadonlyMap<string, LiveProperty> = new Map<string, LiveProperty>([
+  ["{DAV:}resourcetype", { value: ({ entry }) => (entry.kind === "folder" ? "<D:collection/>" : "") }],
+  [
+    "{DAV:}displayname",
+    {
+      value: ({ entry, bucket }) => escapeXml(entry.path === treeRoot ? bucket : splitPath(entry.path).name),
+      overridable: true,
+    },
+  ],
+  ["{DAV:}getcontentlength", { value: onFiles(({ stats }) => String(stats.size)) }],
+  ["{DAV:}getcontenttype", { value: onFiles(({ path }) => escapeXml(mediaTypeOf(path).value)) }],
+  ["{DAV:}getetag", { value: onFiles(({ stats }) => escapeXml(stats.etag)) }],
+  ["{DAV:}getlastmodified", { value: ({ entry }) => httpDate(entry.stats.modifiedMs) }],
+  ["{DAV:}creationdate", { value: ({ entry }) => isoDate(entry.stats.createdMs) }],
+  ["{DAV:}supportedlock", { value: () => supportedLock }],
+  [
+    "{DAV:}lockdiscovery",
+    {
+      value: ({ entry, locks, bucket }) =>
+        locks
+          .covering(entry.path)
+          .map((lock) => activeLock(lock, bucket))
+          .join(""),
+    },
+  ],
+  [
+    "{DAV:}quota-available-bytes",
+    { value: ({ diskUsage }) => diskUsage && String(diskUsage.availableBytes), hidden: true },
+  ],
+  [
+    "{DAV:}quota-used-bytes",
+    { value: ({ diskUsage }) => diskUsage && String(diskUsage.usedBytes), hidden: true },
+  ],
+  [
+    "{urn:schemas-microsoft-com:}Win32LastModifiedTime",
+    { value: ({ entry }) => httpDate(entry.stats.modifiedMs), hidden: true },
+  ],
+  [
+    "{urn:schemas-microsoft-com:}Win32LastAccessTime",
+    { value: ({ entry }) => httpDate(entry.stats.accessedMs), hidden: true },
+  ],
+]);
+
+export const lockDiscovery = "{DAV:}lockdiscovery";
+export const quotaNames = ["{DAV:}quota-available-bytes", "{DAV:}quota-used-bytes"];

@@ -1,0 +1,33 @@
+import { escapeXml } from "../../../base/xml-text.ts";
+import type { Lock } from "../../../buckets/metadata/locks.ts";
+import { hrefOf } from "../dav-path.ts";
+
+export const supportedLock = ["exclusive", "shared"]
+  .map(
+    (scope) =>
+      `<D:lockentry><D:lockscope><D:${scope}/></D:lockscope><D:locktype><D:write/></D:locktype></D:lockentry>`,
+  )
+  .join("");
+
+/** activeLock describes a lock for `lockdiscovery`: RFC 4918 §14.1. */
+export function activeLock(lock: Lock, bucket: string): string {
+  const seconds = Math.max(0, Math.ceil((lock.until - Date.now()) / 1000));
+  return [
+    "<D:activelock><D:locktype><D:write/></D:locktype>",
+    `<D:lockscope><D:${lock.scope}/></D:lockscope>`,
+    `<D:depth>${lock.deep ? "infinity" : "0"}</D:depth>`,
+    lock.owner === "" ? "" : `<D:owner>${lock.owner}</D:owner>`,
+    `<D:timeout>Second-${seconds}</D:timeout>`,
+    `<D:locktoken><D:href>${escapeXml(lock.token)}</D:href></D:locktoken>`,
+    `<D:lockroot><D:href>${escapeXml(lockRoot(lock, bucket))}</D:href></D:lockroot></D:activelock>`,
+  ].join("");
+}
+
+export function lockRoot({ path, kind }: Lock, bucket: string): string {
+  return hrefOf(bucket, path, kind === "folder");
+}
+
+/** lockRoots lists the roots of locks for a condition of RFC 4918 §16. */
+export function lockRoots(locks: readonly Lock[], bucket: string): string {
+  return locks.map((lock) => `<D:href>${escapeXml(lockRoot(lock, bucket))}</D:href>`).join("");
+}
