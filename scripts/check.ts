@@ -1,5 +1,6 @@
 import { generatedDocs } from "./docs.ts";
 import { forbiddenImports } from "./modules.ts";
+import { retiredWords } from "./retired-words.ts";
 
 /** Types, style, imports, names and generated docs. All are checked, so that one run shows every problem. */
 const checks: Record<string, () => Promise<string[]>> = {
@@ -7,6 +8,7 @@ const checks: Record<string, () => Promise<string[]>> = {
   "types of the console": () => complaintsOf("tsc", "-p", "tsconfig.browser.json"),
   style: () => complaintsOf("biome", "check", "--error-on-warnings"),
   imports: forbiddenImports,
+  names: retiredWords,
   docs: staleDocs,
 };
 

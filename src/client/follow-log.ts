@@ -57,11 +57,11 @@ export async function* joinLog(
   steps: AsyncGenerator<Step<readonly LogEntry[]>, void>,
 ): AsyncGenerator<LogEvent, void> {
   const join = new LogJoin();
-  let farewell: string | undefined;
+  let endMessage: string | undefined;
   try {
     for await (const step of steps) {
       if (step.kind === "connected") {
-        farewell = undefined;
+        endMessage = undefined;
         const { again, first: kept } = step;
         const after = join.last;
         const { fresh, whole } = join.takeMemory(kept);
@@ -70,15 +70,15 @@ export async function* joinLog(
         if (fresh.length > 0) yield { kind: "entries", entries: fresh };
       } else if (step.kind === "events") {
         const entries = step.events as LogEntry[];
-        farewell = entries.findLast((entry) => eventOf(entry)?.event === "log.ended")?.message;
+        endMessage = entries.findLast((entry) => eventOf(entry)?.event === "log.ended")?.message;
         const fresh = entries.filter((entry) => isNotice(entry) || join.takeLive(entry));
         if (fresh.length > 0) yield { kind: "entries", entries: fresh };
       } else yield step;
     }
   } catch (error) {
     // Asked again, the server refuses without saying why the stream ended.
-    if (farewell === undefined || !(error instanceof PermissionDenied)) throw error;
-    throw new PermissionDenied(farewell, error.code, error.kind, error.data);
+    if (endMessage === undefined || !(error instanceof PermissionDenied)) throw error;
+    throw new PermissionDenied(endMessage, error.code, error.kind, error.data);
   }
 }
 

@@ -71,7 +71,7 @@ export const nodeLog = {
     effect: "reads",
     params: { log_filter: logFilter },
     event: logEntry,
-    farewell: (reason) => tailNotice("log.ended", `this log stream ends: ${endReasons[reason]}`, { reason }),
+    lastEvent: (reason) => tailNotice("log.ended", `this log stream ends: ${endReasons[reason]}`, { reason }),
     fails: ["NeedsWebSocket", "TooManySubscriptions"],
     example: {
       params: { token: "<SUPER_TOKEN>", log_filter: "info,db=trace" },

@@ -88,7 +88,7 @@ export class CallRunner<S extends object> {
       const events = method.run({ ...toContext(call), stop }, call.params);
       state.after.push(() => session.pump(id, events));
       if (!isOpen(need))
-        this.#reauthorizer.watch({ id, session, caller, need, farewell: method.farewell }, stop);
+        this.#reauthorizer.watch({ id, session, caller, need, lastEvent: method.lastEvent }, stop);
     } catch (error) {
       session.cancel(id);
       throw error;

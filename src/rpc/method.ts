@@ -71,7 +71,7 @@ export interface StreamDeclaration<S, P extends Params, E extends z.ZodType> ext
   /** Each event; the call's own result is the subscription's id. */
   readonly event: E;
   /** The last event of a subscription whose token is not valid any more, which says so to people. */
-  farewell?(reason: EndReason): z.input<E>;
+  lastEvent?(reason: EndReason): z.input<E>;
   run(call: S & StreamContext, params: ParamValues<P>): AsyncIterable<z.input<E> | Dropped>;
 }
 
@@ -96,7 +96,7 @@ export type Method<S, P extends Params = Params, R extends z.ZodType = z.ZodType
   | { readonly event: undefined; run(call: S & CallContext, params: ParamValues<P>): unknown }
   | {
       readonly event: z.ZodType;
-      readonly farewell: ((reason: EndReason) => unknown) | undefined;
+      readonly lastEvent: ((reason: EndReason) => unknown) | undefined;
       run(call: S & StreamContext, params: ParamValues<P>): AsyncIterable<unknown>;
     }
 );
@@ -123,7 +123,7 @@ export function declareOver<S>() {
         ...complete(declaration),
         result,
         event: declaration.event,
-        farewell: declaration.farewell,
+        lastEvent: declaration.lastEvent,
         run: declaration.run,
       };
     },

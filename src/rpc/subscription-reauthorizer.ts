@@ -12,7 +12,7 @@ export interface WatchedSubscription {
   readonly session: Session;
   readonly caller: Caller;
   readonly need: Need;
-  readonly farewell: ((reason: EndReason) => unknown) | undefined;
+  readonly lastEvent: ((reason: EndReason) => unknown) | undefined;
 }
 
 /** SubscriptionReauthorizer ends subscriptions whose token would not be authorised any more. */
@@ -54,8 +54,8 @@ export class SubscriptionReauthorizer {
     }
   }
 
-  async #recheckOne({ id, session, caller, need, farewell }: WatchedSubscription): Promise<void> {
+  async #recheckOne({ id, session, caller, need, lastEvent }: WatchedSubscription): Promise<void> {
     if (await this.#isAuthorised(caller, need)) return;
-    session.end(id, "token_invalid", farewell?.("token_invalid"));
+    session.end(id, "token_invalid", lastEvent?.("token_invalid"));
   }
 }

@@ -102,7 +102,7 @@ test("a folder that its mode closes to the server is told in words, not as a bug
   const root = process.getuid?.() === 0;
   try {
     if (root) process.seteuid?.(65_534);
-    const closed = error(101, /^IoError: the server may not .*mode/);
+    const closed = error(101, /^IoError: the server lacks the permission .*mode/);
     expect(await read("shown/a.txt")).toBe("a");
     expect(await refused("delete", { path: "shown/a.txt" })).toMatchObject(closed);
     expect(await refused("rename", { from: "shown/a.txt", to: "shown/b.txt" })).toMatchObject(closed);
@@ -113,7 +113,10 @@ test("a folder that its mode closes to the server is told in words, not as a bug
     expect(await refused("upload", { path: "shown/c.txt", body: "new" })).toMatchObject(closed);
     expect(await refused("list", { path: "hidden" })).toMatchObject(closed);
     const response = await get("/hidden/b.txt");
-    expect([response.status, await response.text()]).toEqual([503, expect.stringMatching(/may not .*mode/)]);
+    expect([response.status, await response.text()]).toEqual([
+      503,
+      expect.stringMatching(/lacks the permission .*mode/),
+    ]);
   } finally {
     if (root) process.seteuid?.(0);
     await chmod(join(folder, "hidden"), 0o755);

@@ -27,21 +27,21 @@ ${methodList()}`;
 /** Calls a method, or prints the help of the command or of the method. */
 export async function call(
   method: string | undefined,
-  words: readonly string[],
+  args: readonly string[],
   options: CallOptions,
   command: Command,
 ): Promise<number> {
   if (method !== undefined)
-    return options.help ? showMethod(method, options) : callMethod(method, words, options);
+    return options.help ? showMethod(method, options) : callMethod(method, args, options);
   if (!options.help) return command.error("error: missing required argument 'method'");
   await print(command.helpInformation() + callNotes());
   return exitCodes.done;
 }
 
 /** Prints the result as JSON, or on a terminal as people read it. */
-async function callMethod(method: string, words: readonly string[], options: CallOptions): Promise<number> {
+async function callMethod(method: string, args: readonly string[], options: CallOptions): Promise<number> {
   const declared = findMethod(method);
-  const params = await parseParams(method, words);
+  const params = await parseParams(method, args);
   const server = await serverFor(method, params, options);
   if (declared.event !== undefined) return follow(server, method as SubscriptionName, params);
   const renewed = await renewedBy(server, method, params);

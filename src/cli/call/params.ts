@@ -10,11 +10,11 @@ import { credentialOf, type DeclaredParam, paramsOf } from "./declared.ts";
 type Values = Record<string, unknown>;
 
 /** Reads the params of a call from one JSON text or from `key=value` arguments, and checks them against the declaration. */
-export async function parseParams(method: string, words: readonly string[]): Promise<Values> {
+export async function parseParams(method: string, args: readonly string[]): Promise<Values> {
   const declared = paramsOf(method);
-  const values = /^\s*[{[]/.test(words[0] ?? "")
-    ? parseObject(words)
-    : await parsePairs(method, words, declared);
+  const values = /^\s*[{[]/.test(args[0] ?? "")
+    ? parseObject(args)
+    : await parsePairs(method, args, declared);
   const names = [...declared.map(({ name }) => name), credentialOf(method)];
   for (const name of Object.keys(values))
     if (!names.includes(name)) throw unknownParam(method, name, declared);
@@ -34,11 +34,11 @@ function checkType(name: string, type: z.core.$ZodType, value: unknown): void {
   throw new WrongUsage(`${[name, ...path].join(".")}: ${why}`);
 }
 
-function parseObject(words: readonly string[]): Values {
-  if (words.length > 1) throw new WrongUsage("write the params as one JSON text or as key=value, not both");
+function parseObject(args: readonly string[]): Values {
+  if (args.length > 1) throw new WrongUsage("write the params as one JSON text or as key=value, not both");
   let value: unknown;
   try {
-    value = parseExactly(words[0] ?? "");
+    value = parseExactly(args[0] ?? "");
   } catch (error) {
     throw new WrongUsage(`the params are not JSON: ${messageOf(error)}`);
   }
@@ -49,12 +49,12 @@ function parseObject(words: readonly string[]): Values {
 
 async function parsePairs(
   method: string,
-  words: readonly string[],
+  args: readonly string[],
   declared: readonly DeclaredParam[],
 ): Promise<Values> {
   const values: Values = Object.create(null);
-  for (const word of words) {
-    const [, name, text] = /^([^=]+)=(.*)$/s.exec(word) ?? [];
+  for (const arg of args) {
+    const [, name, text] = /^([^=]+)=(.*)$/s.exec(arg) ?? [];
     // The message does not repeat the argument: it may hold a secret.
     if (name === undefined || text === undefined)
       throw new WrongUsage(`write the params of ${method} as key=value, or as one JSON text`);

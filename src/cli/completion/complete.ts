@@ -27,23 +27,23 @@ async function candidates(
   before: readonly string[],
   beginning: string,
 ): Promise<Candidate[]> {
-  const { command, words, waiting } = readWords(program, before);
+  const { command, args, waiting } = readWords(program, before);
   if (waiting !== undefined) return waiting.long === "--server" ? serverNames() : [];
   if (beginning.startsWith("--server="))
     return (await serverNames()).map(({ word, description }) => ({ word: `--server=${word}`, description }));
   if (beginning.startsWith("-")) return optionsOf(command);
   const commands = command.commands.filter((sub) => !isHidden(sub));
-  if (commands.length > 0 && words.length === 0) {
+  if (commands.length > 0 && args.length === 0) {
     const help = command === program ? [{ word: "help", description: "tell about a command" }] : [];
     return [...commands.map((sub) => ({ word: sub.name(), description: sub.description() })), ...help];
   }
-  return argumentsOf(program, command, words);
+  return argumentsOf(program, command, args);
 }
 
 /** Finds the command that the words so far name, its arguments, and an option that waits for its value. */
 function readWords(program: Command, before: readonly string[]) {
   let command = program;
-  const words: string[] = [];
+  const args: string[] = [];
   let waiting: Option | undefined;
   for (const word of before) {
     if (waiting !== undefined) {
@@ -57,24 +57,24 @@ function readWords(program: Command, before: readonly string[]) {
       waiting = option?.required ? option : undefined;
       continue;
     }
-    const sub = words.length === 0 ? command.commands.find((other) => other.name() === word) : undefined;
-    if (sub === undefined) words.push(word);
+    const sub = args.length === 0 ? command.commands.find((other) => other.name() === word) : undefined;
+    if (sub === undefined) args.push(word);
     else command = sub;
   }
-  return { command, words, waiting };
+  return { command, args, waiting };
 }
 
 async function argumentsOf(
   program: Command,
   command: Command,
-  words: readonly string[],
+  args: readonly string[],
 ): Promise<Candidate[]> {
   const path =
     command.parent === program || command === program
       ? command.name()
       : `${command.parent?.name()} ${command.name()}`;
-  if (path === "call") return words.length === 0 ? methodCandidates() : paramCandidates(words);
-  if (words.length > 0) return [];
+  if (path === "call") return args.length === 0 ? methodCandidates() : paramCandidates(args);
+  if (args.length > 0) return [];
   if (path === "logout" || path === "servers use") return serverNames();
   return (command.registeredArguments[0]?.argChoices ?? []).map((word) => ({ word, description: "" }));
 }

@@ -1,10 +1,10 @@
 /** Exit codes as shells report signals: 128 and the number of the signal. */
 const codes = { SIGINT: 130, SIGTERM: 143 } as const;
 
-/** Runs `work` until it is done or a signal ends it in order; then `farewell` is printed. A second signal exits at once. */
+/** Runs `work` until it is done or a signal ends it in order; then `notice` is printed. A second signal exits at once. */
 export async function interruptible(
   work: (signal: AbortSignal) => Promise<number>,
-  farewell: string,
+  notice: string,
 ): Promise<number> {
   const stop = new AbortController();
   let code: number | undefined;
@@ -21,7 +21,7 @@ export async function interruptible(
     return await work(stop.signal);
   } catch (error) {
     if (code === undefined) throw error;
-    process.stderr.write(`${farewell}\n`);
+    process.stderr.write(`${notice}\n`);
     return code;
   } finally {
     for (const remove of listeners) remove();

@@ -85,8 +85,8 @@ export function parseServerName(text: string): string {
 /** Makes a name from an address, without characters that break a shell's completion. */
 export function nameFromUrl(url: string): string {
   const { hostname, port } = new URL(url);
-  const words = [hostname, port].join("-").replace(/[^A-Za-z0-9_.-]+/g, "-");
-  return words.replace(/^[-.]+|[-.]+$/g, "").slice(0, 64) || "server";
+  const name = [hostname, port].join("-").replace(/[^A-Za-z0-9_.-]+/g, "-");
+  return name.replace(/^[-.]+|[-.]+$/g, "").slice(0, 64) || "server";
 }
 
 function parseServers(text: string): KnownServers {

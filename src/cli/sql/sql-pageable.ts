@@ -8,14 +8,14 @@ export interface Pageable {
   readonly ordered: boolean;
 }
 
-const words = (text: string): ReadonlySet<string> => new Set(text.split(" "));
+const keywords = (text: string): ReadonlySet<string> => new Set(text.split(" "));
 
 /** Words that make a statement change data, choose among its rows, or depend on the time. */
-const refused = words(
+const refused = keywords(
   "insert update delete merge into limit offset fetch for returning tablesample distinct group having over window intersect except current_timestamp current_date current_time localtime localtimestamp",
 );
 /** Words that may precede a parenthesis: keywords, types, and deterministic functions. */
-const callable = words(
+const callable = keywords(
   "select values with from join on using where and or not in exists any all some as by case when then else union between like glob ilike similar is materialized " +
     "varchar char character numeric decimal float timestamp time bit " +
     "count min max abs round floor ceil ceiling sign mod length char_length octet_length lower upper trim ltrim rtrim substr substring replace instr strpos left right lpad rpad coalesce ifnull nullif iif cast typeof hex unhex unicode printf format concat concat_ws to_char extract date_trunc date_part json_extract jsonb_extract_path jsonb_extract_path_text greatest least md5 generate_series",

@@ -51,7 +51,7 @@ async function ask(target: Target) {
   return { version, uuid, answeredMs, answers };
 }
 
-type Asked = Awaited<ReturnType<typeof ask>>;
+type Answers = Awaited<ReturnType<typeof ask>>;
 
 /** NoToken says that there is no token for the server, so nothing that needs one was called. */
 class NoToken extends Error {}
@@ -77,7 +77,7 @@ function failedWith(error: Error) {
   return { own: error, uptime: error, database: error, buckets: error };
 }
 
-function stateOf({ url }: Target, { version, uuid, answeredMs, answers }: Asked) {
+function stateOf({ url }: Target, { version, uuid, answeredMs, answers }: Answers) {
   const { own, uptime, database, buckets } = answers;
   const broken = Object.values(answers).find((answer) => answer instanceof DatabaseError);
   return {
@@ -100,7 +100,7 @@ function stateOf({ url }: Target, { version, uuid, answeredMs, answers }: Asked)
 
 type State = ReturnType<typeof stateOf>;
 
-function linesOf(state: State, { own, database }: Asked["answers"]): string {
+function linesOf(state: State, { own, database }: Answers["answers"]): string {
   const rows: Record<string, string> = {
     server: state.server,
     reachable: `yes, in ${state.answered_ms} ms`,
@@ -116,7 +116,7 @@ function linesOf(state: State, { own, database }: Asked["answers"]): string {
     .join("");
 }
 
-function databaseText({ database, database_error }: State, answer: Asked["answers"]["database"]): string {
+function databaseText({ database, database_error }: State, answer: Answers["answers"]["database"]): string {
   if (database_error !== null)
     return `${database === null ? "" : `${database}, `}not usable: ${database_error}`;
   return (
@@ -124,7 +124,7 @@ function databaseText({ database, database_error }: State, answer: Asked["answer
   );
 }
 
-function tokenText({ token, super: isSuper }: State, own: Asked["answers"]["own"]): string {
+function tokenText({ token, super: isSuper }: State, own: Answers["answers"]["own"]): string {
   if (token !== null) return whose(token, isSuper);
   if (own instanceof NoToken) return "none";
   return own instanceof DatabaseError ? "cannot be checked without the database" : "not accepted";

@@ -132,11 +132,11 @@ async function showSecret(
 }
 
 export function parseAllow(text: string): FileAction[] {
-  const words = text.split(",").map((word) => word.trim());
-  const unknown = words.find((word) => !(fileActions as readonly string[]).includes(word));
+  const actions = text.split(",").map((word) => word.trim());
+  const unknown = actions.find((word) => !(fileActions as readonly string[]).includes(word));
   if (unknown !== undefined)
     throw new InvalidArgumentError(`${unknown || "nothing"} is none of ${fileActions.join(", ")}.`);
-  return words as FileAction[];
+  return actions as FileAction[];
 }
 
 export function parseDuration(text: string): number {
@@ -156,10 +156,12 @@ function endOf({ timestamp_to }: Token): string {
 /** `static_bucket:site → read, list`; what has another shape is shown as it is stored. */
 function limitsOf({ token_limit }: Token): string {
   if (!Array.isArray(token_limit)) return JSON.stringify(token_limit);
-  const words = (parts: unknown) =>
+  const describe = (parts: unknown) =>
     Array.isArray(parts) ? parts.map(wordOf).join(", ") : JSON.stringify(parts);
   return token_limit
-    .map(({ scopes, permissions }: Record<string, unknown>) => `${words(scopes)} → ${words(permissions)}`)
+    .map(
+      ({ scopes, permissions }: Record<string, unknown>) => `${describe(scopes)} → ${describe(permissions)}`,
+    )
     .join("; ");
 }
 

@@ -5,14 +5,14 @@ export interface Reload {
   /** Refused: it is in the file, but the server goes on with the old one. Unheard: the server did not say. */
   readonly kind: "applied" | "unchanged" | "refused" | "unheard";
   /** What the server said. */
-  readonly words: string;
+  readonly message: string;
   readonly warnings: readonly string[];
   /** Where it says that it listens now. */
   readonly listening: string | undefined;
 }
 
 /** How long a reload may take before one stops listening for its end: a database may have to be reached. */
-const patienceMs = 20_000;
+const timeoutMs = 20_000;
 
 /** Writes a configuration and listens to the log for what becomes of it. Throws when the server does not take the text. */
 export async function writeConfig(client: NodeServerClient, text: string): Promise<Reload> {
@@ -27,7 +27,7 @@ export async function writeConfig(client: NodeServerClient, text: string): Promi
   try {
     await Promise.race([heard.promise, end]);
     await client.call("node-server_edit_config", { config_string: text });
-    const timer = setTimeout(() => leave.abort(), patienceMs);
+    const timer = setTimeout(() => leave.abort(), timeoutMs);
     return await end.finally(() => clearTimeout(timer));
   } finally {
     leave.abort();
@@ -50,16 +50,16 @@ async function untilReloaded(entries: AsyncIterable<LogEntry>): Promise<Reload> 
           if (event.transport === "tcp") listening = event.url;
           break;
         case "config.applied":
-          return { kind: "applied", words: message, warnings, listening };
+          return { kind: "applied", message, warnings, listening };
         case "config.unchanged":
-          return { kind: "unchanged", words: message, warnings, listening };
+          return { kind: "unchanged", message, warnings, listening };
         case "config.refused":
-          return { kind: "refused", words: message, warnings, listening };
+          return { kind: "refused", message, warnings, listening };
       }
     }
   } catch (error) {
     if (error instanceof PermissionDenied) throw error;
     // The connection is gone, with a listener that was left for instance; whoever saves looks whether the server is.
   }
-  return { kind: "unheard", words: "", warnings, listening };
+  return { kind: "unheard", message: "", warnings, listening };
 }

@@ -23,7 +23,7 @@ function messageOf(saved: Saved) {
     case "unchanged":
       return (
         <>
-          <p>Saved. The server says: {saved.words}.</p>
+          <p>Saved. The server says: {saved.message}.</p>
           {saved.warnings.map((warning) => (
             <p key={warning}>It warns: {warning}.</p>
           ))}
@@ -32,7 +32,7 @@ function messageOf(saved: Saved) {
     case "refused":
       return (
         <p>
-          Saved, but not in effect. The server says: {saved.words}. Correct it and save again, or the next
+          Saved, but not in effect. The server says: {saved.message}. Correct it and save again, or the next
           start may fail.
         </p>
       );

@@ -63,7 +63,7 @@ function statusOf(feed: LogFeed): readonly [kind: string, word: string, more: st
   if (now.state === "failed") return ["bad", "Stopped", "No new entries arrive"];
   if (now.state === "broken") return ["warn", "Reconnecting…", now.why];
   if (now.state === "connecting")
-    return feed.refusal.value === undefined
+    return feed.filterError.value === undefined
       ? ["", "Connecting…", "Opening the log stream"]
       : ["bad", "Stopped", "The filter is invalid"];
   return feed.paused.value

@@ -115,7 +115,9 @@ function why(feed: LogFeed, search: string) {
   if (search !== "") return <p>No entry here contains “{search}”.</p>;
   if (feed.filter.value === undefined)
     return (
-      <p>{feed.refusal.value === undefined ? "Reading the log…" : "Correct the filter to see the log."}</p>
+      <p>
+        {feed.filterError.value === undefined ? "Reading the log…" : "Correct the filter to see the log."}
+      </p>
     );
   if (feed.cleared.value)
     return (

@@ -2,7 +2,7 @@ import { signal } from "@preact/signals";
 import { untilReachable, whenReachable } from "../../connection.ts";
 import type { Session } from "../../session.ts";
 import { explain } from "../../ui/problem.tsx";
-import { type Refusal, refusalOf } from "./refusal.ts";
+import { type FilterError, filterErrorOf } from "./filter-error.ts";
 import { LogRows, maxRows, type Row } from "./rows.ts";
 
 export type FeedStatus =
@@ -20,7 +20,7 @@ export class LogFeed {
   /** Filter of the rows shown. */
   readonly filter = signal<string | undefined>(undefined);
   /** Error in the filter that was tried last. */
-  readonly refusal = signal<Refusal | undefined>(undefined);
+  readonly filterError = signal<FilterError | undefined>(undefined);
 
   /** Whether the person cleared the list. */
   readonly cleared = signal(false);
@@ -45,7 +45,7 @@ export class LogFeed {
     this.#pending?.abort();
     const own = new AbortController();
     this.#pending = own;
-    this.refusal.value = undefined;
+    this.filterError.value = undefined;
     if (this.status.value.state === "failed") this.status.value = { state: "connecting" };
     try {
       await untilReachable(() => this.#read(own, filter), own.signal);
@@ -105,9 +105,9 @@ export class LogFeed {
   }
 
   async #fail(error: unknown, filter: string, own: AbortController): Promise<void> {
-    const refusal = refusalOf(error, filter);
-    if (refusal !== undefined) {
-      this.refusal.value = refusal;
+    const filterError = filterErrorOf(error, filter);
+    if (filterError !== undefined) {
+      this.filterError.value = filterError;
       return;
     }
     // While the person signs in again the stream is interrupted, not failed.

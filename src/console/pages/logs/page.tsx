@@ -52,7 +52,7 @@ export default function LogsPage() {
       <div class="logs-boxes">
         <FilterBox
           filter={filter}
-          refusal={feed.refusal.value}
+          filterError={feed.filterError.value}
           onApply={(wanted) => (wanted === filter ? void feed.follow(filter) : change({ filter: wanted }))}
         />
         <SearchBox

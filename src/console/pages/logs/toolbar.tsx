@@ -1,12 +1,12 @@
 import { useEffect, useState } from "preact/hooks";
 import { IconButton } from "../../ui/button.tsx";
 import { Check, Field, typed } from "../../ui/field.tsx";
+import type { FilterError } from "./filter-error.ts";
 import { unknownNames } from "./known-names.ts";
-import type { Refusal } from "./refusal.ts";
 
 export interface FilterBoxProps {
   readonly filter: string;
-  readonly refusal: Refusal | undefined;
+  readonly filterError: FilterError | undefined;
   readonly onApply: (filter: string) => void;
 }
 
@@ -17,7 +17,7 @@ const applyDelayMs = 900;
 export const defaultFilter = "info";
 
 /** Input of the server's filter. It is applied by Enter or after a pause. */
-export function FilterBox({ filter, refusal, onApply }: FilterBoxProps) {
+export function FilterBox({ filter, filterError, onApply }: FilterBoxProps) {
   const [text, setText] = useState(filter);
   useEffect(() => setText(filter), [filter]);
   useEffect(() => {
@@ -34,10 +34,10 @@ export function FilterBox({ filter, refusal, onApply }: FilterBoxProps) {
   };
   const changed = text !== filter;
   // No hint while typing: half of a name is unknown too.
-  const hint = changed || refusal !== undefined ? undefined : unknownNames(filter);
+  const hint = changed || filterError !== undefined ? undefined : unknownNames(filter);
   return (
     <form class="logs-filter" onSubmit={apply}>
-      <Field label="Filter" hint={hint} error={changed ? undefined : refusal?.why}>
+      <Field label="Filter" hint={hint} error={changed ? undefined : filterError?.why}>
         <input
           type="text"
           value={text}
@@ -49,12 +49,12 @@ export function FilterBox({ filter, refusal, onApply }: FilterBoxProps) {
           onInput={(event: Event) => setText(typed(event))}
         />
       </Field>
-      {!changed && refusal !== undefined && (
+      {!changed && filterError !== undefined && (
         <p class="logs-filter-place">
           <code>
-            {refusal.before}
-            <mark>{refusal.wrong === "" ? " " : refusal.wrong}</mark>
-            {refusal.after}
+            {filterError.before}
+            <mark>{filterError.wrong === "" ? " " : filterError.wrong}</mark>
+            {filterError.after}
           </code>
         </p>
       )}

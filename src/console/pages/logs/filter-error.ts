@@ -1,16 +1,16 @@
 import { RpcError } from "../../../client/index.ts";
 
-/** Why the server does not take a filter, and which part of it is meant. */
-export interface Refusal {
+/** FilterError says why the server rejects a filter, and which part of it is wrong. */
+export interface FilterError {
   readonly why: string;
   readonly before: string;
-  /** Empty when the server names no place. */
+  /** Empty if the server names no position. */
   readonly wrong: string;
   readonly after: string;
 }
 
-/** Undefined when the error is about something else. */
-export function refusalOf(error: unknown, filter: string): Refusal | undefined {
+/** `filterErrorOf` is undefined for an error about something else. */
+export function filterErrorOf(error: unknown, filter: string): FilterError | undefined {
   if (!(error instanceof RpcError) || error.data.field !== "log_filter") return undefined;
   const { column, why } = error.data;
   const from = typeof column === "number" ? column - 1 : filter.length;
