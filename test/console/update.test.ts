@@ -4,6 +4,7 @@ import type { LogEntry } from "../../src/client/index.ts";
 import { progressIn } from "../../src/console/pages/update/progress.ts";
 import { tagProblem } from "../../src/console/pages/update/tag.ts";
 import { parseTag } from "../../src/update/release.ts";
+import { smokeTestVariable } from "../../src/update/smoke-test.ts";
 import { bothBinaries, install, justTheBinary, token } from "../support/installed.ts";
 import { findProgram } from "../support/tools.ts";
 import { compileVersions, digestOf, Releases, slowServer, type Versions } from "../support/update.ts";
@@ -123,7 +124,7 @@ inBrowser(
       "4.0.0",
       "node.ts",
       `export function openNode(options) {
-       if (process.env.NODE_SERVER_REHEARSAL !== undefined) return real.openNode(options);
+       if (process.env.${smokeTestVariable} !== undefined) return real.openNode(options);
        throw new Error("the story says no");
      }`,
     );

@@ -42,7 +42,7 @@ async function expectTakenBack(home: Installation, server: Program, failed: stri
   expect(log.filter(({ level }) => level === "ERROR")).toEqual([
     expect.objectContaining({
       message: expect.stringMatching(/taken back/),
-      fields: { failed, running: "1.0.0" },
+      fields: { event: "update.reverted", failed, running: "1.0.0" },
     }),
   ]);
   expect(files).toEqual(bothBinaries);
