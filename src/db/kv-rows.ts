@@ -2,7 +2,7 @@ import { type Expression, type SqlBool, sql, type Transaction } from "kysely";
 import type { Dialect } from "./dialect.ts";
 import type { Schema } from "./schema.ts";
 
-/** What the index of PostgreSQL holds, in bytes, with room for the namespace. */
+/** `maxKeyBytes` is what an index of PostgreSQL can hold, less the namespace. */
 export const maxKeyBytes = 2000;
 
 export interface KvRow {
@@ -12,17 +12,21 @@ export interface KvRow {
 
 type Query = Dialect["query"] | Transaction<Schema>;
 
-/** Values by namespace and key. Keys are read as paths: `below` a key is what begins with it and a slash. */
+/** KvRows are values by namespace and key. Keys are paths: `below` a key is what begins with it and a slash. */
 export class KvRows {
-  constructor(private readonly dialect: Dialect) {}
+  readonly #dialect: Dialect;
 
-  some(namespace: string, keys: readonly string[]): Promise<KvRow[]> {
-    return this.#read(this.dialect.query, namespace, keys);
+  constructor(dialect: Dialect) {
+    this.#dialect = dialect;
+  }
+
+  getMany(namespace: string, keys: readonly string[]): Promise<KvRow[]> {
+    return this.#read(this.#dialect.query, namespace, keys);
   }
 
   /** A key itself and everything below it. */
-  async within(namespace: string, key: string): Promise<KvRow[]> {
-    const rows = await this.dialect.query
+  async subtree(namespace: string, key: string): Promise<KvRow[]> {
+    const rows = await this.#dialect.query
       .selectFrom("kv")
       .select(["key", "value"])
       .where("namespace", "=", namespace)
@@ -32,7 +36,7 @@ export class KvRows {
   }
 
   async isEmpty(namespace: string): Promise<boolean> {
-    const row = await this.dialect.query
+    const row = await this.#dialect.query
       .selectFrom("kv")
       .select("id")
       .where("namespace", "=", namespace)
@@ -41,26 +45,26 @@ export class KvRows {
     return row === undefined;
   }
 
-  /** Reads some keys and writes what `change` makes of them, as one step. Undefined removes. */
+  /** Reads some keys and writes what `change` makes of them, in one transaction. Undefined removes a key. */
   change<T>(
     namespace: string,
-    read: { readonly keys: readonly string[]; readonly within?: string },
+    read: { readonly keys: readonly string[]; readonly subtree?: string },
     change: (rows: ReadonlyMap<string, unknown>) => {
       readonly write: ReadonlyMap<string, unknown>;
       readonly result: T;
     },
   ): Promise<T> {
-    return this.dialect.exclusively(async (transaction) => {
+    return this.#dialect.exclusively(async (transaction) => {
       const rows = new Map<string, unknown>();
       for (const { key, value } of await this.#read(transaction, namespace, read.keys)) rows.set(key, value);
-      if (read.within !== undefined) {
+      if (read.subtree !== undefined) {
         const below = await transaction
           .selectFrom("kv")
           .select(["key", "value"])
           .where("namespace", "=", namespace)
-          .where(isWithin(read.within))
+          .where(isWithin(read.subtree))
           .execute();
-        for (const row of below) rows.set(row.key, this.dialect.fromJson(row.value));
+        for (const row of below) rows.set(row.key, this.#dialect.fromJson(row.value));
       }
       const { write, result } = change(rows);
       for (const [key, value] of write) await this.#write(transaction, namespace, key, value);
@@ -68,25 +72,29 @@ export class KvRows {
     });
   }
 
-  /** Removes everything below a key, and the key itself if `itself`. Writes nothing, and waits for no writer, where nothing is. */
-  async remove(namespace: string, key: string, itself: boolean): Promise<void> {
+  /** Removes everything below a key, and the key itself if requested. If nothing exists there, it writes nothing and waits for no writer. */
+  async remove(
+    namespace: string,
+    key: string,
+    { includingKey }: { readonly includingKey: boolean },
+  ): Promise<void> {
     if (!(await this.#hasWithin(namespace, [key]))) return;
-    await this.dialect.query
+    await this.#dialect.query
       .deleteFrom("kv")
       .where("namespace", "=", namespace)
       .where(isWithin(key))
-      .$if(!itself, (query) => query.where("key", "!=", key))
+      .$if(!includingKey, (query) => query.where("key", "!=", key))
       .execute();
   }
 
   async removeAll(namespaces: readonly string[]): Promise<void> {
-    await this.dialect.query.deleteFrom("kv").where("namespace", "in", namespaces).execute();
+    await this.#dialect.query.deleteFrom("kv").where("namespace", "in", namespaces).execute();
   }
 
-  /** A key and everything below it takes another's place; what stood there is gone, and what would become too long. */
+  /** Moves a key and everything below it over another, whose values are removed; keys that would become too long are removed too. */
   async move(namespace: string, from: string, to: string): Promise<void> {
     if (!(await this.#hasWithin(namespace, [from, to]))) return;
-    await this.dialect.exclusively(async (transaction) => {
+    await this.#dialect.exclusively(async (transaction) => {
       await transaction.deleteFrom("kv").where("namespace", "=", namespace).where(isWithin(to)).execute();
       const moved = sql<string>`cast(${to} as text) || substr(key, length(cast(${from} as text)) + 1)`;
       const moving = transaction
@@ -105,7 +113,7 @@ export class KvRows {
   }
 
   async #hasWithin(namespace: string, keys: readonly string[]): Promise<boolean> {
-    const row = await this.dialect.query
+    const row = await this.#dialect.query
       .selectFrom("kv")
       .select("id")
       .where("namespace", "=", namespace)
@@ -131,7 +139,7 @@ export class KvRows {
       await query.deleteFrom("kv").where("namespace", "=", namespace).where("key", "=", key).execute();
       return;
     }
-    const stored = this.dialect.json(value);
+    const stored = this.#dialect.json(value);
     await query
       .insertInto("kv")
       .values({ namespace, key, value: stored })
@@ -140,11 +148,11 @@ export class KvRows {
   }
 
   #toRow({ key, value }: { readonly key: string; readonly value: unknown }): KvRow {
-    return { key, value: this.dialect.fromJson(value) };
+    return { key, value: this.#dialect.fromJson(value) };
   }
 }
 
-/** By the text itself: a pattern would need escapes, and a range would depend on the database's sorting. */
+/** Compares the text itself: a pattern would need escapes, and a range would depend on the database's collation. */
 function isWithin(key: string): Expression<SqlBool> {
   const folder = key.endsWith("/") ? key : `${key}/`;
   return sql<SqlBool>`(key = ${key} or substr(key, 1, length(cast(${folder} as text))) = ${folder})`;

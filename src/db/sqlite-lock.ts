@@ -14,7 +14,7 @@ const writesItsNameMs = 500;
  * The locks of this process. POSIX locks belong to the process, not to the handle: opening and closing a lock file here
  * would drop the lock on it, so a file that this process holds is never looked into.
  */
-const heldHere = new Set<string>();
+const lockedByThisProcess = new Set<string>();
 
 /** A database's one true path, however it is spelled and whatever links lead to it; its folder is made. */
 export function canonicalPath(path: string): string {
@@ -38,19 +38,19 @@ export function canonicalPath(path: string): string {
  */
 export async function lockSqlite(path: string): Promise<() => void> {
   const lockPath = `${canonicalPath(path)}.lock`;
-  if (heldHere.has(lockPath)) throw inUse(path, process.pid);
-  heldHere.add(lockPath);
+  if (lockedByThisProcess.has(lockPath)) throw inUse(path, process.pid);
+  lockedByThisProcess.add(lockPath);
   let lock: Database;
   try {
     // Of several that ask at the same moment one gets it; the others wait for it to write down who it is.
     lock = await whenFree(() => takeLock(lockPath), writesItsNameMs);
   } catch (error) {
-    heldHere.delete(lockPath);
+    lockedByThisProcess.delete(lockPath);
     if (isBusy(error)) throw inUse(path, holderOf(lockPath));
     throw cannotLock(path, error);
   }
   return () => {
-    heldHere.delete(lockPath);
+    lockedByThisProcess.delete(lockPath);
     lock.close();
   };
 }

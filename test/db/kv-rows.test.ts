@@ -29,7 +29,7 @@ const put = (rows: KvRows, namespace: string, values: Record<string, unknown>) =
   rows.change(namespace, { keys: [] }, () => ({ write: new Map(Object.entries(values)), result: undefined }));
 
 const sorted = (found: ReadonlyArray<{ key: string }>) => found.map(({ key }) => key).sort();
-const everything = async (rows: KvRows, namespace: string) => sorted(await rows.within(namespace, "/"));
+const everything = async (rows: KvRows, namespace: string) => sorted(await rows.subtree(namespace, "/"));
 
 /** Names that mean something to a pattern, to quoting, to a sorting or to somebody who counts in bytes. */
 const oddNames = [
@@ -76,13 +76,13 @@ eachDatabase("a key and what is below it are found by whole names, whatever they
   await put(rows, "n", Object.fromEntries(keys.map((key) => [key, { key }])));
   await put(rows, "other", Object.fromEntries(keys.map((key) => [key, "other"])));
   for (const name of oddNames) {
-    const found = await rows.within("n", `/${name}`);
+    const found = await rows.subtree("n", `/${name}`);
     expect(sorted(found)).toEqual([`/${name}`, `/${name}/x`, `/${name}/x/${name}`].sort());
     expect(found.every(({ key, value }) => Bun.deepEquals(value, { key }))).toBe(true);
   }
   expect(await everything(rows, "n")).toEqual(keys.sort());
-  expect(await rows.within("n", "/nope")).toEqual([]);
-  expect(await rows.within("N", "/")).toEqual([]);
+  expect(await rows.subtree("n", "/nope")).toEqual([]);
+  expect(await rows.subtree("N", "/")).toEqual([]);
 });
 
 eachDatabase(
@@ -102,9 +102,9 @@ eachDatabase(
         ...moved.map((key) => [`/${to}${key.slice(from.length + 1)}`, key]),
         ...stay.map((key) => [key, key]),
       ];
-      const found = (await rows.within("n", "/")).map(({ key, value }) => [key, value]);
+      const found = (await rows.subtree("n", "/")).map(({ key, value }) => [key, value]);
       expect(found.sort()).toEqual(expected.sort());
-      await rows.remove("n", "/", true);
+      await rows.remove("n", "/", { includingKey: true });
     }
   },
 );
@@ -118,9 +118,9 @@ eachDatabase(
     await put(rows, "n", Object.fromEntries(keys.map((key) => [key, {}])));
     await put(rows, "other", { "/a": {} });
     for (const [at, name] of oddNames.entries()) {
-      await rows.remove("n", `/${name}`, false);
+      await rows.remove("n", `/${name}`, { includingKey: false });
       expect(await everything(rows, "n")).toEqual([`/${name}`, ...keys.slice((at + 1) * 2)].sort());
-      await rows.remove("n", `/${name}`, true);
+      await rows.remove("n", `/${name}`, { includingKey: true });
       expect(await everything(rows, "n")).toEqual(keys.slice((at + 1) * 2).sort());
     }
     expect([await rows.isEmpty("n"), await rows.isEmpty("other")]).toEqual([true, false]);
@@ -134,7 +134,7 @@ eachDatabase("a change sees what it asked for, writes all of its answer or nothi
   await using database = await openRows(kind);
   const { rows } = database;
   await put(rows, "n", { "/a": [1], "/b": { deep: { null: null } }, "/b/c": "ü'\"", "/z": [] });
-  const seen = await rows.change("n", { keys: ["/a", "/nope"], within: "/b" }, (found) => ({
+  const seen = await rows.change("n", { keys: ["/a", "/nope"], subtree: "/b" }, (found) => ({
     write: new Map<string, unknown>([
       ["/a", undefined],
       ["/b", {}],
@@ -148,7 +148,7 @@ eachDatabase("a change sees what it asked for, writes all of its answer or nothi
     ["/b/c", "ü'\""],
   ]);
   const now = async () =>
-    Object.fromEntries((await rows.within("n", "/")).map(({ key, value }) => [key, value]));
+    Object.fromEntries((await rows.subtree("n", "/")).map(({ key, value }) => [key, value]));
   const after = { "/b": {}, "/b/c": "ü'\"", "/new": "n", "/z": [] };
   expect(await now()).toEqual(after);
   const failing = rows.change("n", { keys: ["/z"] }, () => {
@@ -156,8 +156,8 @@ eachDatabase("a change sees what it asked for, writes all of its answer or nothi
   });
   await expect(failing).rejects.toThrow(new RangeError("changed my mind"));
   expect(await now()).toEqual(after);
-  expect(await rows.some("n", [])).toEqual([]);
-  expect(sorted(await rows.some("n", ["/b", "/b", "/nope", "/z"]))).toEqual(["/b", "/z"]);
+  expect(await rows.getMany("n", [])).toEqual([]);
+  expect(sorted(await rows.getMany("n", ["/b", "/b", "/nope", "/z"]))).toEqual(["/b", "/z"]);
 });
 
 eachDatabase("a hundred changes of one key at once lose nothing", async (kind) => {
@@ -169,7 +169,7 @@ eachDatabase("a hundred changes of one key at once lose nothing", async (kind) =
       result: n,
     }));
   await Promise.all(Array.from({ length: 100 }, (_, n) => add(n)));
-  const [list] = await rows.some("n", ["/list"]);
+  const [list] = await rows.getMany("n", ["/list"]);
   const kept = list?.value as number[] | undefined;
   expect(kept?.toSorted((a, b) => a - b)).toEqual(Array.from({ length: 100 }, (_, n) => n));
 });
@@ -188,7 +188,7 @@ eachDatabase("every JSON value comes back as it was kept", async (kind) => {
   };
   for (const [name, value] of Object.entries(values)) {
     await put(rows, "n", { [`/${name}`]: value });
-    expect(await rows.within("n", `/${name}`)).toEqual([{ key: `/${name}`, value }]);
+    expect(await rows.subtree("n", `/${name}`)).toEqual([{ key: `/${name}`, value }]);
   }
 });
 
@@ -200,10 +200,10 @@ eachDatabase("a key may be as long as it says, and what a move would make longer
   const key = `/${Array.from({ length: 16 }, name).join("/")}`.slice(0, maxKeyBytes);
   await put(rows, "n", { [key]: "here" });
   const top = key.slice(0, key.indexOf("/", 1));
-  expect(await rows.within("n", top)).toEqual([{ key, value: "here" }]);
+  expect(await rows.subtree("n", top)).toEqual([{ key, value: "here" }]);
   await put(rows, "n", { [top]: "top" });
   await rows.move("n", top, `${top}x`);
-  expect(await rows.within("n", "/")).toEqual([{ key: `${top}x`, value: "top" }]);
+  expect(await rows.subtree("n", "/")).toEqual([{ key: `${top}x`, value: "top" }]);
 });
 
 test("on SQLite, as many keys as a folder has files are asked for at once", async () => {
@@ -211,7 +211,7 @@ test("on SQLite, as many keys as a folder has files are asked for at once", asyn
   const { rows } = database;
   await put(rows, "n", { "/5": [5] });
   const keys = Array.from({ length: 5000 }, (_, n) => `/${n}`);
-  expect(await rows.some("n", keys)).toEqual([{ key: "/5", value: [5] }]);
+  expect(await rows.getMany("n", keys)).toEqual([{ key: "/5", value: [5] }]);
 });
 
 eachDatabase(
@@ -235,7 +235,7 @@ eachDatabase(
         const from = keys[0] ?? "";
         fc.pre(!isWithin(target, from) && !isWithin(from, target));
         await put(rows, "n", Object.fromEntries(keys.map((one) => [one, one])));
-        expect(sorted(await rows.within("n", from))).toEqual(
+        expect(sorted(await rows.subtree("n", from))).toEqual(
           keys.filter((one) => isWithin(one, from)).sort(),
         );
         await rows.move("n", from, target);
@@ -243,7 +243,7 @@ eachDatabase(
           .filter((one) => isWithin(one, from) || !isWithin(one, target))
           .map((one) => (isWithin(one, from) ? target + one.slice(from.length) : one));
         expect(await everything(rows, "n")).toEqual(expected.sort());
-        await rows.remove("n", "/", true);
+        await rows.remove("n", "/", { includingKey: true });
       }),
       { numRuns: 60 },
     );

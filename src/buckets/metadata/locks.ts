@@ -66,6 +66,7 @@ export class Locks {
   readonly #namespace: string;
   /** What the last sweep counted, plus the locks that were taken since. */
   #counted: { at: number; total: number; readonly byHolder: Map<string, number> } | undefined;
+  #sweeping: Promise<void> | undefined;
 
   constructor(rows: KvRows, tokens: TokenRows, namespace: string) {
     this.#rows = rows;
@@ -75,8 +76,8 @@ export class Locks {
 
   /** around returns the locks on a path and on its ancestors, deep or not, and with `descendants` those below it. */
   async around(path: TreePath, options?: { readonly descendants: boolean }): Promise<Lock[]> {
-    const found = await this.#rows.some(this.#namespace, withAncestors(path).map(keyOf));
-    if (options?.descendants) found.push(...(await this.#rows.within(this.#namespace, keyOf(path))));
+    const found = await this.#rows.getMany(this.#namespace, withAncestors(path).map(keyOf));
+    if (options?.descendants) found.push(...(await this.#rows.subtree(this.#namespace, keyOf(path))));
     const locks = toLocks(new Map(found.map(({ key, value }) => [key, value])));
     const orphans = new Set(await this.#orphansAmong(locks));
     return locks.filter((lock) => !orphans.has(lock));
@@ -98,7 +99,7 @@ export class Locks {
 
   #tryToTake(wanted: Lock): Promise<Lock> {
     const { path, ...stored } = wanted;
-    const read = { keys: withAncestors(path).map(keyOf), ...(wanted.deep ? { within: keyOf(path) } : {}) };
+    const read = { keys: withAncestors(path).map(keyOf), ...(wanted.deep ? { subtree: keyOf(path) } : {}) };
     return this.#rows.change(this.#namespace, read, (rows) => {
       const locks = toLocks(rows);
       const [first, ...more] = locks.filter(
@@ -128,12 +129,12 @@ export class Locks {
 
   /** forget deletes the locks on a path and below it, with their resource. */
   async forget(path: TreePath): Promise<void> {
-    await this.#rows.remove(this.#namespace, keyOf(path), true);
+    await this.#rows.remove(this.#namespace, keyOf(path), { includingKey: true });
   }
 
   /** forgetBelow deletes the locks below a path, but not those on it. */
   async forgetBelow(path: TreePath): Promise<void> {
-    await this.#rows.remove(this.#namespace, keyOf(path), false);
+    await this.#rows.remove(this.#namespace, keyOf(path), { includingKey: false });
   }
 
   async #assertBelowLimits(holder: string): Promise<void> {
@@ -157,9 +158,17 @@ export class Locks {
     this.#counted.byHolder.set(holder, (this.#counted.byHolder.get(holder) ?? 0) + 1);
   }
 
+  /** Sweeps once for everyone who needs it at the same time: it reads all locks of the bucket. */
+  #sweep(): Promise<void> {
+    this.#sweeping ??= this.#sweepNow().finally(() => {
+      this.#sweeping = undefined;
+    });
+    return this.#sweeping;
+  }
+
   /** Deletes the rows whose locks have all expired, and counts the other locks. */
-  async #sweep(): Promise<void> {
-    const rows = await this.#rows.within(this.#namespace, keyOf(treeRoot));
+  async #sweepNow(): Promise<void> {
+    const rows = await this.#rows.subtree(this.#namespace, keyOf(treeRoot));
     const live = toLocks(new Map(rows.map(({ key, value }) => [key, value])));
     const paths = new Set(live.map(({ path }) => keyOf(path)));
     const expired = rows.map(({ key }) => key).filter((key) => !paths.has(key));

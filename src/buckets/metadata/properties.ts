@@ -28,7 +28,7 @@ export class PropertyRecords {
   async getMany(paths: readonly TreePath[]): Promise<Map<TreePath, Properties>> {
     const byKey = new Map(paths.map((path) => [keyOf(path), path]));
     const found = new Map<TreePath, Properties>();
-    for (const { key, value } of await this.#rows.some(this.#namespace, [...byKey.keys()])) {
+    for (const { key, value } of await this.#rows.getMany(this.#namespace, [...byKey.keys()])) {
       const path = byKey.get(key);
       if (path !== undefined) found.set(path, value as Properties);
     }
@@ -72,8 +72,8 @@ export class PropertyRecords {
   async copy(from: TreePath, to: TreePath, { recursive }: { readonly recursive: boolean }): Promise<void> {
     await this.forget(to);
     const rows = recursive
-      ? await this.#rows.within(this.#namespace, keyOf(from))
-      : await this.#rows.some(this.#namespace, [keyOf(from)]);
+      ? await this.#rows.subtree(this.#namespace, keyOf(from))
+      : await this.#rows.getMany(this.#namespace, [keyOf(from)]);
     if (rows.length === 0) return;
     const write = new Map(
       rows
@@ -85,6 +85,6 @@ export class PropertyRecords {
 
   /** forget deletes the properties of a resource and of all below it. */
   async forget(path: TreePath): Promise<void> {
-    await this.#rows.remove(this.#namespace, keyOf(path), true);
+    await this.#rows.remove(this.#namespace, keyOf(path), { includingKey: true });
   }
 }
