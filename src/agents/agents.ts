@@ -11,10 +11,14 @@ export const listPermissions = [
 
 /** The agents that the server knows, and who may see them. */
 export class Agents {
-  constructor(private readonly database: Database) {}
+  readonly #database: Database;
+
+  constructor(database: Database) {
+    this.#database = database;
+  }
 
   async visibleTo(caller: Caller): Promise<string[]> {
-    const uuids = await this.database.agents.uuids();
+    const uuids = await this.#database.agents.uuids();
     return uuids.filter((uuid) => sees(caller, uuid));
   }
 }

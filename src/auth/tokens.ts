@@ -48,11 +48,14 @@ export interface TokenDeletion {
 
 /** Makes, shows and changes tokens. Nothing is cached: a change is in force for the next call, on every server of the database. */
 export class Tokens {
-  constructor(
-    private readonly database: Database,
-    /** Called when a token that existed lost something. */
-    private readonly changed: () => void,
-  ) {}
+  readonly #database: Database;
+  /** Called when a token that existed lost something. */
+  readonly #changed: () => void;
+
+  constructor(database: Database, changed: () => void) {
+    this.#database = database;
+    this.#changed = changed;
+  }
 
   async create(creator: Caller, wish: TokenCreation): Promise<KeyAndSecret> {
     const username = wish.username ?? null;
@@ -69,7 +72,7 @@ export class Tokens {
     }
     refuseTooLarge(wish.token_limit);
     refuseMoreThan(creator, wish.token_limit, to);
-    const made = { key: await newKey(this.database), secret: randomText(secretLength) };
+    const made = { key: await newKey(this.#database), secret: randomText(secretLength) };
     const row = {
       key: made.key,
       secretHash: hashSecret(made.secret),
@@ -80,14 +83,14 @@ export class Tokens {
       passwordHash: password === null ? null : await hashPassword(password),
       createdBy: creator.isSuper ? null : creator.key,
     };
-    const outcome = await this.database.tokens.insert(row);
+    const outcome = await this.#database.tokens.insert(row);
     if (outcome !== "inserted") throw nameRefusal(username, outcome);
     return made;
   }
 
   /** The token of exactly this key: a caller's own, whatever user names other tokens have. */
   async own(key: string): Promise<TokenRecord> {
-    const row = await this.database.tokens.byKey(key);
+    const row = await this.#database.tokens.byKey(key);
     if (row === undefined) throw notFound();
     return toRecord(row);
   }
@@ -98,27 +101,27 @@ export class Tokens {
   }
 
   async *list(): AsyncGenerator<TokenRecord> {
-    for await (const row of this.database.tokens.list()) yield toRecord(row);
+    for await (const row of this.#database.tokens.list()) yield toRecord(row);
   }
 
   async edit(target: string, limits: TokenLimit): Promise<{ id: number; token_key: string }> {
     refuseTooLarge(limits);
     const row = await this.#find(target);
     if (row.isSuper) throw new Denied("missing_permission", "the Super Token cannot be edited");
-    await this.database.tokens.update(row.id, { limits });
-    this.changed();
+    await this.#database.tokens.update(row.id, { limits });
+    this.#changed();
     return { id: row.id, token_key: row.key };
   }
 
   async delete(target: string): Promise<TokenDeletion> {
     const row = await this.#find(target);
     if (row.isSuper) throw new Denied("missing_permission", "the Super Token cannot be deleted");
-    const rows_affected = await this.database.tokens.delete(row.id);
-    this.changed();
+    const rows_affected = await this.#database.tokens.delete(row.id);
+    this.#changed();
     return {
       rows_affected,
       matched_by: row.key === target ? "token_key" : "username",
-      created_tokens_left: await this.database.tokens.countCreatedBy(row.key),
+      created_tokens_left: await this.#database.tokens.countCreatedBy(row.key),
     };
   }
 
@@ -129,22 +132,22 @@ export class Tokens {
         field: "target_token",
       });
     }
-    await this.database.tokens.update(row.id, { passwordHash: await hashPassword(password) });
-    this.changed();
+    await this.#database.tokens.update(row.id, { passwordHash: await hashPassword(password) });
+    this.#changed();
   }
 
   async rollSecret(target: string): Promise<KeyAndSecret> {
     const row = await this.#find(target);
     const secret = randomText(secretLength);
-    await this.database.tokens.update(row.id, { secretHash: hashSecret(secret) });
-    this.changed();
+    await this.#database.tokens.update(row.id, { secretHash: hashSecret(secret) });
+    this.#changed();
     return { key: row.key, secret };
   }
 
   /** Refuses a text that is one token's key and another's user name: acting on the wrong one cannot be undone. */
   async #find(target: string): Promise<TokenRow> {
-    const byKey = await this.database.tokens.byKey(target);
-    const byUsername = await this.database.tokens.byUsername(target);
+    const byKey = await this.#database.tokens.byKey(target);
+    const byUsername = await this.#database.tokens.byUsername(target);
     if (byKey !== undefined && byUsername !== undefined && byKey.id !== byUsername.id)
       throw new Fault(
         "InvalidInput",

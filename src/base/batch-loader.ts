@@ -10,12 +10,15 @@ interface Batch<K, V> {
  * behind a load that fails get its error: they would only wait as long again for a database that does not answer.
  */
 export class BatchLoader<K, V> {
+  readonly #loadAll: (keys: ReadonlySet<K>) => Promise<ReadonlyMap<K, V>>;
   #running: Batch<K, V> | undefined;
   #next: Batch<K, V> | undefined;
   /** Whether the values that are on their way are recent enough for a caller that asks now. */
   #joinable = false;
 
-  constructor(private readonly loadAll: (keys: ReadonlySet<K>) => Promise<ReadonlyMap<K, V>>) {}
+  constructor(loadAll: (keys: ReadonlySet<K>) => Promise<ReadonlyMap<K, V>>) {
+    this.#loadAll = loadAll;
+  }
 
   async load(key: K): Promise<V | undefined> {
     const running = this.#joinable && this.#running?.keys.has(key) ? this.#running : undefined;
@@ -48,6 +51,6 @@ export class BatchLoader<K, V> {
     this.#next = undefined;
     this.#running = batch;
     this.#joinable = true;
-    return this.loadAll(batch.keys);
+    return this.#loadAll(batch.keys);
   }
 }

@@ -13,12 +13,18 @@ export interface FolderIdentity {
  * them elsewhere by swapping a folder above it for a link after it was checked.
  */
 export class Folder {
+  readonly #handle: FileHandle;
+  readonly #base: string;
+
   private constructor(
-    private readonly handle: FileHandle,
+    handle: FileHandle,
     /** Where it really is, every link resolved. */
     readonly realPath: string,
-    private readonly base: string,
-  ) {}
+    base: string,
+  ) {
+    this.#handle = handle;
+    this.#base = base;
+  }
 
   static async open(path: string): Promise<Folder> {
     const handle = await open(path, constants.O_RDONLY | constants.O_DIRECTORY);
@@ -33,11 +39,11 @@ export class Folder {
 
   /** A path that reaches `name` in this folder. */
   at(name: string): string {
-    return join(this.base, name);
+    return join(this.#base, name);
   }
 
   async identity(): Promise<FolderIdentity> {
-    const { dev, ino } = await this.handle.stat();
+    const { dev, ino } = await this.#handle.stat();
     return { dev, ino };
   }
 
@@ -48,7 +54,7 @@ export class Folder {
 
   /** The folder above this one, if it is still the one that is expected; ENOENT otherwise. */
   async openParent(expected: FolderIdentity): Promise<Folder> {
-    const parent = await Folder.#held(`${this.base}${sep}..`, dirname(this.realPath));
+    const parent = await Folder.#held(`${this.#base}${sep}..`, dirname(this.realPath));
     const { dev, ino } = await parent.identity();
     if (dev === expected.dev && ino === expected.ino) return parent;
     await parent.close();
@@ -63,11 +69,11 @@ export class Folder {
 
   /** Makes the names in it durable. */
   sync(): Promise<void> {
-    return this.handle.sync();
+    return this.#handle.sync();
   }
 
   close(): Promise<void> {
-    return this.handle.close();
+    return this.#handle.close();
   }
 }
 

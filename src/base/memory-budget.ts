@@ -18,6 +18,7 @@ const largeBytes = 256 * 1024;
  * room for everybody else. Who finds it used up is told to try again.
  */
 export class MemoryBudget {
+  readonly #limit: () => number;
   #held = 0;
   #heldByStrangers = 0;
   readonly #strangers = new Map<string, number>();
@@ -25,7 +26,9 @@ export class MemoryBudget {
   /** Of the process, when garbage was last collected here. */
   #residentAfter = 0;
 
-  constructor(private readonly limit: () => number) {}
+  constructor(limit: () => number) {
+    this.#limit = limit;
+  }
 
   get held(): number {
     return this.#held;
@@ -55,7 +58,7 @@ export class MemoryBudget {
    * budget, large requests and answers are collected soon after they are done.
    */
   #collectGarbage(): void {
-    const [limit, resident] = [this.limit(), process.memoryUsage.rss()];
+    const [limit, resident] = [this.#limit(), process.memoryUsage.rss()];
     if (this.#isCollecting || resident < 2 * limit || resident < this.#residentAfter + limit / 4) return;
     this.#isCollecting = true;
     // In the next turn, when nothing on the stack holds on to it any more.
@@ -67,7 +70,7 @@ export class MemoryBudget {
   }
 
   #fits(bytes: number, stranger: string | undefined): boolean {
-    const limit = this.limit();
+    const limit = this.#limit();
     if (this.#held + bytes > limit) return false;
     if (stranger === undefined) return true;
     return (
@@ -85,20 +88,22 @@ export class MemoryBudget {
 
 /** What one request or connection holds of the budget. */
 export class MemoryAccount implements Disposable {
+  readonly #budget: MemoryBudget;
+  readonly #address: string;
   /** Counted in the budget. */
   #counted = 0;
   #proven = false;
 
-  constructor(
-    private readonly budget: MemoryBudget,
-    private readonly address: string,
-  ) {}
+  constructor(budget: MemoryBudget, address: string) {
+    this.#budget = budget;
+    this.#address = address;
+  }
 
   /** Holds `bytes` in all from now on; false, and no change, when the budget has no room for more. */
   hold(bytes: number): boolean {
     const counted = Math.max(0, bytes - uncountedBytes);
     if (counted === this.#counted) return true;
-    if (!this.budget.change(counted - this.#counted, this.#proven ? undefined : this.address)) return false;
+    if (!this.#budget.change(counted - this.#counted, this.#proven ? undefined : this.#address)) return false;
     this.#counted = counted;
     return true;
   }
@@ -107,7 +112,7 @@ export class MemoryAccount implements Disposable {
   prove(): void {
     if (this.#proven) return;
     this.#proven = true;
-    this.budget.prove(this.#counted, this.address);
+    this.#budget.prove(this.#counted, this.#address);
   }
 
   [Symbol.dispose](): void {

@@ -48,13 +48,14 @@ function decode(bytes: Uint8Array): string {
 }
 
 class Parser {
+  readonly #text: string;
+  readonly #maxElements: number;
   #at = 0;
   #elements = 0;
 
-  constructor(
-    private readonly text: string,
-    private readonly maxElements: number,
-  ) {
+  constructor(text: string, maxElements: number) {
+    this.#text = text;
+    this.#maxElements = maxElements;
     if (unwritable.test(text)) throw new XmlError("it holds a character that XML does not allow");
   }
 
@@ -64,7 +65,7 @@ class Parser {
     if (!this.#sees("<")) throw this.#error("an element must come here");
     const root = this.#element({ own: new Map([["xml", xmlNamespace]]), outer: undefined }, 1);
     this.#misc();
-    if (this.#at < this.text.length) throw this.#error("nothing may follow the root element");
+    if (this.#at < this.#text.length) throw this.#error("nothing may follow the root element");
     return root;
   }
 
@@ -82,8 +83,8 @@ class Parser {
   #element(outer: Scope, depth: number): XmlElement {
     if (depth > maxDepth) throw new XmlError(`it is nested deeper than ${maxDepth}`);
     this.#elements += 1;
-    if (this.#elements > this.maxElements)
-      throw new XmlError(`it has more than ${this.maxElements} elements`);
+    if (this.#elements > this.#maxElements)
+      throw new XmlError(`it has more than ${this.#maxElements} elements`);
     this.#at += 1;
     const tag = this.#name();
     const raw = this.#attributes();
@@ -116,7 +117,7 @@ class Parser {
       this.#space();
       if (!this.#take("=")) throw this.#error("= must come here");
       this.#space();
-      const quote = this.text[this.#at];
+      const quote = this.#text[this.#at];
       if (quote !== '"' && quote !== "'") throw this.#error("a quoted value must come here");
       this.#at += 1;
       const value = this.#until(quote);
@@ -134,9 +135,9 @@ class Parser {
       else if (more !== "") children.push(more);
     };
     for (;;) {
-      const next = this.text.indexOf("<", this.#at);
+      const next = this.#text.indexOf("<", this.#at);
       if (next === -1) throw this.#error("an element does not end");
-      const run = this.text.slice(this.#at, next);
+      const run = this.#text.slice(this.#at, next);
       if (run.includes("]]>")) throw this.#error("]]> may not stand here");
       text(this.#plain(run));
       this.#at = next;
@@ -175,7 +176,7 @@ class Parser {
 
   #name(): string {
     nameForm.lastIndex = this.#at;
-    const found = nameForm.exec(this.text)?.[0];
+    const found = nameForm.exec(this.#text)?.[0];
     if (found === undefined) throw this.#error("a name must come here");
     this.#at += found.length;
     return found;
@@ -183,13 +184,13 @@ class Parser {
 
   #space(): boolean {
     space.lastIndex = this.#at;
-    const length = space.exec(this.text)?.[0].length ?? 0;
+    const length = space.exec(this.#text)?.[0].length ?? 0;
     this.#at += length;
     return length > 0;
   }
 
   #sees(word: string): boolean {
-    return this.text.startsWith(word, this.#at);
+    return this.#text.startsWith(word, this.#at);
   }
 
   #take(word: string): boolean {
@@ -199,9 +200,9 @@ class Parser {
   }
 
   #until(end: string): string {
-    const found = this.text.indexOf(end, this.#at);
+    const found = this.#text.indexOf(end, this.#at);
     if (found === -1) throw this.#error(`${end} is missing`);
-    const skipped = this.text.slice(this.#at, found);
+    const skipped = this.#text.slice(this.#at, found);
     this.#at = found + end.length;
     return skipped;
   }

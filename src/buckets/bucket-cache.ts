@@ -23,6 +23,9 @@ interface CacheEntry {
 
 /** Records of buckets as last read from the database, one by one, so that the cost does not grow with the number of buckets. */
 export class BucketCache {
+  readonly #readRows: (keys: ReadonlySet<BucketKey>) => Promise<ReadonlyMap<BucketKey, Bucket>>;
+  /** How long `loadOrStale` returns old records while the database is away. */
+  readonly #staleMs: number;
   readonly #found = new Map<BucketKey, CacheEntry>();
   readonly #missing = new Map<BucketKey, CacheEntry>();
   readonly #reads: BatchLoader<BucketKey, Bucket>;
@@ -33,10 +36,11 @@ export class BucketCache {
   #awayAt: number | undefined;
 
   constructor(
-    private readonly readRows: (keys: ReadonlySet<BucketKey>) => Promise<ReadonlyMap<BucketKey, Bucket>>,
-    /** How long `loadOrStale` returns old records while the database is away. */
-    private readonly staleMs: number,
+    readRows: (keys: ReadonlySet<BucketKey>) => Promise<ReadonlyMap<BucketKey, Bucket>>,
+    staleMs: number,
   ) {
+    this.#readRows = readRows;
+    this.#staleMs = staleMs;
     this.#reads = new BatchLoader((keys) => this.#read(keys));
   }
 
@@ -93,7 +97,7 @@ export class BucketCache {
 
   #stale(key: BucketKey): CacheEntry | undefined {
     const entry = this.#entry(key);
-    return entry !== undefined && entry.changes >= this.#oldestUsable && isYounger(entry, this.staleMs)
+    return entry !== undefined && entry.changes >= this.#oldestUsable && isYounger(entry, this.#staleMs)
       ? entry
       : undefined;
   }
@@ -101,7 +105,7 @@ export class BucketCache {
   async #read(keys: ReadonlySet<BucketKey>): Promise<ReadonlyMap<BucketKey, Bucket>> {
     const read = { readAt: performance.now(), changes: this.#changes };
     try {
-      const rows = await this.readRows(keys);
+      const rows = await this.#readRows(keys);
       this.#awayAt = undefined;
       const records = new Map<BucketKey, Bucket>();
       for (const [key, row] of rows) records.set(key, this.#same(row));

@@ -47,19 +47,22 @@ export function eachElement(xml: string, wanted: string, found: (element: XmlEle
 }
 
 class Reader {
+  readonly #xml: string;
+  readonly #wanted: string;
+  readonly #found: (element: XmlElement) => void;
   #at = 0;
   #root: string | undefined;
   readonly #outermost: Scope = { namespaces: new Map([xmlNamespace]), tags: new Map() };
   readonly #open: OpenElement[] = [];
 
-  constructor(
-    private readonly xml: string,
-    private readonly wanted: string,
-    private readonly found: (element: XmlElement) => void,
-  ) {}
+  constructor(xml: string, wanted: string, found: (element: XmlElement) => void) {
+    this.#xml = xml;
+    this.#wanted = wanted;
+    this.#found = found;
+  }
 
   read(): string {
-    const { xml } = this;
+    const xml = this.#xml;
     while (this.#at < xml.length) {
       const next = xml.indexOf("<", this.#at);
       if (next !== this.#at) this.#text(unescaped(xml.slice(this.#at, next === -1 ? xml.length : next)));
@@ -71,7 +74,7 @@ class Reader {
   }
 
   #markup(): void {
-    const { xml } = this;
+    const xml = this.#xml;
     if (xml.startsWith("</", this.#at)) this.#close();
     else if (xml.startsWith("<!--", this.#at)) this.#past("-->");
     else if (xml.startsWith("<![CDATA[", this.#at)) this.#text(this.#past("]]>").slice("<![CDATA[".length));
@@ -90,14 +93,14 @@ class Reader {
     if (outer === undefined && this.#root !== undefined) throw this.#error("it has a second root");
     const { tag, name, isEmpty, scope } = this.#startTag(outer?.scope ?? this.#outermost);
     this.#root ??= name;
-    const isBuilt = outer?.built !== undefined || name === this.wanted;
+    const isBuilt = outer?.built !== undefined || name === this.#wanted;
     this.#open.push({ tag, scope, built: isBuilt ? { name, children: [], text: "" } : undefined });
     if (isEmpty) this.#finish();
   }
 
   #startTag(outer: Scope): Tag & { readonly scope: Scope } {
-    const end = this.xml.indexOf(">", this.#at) + 1;
-    const written = this.xml.slice(this.#at, end);
+    const end = this.#xml.indexOf(">", this.#at) + 1;
+    const written = this.#xml.slice(this.#at, end);
     const known = outer.tags.get(written);
     if (known !== undefined) {
       this.#at = end;
@@ -113,7 +116,7 @@ class Reader {
   #close(): void {
     const { tag = "" } = this.#open.at(-1) ?? {};
     const from = this.#at + 2;
-    if (this.xml.startsWith(tag, from) && this.xml[from + tag.length] === ">")
+    if (this.#xml.startsWith(tag, from) && this.#xml[from + tag.length] === ">")
       this.#at = from + tag.length + 1;
     else if (this.#match(endTag)[1] !== tag) throw this.#error("a tag closes another element");
     this.#finish();
@@ -123,13 +126,13 @@ class Reader {
     const built = this.#open.pop()?.built;
     if (built === undefined) return;
     const outer = this.#open.at(-1)?.built;
-    if (outer === undefined) this.found(built);
+    if (outer === undefined) this.#found(built);
     else outer.children.push(built);
   }
 
   #match(pattern: RegExp): RegExpExecArray {
     pattern.lastIndex = this.#at;
-    const match = pattern.exec(this.xml);
+    const match = pattern.exec(this.#xml);
     if (match === null) throw this.#error("it is not well-formed");
     this.#at = pattern.lastIndex;
     return match;
@@ -138,10 +141,10 @@ class Reader {
   /** What is skipped, without the end. */
   #past(end: string): string {
     const start = this.#at;
-    const found = this.xml.indexOf(end, start);
+    const found = this.#xml.indexOf(end, start);
     if (found === -1) throw this.#error(`${end} is missing`);
     this.#at = found + end.length;
-    return this.xml.slice(start, found);
+    return this.#xml.slice(start, found);
   }
 
   #error(why: string): XmlSyntaxError {

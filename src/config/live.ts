@@ -61,6 +61,8 @@ const target = "server";
 
 /** The configuration in force, and the only way to another one: all parts move, or none does. */
 export class LiveConfig {
+  readonly #options: LiveOptions;
+  #config: Config;
   #queue: Promise<unknown> = Promise.resolve();
   #closing = false;
   /** The commit of a reload, while it runs. */
@@ -68,10 +70,10 @@ export class LiveConfig {
   /** The parts in the order they were opened, each with the slice that is in force. */
   readonly #opened = new Map<Part, unknown>();
 
-  private constructor(
-    private readonly options: LiveOptions,
-    private config: Config,
-  ) {}
+  private constructor(options: LiveOptions, config: Config) {
+    this.#options = options;
+    this.#config = config;
+  }
 
   /** Opens the parts in order; when one fails, those before it are closed again. */
   static async open(options: LiveOptions): Promise<LiveConfig> {
@@ -115,7 +117,7 @@ export class LiveConfig {
 
   async #reload(): Promise<Outcome> {
     if (this.#closing) return "refused";
-    const { path, hub } = this.options;
+    const { path, hub } = this.#options;
     const log = hub.logger(target);
     const ready: ReadyPart[] = [];
     let parsed: ParsedConfig;
@@ -142,7 +144,7 @@ export class LiveConfig {
     }
     this.#committing = this.#commit(ready);
     await this.#committing;
-    this.config = parsed.config;
+    this.#config = parsed.config;
     this.#warn(parsed.warnings);
     const names = ready.map(({ part }) => part.name);
     if (names.length === 0) {
@@ -166,14 +168,14 @@ export class LiveConfig {
 
   /** A reload leaves alone what did not change, so that a log rotation does not fail for the sake of an old problem. */
   async #inspectChanges(config: Config) {
-    const findings = (await this.options.inspect?.(config)) ?? [];
+    const findings = (await this.#options.inspect?.(config)) ?? [];
     return findings.filter(
-      ({ path }) => !Bun.deepEquals(settingAt(config, path), settingAt(this.config, path)),
+      ({ path }) => !Bun.deepEquals(settingAt(config, path), settingAt(this.#config, path)),
     );
   }
 
   #warn(warnings: readonly Warning[]): void {
-    const { hub } = this.options;
+    const { hub } = this.#options;
     for (const { about, field, why, line, column } of warnings) {
       const message = `configuration key ${field} ${why}`;
       const fields = { key: field, why, line, column };

@@ -108,13 +108,16 @@ const quoted = /"""(?:[^\\]|\\[\s\S])*?"{3,5}|'''[\s\S]*?'{3,5}|"(?:[^"\\\n]|\\.
 const bare = /[^,\]}#\r\n]+/y;
 
 class Scanner {
+  readonly #text: string;
   #at = 0;
 
-  constructor(private readonly text: string) {}
+  constructor(text: string) {
+    this.#text = text;
+  }
 
   *entries(): Generator<Entry> {
     let table: string[] = [];
-    for (this.#take(blank); this.#at < this.text.length; this.#take(blank)) {
+    for (this.#take(blank); this.#at < this.#text.length; this.#take(blank)) {
       const key = this.#at;
       if (this.#next() === "[") {
         while (/[[ \t]/.test(this.#next())) this.#at += 1;
@@ -157,12 +160,12 @@ class Scanner {
   }
 
   #next(): string {
-    return this.text[this.#at] ?? "";
+    return this.#text[this.#at] ?? "";
   }
 
   #take(pattern: RegExp): string {
     pattern.lastIndex = this.#at;
-    const found = pattern.exec(this.text)?.[0] ?? "";
+    const found = pattern.exec(this.#text)?.[0] ?? "";
     this.#at += found.length;
     return found;
   }

@@ -3,7 +3,11 @@
  * can be lost. Store only what the console can do without.
  */
 export class SafeStorage {
-  constructor(private readonly open: () => Storage) {}
+  readonly #open: () => Storage;
+
+  constructor(open: () => Storage) {
+    this.#open = open;
+  }
 
   read(key: string): string | undefined {
     return this.#try((storage) => storage.getItem(key)) ?? undefined;
@@ -19,7 +23,7 @@ export class SafeStorage {
 
   #try<T>(use: (storage: Storage) => T): T | undefined {
     try {
-      return use(this.open());
+      return use(this.#open());
     } catch (error) {
       if (error instanceof DOMException) return undefined;
       throw error;

@@ -1,11 +1,15 @@
 import type { Dialect } from "./dialect.ts";
 
 export class AgentRows {
-  constructor(private readonly dialect: Dialect) {}
+  readonly #dialect: Dialect;
+
+  constructor(dialect: Dialect) {
+    this.#dialect = dialect;
+  }
 
   /** The agents that are not deleted, sorted. */
   async uuids(): Promise<string[]> {
-    const rows = await this.dialect.query
+    const rows = await this.#dialect.query
       .selectFrom("monitoring_uuid")
       .select("uuid")
       .where("soft_delete", "=", false)

@@ -24,10 +24,14 @@ export interface BucketChanges {
 }
 
 export class BucketRows {
-  constructor(private readonly dialect: Dialect) {}
+  readonly #dialect: Dialect;
+
+  constructor(dialect: Dialect) {
+    this.#dialect = dialect;
+  }
 
   async names(): Promise<string[]> {
-    const rows = await this.dialect.query.selectFrom("static_file").select("name").execute();
+    const rows = await this.#dialect.query.selectFrom("static_file").select("name").execute();
     return rows.map(({ name }) => name);
   }
 
@@ -43,7 +47,7 @@ export class BucketRows {
     const rows: BucketRow[] = [];
     for (let at = 0; at < possible.length; at += namesAtOnce) {
       const some = possible.slice(at, at + namesAtOnce);
-      const found = await this.dialect.query
+      const found = await this.#dialect.query
         .selectFrom("static_file")
         .selectAll()
         .where("name", "in", fillUp(some))
@@ -55,7 +59,7 @@ export class BucketRows {
 
   /** The row of the bucket that answers the HTTP root, enabled or not; a unique index holds it to one. */
   async httpRoot(): Promise<BucketRow | undefined> {
-    const row = await this.dialect.query
+    const row = await this.#dialect.query
       .selectFrom("static_file")
       .selectAll()
       .where(sql<boolean>`is_http_root`)
@@ -65,7 +69,7 @@ export class BucketRows {
 
   /** Looks at all buckets and changes some as one step, so that no two callers can both pass a check. */
   change<T>(work: (changes: BucketChanges) => Promise<T>): Promise<T> {
-    return this.dialect.exclusively(async (transaction) =>
+    return this.#dialect.exclusively(async (transaction) =>
       work({
         rows: await readAll(transaction),
         async insert(bucket) {
@@ -86,7 +90,7 @@ export class BucketRows {
 
   /** False when there was none. */
   async delete(name: string): Promise<boolean> {
-    const { numDeletedRows } = await this.dialect.query
+    const { numDeletedRows } = await this.#dialect.query
       .deleteFrom("static_file")
       .where("name", "=", name)
       .executeTakeFirst();

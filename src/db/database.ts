@@ -26,13 +26,15 @@ export interface DatabaseSettings {
 
 /** The main database, migrated and ready. The same on SQLite and PostgreSQL. */
 export class Database {
+  readonly #dialect: Dialect;
   readonly kind: "sqlite" | "postgres";
   readonly tokens: TokenRows;
   readonly agents: AgentRows;
   readonly buckets: BucketRows;
   readonly kv: KvRows;
 
-  constructor(private readonly dialect: Dialect) {
+  constructor(dialect: Dialect) {
+    this.#dialect = dialect;
     this.kind = dialect.kind;
     this.tokens = new TokenRows(dialect);
     this.agents = new AgentRows(dialect);
@@ -42,12 +44,12 @@ export class Database {
 
   /** An operator's own statements. */
   get operator(): OperatorSql {
-    return this.dialect.operator;
+    return this.#dialect.operator;
   }
 
   /** Waits for statements that run. */
   close(): Promise<void> {
-    return this.dialect.close();
+    return this.#dialect.close();
   }
 }
 

@@ -32,14 +32,15 @@ export interface ConnectionSource {
  * and every statement in the log (without its values).
  */
 export class PooledDriver implements Driver {
+  readonly #source: ConnectionSource;
+  readonly #acquireTimeoutMs: number;
+  readonly #log: Logger;
   readonly #semaphore: FairSemaphore;
 
-  constructor(
-    private readonly source: ConnectionSource,
-    connections: number,
-    private readonly acquireTimeoutMs: number,
-    private readonly log: Logger,
-  ) {
+  constructor(source: ConnectionSource, connections: number, acquireTimeoutMs: number, log: Logger) {
+    this.#source = source;
+    this.#acquireTimeoutMs = acquireTimeoutMs;
+    this.#log = log;
     this.#semaphore = new FairSemaphore(connections);
   }
 
@@ -47,7 +48,7 @@ export class PooledDriver implements Driver {
 
   /** Takes no permit yet: whether one is needed is known with the statement. */
   async acquireConnection(): Promise<SourceConnection> {
-    return new SourceConnection(this.source, this, this.log);
+    return new SourceConnection(this.#source, this, this.#log);
   }
 
   async releaseConnection(connection: SourceConnection): Promise<void> {
@@ -56,7 +57,7 @@ export class PooledDriver implements Driver {
 
   async beginTransaction(connection: SourceConnection): Promise<void> {
     await connection.reserve();
-    await connection.run(this.source.begin, []);
+    await connection.run(this.#source.begin, []);
   }
 
   async commitTransaction(connection: SourceConnection): Promise<void> {
@@ -71,19 +72,19 @@ export class PooledDriver implements Driver {
     try {
       await connection.run("ROLLBACK", []);
     } catch (error) {
-      this.log.debug("a ROLLBACK failed", { reason: messageOf(error) });
+      this.#log.debug("a ROLLBACK failed", { reason: messageOf(error) });
     }
   }
 
   destroy(): Promise<void> {
-    return this.source.close();
+    return this.#source.close();
   }
 
   async takePermit(): Promise<void> {
-    if (await this.#semaphore.acquire({ timeoutMs: this.acquireTimeoutMs })) return;
+    if (await this.#semaphore.acquire({ timeoutMs: this.#acquireTimeoutMs })) return;
     throw unavailable(
       undefined,
-      `no database connection came free within ${this.acquireTimeoutMs} ms (acquire_timeout_ms)`,
+      `no database connection came free within ${this.#acquireTimeoutMs} ms (acquire_timeout_ms)`,
     );
   }
 
@@ -93,20 +94,23 @@ export class PooledDriver implements Driver {
 }
 
 class SourceConnection implements DatabaseConnection {
+  readonly #source: ConnectionSource;
+  readonly #driver: PooledDriver;
+  readonly #log: Logger;
   #reserved: Reserved | undefined;
 
-  constructor(
-    private readonly source: ConnectionSource,
-    private readonly driver: PooledDriver,
-    private readonly log: Logger,
-  ) {}
+  constructor(source: ConnectionSource, driver: PooledDriver, log: Logger) {
+    this.#source = source;
+    this.#driver = driver;
+    this.#log = log;
+  }
 
   async reserve(): Promise<void> {
-    await this.driver.takePermit();
+    await this.#driver.takePermit();
     try {
-      this.#reserved = await this.source.reserve();
+      this.#reserved = await this.#source.reserve();
     } catch (error) {
-      this.driver.givePermit();
+      this.#driver.givePermit();
       throw error;
     }
   }
@@ -118,7 +122,7 @@ class SourceConnection implements DatabaseConnection {
     try {
       reserved.release();
     } finally {
-      this.driver.givePermit();
+      this.#driver.givePermit();
     }
   }
 
@@ -128,11 +132,11 @@ class SourceConnection implements DatabaseConnection {
   }
 
   async run(sql: string, params: readonly unknown[], reads = false): Promise<QueryResult<unknown>> {
-    if (!this.log.wants("TRACE")) return this.#run(sql, params, reads);
+    if (!this.#log.wants("TRACE")) return this.#run(sql, params, reads);
     const start = performance.now();
     const result = await this.#run(sql, params, reads);
     const elapsed_ms = millisecondsSince(start);
-    this.log.trace(sql, {
+    this.#log.trace(sql, {
       elapsed_ms,
       rows: result.rows.length,
       affected: Number(result.numAffectedRows ?? 0),
@@ -142,16 +146,16 @@ class SourceConnection implements DatabaseConnection {
 
   #run(sql: string, params: readonly unknown[], reads: boolean): Promise<QueryResult<unknown>> {
     if (this.#reserved !== undefined) return this.#reserved.execute(sql, params);
-    if (reads && this.source.read !== undefined) return this.source.read(sql, params);
+    if (reads && this.#source.read !== undefined) return this.#source.read(sql, params);
     return this.#runWithPermit(sql, params);
   }
 
   async #runWithPermit(sql: string, params: readonly unknown[]): Promise<QueryResult<unknown>> {
-    await this.driver.takePermit();
+    await this.#driver.takePermit();
     try {
-      return await this.source.execute(sql, params);
+      return await this.#source.execute(sql, params);
     } finally {
-      this.driver.givePermit();
+      this.#driver.givePermit();
     }
   }
 

@@ -35,19 +35,21 @@ interface Target {
  * the pool is replaced, so that no later statement meets the silent connection.
  */
 export class PostgresPool implements ConnectionSource {
+  readonly #options: PostgresPoolOptions;
   readonly begin = "BEGIN";
   #pool: SQL;
   #answerTimeoutMs: number | undefined;
   #closed = false;
   readonly #retired = new Set<Promise<void>>();
 
-  constructor(private readonly options: PostgresPoolOptions) {
+  constructor(options: PostgresPoolOptions) {
+    this.#options = options;
     this.#pool = options.first;
   }
 
   /** Sets the deadline. Before, answers may take as long as they need: a migration works on whole tables. */
   limitAnswers(): void {
-    this.#answerTimeoutMs = this.options.answerTimeoutMs;
+    this.#answerTimeoutMs = this.#options.answerTimeoutMs;
   }
 
   readonly execute: Execute = (sql, params) =>
@@ -82,7 +84,7 @@ export class PostgresPool implements ConnectionSource {
 
   async close(): Promise<void> {
     this.#closed = true;
-    this.options.reachability.close();
+    this.#options.reachability.close();
     await this.#pool.close({ timeout: closeSeconds });
     await Promise.all(this.#retired);
   }
@@ -106,7 +108,7 @@ export class PostgresPool implements ConnectionSource {
       throw toDatabaseFault(error);
     });
     const timeoutMs = this.#answerTimeoutMs;
-    const { reachability } = this.options;
+    const { reachability } = this.#options;
     if (timeoutMs === undefined) return reachability.observe(() => answer);
     return reachability.observe(() => {
       const { promise, resolve, reject } = Promise.withResolvers<T>();
@@ -123,10 +125,10 @@ export class PostgresPool implements ConnectionSource {
 
   #replace(pool: SQL, timeoutMs: number): void {
     if (pool !== this.#pool || this.#closed) return;
-    this.#pool = this.options.open();
-    if (!this.options.reachability.isInDoubt)
+    this.#pool = this.#options.open();
+    if (!this.#options.reachability.isInDoubt)
       outsideSpans(() =>
-        this.options.log.event(
+        this.#options.log.event(
           "database.silent",
           "PostgreSQL left a statement without an answer; its connections are replaced",
           {

@@ -22,6 +22,8 @@ export interface Probe {
  * traffic. A statement whose connection broke is no loss yet: a new connection decides.
  */
 export class Reachability {
+  readonly #probe: Probe;
+  readonly #log: Logger;
   #lostAt: number | undefined;
   /** Counts the losses, so that a statement that began before one says nothing about its end. */
   #losses = 0;
@@ -32,10 +34,9 @@ export class Reachability {
   #retry: Timer | undefined;
   readonly #idle: Timer;
 
-  constructor(
-    private readonly probe: Probe,
-    private readonly log: Logger,
-  ) {
+  constructor(probe: Probe, log: Logger) {
+    this.#probe = probe;
+    this.#log = log;
     this.#idle = outsideSpans(() => setInterval(() => this.#probeIdle(), idleProbeMs));
     this.#idle.unref();
   }
@@ -75,7 +76,7 @@ export class Reachability {
     this.#confirming = true;
     try {
       const error = await this.#try();
-      if (error !== undefined && !this.#closed) this.#lose(await this.probe.why(error));
+      if (error !== undefined && !this.#closed) this.#lose(await this.#probe.why(error));
     } finally {
       this.#confirming = false;
     }
@@ -85,11 +86,11 @@ export class Reachability {
     if (this.#closed) return;
     this.#lostAt = performance.now();
     this.#losses += 1;
-    this.log.event(
+    this.#log.event(
       "database.lost",
       "the database cannot be reached; calls that need it fail until it returns",
       {
-        database: this.probe.place,
+        database: this.#probe.place,
         reason,
       },
     );
@@ -109,7 +110,7 @@ export class Reachability {
   /** The error of one attempt to connect; undefined when it succeeds. */
   async #try(): Promise<unknown> {
     try {
-      await this.probe.connect();
+      await this.#probe.connect();
       this.#lastAnswer = performance.now();
       return undefined;
     } catch (error) {
@@ -122,8 +123,8 @@ export class Reachability {
     const lost_ms = Math.round(performance.now() - (this.#lostAt ?? 0));
     this.#lostAt = undefined;
     outsideSpans(() =>
-      this.log.event("database.restored", "the database can be reached again", {
-        database: this.probe.place,
+      this.#log.event("database.restored", "the database can be reached again", {
+        database: this.#probe.place,
         lost_ms,
       }),
     );

@@ -17,15 +17,16 @@ const restartHint =
  * another file or none, every statement fails; when the same file is put back, they go on.
  */
 export class SqliteFileWatch {
+  readonly #path: string;
+  readonly #log: Logger;
   readonly #identity: string | undefined;
   readonly #timer: Timer;
   #missingSince: number | undefined;
 
   /** The file must exist and have been opened. */
-  constructor(
-    private readonly path: string,
-    private readonly log: Logger,
-  ) {
+  constructor(path: string, log: Logger) {
+    this.#path = path;
+    this.#log = log;
     this.#identity = identityOf(path);
     this.#timer = outsideSpans(() => setInterval(() => this.#look(), intervalMs));
     this.#timer.unref();
@@ -53,7 +54,7 @@ export class SqliteFileWatch {
   #look(): void {
     let reason: string | undefined;
     try {
-      const identity = identityOf(this.path);
+      const identity = identityOf(this.#path);
       if (identity === undefined) reason = `the file was deleted or moved away; ${restartHint}`;
       else if (identity !== this.#identity) reason = `another file has taken its place; ${restartHint}`;
     } catch (error) {
@@ -67,11 +68,11 @@ export class SqliteFileWatch {
     if (this.#missingSince !== undefined) return;
     this.#missingSince = performance.now();
     outsideSpans(() =>
-      this.log.event(
+      this.#log.event(
         "database.lost",
         "the database file is not in its place; calls that need it fail until it is back",
         {
-          database: resolve(this.path),
+          database: resolve(this.#path),
           reason,
         },
       ),
@@ -83,8 +84,8 @@ export class SqliteFileWatch {
     const lost_ms = Math.round(performance.now() - this.#missingSince);
     this.#missingSince = undefined;
     outsideSpans(() =>
-      this.log.event("database.restored", "the database file is back in its place", {
-        database: resolve(this.path),
+      this.#log.event("database.restored", "the database file is back in its place", {
+        database: resolve(this.#path),
         lost_ms,
       }),
     );

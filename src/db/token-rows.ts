@@ -36,13 +36,15 @@ type Columns = Selectable<Schema["token"]>;
 type PasswordColumns = Pick<Columns, "token_key" | "password_hash">;
 
 export class TokenRows {
+  readonly #dialect: Dialect;
   /** The look-ups of every call, put into words once. */
   readonly #byKey: CompiledQuery<Columns>;
   readonly #byUsername: CompiledQuery<Columns>;
   readonly #proven: CompiledQuery<Columns>;
   readonly #password: CompiledQuery<PasswordColumns>;
 
-  constructor(private readonly dialect: Dialect) {
+  constructor(dialect: Dialect) {
+    this.#dialect = dialect;
     const all = dialect.query.selectFrom("token").selectAll();
     this.#byKey = all.where("token_key", "=", "").compile();
     this.#byUsername = all.where("username", "=", "").compile();
@@ -82,7 +84,7 @@ export class TokenRows {
   async passwordOf(username: string): Promise<{ key: string; passwordHash: string | null } | undefined> {
     if (username.includes("\0")) return undefined;
     const query = { ...this.#password, parameters: [username] };
-    const { rows } = await this.dialect.query.executeQuery<PasswordColumns>(query);
+    const { rows } = await this.#dialect.query.executeQuery<PasswordColumns>(query);
     const [row] = rows;
     return row === undefined ? undefined : { key: row.token_key, passwordHash: row.password_hash };
   }
@@ -91,7 +93,7 @@ export class TokenRows {
   async existingKeys(keys: readonly string[]): Promise<Set<string>> {
     const found = new Set<string>();
     for (let at = 0; at < keys.length; at += keysAtOnce) {
-      const rows = await this.dialect.query
+      const rows = await this.#dialect.query
         .selectFrom("token")
         .select("token_key")
         .where("token_key", "in", keys.slice(at, at + keysAtOnce))
@@ -102,7 +104,7 @@ export class TokenRows {
   }
 
   async superToken(): Promise<TokenRow | undefined> {
-    const row = await this.dialect.query
+    const row = await this.#dialect.query
       .selectFrom("token")
       .selectAll()
       .where("id", "=", superId)
@@ -113,7 +115,7 @@ export class TokenRows {
   /** All tokens by id, read in pages: limits are large, and reading many at once would hold up every other call. */
   async *list(): AsyncGenerator<TokenRow> {
     for (let after = Number.MIN_SAFE_INTEGER; ; await nextTurn()) {
-      const rows = await this.dialect.query
+      const rows = await this.#dialect.query
         .selectFrom("token")
         .selectAll()
         .where("id", ">", after)
@@ -134,18 +136,18 @@ export class TokenRows {
     const { username } = token;
     const columns = this.#toColumns(token);
     if (username === null) {
-      await this.dialect.query.insertInto("token").values(columns).execute();
+      await this.#dialect.query.insertInto("token").values(columns).execute();
       return "inserted";
     }
     try {
-      return await this.dialect.query.transaction().execute(async (transaction): Promise<Insertion> => {
+      return await this.#dialect.query.transaction().execute(async (transaction): Promise<Insertion> => {
         if (await hasToken(transaction, "token_key", username)) return "taken";
         await transaction.insertInto("token").values(columns).execute();
         return "inserted";
       });
     } catch (error) {
       if (!(error instanceof Fault && error.data.unique === true)) throw error;
-      const { query } = this.dialect;
+      const { query } = this.#dialect;
       if (await hasToken(query, "username", username)) return "taken";
       return (await hasToken(query, "username_skeleton", columns.username_skeleton)) ? "confusable" : "taken";
     }
@@ -156,7 +158,7 @@ export class TokenRows {
    * committed: a crash in between costs nothing, because the next start makes and shows new credentials.
    */
   insertSuper(token: NewToken, shown: () => void): Promise<void> {
-    return this.dialect.exclusively(async (transaction) => {
+    return this.#dialect.exclusively(async (transaction) => {
       if (await hasToken(transaction, "id", superId)) return;
       const columns = this.#toColumns(token);
       // Another token may have an alike name from a time without this row; that must not hinder a start.
@@ -166,18 +168,18 @@ export class TokenRows {
         .insertInto("token")
         .values({ id: superId, ...columns })
         .execute();
-      await this.dialect.resetIdSequence(transaction, "token");
+      await this.#dialect.resetIdSequence(transaction, "token");
       shown();
     });
   }
 
   async update(id: number, change: TokenChange): Promise<void> {
     const { secretHash, limits, passwordHash } = change;
-    await this.dialect.query
+    await this.#dialect.query
       .updateTable("token")
       .set({
         ...(secretHash === undefined ? {} : { token_hash: secretHash }),
-        ...(limits === undefined ? {} : { token_limit: this.dialect.json(limits) }),
+        ...(limits === undefined ? {} : { token_limit: this.#dialect.json(limits) }),
         ...(passwordHash === undefined ? {} : { password_hash: passwordHash }),
       })
       .where("id", "=", id)
@@ -186,7 +188,7 @@ export class TokenRows {
 
   /** New key, secret and password for row 1, in one step. */
   async replaceSuper(token: Pick<NewToken, "key" | "secretHash" | "passwordHash">): Promise<void> {
-    await this.dialect.query
+    await this.#dialect.query
       .updateTable("token")
       .set({ token_key: token.key, token_hash: token.secretHash, password_hash: token.passwordHash })
       .where("id", "=", superId)
@@ -194,7 +196,7 @@ export class TokenRows {
   }
 
   async delete(id: number): Promise<number> {
-    const { numDeletedRows } = await this.dialect.query
+    const { numDeletedRows } = await this.#dialect.query
       .deleteFrom("token")
       .where("id", "=", id)
       .executeTakeFirst();
@@ -203,7 +205,7 @@ export class TokenRows {
 
   /** How many tokens the token of this key made that still exist. */
   async countCreatedBy(key: string): Promise<number> {
-    const { count } = await this.dialect.query
+    const { count } = await this.#dialect.query
       .selectFrom("token")
       .select(({ fn }) => fn.countAll().as("count"))
       .where("created_by", "=", key)
@@ -214,7 +216,7 @@ export class TokenRows {
   async #one(compiled: CompiledQuery<Columns>, parameters: string[]): Promise<TokenRow | undefined> {
     // PostgreSQL knows no text with NUL in it, so no row has it.
     if (parameters.some((value) => value.includes("\0"))) return undefined;
-    const { rows } = await this.dialect.query.executeQuery<Columns>({ ...compiled, parameters });
+    const { rows } = await this.#dialect.query.executeQuery<Columns>({ ...compiled, parameters });
     return rows[0] === undefined ? undefined : this.#toRow(rows[0]);
   }
 
@@ -224,7 +226,7 @@ export class TokenRows {
       token_hash: token.secretHash,
       time_stamp_from: token.from,
       time_stamp_to: token.to,
-      token_limit: this.dialect.json(token.limits),
+      token_limit: this.#dialect.json(token.limits),
       username: token.username,
       password_hash: token.passwordHash,
       created_by: token.createdBy,
@@ -241,7 +243,7 @@ export class TokenRows {
       secretHash: row.token_hash,
       from: row.time_stamp_from === null ? null : Number(row.time_stamp_from),
       to: row.time_stamp_to === null ? null : Number(row.time_stamp_to),
-      limits: this.dialect.fromJson(row.token_limit),
+      limits: this.#dialect.fromJson(row.token_limit),
       username: row.username,
       passwordHash: row.password_hash,
       createdBy: row.created_by,

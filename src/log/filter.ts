@@ -27,26 +27,32 @@ export function shownTarget(target: string): string {
  * Only `parseFilter` makes one.
  */
 export class Filter {
+  /** What passes where no rule names the target. */
+  readonly #base: number;
+  /** Most specific first. */
+  readonly #rules: ReadonlyArray<readonly [target: string, detail: number]>;
+
   constructor(
     /** As it was written. */
     readonly text: string,
-    /** What passes where no rule names the target. */
-    private readonly base: number,
-    /** Most specific first. */
-    private readonly rules: ReadonlyArray<readonly [target: string, detail: number]>,
-  ) {}
+    base: number,
+    rules: ReadonlyArray<readonly [target: string, detail: number]>,
+  ) {
+    this.#base = base;
+    this.#rules = rules;
+  }
 
   /** How detailed an event of this target may be: 0 for none up to 5 for TRACE. */
   detailFor(target: string): number {
-    for (const [name, allowed] of this.rules) {
+    for (const [name, allowed] of this.#rules) {
       if (target === name || target.startsWith(`${name}::`)) return allowed;
     }
-    return this.base;
+    return this.#base;
   }
 
   /** Targets that the rules name and nothing logs under: a misspelt level looks like one. */
   unknownTargets(): string[] {
-    return this.rules
+    return this.#rules
       .map(([target]) => target)
       .filter((target) => !targets.some((known) => target === known || target.startsWith(`${known}::`)));
   }

@@ -82,13 +82,16 @@ const none: PlainFields = {};
 
 /** The voice of one target. An event that no sink wants costs one comparison. */
 export class Logger {
+  readonly #hub: LogHub;
   /** The most detailed level any sink wants from this target; kept by the hub. */
   wanted = 0;
 
   constructor(
-    private readonly hub: LogHub,
+    hub: LogHub,
     readonly target: string,
-  ) {}
+  ) {
+    this.#hub = hub;
+  }
 
   /** For events whose fields are dear to collect. */
   wants(level: Level): boolean {
@@ -98,27 +101,27 @@ export class Logger {
   /** Logs an event of the server's own life, at the level that the table gives it. */
   event<C extends EventCode>(code: C, message: string, fields: EventFields<C>): void {
     const { level } = events[code];
-    if (this.wants(level)) this.hub.emit(this.target, level, message, { event: code, ...fields });
+    if (this.wants(level)) this.#hub.emit(this.target, level, message, { event: code, ...fields });
   }
 
   /** Logs an event past every filter: for what is wrong with the filters themselves, which they would hide. */
   eventUnfiltered<C extends EventCode>(code: C, message: string, fields: EventFields<C>): void {
-    this.hub.emitUnfiltered(this.target, events[code].level, message, { event: code, ...fields });
+    this.#hub.emitUnfiltered(this.target, events[code].level, message, { event: code, ...fields });
   }
 
   error(message: string, fields = none): void {
-    if (this.wanted >= detail.ERROR) this.hub.emit(this.target, "ERROR", message, fields);
+    if (this.wanted >= detail.ERROR) this.#hub.emit(this.target, "ERROR", message, fields);
   }
   warn(message: string, fields = none): void {
-    if (this.wanted >= detail.WARN) this.hub.emit(this.target, "WARN", message, fields);
+    if (this.wanted >= detail.WARN) this.#hub.emit(this.target, "WARN", message, fields);
   }
   info(message: string, fields = none): void {
-    if (this.wanted >= detail.INFO) this.hub.emit(this.target, "INFO", message, fields);
+    if (this.wanted >= detail.INFO) this.#hub.emit(this.target, "INFO", message, fields);
   }
   debug(message: string, fields = none): void {
-    if (this.wanted >= detail.DEBUG) this.hub.emit(this.target, "DEBUG", message, fields);
+    if (this.wanted >= detail.DEBUG) this.#hub.emit(this.target, "DEBUG", message, fields);
   }
   trace(message: string, fields = none): void {
-    if (this.wanted >= detail.TRACE) this.hub.emit(this.target, "TRACE", message, fields);
+    if (this.wanted >= detail.TRACE) this.#hub.emit(this.target, "TRACE", message, fields);
   }
 }

@@ -12,14 +12,16 @@ export interface SinkSettings {
 
 /** The server's own sinks, replaced together while it runs. */
 export class LogSinks {
+  readonly #hub: LogHub;
+  readonly #ring: LogRing;
   #detach: Array<() => void> = [];
   #file: JsonFileSink | undefined;
   readonly #terminal = openTerminal();
 
-  constructor(
-    private readonly hub: LogHub,
-    private readonly ring: LogRing,
-  ) {}
+  constructor(hub: LogHub, ring: LogRing) {
+    this.#hub = hub;
+    this.#ring = ring;
+  }
 
   /** Opens the file beside the present one. Exactly one of the two functions is to be called. */
   prepare({ terminal, file, memory }: SinkSettings): { commit(): void; discard(): void } {
@@ -28,13 +30,13 @@ export class LogSinks {
       commit: () => {
         this.#detachAll();
         this.#file = next;
-        this.ring.resize(memory.capacity, memory.filter);
+        this.#ring.resize(memory.capacity, memory.filter);
         const sinks = [
           new TerminalSink(terminal, this.#terminal),
-          this.ring,
+          this.#ring,
           ...(next === undefined ? [] : [next]),
         ];
-        this.#detach = sinks.map((sink) => this.hub.attach(sink));
+        this.#detach = sinks.map((sink) => this.#hub.attach(sink));
       },
       discard: () => next?.close(),
     };

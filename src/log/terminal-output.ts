@@ -13,16 +13,18 @@ export interface OutputStream {
  * reported by `notice` when the stream flows again.
  */
 export class TerminalOutput {
+  readonly #stream: OutputStream;
+  /** The line that reports how many lines were dropped. */
+  readonly #notice: (dropped: number) => string;
   #waiting: string[] = [];
   #waitingBytes = 0;
   #dropped = 0;
   #blocked = false;
 
-  constructor(
-    private readonly stream: OutputStream,
-    /** The line that reports how many lines were dropped. */
-    private readonly notice: (dropped: number) => string,
-  ) {}
+  constructor(stream: OutputStream, notice: (dropped: number) => string) {
+    this.#stream = stream;
+    this.#notice = notice;
+  }
 
   write(line: string): void {
     if (!this.#blocked) this.#send(line);
@@ -37,15 +39,15 @@ export class TerminalOutput {
   flush(): void {
     const lines = this.#waiting.splice(0);
     this.#waitingBytes = 0;
-    if (this.#dropped > 0) lines.push(this.notice(this.#dropped));
+    if (this.#dropped > 0) lines.push(this.#notice(this.#dropped));
     this.#dropped = 0;
     if (lines.length > 0) this.#send(lines.join(""));
   }
 
   #send(text: string): void {
-    if (this.stream.write(text) || this.#blocked) return;
+    if (this.#stream.write(text) || this.#blocked) return;
     this.#blocked = true;
-    this.stream.once("drain", () => {
+    this.#stream.once("drain", () => {
       this.#blocked = false;
       this.flush();
     });

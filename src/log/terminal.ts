@@ -45,14 +45,17 @@ export function openTerminal(): TerminalOutput {
 
 /** The terminal: standard error, because standard output is for what a command answers. */
 export class TerminalSink implements Sink {
+  readonly #output: TerminalOutput;
   readonly #coloured = isColoured();
 
   constructor(
     readonly filter: Filter,
-    private readonly output: TerminalOutput = openTerminal(),
-  ) {}
+    output: TerminalOutput = openTerminal(),
+  ) {
+    this.#output = output;
+  }
 
   write(entry: LogEntry): void {
-    this.output.write(`${formatLine(entry, this.#coloured)}\n`);
+    this.#output.write(`${formatLine(entry, this.#coloured)}\n`);
   }
 }

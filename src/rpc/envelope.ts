@@ -79,9 +79,12 @@ function toIdText(id: unknown, spellings: IdSpellings): IdText | undefined {
  * first such id, so that a batch of them costs no more than its size. An id whose spelling is not found is answered as the double.
  */
 class IdSpellings {
+  readonly #text: string;
   #found: Map<number, string> | undefined;
 
-  constructor(private readonly text: string) {}
+  constructor(text: string) {
+    this.#text = text;
+  }
 
   of(id: number): IdText {
     this.#found ??= this.#search();
@@ -90,7 +93,7 @@ class IdSpellings {
 
   #search(): Map<number, string> {
     const found = new Map<number, string>();
-    for (const [, digits = ""] of this.text.matchAll(/"id"\s*:\s*(-?(?:\d{16}|\d+[.eE])[\d.eE+-]*)/g)) {
+    for (const [, digits = ""] of this.#text.matchAll(/"id"\s*:\s*(-?(?:\d{16}|\d+[.eE])[\d.eE+-]*)/g)) {
       const id = Number(digits);
       if (!found.has(id)) found.set(id, digits);
       // No batch has more ids; what else looks like one stands somewhere in the params.

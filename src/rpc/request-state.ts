@@ -23,6 +23,11 @@ export interface RequestSource extends Peer {
 
 /** RequestState is a request or a batch while it is answered. */
 export class RequestState {
+  readonly #limits: {
+    readonly maxResponseBytes: number;
+    /** What the parsed request takes; counted in the budget already. */
+    readonly parsedBytes: number;
+  };
   readonly after: Array<() => void | Promise<void>> = [];
   delayMs = 0;
   /** At most this many bytes of the answer are the id of the present call. */
@@ -40,13 +45,14 @@ export class RequestState {
 
   constructor(
     readonly source: RequestSource,
-    private readonly limits: {
+    limits: {
       readonly maxResponseBytes: number;
       /** What the parsed request takes; counted in the budget already. */
       readonly parsedBytes: number;
     },
     isBatch: boolean,
   ) {
+    this.#limits = limits;
     this.#heldBytes = limits.parsedBytes;
     this.#reservedBytes = limits.parsedBytes;
     this.peer = isBatch ? new BatchPeer(source) : source;
@@ -65,7 +71,7 @@ export class RequestState {
 
   /** A call of this request has proven its token: the answer may be as large as the configuration says. */
   proved(): void {
-    this.#maxBytes = this.limits.maxResponseBytes;
+    this.#maxBytes = this.#limits.maxResponseBytes;
     this.source.proved();
   }
 
@@ -92,7 +98,7 @@ export class RequestState {
   #tooBig(): Fault {
     const limit = this.#maxBytes;
     const why =
-      limit === this.limits.maxResponseBytes ? "max_response_body_size" : "the limit without a token";
+      limit === this.#limits.maxResponseBytes ? "max_response_body_size" : "the limit without a token";
     return new Fault("ResponseTooBig", `the answer is above ${limit} bytes (${why})`, { limit });
   }
 }
@@ -108,19 +114,22 @@ export function memoryIsFull(): Fault {
 
 /** BatchPeer is the client of a batch, which gets few password checks. */
 class BatchPeer implements Peer {
+  readonly #source: Peer;
   readonly failed = new FailedPasswords();
 
-  constructor(private readonly source: Peer) {}
+  constructor(source: Peer) {
+    this.#source = source;
+  }
 
   get address(): string {
-    return this.source.address;
+    return this.#source.address;
   }
 
   get disconnected(): AbortSignal {
-    return this.source.disconnected;
+    return this.#source.disconnected;
   }
 
   withoutSlot<T>(wait: () => Promise<T>): Promise<T> {
-    return this.source.withoutSlot(wait);
+    return this.#source.withoutSlot(wait);
   }
 }

@@ -22,11 +22,14 @@ interface Subscription {
 
 /** The subscriptions of one connection. They end when it does. */
 export class Session {
+  readonly #send: (text: string) => void | Promise<void>;
   readonly #subscriptions = new Map<string, Subscription>();
   #closed = false;
 
   /** `send` resolves when the connection can take more; it never rejects. */
-  constructor(private readonly send: (text: string) => void | Promise<void>) {}
+  constructor(send: (text: string) => void | Promise<void>) {
+    this.#send = send;
+  }
 
   /** Registers a subscription whose events start with `pump`, after its id has been sent. */
   subscribe(method: string): { readonly id: string; readonly stop: AbortSignal } {
@@ -52,7 +55,7 @@ export class Session {
       for await (const event of events) {
         if (stop.signal.aborted) break;
         const isDropped = event instanceof Dropped;
-        await this.send(
+        await this.#send(
           notification(method, id, isDropped ? `"dropped":${event.count}` : `"result":${jsonOf(event)}`),
         );
       }
@@ -68,8 +71,9 @@ export class Session {
     if (subscription === undefined) return;
     this.cancel(id);
     // Not awaited: the reader may be slow.
-    if (last !== undefined) void this.send(notification(subscription.method, id, `"result":${jsonOf(last)}`));
-    void this.send(notification(subscription.method, id, `"end":{"reason":"${reason}"}`));
+    if (last !== undefined)
+      void this.#send(notification(subscription.method, id, `"result":${jsonOf(last)}`));
+    void this.#send(notification(subscription.method, id, `"end":{"reason":"${reason}"}`));
   }
 
   /** Ends every subscription from this side. */

@@ -10,10 +10,13 @@ const text = { "content-type": "text/plain; charset=utf-8", "x-content-type-opti
 
 /** Hosts releases for self-update: a folder for each tag, or one release alone with its tag in `TAG`. */
 export class ReleaseServer {
+  readonly #folder: string;
   /** Path, size and time → digest: a release does not change, so it is read once. */
   readonly #digests = new Map<string, Promise<Buffer>>();
 
-  constructor(private readonly folder: string) {}
+  constructor(folder: string) {
+    this.#folder = folder;
+  }
 
   async answer(request: Request): Promise<Response> {
     if (request.method !== "GET" && request.method !== "HEAD")
@@ -33,10 +36,10 @@ export class ReleaseServer {
 
   /** Newest first. */
   async tags(): Promise<string[]> {
-    const names = (await readdir(this.folder, { withFileTypes: true })).filter((entry) =>
+    const names = (await readdir(this.#folder, { withFileTypes: true })).filter((entry) =>
       entry.isDirectory(),
     );
-    const alone = await readTag(this.folder);
+    const alone = await readTag(this.#folder);
     return [...names.map(({ name }) => name), ...(alone === undefined ? [] : [alone])]
       .filter(isTag)
       .sort((a, b) => compareTags(b, a));
@@ -51,9 +54,9 @@ export class ReleaseServer {
 
   async #folderOf(tag: string): Promise<string | undefined> {
     if (!isTag(tag)) return undefined;
-    const own = join(this.folder, tag);
+    const own = join(this.#folder, tag);
     if (await isThere(own)) return own;
-    return (await readTag(this.folder)) === tag ? this.folder : undefined;
+    return (await readTag(this.#folder)) === tag ? this.#folder : undefined;
   }
 
   async #file(request: Request, path: string): Promise<Response> {

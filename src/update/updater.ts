@@ -35,21 +35,24 @@ interface Source {
 
 /** Replaces the server's own binary by a release. What goes wrong changes nothing. */
 export class Updater {
+  readonly #installed: Installed;
+  readonly #settings: () => UpdateSettings;
+  readonly #log: Logger;
   #busy = false;
   readonly #stop = new AbortController();
   /** The download that runs, or the last one; after a failure its file is gone when this settles. */
   #fetching: Promise<Downloaded> | undefined;
 
-  constructor(
-    private readonly installed: Installed,
-    private readonly settings: () => UpdateSettings,
-    private readonly log: Logger,
-  ) {}
+  constructor(installed: Installed, settings: () => UpdateSettings, log: Logger) {
+    this.#installed = installed;
+    this.#settings = settings;
+    this.#log = log;
+  }
 
   /** Resolves to false when this is the version already. After true the binary on the disk is the new one. */
   async update(tag: Tag, onProgress: (progress: Progress) => void = () => {}): Promise<boolean> {
-    if (tag.version === this.installed.version) return false;
-    const { binary } = this.installed;
+    if (tag.version === this.#installed.version) return false;
+    const { binary } = this.#installed;
     if (binary === undefined)
       throw new Fault(
         "Other",
@@ -64,7 +67,7 @@ export class Updater {
     } catch (error) {
       this.#busy = false;
       const { reason: code } = error instanceof Fault ? error.data : {};
-      this.log.event("update.failed", "update failed", {
+      this.#log.event("update.failed", "update failed", {
         tag: tag.text,
         reason: messageOf(error),
         ...(typeof code === "string" ? { code } : {}),
@@ -91,7 +94,7 @@ export class Updater {
   }
 
   async #replace(binary: Binary, tag: Tag, onProgress: (progress: Progress) => void): Promise<void> {
-    const { releaseUrl, publicKey } = this.settings();
+    const { releaseUrl, publicKey } = this.#settings();
     if (releaseUrl === undefined)
       throw new Fault("Other", "release_url is not set in the configuration; it says where releases are", {
         reason: "release_url_missing",
@@ -101,14 +104,14 @@ export class Updater {
     await binary.clearLeftovers();
     const path = binary.newPath();
     try {
-      const source = { releaseUrl, keys, name: binaryName(this.installed.triple), tag };
+      const source = { releaseUrl, keys, name: binaryName(this.#installed.triple), tag };
       const fetching = this.#fetch(source, { path, mode: await binary.mode(), progress: onProgress });
       this.#fetching = fetching;
       const done = await fetching;
-      this.log.event("update.testing", "update: trying it out", { tag: tag.text });
-      await smokeTest(path, tag, this.installed.triple);
-      await install(binary, path, { from: this.installed.version, to: tag.version });
-      this.log.event("update.installed", "update: in place", {
+      this.#log.event("update.testing", "update: trying it out", { tag: tag.text });
+      await smokeTest(path, tag, this.#installed.triple);
+      await install(binary, path, { from: this.#installed.version, to: tag.version });
+      this.#log.event("update.installed", "update: in place", {
         tag: tag.text,
         bytes: done.bytes,
         signed: keys !== undefined,
@@ -134,9 +137,9 @@ export class Updater {
   ): Promise<Downloaded> {
     const { signal } = this.#stop;
     try {
-      this.log.event("update.downloading", "update: downloading", { tag: tag.text });
+      this.#log.event("update.downloading", "update: downloading", { tag: tag.text });
       const tell = paced((progress) =>
-        this.log.event("update.downloading", "update: downloading", { tag: tag.text, ...figures(progress) }),
+        this.#log.event("update.downloading", "update: downloading", { tag: tag.text, ...figures(progress) }),
       );
       const done = await download(releaseAddress(releaseUrl, name, tag), {
         ...target,

@@ -21,16 +21,15 @@ import type { EditorHandle, EditorProps, Mark, Position } from "./props.ts";
  * allows, instead of `<style>` elements, which it forbids.
  */
 export class CodeEditor implements EditorHandle {
+  readonly #props: () => EditorProps;
   readonly #view: EditorView;
   readonly #language = new Compartment();
   readonly #secrets = new Compartment();
   /** Incremented for each requested language, so that a slow import does not replace a later one. */
   #languageRequest = 0;
 
-  constructor(
-    container: HTMLElement,
-    private readonly props: () => EditorProps,
-  ) {
+  constructor(container: HTMLElement, props: () => EditorProps) {
+    this.#props = props;
     const root = container.shadowRoot ?? container.attachShadow({ mode: "open", delegatesFocus: true });
     const { value, readOnly = false, label } = props();
     this.#view = new EditorView({
@@ -68,7 +67,7 @@ export class CodeEditor implements EditorHandle {
             ...keyBindings,
           ]),
           EditorView.updateListener.of(({ docChanged }) => {
-            if (docChanged) this.props().onChange?.(this.text);
+            if (docChanged) this.#props().onChange?.(this.text);
           }),
         ],
       }),
@@ -146,14 +145,14 @@ export class CodeEditor implements EditorHandle {
   }
 
   #run(): boolean {
-    const { onRun } = this.props();
+    const { onRun } = this.#props();
     closeCompletion(this.#view);
     onRun?.(this.text, this.selected.text);
     return onRun !== undefined;
   }
 
   #save(): boolean {
-    const { onSave } = this.props();
+    const { onSave } = this.#props();
     onSave?.();
     return onSave !== undefined;
   }

@@ -3,16 +3,15 @@ import { type Bounds, maxRows } from "./operator-sql.ts";
 
 /** RowWriter collects rows as JSON text within bounds. */
 export class RowWriter {
+  readonly #bounds: Bounds;
   readonly #keys: readonly string[];
   readonly #rows: string[] = [];
   /** Begins with what is around the rows. */
   #bytes = Buffer.byteLength(resultJson([], Number.MAX_SAFE_INTEGER, false));
   #truncated = false;
 
-  constructor(
-    columns: readonly string[],
-    private readonly bounds: Bounds,
-  ) {
+  constructor(columns: readonly string[], bounds: Bounds) {
+    this.#bounds = bounds;
     this.#keys = uniqueNames(columns).map((name) => `${JSON.stringify(name)}:`);
   }
 
@@ -24,11 +23,11 @@ export class RowWriter {
     }
     const row = `{${cells.map((cell, at) => this.#keys[at] + cell).join(",")}}`;
     this.#bytes += Buffer.byteLength(row) + 1;
-    if (this.#bytes > this.bounds.maxBytes) {
+    if (this.#bytes > this.#bounds.maxBytes) {
       throw new Fault(
         "ResponseTooBig",
-        `the rows are above ${this.bounds.limit} bytes (max_response_body_size) after ${this.#rows.length} of them; ask for fewer columns or add a LIMIT`,
-        { limit: this.bounds.limit },
+        `the rows are above ${this.#bounds.limit} bytes (max_response_body_size) after ${this.#rows.length} of them; ask for fewer columns or add a LIMIT`,
+        { limit: this.#bounds.limit },
       );
     }
     this.#rows.push(row);

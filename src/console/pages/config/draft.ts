@@ -12,6 +12,7 @@ export type Saved =
 
 /** Draft of the configuration. It outlives the page but not the session, and is never written to storage. */
 export class ConfigDraft {
+  readonly #client: NodeServerClient;
   /** File content as last read; undefined before the first read. */
   readonly file: Signal<string | undefined> = signal(undefined);
   /** Last text reported by the editor. */
@@ -20,14 +21,16 @@ export class ConfigDraft {
   readonly revision = signal(0);
   readonly saved: Signal<Saved | undefined> = signal(undefined);
 
-  constructor(private readonly client: NodeServerClient) {}
+  constructor(client: NodeServerClient) {
+    this.#client = client;
+  }
 
   get isChanged(): boolean {
     return this.file.value !== undefined && this.file.value !== this.text.value;
   }
 
   read(signal?: AbortSignal): Promise<string> {
-    return this.client.call("node-server_read_config", {}, { signal });
+    return this.#client.call("node-server_read_config", {}, { signal });
   }
 
   /** Replaces the draft with the content of the file. */
@@ -41,7 +44,7 @@ export class ConfigDraft {
     const text = this.text.value;
     const before = this.file.value ?? "";
     this.saved.value = undefined;
-    const reload = await writeConfig(this.client, text);
+    const reload = await writeConfig(this.#client, text);
     this.file.value = text;
     const moves = JSON.stringify(parseListener(before)) !== JSON.stringify(parseListener(text));
     const mayBeGone = reload.kind === "unheard" || (moves && reload.kind === "applied");
@@ -53,7 +56,7 @@ export class ConfigDraft {
   async #stillAnswers(): Promise<boolean> {
     try {
       for (let times = 0; times < 4; times += 1) {
-        await this.client.call("node-server_hello", {}, { timeoutMs: 3000 });
+        await this.#client.call("node-server_hello", {}, { timeoutMs: 3000 });
         await new Promise((resolve) => setTimeout(resolve, 500));
       }
       return true;

@@ -13,6 +13,7 @@ export type FeedStatus =
 
 /** Live log for one page: the rows to show, the rows held back while paused, and the state of the connection. */
 export class LogFeed {
+  readonly #session: Session;
   readonly shown = signal<readonly Row[]>([]);
   readonly waiting = signal(0);
   readonly paused = signal(false);
@@ -33,10 +34,8 @@ export class LogFeed {
   #current: AbortController | undefined;
   #pending: AbortController | undefined;
 
-  constructor(
-    private readonly session: Session,
-    capacity = maxRows,
-  ) {
+  constructor(session: Session, capacity = maxRows) {
+    this.#session = session;
     this.#rows = new LogRows(capacity);
   }
 
@@ -76,7 +75,7 @@ export class LogFeed {
   }
 
   async #read(own: AbortController, filter: string): Promise<void> {
-    for await (const event of this.session.client.followLog({ log_filter: filter, signal: own.signal })) {
+    for await (const event of this.#session.client.followLog({ log_filter: filter, signal: own.signal })) {
       if (own.signal.aborted) return;
       if (event.kind === "broken") {
         this.status.value = { state: "broken", why: event.why.message };
@@ -113,7 +112,7 @@ export class LogFeed {
     // While the person signs in again the stream is interrupted, not failed.
     this.status.value = { state: "broken", why: explain(error) };
     // Rejects when the person signs out instead, which leaves this page.
-    const again = await this.session.recover(error).catch(() => false);
+    const again = await this.#session.recover(error).catch(() => false);
     if (own.signal.aborted) return;
     if (again) await this.follow(filter);
     else this.status.value = { state: "failed", error };

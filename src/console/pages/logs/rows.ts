@@ -30,6 +30,7 @@ export const maxRows = 50_000;
 
 /** The newest rows, and those that arrived but are not shown yet. */
 export class LogRows {
+  readonly #capacity: number;
   shown: readonly Row[] = [];
   #arrived: Row[] = [];
   #nextId = 1;
@@ -37,7 +38,9 @@ export class LogRows {
   /** Count of lost entries that the server reports with its next entry. */
   #serverDropped = 0;
 
-  constructor(private readonly capacity = maxRows) {}
+  constructor(capacity = maxRows) {
+    this.#capacity = capacity;
+  }
 
   /** Count of rows that arrived and are not shown, including those already discarded. */
   get waiting(): number {
@@ -51,14 +54,14 @@ export class LogRows {
     else if (event.by === "server") this.#serverDropped = event.count;
     else this.#push({ kind: "missed", count: event.count, by: "client" });
     // Not for every entry, because `splice` moves the rest each time.
-    if (this.#arrived.length > this.capacity * 1.1)
-      this.#discarded += this.#arrived.splice(0, this.#arrived.length - this.capacity).length;
+    if (this.#arrived.length > this.#capacity * 1.1)
+      this.#discarded += this.#arrived.splice(0, this.#arrived.length - this.#capacity).length;
   }
 
   /** Appends the arrived rows to the shown ones. */
   show(): void {
     if (this.#arrived.length === 0) return;
-    this.shown = this.shown.concat(this.#arrived).slice(-this.capacity);
+    this.shown = this.shown.concat(this.#arrived).slice(-this.#capacity);
     this.#arrived = [];
     this.#discarded = 0;
   }

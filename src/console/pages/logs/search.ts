@@ -41,10 +41,13 @@ export class Search {
 
 /** Rows that pass a filter, updated as rows come and go, so that only new rows are tested. */
 export class IncrementalFilter {
+  readonly #passes: (row: Row) => boolean;
   rows: readonly Row[] = [];
   #seen = 0;
 
-  constructor(private readonly passes: (row: Row) => boolean) {}
+  constructor(passes: (row: Row) => boolean) {
+    this.#passes = passes;
+  }
 
   update(shown: readonly Row[]): readonly Row[] {
     const oldest = shown[0]?.id ?? Number.POSITIVE_INFINITY;
@@ -52,7 +55,7 @@ export class IncrementalFilter {
     for (let at = shown.length - 1; at >= 0; at -= 1) {
       const row = shown[at];
       if (row === undefined || row.id <= this.#seen) break;
-      if (this.passes(row)) fresh.push(row);
+      if (this.#passes(row)) fresh.push(row);
     }
     this.#seen = shown.at(-1)?.id ?? this.#seen;
     const [first] = this.rows;

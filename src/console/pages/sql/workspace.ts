@@ -37,6 +37,7 @@ export const maxHistoryEntries = 50;
 
 /** State of the SQL page. It outlives the page but not the session, and is never written to storage. */
 export class SqlWorkspace {
+  readonly #client: NodeServerClient;
   /** Last text reported by the editor. */
   readonly text = signal("");
   /** Incremented when `text` must replace the editor's content. */
@@ -46,7 +47,9 @@ export class SqlWorkspace {
   readonly outcome: Signal<Outcome | undefined> = signal(undefined);
   readonly history: Signal<readonly HistoryEntry[]> = signal([]);
 
-  constructor(private readonly client: NodeServerClient) {}
+  constructor(client: NodeServerClient) {
+    this.#client = client;
+  }
 
   /** Runs a statement; does nothing while another one runs. `start` is where it begins in the editor. */
   async run(sql: string, start: Position): Promise<void> {
@@ -79,7 +82,7 @@ export class SqlWorkspace {
   async #ask(sql: string, start: Position, signal: AbortSignal): Promise<RunResult> {
     try {
       // No timeout here: the server's sql_timeout_ms applies.
-      const answer = await this.client.call("node-server_exec_sql", { sql }, { signal, timeoutMs: 0 });
+      const answer = await this.#client.call("node-server_exec_sql", { sql }, { signal, timeoutMs: 0 });
       const { data: rows, row_count: rowCount, truncated } = answer;
       return { kind: "result", result: { rows, columns: Object.keys(rows[0] ?? {}), rowCount, truncated } };
     } catch (error) {

@@ -16,14 +16,17 @@ const cancelGraceMs = 2000;
 
 /** An operator's statements on a connection of their own, which is gone afterwards, and with it everything they left behind. */
 export class PostgresOperator implements OperatorSql {
+  readonly #url: string;
+  readonly #connectTimeoutMs: number;
+  readonly #sizes: () => Promise<ReadonlyMap<string, number>>;
   readonly #semaphore = new FairSemaphore(maxStatements);
   readonly #open = new Set<PgConnection>();
 
-  constructor(
-    private readonly url: string,
-    private readonly connectTimeoutMs: number,
-    private readonly sizes: () => Promise<ReadonlyMap<string, number>>,
-  ) {}
+  constructor(url: string, connectTimeoutMs: number, sizes: () => Promise<ReadonlyMap<string, number>>) {
+    this.#url = url;
+    this.#connectTimeoutMs = connectTimeoutMs;
+    this.#sizes = sizes;
+  }
 
   async run(request: SqlRequest): Promise<RawJson> {
     const pieces = splitPgStatements(request.sql);
@@ -50,7 +53,7 @@ export class PostgresOperator implements OperatorSql {
   }
 
   tableSizes(): Promise<ReadonlyMap<string, number>> {
-    return this.sizes();
+    return this.#sizes();
   }
 
   async close(): Promise<void> {
@@ -71,7 +74,7 @@ export class PostgresOperator implements OperatorSql {
       bytea_output: "hex",
       ...limit,
     };
-    const connection = await PgConnection.open(parsePgUrl(this.url), settings, this.connectTimeoutMs);
+    const connection = await PgConnection.open(parsePgUrl(this.#url), settings, this.#connectTimeoutMs);
     this.#open.add(connection);
     const progress = new PgProgress();
     let timedOut = false;

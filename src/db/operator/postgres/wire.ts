@@ -41,6 +41,8 @@ export interface PgMessage {
  * driver that the server itself uses offers none of these.
  */
 export class PgConnection {
+  readonly #socket: Socket;
+  readonly #target: PgTarget;
   #rest: Buffer = Buffer.alloc(0);
   readonly #arrived: Buffer[] = [];
   #wake: (() => void) | undefined;
@@ -49,10 +51,9 @@ export class PgConnection {
   /** A longer message is refused before it is read. */
   maxMessage = 1024 * 1024;
 
-  private constructor(
-    private readonly socket: Socket,
-    private readonly target: PgTarget,
-  ) {
+  private constructor(socket: Socket, target: PgTarget) {
+    this.#socket = socket;
+    this.#target = target;
     socket.on("data", (chunk: Buffer) => {
       this.#arrived.push(chunk);
       // The reader takes what is here before more is let in: memory stays flat however much the server has to say.
@@ -91,7 +92,7 @@ export class PgConnection {
   }
 
   send(...messages: Buffer[]): void {
-    this.socket.write(Buffer.concat(messages));
+    this.#socket.write(Buffer.concat(messages));
   }
 
   /** The next message that concerns a statement; notices and the like are passed over. */
@@ -106,7 +107,7 @@ export class PgConnection {
 
   /** Asks the server, on a second connection, to stop what this one runs. */
   async cancel(timeoutMs: number): Promise<void> {
-    const socket = await connect(this.target, timeoutMs);
+    const socket = await connect(this.#target, timeoutMs);
     const cancelRequest = 80877102;
     await new Promise<void>((resolve) => {
       socket.on("close", () => resolve()).on("error", () => resolve());
@@ -118,21 +119,21 @@ export class PgConnection {
   /** Says goodbye and waits until the server has gone too, and with it every lock and setting of this session. */
   async close(): Promise<void> {
     if (this.#ended !== undefined) return;
-    const gone = new Promise<void>((resolve) => this.socket.once("close", () => resolve()));
-    this.socket.end(packet("X"));
+    const gone = new Promise<void>((resolve) => this.#socket.once("close", () => resolve()));
+    this.#socket.end(packet("X"));
     // Whoever leaves in the middle of a result does not wait for its end.
-    this.socket.resume();
-    const timer = setTimeout(() => this.socket.destroy(), 1000);
+    this.#socket.resume();
+    const timer = setTimeout(() => this.#socket.destroy(), 1000);
     await gone;
     clearTimeout(timer);
   }
 
   destroy(): void {
-    this.socket.destroy();
+    this.#socket.destroy();
   }
 
   async #start(settings: Readonly<Record<string, string>>): Promise<void> {
-    const { user, database } = this.target;
+    const { user, database } = this.#target;
     const protocol = 196608;
     const parameters = Object.entries({ user, database, client_encoding: "UTF8", ...settings }).flat();
     this.send(packet("", int32(protocol), ...parameters.map(text), Buffer.of(0)));
@@ -145,7 +146,7 @@ export class PgConnection {
   }
 
   async #authenticate(body: Buffer): Promise<void> {
-    const { user, password } = this.target;
+    const { user, password } = this.#target;
     switch (body.readInt32BE(0)) {
       case 0:
         return;
@@ -179,7 +180,7 @@ export class PgConnection {
     if (!serverNonce.startsWith(nonce))
       throw new Fault("DatabaseError", "PostgreSQL's answer to the sign-in was forged");
     const salted = await promisify(pbkdf2)(
-      this.target.password.normalize("NFKC"),
+      this.#target.password.normalize("NFKC"),
       Buffer.from(salt, "base64"),
       Number(rounds),
       32,
@@ -234,7 +235,7 @@ export class PgConnection {
       const arrival = new Promise<void>((resolve) => {
         this.#wake = resolve;
       });
-      this.socket.resume();
+      this.#socket.resume();
       await arrival;
       have = this.#rest.length + sum(this.#arrived);
     }

@@ -17,26 +17,28 @@ const idleMs = 60_000;
  * child processes of the same program: a slow one holds up nobody, and one that never ends is killed.
  */
 export class SqliteOperator implements OperatorSql {
+  readonly #path: string;
+  /** The command that becomes `runSqliteChild`. */
+  readonly #command: readonly string[];
   readonly #semaphore = new FairSemaphore(maxStatements);
   readonly #idle: Child[] = [];
   readonly #all = new Set<Child>();
 
-  constructor(
-    private readonly path: string,
-    /** The command that becomes `runSqliteChild`. */
-    private readonly command: readonly string[],
-  ) {}
+  constructor(path: string, command: readonly string[]) {
+    this.#path = path;
+    this.#command = command;
+  }
 
   async run({ sql, params, maxBytes, limit, timeoutMs }: SqlRequest): Promise<RawJson> {
     const bindings: Binding[] | null = params === null ? null : params.map(toBinding);
     return new RawJson(
-      await this.#ask({ do: "execute", path: this.path, sql, bindings, maxBytes, limit }, timeoutMs),
+      await this.#ask({ do: "execute", path: this.#path, sql, bindings, maxBytes, limit }, timeoutMs),
     );
   }
 
   async tableSizes(): Promise<ReadonlyMap<string, number>> {
     return new Map(
-      JSON.parse(await this.#ask({ do: "sizes", path: this.path }, 0)) as Array<[string, number]>,
+      JSON.parse(await this.#ask({ do: "sizes", path: this.#path }, 0)) as Array<[string, number]>,
     );
   }
 
@@ -70,7 +72,7 @@ export class SqliteOperator implements OperatorSql {
 
   /** Waits until the child answers, so that its start is no part of the time that a statement has. */
   async #start(): Promise<Child> {
-    const child = new Child(this.command, () => {
+    const child = new Child(this.#command, () => {
       this.#all.delete(child);
       const at = this.#idle.indexOf(child);
       if (at >= 0) this.#idle.splice(at, 1);

@@ -6,6 +6,7 @@ const publishIntervalMs = 100;
 
 /** Queue of uploads that sends `maxConcurrent` at a time. `changed` is incremented at most ten times a second. */
 export class UploadQueue {
+  readonly #maxConcurrent: number;
   readonly changed = signal(0);
   /** Incremented for every uploaded file. */
   readonly arrived = signal(0);
@@ -16,7 +17,9 @@ export class UploadQueue {
   #publishTimer: ReturnType<typeof setTimeout> | undefined;
   readonly #rate = new Rate();
 
-  constructor(private readonly maxConcurrent: number) {}
+  constructor(maxConcurrent: number) {
+    this.#maxConcurrent = maxConcurrent;
+  }
 
   get all(): readonly Upload[] {
     return this.#all;
@@ -91,7 +94,7 @@ export class UploadQueue {
   }
 
   #startNext(): void {
-    while (this.#running < this.maxConcurrent) {
+    while (this.#running < this.#maxConcurrent) {
       const upload = this.#waiting.shift();
       if (upload === undefined) break;
       if (upload.state === "waiting") void this.#send(upload);

@@ -68,18 +68,20 @@ function createRequest({ path, file }: Incoming, options: RequestOptions): Uploa
 
 /** Creates each missing folder once, when the first file needs it, parents first. */
 class FolderCreator {
+  readonly #files: BucketFiles;
+  readonly #missing: ReadonlySet<string>;
   readonly #created = new Map<string, Promise<void>>();
 
-  constructor(
-    private readonly files: BucketFiles,
-    private readonly missing: ReadonlySet<string>,
-  ) {}
+  constructor(files: BucketFiles, missing: ReadonlySet<string>) {
+    this.#files = files;
+    this.#missing = missing;
+  }
 
   create(path: string): Promise<void> {
-    if (!this.missing.has(path)) return Promise.resolve();
+    if (!this.#missing.has(path)) return Promise.resolve();
     const before = this.#created.get(path);
     if (before !== undefined) return before;
-    const now = this.create(parentOf(path)).then(() => this.files.makeFolder(path, { parents: false }));
+    const now = this.create(parentOf(path)).then(() => this.#files.makeFolder(path, { parents: false }));
     this.#created.set(path, now);
     // A retry creates the folder again.
     now.catch(() => this.#created.delete(path));

@@ -38,37 +38,38 @@ const minMeasuredMs = 250;
 
 /** Bytes per second over the last `windowMs`, or since the last `restart`. */
 export class Rate {
+  readonly #windowMs: number;
+  readonly #now: () => number;
   #samples: { readonly at: number; readonly bytes: number }[] = [];
   #start: number;
 
-  constructor(
-    private readonly windowMs = 4000,
-    private readonly now: () => number = () => performance.now(),
-  ) {
+  constructor(windowMs = 4000, now: () => number = () => performance.now()) {
+    this.#windowMs = windowMs;
+    this.#now = now;
     this.#start = now();
   }
 
   /** Starts measuring again, after a time without uploads. */
   restart(): void {
     this.#samples = [];
-    this.#start = this.now();
+    this.#start = this.#now();
   }
 
   add(bytes: number): void {
-    this.#samples.push({ at: this.now(), bytes });
+    this.#samples.push({ at: this.#now(), bytes });
     this.#dropOld();
   }
 
   /** Bytes per second; 0 while too little was measured. */
   perSecond(): number {
     this.#dropOld();
-    const measuredMs = Math.min(this.now() - this.#start, this.windowMs);
+    const measuredMs = Math.min(this.#now() - this.#start, this.#windowMs);
     if (measuredMs < minMeasuredMs) return 0;
     return (1000 * this.#samples.reduce((sum, sample) => sum + sample.bytes, 0)) / measuredMs;
   }
 
   #dropOld(): void {
-    const oldest = this.now() - this.windowMs;
+    const oldest = this.#now() - this.#windowMs;
     while ((this.#samples[0]?.at ?? oldest) < oldest) this.#samples.shift();
   }
 }
