@@ -246,7 +246,7 @@ eachRuntime("a slow loop loses the newest events and is told how many", async (r
     `${listen}
     const seen = [];
     const onMissed = (events) => console.log("missed", events);
-    for await (const { message } of listen({ buffer: 3, heartbeatMs: 100, onMissed })) {
+    for await (const { message } of listen({ buffer: 3, heartbeatMs: 1500, onMissed })) {
       seen.push(message);
       if (message === "0") {
         console.log("slow");
