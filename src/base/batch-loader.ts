@@ -13,7 +13,7 @@ export class BatchLoader<K, V> {
   readonly #loadAll: (keys: ReadonlySet<K>) => Promise<ReadonlyMap<K, V>>;
   #running: Batch<K, V> | undefined;
   #next: Batch<K, V> | undefined;
-  /** Whether the values that are on their way are recent enough for a caller that asks now. */
+  /** False if the load that runs began before a change, so that a caller must wait for the next one. */
   #joinable = false;
 
   constructor(loadAll: (keys: ReadonlySet<K>) => Promise<ReadonlyMap<K, V>>) {
@@ -27,7 +27,7 @@ export class BatchLoader<K, V> {
     return (await batch.values).get(key);
   }
 
-  /** What is being loaded may have changed: later callers get what is loaded after this. */
+  /** Declares the running load outdated: later callers get values that are loaded after this call. */
   expire(): void {
     this.#joinable = false;
   }

@@ -2,9 +2,9 @@ import { BatchLoader } from "../base/batch-loader.ts";
 import { isUnavailable } from "../db/unavailable.ts";
 import { type Bucket, isBucketName } from "./record.ts";
 
-/** How long records are believed that another server, or somebody's SQL, may have changed. Own changes are valid at once. */
+/** A record is used this long without asking again: another server, or an operator's SQL, may change it. Changes of this process are seen at once. */
 const believedMs = 1000;
-/** How many records are kept, and how many names that no bucket has. The one that was read longest ago goes first. */
+/** Limits of cached records, and of names that no bucket has. The entry that was read longest ago is removed first. */
 const maxRecords = 10_000;
 const maxMissing = 1000;
 
@@ -12,12 +12,12 @@ const maxMissing = 1000;
 export const httpRoot = Symbol("HTTP root");
 export type BucketKey = string | typeof httpRoot;
 
-/** What was read for a key: a record, or that there is none. */
+/** A cached answer for one key: a record, or that there is none. */
 interface CacheEntry {
   readonly record: Bucket | undefined;
   /** When the read began, by a clock that nobody sets: a step of the time of day must not make records valid for hours. */
   readonly readAt: number;
-  /** How many changes this process had made when the read began. */
+  /** The number of changes that this process had made when the read began. */
   readonly changes: number;
 }
 
