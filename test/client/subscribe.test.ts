@@ -187,6 +187,7 @@ eachRuntime("a peer that vanished without a word is found out, and left", async 
   const target = { host: "127.0.0.1", port: Number(new URL(node.url).port) };
   const sockets = new Set<TcpSocket>();
   const frozen = new Set<TcpSocket>();
+  let answers = 0;
   const relay = (from: TcpSocket, to: TcpSocket) => {
     sockets.add(from);
     from.on("data", (bytes) => void (frozen.has(from) || to.write(bytes)));
@@ -196,16 +197,20 @@ eachRuntime("a peer that vanished without a word is found out, and left", async 
     const far = connect(target);
     relay(near, far);
     relay(far, near);
+    far.on("data", () => {
+      answers += 1;
+    });
   });
   const port = await freePort();
   await new Promise<void>((resolve) => proxy.listen(port, "127.0.0.1", resolve));
   await using consumer = await Consumer.open();
   try {
-    const code = follow.replace("listen()", "listen({ heartbeatMs: 150 })");
+    const code = follow.replace("listen()", "listen({ heartbeatMs: 1000 })");
     const script = await consumer.start(runtime, code, { ...login(node), url: `http://127.0.0.1:${port}` });
     await script.says(/connected/);
     // Silence alone is no reason: the server answers when it is asked.
-    await Bun.sleep(600);
+    const before = answers;
+    await until("the server has answered twice", () => answers >= before + 2);
     expect(script.stdout).toBe("connected\n");
     for (const socket of sockets) frozen.add(socket);
     await script.says(/broke Disconnected 1006 true/);
