@@ -47,6 +47,8 @@ export interface NodeOptions {
   readonly workingDirectory: string;
   /** The program that can be updated; `restart` closes the node and executes the binary that is on the disk. */
   readonly program?: { readonly installed: Installed; restart(): void };
+  /** Time between the answer to an update and the restart, for clients to get ready; by default 3 seconds. */
+  readonly restartDelayMs?: number;
   /** Methods beside the product's own. */
   readonly extraMethods?: MethodTable<Services>;
   /** Loads the web console's files; by default from the binary or the source. */
@@ -86,7 +88,11 @@ export async function openNode(options: NodeOptions): Promise<Node> {
       configFile: new ConfigFile(options.configPath, options.workingDirectory),
       reload: () => live.reload(),
       updater,
-      restart: () => options.program?.restart(),
+      scheduleRestart: () => {
+        const { program, restartDelayMs = 3000 } = options;
+        log.event("server.restart_scheduled", "restart scheduled", { delay_ms: restartDelayMs });
+        setTimeout(() => program?.restart(), restartDelayMs);
+      },
     },
     maxResponseBytes: () => limits.maxResponseBytes,
     onTokensChanged: () => void engine.recheck(),

@@ -24,6 +24,6 @@ export interface Services {
   /** Reads the configuration again and applies it, or logs why not. */
   reload(): Promise<unknown>;
   readonly updater: Updater;
-  /** Becomes the binary that is on the disk, once what runs is done. */
-  restart(): void;
+  /** Restarts into the binary on the disk, after a delay and once the calls that run are done. */
+  scheduleRestart(): void;
 }

@@ -6,6 +6,8 @@ export type ConfigProblem = { file?: string; line?: number; column?: number; fie
 export interface ServerEvents {
   /** The server was asked to stop. */
   "server.stopping": { signal: string };
+  /** An update is in place; the server restarts after this delay. */
+  "server.restart_scheduled": { delay_ms: number };
   /** The server restarts into the binary of an update. */
   "server.restarting": Record<never, never>;
   /** The server accepts connections at `url`. */
@@ -63,6 +65,7 @@ export interface ServerEvents {
 /** The code of every event, with the level of its log entry. */
 export const serverEvents = {
   "server.stopping": "INFO",
+  "server.restart_scheduled": "INFO",
   "server.restarting": "INFO",
   "listener.bound": "INFO",
   "descriptors.exhausted": "ERROR",

@@ -34,6 +34,12 @@ export const events = {
     fields: z.object({ signal: text }),
     hidden: ["event", "signal"],
   },
+  "server.restart_scheduled": {
+    level: "INFO",
+    means: "An update is in place; the server restarts after this delay.",
+    fields: z.object({ delay_ms: z.int() }),
+    hidden: ["event"],
+  },
   "server.restarting": {
     level: "INFO",
     means: "The server restarts into the binary of an update.",

@@ -27,9 +27,6 @@ const versionRecord = z
   })
   .meta({ id: "VersionRecord" });
 
-/** A client has its answer, and time to prepare, before the server is away for a moment. */
-const restartDelayMs = 3000;
-
 export const nodeServer = {
   "node-server_hello": method({
     doc: "Answers a fixed text: the server runs.",
@@ -131,11 +128,8 @@ export const nodeServer = {
     result: z.null(),
     fails: ["InvalidInput", "IoError", "Other"],
     example: { params: { token: "<SUPER_TOKEN>", tag: "v1.2.3" }, result: null },
-    run: async ({ updater, restart, afterReply }, { tag }) => {
-      if (await updater.update(parseTag(tag)))
-        afterReply(() => {
-          setTimeout(restart, restartDelayMs);
-        });
+    run: async ({ updater, scheduleRestart, afterReply }, { tag }) => {
+      if (await updater.update(parseTag(tag))) afterReply(scheduleRestart);
       return null;
     },
   }),

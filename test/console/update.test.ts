@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, expect, test } from "bun:test";
+import { beforeAll, expect, test } from "bun:test";
 import type { Page } from "playwright-core";
 import type { LogEntry } from "../../src/client/index.ts";
 import { progressIn } from "../../src/console/pages/update/progress.ts";
@@ -14,7 +14,6 @@ let versions: Versions | undefined;
 beforeAll(async () => {
   if (findProgram("updates in a browser", "chromium") !== undefined) versions = await compileVersions();
 }, 120_000);
-afterAll(() => versions?.[Symbol.asyncDispose]());
 
 function bothVersions(): Versions {
   if (versions === undefined) throw new Error("the versions were not compiled");

@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, expect } from "bun:test";
+import { beforeAll, expect } from "bun:test";
 import { statSync } from "node:fs";
 import { mkdir, readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
@@ -6,6 +6,7 @@ import { zstdCompressSync } from "node:zlib";
 import { Wire } from "../support/hostile.ts";
 import {
   bothBinaries,
+  expectNoRestart,
   type Installation,
   install,
   justTheBinary,
@@ -29,7 +30,6 @@ let versions: Versions;
 beforeAll(async () => {
   versions = await compileVersions();
 }, 120_000);
-afterAll(() => versions[Symbol.asyncDispose]());
 
 /** What a server holds that an update must not touch. */
 async function furnish(server: Program) {
@@ -95,16 +95,15 @@ story("an update to the version that runs answers null and does nothing at all",
   const server = await home.serve();
   await using socket = await server.socket();
   expect(await server.update("v1.0.0")).toMatchObject({ result: null });
-  await Bun.sleep(4000);
-  const greeted = within("the socket is still served", socket.call("node-server_hello"), 5000);
+  const greeted = within("the socket is still served", socket.call("node-server_hello"));
   expect(await greeted).toMatchObject({ result: hello });
   expect(asked).toBe(0);
   expect(home.files()).toEqual(justTheBinary);
-  expect(server.stderr).not.toMatch(/restarting/);
+  await expectNoRestart(server);
 });
 
 story(
-  "clients hear how far the download is, are told to come back 3 seconds after the answer, and find the door open again in a moment",
+  "clients hear how far the download is and that the restart comes 3 seconds after the answer, and are told to come back",
   async () => {
     using releases = new Releases(versions);
     using slow = await slowServer(versions.two.path, 2500);
@@ -114,26 +113,8 @@ story(
     await using socket = await server.socket();
     await socket.call("node-server_stream_log", { token, log_filter: "server=info" });
     expect(await server.update("v2.0.0")).toMatchObject({ result: null });
-    const answered = Date.now();
-    let lastHello = Date.now();
-    let longestSilence = 0;
-    let done = false;
-    const visitor = (async () => {
-      while (!done) {
-        if ((await helloAt(server.url)) === hello) {
-          longestSilence = Math.max(longestSilence, Date.now() - lastHello);
-          lastHello = Date.now();
-        }
-        await Bun.sleep(10);
-      }
-    })();
     expect(await within("the socket is closed", socket.closed)).toMatchObject({ code: 1012 });
-    expect(Date.now() - answered).toBeGreaterThanOrEqual(2500);
     await server.runs(versions.two);
-    await Bun.sleep(500);
-    done = true;
-    await visitor;
-    expect(longestSilence).toBeLessThan(5000);
 
     const { size } = Bun.file(versions.two.path);
     const told: Array<{ bytes: number; percent: number }> = [];
@@ -147,6 +128,8 @@ story(
       expect(percent).toBe(Math.floor((bytes / size) * 100));
       told.push({ bytes, percent });
     }
+    const { params } = (await socket.next()) as Notification;
+    expect(params.result).toMatchObject({ fields: { event: "server.restart_scheduled", delay_ms: 3000 } });
     expect(told.length).toBeGreaterThan(2);
     expect(told.map(({ bytes }) => bytes)).toEqual(told.map(({ bytes }) => bytes).sort((a, b) => a - b));
     expect(told.at(-1)).toEqual({ bytes: size, percent: 100 });

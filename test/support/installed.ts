@@ -1,3 +1,4 @@
+import { expect } from "bun:test";
 import { readdirSync } from "node:fs";
 import { chmod, link, mkdir, mkdtemp, rm, writeFile } from "node:fs/promises";
 import { createServer } from "node:net";
@@ -221,3 +222,10 @@ export async function install(versions: Versions, options: InstallOptions = {}):
 
 export const justTheBinary = ["node-server"];
 export const bothBinaries = ["node-server", "node-server.old"];
+
+/** Expects that the server has answered an update and neither restarts nor will. */
+export async function expectNoRestart(server: Program): Promise<void> {
+  const events = (await server.log()).map(({ fields }) => fields.event);
+  expect(events).not.toContain("server.restart_scheduled");
+  expect(events).not.toContain("server.restarting");
+}

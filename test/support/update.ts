@@ -17,7 +17,7 @@ export interface Version {
 }
 
 /** Two really compiled versions and a folder of releases with both. */
-export interface Versions extends AsyncDisposable {
+export interface Versions {
   readonly folder: string;
   readonly one: Version;
   readonly two: Version;
@@ -30,16 +30,29 @@ export interface Versions extends AsyncDisposable {
   compileBroken(version: string, module: string, replacement: string): Promise<string>;
 }
 
-export async function compileVersions(): Promise<Versions> {
+let compiled: Promise<Versions> | undefined;
+
+/** The versions, compiled once for all files of a test run. */
+export function compileVersions(): Promise<Versions> {
+  compiled ??= compile();
+  return compiled;
+}
+
+export async function removeVersions(): Promise<void> {
+  const made = await compiled?.catch(() => undefined);
+  if (made !== undefined) await rm(made.folder, { recursive: true, force: true });
+}
+
+async function compile(): Promise<Versions> {
   const folder = await mkdtemp(join(tmpdir(), "node-server-versions-"));
   // Those who run as somebody else in a story must reach the binaries.
   await chmod(folder, 0o755);
-  const compile = async (version: string): Promise<Version> => {
+  const build = async (version: string): Promise<Version> => {
     const path = join(folder, version);
     await does([process.execPath, "scripts/build.ts", path, version], root);
     return { tag: `v${version}`, path, digest: await digestOf(path) };
   };
-  const [one, two] = [await compile("1.0.0"), await compile("2.0.0")];
+  const [one, two] = [await build("1.0.0"), await build("2.0.0")];
   const record = JSON.parse(await does([one.path, "version", "--json"], folder)) as VersionRecord;
   const name = binaryName(record.cargo_target_triple);
   const releasesFolder = join(folder, "releases");
@@ -82,7 +95,6 @@ export async function compileVersions(): Promise<Versions> {
       if (!made.success) throw new AggregateError(made.logs, `${outfile} was not compiled`);
       return outfile;
     },
-    [Symbol.asyncDispose]: () => rm(folder, { recursive: true, force: true }),
   };
 }
 
