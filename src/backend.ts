@@ -2,7 +2,7 @@ import { resolve } from "node:path";
 import { Agents } from "./agents/agents.ts";
 import { Authenticator } from "./auth/authenticator.ts";
 import { FailureLimiter } from "./auth/failure-limiter.ts";
-import { Passwords } from "./auth/passwords.ts";
+import { type PasswordCost, Passwords } from "./auth/passwords.ts";
 import { ensureSuperToken, type SuperCredentials } from "./auth/super-token.ts";
 import { Tokens } from "./auth/tokens.ts";
 import { shownDatabase } from "./base/database-url.ts";
@@ -44,6 +44,8 @@ export interface BackendOptions {
   readonly maxResponseBytes: () => number;
   /** Called when tokens were changed or deleted. */
   readonly onTokensChanged: () => void;
+  readonly passwordCost: PasswordCost | undefined;
+  readonly rejectionDelayMs: number | undefined;
 }
 
 /** BackendPart opens a backend for each configuration, and closes the one before once its last call has ended. */
@@ -54,7 +56,7 @@ export class BackendPart implements Part<BackendSettings> {
   readonly #log: Logger;
   // These outlive a reload, which must not forget who guesses.
   readonly #passwords = new Passwords();
-  readonly #failures = new FailureLimiter();
+  readonly #failures: FailureLimiter;
   readonly #lock = new ServerLock();
   readonly #retiring = new Set<Promise<void>>();
   #current: RefCounted<Backend> | undefined;
@@ -62,6 +64,7 @@ export class BackendPart implements Part<BackendSettings> {
   constructor(options: BackendOptions) {
     this.#options = options;
     this.#log = options.hub.logger("server");
+    this.#failures = new FailureLimiter(options.rejectionDelayMs);
   }
 
   /** The services as they are now, kept open until the lease is released. */
@@ -118,7 +121,7 @@ export class BackendPart implements Part<BackendSettings> {
   }
 
   async #open(settings: BackendSettings, file: string | undefined): Promise<Backend> {
-    const { hub, configPath, services, maxResponseBytes, onTokensChanged } = this.#options;
+    const { hub, configPath, services, maxResponseBytes, onTokensChanged, passwordCost } = this.#options;
     const isStart = this.#current === undefined;
     const serverUuid = await resolveServerUuid(settings.server_uuid, configPath, file);
     const database = await openDatabase(settings.database, hub, { create: isStart });
@@ -137,7 +140,7 @@ export class BackendPart implements Part<BackendSettings> {
         services: {
           ...services,
           serverUuid,
-          tokens: new Tokens(database, onTokensChanged),
+          tokens: new Tokens(database, { onChanged: onTokensChanged, passwordCost }),
           agents: new Agents(database),
           buckets,
           database,
@@ -159,8 +162,9 @@ export class BackendPart implements Part<BackendSettings> {
 
   /** Makes the Super Token at a start. A reload makes none: it would revoke every token in use, and its output may be a journal. */
   async #requireSuperToken(database: Database, settings: BackendSettings): Promise<void> {
-    const { env, show } = this.#options;
-    if (this.#current === undefined) await ensureSuperToken(database, env, { show, log: this.#log });
+    const { env, show, passwordCost } = this.#options;
+    if (this.#current === undefined)
+      await ensureSuperToken(database, env, { show, log: this.#log, passwordCost });
     else if ((await database.tokens.superToken()) === undefined)
       throw notMade(settings.database, "has no Super Token");
   }

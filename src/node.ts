@@ -1,3 +1,4 @@
+import type { PasswordCost } from "./auth/passwords.ts";
 import type { SuperCredentials } from "./auth/super-token.ts";
 import { BackendPart } from "./backend.ts";
 import { clearLeftoversOf } from "./base/leftovers.ts";
@@ -53,6 +54,10 @@ export interface NodeOptions {
   readonly extraMethods?: MethodTable<Services>;
   /** Loads the web console's files; by default from the binary or the source. */
   readonly loadConsole?: () => Promise<ConsoleFiles>;
+  /** Cost of hashes of new passwords; by default one that takes 50 ms of a core. */
+  readonly passwordCost?: PasswordCost;
+  /** Delay of a rejection once an address has been rejected often; by default a second. */
+  readonly rejectionDelayMs?: number;
 }
 
 export interface Node extends AsyncDisposable {
@@ -96,6 +101,8 @@ export async function openNode(options: NodeOptions): Promise<Node> {
     },
     maxResponseBytes: () => limits.maxResponseBytes,
     onTokensChanged: () => void engine.recheck(),
+    passwordCost: options.passwordCost,
+    rejectionDelayMs: options.rejectionDelayMs,
   });
   const acquire = () => backend.acquire();
   const engine = new Engine<Services>({

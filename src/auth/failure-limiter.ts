@@ -3,7 +3,7 @@ import { networkOf } from "../base/address.ts";
 /** After this many failures in a minute the further rejections of an address are delayed. */
 const maxUndelayedFailures = 20;
 const windowMs = 60_000;
-const delayMs = 1000;
+const defaultDelayMs = 1000;
 /** While an address is delayed, its rejections are logged at most once in this time. */
 const logIntervalMs = 1000;
 /** When there are more, the address that failed longest ago is forgotten. */
@@ -30,6 +30,11 @@ export interface FailureReport {
 /** FailureLimiter counts rejected credentials by address, to slow guessing down. It delays rejections and nothing else. */
 export class FailureLimiter {
   readonly #failures = new Map<string, Failures>();
+  readonly #delayMs: number;
+
+  constructor(delayMs = defaultDelayMs) {
+    this.#delayMs = delayMs;
+  }
 
   failed(address: string, now = Date.now()): FailureReport {
     const network = networkOf(address);
@@ -47,6 +52,6 @@ export class FailureLimiter {
     );
     const [oldest] = this.#failures.keys();
     if (this.#failures.size > maxAddresses && oldest !== undefined) this.#failures.delete(oldest);
-    return { delayMs: isGuessing ? delayMs : 0, unlogged: isLogged ? before.unlogged : undefined };
+    return { delayMs: isGuessing ? this.#delayMs : 0, unlogged: isLogged ? before.unlogged : undefined };
   }
 }

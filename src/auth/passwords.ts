@@ -4,13 +4,19 @@ import { Fault } from "../base/fault.ts";
 import type { Peer } from "./peer.ts";
 import { hashSecret } from "./secrets.ts";
 
-const argon2 = { algorithm: "argon2id", memoryCost: 19_456, timeCost: 2 } as const;
-
-export function hashPassword(password: string): Promise<string> {
-  return Bun.password.hash(password, argon2);
+/** PasswordCost is what argon2id takes to hash a password: memory in KiB, and passes over it. */
+export interface PasswordCost {
+  readonly memoryCost: number;
+  readonly timeCost: number;
 }
 
-/** `noPasswordHash` is of a random password that nobody knows, with the parameters above. */
+const defaultPasswordCost: PasswordCost = { memoryCost: 19_456, timeCost: 2 };
+
+export function hashPassword(password: string, cost = defaultPasswordCost): Promise<string> {
+  return Bun.password.hash(password, { algorithm: "argon2id", ...cost });
+}
+
+/** `noPasswordHash` is of a random password that nobody knows, with the default cost. */
 const noPasswordHash =
   "$argon2id$v=19$m=19456,t=2,p=1$oz2UJlLCbtQqmAYzqjJBpmOGrdLwZtF8nIaFKmdwAOk$QG7o7ZuRoKoDz69JoHOHDQBWpakidKS2lOcrYMsDV9E";
 

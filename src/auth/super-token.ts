@@ -2,7 +2,7 @@ import { Fault } from "../base/fault.ts";
 import { randomText } from "../base/random.ts";
 import type { Database } from "../db/database.ts";
 import { secretLength } from "./credentials.ts";
-import { hashPassword } from "./passwords.ts";
+import { hashPassword, type PasswordCost } from "./passwords.ts";
 import { hashesMatch, hashSecret } from "./secrets.ts";
 import { newKey } from "./tokens.ts";
 
@@ -22,12 +22,13 @@ export interface GivenToken {
   readonly secret: string;
 }
 
-/** SuperTokenOutput receives what `ensureSuperToken` reports. */
-export interface SuperTokenOutput {
+/** SuperTokenOptions has what receives the reports of `ensureSuperToken`. */
+export interface SuperTokenOptions {
   /** Receives the credentials of a Super Token that was made and is known to nobody yet. */
   show(credentials: SuperCredentials): void;
   /** Receives one sentence without a secret. */
   readonly log: { warn(message: string): void };
+  readonly passwordCost?: PasswordCost | undefined;
 }
 
 /**
@@ -37,7 +38,7 @@ export interface SuperTokenOutput {
 export async function ensureSuperToken(
   database: Database,
   env: Environment,
-  output: SuperTokenOutput,
+  { show, log, passwordCost }: SuperTokenOptions,
 ): Promise<boolean> {
   const given = parseGivenToken(env);
   const found = await database.tokens.superToken();
@@ -46,17 +47,17 @@ export async function ensureSuperToken(
       given !== undefined &&
       !(given.key === found.key && hashesMatch(hashSecret(given.secret), found.secretHash))
     )
-      output.log.warn(
+      log.warn(
         "NODE_SERVER_SUPER_TOKEN is ignored: the database has another Super Token; `node-server roll-super-token` makes a new one",
       );
     return false;
   }
-  const made = await make(database, given);
+  const made = await make(database, given, passwordCost);
   let first = false;
   const row = { ...made.row, from: null, to: null, limits: [], username, createdBy: null };
   await database.tokens.insertSuper(row, () => {
     first = true;
-    if (given === undefined) output.show(made.credentials);
+    if (given === undefined) show(made.credentials);
   });
   return first;
 }
@@ -71,11 +72,11 @@ export async function rollSuperToken(database: Database): Promise<SuperCredentia
   return made.credentials;
 }
 
-async function make(database: Database, given: GivenToken | undefined) {
+async function make(database: Database, given: GivenToken | undefined, cost?: PasswordCost) {
   const { key, secret } = given ?? { key: await newKey(database), secret: randomText(secretLength) };
   const password = randomText(32);
   return {
-    row: { key, secretHash: hashSecret(secret), passwordHash: await hashPassword(password) },
+    row: { key, secretHash: hashSecret(secret), passwordHash: await hashPassword(password, cost) },
     credentials: { token: `${key}:${secret}`, password },
   };
 }

@@ -8,7 +8,7 @@ import { keyLength, secretLength } from "./credentials.ts";
 import { Denied } from "./denied.ts";
 import { limitsCover, toLimits } from "./limit.ts";
 import type { tokenLimit } from "./limit-schema.ts";
-import { hashPassword } from "./passwords.ts";
+import { hashPassword, type PasswordCost } from "./passwords.ts";
 import { hashSecret } from "./secrets.ts";
 
 export interface KeyAndSecret {
@@ -46,15 +46,22 @@ export interface TokenDeletion {
   readonly created_tokens_left: number;
 }
 
+export interface TokensOptions {
+  /** Called when a token that existed lost something. */
+  readonly onChanged: () => void;
+  readonly passwordCost: PasswordCost | undefined;
+}
+
 /** Makes, shows and changes tokens. Nothing is cached: a change is in force for the next call, on every server of the database. */
 export class Tokens {
   readonly #database: Database;
-  /** Called when a token that existed lost something. */
   readonly #changed: () => void;
+  readonly #passwordCost: PasswordCost | undefined;
 
-  constructor(database: Database, changed: () => void) {
+  constructor(database: Database, { onChanged, passwordCost }: TokensOptions) {
     this.#database = database;
-    this.#changed = changed;
+    this.#changed = onChanged;
+    this.#passwordCost = passwordCost;
   }
 
   async create(creator: Caller, wish: TokenCreation): Promise<KeyAndSecret> {
@@ -80,7 +87,7 @@ export class Tokens {
       to,
       limits: wish.token_limit,
       username,
-      passwordHash: password === null ? null : await hashPassword(password),
+      passwordHash: password === null ? null : await hashPassword(password, this.#passwordCost),
       createdBy: creator.isSuper ? null : creator.key,
     };
     const outcome = await this.#database.tokens.insert(row);
@@ -132,7 +139,9 @@ export class Tokens {
         field: "target_token",
       });
     }
-    await this.#database.tokens.update(row.id, { passwordHash: await hashPassword(password) });
+    await this.#database.tokens.update(row.id, {
+      passwordHash: await hashPassword(password, this.#passwordCost),
+    });
     this.#changed();
   }
 

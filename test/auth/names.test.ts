@@ -3,7 +3,8 @@ import { ensureSuperToken } from "../../src/auth/super-token.ts";
 import { skeletonOf } from "../../src/base/skeleton.ts";
 import { openDatabase } from "../../src/db/database.ts";
 import { LogHub } from "../../src/log/hub.ts";
-import { eachDatabase, settingsFor, type TestNode, testNode } from "../support/node.ts";
+import { settingsFor } from "../support/database-settings.ts";
+import { eachDatabase, type TestNode, testNode } from "../support/node.ts";
 
 const mayCreate = [{ scopes: ["global"], permissions: [{ token: "create" }] }];
 

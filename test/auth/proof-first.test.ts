@@ -2,14 +2,8 @@ import { expect } from "bun:test";
 import { hashSecret } from "../../src/auth/secrets.ts";
 import { openDatabase } from "../../src/db/database.ts";
 import { LogHub } from "../../src/log/hub.ts";
-import {
-  eachDatabase,
-  newDatabase,
-  settingsFor,
-  type TestNode,
-  tempFolder,
-  testNode,
-} from "../support/node.ts";
+import { settingsFor } from "../support/database-settings.ts";
+import { eachDatabase, newDatabase, type TestNode, tempFolder, testNode } from "../support/node.ts";
 
 /** A refusal must not take longer for a key whose token has much to read: that would tell that the key exists. */
 eachDatabase("the limits of a token are read for the right secret only", async (kind) => {

@@ -27,7 +27,7 @@ const argon2 = /^\$argon2id\$v=19\$m=\d{5,},t=[2-9],p=\d\$[\w+/]+\$[\w+/]+$/;
 eachDatabase(
   "a secret is stored as its SHA-256 in hex and a password as argon2id, and neither as it is",
   async (database) => {
-    await using node = await testNode({ database });
+    await using node = await testNode({ database, realPasswordCost: true });
     const limits = [{ scopes: [{ static_bucket: "site" }], permissions: [{ static_bucket_file: "read" }] }];
     const token = await node.newToken(limits, {
       username: "anna",

@@ -1,7 +1,8 @@
 import { expect } from "bun:test";
 import { openDatabase } from "../../src/db/database.ts";
 import { LogHub } from "../../src/log/hub.ts";
-import { eachDatabase, settingsFor, type TestNode, testNode } from "../support/node.ts";
+import { settingsFor } from "../support/database-settings.ts";
+import { eachDatabase, type TestNode, testNode } from "../support/node.ts";
 
 const mayRead = [{ static_bucket_file: "read" }];
 const bound = 65_536;

@@ -3,7 +3,8 @@ import fc from "fast-check";
 import { openDatabase } from "../../src/db/database.ts";
 import { type KvRows, maxKeyBytes } from "../../src/db/kv-rows.ts";
 import { LogHub } from "../../src/log/hub.ts";
-import { type DatabaseKind, eachDatabase, newDatabase, settingsFor, tempFolder } from "../support/node.ts";
+import { settingsFor } from "../support/database-settings.ts";
+import { type DatabaseKind, eachDatabase, newDatabase, tempFolder } from "../support/node.ts";
 
 async function openRows(kind: DatabaseKind): Promise<{ rows: KvRows } & AsyncDisposable> {
   const folder = await tempFolder();

@@ -5,7 +5,8 @@ import { SQL } from "bun";
 import { type Database, openDatabase } from "../../src/db/database.ts";
 import type { TokenRow } from "../../src/db/token-rows.ts";
 import { LogHub } from "../../src/log/hub.ts";
-import { configText, eachDatabase, newDatabase, settingsFor, tempFolder } from "../support/node.ts";
+import { settingsFor } from "../support/database-settings.ts";
+import { configText, eachDatabase, newDatabase, tempFolder } from "../support/node.ts";
 import { freePort, newPostgresDatabase } from "../support/postgres.ts";
 
 const main = join(import.meta.dir, "../../src/main.ts");

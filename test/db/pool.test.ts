@@ -6,11 +6,11 @@ import type { Dialect } from "../../src/db/dialect.ts";
 import { openPostgres } from "../../src/db/postgres.ts";
 import { openSqlite } from "../../src/db/sqlite.ts";
 import { LogHub } from "../../src/log/hub.ts";
+import { settingsFor } from "../support/database-settings.ts";
 import {
   type DatabaseKind,
   eachDatabase,
   newDatabase,
-  settingsFor,
   type TestNode,
   tempFolder,
   testNode,

@@ -2,7 +2,8 @@ import { expect } from "bun:test";
 import { SQL } from "bun";
 import { openDatabase } from "../../src/db/database.ts";
 import { LogHub } from "../../src/log/hub.ts";
-import { type DatabaseKind, eachDatabase, newDatabase, settingsFor, tempFolder } from "../support/node.ts";
+import { settingsFor } from "../support/database-settings.ts";
+import { type DatabaseKind, eachDatabase, newDatabase, tempFolder } from "../support/node.ts";
 
 /** `column type N|?[=default]`, after `id`. */
 const columns: Readonly<Record<string, string>> = {

@@ -4,14 +4,17 @@ import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { SQL } from "bun";
+import type { PasswordCost } from "../../src/auth/passwords.ts";
 import { ensureSuperToken } from "../../src/auth/super-token.ts";
 import { type ConsoleFiles, loadConsole } from "../../src/bundle.ts";
-import { type DatabaseSettings, openDatabase } from "../../src/db/database.ts";
+import { openDatabase } from "../../src/db/database.ts";
 import { LogHub } from "../../src/log/hub.ts";
 import { type Node, openNode } from "../../src/node.ts";
 import type { MethodTable } from "../../src/rpc/method.ts";
 import type { Services } from "../../src/services.ts";
+import { settingsFor } from "./database-settings.ts";
 import { newPostgresDatabase } from "./postgres.ts";
+import { borrowPostgresDatabase } from "./postgres-pool.ts";
 import { openSocket, type TestSocket } from "./socket.ts";
 
 export type DatabaseKind = "sqlite" | "postgres";
@@ -45,6 +48,9 @@ export interface TestNodeOptions {
   /** Default: the folder of the configuration. */
   readonly workingDirectory?: string;
   readonly methods?: MethodTable<Services>;
+  /** Hash passwords at the product's cost, for tests that are about the time of a check. */
+  readonly realPasswordCost?: boolean;
+  readonly rejectionDelayMs?: number;
 }
 
 export interface TestNode extends AsyncDisposable {
@@ -77,6 +83,9 @@ export async function tempFolder(): Promise<AsyncDisposable & { path: string }> 
   return { path, [Symbol.asyncDispose]: () => rm(path, { recursive: true, force: true }) };
 }
 
+/** The least that argon2 allows: most tests need a password that is checked, not one that is hard to guess. */
+export const lowPasswordCost: PasswordCost = { memoryCost: 8, timeCost: 1 };
+
 let bundled: Promise<ConsoleFiles> | undefined;
 
 /** Bundled once for all servers of this process. */
@@ -90,7 +99,7 @@ export async function testNode(options: TestNodeOptions = {}): Promise<TestNode>
   const folder = await tempFolder();
   const database =
     options.databaseUrl === undefined
-      ? await newDatabase(options.database ?? "sqlite", folder.path)
+      ? await databaseFor(options.database ?? "sqlite", folder.path)
       : { ...postgresAt(options.databaseUrl), async drop() {} };
   const configPath = join(folder.path, "config.toml");
   const storage = `static_path = ${JSON.stringify(join(folder.path, "static"))}\n`;
@@ -104,6 +113,8 @@ export async function testNode(options: TestNodeOptions = {}): Promise<TestNode>
       credentials = made;
     },
     loadConsole: sharedConsole,
+    ...(options.rejectionDelayMs === undefined ? {} : { rejectionDelayMs: options.rejectionDelayMs }),
+    ...(options.realPasswordCost ? {} : { passwordCost: lowPasswordCost }),
     ...(options.methods === undefined ? {} : { extraMethods: options.methods }),
   });
   const post: TestNode["post"] = (body, headers) =>
@@ -180,9 +191,16 @@ export async function initDatabase(database_url: string, superToken: string): Pr
   await ensureSuperToken(
     database,
     { NODE_SERVER_SUPER_TOKEN: superToken },
-    { show() {}, log: { warn() {} } },
+    { show() {}, log: { warn() {} }, passwordCost: lowPasswordCost },
   );
   await database.close();
+}
+
+/** A database for a server: on SQLite an empty one, on PostgreSQL one that has the schema. */
+async function databaseFor(kind: DatabaseKind, folder: string) {
+  if (kind === "sqlite") return newDatabase(kind, folder);
+  const database = await borrowPostgresDatabase();
+  return { ...postgresAt(database.url), drop: database.drop };
 }
 
 /** An empty database of either kind. */
@@ -199,18 +217,5 @@ export async function newDatabase(kind: DatabaseKind, folder: string) {
       using file = new SqliteFile(path);
       file.run(statement);
     },
-  };
-}
-
-/** How a test opens a database without a server. */
-export function settingsFor(database_url: string): DatabaseSettings {
-  return {
-    database_url,
-    connect_timeout_ms: 3000,
-    acquire_timeout_ms: 3000,
-    answer_timeout_ms: 5000,
-    idle_timeout_ms: 0,
-    max_lifetime_ms: 0,
-    max_connections: 2,
   };
 }

@@ -40,16 +40,22 @@ export async function stoppablePostgres(): Promise<
   return { ...cluster, url: `${cluster.url}/node`, [Symbol.asyncDispose]: stop };
 }
 
+/** Address of the PostgreSQL of this test run, without a database. */
+export async function postgresUrl(): Promise<string> {
+  cluster ??= startCluster();
+  return (await cluster).url;
+}
+
 /** A new, empty database on a real PostgreSQL that this test run started. */
 export async function newPostgresDatabase(): Promise<{ url: string; drop(): Promise<void> }> {
-  cluster ??= startCluster();
-  const { url } = await cluster;
+  const url = await postgresUrl();
   const name = `t_${crypto.randomUUID().replaceAll("-", "")}`;
   await administrate(url, `CREATE DATABASE ${name}`);
   return { url: `${url}/${name}`, drop: () => administrate(url, `DROP DATABASE ${name} WITH (FORCE)`) };
 }
 
-async function administrate(url: string, statement: string): Promise<void> {
+/** Runs a statement about databases or roles. */
+export async function administrate(url: string, statement: string): Promise<void> {
   await using sql = new SQL({ url: `${url}/postgres`, max: 1 });
   await sql.unsafe(statement);
 }
