@@ -156,7 +156,9 @@ for (const [who, { holds, may, mayNot }] of Object.entries(creators)) {
 
 eachDatabase("the Super Token hands out anything", async (database) => {
   await using node = await testNode({ database });
-  await node.newToken([{ scopes: ["global"], permissions: [{ node: "exec_sql" }, { kv: "anything" }] }]);
+  const token_limit = [{ scopes: ["global"], permissions: [{ node: "exec_sql" }, { kv: "anything" }] }];
+  const token = await node.newToken(token_limit);
+  expect(await node.call("token_get", { token })).toMatchObject({ token_limit });
 });
 
 eachDatabase("a token never outlives its creator", async (database) => {

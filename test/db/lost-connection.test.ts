@@ -1,6 +1,7 @@
 import { expect, test } from "bun:test";
 import { SQL } from "bun";
 import { type TestNode, testNode } from "../support/node.ts";
+import { helloAt } from "../support/process.ts";
 
 /** Ends every backend that the server has on its database. */
 async function endBackends(node: TestNode): Promise<number> {
@@ -55,7 +56,8 @@ test("a call whose connection is cut while its statement runs fails with 103, an
 });
 
 test("a server that is stopped after its connections were cut stops all the same", async () => {
-  const node = await testNode({ database: "postgres" });
+  await using node = await testNode({ database: "postgres" });
   await endBackends(node);
-  await node[Symbol.asyncDispose]();
+  await node.node.close();
+  expect(await helloAt(node.url)).toBeUndefined();
 });

@@ -15,6 +15,7 @@ import {
   tempFolder,
   testNode,
 } from "../support/node.ts";
+import { within } from "../support/process.ts";
 
 const log = new LogHub().logger("sqlx");
 const patience = {
@@ -60,15 +61,12 @@ eachDatabase(
     const { dialect } = database;
     const held = Promise.withResolvers<void>();
     const holding = dialect.exclusively(() => held.promise);
-    const refusal = await Promise.race([
-      // A write: SQLite's reads need no turn.
-      dialect.query
-        .insertInto("monitoring_uuid")
-        .values(agent(1))
-        .execute()
-        .catch((error: unknown) => error),
-      Bun.sleep(2000).then(() => "still waiting after 2 s"),
-    ]);
+    // A write: SQLite's reads need no turn.
+    const write = dialect.query.insertInto("monitoring_uuid").values(agent(1)).execute();
+    const refusal = await within(
+      "a statement that cannot get a connection fails",
+      write.catch((error: unknown) => error),
+    );
     held.resolve();
     await holding;
     expect(refusal).toMatchObject({

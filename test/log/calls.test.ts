@@ -145,7 +145,7 @@ eachDatabase(
 );
 
 eachDatabase("each migration of a new database is told as db", async (database) => {
-  await using node = await testNode({ database, logging });
+  await using node = await testNode({ database, newDatabase: true, logging });
   const told = node.node.ring.entries().filter(({ message }) => message.startsWith("applied migration"));
   expect(told.length).toBeGreaterThan(1);
   for (const entry of told) expect(entry).toMatchObject({ level: "INFO", target: "db" });

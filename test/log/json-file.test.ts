@@ -57,6 +57,9 @@ test("after the file was moved away, reopening goes on in a new one and loses no
   expect(await messagesIn(path)).toEqual(["three"]);
 });
 
+/** Lines are written at the end of the turn of the event loop that they belong to. */
+const written = () => new Promise((resolve) => setImmediate(resolve));
+
 test("a server writes its log to json_log_file by json_log_filter, and a reload follows a rotated file", async () => {
   await using folder = await tempFolder();
   const path = join(folder.path, "server.json");
@@ -64,7 +67,7 @@ test("a server writes its log to json_log_file by json_log_filter, and a reload 
   await using node = await testNode({ logging });
   await node.refused("token_get", { token: "first:wrong" });
   await node.call("node-server_hello");
-  await Bun.sleep(20);
+  await written();
   const before = await entriesIn(path);
   expect(before.map(({ level, target }) => `${level} ${target}`)).toEqual([
     "INFO server",
@@ -78,7 +81,7 @@ test("a server writes its log to json_log_file by json_log_filter, and a reload 
   await rename(path, `${path}.1`);
   expect(await node.node.reload()).toBe("unchanged");
   await node.refused("token_get", { token: "second:wrong" });
-  await Bun.sleep(20);
+  await written();
   expect((await entriesIn(path)).at(-1)).toMatchObject({ fields: { token_key: "second" } });
   expect(await messagesIn(`${path}.1`)).not.toContain("second");
 });
@@ -95,13 +98,13 @@ test("a reload moves the log to another file, and a file that cannot be opened l
   };
   expect(await move(two)).toBe("applied");
   await node.refused("token_get", { token: "a:wrong" });
-  await Bun.sleep(20);
+  await written();
   expect(await messagesIn(one)).toEqual([]);
   expect(await messagesIn(two)).toEqual(["refused credentials"]);
   await mkdir(join(folder.path, "folder"));
   expect(await move(join(folder.path, "folder"))).toBe("refused");
   await node.refused("token_get", { token: "b:wrong" });
-  await Bun.sleep(20);
+  await written();
   const [, refused, later] = await entriesIn(two);
   expect(refused).toMatchObject({ level: "ERROR", target: "server" });
   expect(refused?.message).toContain("everything stays as it was");

@@ -5,6 +5,7 @@ import { SQL } from "bun";
 import { type DatabaseKind, eachDatabase, newDatabase } from "../support/node.ts";
 import { newPostgresDatabase } from "../support/postgres.ts";
 import { Home, hello, newHome, type Server, sendTo, until, within } from "../support/process.ts";
+import { randomFrom } from "../support/random.ts";
 
 const tables = [
   "crontab",
@@ -22,18 +23,6 @@ const tables = [
   "task",
   "token",
 ];
-
-/** The same numbers from 0 to 1 for the same seed, which is printed so that a failure can be repeated. */
-function randomFrom(title: string): () => number {
-  let state = Number(process.env.CRASH_SEED) || Math.floor(Math.random() * 2 ** 31);
-  console.log(`${title}: CRASH_SEED=${state}`);
-  return () => {
-    state = (state + 0x6d2b79f5) | 0;
-    let mixed = Math.imul(state ^ (state >>> 15), 1 | state);
-    mixed = (mixed + Math.imul(mixed ^ (mixed >>> 7), 61 | mixed)) ^ mixed;
-    return ((mixed ^ (mixed >>> 14)) >>> 0) / 2 ** 32;
-  };
-}
 
 /** Runs `round` so many times, three at once. */
 async function rounds(count: number, round: (number: number) => Promise<void>): Promise<void> {

@@ -3,6 +3,7 @@ import { existsSync, readdirSync, readFileSync } from "node:fs";
 import { mkdir, rm } from "node:fs/promises";
 import { join } from "node:path";
 import { type Home, newHome, type Server, until } from "../support/process.ts";
+import { randomFrom } from "../support/random.ts";
 
 const homes = 4;
 const killsEach = 125;
@@ -110,7 +111,8 @@ function filesBelow(folder: string): string[] {
 
 test("500 kills in a storm of uploads leave every file whole, old or new, nothing answered lost, and no strays after the next start", async () => {
   const sites = await Promise.all(
-    Array.from({ length: homes }, async () => {
+    Array.from({ length: homes }, async (_, at) => {
+      const random = randomFrom(`kills in a storm of uploads, server ${at + 1}`);
       await using home = await newHome();
       const site = new Site(home);
       let server = await home.serve();
@@ -119,8 +121,8 @@ test("500 kills in a storm of uploads leave every file whole, old or new, nothin
         const before = site.answers;
         const storm = site.uploadTo(server);
         // Half of the kills strike a server that has just started, half one that is in full swing.
-        if (Math.random() < 0.5) await until("an upload is answered", () => site.answers > before);
-        await Bun.sleep(Math.random() * longestRunMs);
+        if (random() < 0.5) await until("an upload is answered", () => site.answers > before);
+        await Bun.sleep(random() * longestRunMs);
         server.signal("SIGKILL");
         await server.exited;
         await storm;

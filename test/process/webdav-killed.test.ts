@@ -3,6 +3,7 @@ import { existsSync, lstatSync, mkdirSync, readdirSync, readFileSync, rmSync, wr
 import { dirname, join } from "node:path";
 import { newPostgresDatabase } from "../support/postgres.ts";
 import { type Home, newHome, type Server, until } from "../support/process.ts";
+import { randomFrom } from "../support/random.ts";
 
 const killsEach = 25;
 const operations = ["PUT", "COPY", "MOVE", "DELETE"] as const;
@@ -52,7 +53,13 @@ class Site {
   /** How long each operation takes when nobody kills it, as far as it is known. */
   readonly #span = new Map<Operation, number>();
 
-  constructor(readonly home: Home) {}
+  readonly home: Home;
+  readonly #random: () => number;
+
+  constructor(home: Home, number: number) {
+    this.home = home;
+    this.#random = randomFrom(`kills in PUT, COPY, MOVE and DELETE, server ${number}`);
+  }
 
   at(path: string): string {
     return join(this.home.file("static/site"), path);
@@ -118,7 +125,7 @@ class Site {
       () => {},
     );
     const talk = this.#describeOn(server);
-    if (strike === undefined) await Bun.sleep(Math.random() * 1.1 * (this.#span.get(operation) ?? 100));
+    if (strike === undefined) await Bun.sleep(this.#random() * 1.1 * (this.#span.get(operation) ?? 100));
     else await strike();
     server.signal("SIGKILL");
     await server.exited;
@@ -201,9 +208,9 @@ test("100 kills in PUT, COPY, MOVE and DELETE leave the old or the new, whole, n
     [Symbol.asyncDispose]: async () => database.drop(),
   };
   const sites = await Promise.all(
-    [undefined, undefined, undefined, database.url].map(async (url) => {
+    [undefined, undefined, undefined, database.url].map(async (url, at) => {
       await using home = await newHome({}, url);
-      const site = new Site(home);
+      const site = new Site(home, at + 1);
       let server = await home.serve();
       await site.begin(server);
       for (let kill = 0; kill < killsEach; kill += 1) {
@@ -261,7 +268,7 @@ async function slowRenames(server: Server): Promise<AsyncDisposable | undefined>
 for (const operation of ["MOVE", "COPY"] as const) {
   test(`a kill in the very moment in which a ${operation} has taken the old folder away loses neither the old folder nor the new one`, async () => {
     await using home = await newHome();
-    const site = new Site(home);
+    const site = new Site(home, 1);
     const server = await home.serve();
     await site.begin(server);
     {

@@ -40,6 +40,8 @@ export interface TestNodeOptions {
   readonly database?: DatabaseKind;
   /** A database of the test's own, in place of a new one. */
   readonly databaseUrl?: string;
+  /** A database without the schema, which the start makes. */
+  readonly newDatabase?: boolean;
   /** TOML lines above the tables. */
   readonly top?: string;
   readonly logging?: string;
@@ -99,7 +101,7 @@ export async function testNode(options: TestNodeOptions = {}): Promise<TestNode>
   const folder = await tempFolder();
   const database =
     options.databaseUrl === undefined
-      ? await databaseFor(options.database ?? "sqlite", folder.path)
+      ? await databaseFor(options, folder.path)
       : { ...postgresAt(options.databaseUrl), async drop() {} };
   const configPath = join(folder.path, "config.toml");
   const storage = `static_path = ${JSON.stringify(join(folder.path, "static"))}\n`;
@@ -197,10 +199,13 @@ export async function initDatabase(database_url: string, superToken: string): Pr
 }
 
 /** A database for a server: on SQLite an empty one, on PostgreSQL one that has the schema. */
-async function databaseFor(kind: DatabaseKind, folder: string) {
-  if (kind === "sqlite") return newDatabase(kind, folder);
-  const database = await borrowPostgresDatabase();
-  return { ...postgresAt(database.url), drop: database.drop };
+async function databaseFor(
+  { database: kind = "sqlite", newDatabase: isNew }: TestNodeOptions,
+  folder: string,
+) {
+  if (kind === "sqlite" || isNew) return newDatabase(kind, folder);
+  const { url, drop } = await borrowPostgresDatabase();
+  return { ...postgresAt(url), drop };
 }
 
 /** An empty database of either kind. */
