@@ -2,8 +2,9 @@ import { expect } from "bun:test";
 import { existsSync } from "node:fs";
 import { readdir } from "node:fs/promises";
 import { SQL } from "bun";
+import { halfCall } from "../support/half-call.ts";
 import { newPostgresDatabase } from "../support/postgres.ts";
-import { halfCall, hello, helloAt, newHome, story, until, within } from "../support/process.ts";
+import { hello, helloAt, newHome, story, until, within } from "../support/process.ts";
 
 /** Less than the 10 s that running calls are given. */
 const shortMs = 8000;

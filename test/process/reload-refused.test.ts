@@ -2,8 +2,9 @@ import { expect, test } from "bun:test";
 import { existsSync } from "node:fs";
 import { rm, writeFile } from "node:fs/promises";
 import { SQL } from "bun";
+import { type HalfCall, halfCall } from "../support/half-call.ts";
 import { freePort, newPostgresDatabase } from "../support/postgres.ts";
-import { type HalfCall, type Home, halfCall, hello, newHome } from "../support/process.ts";
+import { type Home, hello, newHome } from "../support/process.ts";
 import type { TestSocket } from "../support/socket.ts";
 
 interface Watched {

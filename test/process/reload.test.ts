@@ -1,7 +1,8 @@
 import { expect } from "bun:test";
 import { readFile, rename } from "node:fs/promises";
 import type { LogEntry } from "../../src/log/entry.ts";
-import { halfCall, hello, newHome, story, until } from "../support/process.ts";
+import { halfCall } from "../support/half-call.ts";
+import { hello, newHome, story, until } from "../support/process.ts";
 
 const big = "x".repeat(2000);
 

@@ -2,6 +2,7 @@ import { beforeAll, expect } from "bun:test";
 import { existsSync, readlinkSync, statSync } from "node:fs";
 import { join } from "node:path";
 import { smokeTestVariable } from "../../src/update/smoke-test.ts";
+import { halfCall } from "../support/half-call.ts";
 import {
   bothBinaries,
   expectNoRestart,
@@ -11,7 +12,7 @@ import {
   type Program,
   token,
 } from "../support/installed.ts";
-import { halfCall, story, until, within } from "../support/process.ts";
+import { story, until, within } from "../support/process.ts";
 import {
   compileVersions,
   digestOf,
