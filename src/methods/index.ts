@@ -4,14 +4,31 @@ import { build } from "../build.ts";
 import { discover, openRpcDocument } from "../rpc/discover.ts";
 import type { MethodTable } from "../rpc/method.ts";
 import type { Services } from "../services.ts";
-import { agentUuid } from "./agent-uuid.ts";
+import { agentUuid, nodeAgents } from "./agent-uuid.ts";
 import { method } from "./declare.ts";
-import { nodeServer } from "./node-server.ts";
+import { nodeConfig } from "./node-config.ts";
+import { nodeDatabase } from "./node-database.ts";
+import { nodeIdentity } from "./node-identity.ts";
+import { nodeLog } from "./node-log.ts";
+import { nodeSql } from "./node-sql.ts";
+import { nodeUpdate } from "./node-update.ts";
 import { staticBucket } from "./static-bucket.ts";
 import { staticBucketFile } from "./static-bucket-file.ts";
 import { token } from "./token.ts";
 
-const namespaces = { ...nodeServer, ...staticBucket, ...staticBucketFile, ...agentUuid, ...token };
+const namespaces = {
+  ...nodeIdentity,
+  ...nodeAgents,
+  ...nodeConfig,
+  ...nodeLog,
+  ...nodeDatabase,
+  ...nodeUpdate,
+  ...nodeSql,
+  ...staticBucket,
+  ...staticBucketFile,
+  ...agentUuid,
+  ...token,
+};
 
 /** Kept as text: anybody may ask for it, and writing 37 kB of JSON anew takes 0.35 ms of everybody's time. */
 let document: RawJson | undefined;

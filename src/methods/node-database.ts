@@ -1,0 +1,41 @@
+import { z } from "zod";
+import { globally, superToken } from "../auth/need.ts";
+import { RawJson } from "../base/raw-json.ts";
+import { method } from "./declare.ts";
+
+/** Methods of the `node-server` namespace about the database and its size. */
+export const nodeDatabase = {
+  "node-server_get_database_type": method({
+    doc: "Tells which kind of database the server runs on.",
+    need: globally("node.get_database_type"),
+    effect: "reads",
+    params: {},
+    result: z.object({ success: z.literal(true), data: z.enum(["sqlite", "postgres", "mysql", "unknown"]) }),
+    example: { params: { token: "<SUPER_TOKEN>" }, result: { success: true, data: "sqlite" } },
+    run: ({ database }) => ({ success: true as const, data: database.kind }),
+  }),
+  "node-server_database_storage": method({
+    doc: "Tells how many bytes each table takes: on PostgreSQL with its indexes and out-of-line storage, on SQLite its own pages.",
+    need: superToken,
+    effect: "reads",
+    params: {},
+    result: z.object({ tables: z.record(z.string(), z.int()), total: z.int() }),
+    fails: ["DatabaseError"],
+    example: {
+      params: { token: "<SUPER_TOKEN>" },
+      result: { tables: { crontab: 4096, token: 8192 }, total: 12288 },
+    },
+    run: async ({ database }) => storageResult(await database.operator.tableSizes()),
+  }),
+};
+
+/** As text, because an object would put names that look like numbers first. The migrations table is no business of the operator's. */
+function storageResult(sizes: ReadonlyMap<string, number>): RawJson {
+  const tables = [...sizes]
+    .filter(([name]) => name !== "seaql_migrations")
+    .sort(([a], [b]) => (a < b ? -1 : 1));
+  const members = tables.map(([name, bytes]) => `${JSON.stringify(name)}:${bytes}`);
+  return new RawJson(
+    `{"tables":{${members.join(",")}},"total":${tables.reduce((sum, [, bytes]) => sum + bytes, 0)}}`,
+  );
+}

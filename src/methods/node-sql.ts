@@ -1,0 +1,44 @@
+import { z } from "zod";
+import { globally } from "../auth/need.ts";
+import { Fault } from "../base/fault.ts";
+import { method } from "./declare.ts";
+
+/** Methods of the `node-server` namespace that run SQL of the operator. */
+export const nodeSql = {
+  "node-server_exec_sql": method({
+    doc: "Runs SQL on the main database; of several statements the last one's result is answered. Of more than 10,000 rows it gives the first 10,000, and `truncated` is true. It means full trust: on SQLite it can write any file that the server can.",
+    need: globally("node.exec_sql"),
+    effect: "destroys",
+    warning: "It runs SQL on the server's own database. What it changes cannot be taken back.",
+    params: {
+      sql: z.string(),
+      params: z.unknown().optional().describe("an array of values for the placeholders, or null"),
+    },
+    result: z.object({
+      success: z.literal(true),
+      data: z.array(z.record(z.string(), z.unknown())),
+      row_count: z.int(),
+      truncated: z.boolean(),
+    }),
+    fails: ["DatabaseError", "InvalidInput", "ResponseTooBig"],
+    example: {
+      params: { token: "<SUPER_TOKEN>", sql: "SELECT id, token_key FROM token WHERE id = 1" },
+      result: {
+        success: true,
+        data: [{ id: 1, token_key: "eIWPZ6CqJxc2xuH4" }],
+        row_count: 1,
+        truncated: false,
+      },
+    },
+    run: async ({ database, limits, buckets, resultBudgetBytes }, { sql, params }) => {
+      if (params != null && !Array.isArray(params)) {
+        throw new Fault("InvalidInput", "params must be an array", { field: "params" });
+      }
+      const { maxAnswerBytes: limit, sqlTimeoutMs: timeoutMs } = limits();
+      // It may change a bucket's row.
+      return buckets.changing(
+        database.operator.run({ sql, params: params ?? null, maxBytes: resultBudgetBytes, limit, timeoutMs }),
+      );
+    },
+  }),
+};

@@ -1,0 +1,23 @@
+import { z } from "zod";
+import { superToken } from "../auth/need.ts";
+import { parseTag } from "../update/release.ts";
+import { method } from "./declare.ts";
+
+/** Methods of the `node-server` namespace that replace the running version. */
+export const nodeUpdate = {
+  "node-server_self_update": method({
+    doc: "Replaces the server's binary by the release `tag`, up or down, and restarts into it 3 seconds after the answer; the process id stays. Nothing happens when that version runs already. Progress is in the log.",
+    need: superToken,
+    effect: "changes",
+    warning: "It replaces the server's binary and restarts the server.",
+    params: { tag: z.string().describe("the version, as `vX.Y.Z`") },
+    logged: ["tag"],
+    result: z.null(),
+    fails: ["InvalidInput", "IoError", "Other"],
+    example: { params: { token: "<SUPER_TOKEN>", tag: "v1.2.3" }, result: null },
+    run: async ({ updater, scheduleRestart, afterReply }, { tag }) => {
+      if (await updater.update(parseTag(tag))) afterReply(scheduleRestart);
+      return null;
+    },
+  }),
+};
