@@ -1,7 +1,7 @@
 import { mkdir, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { type Line, median, type Pace, perSecond, printTable, ratio } from "./figures.ts";
-import { memoryOf, pins } from "./proc.ts";
+import { cpuSeconds, memoryOf, pins } from "./proc.ts";
 import {
   type Bench,
   call,
@@ -59,29 +59,29 @@ export async function staticFiles(bench: Bench, pace: Pace): Promise<Line[]> {
   const rows: string[][] = [];
   for (const kind of kinds) {
     const rates = contenders.map((): number[] => []);
+    const costs = contenders.map((): number[] => []);
     for (let round = 0; round <= pace.rounds; round += 1) {
       for (const [at, { server, base }] of contenders.entries()) {
-        const rate = await load(
-          bench.folder,
-          pin.load,
-          base,
-          kind,
-          server,
-          round === 0 ? 1 : pace.roundSeconds,
-        );
-        if (round > 0) rates[at]?.push(rate);
+        const seconds = round === 0 ? 1 : pace.roundSeconds;
+        const before = cpuSeconds(server.pid);
+        const rate = await load({ home: bench.folder, pin: pin.load, base, kind, server, seconds });
+        const used = cpuSeconds(server.pid) - before;
+        if (round === 0) continue;
+        rates[at]?.push(rate);
+        costs[at]?.push((used * 1e6) / (rate * seconds));
       }
     }
     const peerRate = median(rates[1] ?? []);
     rows.push([
       kind.name,
       ...rates.map(
-        (own) => `${perSecond(median(own))} ${Number.isNaN(peerRate) ? "" : ratio(median(own) / peerRate)}`,
+        (own, at) =>
+          `${perSecond(median(own))} ${median(costs[at] ?? []).toFixed(1)} µs ${Number.isNaN(peerRate) ? "" : ratio(median(own) / peerRate)}`,
       ),
     ]);
   }
   printTable(
-    "Static files, 32 connections: requests, and ratio to the first peer",
+    "Static files, 32 connections: requests, processor time of each, and ratio to the first peer",
     ["", ...contenders.map(({ name }) => name)],
     rows,
   );
@@ -159,14 +159,17 @@ async function caddyProgram(root: string, port: number): Promise<Program> {
   };
 }
 
-async function load(
-  home: string,
-  pin: readonly string[],
-  base: string,
-  kind: Kind,
-  server: Running,
-  seconds: number,
-): Promise<number> {
+interface Load {
+  readonly home: string;
+  readonly pin: readonly string[];
+  readonly base: string;
+  readonly kind: Kind;
+  readonly server: Running;
+  readonly seconds: number;
+}
+
+/** Requests per second that the server answered. */
+async function load({ home, pin, base, kind, server, seconds }: Load): Promise<number> {
   const headers = Object.entries((await kind.headers?.(server)) ?? {}).map(
     ([name, value]) => `wrk.headers["${name}"] = [==[${value}]==]`,
   );
