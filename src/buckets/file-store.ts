@@ -1,4 +1,3 @@
-import type { FileHandle } from "node:fs/promises";
 import { Fault } from "../base/fault.ts";
 import { type TreePath, treeRoot } from "./path.ts";
 
@@ -50,14 +49,30 @@ export interface ResolvedPath {
   readonly parent: FileEntry | undefined;
 }
 
-/** OpenFile is a regular file inside its bucket, open for reading: its content stays readable whatever happens to its name. */
+/** ByteRange is a part of a file's content; its bytes exist in the file. */
+export interface ByteRange {
+  readonly start: number;
+  /** The last byte, included. */
+  readonly end: number;
+}
+
+/**
+ * OpenFile is a file of a bucket, open for reading: its content stays readable whatever happens to its name. Reading fails with a Fault
+ * when the store does, or when the file became shorter than `stats.size`. It is to be disposed once, or given away by `body`.
+ */
 export interface OpenFile extends AsyncDisposable {
-  readonly handle: FileHandle;
   readonly stats: FileStats;
   /** Equal only for equal content, over all buckets, once the file is settled. */
   readonly contentKey: string;
-  /** A disk path to exactly the open file, valid until it is disposed. */
-  readonly heldPath: string;
+  /** The whole content in memory. */
+  bytes(): Promise<Uint8Array<ArrayBuffer>>;
+  /** The content, or a range of it, read while it is consumed. Chunks are the consumer's to keep. */
+  chunks(range?: ByteRange): AsyncGenerator<Uint8Array>;
+  /**
+   * The content, or a range of it, for a `Response`. It disposes the file when it needs it no more. The response must be returned to the
+   * HTTP server without waiting for I/O after this call, or the content may be gone.
+   */
+  body(range?: ByteRange): Blob | ReadableStream<Uint8Array>;
   snapshot(): Promise<FileSnapshot>;
 }
 
@@ -91,8 +106,6 @@ export interface FileReader {
 export interface StagedFile extends AsyncDisposable {
   /** In bytes. */
   readonly size: number;
-  /** Where the store keeps it, in its own terms. */
-  readonly location: string;
 }
 
 /** Times to give a file or folder; undefined leaves a time as it is. */

@@ -64,15 +64,14 @@ export const staticBucketFile = {
     run: async ({ buckets, resultBudgetBytes }, { name, path }) => {
       const target = treePath(path);
       const { reader } = await buckets.files(name);
-      const { handle, stats } = await reader.open(target);
-      const file = new Base64File(handle, stats.size);
+      const file = new Base64File(await reader.open(target));
       if (file.bytes <= resultBudgetBytes) return file;
       await file[Symbol.asyncDispose]();
       const limit = Math.floor((resultBudgetBytes - 2) / 4) * 3;
       throw new Fault(
         "ResponseTooBig",
-        `the file has ${stats.size} bytes; by RPC ${limit} can be read (max_response_body_size); use HTTP`,
-        { limit, actual: stats.size },
+        `the file has ${file.contentBytes} bytes; by RPC ${limit} can be read (max_response_body_size); use HTTP`,
+        { limit, actual: file.contentBytes },
       );
     },
   }),

@@ -3,7 +3,8 @@ import { stat, writeFile } from "node:fs/promises";
 import { basename, dirname, join } from "node:path";
 import { brotliDecompressSync, constants, zstdDecompressSync } from "node:zlib";
 import { DiskStats } from "../../src/buckets/disk/entry.ts";
-import { type DiskFile, DiskReader } from "../../src/buckets/disk/read.ts";
+import type { DiskFile } from "../../src/buckets/disk/open-file.ts";
+import { DiskReader } from "../../src/buckets/disk/read.ts";
 import { PathResolver } from "../../src/buckets/disk/resolve.ts";
 import { isSettled, type OpenFile } from "../../src/buckets/file-store.ts";
 import { treePath } from "../../src/buckets/path.ts";
@@ -27,7 +28,7 @@ async function settledFiles(folder: string, count: number): Promise<string[]> {
   return paths;
 }
 
-const areClosed = (files: readonly OpenFile[]) => files.every(({ handle }) => handle.fd === -1);
+const areClosed = (files: readonly DiskFile[]) => files.every(({ handle }) => handle.fd === -1);
 
 test("requests for one file at the same time share one compression and leave no file open", async () => {
   await using folder = await tempFolder();

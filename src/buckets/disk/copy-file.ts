@@ -1,7 +1,7 @@
 import { constants, type Stats } from "node:fs";
 import { copyFile, type FileHandle, open } from "node:fs/promises";
 import { codeOf } from "../../base/fault.ts";
-import type { DiskFile } from "./read.ts";
+import type { DiskFile } from "./open-file.ts";
 
 /** Files up to this size are copied by one call of the operating system, which cannot be interrupted. */
 const maxBytesAtOnce = 16 * 1024 * 1024;

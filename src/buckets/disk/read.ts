@@ -1,4 +1,4 @@
-import { constants, lstatSync } from "node:fs";
+import { constants, lstatSync, type Stats } from "node:fs";
 import { type FileHandle, lstat, open, readdir, statfs } from "node:fs/promises";
 import { Fault } from "../../base/fault.ts";
 import {
@@ -7,12 +7,12 @@ import {
   type FileSnapshot,
   isFolder,
   notFound,
-  type OpenFile,
   type ResolvedPath,
 } from "../file-store.ts";
 import { childPath, listedPath, splitPath, type TreePath, treeRoot, withAncestors } from "../path.ts";
 import { toTreeFault } from "./disk-faults.ts";
 import { DiskEntry, DiskStats } from "./entry.ts";
+import { DiskFile } from "./open-file.ts";
 import type { PathResolver } from "./resolve.ts";
 import { DiskSnapshot, snapshotOf } from "./snapshot.ts";
 import { isAbsence, statOrUndefined } from "./stat.ts";
@@ -23,11 +23,6 @@ const openFlags = constants.O_RDONLY | constants.O_NONBLOCK;
 const maxAttempts = 20;
 /** Entries of a folder that are read before other work gets the event loop. */
 const batchEntries = 128;
-
-/** DiskFile is an open file with what only a disk knows of it. */
-export interface DiskFile extends OpenFile {
-  readonly stats: DiskStats;
-}
 
 /** DiskReader reads a bucket's folder. That something is inside is proven on what was opened, so swapping a link changes nothing. */
 export class DiskReader implements FileReader {
@@ -110,31 +105,26 @@ export class DiskReader implements FileReader {
       handle = await open(this.#paths.diskPath(spelled), openFlags);
       const [held, stats] = await Promise.all([this.#paths.verifyHandle(handle, spelled), handle.stat()]);
       if (held === undefined || !stats.isFile()) throw notFound(path);
-      return this.#toFile(spelled, handle, { path: held.path, real: held.real, stats: new DiskStats(stats) });
+      return new DiskFile({
+        path: spelled,
+        handle,
+        heldPath: held.path,
+        stats: new DiskStats(stats),
+        snapshot: () => this.#snapshotOfOpen(spelled, { stats, realPath: held.real }),
+      });
     } catch (error) {
       await handle?.close();
       throw toTreeFault(error, path);
     }
   }
 
-  #toFile(
+  #snapshotOfOpen(
     path: TreePath,
-    handle: FileHandle,
-    held: { readonly path: string; readonly real: string; readonly stats: DiskStats },
-  ): DiskFile {
-    const { stats } = held;
-    return {
-      handle,
-      stats,
-      contentKey: `${stats.node.dev} ${stats.etag}`,
-      heldPath: held.path,
-      snapshot: () => {
-        const paths = withAncestors(path).filter((at) => at !== treeRoot);
-        const diskPaths = paths.reverse().map((at) => this.#paths.diskPath(at));
-        return snapshotOf(diskPaths, { stats: stats.node, realPath: held.real });
-      },
-      [Symbol.asyncDispose]: () => handle.close(),
-    };
+    held: { readonly stats: Stats; readonly realPath: string },
+  ): Promise<FileSnapshot> {
+    const paths = withAncestors(path).filter((at) => at !== treeRoot);
+    const diskPaths = paths.reverse().map((at) => this.#paths.diskPath(at));
+    return snapshotOf(diskPaths, held);
   }
 
   async *entries(folder: TreePath): AsyncGenerator<DiskEntry[]> {

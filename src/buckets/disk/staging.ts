@@ -15,6 +15,7 @@ import { join } from "node:path";
 import { codeOf, Fault, messageOf } from "../../base/fault.ts";
 import type { Folder } from "../../base/folder.ts";
 import { randomText } from "../../base/random.ts";
+import type { StagedFile } from "../file-store.ts";
 import { stagedPrefix } from "../path.ts";
 import { statOrUndefined } from "./stat.ts";
 
@@ -32,6 +33,27 @@ export interface StagingPath {
   readonly path: string;
   /** To be called when the staged item was moved or deleted; removes its recovery record. */
   done(): Promise<void>;
+}
+
+/** DiskStagedFile is an upload in the staging folder. */
+export class DiskStagedFile implements StagedFile {
+  readonly size: number;
+  readonly #diskPath: string;
+
+  constructor(diskPath: string, size: number) {
+    this.#diskPath = diskPath;
+    this.size = size;
+  }
+
+  /** pathOf returns the disk path of what `DiskWriter.stage` returned. */
+  static pathOf(staged: StagedFile): string {
+    if (staged instanceof DiskStagedFile) return staged.#diskPath;
+    throw new TypeError("the staged file is of another store");
+  }
+
+  [Symbol.asyncDispose](): Promise<void> {
+    return rm(this.#diskPath, { force: true });
+  }
 }
 
 /** Staging is the folder for uploads under way, for copies until they are complete, and for what is being replaced or deleted. */

@@ -23,7 +23,7 @@ import type { DiskReader } from "./read.ts";
 import { removeTree, removeTreeAt } from "./remove-tree.ts";
 import { replaceWith } from "./replace-with.ts";
 import type { PathResolver } from "./resolve.ts";
-import type { Staging } from "./staging.ts";
+import { DiskStagedFile, type Staging } from "./staging.ts";
 import { statOrUndefined } from "./stat.ts";
 
 export interface DiskWriterOptions {
@@ -50,15 +50,14 @@ export class DiskWriter implements WriteTransaction {
     this.#stopping = stopping;
   }
 
-  /** stage is `FileStore.stage`; its location is a disk path. */
+  /** stage implements `FileStore.stage`. */
   async stage(content: Uint8Array | AsyncIterable<Uint8Array>, path: TreePath): Promise<StagedFile> {
     return this.#attempt(path, async () => {
-      const location = await this.#staging.allocate();
+      const diskPath = await this.#staging.allocate();
       try {
-        const size = await this.#fill(location, content);
-        return { location, size, [Symbol.asyncDispose]: () => rm(location, { force: true }) };
+        return new DiskStagedFile(diskPath, await this.#fill(diskPath, content));
       } catch (error) {
-        await rm(location, { force: true });
+        await rm(diskPath, { force: true });
         throw error;
       }
     });
@@ -66,12 +65,13 @@ export class DiskWriter implements WriteTransaction {
 
   async place(staged: StagedFile, to: TreePath, { makeParents, modified }: PlaceOptions): Promise<DiskStats> {
     this.#paths.assertFits(to);
+    const content = DiskStagedFile.pathOf(staged);
     const { folder, name } = splitPath(to);
     return this.#attempt(to, () =>
       this.#paths.inFolder(folder, { create: makeParents }, async (parent) => {
         await refuseNonFile(parent.at(name), to);
-        if (modified !== undefined) await utimes(staged.location, modified, modified);
-        await this.#staging.moveInto(parent, name, { staged: staged.location, sync: this.#sync });
+        if (modified !== undefined) await utimes(content, modified, modified);
+        await this.#staging.moveInto(parent, name, { staged: content, sync: this.#sync });
         await this.#synced(parent);
         return new DiskStats(await lstat(parent.at(name)));
       }),

@@ -54,7 +54,7 @@ export class Compression {
     this.#unfinished += 1;
     await this.#semaphore.acquire();
     try {
-      const blob = new Blob([await compress(await opened.handle.readFile(), encoding)]);
+      const blob = new Blob([await compress(await opened.bytes(), encoding)]);
       this.#budget.add(blob.size);
       return blob;
     } finally {
@@ -67,21 +67,18 @@ export class Compression {
   stream(file: OpenFile, encoding: Encoding): CompressedStream | undefined {
     if (this.#streams >= maxStreams) return undefined;
     this.#streams += 1;
-    const done = () => {
+    const close = () => {
       this.#streams -= 1;
+      void file[Symbol.asyncDispose]();
     };
     return {
       start: () => {
-        const content = file.handle.createReadStream({ start: 0, end: file.stats.size - 1 });
         const compressed = compressor(encoding);
-        // `done` is called once: all was sent, or the client left and the stream was destroyed with it.
-        pipeline(content, compressed, done);
+        // `close` is called once: all was sent, or the client left and the stream was destroyed with it.
+        pipeline(file.chunks(), compressed, close);
         return Readable.toWeb(compressed) as unknown as ReadableStream<Uint8Array>;
       },
-      cancel: () => {
-        void file[Symbol.asyncDispose]();
-        done();
-      },
+      cancel: close,
     };
   }
 }

@@ -1,8 +1,4 @@
-export interface ByteRange {
-  readonly start: number;
-  /** The last byte, included. */
-  readonly end: number;
-}
+import type { ByteRange } from "../../buckets/file-store.ts";
 
 /** More ranges than this, or ranges that overlap, are an attack or a mistake: the whole file is sent. */
 const maxRanges = 64;

@@ -1,5 +1,6 @@
+import type { ByteRange } from "../../buckets/file-store.ts";
 import { evaluateConditions, mayUseRange } from "./conditions.ts";
-import { type ByteRange, contentRange, parseRanges } from "./ranges.ts";
+import { contentRange, parseRanges } from "./ranges.ts";
 import { type Body, bytesOf, type Representation, release, sizeOf, toSend } from "./representation.ts";
 
 /** respond answers GET and HEAD: conditions first, then the range, then the whole. RFC 9110 §13.2, §14.2. */
@@ -53,7 +54,7 @@ export function respondWhole({ method }: Request, { headers, body }: Representat
   return new Response(null, { status, headers: { ...headers, ...length } });
 }
 
-/** Without a disposition Bun would send one with the name of the held path. */
+/** Bun adds a disposition of its own, with a path of the disk, to a response from a file that has none. */
 function dispositionOf(body: Body): Record<string, string> {
   return body.kind === "file" ? { "content-disposition": "inline" } : {};
 }

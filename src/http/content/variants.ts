@@ -119,9 +119,9 @@ async function compressed(
   return blob && { ...head, body: { kind: "memory", blob } };
 }
 
-async function readAll(file: OpenFile): Promise<Buffer> {
+async function readAll(file: OpenFile): Promise<Uint8Array<ArrayBuffer>> {
   try {
-    return await file.handle.readFile();
+    return await file.bytes();
   } finally {
     await file[Symbol.asyncDispose]();
   }
