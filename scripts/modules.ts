@@ -58,6 +58,9 @@ const modules: Readonly<Record<string, readonly string[]>> = {
   main: ["cli"],
 };
 
+/** Folders that only their own module may import. Who uses the files of a bucket sees `buckets/file-store.ts`, never a disk. */
+const privateFolders = ["buckets/disk/"];
+
 /** An import or re-export with its path; imports of types count, because a module that knows another's types knows the other. */
 const imports = /^(?:import|export)\b[^;]*?from "([^"]+)"|\bimport\("([^"]+)"\)/gm;
 
@@ -79,6 +82,9 @@ export async function forbiddenImports(): Promise<string[]> {
     for (const other of imported.map(moduleOf))
       if (other !== module && !allowed?.includes(other))
         problems.push(`src/${file}: ${module} may not import ${other}`);
+    for (const folder of privateFolders)
+      if (!file.startsWith(`${moduleOf(folder)}/`) && imported.some((path) => path.startsWith(folder)))
+        problems.push(`src/${file}: ${folder} is private to ${moduleOf(folder)}`);
   }
   return [...problems, ...circlesIn(graph)];
 }

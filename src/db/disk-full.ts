@@ -9,7 +9,3 @@ export function diskFull(cause: unknown, data: Readonly<Record<string, unknown>>
     { cause },
   );
 }
-
-export function isDatabaseFull(error: unknown): boolean {
-  return error instanceof Fault && error.data.reason === "disk_full";
-}

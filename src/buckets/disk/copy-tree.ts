@@ -1,10 +1,11 @@
 import { mkdir } from "node:fs/promises";
 import { join } from "node:path";
+import { isDiskFull } from "../../base/exhausted.ts";
 import { Fault } from "../../base/fault.ts";
 import type { Failure, FileEntry } from "../file-store.ts";
 import { pathBelow, type TreePath, transplant } from "../path.ts";
 import { type CopyFileOptions, copyOpenFile } from "./copy-file.ts";
-import { isDiskFull, toTreeFault } from "./disk-faults.ts";
+import { toTreeFault } from "./disk-faults.ts";
 import type { DiskReader } from "./read.ts";
 
 /** Files of a folder that are copied at a time. */

@@ -1,10 +1,6 @@
+import { outOfDescriptors } from "../../base/exhausted.ts";
 import { codeOf, Fault } from "../../base/fault.ts";
-import { isDatabaseFull } from "../../db/disk-full.ts";
 import type { TreePath } from "../path.ts";
-
-/** outOfDescriptors is the error text when the process, or the system, has no file descriptor left. */
-export const outOfDescriptors =
-  "too many files and connections are open; try again, or raise the server's limit of open files (ulimit -n, LimitNOFILE)";
 
 const faultsByCode: Readonly<
   Record<string, readonly [kind: "IoError" | "NotFound" | "InvalidInput", detail: string]>
@@ -41,21 +37,4 @@ export function toTreeFault(error: unknown, path: TreePath): unknown {
   const [kind, detail] = faultsByCode[code] ?? (["IoError", `the disk failed (${code})`] as const);
   const reason = code === "ENOSPC" || code === "EDQUOT" ? { reason: "disk_full" } : {};
   return new Fault(kind, detail, { path, ...reason }, { cause: error });
-}
-
-/** isOutOfDescriptors is whether an error came from the limit of open files: it passes by itself. */
-export function isOutOfDescriptors(error: unknown): boolean {
-  const code = systemCodeOf(error);
-  return code === "EMFILE" || code === "ENFILE";
-}
-
-/** isDiskFull is whether an error came from a full disk, or a used-up quota, of the files or of the database. */
-export function isDiskFull(error: unknown): boolean {
-  if (isDatabaseFull(error)) return true;
-  const code = systemCodeOf(error);
-  return code === "ENOSPC" || code === "EDQUOT" || code === "EFBIG";
-}
-
-function systemCodeOf(error: unknown): string | undefined {
-  return error instanceof Fault ? codeOf(error.cause) : codeOf(error);
 }

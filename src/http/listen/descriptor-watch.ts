@@ -1,6 +1,6 @@
 import { closeSync, openSync } from "node:fs";
 import { devNull } from "node:os";
-import { isOutOfDescriptors } from "../../buckets/disk/disk-faults.ts";
+import { isOutOfDescriptors } from "../../base/exhausted.ts";
 import type { Logger } from "../../log/hub.ts";
 import type { ListenerSlot } from "./listener-slot.ts";
 

@@ -1,5 +1,5 @@
+import { isDiskFull, isOutOfDescriptors } from "../../base/exhausted.ts";
 import { codeOf, type Fault } from "../../base/fault.ts";
-import { isDiskFull, isOutOfDescriptors } from "../../buckets/disk/disk-faults.ts";
 import type { Failure } from "../../buckets/file-store.ts";
 import { LockedFault, TooManyLocksFault } from "../../buckets/metadata/locks.ts";
 import { isBelow, type TreePath } from "../../buckets/path.ts";
