@@ -12,10 +12,13 @@ const chromium = findProgram("the client in a browser", "chromium");
 
 /** A real Chromium without a window, on one page; gone with its profile at the end of the scope. */
 class Browser implements AsyncDisposable {
-  private constructor(
-    private readonly child: Bun.Subprocess,
-    private readonly profile: string,
-  ) {}
+  readonly #child: Bun.Subprocess;
+  readonly #profile: string;
+
+  private constructor(child: Bun.Subprocess, profile: string) {
+    this.#child = child;
+    this.#profile = profile;
+  }
 
   static async open(path: string, url: string): Promise<Browser> {
     const profile = await mkdtemp(join(tmpdir(), "node-server-browser-"));
@@ -32,11 +35,11 @@ class Browser implements AsyncDisposable {
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
-    this.child.kill("SIGTERM");
-    await this.child.exited;
+    this.#child.kill("SIGTERM");
+    await this.#child.exited;
     // Its own children end a moment later, and write until then.
     await until("the profile is gone", () =>
-      rm(this.profile, { recursive: true, force: true }).then(
+      rm(this.#profile, { recursive: true, force: true }).then(
         () => true,
         () => false,
       ),

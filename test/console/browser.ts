@@ -76,11 +76,15 @@ const narrow = { width: 390, height: 844 };
 
 /** Tab in a new browser context. It is closed at the end of its scope, which fails if the page reported errors. */
 export class Tab implements AsyncDisposable {
+  readonly #expected: RegExp | undefined;
+
   private constructor(
     readonly page: Page,
     readonly complaints: readonly string[],
-    private readonly expected: RegExp | undefined,
-  ) {}
+    expected: RegExp | undefined,
+  ) {
+    this.#expected = expected;
+  }
 
   static async open(node: Pick<TestNode, "url">, { dark, phone, expected }: Visit = {}): Promise<Tab> {
     const options: BrowserContextOptions = {
@@ -102,7 +106,7 @@ export class Tab implements AsyncDisposable {
     // The answer of the page arrives after all its earlier reports.
     await Promise.all(context.pages().map((page) => page.evaluate("0")));
     await context.close();
-    const unexpected = this.complaints.filter((text) => !this.expected?.test(text) && !harmless.test(text));
+    const unexpected = this.complaints.filter((text) => !this.#expected?.test(text) && !harmless.test(text));
     if (unexpected.length > 0) throw new Error(`the page complained: ${unexpected.join("\n")}`);
   }
 }

@@ -26,10 +26,14 @@ void Promise.all([port, text]).then(([to, told]) => to.postMessage(told));`,
 
 /** Server whose HTTP root is controlled by an attacker, and a browser that stores an operator's token for the console. */
 export class Siege implements AsyncDisposable {
+  readonly #tab: Tab;
+
   private constructor(
     readonly node: TestNode,
-    private readonly tab: Tab,
-  ) {}
+    tab: Tab,
+  ) {
+    this.#tab = tab;
+  }
 
   /** `seenAs` converts the server's address to the one that the browser uses. */
   static async open(seenAs: (node: TestNode) => TestNode = (node) => node): Promise<Siege> {
@@ -48,7 +52,7 @@ export class Siege implements AsyncDisposable {
   }
 
   get page(): Page {
-    return this.tab.page;
+    return this.#tab.page;
   }
 
   /** Whether the text an attacker obtained contains the token, plain or as in the cookie. */
@@ -73,7 +77,7 @@ export class Siege implements AsyncDisposable {
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
-    await this.tab[Symbol.asyncDispose]();
+    await this.#tab[Symbol.asyncDispose]();
     await this.node[Symbol.asyncDispose]();
   }
 }

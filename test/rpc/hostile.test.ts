@@ -48,10 +48,13 @@ function checkMessage(text: string): void {
 
 /** A WebSocket that is there again when the server has closed it. */
 class Socket {
+  readonly #url: string;
   #socket: WebSocket | undefined;
   #failure: unknown;
 
-  constructor(private readonly url: string) {}
+  constructor(url: string) {
+    this.#url = url;
+  }
 
   /** Sends the message and then a call; returns when the call is answered or the socket is gone. */
   async attack(message: string | Uint8Array<ArrayBuffer>): Promise<void> {
@@ -75,7 +78,7 @@ class Socket {
 
   async #open(): Promise<WebSocket> {
     if (this.#socket?.readyState === WebSocket.OPEN) return this.#socket;
-    const socket = new WebSocket(`${this.url.replace("http", "ws")}/jsonrpc`);
+    const socket = new WebSocket(`${this.#url.replace("http", "ws")}/jsonrpc`);
     this.#socket = socket;
     await new Promise<void>((resolve, reject) => {
       socket.onopen = () => resolve();

@@ -15,8 +15,10 @@ class Attack {
   #over = false;
   #statusLine = "";
   heardBytes = 0;
+  readonly #spec: AttackSpec;
 
-  constructor(private readonly spec: AttackSpec) {
+  constructor(spec: AttackSpec) {
+    this.#spec = spec;
     const { hostname, port } = new URL(spec.url);
     this.#socket = connect({ host: hostname, port: Number(port), localAddress: spec.from });
     this.#socket.on("connect", () => this.#connected.resolve());
@@ -46,15 +48,15 @@ class Attack {
     stopped.addEventListener("abort", stop);
     try {
       await this.#connected.promise;
-      if (this.spec.handshake !== undefined) {
-        this.#socket.write(this.spec.handshake);
+      if (this.#spec.handshake !== undefined) {
+        this.#socket.write(this.#spec.handshake);
         await this.#first.promise;
       }
-      if (!this.spec.reads) this.#socket.pause();
-      const times = this.spec.times === "endless" ? Number.POSITIVE_INFINITY : this.spec.times;
+      if (!this.#spec.reads) this.#socket.pause();
+      const times = this.#spec.times === "endless" ? Number.POSITIVE_INFINITY : this.#spec.times;
       for (let sent = 0; sent < times && !this.#over; sent += 1) await this.#send(payload);
-      if (this.spec.hangsUp === "close") this.#socket.destroy();
-      if (this.spec.hangsUp === "reset") this.#socket.resetAndDestroy();
+      if (this.#spec.hangsUp === "close") this.#socket.destroy();
+      if (this.#spec.hangsUp === "reset") this.#socket.resetAndDestroy();
       await this.#closed.promise;
     } finally {
       stopped.removeEventListener("abort", stop);

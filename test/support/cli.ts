@@ -10,24 +10,27 @@ export const program: readonly string[] = binary
 
 /** Somebody at a shell, with a home folder of their own. */
 export class User implements AsyncDisposable {
+  readonly #home: Home;
   readonly #terminals: Terminal[] = [];
 
-  private constructor(private readonly home: Home) {}
+  private constructor(home: Home) {
+    this.#home = home;
+  }
 
   static async open(): Promise<User> {
     return new User(await Home.open());
   }
 
   file(name: string): string {
-    return this.home.file(name);
+    return this.#home.file(name);
   }
 
   #at({ env, ...options }: RunOptions): RunOptions {
-    return { ...options, env: { HOME: this.home.path, ...env } };
+    return { ...options, env: { HOME: this.#home.path, ...env } };
   }
 
   run(args: readonly string[], options: RunOptions = {}) {
-    return this.home.run(args, this.#at(options));
+    return this.#home.run(args, this.#at(options));
   }
 
   /** A run that must end well; what it said on standard output. */
@@ -38,14 +41,14 @@ export class User implements AsyncDisposable {
   }
 
   launch(args: readonly string[], options: RunOptions = {}): Server {
-    return this.home.launch(this.#at(options), args);
+    return this.#home.launch(this.#at(options), args);
   }
 
   /** A line for bash in which `"$@"` is the command. */
   async shell(line: string, args: readonly string[]): Promise<{ stdout: string; code: number }> {
     const run = Bun.spawn(["bash", "-c", line, "bash", ...program, ...args], {
-      cwd: this.home.path,
-      env: { PATH: process.env.PATH, HOME: this.home.path },
+      cwd: this.#home.path,
+      env: { PATH: process.env.PATH, HOME: this.#home.path },
       stdin: "ignore",
     });
     const [stdout, code] = await Promise.all([run.stdout.text(), run.exited]);
@@ -59,14 +62,14 @@ export class User implements AsyncDisposable {
 
   /** Any program on a pseudo-terminal. */
   typing(command: readonly string[], env: Record<string, string> = {}): Terminal {
-    const terminal = new Terminal(command, this.home.path, { HOME: this.home.path, TERM: "xterm", ...env });
+    const terminal = new Terminal(command, this.#home.path, { HOME: this.#home.path, TERM: "xterm", ...env });
     this.#terminals.push(terminal);
     return terminal;
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
     await Promise.all(this.#terminals.map((terminal) => terminal[Symbol.asyncDispose]()));
-    await this.home[Symbol.asyncDispose]();
+    await this.#home[Symbol.asyncDispose]();
   }
 }
 

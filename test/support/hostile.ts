@@ -7,8 +7,10 @@ import { until } from "./process.ts";
 export class Wire implements Disposable {
   heard = "";
   closed = false;
+  readonly #socket: Socket;
 
-  private constructor(private readonly socket: Socket) {
+  private constructor(socket: Socket) {
+    this.#socket = socket;
     socket.on("data", (bytes) => {
       this.heard += bytes.toString("latin1");
     });
@@ -28,21 +30,21 @@ export class Wire implements Disposable {
   }
 
   write(bytes: string | Uint8Array): void {
-    this.socket.write(bytes);
+    this.#socket.write(bytes);
   }
 
   /** Half of a hang-up: nothing more will be sent. */
   end(): void {
-    this.socket.end();
+    this.#socket.end();
   }
 
   /** The bytes that arrive from now on stay in the operating system's buffers, which are soon full. */
   stopReading(): void {
-    this.socket.pause();
+    this.#socket.pause();
   }
 
   readAgain(): void {
-    this.socket.resume();
+    this.#socket.resume();
   }
 
   /** The first match in what was heard. */
@@ -53,7 +55,7 @@ export class Wire implements Disposable {
   }
 
   [Symbol.dispose](): void {
-    this.socket.destroy();
+    this.#socket.destroy();
   }
 }
 

@@ -35,11 +35,14 @@ function statusOf(heard: string): number | undefined {
 
 /** One keep-alive connection; a new one is opened when the server ends it. */
 class Caller {
+  readonly #spec: InnocentSpec;
   #socket: Socket | undefined;
   #heard = "";
   #answered: ((status: number) => void) | undefined;
 
-  constructor(private readonly spec: InnocentSpec) {}
+  constructor(spec: InnocentSpec) {
+    this.#spec = spec;
+  }
 
   /** Sends one call; the status of its answer, 0 when the connection ended without one. */
   call(): Promise<number> {
@@ -52,8 +55,8 @@ class Caller {
   }
 
   #dial(): Socket {
-    const { hostname, port } = new URL(this.spec.url);
-    const socket = connect({ host: hostname, port: Number(port), localAddress: this.spec.from });
+    const { hostname, port } = new URL(this.#spec.url);
+    const socket = connect({ host: hostname, port: Number(port), localAddress: this.#spec.from });
     socket.setNoDelay(true);
     socket.on("data", (bytes) => {
       this.#heard += bytes.toString("latin1");

@@ -155,13 +155,15 @@ export class Program implements AsyncDisposable {
 export class Installation implements AsyncDisposable {
   readonly bin: string;
   readonly binary: string;
+  readonly #options: InstallOptions;
   readonly #started: Program[] = [];
 
   private constructor(
     readonly path: string,
     readonly url: string,
-    private readonly options: InstallOptions,
+    options: InstallOptions,
   ) {
+    this.#options = options;
     this.bin = join(path, "bin");
     this.binary = join(this.bin, "node-server");
   }
@@ -186,7 +188,7 @@ export class Installation implements AsyncDisposable {
   }
 
   launch(args: readonly string[] = ["serve"], env: Record<string, string> = {}): Program {
-    const command = [...(this.options.as ?? []), ...(this.options.command ?? [this.binary]), ...args];
+    const command = [...(this.#options.as ?? []), ...(this.#options.command ?? [this.binary]), ...args];
     const program = new Program(command, this.path, this.url, env);
     this.#started.push(program);
     return program;
