@@ -89,11 +89,11 @@ class Parser {
     const tag = this.#name();
     const raw = this.#attributes();
     const scope = declared(outer, raw);
-    const { namespace, name } = resolve(tag, scope, true);
+    const { namespace, name } = resolve(tag, scope);
     const attributes = new Map<string, string>();
     for (const [key, value] of raw) {
       if (key === "xmlns" || key.startsWith("xmlns:")) continue;
-      const own = resolve(key, scope, false);
+      const own = resolveAttribute(key, scope);
       const full = `{${own.namespace}}${own.name}`;
       if (attributes.has(full)) throw this.#error(`the attribute ${key} comes twice`);
       attributes.set(full, value);
@@ -234,12 +234,21 @@ function declared(outer: Scope, attributes: ReadonlyMap<string, string>): Scope 
   return own.size === 0 ? outer : { own, outer };
 }
 
-function resolve(qualified: string, scope: Scope, isElement: boolean): { namespace: string; name: string } {
+interface ResolvedName {
+  readonly namespace: string;
+  readonly name: string;
+}
+
+/** Namespaces in XML 1.0 §6.2: the default namespace does not apply to attributes. */
+function resolveAttribute(qualified: string, scope: Scope): ResolvedName {
+  return qualified.includes(":") ? resolve(qualified, scope) : { namespace: "", name: qualified };
+}
+
+function resolve(qualified: string, scope: Scope): ResolvedName {
   const colon = qualified.indexOf(":");
   const prefix = colon === -1 ? "" : qualified.slice(0, colon);
   const name = qualified.slice(colon + 1);
   if (colon === 0 || name === "" || name.includes(":")) throw new XmlError(`${qualified} is no name`);
-  if (prefix === "" && !isElement) return { namespace: "", name };
   const namespace = namespaceOf(prefix, scope);
   if (namespace === undefined && prefix !== "") throw new XmlError(`the prefix ${prefix} is not declared`);
   return { namespace: namespace ?? "", name };

@@ -9,15 +9,19 @@ const file = (name: string, size = 0, changed = 0) => ({ name, folder: false, si
 const folder = (name: string, changed = 0) => ({ name, folder: true, size: undefined, changed });
 
 test("a public address encodes every name for itself, and the HTTP root answers at the top", () => {
-  expect(publicUrl("https://h", "site", false, "a b/50%#1.txt")).toBe(
+  expect(publicUrl("https://h", { bucket: "site", isRoot: false, path: "a b/50%#1.txt" })).toBe(
     "https://h/node/static/site/a%20b/50%25%231.txt",
   );
-  expect(publicUrl("https://h", "site", true)).toBe("https://h/");
-  expect(publicUrl("https://h", "site", true, "img/x.png")).toBe("https://h/img/x.png");
+  expect(publicUrl("https://h", { bucket: "site", isRoot: true, path: "" })).toBe("https://h/");
+  expect(publicUrl("https://h", { bucket: "site", isRoot: true, path: "img/x.png" })).toBe(
+    "https://h/img/x.png",
+  );
 });
 
 test("a file of the HTTP root that the server's own addresses hide is named by its bucket", () => {
-  expect(publicUrl("https://h", "site", true, "node/x.js")).toBe("https://h/node/static/site/node/x.js");
+  expect(publicUrl("https://h", { bucket: "site", isRoot: true, path: "node/x.js" })).toBe(
+    "https://h/node/static/site/node/x.js",
+  );
 });
 
 test("folders are derived from the paths of the files below them", () => {

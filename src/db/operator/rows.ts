@@ -7,7 +7,7 @@ export class RowWriter {
   readonly #keys: readonly string[];
   readonly #rows: string[] = [];
   /** Begins with what is around the rows. */
-  #bytes = Buffer.byteLength(resultJson([], Number.MAX_SAFE_INTEGER, false));
+  #bytes = Buffer.byteLength(resultJson([], Number.MAX_SAFE_INTEGER));
   #truncated = false;
 
   constructor(columns: readonly string[], bounds: Bounds) {
@@ -44,11 +44,15 @@ export class RowWriter {
 
   /** The whole SQL result object. */
   toJson(rowCount: number): string {
-    return resultJson(this.#rows, rowCount, this.#truncated);
+    return resultJson(this.#rows, rowCount, { truncated: this.#truncated });
   }
 }
 
-export function resultJson(rows: readonly string[], rowCount: number, truncated: boolean): string {
+export function resultJson(
+  rows: readonly string[],
+  rowCount: number,
+  { truncated = false }: { readonly truncated?: boolean } = {},
+): string {
   return `{"success":true,"data":[${rows.join(",")}],"row_count":${rowCount},"truncated":${truncated}}`;
 }
 

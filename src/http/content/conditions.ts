@@ -59,13 +59,13 @@ export function mayWrite(
   current: (Validators & { readonly kind: "file" | "folder" }) | undefined,
 ): boolean {
   const etag = current?.kind === "file" ? current.etag : undefined;
-  const matchesCurrent = (header: string, weakly: boolean) =>
+  const matchesCurrent = (header: string, comparison: { readonly weakly: boolean }) =>
     current !== undefined &&
-    (header.trim() === "*" || (etag !== undefined && matches(header, etag, { weakly })));
+    (header.trim() === "*" || (etag !== undefined && matches(header, etag, comparison)));
   const match = headers.get("if-match");
-  if (match !== null && !matchesCurrent(match, false)) return false;
+  if (match !== null && !matchesCurrent(match, { weakly: false })) return false;
   const since = match === null ? parseDate(headers.get("if-unmodified-since")) : undefined;
   if (since !== undefined && current !== undefined && current.modifiedMs > since) return false;
   const noneMatch = headers.get("if-none-match");
-  return noneMatch === null || !matchesCurrent(noneMatch, true);
+  return noneMatch === null || !matchesCurrent(noneMatch, { weakly: true });
 }

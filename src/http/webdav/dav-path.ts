@@ -1,4 +1,5 @@
 import { Fault } from "../../base/fault.ts";
+import type { FileEntry } from "../../buckets/file-store.ts";
 import { type TreePath, treePath, treeRoot } from "../../buckets/path.ts";
 import { HttpError } from "./http-error.ts";
 
@@ -55,7 +56,7 @@ export function parseDestination(header: string | null, bucket: string): DavPath
 }
 
 /** hrefOf returns the path of a resource, fully encoded. A folder's ends in a slash. */
-export function hrefOf(bucket: string, path: TreePath, isFolder: boolean): string {
+export function hrefOf(bucket: string, path: TreePath, kind: FileEntry["kind"]): string {
   const encoded = path === treeRoot ? "" : `/${path.split("/").map(encodeURIComponent).join("/")}`;
-  return `${webdavPrefix}/${bucket}${encoded}${isFolder ? "/" : ""}`;
+  return `${webdavPrefix}/${bucket}${encoded}${kind === "folder" ? "/" : ""}`;
 }

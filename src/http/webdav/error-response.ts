@@ -52,6 +52,6 @@ function lockedResponse({ locks }: LockedFault, bucket: string, path: TreePath):
 /** failuresResponse reports what a COPY, MOVE or DELETE could not do: RFC 4918 §9.6.1, §9.8.5. */
 export function failuresResponse(failures: readonly Failure[], bucket: string): Response {
   return statuses(
-    failures.map(({ path, fault }) => ({ href: hrefOf(bucket, path, false), status: statusOf(fault) })),
+    failures.map(({ path, fault }) => ({ href: hrefOf(bucket, path, "file"), status: statusOf(fault) })),
   );
 }

@@ -45,22 +45,23 @@ export async function openAccess(
 ): Promise<BucketAccess> {
   const files = client.bucket(name);
   const may = (action: "list" | "read") => rights.inBucket(name, filePermission(action));
-  const rpc = (why: string, isPublic: boolean | undefined) =>
+  const readOnly = (why: string, isPublic: boolean | undefined) =>
     overRpc(client, name, { files: undefined, why, mayList: may("list"), mayRead: may("read"), isPublic });
-  const off = "This bucket is off, so its files are read-only. Turn it on to change them.";
-  if (bucket?.enable === false) return rpc(off, false);
+  const switchedOff = (why: string) => readOnly(why, false);
+  if (bucket?.enable === false)
+    return switchedOff("This bucket is off, so its files are read-only. Turn it on to change them.");
   if (!rights.overWebdav(name))
-    return rpc(
+    return readOnly(
       "Read-only: changing files needs all four of Read, Write, Delete and List on this bucket, and your token does not have them all.",
       bucket?.enable,
     );
   if (!fitsWebdav)
-    return rpc(
+    return readOnly(
       "Read-only: you signed in with a user name that contains “:”, which WebDAV does not support. Sign in with the key and the secret of your token to change files.",
       bucket?.enable,
     );
   if (bucket === undefined && !(await isServed(files)))
-    return rpc("This bucket is off or does not exist, so nothing can be changed here.", false);
+    return switchedOff("This bucket is off or does not exist, so nothing can be changed here.");
   return overWebdav(files);
 }
 

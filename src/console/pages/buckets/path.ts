@@ -59,8 +59,16 @@ export function pathProblem(path: string): string | undefined {
 /** Top-level paths that the server uses itself, even with an HTTP root. */
 const reserved: readonly string[] = ["node", "jsonrpc", "terminal"];
 
-/** Public address of a file, or of the bucket for an empty path. */
-export function publicUrl(server: string, bucket: string, isRoot: boolean, path = ""): string {
+export interface PublicFile {
+  readonly bucket: string;
+  /** Whether the bucket is the HTTP root; its files then have shorter addresses. */
+  readonly isRoot: boolean;
+  /** Empty for the bucket itself. */
+  readonly path: string;
+}
+
+/** Public address of a file or bucket. */
+export function publicUrl(server: string, { bucket, isRoot, path }: PublicFile): string {
   const atRoot = isRoot && !reserved.includes(splitPath(path)[0] ?? "");
   return `${server}/${atRoot ? "" : `node/static/${encodeURIComponent(bucket)}/`}${encodePath(path)}`;
 }

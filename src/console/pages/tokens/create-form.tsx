@@ -109,7 +109,7 @@ export function CreateForm({ purpose, bucket, onDone, onCancel }: CreateFormProp
             <PasswordField
               label="Password"
               password={draft.password}
-              onChange={(password, isGenerated) => change({ password, isGenerated })}
+              onChange={(password, { isGenerated }) => change({ password, isGenerated })}
             />
           </div>
         </div>

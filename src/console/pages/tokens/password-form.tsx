@@ -11,7 +11,7 @@ import { changePassword, displayName } from "./token-actions.ts";
 export interface PasswordFieldProps {
   readonly label: string;
   readonly password: string;
-  readonly onChange: (password: string, isGenerated: boolean) => void;
+  readonly onChange: (password: string, options: { readonly isGenerated: boolean }) => void;
 }
 
 /** Field for a new password. It is hidden while typed, and shown when generated or if requested. */
@@ -21,7 +21,7 @@ export function PasswordField({ label, password, onChange }: PasswordFieldProps)
     autocomplete: "new-password",
     spellcheck: false,
     value: password,
-    onInput: (event: Event) => onChange(typed(event), false),
+    onInput: (event: Event) => onChange(typed(event), { isGenerated: false }),
   } as const;
   return (
     <>
@@ -31,7 +31,7 @@ export function PasswordField({ label, password, onChange }: PasswordFieldProps)
       <div class="row">
         <Button
           onClick={() => {
-            onChange(generatePassword(), true);
+            onChange(generatePassword(), { isGenerated: true });
             setShown(true);
           }}
         >

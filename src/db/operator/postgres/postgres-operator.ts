@@ -157,7 +157,7 @@ async function runStatement(
   connection.send(packet("S"));
   const isIdle = await untilReady(connection, position, () => {});
   progress.ended(tag, !isIdle);
-  if (columns.length === 0) return resultJson([], countIn(tag), false);
+  if (columns.length === 0) return resultJson([], countIn(tag));
   const count = changes && !tag.startsWith("SELECT") ? countIn(tag) : writer.count;
   return writer.toJson(count);
 }

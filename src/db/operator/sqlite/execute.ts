@@ -69,7 +69,7 @@ function runOne(
   const before = counters(connection);
   if (columns.length === 0) {
     statement.run(...bindings);
-    return resultJson([], affectedSince(before, connection), false);
+    return resultJson([], affectedSince(before, connection));
   }
   // A statement that changes rows and returns them is undone when its answer turns out too big.
   const changes = /^(insert|update|delete|replace|with)\b/i.test(statement.sourceSQL);

@@ -38,7 +38,7 @@ async function transfer(dav: DavRequest, kind: "copy" | "move"): Promise<Respons
   if (done.failures.length > 0) return failuresResponse(done.failures, bucket.name);
   return new Response(null, {
     status: done.replaced ? 204 : 201,
-    headers: done.replaced ? {} : { location: hrefOf(bucket.name, to, entry.kind === "folder") },
+    headers: done.replaced ? {} : { location: hrefOf(bucket.name, to, entry.kind) },
   });
 }
 

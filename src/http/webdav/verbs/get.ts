@@ -44,15 +44,10 @@ const maxListedEntries = 2000;
 /** A page for programs that show a folder as a browser does, such as lynx. Browsers themselves are sent to the console. */
 async function listing({ files, bucket }: DavRequest, folder: TreePath): Promise<string> {
   const rows: string[] = [];
-  if (folder !== treeRoot) rows.push(row(hrefOf(bucket.name, splitPath(folder).folder, true), ".."));
+  if (folder !== treeRoot) rows.push(row(hrefOf(bucket.name, splitPath(folder).folder, "folder"), ".."));
   for await (const entries of files.reader.entries(folder)) {
     for (const { path, kind } of entries)
-      rows.push(
-        row(
-          hrefOf(bucket.name, path, kind === "folder"),
-          splitPath(path).name + (kind === "folder" ? "/" : ""),
-        ),
-      );
+      rows.push(row(hrefOf(bucket.name, path, kind), splitPath(path).name + (kind === "folder" ? "/" : "")));
     if (rows.length >= maxListedEntries) {
       rows.push("<li>… and more, which a WebDAV client shows</li>");
       break;

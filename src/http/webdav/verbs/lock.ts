@@ -141,7 +141,7 @@ function conflictResponse({ path, bucket }: DavRequest, { locks }: LockedFault):
   if (locks.every((lock) => isBelow(lock.path, path)))
     return statuses([
       ...locks.map((lock) => ({ href: lockRoot(lock, bucket.name), status: 423 })),
-      { href: hrefOf(bucket.name, path, true), status: 424 },
+      { href: hrefOf(bucket.name, path, "folder"), status: 424 },
     ]);
   const roots = lockRoots(locks, bucket.name);
   return errorResponse(423, `<D:no-conflicting-lock>${roots}</D:no-conflicting-lock>`);

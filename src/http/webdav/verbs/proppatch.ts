@@ -48,7 +48,7 @@ export async function proppatch(dav: DavRequest): Promise<Response> {
     const error = problem?.condition ? `<D:error>${problem.condition}</D:error>` : "";
     return propstat(element(name, ""), status, error);
   });
-  const href = escapeXml(hrefOf(bucket.name, target.requested, target.entry.kind === "folder"));
+  const href = escapeXml(hrefOf(bucket.name, target.requested, target.entry.kind));
   return xmlResponse(
     207,
     `<D:multistatus xmlns:D="DAV:"><D:response><D:href>${href}</D:href>${stats.join("")}</D:response></D:multistatus>\n`,

@@ -24,7 +24,7 @@ export function activeLock(lock: Lock, bucket: string): string {
 }
 
 export function lockRoot({ path, kind }: Lock, bucket: string): string {
-  return hrefOf(bucket, path, kind === "folder");
+  return hrefOf(bucket, path, kind);
 }
 
 /** lockRoots lists the roots of locks for a condition of RFC 4918 §16. */

@@ -49,7 +49,7 @@ export class PropertyWriter {
   /** The `response` element of a resource with these dead properties, in parts to be sent one after the other. */
   describe(resource: Resource, dead: Properties): Array<string | Uint8Array> {
     const { entry, bucket } = resource;
-    const href = escapeXml(hrefOf(bucket, entry.path, entry.kind === "folder"));
+    const href = escapeXml(hrefOf(bucket, entry.path, entry.kind));
     const live = this.#liveElements(resource, dead);
     const own = this.#deadNames(dead);
     const found = live.found + own.map((name) => this.#elementOf(name, dead)).join("");

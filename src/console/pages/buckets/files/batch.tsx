@@ -37,11 +37,11 @@ export function useBatch(): Batch {
     const { signal } = abort.current;
     const failures: string[] = [];
     let done = 0;
-    const publish = (running: boolean) =>
+    const publish = ({ running }: { readonly running: boolean }) =>
       setState({ running, done, total: items.length, failures: [...failures] });
     for (const { name, run: runItem } of items) {
       if (signal.aborted) break;
-      publish(true);
+      publish({ running: true });
       try {
         await runItem(signal);
         done += 1;
@@ -49,7 +49,7 @@ export function useBatch(): Batch {
         if (!signal.aborted) failures.push(`${visibleText(name)}: ${explain(error)}`);
       }
     }
-    publish(false);
+    publish({ running: false });
     return done === items.length;
   };
   return { ...state, run, cancel };

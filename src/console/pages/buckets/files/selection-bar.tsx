@@ -40,7 +40,7 @@ export function SelectionBar({ openBucket, path, chosen, onMove, onDelete, onCle
       {alone !== undefined && access.isPublic !== false && (
         <CopyButton
           label="Copy URL"
-          text={`${publicUrl(serverUrl, name, bucket?.is_http_root ?? false, join(path, alone.name))}${alone.folder ? "/" : ""}`}
+          text={`${publicUrl(serverUrl, { bucket: name, isRoot: bucket?.is_http_root ?? false, path: join(path, alone.name) })}${alone.folder ? "/" : ""}`}
         />
       )}
       {access.files !== undefined && (

@@ -52,7 +52,10 @@ export function BucketRow({ record, onCreate, onChange }: BucketRowProps) {
           <Button onClick={() => onCreate(name)}>Create it</Button>
         )}
         {bucket !== null && bucket?.enable !== false && (
-          <CopyButton label="Copy URL" text={publicUrl(serverUrl, name, bucket?.is_http_root ?? false)} />
+          <CopyButton
+            label="Copy URL"
+            text={publicUrl(serverUrl, { bucket: name, isRoot: bucket?.is_http_root ?? false, path: "" })}
+          />
         )}
         {bucket !== null && <Button onClick={() => setOpen("mount")}>Mount</Button>}
         {mayChange && (

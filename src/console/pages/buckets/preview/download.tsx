@@ -19,7 +19,7 @@ export function DownloadButton({
   if (!access.mayRead && access.isPublic !== true) return null;
   const download = async () => {
     for (const path of paths) {
-      if (access.isPublic) follow(publicUrl(serverUrl, name, false, path), nameOf(path));
+      if (access.isPublic) follow(publicUrl(serverUrl, { bucket: name, isRoot: false, path }), nameOf(path));
       else save(nameOf(path), (await access.read(path)).blob);
     }
   };

@@ -59,7 +59,7 @@ export function Preview({ openBucket, path, entry, onClose, onChanged }: Preview
             {access.isPublic !== false && (
               <CopyButton
                 label="Copy URL"
-                text={publicUrl(serverUrl, name, bucket?.is_http_root ?? false, path)}
+                text={publicUrl(serverUrl, { bucket: name, isRoot: bucket?.is_http_root ?? false, path })}
               />
             )}
           </div>

@@ -18,6 +18,11 @@ export interface TextEditorProps {
   readonly onReload: () => void;
 }
 
+interface SaveOptions {
+  /** Whether to replace the server's file even if somebody else changed it. */
+  readonly overwrite: boolean;
+}
+
 /** Editor of a text file. It saves only if nobody else changed the file meanwhile. */
 export function TextEditor({
   bucket,
@@ -44,7 +49,7 @@ export function TextEditor({
     if (next === stored.current.text) dropDraft(bucket, path);
     else keepDraft(bucket, path, { text: next, etag: stored.current.etag });
   };
-  const put = async (overwrite: boolean) => {
+  const put = async ({ overwrite }: SaveOptions) => {
     const sent = draftOf(bucket, path)?.text ?? stored.current.text;
     // Remove the toast of the previous save.
     dismissSaved.current();
@@ -68,8 +73,8 @@ export function TextEditor({
     onSaved();
   };
   /** Saves one after the other: a parallel save would see the first one as somebody else's change. */
-  const save = (overwrite: boolean) => {
-    const own = lastSave.current.then(() => put(overwrite));
+  const save = (options: SaveOptions = { overwrite: false }) => {
+    const own = lastSave.current.then(() => put(options));
     // The caller gets this error; the next save must not fail because of it.
     lastSave.current = own.catch(() => {});
     return own;
@@ -91,7 +96,7 @@ export function TextEditor({
             and lose yours, or overwrite theirs with yours.
           </p>
           <Button onClick={reload}>Load theirs</Button>
-          <Button kind="danger" onClick={() => save(true)}>
+          <Button kind="danger" onClick={() => save({ overwrite: true })}>
             Overwrite
           </Button>
         </div>
@@ -106,7 +111,7 @@ export function TextEditor({
           language={language}
           initialFocus
           onChange={change}
-          onSave={() => void save(false).catch(showError)}
+          onSave={() => void save().catch(showError)}
         />
       </div>
       <footer>
@@ -116,7 +121,7 @@ export function TextEditor({
         <Button disabled={!dirty} onClick={reload}>
           Discard changes
         </Button>
-        <Button kind="primary" disabled={!dirty} onClick={() => save(false)}>
+        <Button kind="primary" disabled={!dirty} onClick={() => save()}>
           Save
         </Button>
       </footer>

@@ -29,11 +29,10 @@ export async function startUpload(target: UploadTarget, dropped: Dropped, ask: A
   const answer = plan.replacing.length === 0 ? "skip" : await ask(plan);
   if (answer === "cancel" || signedIn.peek().state !== "signed-in") return;
   const folders = new FolderCreator(files, plan.missing);
-  const toRequest = (replace: boolean) => (incoming: Incoming) =>
-    createRequest(incoming, { ...target, folders, replace });
+  const replacing = answer === "replace" ? plan.replacing : [];
   uploads.add([
-    ...plan.fresh.map(toRequest(false)),
-    ...(answer === "replace" ? plan.replacing.map(toRequest(true)) : []),
+    ...plan.fresh.map((incoming) => createRequest(incoming, { ...target, folders, replace: false })),
+    ...replacing.map((incoming) => createRequest(incoming, { ...target, folders, replace: true })),
   ]);
   await folders.createEmpty(dropped.emptyFolders, into);
   if (answer === "skip" && plan.replacing.length > 0)
