@@ -6,16 +6,16 @@ import { useSession } from "../../session.ts";
 import { Button } from "../../ui/button.tsx";
 import { confirm } from "../../ui/dialog.tsx";
 import { Check } from "../../ui/field.tsx";
+import { Icon } from "../../ui/icons.tsx";
 import { useLoad } from "../../ui/load.ts";
 import { Page } from "../../ui/page.tsx";
 import { Problem } from "../../ui/problem.tsx";
 import { showError, toast } from "../../ui/toasts.tsx";
 import { checkText, ProblemList, useCheck } from "./check.tsx";
 import { hasSecrets, secrets } from "./diff.ts";
-import { draftOf } from "./draft.ts";
+import { draftOf, type Saved } from "./draft.ts";
 import { type Finding, marksOf } from "./problems.ts";
 import { nextStep, SaveDialog, type SaveStep } from "./save-dialog.tsx";
-import { SavedView } from "./saved-view.tsx";
 
 export default function ConfigPage() {
   const session = useSession();
@@ -138,4 +138,57 @@ function useSaveKey(save: () => void): void {
     addEventListener("keydown", onKey);
     return () => removeEventListener("keydown", onKey);
   }, []);
+}
+
+/** Result of the last save. */
+function SavedView({ saved }: { readonly saved: Saved }) {
+  const className = classOf(saved);
+  return (
+    <div class={className} role="status">
+      <Icon name={className === "notice good" ? "check" : "warning"} />
+      <div>{messageOf(saved)}</div>
+    </div>
+  );
+}
+
+function classOf(saved: Saved): string {
+  if (saved.kind !== "applied" && saved.kind !== "unchanged") return "problem";
+  return saved.warnings.length > 0 ? "notice" : "notice good";
+}
+
+function messageOf(saved: Saved) {
+  switch (saved.kind) {
+    case "applied":
+    case "unchanged":
+      return (
+        <>
+          <p>Saved. The server says: {saved.message}.</p>
+          {saved.warnings.map((warning) => (
+            <p key={warning}>It warns: {warning}.</p>
+          ))}
+        </>
+      );
+    case "refused":
+      return (
+        <p>
+          Saved, but not in effect. The server says: {saved.message}. Correct it and save again, or the next
+          start may fail.
+        </p>
+      );
+    case "unheard":
+      return <p>Saved. The server did not say what became of it; look into its log.</p>;
+    case "gone":
+      return (
+        <p>
+          Saved, and the server has left this address: this console cannot reach it any more.{" "}
+          {saved.address === undefined ? (
+            "Its log says where it listens now."
+          ) : (
+            <>
+              It should be at <a href={saved.address}>{saved.address}</a>.
+            </>
+          )}
+        </p>
+      );
+  }
 }

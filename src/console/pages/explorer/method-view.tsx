@@ -4,8 +4,7 @@ import { Button } from "../../ui/button.tsx";
 import { CopyButton } from "../../ui/copy.tsx";
 import { confirm } from "../../ui/dialog.tsx";
 import { type Answer, AnswerView, Code, fieldOf } from "./answer.tsx";
-import { surelyNot } from "./may.ts";
-import type { MethodInfo } from "./openrpc.ts";
+import { cannotCall, type MethodInfo } from "./openrpc.ts";
 import { ParamField } from "./param-field.tsx";
 import { curlLine, type Entries, maskedRequest, parseEntries } from "./request.ts";
 import { StreamView } from "./stream-view.tsx";
@@ -46,7 +45,7 @@ export function MethodView({ method }: { readonly method: MethodInfo }) {
       {method.deprecated !== undefined && <p class="notice">{method.deprecated}</p>}
       <p class="muted">
         Needs: {method.need.replaceAll("`", "")}.
-        {surelyNot(method.requirements, rights) &&
+        {cannotCall(method.requirements, rights) &&
           " The token that you are signed in with does not have that."}
       </p>
       <form

@@ -1,4 +1,4 @@
-import { eventOf, type LogEntry } from "../../../client/index.ts";
+import { eventOf, type LogEntry, type NodeServerClient } from "../../../client/index.ts";
 
 /** How far an update is, as far as the log tells. */
 export type Progress =
@@ -22,4 +22,44 @@ export function progressIn(entry: LogEntry, tag: string): Progress | undefined {
     case "update.failed":
       return { stage: "failed", why: event.reason, code: event.code };
   }
+}
+
+/** Longest wait for the stream. A proxy may block WebSockets; the update must not depend on them. */
+const connectMs = 5000;
+
+export interface LogWatch {
+  /** Final progress in the log; undefined when the log cannot be followed. */
+  readonly end: Promise<Progress | undefined>;
+  readonly stop: () => void;
+}
+
+/** Reports the progress of the update to `tag` from the log. Resolves once the stream is open or has failed. */
+export async function watchLog(
+  client: NodeServerClient,
+  tag: string,
+  onProgress: (progress: Progress) => void,
+): Promise<LogWatch> {
+  const stop = new AbortController();
+  const connected = Promise.withResolvers<void>();
+  const end = Promise.withResolvers<Progress | undefined>();
+  const read = async () => {
+    const stream = client.subscribe(
+      "node-server_stream_log",
+      { log_filter: "server=info" },
+      { signal: stop.signal, onConnect: () => connected.resolve() },
+    );
+    for await (const entry of stream) {
+      const progress = progressIn(entry, tag);
+      if (progress === undefined) continue;
+      onProgress(progress);
+      if (progress.stage === "in place" || progress.stage === "failed") end.resolve(progress);
+    }
+  };
+  // The update continues without the log; only its progress is not shown.
+  read().catch(() => {
+    connected.resolve();
+    end.resolve(undefined);
+  });
+  await Promise.race([connected.promise, new Promise((done) => setTimeout(done, connectMs))]);
+  return { end: end.promise, stop: () => stop.abort() };
 }

@@ -3,9 +3,8 @@ import { type NodeServerClient, RpcError, Unreachable } from "../../../client/in
 import { replaceQuery, route } from "../../route.ts";
 import { explain } from "../../ui/problem.tsx";
 import { toast } from "../../ui/toasts.tsx";
-import type { Progress } from "./progress.ts";
+import { type Progress, watchLog } from "./progress.ts";
 import { waitForRestart } from "./wait-for-restart.ts";
-import { watchLog } from "./watch-log.ts";
 
 export type Run =
   | { readonly step: "none" }
