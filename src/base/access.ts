@@ -3,18 +3,18 @@ import { dirname } from "node:path";
 import { codeOf, messageOf } from "./fault.ts";
 import { nameOfUid, type User } from "./users.ts";
 
-/** File systems of the kernel, where no file can be made, whatever their permissions say: proc, sysfs, cgroup2. */
+/** File systems of the kernel (proc, sysfs, cgroup2): no file can be created in them, even where the permissions allow it. */
 const kernelFileSystems = new Set([0x9fa0, 0x62656572, 0x63677270]);
 
-/** Why a path cannot be used, and what to do about it. */
+/** AccessProblem says why a path cannot be used, and what to do about it. */
 export interface AccessProblem {
-  /** The path at fault: the one that was asked about, or a folder above it. */
+  /** The path at fault: the requested one, or a folder above it. */
   readonly path: string;
-  /** Continues a sentence that begins with the path: `is a file, not a folder; name another path`. */
+  /** The reason, as the end of a sentence that begins with the path: `is a file, not a folder; name another path`. */
   readonly why: string;
 }
 
-/** Why this process cannot write into a folder, or make it; undefined if it can. Creates nothing. */
+/** `folderProblem` says why this process cannot write into a folder or create it; undefined if it can. It creates nothing. */
 export function folderProblem(path: string): AccessProblem | undefined {
   const found = statOrProblem(path);
   if (found !== undefined && "why" in found) return found;
@@ -24,11 +24,11 @@ export function folderProblem(path: string): AccessProblem | undefined {
   }
   if (!found.isDirectory()) return { path, why: "is a file, not a folder; name another path" };
   if (kernelFileSystems.has(statfsSync(path).type))
-    return { path, why: "is a folder of the kernel, in which no file can be made; name another path" };
+    return { path, why: "is a folder of the kernel, in which no file can be created; name another path" };
   return permissionProblem(path, found, constants.W_OK | constants.X_OK);
 }
 
-/** The same for a file that is to be written: it may exist, or its folder must allow it. */
+/** `fileProblem` says why this process cannot read and write a file, or create one that does not exist; undefined if it can. */
 export function fileProblem(path: string): AccessProblem | undefined {
   const found = statOrProblem(path);
   if (found !== undefined && "why" in found) return found;
@@ -37,7 +37,7 @@ export function fileProblem(path: string): AccessProblem | undefined {
   return permissionProblem(path, found, constants.R_OK | constants.W_OK);
 }
 
-/** The same for a file that is only read. Undefined as well for a file that does not exist. */
+/** `readProblem` says why this process cannot read a file; undefined if it can, and if the file does not exist. */
 export function readProblem(path: string): AccessProblem | undefined {
   const found = statOrProblem(path);
   if (found === undefined || "why" in found) return found;
@@ -47,36 +47,39 @@ export function readProblem(path: string): AccessProblem | undefined {
   return permissionProblem(path, found, constants.R_OK);
 }
 
-/** What a message says about: `the database`, its path, and what failed where another path is at fault: `cannot be made`. */
+/**
+ * Subject is what an access message is about: `the database`, its path, and what failed if the cause is another path (`cannot be
+ * created`).
+ */
 export interface Subject {
   readonly name: string;
   readonly path: string;
   readonly failed: string;
 }
 
-/** One sentence that names each path once. */
+/** `accessMessage` writes one sentence that names each path once. */
 export function accessMessage({ name, path, failed }: Subject, problem: AccessProblem): string {
   return problem.path === path
     ? `${name} ${path} ${problem.why}`
     : `${name} ${path} ${failed}: ${problem.path} ${problem.why}`;
 }
 
-/** Bits of a mode, as for one of owner, group and others. */
+/** `accessBits` are the permission bits of one class (owner, group or others) of a file mode. */
 export const accessBits = { read: 4, write: 2, enter: 1 } as const;
 
-/** Whether an account other than this process' has these rights, by owner, group and mode alone. */
+/** `mayAccess` tells whether an account has all `wanted` rights, by owner, group and mode. It knows no ACLs and no capabilities. */
 export function mayAccess({ uid, gids }: User, { uid: owner, gid, mode }: Stats, wanted: number): boolean {
   if (uid === 0) return true;
   const shift = uid === owner ? 6 : gids.includes(gid) ? 3 : 0;
   return ((mode >> shift) & wanted) === wanted;
 }
 
-/** A mode as `chmod` takes it: `0644`. */
+/** `modeText` writes a mode in the form that `chmod` takes: `0644`. */
 export function modeText(mode: number): string {
   return (mode & 0o7777).toString(8).padStart(4, "0");
 }
 
-/** For a line that is pasted into a shell. */
+/** `shellQuoted` quotes an argument, if necessary, for a command that people paste into a shell. */
 export function shellQuoted(text: string): string {
   return /^[\w@%+=:,./-]+$/.test(text) ? text : `'${text.replaceAll("'", "'\\''")}'`;
 }
@@ -113,7 +116,7 @@ function statOrProblem(path: string): Stats | AccessProblem | undefined {
   }
 }
 
-/** The account that this process runs as. */
+/** `currentUser` is the name of the account that this process runs as. */
 export function currentUser(): string {
   const uid = process.geteuid?.();
   return uid === undefined ? "this user" : nameOfUid(uid);

@@ -3,7 +3,7 @@ export interface Address {
   readonly port: number;
 }
 
-/** `127.0.0.1:2211`, `[::1]:2211`, `localhost:2211`; undefined for anything else. */
+/** `parseAddress` reads `127.0.0.1:2211`, `[::1]:2211` or `localhost:2211`; undefined for anything else. */
 export function parseAddress(text: string): Address | undefined {
   const match = /^(?:\[([0-9a-fA-F:.]+(?:%[\w.]+)?)\]|([A-Za-z0-9_.-]+)):(\d{1,5})$/.exec(text);
   const host = match?.[1] ?? match?.[2];
@@ -11,12 +11,15 @@ export function parseAddress(text: string): Address | undefined {
   return host === undefined || port > 65535 ? undefined : { host, port };
 }
 
-/** As it stands in a URL. */
+/** `formatAddress` writes `host:port` as in a URL, an IPv6 address in brackets. */
 export function formatAddress({ host, port }: Address): string {
   return host.includes(":") ? `[${host}]:${port}` : `${host}:${port}`;
 }
 
-/** One household has a whole /64 of IPv6 addresses to guess from. */
+/**
+ * `networkOf` is the key by which clients are grouped: an IPv4 address, or the /64 of an IPv6 address, because one subscriber has a
+ * whole /64 to connect from.
+ */
 export function networkOf(address: string): string {
   if (!address.includes(":") || address.startsWith("::ffff:")) return address;
   const [head = "", tail = ""] = address.split("::", 2);

@@ -1,13 +1,13 @@
-/** One load of several keys. */
+/** Batch is one load of several keys. */
 interface Batch<K, V> {
   readonly keys: Set<K>;
   readonly values: Promise<ReadonlyMap<K, V>>;
 }
 
 /**
- * Loads values by key, at most one load at a time: keys that are asked for meanwhile are loaded together by the next one, and a
- * key that is being loaded is not loaded twice. So any number of callers take one connection of the database. Callers that wait
- * behind a load that fails get its error: they would only wait as long again for a database that does not answer.
+ * BatchLoader loads values by key, at most one load at a time. Keys requested during a load are loaded together by the next one,
+ * and a key that is being loaded is not loaded twice, so any number of callers take one database connection. Callers that wait
+ * behind a load that fails get its error: a database that does not answer would make them wait as long again.
  */
 export class BatchLoader<K, V> {
   readonly #loadAll: (keys: ReadonlySet<K>) => Promise<ReadonlyMap<K, V>>;
@@ -27,7 +27,7 @@ export class BatchLoader<K, V> {
     return (await batch.values).get(key);
   }
 
-  /** Declares the running load outdated: later callers get values that are loaded after this call. */
+  /** Marks the running load as outdated: later callers get values that are loaded after this call. */
   expire(): void {
     this.#joinable = false;
   }

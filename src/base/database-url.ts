@@ -3,7 +3,7 @@ import { Fault } from "./fault.ts";
 
 export interface SqliteFile {
   readonly path: string;
-  /** `rwc` makes the file, `rw` wants it to exist. */
+  /** `rwc` creates a missing file, `rw` requires it to exist. */
   readonly mode: "rw" | "rwc";
 }
 
@@ -15,14 +15,16 @@ export type DatabasePlace = { readonly sqlite: SqliteFile } | { readonly postgre
  */
 const sslModes: readonly string[] = ["disable", "prefer", "require", "verify-full"];
 
-/** `sqlite:…` or `postgres://…`, checked as far as it can be without connecting. */
+/**
+ * `parseDatabaseUrl` reads `sqlite:…` or `postgres://…`. It checks what can be checked without connecting, and throws InvalidInput.
+ */
 export function parseDatabaseUrl(url: string): DatabasePlace {
   if (url.startsWith("sqlite:")) return { sqlite: parseSqliteUrl(url) };
   const [, authority, rest = ""] = /^postgres(?:ql)?:\/\/([^/?#]*)(.*)$/s.exec(url) ?? [];
   if (authority === undefined) throw refusal("must begin with sqlite:, postgres:// or postgresql://");
   if (!URL.canParse(url)) throw refusal(whyNoUrl(authority, rest));
   const { pathname, searchParams } = new URL(url);
-  // An unencoded `/` in the password ends the host early, and what follows would be taken for the database's name.
+  // An unencoded `/` in the password ends the host early, and the rest would be read as the database's name.
   if (pathname.includes("@")) throw refusal("has a `/` in its password; write it as %2F");
   const mode = searchParams.get("sslmode");
   if (mode !== null && !sslModes.includes(mode))
@@ -30,7 +32,7 @@ export function parseDatabaseUrl(url: string): DatabasePlace {
   return { postgres: url };
 }
 
-/** `sqlite://data/node.db?mode=rwc`, `sqlite:node.db`, `sqlite:///var/lib/node.db`. */
+/** `parseSqliteUrl` reads `sqlite://data/node.db?mode=rwc`, `sqlite:node.db`, `sqlite:///var/lib/node.db`. Throws InvalidInput. */
 export function parseSqliteUrl(url: string): SqliteFile {
   const [place = "", query = ""] = url.replace(/^sqlite:(\/\/)?/, "").split("?", 2);
   const path = decode(place);
@@ -42,7 +44,10 @@ export function parseSqliteUrl(url: string): SqliteFile {
   return { path, mode };
 }
 
-/** The database as it may be shown: the absolute path of a file, or host, port and name without user and password. */
+/**
+ * `shownDatabase` names the database without secrets: the absolute path of a file, or host, port and name without user and
+ * password.
+ */
 export function shownDatabase(url: string): string {
   const place = parseDatabaseUrl(url);
   if ("sqlite" in place) return resolve(place.sqlite.path);
@@ -50,16 +55,16 @@ export function shownDatabase(url: string): string {
   return `${host}${pathname}`;
 }
 
-/** Says which part of a PostgreSQL address cannot be read. Quotes nothing of it: any part may belong to a password. */
+/** `whyNoUrl` says which part of a PostgreSQL URL is invalid. It quotes nothing of it: any part may belong to a password. */
 function whyNoUrl(authority: string, rest: string): string {
   if (rest.includes("@")) return "has a `/`, `?` or `#` in its password; write it as %2F, %3F or %23";
   const at = authority.lastIndexOf("@");
   const port = /:([^:\]]*)$/.exec(authority.slice(at + 1))?.[1];
   if (port !== undefined && !(/^\d*$/.test(port) && Number(port) <= 65_535))
-    return "has a wrong port; write a number from 1 to 65535 after the host";
+    return "has an invalid port; write a number from 1 to 65535 after the host";
   return authority.slice(0, Math.max(at, 0)).includes(":")
-    ? "is no URL; in a password, write special characters as %XX"
-    : "is no URL; write it as postgres://user:password@host:port/name";
+    ? "is not a valid URL; in a password, write special characters as %XX"
+    : "is not a valid URL; write it as postgres://user:password@host:port/name";
 }
 
 function decode(place: string): string {

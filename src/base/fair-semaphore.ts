@@ -3,6 +3,7 @@ interface Waiter {
   giveUp(): void;
 }
 
+/** AcquireOptions say in which queue a caller waits, and for how long. */
 export interface AcquireOptions {
   /** Waiters with the same key are one queue. */
   readonly key?: string;
@@ -12,7 +13,9 @@ export interface AcquireOptions {
 
 /**
  * FairSemaphore is a counting semaphore that is fair between keys: waiters are served round-robin by key, so that one busy key
- * delays the others by one place and not by its whole queue.
+ * delays the others by one place and not by its whole queue. It is for work that should wait; `ConnectionLimiter` of the HTTP
+ * module is another concept: it refuses instead of queueing, its limit changes with the configuration, and its permits can be
+ * suspended.
  */
 export class FairSemaphore {
   #free: number;
@@ -23,12 +26,12 @@ export class FairSemaphore {
     this.#free = count;
   }
 
-  /** The number of waiters, in all or of one key. */
+  /** The number of waiters, of all keys or of one. */
   waiting(key?: string): number {
     return key === undefined ? this.#waiting : (this.#queues.get(key)?.length ?? 0);
   }
 
-  /** Resolves to true with a permit, which must be released; to false if none came free in time or `signal` ended the wait. */
+  /** Resolves to true with a permit, which the caller must release, or to false if `timeoutMs` passed or `signal` fired first. */
   async acquire({ key = "", timeoutMs, signal }: AcquireOptions = {}): Promise<boolean> {
     if (this.#free > 0) {
       this.#free -= 1;
@@ -57,7 +60,10 @@ export class FairSemaphore {
     });
   }
 
-  /** Ends the wait of the last waiter in the longest queue, without a permit. False if no queue is longer than that of `key`. */
+  /**
+   * Ends the wait of the last waiter in the longest queue, without a permit. Returns false if no queue is longer than that of
+   * `key`.
+   */
   evictBeside(key: string): boolean {
     let largest = this.#queues.get(key) ?? [];
     let found = false;

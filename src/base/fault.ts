@@ -1,17 +1,17 @@
-/** FaultRow is one way to fail. */
+/** FaultRow describes one kind of error. */
 interface FaultRow {
   readonly code: number;
   readonly title: string;
   readonly description: string;
-  /** The message is the title alone, as in the examples of JSON-RPC 2.0; the detail goes to `data.detail`. */
+  /** If true, the message is the title alone, as in the examples of JSON-RPC 2.0, and the detail goes to `data.detail`. */
   readonly bare?: true;
   /** Values of `data.reason`, each with its meaning. */
   readonly reasons?: Readonly<Record<string, string>>;
 }
 
 /**
- * `faultKinds` are all ways in which a call can fail on purpose. Code throws a kind; its number and title exist only here.
- * An error that is not a `Fault` is a bug, and its message is shown to no caller.
+ * `faultKinds` is the table of all errors that the server reports on purpose. Code throws a kind; numbers and titles exist only
+ * here. An error that is not a `Fault` is a bug, and no caller sees its message.
  */
 export const faultKinds = {
   Parse: { code: -32700, title: "Parse error", description: "The request is not JSON.", bare: true },
@@ -36,7 +36,7 @@ export const faultKinds = {
   Internal: {
     code: -32603,
     title: "Internal error",
-    description: "A bug. The log holds the whole story under `data.reference`.",
+    description: "A bug. The log has the full error under `data.reference`.",
   },
   NeedsWebSocket: {
     code: -32000,
@@ -91,9 +91,9 @@ export const faultKinds = {
     title: "Permission Denied",
     description: "The token is wrong, expired, or does not hold what the method needs.",
     reasons: {
-      invalid_credentials: "no token has this name, or its secret or password is another",
+      invalid_credentials: "no token has this name, or the secret or password is wrong",
       expired: "the token was proven, and its `timestamp_to` has passed",
-      not_yet_valid: "the token was proven, and its `timestamp_from` is to come",
+      not_yet_valid: "the token was proven, and its `timestamp_from` has not come yet",
       missing_permission: "the token is valid and does not hold what the call needs",
     },
   },
@@ -123,17 +123,18 @@ export const faultKinds = {
 } as const satisfies Readonly<Record<string, FaultRow>>;
 
 export type FaultKind = keyof typeof faultKinds;
-/** DenialReason is why a call was refused: `data.reason` of every `PermissionDenied`. */
+/** DenialReason says why a call was refused: `data.reason` of every `PermissionDenied`. */
 export type DenialReason = keyof (typeof faultKinds)["PermissionDenied"]["reasons"];
 
+/** Fault is an error that the server reports on purpose. Its message is `<title>: <detail>`. */
 export class Fault extends Error {
   override readonly name = "Fault";
 
   constructor(
     readonly kind: FaultKind,
-    /** Says what was wrong and what to do; never a secret. */
+    /** What was wrong and what to do, for people. Never contains a secret. */
     readonly detail: string,
-    /** Facts for programs: `field`, `line`, `column`, `path`, `reason`, … */
+    /** The same facts for programs: `field`, `line`, `column`, `path`, `reason`, … */
     readonly data: Readonly<Record<string, unknown>> = {},
     options?: ErrorOptions,
   ) {
@@ -152,7 +153,7 @@ export function messageOf(error: unknown): string {
   return error instanceof Error ? error.message : String(error);
 }
 
-/** `codeOf` is the system's short name for a failure (`ENOENT`, `EADDRINUSE`, …), where it has one. */
+/** `codeOf` is the system's code of an error (`ENOENT`, `EADDRINUSE`, …); undefined for an error without one. */
 export function codeOf(error: unknown): string | undefined {
   const code = error instanceof Error && "code" in error ? error.code : undefined;
   return typeof code === "string" ? code : undefined;

@@ -1,2 +1,4 @@
-/** The clock of a file system ticks every few milliseconds: two changes within one tick have the same time. */
+/**
+ * `fileClockTickMs` is more than one tick of a file system's clock: two changes within one tick have the same modification time.
+ */
 export const fileClockTickMs = 50;

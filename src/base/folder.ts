@@ -2,15 +2,15 @@ import { constants } from "node:fs";
 import { type FileHandle, open, readlink, realpath } from "node:fs/promises";
 import { dirname, join, sep } from "node:path";
 
-/** What an open folder is, however it was reached. */
+/** FolderIdentity identifies a folder whichever path leads to it. */
 export interface FolderIdentity {
   readonly dev: number;
   readonly ino: number;
 }
 
 /**
- * A folder held open. On Linux the names in it are reached through the open folder itself, so that nobody can lead
- * them elsewhere by swapping a folder above it for a link after it was checked.
+ * Folder is a directory held open. On Linux the names in it are reached through the open descriptor, so that nobody can redirect
+ * them by replacing a folder above it with a link after it was checked.
  */
 export class Folder {
   readonly #handle: FileHandle;
@@ -18,7 +18,7 @@ export class Folder {
 
   private constructor(
     handle: FileHandle,
-    /** Where it really is, every link resolved. */
+    /** The path with every link resolved, as it was when the folder was opened. */
     readonly realPath: string,
     base: string,
   ) {
@@ -37,7 +37,7 @@ export class Folder {
     }
   }
 
-  /** A path that reaches `name` in this folder. */
+  /** Returns a path that reaches `name` in this folder. */
   at(name: string): string {
     return join(this.#base, name);
   }
@@ -47,12 +47,15 @@ export class Folder {
     return { dev, ino };
   }
 
-  /** The folder `name` in this one, never through a link. Works however long the path from the root is. */
+  /**
+   * Opens the folder `name` in this one; a link fails with ELOOP or ENOTDIR. There is no limit on the length of the path from the
+   * root.
+   */
   async openChild(name: string): Promise<Folder> {
     return Folder.#held(this.at(name), join(this.realPath, name));
   }
 
-  /** The folder above this one, if it is still the one that is expected; ENOENT otherwise. */
+  /** Opens the folder above this one. Fails with ENOENT if it is not `expected` any more. */
   async openParent(expected: FolderIdentity): Promise<Folder> {
     const parent = await Folder.#held(`${this.#base}${sep}..`, dirname(this.realPath));
     const { dev, ino } = await parent.identity();
@@ -61,13 +64,13 @@ export class Folder {
     throw Object.assign(new Error("the folder was moved while it was removed"), { code: "ENOENT" });
   }
 
-  /** Opened without asking where it is, which the system does not tell of a path above its limit. */
+  /** Opens a folder whose path the caller knows: the system cannot report one above its length limit. */
   static async #held(path: string, realPath: string): Promise<Folder> {
     const handle = await open(path, constants.O_RDONLY | constants.O_DIRECTORY | constants.O_NOFOLLOW);
     return new Folder(handle, realPath, process.platform === "linux" ? heldPath(handle) : realPath);
   }
 
-  /** Makes the names in it durable. */
+  /** Makes created, renamed and removed names durable. */
   sync(): Promise<void> {
     return this.#handle.sync();
   }
@@ -77,7 +80,7 @@ export class Folder {
   }
 }
 
-/** Where an open file or folder really is, and a path that reaches exactly it. */
+/** `heldPlace` returns the real path of an open file or folder, and a path that opens exactly the same one. */
 export async function heldPlace(
   handle: FileHandle,
   path: string,
@@ -94,7 +97,7 @@ function heldPath({ fd }: FileHandle): string {
   return `/proc/self/fd/${fd}`;
 }
 
-/** Whether a real path is this folder or below it. */
+/** `isInside` tells whether the real path `real` is `folder` or below it. */
 export function isInside(real: string, folder: string): boolean {
   return real === folder || real.startsWith(folder.endsWith(sep) ? folder : folder + sep);
 }

@@ -4,20 +4,22 @@ import { basename, dirname } from "node:path";
 import { codeOf } from "./fault.ts";
 import { Folder } from "./folder.ts";
 
-/** Temporary files are named so that no file of an operator, such as a dated copy of the configuration, is taken for one. */
+/**
+ * The prefix of temporary files, chosen so that no file of an operator, such as a dated copy of the configuration, looks like one.
+ */
 const prefix = ".node-server-";
 const ending = ".tmp";
-/** Writing a file beside its place takes no longer than this, so an older one belongs to nobody any more. */
+/** The age from which a temporary file is a leftover: no write takes that long. */
 const minAgeMs = 10_000;
 
-/** The name under which the next content of the file `name` is written, before it is renamed. */
+/** `temporaryName` is a new name under which the next content of the file `name` is written before it is renamed. */
 export function temporaryName(name: string): string {
   return `${prefix}${randomBytes(8).toString("hex")}-${name}${ending}`;
 }
 
 /**
- * Removes the temporary files of `name` that a crash left in the folder: regular files of this user, no younger than
- * `minAgeMs`. Resolves to the time until the youngest of the others is old enough, 0 if there is none.
+ * `clearLeftoversIn` removes the temporary files of `name` that a crash left in the folder: regular files of this user, at least
+ * `minAgeMs` old. Resolves to the time in milliseconds until the youngest of the others is old enough, 0 if there is no other.
  */
 export async function clearLeftoversIn(folder: Folder, name: string): Promise<number> {
   let waitMs = 0;
@@ -27,19 +29,19 @@ export async function clearLeftoversIn(folder: Folder, name: string): Promise<nu
     try {
       const stats = await lstat(path);
       if (!stats.isFile() || stats.uid !== (process.geteuid?.() ?? stats.uid)) continue;
-      // One that is newer than now is from before the clock was set back.
+      // A file from the future was written before the clock was set back.
       const ageMs = Math.abs(Date.now() - stats.mtimeMs);
       if (ageMs < minAgeMs) waitMs = Math.max(waitMs, minAgeMs - ageMs);
       else await rm(path, { force: true });
     } catch (error) {
-      // What the disk does not let go stays for the next time.
+      // A file that cannot be removed now is tried again at the next call.
       if (codeOf(error) === undefined) throw error;
     }
   }
   return waitMs;
 }
 
-/** Whether `found` is a name that `temporaryName` made for the file `name`. */
+/** `isTemporaryName` tells whether `found` is a name that `temporaryName` made for the file `name`. */
 export function isTemporaryName(found: string, name: string): boolean {
   const tail = `-${name}${ending}`;
   return (
@@ -50,8 +52,8 @@ export function isTemporaryName(found: string, name: string): boolean {
 }
 
 /**
- * Clears the leftovers of the files at `paths`, for a start: now, and those of a crash a moment ago once they are old enough.
- * Disposing it calls the second time off.
+ * `clearLeftoversOf` clears the leftovers of the files at `paths` when the server starts: old ones now, those of a recent crash
+ * once they are old enough. Disposing the result cancels the second pass.
  */
 export async function clearLeftoversOf(paths: readonly string[]): Promise<Disposable> {
   const timers: NodeJS.Timeout[] = [];

@@ -1,6 +1,6 @@
 import { dlopen, type FFIFunction, type Library } from "bun:ffi";
 
-/** Functions of the C library, whichever this system has; undefined where it has neither. */
+/** `openLibc` opens functions of the C library, glibc or musl; undefined if the system has neither. */
 export function openLibc<const S extends Record<string, FFIFunction>>(
   symbols: S,
 ): Library<S>["symbols"] | undefined {
@@ -8,7 +8,7 @@ export function openLibc<const S extends Record<string, FFIFunction>>(
     try {
       return dlopen(name, symbols).symbols;
     } catch {
-      // The other one is tried next.
+      // Try the other library.
     }
   }
   return undefined;

@@ -1,6 +1,6 @@
 /**
- * A queue with a size between a fast writer and a slow reader. When it is full it refuses the newest
- * item and says so; the writer never waits. One reader at a time.
+ * Mailbox is a bounded queue between a fast writer and a slow reader. When it is full it refuses the newest item; the writer never
+ * waits. One reader at a time.
  */
 export class Mailbox<T> implements AsyncIterable<T> {
   readonly #items: T[] = [];
@@ -9,7 +9,7 @@ export class Mailbox<T> implements AsyncIterable<T> {
 
   constructor(readonly capacity: number) {}
 
-  /** False when the item was refused: the mailbox is full or closed. */
+  /** Adds an item. Returns false if it was dropped, because the mailbox is full or closed. */
   offer(item: T): boolean {
     if (this.#closed || this.#items.length >= this.capacity) return false;
     this.#items.push(item);
@@ -17,7 +17,7 @@ export class Mailbox<T> implements AsyncIterable<T> {
     return true;
   }
 
-  /** Ends the reader at once; what it has not taken is dropped. */
+  /** Ends the reader at once and drops the items that it has not taken. */
   close(): void {
     this.#closed = true;
     this.#items.length = 0;
@@ -42,7 +42,7 @@ export class Mailbox<T> implements AsyncIterable<T> {
   }
 }
 
-/** Dropped stands in a stream where this many items were dropped, because the reader was too slow. */
+/** Dropped takes the place of `count` items of a stream that were dropped because the reader was too slow. */
 export class Dropped {
   constructor(readonly count: number) {}
 }

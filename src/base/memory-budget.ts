@@ -1,21 +1,21 @@
 import { totalmem } from "node:os";
 
-/** Bytes that every connection may hold without being counted: an ordinary call and its answer. */
+/** `uncountedBytes` is how much each connection may hold without being counted: an ordinary call and its answer. */
 export const uncountedBytes = 64 * 1024;
 
-/** The memory that this process may use: the limit of its cgroup, else what the machine has. */
+/** `usableMemory` is the memory in bytes that this process may use: the limit of its cgroup, or that of the machine. */
 export function usableMemory(): number {
   const limit = process.constrainedMemory();
   return limit > 0 ? Math.min(limit, totalmem()) : totalmem();
 }
 
-/** What is given back at once and is worth a look at the memory of the process. */
+/** Releases above this size may start a garbage collection. */
 const largeBytes = 256 * 1024;
 
 /**
- * One budget for the memory that clients make the server hold: requests that are read, calls that wait, answers that are not yet
- * sent. Callers that have proven nothing share half of it, and those of one address a quarter, so that a crowd of strangers leaves
- * room for everybody else. Who finds it used up is told to try again.
+ * MemoryBudget bounds the memory that clients make the server hold: requests being read, calls that wait, answers not yet sent.
+ * Callers without proven credentials ("strangers") share half of it, and those of one address a quarter, so that many strangers
+ * leave room for everybody else. A caller that exceeds the budget is answered with `Busy`.
  */
 export class MemoryBudget {
   readonly #limit: () => number;
@@ -23,7 +23,7 @@ export class MemoryBudget {
   #heldByStrangers = 0;
   readonly #strangers = new Map<string, number>();
   #isCollecting = false;
-  /** Of the process, when garbage was last collected here. */
+  /** Resident memory of the process after the last collection started here, in bytes. */
   #residentAfter = 0;
 
   constructor(limit: () => number) {
@@ -34,12 +34,15 @@ export class MemoryBudget {
     return this.#held;
   }
 
-  /** The account of one request or connection. `address` groups strangers. */
+  /** Opens the account of one request or connection. Strangers with the same `address` share a quarter of the budget. */
   open(address: string): MemoryAccount {
     return new MemoryAccount(this, address);
   }
 
-  /** Changes what is held by `bytes`. A release always succeeds. */
+  /**
+   * Changes the held bytes by `bytes`, which may be negative. Returns false, and changes nothing, if the budget would be exceeded;
+   * a release always succeeds.
+   */
   change(bytes: number, stranger: string | undefined): boolean {
     if (bytes > 0 && !this.#fits(bytes, stranger)) return false;
     this.#held += bytes;
@@ -48,20 +51,20 @@ export class MemoryBudget {
     return true;
   }
 
-  /** What a stranger holds is held by a proven caller from now on. */
+  /** Moves `bytes` from a stranger to a caller with proven credentials. */
   prove(bytes: number, stranger: string): void {
     this.#changeStranger(-bytes, stranger);
   }
 
   /**
-   * Garbage is memory until it is collected, and with a small limit the process could be killed for it: once it takes twice the
-   * budget, large requests and answers are collected soon after they are done.
+   * Garbage occupies memory until it is collected, and under a small limit the process could be killed for it. So once the process
+   * takes twice the budget, garbage is collected soon after large requests and answers are done.
    */
   #collectGarbage(): void {
     const [limit, resident] = [this.#limit(), process.memoryUsage.rss()];
     if (this.#isCollecting || resident < 2 * limit || resident < this.#residentAfter + limit / 4) return;
     this.#isCollecting = true;
-    // In the next turn, when nothing on the stack holds on to it any more.
+    // In the next turn of the event loop, when no variable on the stack refers to it any more.
     setImmediate(() => {
       Bun.gc(true);
       this.#residentAfter = process.memoryUsage.rss();
@@ -86,11 +89,11 @@ export class MemoryBudget {
   }
 }
 
-/** What one request or connection holds of the budget. */
+/** MemoryAccount is the share of the budget that one request or connection holds. Disposing it releases everything. */
 export class MemoryAccount implements Disposable {
   readonly #budget: MemoryBudget;
   readonly #address: string;
-  /** Counted in the budget. */
+  /** Bytes that are counted in the budget. */
   #counted = 0;
   #proven = false;
 
@@ -99,7 +102,7 @@ export class MemoryAccount implements Disposable {
     this.#address = address;
   }
 
-  /** Holds `bytes` in all from now on; false, and no change, when the budget has no room for more. */
+  /** Sets the held bytes to `bytes` in all. Returns false, and changes nothing, if the budget would be exceeded. */
   hold(bytes: number): boolean {
     const counted = Math.max(0, bytes - uncountedBytes);
     if (counted === this.#counted) return true;
@@ -108,7 +111,7 @@ export class MemoryAccount implements Disposable {
     return true;
   }
 
-  /** From now on the caller is no stranger. */
+  /** Marks the caller's credentials as proven: it is no stranger any more. */
   prove(): void {
     if (this.#proven) return;
     this.#proven = true;

@@ -1,12 +1,12 @@
 import { Fault } from "./fault.ts";
 
-/** A minisign public key: which it is, and what it verifies with. */
+/** MinisignKey is a minisign public key with its id. */
 export interface MinisignKey {
   readonly id: string;
   readonly key: Buffer;
 }
 
-/** Reads one key or several, as minisign prints them; comment lines are skipped. */
+/** `parsePublicKeys` reads one or more keys as minisign prints them, and skips comment lines. */
 export function parsePublicKeys(text: string): MinisignKey[] {
   const keys = text
     .split(/\r?\n/)
@@ -24,7 +24,9 @@ function parsePublicKey(text: string): MinisignKey {
   return { id: bytes.subarray(2, 10).toString("hex"), key: bytes.subarray(10) };
 }
 
-/** Decodes the one canonical spelling of some bytes; the runtime's decoder skips what is not Base64. Empty for anything else. */
+/**
+ * `strictBase64` decodes canonical Base64; empty for anything else. (The runtime's decoder skips characters that are not Base64.)
+ */
 export function strictBase64(text: string): Buffer {
   const bytes = Buffer.from(text, "base64");
   return bytes.toString("base64") === text ? bytes : Buffer.alloc(0);

@@ -1,4 +1,4 @@
-/** Which of `names` somebody may have meant, the likeliest first. */
+/** `nearest` returns the `names` that a mistyped `word` may have meant, the likeliest first. */
 export function nearest(word: string, names: readonly string[], max = 3): string[] {
   const plain = (text: string) => text.toLowerCase().replace(/[^a-z0-9]/g, "");
   const wanted = plain(word);
@@ -6,7 +6,7 @@ export function nearest(word: string, names: readonly string[], max = 3): string
   return (
     names
       .map((name) => ({ name, text: plain(name), inside: plain(name).includes(wanted) }))
-      // The difference in length is a lower bound of the distance, and spares comparing very long words.
+      // The difference in length is a lower bound of the distance, so very long words need no comparison.
       .filter(({ text, inside }) => inside || Math.abs(wanted.length - text.length) <= maxDistance(text))
       .map(({ name, text, inside }) => ({ name, text, inside, far: distance(wanted, text) }))
       .filter(({ text, far, inside }) => inside || far <= maxDistance(text))
@@ -16,12 +16,12 @@ export function nearest(word: string, names: readonly string[], max = 3): string
   );
 }
 
-/** So many letters of a word may be wrong. */
+/** The number of letters that may differ in a word of this length. */
 function maxDistance(text: string): number {
   return Math.max(2, text.length / 4);
 }
 
-/** How many letters must be changed, added or left out. */
+/** The edit distance: how many letters must be changed, inserted or removed. */
 function distance(a: string, b: string): number {
   let row = Array.from({ length: b.length + 1 }, (_, at) => at);
   for (let i = 1; i <= a.length; i += 1) {

@@ -1,10 +1,10 @@
 import { randomBytes } from "node:crypto";
 
 const alphabet = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789";
-/** Bytes at or above this would favour the first letters of the alphabet. */
+/** Random bytes at or above this would make the first letters of the alphabet likelier, so they are skipped. */
 const fair = 256 - (256 % alphabet.length);
 
-/** Letters and digits from the system's random source, each equally likely. */
+/** `randomText` returns letters and digits from the system's random source, each equally likely. */
 export function randomText(length: number): string {
   let text = "";
   while (text.length < length) {

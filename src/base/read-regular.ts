@@ -1,22 +1,22 @@
 import { closeSync, constants, fstatSync, openSync, readFileSync } from "node:fs";
 import { open } from "node:fs/promises";
 
-/** Opening a FIFO would wait for its writer; with this flag it does not, and what was opened can be looked at. */
+/** Without O_NONBLOCK, opening a FIFO would wait for its writer. */
 const openFlags = constants.O_RDONLY | constants.O_NONBLOCK;
 
-/** A disk or a network mount that takes longer to read a small file than this is taken to hang. */
+/** The time within which the disk or network mount must deliver a small file. */
 const readTimeoutMs = 10_000;
 
 /** The code of the error for a path that leads to a folder, FIFO, socket or device. */
 const notRegularCode = "ENOTREGULAR";
 
-/** Reads a regular file as UTF-8, as `readRegularBytes` does. Invalid bytes become U+FFFD. */
+/** `readRegularFile` reads a regular file as UTF-8, as `readRegularBytes` does. Invalid bytes become U+FFFD. */
 export async function readRegularFile(path: string): Promise<string> {
   return (await readRegularBytes(path)).toString("utf8");
 }
 
 /**
- * Reads a regular file; links are followed. Fails with `ENOTREGULAR` for anything else, and with `ETIMEDOUT` when
+ * `readRegularBytes` reads a regular file and follows links. Fails with `ENOTREGULAR` for anything else, and with `ETIMEDOUT` if
  * the disk does not answer, so that no caller waits for ever.
  */
 export async function readRegularBytes(path: string): Promise<Buffer> {
@@ -38,7 +38,7 @@ async function readOpened(path: string): Promise<Buffer> {
   return await file.readFile();
 }
 
-/** Reads a regular file as UTF-8 at once. A disk that hangs stops the caller. */
+/** `readRegularFileSync` reads a regular file as UTF-8. It blocks the process while the disk does not answer. */
 export function readRegularFileSync(path: string): string {
   const file = openSync(path, openFlags);
   try {

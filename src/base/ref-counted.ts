@@ -1,4 +1,4 @@
-/** RefCounted keeps a value that is replaced as a whole usable until its last user has released it. */
+/** RefCounted counts the users of a value that a reload replaces as a whole, so that it is closed only after its last user. */
 export class RefCounted<T> {
   #users = 0;
   #idle: PromiseWithResolvers<void> | undefined;
@@ -14,7 +14,7 @@ export class RefCounted<T> {
     if (this.#users === 0) this.#idle?.resolve();
   }
 
-  /** Resolves to true once nobody uses the value, or to false after `timeoutMs`. */
+  /** Resolves to true once the value has no users, or to false after `timeoutMs`. */
   async idle(timeoutMs: number): Promise<boolean> {
     if (this.#users === 0) return true;
     this.#idle ??= Promise.withResolvers();

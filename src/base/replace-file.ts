@@ -4,13 +4,17 @@ import { codeOf, messageOf } from "./fault.ts";
 import { Folder } from "./folder.ts";
 import { clearLeftoversIn, temporaryName } from "./leftovers.ts";
 
+/** Ownership is the mode of a new file, and its owner if that is not this process. */
 export interface Ownership {
   readonly mode: number;
   readonly uid?: number;
   readonly gid?: number;
 }
 
-/** Puts `text` at `path` so that a reader, or the next start after a crash, sees the old file or the whole new one. */
+/**
+ * `replaceFile` replaces the content of `path` atomically: a reader, or the next start after a crash, sees the old file or the
+ * whole new one. The error of a failure names `path`.
+ */
 export async function replaceFile(
   path: string,
   text: string,
@@ -24,7 +28,7 @@ export async function replaceFile(
   }
 }
 
-/** The same in a folder that is held open. */
+/** `replaceIn` is `replaceFile` for a name in a folder that is held open. */
 export async function replaceIn(
   folder: Folder,
   name: string,
@@ -41,11 +45,11 @@ export async function replaceIn(
   } finally {
     await rm(beside, { force: true });
   }
-  // A process that was killed before its rename left its file, with whatever secret is in it.
+  // A process that was killed before its rename left its temporary file, and possibly a secret in it.
   await clearLeftoversIn(folder, name);
 }
 
-/** The system's error with the path that people know: its own message names the open folder and a file that is gone again. */
+/** `named` puts the path that people know into a system error: its own message names the open folder and a temporary file. */
 function named(error: unknown, path: string): unknown {
   const code = codeOf(error);
   if (code === undefined) return error;
@@ -58,7 +62,7 @@ function named(error: unknown, path: string): unknown {
   });
 }
 
-/** A new file with this text, on the disk when this resolves. It must not exist yet. */
+/** `writeWhole` creates a file and syncs it. Fails if the file exists. */
 export async function writeWhole(path: string, text: string, { mode, uid, gid }: Ownership): Promise<void> {
   const file = await open(path, "wx", 0o600);
   try {

@@ -1,13 +1,13 @@
 /**
- * Characters that nobody sees: controls, format characters (zero-width and bidirectional ones among them), lone surrogates,
- * line separators, whatever Unicode lets a renderer ignore, and the blank Braille pattern.
+ * `invisible` matches characters without a visible shape: controls, format characters (zero-width and bidirectional ones among
+ * them), lone surrogates, line separators, all that Unicode lets a renderer ignore, and the blank Braille pattern.
  */
 export const invisible = /[\p{Cc}\p{Cf}\p{Cs}\p{Zl}\p{Zp}\p{Default_Ignorable_Code_Point}\u2800]/u;
 const allInvisible = new RegExp(invisible, "gu");
 
 /**
- * Cherokee letters and the ASCII letter that each looks like. Their lower case is small capitals of the same shapes, so it looks
- * like the same letters; HU alone only in lower case.
+ * Cherokee letters, each with the ASCII letter that looks like it. Their lower case has the same shapes as small capitals; HU is a
+ * look-alike only in lower case.
  */
 const cherokee = {
   letters: "ᎠᎡᎢᎥᎩᎪᎫᎬᎳᎷᎻᎽᏀᏂᏃᏏᏒᏔᏕᏙᏚᏞᏟᏢᏦᏧᏳᏴ",
@@ -15,9 +15,9 @@ const cherokee = {
 };
 
 /**
- * Cyrillic, Greek, Armenian, Cherokee and Lisu letters, and the ASCII letter beside each that UTS #39 (confusables.txt) counts as
- * looking the same. What looks like a capital I is one here, where UTS #39 takes it for `l`. Only letters of another script are
- * here: `0` and `O`, `1` and `l` stay different, because names such as `node1` are common.
+ * Cyrillic, Greek, Armenian, Cherokee and Lisu letters, each with the ASCII letter that looks the same according to UTS #39
+ * (confusables.txt). Letters that look like a capital I are mapped to it, where UTS #39 maps them to `l`. Only letters of another
+ * script are listed: `0` and `O`, `1` and `l` stay different, because names such as `node1` are common.
  */
 const lookAlikes = pairs(
   ["АВЕЅІЈКМНОРСТУХҮԌԚԜӀаеѕіјорсухүһԁԛԝӏг", "ABESIJKMHOPCTYXYGQWlaesijopcyxyhdqwlr"],
@@ -29,17 +29,20 @@ const lookAlikes = pairs(
   ["ꓐꓑꓒꓓꓔꓖꓗꓙꓚꓜꓝꓟꓠꓡꓢꓣꓦꓧꓪꓫꓬꓮꓰꓲꓳꓴ", "BPdDTGKJCZFMNLSRVHWXYAEIOU"],
 );
 
-/** Databases bound the length of what they index (PostgreSQL: about 2,700 bytes), and NFKC makes one character up to 18. */
+/**
+ * The longest skeleton that is stored as it is: databases limit the length of indexed values (PostgreSQL: about 2,700 bytes), and
+ * NFKC turns one character into up to 18.
+ */
 const maxSkeletonBytes = 1000;
 
 /**
- * The form in which two names that a reader takes for each other are equal: compatibility forms resolved (NFKC), invisible
- * characters dropped, look-alikes replaced, case folded, white space collapsed. For comparing only. The database keeps it
- * beside each name, so a change here needs a migration that makes them all anew.
+ * `skeletonOf` maps names that a reader may mistake for each other to the same text: compatibility forms resolved (NFKC), invisible
+ * characters dropped, look-alikes replaced, case folded, white space collapsed. Only for comparisons. The database stores it beside
+ * each name, so a change here needs a migration that computes all of them again.
  */
 export function skeletonOf(name: string): string {
   const visible = name.normalize("NFKC").replace(allInvisible, "");
-  // Twice, because only the upper case of some letters is a look-alike (В and B), and only the lower case of others.
+  // Twice, because some letters are look-alikes only in upper case (В and B), others only in lower case.
   const lower = replaceLookAlikes(visible).toLowerCase().replaceAll("ς", "σ");
   const skeleton = replaceLookAlikes(lower)
     .replace(/([ij])\u0307/g, "$1")

@@ -1,16 +1,16 @@
-/** Work that waits in pieces. */
+/** Queued is long work that is done in small pieces. */
 export interface Queued {
-  /** Does a small piece; false when nothing is left for now. */
+  /** Does a small piece. Returns false when nothing is left for now. */
   work(): boolean;
 }
 
-/** So many of those that wait do a piece in one turn of the event loop. */
+/** The number of queued works that do a piece in one turn of the event loop. */
 const maxPiecesPerTurn = 8;
 
-/** Shares the event loop between clients: long work is done in pieces, by turns, and new requests come in between. */
+/** Turns shares the event loop between clients: long work is done in pieces, and new requests are handled between them. */
 export class Turns {
   readonly #waiting = new Set<Queued>();
-  /** By lane, such as a connection. One of which somebody was let go goes behind the others. */
+  /** Callers of `pause`, by lane (such as a connection). Lanes are served round-robin. */
   readonly #paused = new Map<object, Array<() => void>>();
   #number = 0;
   #isArmed = false;
@@ -21,18 +21,18 @@ export class Turns {
     return this.#number;
   }
 
-  /** Whether more wait for a piece than get one in a turn. */
+  /** True if more works are queued than get a piece in one turn. */
   get isCrowded(): boolean {
     return this.#waiting.size >= maxPiecesPerTurn;
   }
 
-  /** Lets `queued` work in the coming turns, until it has nothing left. */
+  /** Runs `queued` in the coming turns until it has nothing left. */
   add(queued: Queued): void {
     this.#waiting.add(queued);
     this.#arm();
   }
 
-  /** Resolves when it is the caller's turn to go on. In each turn of the event loop one is let go, of all lanes in turn. */
+  /** Resolves when the caller may continue. One caller continues per turn of the event loop, round-robin by lane. */
   pause(lane: object): Promise<void> {
     return new Promise((resolve) => {
       const queue = this.#paused.get(lane);
@@ -52,7 +52,7 @@ export class Turns {
     this.#isArmed = false;
     this.#number += 1;
     for (const queued of [...this.#waiting].slice(0, maxPiecesPerTurn)) {
-      // Whoever had a piece goes behind the others.
+      // A work that did a piece goes behind the others.
       this.#waiting.delete(queued);
       if (queued.work()) this.#waiting.add(queued);
     }
@@ -71,7 +71,7 @@ export class Turns {
   }
 }
 
-/** Lets the event loop do everything else that waits, before long work goes on. */
+/** `nextTurn` lets the event loop handle everything that waits before the caller continues. */
 export function nextTurn(): Promise<void> {
   return new Promise((resolve) => setImmediate(resolve));
 }

@@ -1,24 +1,24 @@
 import { readFileSync } from "node:fs";
 
-/** An account of the operating system. */
+/** User is an account of the operating system. */
 export interface User {
   readonly name: string;
   readonly uid: number;
-  /** Its groups, the primary one first. */
+  /** The groups, the primary one first. */
   readonly gids: readonly number[];
 }
 
-/** Finds an account by its name; undefined if there is none. */
+/** `userByName` finds an account by its name; undefined if there is none. */
 export function userByName(name: string): User | undefined {
   return find(name, ([found]) => found === name);
 }
 
-/** Finds an account by its number. Not by `$USER`, which is unset in containers, cron and cloud-init. */
+/** `userByUid` finds an account by its number. (`$USER` is unset in containers, cron and cloud-init.) */
 export function userByUid(uid: number): User | undefined {
   return find(String(uid), ([, , found]) => found === String(uid));
 }
 
-/** The name of an account, or its number where it has none, as in many containers; `chown` takes both. */
+/** `nameOfUid` is the name of an account, or its number if it has no name, as in many containers; `chown` takes both. */
 export function nameOfUid(uid: number): string {
   return userByUid(uid)?.name ?? String(uid);
 }
@@ -34,12 +34,12 @@ function rowsOf(database: "passwd" | "group"): string[][] {
   try {
     return readFileSync(`/etc/${database}`, "utf8").split("\n").map(fieldsOf);
   } catch {
-    // Not every system has the file; then nobody is known by name.
+    // A system without the file has no names.
     return [];
   }
 }
 
-/** Accounts of a directory service (LDAP, systemd-homed) are not in the file. */
+/** `askDirectory` finds accounts of a directory service (LDAP, systemd-homed), which are not in the file. */
 function askDirectory(key: string): string[] | undefined {
   if (Bun.which("getent") === null || !/^[\w.@-]+$/.test(key)) return undefined;
   const { exitCode, stdout } = Bun.spawnSync(["getent", "passwd", key]);

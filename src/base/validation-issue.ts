@@ -1,13 +1,14 @@
 import type { z } from "zod";
 
+/** ValidationIssue is one thing that a schema rejected. */
 export interface ValidationIssue {
   readonly path: readonly string[];
   readonly why: string;
-  /** Further facts that a refinement of the schema added: `column`, … */
+  /** Further facts that a refinement of the schema added, such as `column`. */
   readonly data: Readonly<Record<string, unknown>>;
 }
 
-/** `toValidationIssue` says what a schema refused, for the person who wrote the value. */
+/** `toValidationIssue` words an issue of zod for the person who wrote the value. */
 export function toValidationIssue(issue: z.core.$ZodIssue, value: unknown): ValidationIssue {
   const path = issue.path.map(String);
   // zod reports an absent member as a wrong type.

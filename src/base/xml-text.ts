@@ -1,6 +1,6 @@
 import { unwritable, type XmlElement, xmlNamespace } from "./xml.ts";
 
-/** Text as it stands in XML. What XML cannot hold becomes U+FFFD. */
+/** `escapeXml` writes text as XML content. Characters that XML cannot contain become U+FFFD. */
 export function escapeXml(text: string): string {
   if (!/[&<>"\r]/.test(text) && !unwritable.test(text)) return text;
   return text
@@ -12,12 +12,12 @@ export function escapeXml(text: string): string {
     .replace(new RegExp(unwritable, "g"), "\ufffd");
 }
 
-/** Text as it stands in an attribute, where a line end would be read as a space. */
+/** `escapeAttribute` writes text as an attribute's value, in which a plain line end would be read as a space. */
 function escapeAttribute(text: string): string {
   return escapeXml(text).replaceAll("\t", "&#9;").replaceAll("\n", "&#10;");
 }
 
-/** A tag for a name in a namespace, and the declaration that it needs. */
+/** `tagFor` returns a tag for a name in a namespace, and the namespace declaration that the tag needs. */
 export function tagFor(
   namespace: string,
   name: string,
@@ -27,7 +27,7 @@ export function tagFor(
   return { tag: `n:${name}`, declaration: ` xmlns:n="${escapeAttribute(namespace)}"` };
 }
 
-/** An element as text that needs nothing around it: every namespace is declared where it is used. */
+/** `printXml` writes an element as XML that does not depend on its context: every namespace is declared where it is used. */
 export function printXml({ namespace, name, attributes, children }: XmlElement): string {
   const { tag, declaration } = tagFor(namespace, name);
   const own = [...attributes].map(([full, value], at) => {

@@ -1,13 +1,13 @@
-/** An element with its names resolved. */
+/** XmlElement is an element with its namespaces resolved. */
 export interface XmlElement {
   readonly namespace: string;
   readonly name: string;
-  /** `{namespace}name` → value. Declarations of namespaces are not among them. */
+  /** `{namespace}name` → value, without the declarations of namespaces. */
   readonly attributes: ReadonlyMap<string, string>;
   readonly children: ReadonlyArray<XmlElement | string>;
 }
 
-/** Why a text is no XML that this server reads. */
+/** XmlError says why a text was not accepted as XML. */
 export class XmlError extends Error {
   override readonly name = "XmlError";
 }
@@ -22,16 +22,19 @@ const nameForm =
   // biome-ignore lint/suspicious/noMisleadingCharacterClass: the standard's own list of characters, each meant alone.
   /[A-Za-z_:\u{C0}-\u{D6}\u{D8}-\u{F6}\u{F8}-\u{2FF}\u{370}-\u{37D}\u{37F}-\u{1FFF}\u{200C}\u{200D}\u{2070}-\u{218F}\u{2C00}-\u{2FEF}\u{3001}-\u{D7FF}\u{F900}-\u{FDCF}\u{FDF0}-\u{FFFD}\u{10000}-\u{EFFFF}][\w:.\-\u{B7}\u{C0}-\u{D6}\u{D8}-\u{F6}\u{F8}-\u{37D}\u{37F}-\u{1FFF}\u{200C}\u{200D}\u{203F}\u{2040}\u{2070}-\u{218F}\u{2C00}-\u{2FEF}\u{3001}-\u{D7FF}\u{F900}-\u{FDCF}\u{FDF0}-\u{FFFD}\u{10000}-\u{EFFFF}]*/uy;
 const space = /[ \t\r\n]*/y;
-/** Characters that XML 1.0 cannot hold. */
+/** Characters that XML 1.0 cannot contain. */
 export const unwritable = /[\0-\x08\x0b\x0c\x0e-\x1f\ufffe\uffff]/;
 
-/** Prefix → namespace, and the scope around it. Linked and not copied: there may be thousands of each. */
+/** Scope maps prefixes to namespaces, within an outer scope. Linked instead of copied: there may be thousands of each. */
 interface Scope {
   readonly own: ReadonlyMap<string, string>;
   readonly outer: Scope | undefined;
 }
 
-/** A whole document, as the tree under its root. No DOCTYPE, so no entity can be declared; nested so deep and no deeper. */
+/**
+ * `parseXml` reads a document and returns its root. Throws XmlError for a DOCTYPE (so no entity can be declared), for more than
+ * `maxElements` elements, and for nesting deeper than `maxDepth`.
+ */
 export function parseXml(bytes: Uint8Array, maxElements = Number.POSITIVE_INFINITY): XmlElement {
   return new Parser(decode(bytes), maxElements).document();
 }
@@ -40,7 +43,7 @@ function decode(bytes: Uint8Array): string {
   const [a, b] = bytes;
   const encoding = a === 0xfe && b === 0xff ? "utf-16be" : a === 0xff && b === 0xfe ? "utf-16le" : "utf-8";
   try {
-    // XML 1.0 §2.11: line ends are one character from here on.
+    // XML 1.0 §2.11: every line end becomes one character.
     return new TextDecoder(encoding as "utf-8", { fatal: true }).decode(bytes).replace(/\r\n?/g, "\n");
   } catch {
     throw new XmlError(`it is not ${encoding}`);
@@ -56,26 +59,26 @@ class Parser {
   constructor(text: string, maxElements: number) {
     this.#text = text;
     this.#maxElements = maxElements;
-    if (unwritable.test(text)) throw new XmlError("it holds a character that XML does not allow");
+    if (unwritable.test(text)) throw new XmlError("it contains a character that XML does not allow");
   }
 
   document(): XmlElement {
     if (this.#sees("<?xml")) this.#until("?>");
     this.#misc();
-    if (!this.#sees("<")) throw this.#error("an element must come here");
+    if (!this.#sees("<")) throw this.#error("an element is expected here");
     const root = this.#element({ own: new Map([["xml", xmlNamespace]]), outer: undefined }, 1);
     this.#misc();
     if (this.#at < this.#text.length) throw this.#error("nothing may follow the root element");
     return root;
   }
 
-  /** Comments, processing instructions and space, which say nothing. */
+  /** Skips comments, processing instructions and space. */
   #misc(): void {
     for (;;) {
       this.#space();
       if (this.#sees("<!--")) this.#comment();
       else if (this.#sees("<?")) this.#until("?>");
-      else if (this.#sees("<!")) throw this.#error("a DOCTYPE is not read");
+      else if (this.#sees("<!")) throw this.#error("a DOCTYPE is not allowed");
       else return;
     }
   }
@@ -95,13 +98,13 @@ class Parser {
       if (key === "xmlns" || key.startsWith("xmlns:")) continue;
       const own = resolveAttribute(key, scope);
       const full = `{${own.namespace}}${own.name}`;
-      if (attributes.has(full)) throw this.#error(`the attribute ${key} comes twice`);
+      if (attributes.has(full)) throw this.#error(`the attribute ${key} appears twice`);
       attributes.set(full, value);
     }
     if (this.#take("/>")) return { namespace, name, attributes, children: [] };
     if (!this.#take(">")) throw this.#error("the tag does not end");
     const children = this.#content(scope, depth);
-    if (!this.#take(`</${tag}`)) throw this.#error(`</${tag}> must come here`);
+    if (!this.#take(`</${tag}`)) throw this.#error(`</${tag}> is expected here`);
     this.#space();
     if (!this.#take(">")) throw this.#error("the tag does not end");
     return { namespace, name, attributes, children };
@@ -112,17 +115,17 @@ class Parser {
     for (;;) {
       const spaced = this.#space();
       if (this.#sees(">") || this.#sees("/>")) return found;
-      if (!spaced) throw this.#error("a space must come here");
+      if (!spaced) throw this.#error("a space is expected here");
       const key = this.#name();
       this.#space();
-      if (!this.#take("=")) throw this.#error("= must come here");
+      if (!this.#take("=")) throw this.#error("= is expected here");
       this.#space();
       const quote = this.#text[this.#at];
-      if (quote !== '"' && quote !== "'") throw this.#error("a quoted value must come here");
+      if (quote !== '"' && quote !== "'") throw this.#error("a quoted value is expected here");
       this.#at += 1;
       const value = this.#until(quote);
-      if (value.includes("<")) throw this.#error("a value may not hold <");
-      if (found.has(key)) throw this.#error(`the attribute ${key} comes twice`);
+      if (value.includes("<")) throw this.#error("an attribute's value may not contain <");
+      if (found.has(key)) throw this.#error(`the attribute ${key} appears twice`);
       found.set(key, this.#plain(value.replace(/[\t\n]/g, " ")));
     }
   }
@@ -138,13 +141,13 @@ class Parser {
       const next = this.#text.indexOf("<", this.#at);
       if (next === -1) throw this.#error("an element does not end");
       const run = this.#text.slice(this.#at, next);
-      if (run.includes("]]>")) throw this.#error("]]> may not stand here");
+      if (run.includes("]]>")) throw this.#error("]]> is not allowed here");
       text(this.#plain(run));
       this.#at = next;
       if (this.#sees("</")) return children;
       if (this.#sees("<!--")) this.#comment();
       else if (this.#take("<![CDATA[")) text(this.#until("]]>"));
-      else if (this.#sees("<!")) throw this.#error("a declaration is not read");
+      else if (this.#sees("<!")) throw this.#error("a declaration is not allowed");
       else if (this.#sees("<?")) this.#until("?>");
       else children.push(this.#element(scope, depth + 1));
     }
@@ -153,10 +156,10 @@ class Parser {
   #comment(): void {
     this.#at += 4;
     this.#until("--");
-    if (!this.#take(">")) throw this.#error("-- may not stand in a comment");
+    if (!this.#take(">")) throw this.#error("-- is not allowed in a comment");
   }
 
-  /** Characters written as references, read. */
+  /** Replaces character references. */
   #plain(text: string): string {
     if (!text.includes("&")) return text;
     return text.replace(/&([^;&]{0,64})(;?)/g, (_, body: string, end: string) => {
@@ -177,7 +180,7 @@ class Parser {
   #name(): string {
     nameForm.lastIndex = this.#at;
     const found = nameForm.exec(this.#text)?.[0];
-    if (found === undefined) throw this.#error("a name must come here");
+    if (found === undefined) throw this.#error("a name is expected here");
     this.#at += found.length;
     return found;
   }
@@ -223,7 +226,7 @@ function declared(outer: Scope, attributes: ReadonlyMap<string, string>): Scope 
   for (const [key, value] of attributes) {
     if (key !== "xmlns" && !key.startsWith("xmlns:")) continue;
     const prefix = key === "xmlns" ? "" : key.slice(6);
-    // Namespaces in XML 1.0 §3: only the default one can be taken back.
+    // Namespaces in XML 1.0 §3: only the default namespace can be undeclared.
     if (prefix !== "" && value === "") throw new XmlError(`the prefix ${prefix} has no namespace`);
     if (prefix === "xmlns" || value === declarations || (prefix === "xml") !== (value === xmlNamespace))
       throw new XmlError("the prefixes xml and xmlns cannot be declared");
@@ -248,7 +251,8 @@ function resolve(qualified: string, scope: Scope): ResolvedName {
   const colon = qualified.indexOf(":");
   const prefix = colon === -1 ? "" : qualified.slice(0, colon);
   const name = qualified.slice(colon + 1);
-  if (colon === 0 || name === "" || name.includes(":")) throw new XmlError(`${qualified} is no name`);
+  if (colon === 0 || name === "" || name.includes(":"))
+    throw new XmlError(`${qualified} is not a valid name`);
   const namespace = namespaceOf(prefix, scope);
   if (namespace === undefined && prefix !== "") throw new XmlError(`the prefix ${prefix} is not declared`);
   return { namespace: namespace ?? "", name };
@@ -266,7 +270,7 @@ export function isElement(child: XmlElement | string): child is XmlElement {
   return typeof child !== "string";
 }
 
-/** All text below an element. */
+/** `textOf` is all text below an element. */
 export function textOf({ children }: XmlElement): string {
   return children.map((child) => (typeof child === "string" ? child : textOf(child))).join("");
 }

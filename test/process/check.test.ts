@@ -154,12 +154,12 @@ const mistakes: ReadonlyArray<[what: string, text: string, says: RegExp]> = [
   [
     "an impossible port of PostgreSQL",
     'ws_listener = "h:1"\n[database]\ndatabase_url = "postgres://node:pw@db:99999/node"',
-    /toml:3:16: database\.database_url: has a wrong port; write a number from 1 to 65535/,
+    /toml:3:16: database\.database_url: has an invalid port; write a number from 1 to 65535/,
   ],
   [
     "a host of PostgreSQL that is none",
     'ws_listener = "h:1"\n[database]\ndatabase_url = "postgres://[half/node"',
-    /toml:3:16: database\.database_url: is no URL; write it as postgres:/,
+    /toml:3:16: database\.database_url: is not a valid URL; write it as postgres:/,
   ],
 ];
 

@@ -1,4 +1,7 @@
-/** ConnectionLimiter bounds how many run at once. One above the limit is refused rather than kept waiting. */
+/**
+ * ConnectionLimiter bounds how many run at once, by a limit that a reload may change. One above the limit is refused and not
+ * queued: the client gets 429 and tries again. Where callers should wait, use `FairSemaphore` of `base/`.
+ */
 export class ConnectionLimiter {
   readonly #max: () => number;
   #used = 0;
