@@ -72,10 +72,10 @@ ${titles.join("\n")}
 /** `src/client/events.ts`: the events of the server's own life and their fields. */
 export function clientEvents(): string {
   const named: NamedTypes = new Map();
-  const rows = Object.entries(events).map(([code, { means, fields }]) => {
+  const rows = Object.entries(events).map(([code, { description, fields }]) => {
     const isEmpty = Object.keys(fields.shape).length === 0;
     const type = isEmpty ? "Record<never, never>" : toTypeScript(typeText(fields, "output", named));
-    return `  /** ${means} */\n  ${JSON.stringify(code)}: ${type};`;
+    return `  /** ${description} */\n  ${JSON.stringify(code)}: ${type};`;
   });
   const types = [...named].map(([name, text]) => `export type ${name} = ${toTypeScript(text)};`);
   const levels = Object.entries(events).map(

@@ -133,10 +133,10 @@ function errorsPage(): string {
 
 function eventsPage(): string {
   const named: NamedTypes = new Map();
-  const rows = Object.entries(events).map(([code, { level, means, fields }]) => {
+  const rows = Object.entries(events).map(([code, { level, description, fields }]) => {
     const isEmpty = Object.keys(fields.shape).length === 0;
     const type = isEmpty ? "" : `\`${cell(typeText(fields, "output", named))}\``;
-    return `| \`${code}\` | ${level} | ${type} | ${cell(means)} |`;
+    return `| \`${code}\` | ${level} | ${type} | ${cell(description)} |`;
   });
   const types = [...named].map(([name, text]) => `### ${name}\n\n\`\`\`ts\n${text}\n\`\`\``);
   const head =

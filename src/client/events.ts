@@ -20,43 +20,43 @@ export interface ServerEvents {
   "config.applied": { path: string; parts: string[] };
   /** A reload found nothing that changed. */
   "config.unchanged": { path: string };
-  /** A reload failed; the server goes on with the configuration from before. `problems` lists what is wrong with the file. */
+  /** A reload failed; the server continues with the previous configuration. `problems` lists what is wrong with the file. */
   "config.refused": { path: string; reason: string; problems: ConfigProblem[] };
   /** A reload ended early because the server stops. */
   "config.abandoned": Record<never, never>;
-  /** A key is valid, and will probably not do what was meant. */
+  /** A key is valid, but probably does not do what was intended. */
   "config.warning": { key: string; why: string; line?: number; column?: number };
   /** An edit of the configuration that a crash had interrupted was finished. */
   "config.recovered": { path: string };
   /** The database is in use. */
   "database.opened": { config: string; database: string; static_path: string };
-  /** One step of the database schema was applied. */
+  /** One migration of the database schema was applied. */
   "database.migrated": { version: string };
   /** The database cannot be reached, or its file is missing; calls that need it fail. */
   "database.lost": { database: string; reason: string };
   /** The database can be used again. */
   "database.restored": { database: string; lost_ms: number };
-  /** PostgreSQL left a statement without an answer; its connections are replaced. */
+  /** PostgreSQL did not answer a statement; its connections are replaced. */
   "database.silent": { answer_timeout_ms: number };
-  /** The database takes no writes; every change fails. */
+  /** The database accepts no writes; every change fails. */
   "database.write_failed": { reason: string };
-  /** The database takes writes again. */
+  /** The database accepts writes again. */
   "database.write_restored": Record<never, never>;
   /** A release is being downloaded; repeated with the progress, at most once a second. */
   "update.downloading": { tag: string; bytes?: number; total?: number; percent?: number };
-  /** The downloaded binary is started once on its own. */
+  /** The downloaded binary is started once as a test. */
   "update.testing": { tag: string };
   /** The new binary is in place; the restart follows. */
   "update.installed": { tag: string; bytes: number; signed: boolean };
-  /** The update failed and changed nothing. `code` is `data.reason` of the error, where it has one. */
+  /** The update failed and changed nothing. `code` is `data.reason` of the error, if it has one. */
   "update.failed": { tag: string; reason: string; code?: string };
-  /** The new binary could not be executed; the server goes on. */
+  /** The new binary could not be executed; the old one continues to run. */
   "update.not_started": { reason: string };
   /** The new version has started. */
   "update.completed": { from: string; to: string };
-  /** The new version did not start; the version from before runs again. */
+  /** The new version did not start; the previous version runs again. */
   "update.reverted": { failed: string; running: string };
-  /** A reader of the log, or the log file, was too slow for so many entries. Only that reader gets this entry. */
+  /** A reader of the log, or the log file, was too slow for this many entries. Only that reader gets this entry. */
   "log.dropped": { dropped: number };
   /** The server ends a log stream. Only its reader gets this entry, as the last one. */
   "log.ended": { reason: string };

@@ -1,29 +1,38 @@
 export const levels = ["ERROR", "WARN", "INFO", "DEBUG", "TRACE"] as const;
 export type Level = (typeof levels)[number];
 
-/** How detailed a level is: 1 for ERROR up to 5 for TRACE. 0 is "nothing". */
+/** `detail` ranks levels by how detailed they are: 1 for ERROR up to 5 for TRACE. 0 means that nothing is logged. */
 export const detail: Readonly<Record<Level, number>> = { ERROR: 1, WARN: 2, INFO: 3, DEBUG: 4, TRACE: 5 };
 
 export type Fields = Readonly<Record<string, unknown>>;
 
-export interface LogEntry {
-  readonly timestamp: string;
+/** LogRecord is a log event as code reports it. */
+export interface LogRecord {
   readonly level: Level;
   readonly target: string;
   readonly message: string;
   readonly fields: Fields;
+}
+
+/**
+ * LogEntry is a log event as sinks and readers get it. Its members are the wire format of the log methods and of the JSON log file.
+ */
+export interface LogEntry extends LogRecord {
+  readonly timestamp: string;
   readonly spans: readonly SpanContext[];
 }
 
+/** SpanContext names a piece of work in which an entry was made, such as a call. */
 export interface SpanContext {
   readonly name: string;
   /** `key=value` pairs joined by single spaces. */
   readonly fields: string;
 }
 
-/** Longer texts are cut: a log entry is for reading, and clients choose what some of them hold. */
+/** The length to which texts are cut: an entry is for reading, and clients choose the content of some. */
 const maxFieldChars = 8192;
 
+/** `clip` cuts a text to `maxFieldChars` and appends how many characters are missing. */
 export function clip(text: string): string {
   if (text.length <= maxFieldChars) return text;
   // A copy: a slice would keep the whole text in memory for as long as the entry is kept.
@@ -44,7 +53,7 @@ export function clipFields(fields: Fields): Fields {
 
 const two = (n: number) => String(n).padStart(2, "0");
 
-/** ISO 8601 in local time, with milliseconds and a colon in the offset. */
+/** `formatTimestamp` writes ISO 8601 in local time, with milliseconds and a colon in the offset. */
 export function formatTimestamp(at: Date): string {
   const offset = -at.getTimezoneOffset();
   const sign = offset < 0 ? "-" : "+";
@@ -53,7 +62,7 @@ export function formatTimestamp(at: Date): string {
   return `${date}T${time}${sign}${two(Math.trunc(Math.abs(offset) / 60))}:${two(Math.abs(offset) % 60)}`;
 }
 
-/** `key=value key="two words"`: a value that would blur into its neighbours is quoted. */
+/** `formatPairs` writes `key=value key="two words"`; a value that could be confused with its neighbours is quoted. */
 export function formatPairs(fields: Fields): string {
   return Object.entries(fields)
     .filter(([, value]) => value !== undefined)

@@ -1,39 +1,40 @@
 import { Fault } from "../base/fault.ts";
 import { detail, type Level, type LogEntry, levels } from "./entry.ts";
 
-/** The library targets that stand behind the virtual target `db`. */
+/** The targets of database libraries, which the virtual target `db` stands for. */
 const dbTargets = ["sea_orm", "sea_orm_migration", "sqlx"];
-/** The targets that the contract names, those of services that are no part of this server included. */
+/** `contractTargets` are the targets that the contract names, including those of services that this server does not have. */
 export const contractTargets: readonly string[] = [
   ...["server", "rpc", "db", "kv", "monitoring", "task", "token", "terminal"],
   ...["js_worker", "js_result", "js_runtime", "crontab", "crontab_result"],
 ];
+const maxFilterChars = 4096;
 const targets = [...contractTargets, ...dbTargets];
-/** The words that a filter may be made of. */
+/** `filterNames` are the words that a filter may consist of, for completion. */
 export const filterNames: readonly string[] = [
   "off",
   ...levels.map((level) => level.toLowerCase()),
   ...targets,
 ];
 
-/** What a reader sees instead of a database library's own target. */
+/** `shownTarget` is the target that readers see: `db` for a database library's own target. */
 export function shownTarget(target: string): string {
   const crate = target.split("::", 1)[0] ?? target;
   return dbTargets.includes(crate) ? "db" : target;
 }
 
 /**
- * A parsed filter in the grammar of `RUST_LOG`: `info`, `db=trace`, `token`, `off`, joined by commas.
- * Only `parseFilter` makes one.
+ * Filter is a parsed log filter in the grammar of `RUST_LOG`: `info`, `db=trace`, `token`, `off`, joined by commas. Only
+ * `parseFilter` creates one.
  */
 export class Filter {
-  /** What passes where no rule names the target. */
+  /** The detail of targets that no rule names. */
   readonly #base: number;
-  /** Most specific first. */
+  /** The most specific rule first. */
   readonly #rules: ReadonlyArray<readonly [target: string, detail: number]>;
 
-  constructor(
-    /** As it was written. */
+  private constructor(
+    /** The filter as it was written. */
     readonly text: string,
     base: number,
     rules: ReadonlyArray<readonly [target: string, detail: number]>,
@@ -42,7 +43,38 @@ export class Filter {
     this.#rules = rules;
   }
 
-  /** How detailed an event of this target may be: 0 for none up to 5 for TRACE. */
+  /** Reads a filter. Throws InvalidInput with the `column` and the reason of what it cannot read. */
+  static parse(text: string): Filter {
+    let base = 0;
+    const rules = new Map<string, number>();
+    if (text.length > maxFilterChars)
+      throw unreadable(text, maxFilterChars, `it is longer than ${maxFilterChars} characters`);
+    const items = itemsOf(text);
+    if (items.length === 0) throw unreadable(text, 0, "it is empty; write a level such as `info`");
+    for (const { item, at } of items) {
+      const [name = "", level, ...rest] = item.split("=").map((part) => part.trim());
+      const bare = level === undefined ? parseDetail(name) : undefined;
+      if (bare !== undefined) {
+        base = bare;
+        continue;
+      }
+      if (rest.length > 0 || !/^[\w:.\-/]+$/.test(name)) {
+        throw unreadable(text, at, `\`${item}\` is neither a level, a target nor \`target=level\``);
+      }
+      const allowed = level === undefined ? detail.TRACE : parseDetail(level);
+      if (allowed === undefined) {
+        throw unreadable(text, at, `\`${level}\` is not a level; use off, error, warn, info, debug or trace`);
+      }
+      for (const target of name === "db" ? dbTargets : [name]) rules.set(target, allowed);
+    }
+    return new Filter(
+      text,
+      base,
+      [...rules].sort(([a], [b]) => b.length - a.length),
+    );
+  }
+
+  /** Returns the highest detail that passes for this target: 0 for nothing up to 5 for TRACE. */
   detailFor(target: string): number {
     for (const [name, allowed] of this.#rules) {
       if (target === name || target.startsWith(`${name}::`)) return allowed;
@@ -50,53 +82,29 @@ export class Filter {
     return this.#base;
   }
 
-  /** Targets that the rules name and nothing logs under: a misspelt level looks like one. */
+  /** Returns targets of the rules under which nothing is ever logged: a misspelt level looks like one. */
   unknownTargets(): string[] {
     return this.#rules
       .map(([target]) => target)
       .filter((target) => !targets.some((known) => target === known || target.startsWith(`${known}::`)));
   }
 
-  /** The same for an entry that is written already. Which of the database libraries spoke is not in it: one that may is enough. */
+  /**
+   * Tells whether an existing entry passes. An entry of `db` does not say which database library wrote it; it passes if that of any
+   * library would.
+   */
   passes({ target, level }: Pick<LogEntry, "target" | "level">): boolean {
     const targets = target === "db" ? dbTargets : [target];
     return targets.some((name) => detail[level] <= this.detailFor(name));
   }
 }
 
-const maxFilterChars = 4096;
-
+/** `parseFilter` reads a filter, as `Filter.parse` does. */
 export function parseFilter(text: string): Filter {
-  let base = 0;
-  const rules = new Map<string, number>();
-  if (text.length > maxFilterChars)
-    throw unreadable(text, maxFilterChars, `it is longer than ${maxFilterChars} characters`);
-  const items = itemsOf(text);
-  if (items.length === 0) throw unreadable(text, 0, "it is empty; write a level such as `info`");
-  for (const { item, at } of items) {
-    const [name = "", level, ...rest] = item.split("=").map((part) => part.trim());
-    const bare = level === undefined ? parseDetail(name) : undefined;
-    if (bare !== undefined) {
-      base = bare;
-      continue;
-    }
-    if (rest.length > 0 || !/^[\w:.\-/]+$/.test(name)) {
-      throw unreadable(text, at, `\`${item}\` is neither a level, a target nor \`target=level\``);
-    }
-    const allowed = level === undefined ? detail.TRACE : parseDetail(level);
-    if (allowed === undefined) {
-      throw unreadable(text, at, `\`${level}\` is no level; use off, error, warn, info, debug or trace`);
-    }
-    for (const target of name === "db" ? dbTargets : [name]) rules.set(target, allowed);
-  }
-  return new Filter(
-    text,
-    base,
-    [...rules].sort(([a], [b]) => b.length - a.length),
-  );
+  return Filter.parse(text);
 }
 
-/** What stands between the commas, without the spaces around it, and where it begins. */
+/** `itemsOf` splits a filter at the commas and returns each trimmed item with its position in `text`. */
 function itemsOf(text: string): { readonly item: string; readonly at: number }[] {
   let start = 0;
   return text.split(",").flatMap((part) => {

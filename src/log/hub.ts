@@ -6,23 +6,28 @@ import {
   formatTimestamp,
   type Level,
   type LogEntry,
+  type LogRecord,
 } from "./entry.ts";
 import { type EventCode, type EventFields, events } from "./events.ts";
 import { type Filter, shownTarget } from "./filter.ts";
 import { currentSpans, isQuiet } from "./span.ts";
 
-/** Where entries go. `write` must neither throw nor log. */
+/** Sink receives entries. `write` must return at once, and must neither throw nor log. */
 export interface Sink {
   readonly filter: Filter;
   write(entry: LogEntry): void;
 }
 
-/** One emit for the whole server: asks each sink's filter, builds the entry once, hands it on. */
+/**
+ * LogHub passes each log event to every attached sink whose filter lets it through. The entry is built once, and not at all if no
+ * sink wants it. `emit` is synchronous: when it returns, every sink has the entry. The hub itself keeps and drops nothing; each
+ * sink has its own bound and reports what it drops (`log.dropped`), so a slow reader delays neither the caller nor other readers.
+ */
 export class LogHub {
   #sinks: readonly Sink[] = [];
   readonly #loggers = new Map<string, Logger>();
 
-  /** The sink hears every event from now until the returned function is called. */
+  /** Attaches a sink: it gets every event from now until the returned function is called. */
   attach(sink: Sink): () => void {
     this.#setSinks([...this.#sinks, sink]);
     return () => this.#setSinks(this.#sinks.filter((other) => other !== sink));
@@ -38,19 +43,19 @@ export class LogHub {
     return logger;
   }
 
-  emit(target: string, level: Level, message: string, fields: Fields): void {
+  emit(record: LogRecord): void {
     if (isQuiet()) return;
     let entry: LogEntry | undefined;
     for (const sink of this.#sinks) {
-      if (detail[level] > sink.filter.detailFor(target)) continue;
-      entry ??= newEntry(target, level, message, fields);
+      if (detail[record.level] > sink.filter.detailFor(record.target)) continue;
+      entry ??= newEntry(record);
       sink.write(entry);
     }
   }
 
-  /** Writes to every sink, past its filter. */
-  emitUnfiltered(target: string, level: Level, message: string, fields: Fields): void {
-    const entry = newEntry(target, level, message, fields);
+  /** Writes to every sink, ignoring its filter. */
+  emitUnfiltered(record: LogRecord): void {
+    const entry = newEntry(record);
     for (const sink of this.#sinks) sink.write(entry);
   }
 
@@ -64,7 +69,7 @@ export class LogHub {
   }
 }
 
-function newEntry(target: string, level: Level, message: string, fields: Fields): LogEntry {
+function newEntry({ target, level, message, fields }: LogRecord): LogEntry {
   return {
     timestamp: formatTimestamp(new Date()),
     level,
@@ -75,15 +80,15 @@ function newEntry(target: string, level: Level, message: string, fields: Fields)
   };
 }
 
-/** Fields of an entry that is no event: `event` is left to the codes of the table. */
+/** Fields of an entry that is not an event of the table: `event` is reserved for the codes there. */
 type PlainFields = Fields & { readonly event?: never };
 
 const none: PlainFields = {};
 
-/** The voice of one target. An event that no sink wants costs one comparison. */
+/** Logger logs under one target. An event that no sink wants costs one comparison. */
 export class Logger {
   readonly #hub: LogHub;
-  /** The most detailed level any sink wants from this target; kept by the hub. */
+  /** The most detailed level that any sink wants from this target; maintained by the hub. */
   wanted = 0;
 
   constructor(
@@ -93,35 +98,40 @@ export class Logger {
     this.#hub = hub;
   }
 
-  /** For events whose fields are dear to collect. */
+  /** Tells whether any sink wants this level. Ask before collecting fields that are expensive. */
   wants(level: Level): boolean {
     return detail[level] <= this.wanted;
   }
 
-  /** Logs an event of the server's own life, at the level that the table gives it. */
+  /** Logs an event of the table, at the level that the table gives it. */
   event<C extends EventCode>(code: C, message: string, fields: EventFields<C>): void {
     const { level } = events[code];
-    if (this.wants(level)) this.#hub.emit(this.target, level, message, { event: code, ...fields });
+    if (this.wants(level)) this.#emit(level, message, { event: code, ...fields });
   }
 
-  /** Logs an event past every filter: for what is wrong with the filters themselves, which they would hide. */
+  /** Logs an event to every sink, ignoring the filters: for problems with the filters themselves, which they could hide. */
   eventUnfiltered<C extends EventCode>(code: C, message: string, fields: EventFields<C>): void {
-    this.#hub.emitUnfiltered(this.target, events[code].level, message, { event: code, ...fields });
+    const { level } = events[code];
+    this.#hub.emitUnfiltered({ target: this.target, level, message, fields: { event: code, ...fields } });
   }
 
   error(message: string, fields = none): void {
-    if (this.wanted >= detail.ERROR) this.#hub.emit(this.target, "ERROR", message, fields);
+    if (this.wanted >= detail.ERROR) this.#emit("ERROR", message, fields);
   }
   warn(message: string, fields = none): void {
-    if (this.wanted >= detail.WARN) this.#hub.emit(this.target, "WARN", message, fields);
+    if (this.wanted >= detail.WARN) this.#emit("WARN", message, fields);
   }
   info(message: string, fields = none): void {
-    if (this.wanted >= detail.INFO) this.#hub.emit(this.target, "INFO", message, fields);
+    if (this.wanted >= detail.INFO) this.#emit("INFO", message, fields);
   }
   debug(message: string, fields = none): void {
-    if (this.wanted >= detail.DEBUG) this.#hub.emit(this.target, "DEBUG", message, fields);
+    if (this.wanted >= detail.DEBUG) this.#emit("DEBUG", message, fields);
   }
   trace(message: string, fields = none): void {
-    if (this.wanted >= detail.TRACE) this.#hub.emit(this.target, "TRACE", message, fields);
+    if (this.wanted >= detail.TRACE) this.#emit("TRACE", message, fields);
+  }
+
+  #emit(level: Level, message: string, fields: Fields): void {
+    this.#hub.emit({ target: this.target, level, message, fields });
   }
 }

@@ -6,14 +6,18 @@ import type { Filter } from "./filter.ts";
 import type { Sink } from "./hub.ts";
 import { tailNotice } from "./tail.ts";
 
-/** One JSON object a line, appended. Lines of one turn of the event loop are written together. */
+/**
+ * JsonFileSink appends one JSON object per line to a file. Entries of one turn of the event loop are written together. If the file
+ * cannot be written, entries are dropped and counted, and a `log.dropped` entry comes before the next one that is written. Every
+ * line in the file is complete.
+ */
 export class JsonFileSink implements Sink {
   #file: number;
   #pending = "";
   #failing = false;
-  /** The rest of a line that was written in part. */
+  /** The unwritten end of a line that was written in part. */
   #torn: Buffer = Buffer.alloc(0);
-  /** Entries that could not be written since the last one that could. */
+  /** Entries dropped since the last one that was written. */
   #dropped = 0;
 
   constructor(
@@ -35,20 +39,20 @@ export class JsonFileSink implements Sink {
     const notice = this.#dropped === 0 ? "" : `${JSON.stringify(droppedNotice(this.#dropped))}\n`;
     const bytes = Buffer.concat([this.#torn, Buffer.from(notice + text)]);
     const { written, error } = append(this.#file, bytes);
-    // The rest of a line that was begun is written first next time, so that every line stays whole.
+    // The rest of a line that was written in part is written first next time, so that every line is complete.
     const isBegun = written === 0 ? this.#torn.length > 0 : bytes[written - 1] !== newline;
     const lineEnd = isBegun ? bytes.indexOf(newline, written) + 1 : written;
-    const isTold = lineEnd > this.#torn.length;
+    const noticeWritten = lineEnd > this.#torn.length;
     const lost = countLines(bytes.subarray(lineEnd));
-    this.#dropped = isTold || notice === "" ? lost : this.#dropped + lost - 1;
+    this.#dropped = noticeWritten || notice === "" ? lost : this.#dropped + lost - 1;
     this.#torn = bytes.subarray(written, lineEnd);
-    // A full disk must not stop the server, and a sink may not log: say it once on the terminal.
+    // A full disk must not stop the server, and a sink must not log: report it once on the terminal.
     if (error !== undefined && !this.#failing)
       process.stderr.write(`The log file ${this.path} cannot be written: ${messageOf(error)}\n`);
     this.#failing = error !== undefined;
   }
 
-  /** Goes on in a new file after the old one was moved away (logrotate). */
+  /** Continues in a new file after the old one was moved away (logrotate). */
   reopen(): void {
     const file = openForAppend(this.path);
     this.close();
@@ -62,7 +66,7 @@ export class JsonFileSink implements Sink {
   }
 }
 
-/** As "a", and without waiting: opening a FIFO, or writing to one that is full, would stop the server until it is read. */
+/** As "a", and non-blocking: opening a FIFO, or writing to one that is full, would stop the server until it is read. */
 const appendFlags = constants.O_WRONLY | constants.O_APPEND | constants.O_CREAT | constants.O_NONBLOCK;
 const newline = 0x0a;
 

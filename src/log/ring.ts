@@ -2,10 +2,10 @@ import type { LogEntry } from "./entry.ts";
 import type { Filter } from "./filter.ts";
 import type { Sink } from "./hub.ts";
 
-/** The last entries, in memory. When it is full the oldest goes. */
+/** LogRing keeps the newest entries in memory. When it is full, each new entry replaces the oldest. */
 export class LogRing implements Sink {
   #slots: LogEntry[] = [];
-  /** Where the oldest entry stands, once the ring is full. */
+  /** The index of the oldest entry, once the ring is full. */
   #oldest = 0;
   #capacity = 0;
   #filter: Filter;
@@ -19,7 +19,7 @@ export class LogRing implements Sink {
     return this.#filter;
   }
 
-  /** Keeps the newest that fit. */
+  /** Changes capacity and filter, and keeps the newest entries that fit. */
   resize(capacity: number, filter: Filter): void {
     this.#slots = capacity === 0 ? [] : this.entries().slice(-capacity);
     this.#oldest = 0;
@@ -37,7 +37,7 @@ export class LogRing implements Sink {
     }
   }
 
-  /** Oldest first. */
+  /** Returns the entries, the oldest first. */
   entries(): LogEntry[] {
     return [...this.#slots.slice(this.#oldest), ...this.#slots.slice(0, this.#oldest)];
   }

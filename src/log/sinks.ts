@@ -10,7 +10,7 @@ export interface SinkSettings {
   readonly memory: { readonly capacity: number; readonly filter: Filter };
 }
 
-/** The server's own sinks, replaced together while it runs. */
+/** LogSinks are the server's own sinks (terminal, file, memory), which a reload replaces together. */
 export class LogSinks {
   readonly #hub: LogHub;
   readonly #ring: LogRing;
@@ -23,7 +23,7 @@ export class LogSinks {
     this.#ring = ring;
   }
 
-  /** Opens the file beside the present one. Exactly one of the two functions is to be called. */
+  /** Opens the new log file beside the present one. The caller must call exactly one of the two functions. */
   prepare({ terminal, file, memory }: SinkSettings): { commit(): void; discard(): void } {
     const next = file === undefined ? undefined : new JsonFileSink(file.path, file.filter);
     return {
@@ -42,7 +42,7 @@ export class LogSinks {
     };
   }
 
-  /** For log rotation. */
+  /** Opens the log file again, for log rotation. */
   reopen(): void {
     this.#file?.reopen();
   }

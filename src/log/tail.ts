@@ -4,18 +4,19 @@ import { type EventCode, type EventFields, events } from "./events.ts";
 import type { Filter } from "./filter.ts";
 import type { LogHub } from "./hub.ts";
 
-/** How many entries wait for a slow reader before new ones are dropped. */
+/** `tailCapacity` is how many entries wait for a slow reader before new ones are dropped. */
 export const tailCapacity = 512;
 
 interface Letter {
   readonly entry: LogEntry;
-  /** How many were dropped just before this one. */
+  /** The number of entries dropped just before this one. */
   readonly missed: number;
 }
 
 /**
- * The live entries from now on, until `stop` fires. Where entries were dropped because the reader was too slow, their count
- * comes twice: as data, and as an entry for people.
+ * `openTail` yields the entries that pass `filter` from now on, until `stop` fires. Entries arrive in order. If the reader is more
+ * than `tailCapacity` entries behind, new ones are dropped, and their number is reported twice before the next entry: as `Dropped`
+ * for programs, and as a `log.dropped` entry for people.
  */
 export function openTail(hub: LogHub, filter: Filter, stop: AbortSignal): AsyncIterable<LogEntry | Dropped> {
   const mailbox = new Mailbox<Letter>(tailCapacity);
@@ -50,7 +51,7 @@ function missedEntry(missed: number): LogEntry {
   });
 }
 
-/** An entry about one reader of the log, for that reader alone. */
+/** `tailNotice` makes an entry for one reader of the log alone. */
 export function tailNotice<C extends EventCode>(code: C, message: string, fields: EventFields<C>): LogEntry {
   return {
     timestamp: formatTimestamp(new Date()),

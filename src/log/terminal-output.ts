@@ -1,16 +1,16 @@
-/** How much text waits for a reader of standard error that does not keep up. */
+/** The number of characters that may wait for a reader of standard error that is too slow. */
 const maxWaitingBytes = 1024 * 1024;
 
-/** What is written to, as far as it matters here: `process.stderr`. */
+/** OutputStream is what TerminalOutput needs of `process.stderr`. */
 export interface OutputStream {
   write(text: string): boolean;
   once(event: "drain", listener: () => void): unknown;
 }
 
 /**
- * Lines for standard error, which may be a pipe that nobody reads: the runtime would keep every line in memory for it. Once the
- * stream reports back-pressure, lines wait here, within `maxWaitingBytes`; what comes after that is dropped, counted, and
- * reported by `notice` when the stream flows again.
+ * TerminalOutput writes lines to standard error, which may be a pipe that nobody reads: the runtime would keep every line in memory
+ * for it. Once the stream reports back-pressure, lines wait here, up to `maxWaitingBytes`; further ones are dropped, counted, and
+ * reported by `notice` when the stream drains.
  */
 export class TerminalOutput {
   readonly #stream: OutputStream;
@@ -35,7 +35,7 @@ export class TerminalOutput {
     }
   }
 
-  /** Hands everything that waits to the stream, for the end of the process. */
+  /** Passes all waiting lines to the stream, also when the process ends. */
   flush(): void {
     const lines = this.#waiting.splice(0);
     this.#waitingBytes = 0;

@@ -16,7 +16,10 @@ const colours: Readonly<Record<Level, string>> = {
 const dim = "\x1b[2m";
 const plain = "\x1b[0m";
 
-/** One line an entry, for people. Clients choose some of the words, so characters that steer a terminal or cannot be seen are escaped. */
+/**
+ * `formatLine` writes an entry as one line for people. Clients choose some of the text, so characters that control a terminal or
+ * are invisible are escaped.
+ */
 export function formatLine(entry: LogEntry, coloured: boolean): string {
   const paint = (code: string, text: string) => (coloured ? `${code}${text}${plain}` : text);
   const spans = entry.spans
@@ -35,7 +38,7 @@ export function formatLine(entry: LogEntry, coloured: boolean): string {
 
 const isColoured = (): boolean => process.stderr.isTTY && process.env.NO_COLOR === undefined;
 
-/** The output of a process: one for all its sinks, because a reload replaces the sink and not what waits. */
+/** `openTerminal` opens the output for all sinks of this process: a reload replaces the sink, and waiting lines must survive it. */
 export function openTerminal(): TerminalOutput {
   return new TerminalOutput(process.stderr, (dropped) => {
     const message = `${dropped} log entries were dropped: standard error was not read`;
@@ -43,7 +46,7 @@ export function openTerminal(): TerminalOutput {
   });
 }
 
-/** The terminal: standard error, because standard output is for what a command answers. */
+/** TerminalSink writes to standard error, because standard output is for the results of commands. */
 export class TerminalSink implements Sink {
   readonly #output: TerminalOutput;
   readonly #coloured = isColoured();

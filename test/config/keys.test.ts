@@ -37,7 +37,12 @@ const path: Case = {
 };
 const filter: Case = {
   good: [['"info,db=trace"', expect.objectContaining({ text: "info,db=trace" })]],
-  bad: [...notText, ['""', /is empty/], ['"loud=very"', /`very` is no level/], ['"a b"', /neither a level/]],
+  bad: [
+    ...notText,
+    ['""', /is empty/],
+    ['"loud=very"', /`very` is not a level/],
+    ['"a b"', /neither a level/],
+  ],
 };
 const ms = (least: number): Case => ({
   good: [

@@ -42,7 +42,7 @@ inBrowser("a filter that cannot be read is marked at its place, and what was rea
   const box = page.getByLabel("Filter");
   await box.fill("info, task=loud,db=trace");
   await box.press("Enter");
-  await page.getByText("`loud` is no level; use off, error, warn, info, debug or trace").waitFor();
+  await page.getByText("`loud` is not a level; use off, error, warn, info, debug or trace").waitFor();
   expect(await page.locator(".logs-filter-place").textContent()).toBe("info, task=loud,db=trace");
   expect(await page.locator(".logs-filter-place mark").textContent()).toBe("task=loud");
   expect(await box.getAttribute("aria-invalid")).toBe("true");

@@ -25,7 +25,7 @@ test("the numbers 0 to 5 stand for off to trace", () => {
   expect(["0", "1", "2", "3", "4", "5"].map((word) => passing(`token=${word}`, "token").length)).toEqual([
     0, 1, 2, 3, 4, 5,
   ]);
-  expect(() => parseFilter("token=6")).toThrow("`6` is no level");
+  expect(() => parseFilter("token=6")).toThrow("`6` is not a level");
 });
 
 test("off lets nothing through", () => {
@@ -121,7 +121,7 @@ test.each([
 });
 
 test("one bad item spoils the whole filter", () => {
-  expect(() => parseFilter("info,token=loud,db=trace")).toThrow("`loud` is no level");
+  expect(() => parseFilter("info,token=loud,db=trace")).toThrow("`loud` is not a level");
 });
 
 test.each([

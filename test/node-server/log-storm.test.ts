@@ -15,7 +15,7 @@ const targetOf = (n: number) => targets[n % targets.length] ?? "";
 const levelOf = (n: number): Level => levels[Math.floor(n / targets.length) % levels.length] ?? "INFO";
 
 function emit(hub: LogHub, n: number): void {
-  hub.emit(targetOf(n), levelOf(n), `event ${n}`, { n });
+  hub.emit({ target: targetOf(n), level: levelOf(n), message: `event ${n}`, fields: { n } });
 }
 
 type Rule = Partial<Record<string, Level>>;
@@ -106,7 +106,8 @@ const request = (node: TestNode, log_filter: string) =>
 
 /** One last event in every target. */
 function sayGoodbye({ node: { hub } }: TestNode): void {
-  for (const target of targets) hub.emit(target, "ERROR", "the end", { end: true });
+  for (const target of targets)
+    hub.emit({ target, level: "ERROR", message: "the end", fields: { end: true } });
 }
 
 /** Waits until nothing has come for a while, so that what comes next finds room everywhere. */

@@ -67,12 +67,12 @@ test("a filter that cannot be read is refused with the column of what is wrong",
     await node.refused("node-server_log", params),
     (await socket.call("node-server_stream_log", params)).error,
   ]) {
-    expect(error).toMatchObject({ code: -32602, message: expect.stringContaining("`loud` is no level") });
+    expect(error).toMatchObject({ code: -32602, message: expect.stringContaining("`loud` is not a level") });
     expect(error?.data).toEqual({
       kind: "InvalidParams",
       field: "log_filter",
       column: 7,
-      why: "`loud` is no level; use off, error, warn, info, debug or trace",
+      why: "`loud` is not a level; use off, error, warn, info, debug or trace",
     });
   }
   const { data } = await node.refused("node-server_log", { token: node.superToken, log_filter: 5 });

@@ -79,7 +79,7 @@ const mistakes: ReadonlyArray<[what: string, text: string, says: RegExp]> = [
   [
     "a filter that cannot be read",
     configWith({ logging: 'log_filter = "db=loud"' }),
-    /toml:5:14: logging\.log_filter: .*`loud` is no level/,
+    /toml:5:14: logging\.log_filter: .*`loud` is not a level/,
   ],
   [
     "a UUID that is none",
