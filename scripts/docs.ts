@@ -33,7 +33,7 @@ function rpcPage(table: MethodTable<Services>): string {
     .sort(([a], [b]) => (a < b ? -1 : 1))
     .map(([name, text]) => `### ${name}\n\n\`\`\`ts\n${text.replaceAll("} | {", "}\n| {")}\n\`\`\``);
   const head =
-    "# Methods\n\nJSON-RPC 2.0 at `/jsonrpc`, by POST and over WebSocket; `/node/rpc` and `/` answer the same, for clients that expect them there. Params are named, or positional in the order of the tables; unknown members are ignored. `rpc.discover` answers the same as an OpenRPC document, with fields of its own: `x-authorization` lists what a caller must hold (one of the list is enough; `param` names the param that holds the name of the scope), `x-need` says it in words, `x-effect` is one of the effects below, `x-warning` is a sentence to read before the call, `x-event` the schema of a subscription's events, `x-credential` marks the param that holds the caller's token, and `writeOnly` in a schema marks a secret. Errors are listed with their numbers in [errors.md](errors.md); every method can also fail with `Internal`.";
+    "# Methods\n\nJSON-RPC 2.0 at `/jsonrpc`, by POST and over WebSocket; `/node/rpc` and `/` answer the same, for clients that expect them there. Params are named, or positional in the order of the tables; unknown members are ignored. `rpc.discover` returns the same as an OpenRPC document, with fields of its own: `x-authorization` lists what a caller must hold (one of the list is enough; `param` names the param that holds the name of the scope), `x-need` says it in words, `x-effect` is one of the effects below, `x-warning` is a sentence to read before the call, `x-event` the schema of a subscription's events, `x-credential` marks the param that holds the caller's token, and `writeOnly` in a schema marks a secret. Errors are listed with their numbers in [errors.md](errors.md); every method can also fail with `Internal`.";
   const effectRows = Object.entries(effects).map(([effect, means]) => `| \`${effect}\` | ${means} |`);
   const about = `| Effect | The call |\n|---|---|\n${effectRows.join("\n")}`;
   return `${note}${head}\n\n${about}\n\n${parts.join("\n\n")}\n\n${subscriptionsPart()}\n\n## Types\n\n${types.join("\n\n")}\n`;
@@ -49,10 +49,10 @@ function subscriptionsPart(): string {
   const rows = Object.entries(endReasons).map(([reason, means]) => `| \`${reason}\` | ${means} |`);
   return `## Subscriptions
 
-A subscription lives on the WebSocket that it was made on. Its notifications have the name of its method, and \`params\` with the id as \`subscription\` and one of three members:
+A subscription belongs to the WebSocket that it was created on. Its notifications have the name of its method, and \`params\` with the id as \`subscription\` and one of three members:
 
 - \`result\`: an event.
-- \`dropped\`: so many events were dropped here, because the reader is too slow.
+- \`dropped\`: this many events were dropped here, because the reader is too slow.
 - \`end\`: the server ends the subscription, and nothing follows. One that the client itself ends, by the method for it or by closing the connection, gets no \`end\`.
 
 \`\`\`json
@@ -125,9 +125,9 @@ function errorsPage(): string {
       : [],
   );
   const head =
-    "# Errors\n\nEvery error object has a `code`, a `message` as below (`…` is a sentence for people, which may change), and `data` with the `kind` and whatever helps a program (`field`, `line`, `column`, `path`, `limit`, `reason`, …). Where the message is the bare words, `data.detail` says what was wrong.";
+    "# Errors\n\nEvery error object has a `code`, a `message` as below (`…` is a sentence for people, which may change), and `data` with the `kind` and whatever helps a program (`field`, `line`, `column`, `path`, `limit`, `reason`, …). Where the message is only the title, `data.detail` says what was wrong.";
   const about =
-    "## Reasons\n\n`data.reason` says which case it was. Every `PermissionDenied` has one, also where a method for the Super Token answers every other token with the same message. An unknown name and a wrong secret are the same reason; the others are told only to a caller that proved the token.";
+    "## Reasons\n\n`data.reason` says which case it was. Every `PermissionDenied` has one, also where a method for the Super Token answers every other token with the same message. An unknown name and a wrong secret are the same reason; the others are reported only to a caller that proved the token.";
   return `${note}${head}\n\n| Code | Kind | Message | Meaning |\n|---|---|---|---|\n${rows.join("\n")}\n\n${about}\n\n| Kind | \`data.reason\` | Meaning |\n|---|---|---|\n${reasons.join("\n")}\n`;
 }
 
@@ -152,7 +152,7 @@ function configPage(): string {
     return `## ${table === undefined ? "Top level" : `\`[${table}]\``}\n\n| Key | Type | Default | Meaning |\n|---|---|---|---|\n${rows.join("\n")}`;
   });
   const head =
-    "# Configuration\n\nOne TOML file, `config.toml` unless `-c` names another. `node-server check` says what is wrong with one: `config.toml:5:15: key: what is wrong; what to write`, with the line and the column of the value. Unknown keys are allowed and named in a warning, with the key that was probably meant; so are log filters that name a target under which nothing is logged. SIGHUP makes a running server read it again: everything that changed is applied, or nothing is. Relative paths count from the working directory. [operate.md](operate.md) tells how to run a server.";
+    "# Configuration\n\nOne TOML file, `config.toml` unless `-c` names another. `node-server check` lists what is wrong with it: `config.toml:5:15: key: what is wrong; what to write`, with the line and the column of the value. Unknown keys are allowed and named in a warning, with the key that was probably intended; so are log filters that name a target under which nothing is logged. SIGHUP makes a running server read it again: everything that changed is applied, or nothing is. Relative paths start at the working directory. [operate.md](operate.md) explains how to run a server.";
   return `${note}${head}\n\n${tables.join("\n\n")}\n\n## The file that a first start writes\n\n\`\`\`toml\n${defaultConfigText()}\`\`\`\n`;
 }
 

@@ -50,7 +50,7 @@ function inspectLogFile({ logging: { json_log_file } }: Config): Finding[] {
 function inspectSocket(config: Config): Finding[] {
   const address = unixAddress(config);
   if (address?.at !== "unix") return [];
-  const subject = { name: "the socket", path: address.path, failed: "cannot be made" };
+  const subject = { name: "the socket", path: address.path, failed: "cannot be created" };
   const problem = folderProblem(dirname(address.path));
   return toFindings(["unix_socket_path"], problem && accessMessage(subject, problem));
 }
@@ -73,7 +73,7 @@ export function inspectDatabase({ database: { database_url } }: Config, configPa
     return found(`the database ${path} does not exist; add ?mode=rwc to database_url to make it`);
   const problem = folderProblem(dirname(path));
   if (problem !== undefined)
-    return found(accessMessage({ name: "the database", path, failed: "cannot be made" }, problem));
+    return found(accessMessage({ name: "the database", path, failed: "cannot be created" }, problem));
   return inspectRemains(path);
 }
 

@@ -18,7 +18,8 @@ export function toValidationIssue(issue: z.core.$ZodIssue, value: unknown): Vali
   return { path, why, data: (issue.code === "custom" && issue.params) || {} };
 }
 
-function memberAt(value: unknown, path: readonly string[]): unknown {
+/** `memberAt` is the value at a path of own member names; undefined if there is none. */
+export function memberAt(value: unknown, path: readonly string[]): unknown {
   return path.reduce<unknown>(
     (at, name) =>
       typeof at === "object" && at !== null && Object.hasOwn(at, name)

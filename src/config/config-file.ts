@@ -8,7 +8,7 @@ import { replaceIn, writeWhole } from "../base/replace-file.ts";
 import { parseConfig } from "./parse.ts";
 import type { Warning } from "./problem.ts";
 
-/** Opening a FIFO would block for ever, and a link could lead elsewhere: both are refused. */
+/** Flags that refuse a link, which could lead elsewhere, and do not block on a FIFO. */
 const safeOpenFlags = constants.O_NOFOLLOW | constants.O_NONBLOCK;
 /** Errors of rename on a single file that is mounted into a container. */
 const renameErrors = new Set(["EBUSY", "EXDEV"]);
@@ -27,17 +27,20 @@ export class ConfigFile {
     this.#name = basename(path);
   }
 
-  /** The raw text, as it is on the disk. */
+  /** Returns the raw text, as it is on the disk. */
   read(): Promise<string> {
     return this.#open(constants.O_RDONLY, (file) => file.readFile("utf8"));
   }
 
-  /** Warnings about a valid text. Throws ParseError, with every problem and its position, if the text is invalid. */
+  /** Returns the warnings about a valid text. Throws ParseError, with every problem and its position, if the text is invalid. */
   check(text: string): readonly Warning[] {
     return parseConfig(text, this.#name).warnings;
   }
 
-  /** Checks the text, then replaces the file by it. Concurrent writes run one after the other. */
+  /**
+   * Checks the text and replaces the file by it, atomically except where a rename is impossible (see `overwrite`). Keeps mode and
+   * owner. Concurrent writes run one after the other.
+   */
   write(text: string): Promise<void> {
     const next = () => this.#write(text);
     const result = this.#queue.then(next, next);
@@ -57,7 +60,9 @@ export class ConfigFile {
     }
   }
 
-  /** Opens the folder, then the file in it, and checks on the open handles that it is a regular file inside the working directory. */
+  /**
+   * Opens the folder, then the file in it, and checks on the open handles that it is a regular file inside the working directory.
+   */
   async #open<T>(access: number, use: (file: FileHandle, folder: Folder) => Promise<T>): Promise<T> {
     let folder: Folder | undefined;
     let file: FileHandle | undefined;
@@ -86,7 +91,10 @@ export class ConfigFile {
   }
 }
 
-/** Writes in place. The whole new text exists beside the file until its last byte is on the disk; see `finishOverwrite`. */
+/**
+ * `overwrite` writes in place. A complete copy of the new text exists beside the file until the write is synced; see
+ * `finishOverwrite`.
+ */
 async function overwrite(file: FileHandle, folder: Folder, name: string, text: string): Promise<void> {
   const copy = folder.at(recoveryName(name));
   try {
@@ -107,10 +115,10 @@ async function fill(file: FileHandle, text: string): Promise<void> {
   await file.sync();
 }
 
-/** A rewrite takes no longer than this. */
+/** The longest time that a rewrite may take. */
 const maxRewriteMs = 60_000;
 
-/** `finishOverwrite` completes a rewrite in place that a crash interrupted. True if there was one. */
+/** `finishOverwrite` completes a rewrite in place that a crash interrupted. Returns true if there was one. */
 export async function finishOverwrite(path: string): Promise<boolean> {
   const copy = recoveryName(path);
   const text = await readRecovery(path, copy);
@@ -125,7 +133,9 @@ export async function finishOverwrite(path: string): Promise<boolean> {
   return true;
 }
 
-/** The text of an interrupted rewrite; undefined if there is none. Removes a copy that must not be used. */
+/**
+ * `readRecovery` returns the text of an interrupted rewrite; undefined if there is none. It removes a copy that must not be used.
+ */
 async function readRecovery(path: string, copy: string): Promise<string | undefined> {
   try {
     const text = await readRegularFile(copy);

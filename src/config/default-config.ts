@@ -8,6 +8,9 @@ import { writeWhole } from "../base/replace-file.ts";
 import { decodeConfig } from "./characters.ts";
 import { defaultOf, type Key, sections } from "./schema.ts";
 
+/**
+ * `readConfigFile` reads and decodes a configuration. Throws ConfigNotFound, IoError, or ConfigFault for bytes that are not UTF-8.
+ */
 export async function readConfigFile(path: string): Promise<string> {
   return decodeConfig(await readBytes(path), path);
 }
@@ -19,17 +22,17 @@ async function readBytes(path: string): Promise<Buffer> {
     if (codeOf(error) === "ENOENT") {
       throw new Fault(
         "ConfigNotFound",
-        `${resolve(path)} does not exist; name the configuration with -c, or make one with \`node-server init\``,
+        `${resolve(path)} does not exist; name the configuration with -c, or create one with \`node-server init\``,
         { path },
       );
     }
-    // A disk that hangs must not be asked again.
+    // A disk that does not answer must not be read again.
     const problem = codeOf(error) === "ETIMEDOUT" ? undefined : readProblem(resolve(path));
     throw unusable(path, "cannot be read", { error, problem });
   }
 }
 
-/** The message names the file, its owner and the user of this process. */
+/** `unusable` names the file, its owner and the user of this process. */
 function unusable(
   path: string,
   failed: string,
@@ -40,16 +43,19 @@ function unusable(
   return new Fault("IoError", accessMessage(subject, known), { path });
 }
 
-/** `ensureConfigFile` writes the commented default if no file exists. True if it did. `listener` replaces the default `ws_listener`. */
+/**
+ * `ensureConfigFile` writes the commented default if no file exists, and returns true if it did. `listener` replaces the default
+ * `ws_listener`.
+ */
 export async function ensureConfigFile(path: string, listener?: string): Promise<boolean> {
   try {
     if (await exists(path)) return false;
     await mkdir(dirname(path), { recursive: true });
     const beside = join(dirname(path), temporaryName(basename(path)));
     try {
-      // It may come to hold a database password, so only the owner reads it.
+      // An operator may add a database password to it, so only the owner may read it.
       await writeWhole(beside, defaultConfigText(listener), { mode: 0o600 });
-      // Unlike rename, link never replaces what somebody else made meanwhile.
+      // Unlike rename, link never replaces a file that another process created meanwhile.
       await link(beside, path);
     } finally {
       await rm(beside, { force: true });
@@ -57,7 +63,7 @@ export async function ensureConfigFile(path: string, listener?: string): Promise
     return true;
   } catch (error) {
     if (codeOf(error) === "EEXIST" && (await exists(path))) return false;
-    throw unusable(path, "cannot be made", { error, problem: folderProblem(dirname(resolve(path))) });
+    throw unusable(path, "cannot be created", { error, problem: folderProblem(dirname(resolve(path))) });
   }
 }
 

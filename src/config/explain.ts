@@ -1,11 +1,12 @@
 import type { z } from "zod";
 import { nearest } from "../base/nearest.ts";
+import { memberAt } from "../base/validation-issue.ts";
 import { defaultOf, type Key, sections } from "./schema.ts";
 
-/** Says in an operator's words why the schema refused a value, and what to write. */
+/** `explain` words for operators why the schema rejected a value, and what to write. */
 export function explain(issue: z.core.$ZodIssue, raw: unknown): string {
   const path = issue.path.map(String);
-  if (valueAt(raw, path) === undefined) return `is missing; ${howToAdd(path)}`;
+  if (memberAt(raw, path) === undefined) return `is missing; ${howToAdd(path)}`;
   const such = exampleOf(path);
   switch (issue.code) {
     case "invalid_type":
@@ -58,17 +59,7 @@ function keyAt(path: readonly string[]): Key | undefined {
   return sections.find(([section]) => section === table)?.[1][name];
 }
 
-function valueAt(raw: unknown, path: readonly string[]): unknown {
-  return path.reduce<unknown>(
-    (value, name) =>
-      typeof value === "object" && value !== null && Object.hasOwn(value, name)
-        ? (value as Record<string, unknown>)[name]
-        : undefined,
-    raw,
-  );
-}
-
-/** Says what an unknown key may have been meant to be: a key in the wrong table, or a slip of the pen. */
+/** `explainUnknown` suggests a fix for an unknown key: the table that it belongs to, or the name that was probably intended. */
 export function explainUnknown(name: string, table: string | undefined): string {
   const owner = sections.find(([section, keys]) => section !== table && Object.hasOwn(keys, name));
   if (owner !== undefined)

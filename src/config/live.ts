@@ -1,4 +1,5 @@
 import { Fault, messageOf } from "../base/fault.ts";
+import { memberAt } from "../base/validation-issue.ts";
 import type { LogHub } from "../log/hub.ts";
 import { type Inspect, loadConfig } from "./load.ts";
 import type { ParsedConfig } from "./parse.ts";
@@ -7,23 +8,35 @@ import type { Config } from "./schema.ts";
 
 /** Prepared is a change that is ready but not in force. Exactly one of its two functions is called, once. */
 export interface Prepared {
-  /** Must not fail: everything that can go wrong belongs into `prepare`. */
+  /**
+   * Puts the change in force and closes what it replaces. Must not throw, because parts that committed earlier are not rolled back:
+   * everything that can fail belongs in `prepare`.
+   */
   commit(): void | Promise<void>;
   discard(): void | Promise<void>;
 }
 
-/** Part is one service's share of the configuration. Start-up and reload are the same code. */
+/**
+ * Part is one service's share of the configuration. Start-up and reload are the same code: `slice` selects the settings that the
+ * part depends on, `prepare` opens what they need, and `commit` switches over.
+ */
 export interface Part<S = unknown> {
   readonly name: string;
   slice(config: Config): S;
-  /** Opens what the slice needs beside what is in force. Throws if it cannot; then nothing changes. */
+  /**
+   * Opens what the slice needs, beside what is in force. If it throws, a start fails; a reload discards what the parts before it
+   * prepared, in reverse order, and everything stays as it was.
+   */
   prepare(slice: S): Promise<Prepared>;
-  /** Called by a reload in which the slice is unchanged. */
+  /**
+   * Called by a reload for a part whose slice is unchanged, such as to open a rotated log file again. It is called also if a later
+   * part of the same reload fails.
+   */
   refresh?(): void;
   close(): void | Promise<void>;
 }
 
-/** `settingPart` is a part that has nothing to open: its slice is applied when the reload commits. */
+/** `settingPart` makes a part that has nothing to open: its slice is applied when the reload commits. */
 export function settingPart<S>(
   name: string,
   slice: (config: Config) => S,
@@ -44,13 +57,13 @@ export type Outcome = "applied" | "unchanged" | "refused";
 export interface LiveOptions {
   readonly path: string;
   readonly hub: LogHub;
-  /** In the order in which they are opened. */
+  /** The parts in the order in which they are prepared and committed; they are closed in reverse. */
   readonly parts: readonly Part[];
-  /** Runs before any part is opened, so that a start which must fail makes nothing. */
+  /** Runs before any part is prepared, so that a start that must fail creates nothing. */
   readonly inspect?: Inspect;
 }
 
-/** A part with the slice that it has prepared for. */
+/** ReadyPart is a part with the slice that it has prepared for. */
 interface ReadyPart {
   readonly part: Part;
   readonly slice: unknown;
@@ -59,7 +72,11 @@ interface ReadyPart {
 
 const target = "server";
 
-/** The configuration in force, and the only way to another one: all parts move, or none does. */
+/**
+ * LiveConfig is the configuration in force, and the only way to change it. A reload is a transaction: it reads and checks the whole
+ * file, lets every part whose slice changed prepare, and then commits all of them or discards all of them. Reloads run one after
+ * the other.
+ */
 export class LiveConfig {
   readonly #options: LiveOptions;
   #config: Config;
@@ -75,7 +92,7 @@ export class LiveConfig {
     this.#config = config;
   }
 
-  /** Opens the parts in order; when one fails, those before it are closed again. */
+  /** Opens the parts in order. If one fails, those before it are closed again, and the error is thrown. */
   static async open(options: LiveOptions): Promise<LiveConfig> {
     const { config, warnings } = await loadConfig(options.path, options.inspect);
     const live = new LiveConfig(options, config);
@@ -94,7 +111,10 @@ export class LiveConfig {
     return live;
   }
 
-  /** Reads the file again. What cannot be applied leaves everything as it was and is told in the log. */
+  /**
+   * Reads the file again and applies it. If anything fails, everything stays as it was, and the reason is logged as
+   * `config.refused`.
+   */
   reload(): Promise<Outcome> {
     const result = this.#queue.then(
       () => this.#reload(),
@@ -105,8 +125,8 @@ export class LiveConfig {
   }
 
   /**
-   * Closes the parts, last opened first. From here on nothing is reloaded. A reload that still prepares is not waited for (a
-   * database that does not answer may take minutes); it discards what it has opened when it finds out.
+   * Closes the parts, the last one first, and ends reloading. It does not wait for a reload that still prepares (a database that
+   * does not answer may take minutes); that reload discards what it has opened once it returns.
    */
   async close(): Promise<void> {
     this.#closing = true;
@@ -133,7 +153,8 @@ export class LiveConfig {
     } catch (error) {
       for (const { change } of ready.reverse()) await change.discard();
       const why = error instanceof Fault ? error.detail.replaceAll("\n", "; ") : messageOf(error);
-      if (this.#closing) log.event("config.abandoned", "a reload was given up because the server stops", {});
+      if (this.#closing)
+        log.event("config.abandoned", "a reload was abandoned because the server is stopping", {});
       else
         log.event("config.refused", `configuration not reloaded, everything stays as it was: ${why}`, {
           path,
@@ -156,7 +177,7 @@ export class LiveConfig {
   }
 
   #refuseWhenClosing(): void {
-    if (this.#closing) throw new Fault("Other", "the server stops");
+    if (this.#closing) throw new Fault("Other", "the server is stopping");
   }
 
   async #commit(ready: readonly ReadyPart[]): Promise<void> {
@@ -166,11 +187,11 @@ export class LiveConfig {
     }
   }
 
-  /** A reload leaves alone what did not change, so that a log rotation does not fail for the sake of an old problem. */
+  /** Returns findings about changed settings only, so that a log rotation does not fail because of an old problem. */
   async #inspectChanges(config: Config) {
     const findings = (await this.#options.inspect?.(config)) ?? [];
     return findings.filter(
-      ({ path }) => !Bun.deepEquals(settingAt(config, path), settingAt(this.#config, path)),
+      ({ path }) => !Bun.deepEquals(memberAt(config, path), memberAt(this.#config, path)),
     );
   }
 
@@ -184,8 +205,4 @@ export class LiveConfig {
       else log.event("config.warning", message, fields);
     }
   }
-}
-
-function settingAt(config: Config, path: readonly string[]): unknown {
-  return path.reduce<unknown>((at, name) => (at as Record<string, unknown> | undefined)?.[name], config);
 }

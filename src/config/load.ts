@@ -3,18 +3,21 @@ import { type ParsedConfig, parseConfig } from "./parse.ts";
 import { ConfigFault, locateProblem, type Problem, Source, type Warning } from "./problem.ts";
 import type { Config } from "./schema.ts";
 
-/** Something that a key names and that cannot be used: a certificate that cannot be read, a folder that cannot be written. */
+/**
+ * Finding is something that a key names and that cannot be used: a certificate that cannot be read, a folder that cannot be
+ * written.
+ */
 export interface Finding {
   readonly path: readonly string[];
   readonly why: string;
-  /** It can be used, and the operator should know about it. */
+  /** If true, it can be used, but the operator should know about it. */
   readonly isWarning?: true;
 }
 
-/** Looks at what a configuration names, without changing anything. */
+/** Inspect looks at what a configuration names, without changing anything. */
 export type Inspect = (config: Config) => readonly Finding[] | Promise<readonly Finding[]>;
 
-/** Reads, parses and inspects a configuration file. Throws one fault with every problem and its position. */
+/** `loadConfig` reads, parses and inspects a configuration file. Throws one ConfigFault with every problem and its position. */
 export async function loadConfig(path: string, inspect?: Inspect): Promise<ParsedConfig> {
   const text = await readConfigFile(path);
   const parsed = parseConfig(text, path);
@@ -32,7 +35,7 @@ export async function loadConfig(path: string, inspect?: Inspect): Promise<Parse
   return { ...parsed, warnings: [...parsed.warnings, ...odd] };
 }
 
-/** A finding about a default has no position: the file does not name the key. */
+/** `locateFinding` adds the position in the file. A finding about a default has none: the file does not contain the key. */
 function locateFinding(source: Source, { path, why }: Finding): Problem {
   if (source.locate(path).value !== undefined) return locateProblem(source, path, why);
   const field = path.join(".");

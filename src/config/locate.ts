@@ -1,22 +1,22 @@
 import { parse } from "smol-toml";
 
-/** A place in a text; both numbers count from 1. */
+/** Position is a place in a text; line and column start at 1. */
 export interface Position {
   readonly line: number;
   readonly column: number;
 }
 
 export interface Location {
-  /** Where the key begins; for an absent key the header of its table, or the start of the text. */
+  /** The start of the key; for an absent key that of the header of its table, or of the text. */
   readonly key: Position;
-  /** Where its value begins; undefined for an absent key and for a table with a header. */
+  /** The start of the value; undefined for an absent key and for a table with a header. */
   readonly value: Position | undefined;
 }
 
-/** The first entries of a text that have this path, or begin with it. */
+/** Node holds the first entries of a text that have this path, or begin with it. */
 interface Node {
   exact: Entry | undefined;
-  /** `[a.b]` alone makes the table `a`, too. */
+  /** The first entry below this path: `[a.b]` alone creates the table `a`, too. */
   below: Entry | undefined;
   readonly children: Map<string, Node>;
 }
@@ -63,7 +63,7 @@ function newNode(exact?: Entry): Node {
   return { exact, below: undefined, children: new Map() };
 }
 
-/** A byte order mark is no part of the first line. */
+/** `withoutMark` removes a byte order mark, which is not part of the first line. */
 function withoutMark(toml: string): string {
   return toml.replace(/^\ufeff/, "");
 }
@@ -87,14 +87,14 @@ class LineIndex {
   }
 }
 
-/** The line and column of an offset. */
+/** `positionAt` is the line and column of an offset. */
 export function positionAt(text: string, offset: number): Position {
   return new LineIndex(text).positionAt(offset);
 }
 
 interface Entry {
   readonly path: readonly string[];
-  /** Offsets of the key and of its value. */
+  /** Offset of the key; `value` is that of its value. */
   readonly key: number;
   readonly value: number | undefined;
 }
@@ -103,7 +103,7 @@ const keyPart = `(?:[A-Za-z0-9_-]+|"(?:[^"\\\\]|\\\\.)*"|'[^']*')`;
 const dottedKey = new RegExp(`${keyPart}(?:[ \\t]*\\.[ \\t]*${keyPart})*`, "y");
 const blank = /(?:[ \t\r\n]|#[^\n]*)+/y;
 const space = /[ \t]+/y;
-/** A string of any of the four kinds. */
+/** A string of any of TOML's four kinds. */
 const quoted = /"""(?:[^\\]|\\[\s\S])*?"{3,5}|'''[\s\S]*?'{3,5}|"(?:[^"\\\n]|\\.)*"|'[^'\n]*'/y;
 const bare = /[^,\]}#\r\n]+/y;
 
@@ -129,16 +129,16 @@ class Scanner {
     }
   }
 
-  /** `key = value`, and the pairs inside an inline table. */
+  /** Reads `key = value`, and the pairs inside an inline table. */
   *#pair(table: readonly string[]): Generator<Entry> {
     const key = this.#at;
     const own = splitKey(this.#take(dottedKey));
     const path = [...table, ...own];
     this.#take(space);
-    // Past the `=`. In a text that is not valid this is what keeps the scan moving.
+    // Past the `=`. In an invalid text this is what keeps the scan moving.
     this.#at += 1;
     this.#take(space);
-    // Only a text that is not valid has no key here; the path would be that of the table.
+    // Only an invalid text has no key here; the path would be that of the table.
     if (own.length > 0) yield { path, key, value: this.#at };
     yield* this.#value(path);
   }
@@ -177,13 +177,13 @@ function splitKey(dotted: string): string[] {
   );
 }
 
-/** A key that is given a second time. */
+/** Duplicate is a key that is set a second time. */
 export interface Duplicate {
   readonly path: readonly string[];
   readonly first: Position;
 }
 
-/** The key or table on this line that an earlier line gives already; undefined if there is none. */
+/** `duplicateOn` finds the key or table on this line that an earlier line has already; undefined if there is none. */
 export function duplicateOn(toml: string, line: number): Duplicate | undefined {
   const text = withoutMark(toml);
   const lines = new LineIndex(text);
@@ -199,11 +199,14 @@ export function duplicateOn(toml: string, line: number): Duplicate | undefined {
   return undefined;
 }
 
-/** Where a string begins that is not closed on its line, or, in three quotes, nowhere below; undefined if there is none. */
+/**
+ * `unclosedQuote` is the offset of a string that is not closed on its line or, with three quotes, anywhere below; undefined if
+ * there is none.
+ */
 export function unclosedQuote(toml: string): number | undefined {
   const piece = new RegExp(`${quoted.source}|#[^\\n]*|[\\s\\S]`, "y");
   for (let found = piece.exec(toml); found !== null; found = piece.exec(toml))
-    // Of three quotes without their end, the first two read as an empty string.
+    // Of three quotes that are never closed, the first two are read as an empty string.
     if (/^["']$/.test(found[0]))
       return toml.startsWith(found[0].repeat(2), found.index - 2) ? found.index - 2 : found.index;
   return undefined;

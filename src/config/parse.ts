@@ -7,7 +7,7 @@ import { duplicateOn, positionAt, unclosedQuote } from "./locate.ts";
 import { ConfigFault, locateKey, locateProblem, type Problem, Source, type Warning } from "./problem.ts";
 import { type Config, configSchema, sections } from "./schema.ts";
 
-/** A file with more unknown keys is not a configuration with slips of the pen. */
+/** The number of unknown keys that are reported one by one. A file with more of them is not a configuration with typing errors. */
 const maxUnknownKeys = 50;
 
 export interface ParsedConfig {
@@ -15,7 +15,7 @@ export interface ParsedConfig {
   readonly warnings: readonly Warning[];
 }
 
-/** Reads a whole configuration text. Throws everything that is wrong with it at once, unknown keys included. */
+/** `parseConfig` reads a whole configuration text. Throws one ConfigFault with every problem, unknown keys included. */
 export function parseConfig(text: string, file?: string): ParsedConfig {
   const source = new Source(text, file);
   const raw = parseToml(source);
@@ -43,7 +43,7 @@ function parseToml(source: Source): Record<string, unknown> {
   }
 }
 
-/** Words for the mistakes that the parser's own message does not explain. */
+/** `syntaxProblem` explains mistakes that the parser's own message does not explain. */
 function syntaxProblem(text: string, { line, column, message }: TomlError): Problem {
   const open = unclosedQuote(text);
   const start = open === undefined ? undefined : positionAt(text, open);
@@ -65,16 +65,16 @@ function syntaxProblem(text: string, { line, column, message }: TomlError): Prob
       line,
       column,
       field: twice.path.join("."),
-      why: `stands twice: line ${twice.first.line} has it already; remove one of the two`,
+      why: `is set twice, first on line ${twice.first.line}; remove one of the two`,
     };
   return { line, column, why: `this is not TOML: ${summaryOf(message)}` };
 }
 
-/** The column of a value without quotes on this line that is not TOML; undefined if there is none. */
+/** `bareValueAt` is the column of an unquoted value on this line that is not TOML; undefined if there is none. */
 function bareValueAt(text: string, line: number): number | undefined {
   const statement = text.split("\n")[line - 1] ?? "";
   const [, before = "", value = ""] = /^(\s*[\w."'-]+\s*=\s*)([^\s"'[{#=][^#]*)/.exec(statement) ?? [];
-  // A whole number can only be wrong for its size, or because its key is given twice.
+  // A whole number can only be invalid because of its size, or because its key is set twice.
   if (value === "" || /^[+-]?[\d_]+\s*$/.test(value)) return undefined;
   try {
     parse(`value = ${value}`);
@@ -88,7 +88,7 @@ function summaryOf(message: string): string {
   return message.replace(/^Invalid TOML document: /, "").split("\n", 1)[0] ?? "";
 }
 
-/** Names the first unknown keys, at most `maxUnknownKeys`; the last of them says how many more there are. */
+/** `unknownKeys` reports the first `maxUnknownKeys` unknown keys; the last of them says how many more there are. */
 function unknownKeys(source: Source, raw: Record<string, unknown>): Warning[] {
   const tables = sections.flatMap(([table]) => table ?? []);
   const unknown = sections.flatMap(([table, keys]) => {
@@ -106,7 +106,7 @@ function unknownKeys(source: Source, raw: Record<string, unknown>): Warning[] {
   });
 }
 
-/** Filters that name a target which nothing logs under: valid in the grammar of `RUST_LOG`, and silent. */
+/** `unknownTargets` warns about filters that name a target under which nothing is logged: they are valid, but have no effect. */
 function unknownTargets(source: Source, { logging }: Config): Warning[] {
   return Object.entries(logging).flatMap(([name, value]): Warning[] => {
     const why = value instanceof Filter ? explainTargets(value) : undefined;
@@ -116,7 +116,10 @@ function unknownTargets(source: Source, { logging }: Config): Warning[] {
   });
 }
 
-/** What is odd about a filter, as the end of a sentence that begins with its key; undefined if nothing is. */
+/**
+ * `explainTargets` says what is suspicious about a filter, as the end of a sentence that begins with its key; undefined if nothing
+ * is.
+ */
 export function explainTargets(filter: Filter): string | undefined {
   const [target] = filter.unknownTargets();
   if (target === undefined) return undefined;

@@ -5,15 +5,15 @@ import { Fault } from "../base/fault.ts";
 import { parsePublicKeys } from "../base/minisign-key.ts";
 import { parseFilter } from "../log/filter.ts";
 
-/** One key: how it is read, what it does, and what a new file starts with where there is no default. */
+/** Key is one key of the configuration: its type, its documentation, and its value in a new file. */
 export interface Key<T extends z.ZodType = z.ZodType> {
   readonly type: T;
   readonly description: string;
-  /** How the docs name the type. */
+  /** The name of the type in the docs. */
   readonly typeLabel: string;
-  /** Written as a live line into a new file; keys without it are written commented out, with their default. */
+  /** The value in a new file. A key without it is written commented out, with its default. */
   readonly initial?: string;
-  /** What error messages show as a valid value, where neither `initial` nor a default does. */
+  /** A valid value for error messages, for keys that have neither `initial` nor a default. */
   readonly example?: string;
 }
 
@@ -41,7 +41,7 @@ const listener = z.string().transform((value, context) => {
   return z.NEVER;
 });
 
-/** What `parse` refuses is refused in its own words. */
+/** `readBy` is a string that `parse` reads; the detail of the Fault that it throws is the error message. */
 function readBy<T>(parse: (text: string) => T) {
   return z.string().transform((value, context): T => {
     try {
@@ -76,7 +76,7 @@ const databaseUrl = readBy((text) => {
 });
 
 export const topKeys = {
-  ws_listener: key("address", listener, "Where HTTP and WebSocket are served. Port 0 takes any free one.", {
+  ws_listener: key("address", listener, "The address of HTTP and WebSocket. Port 0 means any free port.", {
     initial: "127.0.0.1:2211",
   }),
   server_uuid: key(
@@ -88,7 +88,7 @@ export const topKeys = {
         'must be a UUID in quotes, or "auto_gen"',
       )
       .default("auto_gen"),
-    "The identity that `node-server_uuid` answers. `auto_gen` makes one on first start and keeps it in a file beside this one.",
+    "The identity that `node-server_uuid` returns. `auto_gen` creates one at the first start and stores it in a file beside this one.",
     { initial: "auto_gen" },
   ),
   jsonrpc_max_connections: key(
@@ -109,49 +109,49 @@ export const topKeys = {
   client_memory_bytes: key(
     "bytes",
     count.default(0),
-    "Memory that clients can make the server hold: requests that are read, calls that wait, answers that are not yet sent. Above it they are asked to try again (503). 0 means a quarter of the memory the process may use; a limit of its cgroup counts.",
+    "Memory that clients can make the server hold: requests being read, calls that wait, answers not yet sent. Above it they get 503 and try again. 0 means a quarter of the memory that the process may use, which a cgroup may limit.",
   ),
   max_upload_size: key("bytes", count.default(0), "The largest WebDAV upload; 0 means no limit."),
   enable_unix_socket: key("boolean", z.boolean().default(false), "Also serve on a Unix socket."),
   unix_socket_path: key(
     "path",
     text.optional(),
-    "Where that socket stands. Without it: `node.sock` beside the database.",
+    "The path of that socket; default: `node.sock` beside the database.",
     { example: "data/node.sock" },
   ),
   tls_cert: key(
     "path",
     text.optional(),
-    "PEM certificate chain; with `tls_key` it turns the listener to https and wss.",
+    "PEM certificate chain; with `tls_key` the listener serves https and wss.",
     { example: "cert.pem" },
   ),
   tls_key: key("path", text.optional(), "PEM private key of `tls_cert`.", { example: "key.pem" }),
-  static_path: key("path", text.default("./static/"), "The folder that holds the folders of all buckets."),
+  static_path: key("path", text.default("./static/"), "The folder that contains the folders of all buckets."),
   sync_uploads: key(
     "boolean",
     z.boolean().default(true),
-    "An upload is on the disk before its answer; false trusts the operating system.",
+    "Sync each upload to the disk before it is answered; false leaves that to the operating system.",
   ),
   static_cache_bytes: key(
     "bytes",
     count.default(64 * MiB),
-    "Memory for small files that are asked for often.",
+    "Memory for small files that are requested often.",
   ),
   console: key(
     "boolean",
     z.boolean().default(true),
-    "Serve the web console at `/node/console/`. While it is on, a service worker may not stand in the top folder of the HTTP root.",
+    "Serve the web console at `/node/console/`. While it is on, the top folder of the HTTP root cannot contain a service worker.",
   ),
   release_url: key(
     "URL",
     releaseUrl.optional(),
-    "Where self-update finds releases; without it self-update is off.",
+    "The address of the releases for self-update; without it self-update is off.",
     { example: "https://releases.example.com" },
   ),
   release_public_key: key(
     "text",
     publicKeys.optional(),
-    "A minisign public key: with it an update must carry a valid signature.",
+    "A minisign public key: if set, an update must have a valid signature.",
     { example: "RW…" },
   ),
 };
@@ -160,27 +160,32 @@ export const loggingKeys = {
   log_filter: key(
     "filter",
     filter.optional(),
-    "What the terminal shows, in the grammar of `RUST_LOG`; default `info`. The environment's `RUST_LOG` wins over it.",
+    "The entries that the terminal shows, in the grammar of `RUST_LOG`; default `info`. The environment variable `RUST_LOG` overrides it.",
     { initial: "info" },
   ),
   json_log_file: key(
     "path",
     text.optional(),
-    "Also append every entry to this file, one JSON object a line.",
+    "Also append every entry to this file, one JSON object per line.",
     { example: "node.log" },
   ),
-  json_log_filter: key("filter", filter.optional(), "What that file receives; default: as `log_filter`.", {
-    example: "info",
-  }),
+  json_log_filter: key(
+    "filter",
+    filter.optional(),
+    "The entries that the file gets; default: as `log_filter`.",
+    {
+      example: "info",
+    },
+  ),
   memory_log_capacity: key(
     "number",
     count.max(1_000_000).default(500),
-    "How many entries `node-server_log` can look back; 0 turns it off.",
+    "The number of entries kept in memory for `node-server_log`; 0 turns it off.",
   ),
   memory_log_filter: key(
     "filter",
     filter.optional(),
-    "What that buffer receives; default: as `log_filter`.",
+    "The entries kept in memory; default: as `log_filter`.",
     {
       example: "info",
     },
@@ -208,7 +213,7 @@ export const databaseKeys = {
   stale_seconds: key(
     "seconds",
     count.default(60),
-    "How long plain HTTP goes on with the buckets it knows while the database cannot be used; 0 means not at all. Tokens are always asked for.",
+    "How long plain HTTP continues to serve the buckets it knows while the database is unavailable; 0 means not at all. Tokens are always read from the database.",
   ),
   idle_timeout_ms: key(
     "ms",
@@ -220,7 +225,11 @@ export const databaseKeys = {
     milliseconds.default(1_800_000),
     "A PostgreSQL connection is replaced after this; 0 means never.",
   ),
-  max_connections: key("number", atLeastOne.max(10_000).default(10), "PostgreSQL connections at the most."),
+  max_connections: key(
+    "number",
+    atLeastOne.max(10_000).default(10),
+    "The maximum number of PostgreSQL connections.",
+  ),
   sql_timeout_ms: key(
     "ms",
     milliseconds.default(60_000),
@@ -235,7 +244,7 @@ function shapeOf<K extends Keys>(keys: K): Shape<K> {
   return Object.fromEntries(Object.entries(keys).map(([name, { type }]) => [name, type])) as Shape<K>;
 }
 
-/** The tables of the file, in the order they are written and documented. */
+/** `sections` are the tables of the file, in the order in which they are written and documented. */
 export const sections: ReadonlyArray<readonly [table: string | undefined, keys: Keys]> = [
   [undefined, topKeys],
   ["logging", loggingKeys],
@@ -248,7 +257,7 @@ export const configSchema = z
     logging: z.object(shapeOf(loggingKeys)).prefault({}),
     database: z.object(shapeOf(databaseKeys)),
   })
-  // Also when other keys are wrong, so that one look tells everything.
+  // Checked also if other keys are invalid, so that one run reports everything.
   .refine((config) => config.tls_cert === undefined || config.tls_key !== undefined, {
     path: ["tls_cert"],
     error: 'needs tls_key beside it; write tls_key = "key.pem" with the path of its private key',
@@ -260,10 +269,10 @@ export const configSchema = z
     when: () => true,
   });
 
-/** A configuration that was checked whole. Only `parseConfig` makes one. */
+/** Config is a configuration that was checked as a whole. Only `parseConfig` creates one. */
 export type Config = z.output<typeof configSchema>;
 
-/** The default of a key as it would stand in the file; undefined where there is none. */
+/** `defaultOf` is the default of a key as it would be written in the file; undefined if it has none. */
 export function defaultOf({ type }: Key): unknown {
   return type instanceof z.ZodDefault ? type.def.defaultValue : undefined;
 }

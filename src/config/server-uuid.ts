@@ -6,9 +6,9 @@ import { replaceFile } from "../base/replace-file.ts";
 const uuidForm = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/i;
 
 /**
- * The server's identity. `auto_gen` is made once and kept in a file beside the configuration, so that neither a restart,
- * nor a rewritten configuration, nor a move to another database changes it. Where that folder cannot be written
- * (a read-only mount), the file stands beside the embedded database.
+ * `resolveServerUuid` returns the server's identity. For `auto_gen` it is created once and stored in a file beside the
+ * configuration, so that neither a restart, nor a rewritten configuration, nor a move to another database changes it. If that
+ * folder cannot be written (a read-only mount), the file is stored beside the SQLite database.
  */
 export async function resolveServerUuid(
   setting: string,
@@ -30,11 +30,11 @@ export async function resolveServerUuid(
   }
   throw new Fault(
     "IoError",
-    `the server's UUID cannot be kept in ${places.join(" or ")} (${reason}); set server_uuid in the configuration`,
+    `the server's UUID cannot be stored in ${places.join(" or ")} (${reason}); set server_uuid in the configuration`,
   );
 }
 
-/** The identity as far as there is one already; nothing is made. */
+/** `findServerUuid` returns the identity if it exists already; it creates nothing. */
 export async function findServerUuid(
   setting: string,
   configPath: string,
@@ -48,7 +48,7 @@ export async function findServerUuid(
   return undefined;
 }
 
-/** Where the identity may be kept, the preferred place first. */
+/** `placesOf` returns the paths where the identity may be stored, the preferred one first. */
 export function placesOf(configPath: string, databaseFile: string | undefined): string[] {
   const name = `${basename(configPath, extname(configPath))}.uuid`;
   const folders = [dirname(configPath), ...(databaseFile === undefined ? [] : [dirname(databaseFile)])];
@@ -64,6 +64,6 @@ async function readUuid(path: string): Promise<string | undefined> {
     throw new Fault("IoError", `the server's UUID in ${path} cannot be read: ${messageOf(error)}`, { path });
   }
   if (!uuidForm.test(text))
-    throw new Fault("ParseError", `${path} should hold a UUID; delete it to get a new one`, { path });
+    throw new Fault("ParseError", `${path} does not contain a UUID; delete it to get a new one`, { path });
   return text.toLowerCase();
 }

@@ -70,7 +70,7 @@ test("a key with a name of a million letters and a duplicate after many keys are
   ]);
   const keys = Array.from({ length: 20_000 }, (_, index) => `k${index} = 1\n`).join("");
   expect(refusalOf(`${required}${keys}k0 = 2\n`).detail).toBe(
-    "config.toml:20004:1: database.k0: stands twice: line 4 has it already; remove one of the two",
+    "config.toml:20004:1: database.k0: is set twice, first on line 4; remove one of the two",
   );
 }, 5000);
 
@@ -153,8 +153,8 @@ test.each([
   ["a size with a unit", "max_upload_size = 10MB\n", 1, 19, /put a text in quotes/],
   ["a value that is forgotten", "a =\nb = 1\n", 1, 4, /: a: has no value; write one, or comment the line/],
   ["a comment for a value", "b = 1\na = # later\n", 2, 5, /: a: has no value; /],
-  ["a key given twice", "[t]\nb = 1\nb = 2\n", 3, 1, /: t\.b: stands twice: line 2 has it already; remove/],
-  ["a table given twice", "[t]\nb = 1\n\n[t]\n", 4, 2, /: t: stands twice: line 1 has it already/],
+  ["a key given twice", "[t]\nb = 1\nb = 2\n", 3, 1, /: t\.b: is set twice, first on line 2; remove/],
+  ["a table given twice", "[t]\nb = 1\n\n[t]\n", 4, 2, /: t: is set twice, first on line 1/],
   ["an apostrophe in a text without quotes", "a = it's\n", 1, 5, /put a text in quotes/],
 ])("%s is explained where the mistake begins", (_, text, line, column, why) => {
   const fault = refusalOf(text);

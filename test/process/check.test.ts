@@ -48,7 +48,7 @@ const mistakes: ReadonlyArray<[what: string, text: string, says: RegExp]> = [
   [
     "a key given twice",
     configWith({ top: 'ws_listener = "127.0.0.1:1"' }),
-    /config\.toml:2:1: ws_listener: stands twice: line 1 has it already; /,
+    /config\.toml:2:1: ws_listener: is set twice, first on line 1; /,
   ],
   ["an empty file", "", /toml:1:1: ws_listener: is missing; .*\n.*toml:1:1: database: is missing; /],
   [

@@ -155,7 +155,7 @@ story("commands that need a configuration say so when there is none, and make no
     expect(await home.run(args)).toMatchObject({
       code: 1,
       stdout: "",
-      stderr: `node-server: ${home.configPath} does not exist; name the configuration with -c, or make one with \`node-server init\`\n`,
+      stderr: `node-server: ${home.configPath} does not exist; name the configuration with -c, or create one with \`node-server init\`\n`,
     });
   }
   expect(await readdir(home.path)).toEqual([]);

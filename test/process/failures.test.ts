@@ -19,9 +19,9 @@ const failures: readonly Failure[] = [
     says: /the configuration \/.*\/folder is a folder, not a file/,
   },
   {
-    where: "the configuration cannot be made",
+    where: "the configuration cannot be created",
     args: ["init", "-c", "plain/config.toml"],
-    says: /the configuration \/.*\/plain\/config\.toml cannot be made: \/.*\/plain is a file/,
+    says: /the configuration \/.*\/plain\/config\.toml cannot be created: \/.*\/plain is a file/,
   },
   { where: "RUST_LOG cannot be read", env: { RUST_LOG: "server=loud" }, says: /`loud` is not a level/ },
   {

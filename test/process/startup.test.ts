@@ -111,7 +111,7 @@ const unusable: readonly Unusable[] = [
     says: /toml:2:15: static_path: \S+\/plain is a file, not a folder/,
   },
   {
-    what: "a folder for buckets that cannot be made",
+    what: "a folder for buckets that cannot be created",
     settings: { top: 'static_path = "/proc/nope"' },
     says: /toml:2:15: static_path: \/proc (is a folder of the kernel|cannot be written)/,
   },
@@ -123,7 +123,7 @@ const unusable: readonly Unusable[] = [
   {
     what: "a socket below a file",
     settings: { top: 'enable_unix_socket = true\nunix_socket_path = "plain/node.sock"' },
-    says: /toml:3:20: unix_socket_path: the socket \S+\/plain\/node\.sock cannot be made: \S+\/plain is a file/,
+    says: /toml:3:20: unix_socket_path: the socket \S+\/plain\/node\.sock cannot be created: \S+\/plain is a file/,
   },
 ];
 
