@@ -10,7 +10,7 @@ import { unixAddress } from "./settings.ts";
 
 /**
  * Opens what a configuration names, as far as that changes nothing: `check` reports it, and a start or a reload refuses it
- * before it makes a database. Relative paths count from the working directory.
+ * before it makes a database. Relative paths start at the working directory.
  */
 export function preflight(configPath: string): Inspect {
   return (config) => [
@@ -67,10 +67,10 @@ export function inspectDatabase({ database: { database_url } }: Config, configPa
   const beside = resolve(dirname(configPath), given);
   if (beside !== path && existsSync(beside))
     return found(
-      `${path} does not exist, but ${beside} does. Relative paths count from the working directory: start in ${resolve(dirname(configPath))}, or write the whole path`,
+      `${path} does not exist, but ${beside} does. Relative paths start at the working directory: start in ${resolve(dirname(configPath))}, or write the whole path`,
     );
   if (mode === "rw")
-    return found(`the database ${path} does not exist; add ?mode=rwc to database_url to make it`);
+    return found(`the database ${path} does not exist; add ?mode=rwc to database_url to create it`);
   const problem = folderProblem(dirname(path));
   if (problem !== undefined)
     return found(accessMessage({ name: "the database", path, failed: "cannot be created" }, problem));

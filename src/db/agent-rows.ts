@@ -7,7 +7,7 @@ export class AgentRows {
     this.#dialect = dialect;
   }
 
-  /** The agents that are not deleted, sorted. */
+  /** Returns the UUIDs of the agents that are not deleted, sorted. */
   async uuids(): Promise<string[]> {
     const rows = await this.#dialect.query
       .selectFrom("monitoring_uuid")

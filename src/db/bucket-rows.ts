@@ -13,10 +13,10 @@ export interface BucketRow {
 
 export type NewBucket = Omit<BucketRow, "id">;
 
-/** How many names one statement asks for; databases bound the number of params. */
+/** The number of names per statement: databases limit the number of parameters. */
 const namesAtOnce = 512;
 
-/** What may be done while nobody else changes buckets. */
+/** BucketChanges are the operations within `BucketRows.change`, while no other caller changes buckets. */
 export interface BucketChanges {
   readonly rows: readonly BucketRow[];
   insert(bucket: NewBucket): Promise<BucketRow>;
@@ -40,9 +40,9 @@ export class BucketRows {
     return row;
   }
 
-  /** The rows that exist of these names, in any order. */
+  /** Returns the existing rows with these names, in any order. */
   async byNames(names: readonly string[]): Promise<BucketRow[]> {
-    // PostgreSQL refuses a text with this character, so no row has it.
+    // PostgreSQL has no text with NUL in it, so no row matches.
     const possible = names.filter((name) => !name.includes("\0"));
     const rows: BucketRow[] = [];
     for (let at = 0; at < possible.length; at += namesAtOnce) {
@@ -57,7 +57,7 @@ export class BucketRows {
     return rows;
   }
 
-  /** The row of the bucket that answers the HTTP root, enabled or not; a unique index holds it to one. */
+  /** Returns the row of the bucket that serves the HTTP root, enabled or not; a unique index allows only one. */
   async httpRoot(): Promise<BucketRow | undefined> {
     const row = await this.#dialect.query
       .selectFrom("static_file")
@@ -67,7 +67,10 @@ export class BucketRows {
     return row && toRow(row);
   }
 
-  /** Looks at all buckets and changes some as one step, so that no two callers can both pass a check. */
+  /**
+   * Runs `work` on all buckets in one exclusive transaction, so that no two callers can both pass a check. If it throws, nothing is
+   * changed.
+   */
   change<T>(work: (changes: BucketChanges) => Promise<T>): Promise<T> {
     return this.#dialect.exclusively(async (transaction) =>
       work({
@@ -88,7 +91,7 @@ export class BucketRows {
     );
   }
 
-  /** False when there was none. */
+  /** Deletes a row; false if there was none. */
   async delete(name: string): Promise<boolean> {
     const { numDeletedRows } = await this.#dialect.query
       .deleteFrom("static_file")
@@ -98,13 +101,13 @@ export class BucketRows {
   }
 }
 
-/** Repeats the first name up to a power of two, so that there are few different statements to prepare. */
+/** `fillUp` repeats the first name up to a power of two, so that there are few different statements to prepare. */
 function fillUp(names: readonly string[]): string[] {
   const size = 2 ** Math.ceil(Math.log2(names.length));
   return Array.from({ length: size }, (_, at) => names[at] ?? names[0] ?? "");
 }
 
-/** By name. */
+/** `readAll` returns all buckets, sorted by name. */
 async function readAll(transaction: Transaction<Schema>): Promise<BucketRow[]> {
   const rows = await transaction.selectFrom("static_file").selectAll().orderBy("name").execute();
   return rows.map(toRow);
@@ -117,7 +120,7 @@ function toRow(row: Selectable<Schema["static_file"]>): BucketRow {
     path: row.path,
     is_http_root: Boolean(row.is_http_root),
     cors: Boolean(row.cors),
-    // Rows from elsewhere may leave it open, which means yes.
+    // A row written by another program may have NULL here, which means enabled.
     enable: row.enable === null || Boolean(row.enable),
   };
 }

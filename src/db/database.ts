@@ -13,7 +13,7 @@ import { openPostgres } from "./postgres.ts";
 import { openSqlite } from "./sqlite.ts";
 import { TokenRows } from "./token-rows.ts";
 
-/** As in the `[database]` table of the configuration. */
+/** DatabaseSettings are the keys of the `[database]` table of the configuration. */
 export interface DatabaseSettings {
   readonly database_url: string;
   readonly connect_timeout_ms: number;
@@ -24,7 +24,10 @@ export interface DatabaseSettings {
   readonly max_connections: number;
 }
 
-/** The main database, migrated and ready. The same on SQLite and PostgreSQL. */
+/**
+ * Database is the main database, migrated and ready: the same interface for SQLite and PostgreSQL. Its methods throw DatabaseError;
+ * with the reason `unavailable` the call may succeed later. After `close` every statement fails.
+ */
 export class Database {
   readonly #dialect: Dialect;
   readonly kind: "sqlite" | "postgres";
@@ -42,20 +45,21 @@ export class Database {
     this.kv = new KvRows(dialect);
   }
 
-  /** An operator's own statements. */
+  /** Runs an operator's own statements. */
   get operator(): OperatorSql {
     return this.#dialect.operator;
   }
 
-  /** Waits for statements that run. */
+  /** Waits until running statements have ended, at most a few seconds on PostgreSQL, and closes all connections. */
   close(): Promise<void> {
     return this.#dialect.close();
   }
 }
 
 /**
- * Opens and migrates a database. A server also takes `lockSqlite`; a command that changes a row beside a running server
- * does not. With `create: false` a database that does not exist or is empty is refused and left as it is.
+ * `openDatabase` opens a database and brings its schema up to date. A server takes a `ServerLock` first; a command that changes a
+ * row beside a running server does not. With `create: false` a database that does not exist or is empty is left unchanged, and
+ * NotFound is thrown. If it throws, nothing stays open.
  */
 export async function openDatabase(
   settings: DatabaseSettings,
@@ -75,21 +79,22 @@ export async function openDatabase(
   }
 }
 
-/** Refuses an embedded database whose file does not exist. */
+/** `requireFile` throws NotFound for a SQLite database whose file does not exist. */
 export function requireFile(settings: DatabaseSettings): void {
   const file = databaseFile(settings.database_url);
   if (file !== undefined && !existsSync(file)) throw notMade(settings, "does not exist");
 }
 
-/** The refusal of a database that must have been made before. */
+/** `notMade` is the error for a database that does not exist or is empty. */
 export function notMade({ database_url }: DatabaseSettings, state: string): Fault {
-  const from = databaseFile(database_url) === undefined ? "" : ` (paths count from ${process.cwd()})`;
+  const from = databaseFile(database_url) === undefined ? "" : ` (relative paths start at ${process.cwd()})`;
   return new Fault(
     "NotFound",
-    `the database ${shownDatabase(database_url)} ${state}${from}; \`node-server init\`, with the same -c and in the same folder, makes it and shows its Super Token`,
+    `the database ${shownDatabase(database_url)} ${state}${from}; \`node-server init\`, with the same -c and in the same folder, creates it and prints its Super Token`,
   );
 }
 
+/** `openDialect` opens a database and leaves its schema as it is. */
 export async function openDialect(settings: DatabaseSettings, hub: LogHub): Promise<Dialect> {
   const log = hub.logger("sqlx");
   const acquireTimeoutMs = settings.acquire_timeout_ms;
@@ -110,7 +115,7 @@ export async function openDialect(settings: DatabaseSettings, hub: LogHub): Prom
   );
 }
 
-/** The file of an embedded database; undefined for one that lives elsewhere. */
+/** `databaseFile` is the path of a SQLite database; undefined for PostgreSQL. */
 export function databaseFile(url: string): string | undefined {
   const place = parseDatabaseUrl(url);
   return "sqlite" in place ? place.sqlite.path : undefined;

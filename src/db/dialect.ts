@@ -3,28 +3,35 @@ import type { OperatorSql } from "./operator/operator-sql.ts";
 import type { Schema } from "./schema.ts";
 import type { ColumnTypes } from "./tables.ts";
 
-/** What the two databases do differently, each under a name. Everything else is written once, above it. */
+/**
+ * Dialect is what SQLite and PostgreSQL do differently, each difference as a named member; everything else in `db/` is written
+ * once, on top of it. No caller branches on `kind`. Every statement throws a Fault: DatabaseError with the database's message,
+ * DatabaseError with the reason `unavailable` if the database cannot be used now, or IoError with the reason `disk_full`.
+ */
 export interface Dialect {
   readonly kind: "sqlite" | "postgres";
   readonly query: Kysely<Schema>;
   readonly columnTypes: ColumnTypes;
 
-  /** Whether the schema was made already: false for an empty database. */
+  /** Tells whether the database has tables of this server: false for an empty one. */
   hasSchema(): Promise<boolean>;
 
-  /** A JSON value as this database takes it for a JSON column. */
+  /** Returns a JSON value in the form in which a statement passes it to a JSON column. */
   json(value: unknown): unknown;
-  /** A JSON column as this database returns it. */
+  /** Returns the value of a JSON column that a statement read. */
   fromJson(value: unknown): unknown;
 
-  /** Runs `work` in one transaction that no other process can interleave with. */
+  /**
+   * Runs `work` in one transaction. No other exclusive transaction, of this process or another, runs at the same time; other
+   * statements may run beside it, on PostgreSQL also writes. It commits when `work` resolves, and rolls back when it rejects.
+   */
   exclusively<T>(work: (transaction: Transaction<Schema>) => Promise<T>): Promise<T>;
 
-  /** Makes the next automatic id of a table follow the largest one in it. */
+  /** Makes the next automatic id of a table follow the largest one in it, after a row was inserted with a fixed id. */
   resetIdSequence(transaction: Transaction<Schema>, table: keyof Schema): Promise<void>;
 
   /**
-   * From now on a statement fails as unavailable when the database leaves it unanswered for `answer_timeout_ms`. Not before the
+   * From now on a statement that the database does not answer within `answer_timeout_ms` fails as unavailable. Called once the
    * schema is up to date: a migration may take long.
    */
   limitAnswers(): void;
@@ -32,7 +39,7 @@ export interface Dialect {
   /** For `node-server_exec_sql` and `node-server_database_storage`. */
   readonly operator: OperatorSql;
 
-  /** A failure to make or change the tables, with what an operator needs to know about it. */
+  /** Turns a failure to create or change the tables into one that tells an operator what to do. */
   toSetupFault(error: unknown): unknown;
 
   close(): Promise<void>;

@@ -1,6 +1,9 @@
 import { Fault } from "../base/fault.ts";
 
-/** The disk that the database is on is full: the same kind of failure as for a bucket's files, so that clients need to know one. */
+/**
+ * `diskFull` is the error for a full disk of the database. It is the same kind as for a bucket's files, so that clients handle one
+ * case.
+ */
 export function diskFull(cause: unknown, data: Readonly<Record<string, unknown>> = {}): Fault {
   return new Fault(
     "IoError",

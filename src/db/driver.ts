@@ -5,31 +5,38 @@ import { messageOf } from "../base/fault.ts";
 import type { Logger } from "../log/hub.ts";
 import { unavailable } from "./unavailable.ts";
 
-/** Execute runs one statement on one connection; throws a `Fault` with the database's own message. */
+/** Execute runs one statement on one connection. Throws a `Fault` with the database's own message. */
 export type Execute = (sql: string, params: readonly unknown[]) => Promise<QueryResult<unknown>>;
 
-/** Reserved is a connection that nobody else uses until `release`. */
+/** Reserved is a connection that is used for one transaction only, until `release`. */
 export interface Reserved {
   readonly execute: Execute;
   release(): void;
 }
 
-/** ConnectionSource is where a driver's connections come from. */
+/** ConnectionSource provides the connections of a driver. */
 export interface ConnectionSource {
-  /** For single statements. */
+  /** Runs a single statement. */
   readonly execute: Execute;
-  /** For single statements that only read, where these need no permit; without it they are like any other. */
+  /** Runs a single SELECT without taking a permit. A source without it runs them by `execute`. */
   readonly read?: Execute;
-  /** For a transaction. */
+  /** Reserves a connection for a transaction. */
   reserve(): Promise<Reserved>;
   /** The statement that begins a transaction. */
   readonly begin: string;
   close(): Promise<void>;
 }
 
+export interface PooledDriverOptions {
+  /** The number of statements and transactions that may run at once. */
+  readonly connections: number;
+  readonly acquireTimeoutMs: number;
+  readonly log: Logger;
+}
+
 /**
- * PooledDriver is kysely's driver for both databases: a bounded number of statements at once, a bounded wait for a connection,
- * and every statement in the log (without its values).
+ * PooledDriver is kysely's driver for both databases: a bounded number of statements at once, a bounded wait for a connection, and
+ * every statement in the log at TRACE (without its values).
  */
 export class PooledDriver implements Driver {
   readonly #source: ConnectionSource;
@@ -37,7 +44,7 @@ export class PooledDriver implements Driver {
   readonly #log: Logger;
   readonly #semaphore: FairSemaphore;
 
-  constructor(source: ConnectionSource, connections: number, acquireTimeoutMs: number, log: Logger) {
+  constructor(source: ConnectionSource, { connections, acquireTimeoutMs, log }: PooledDriverOptions) {
     this.#source = source;
     this.#acquireTimeoutMs = acquireTimeoutMs;
     this.#log = log;
@@ -46,7 +53,7 @@ export class PooledDriver implements Driver {
 
   async init(): Promise<void> {}
 
-  /** Takes no permit yet: whether one is needed is known with the statement. */
+  /** Takes no permit yet: only the statement shows whether one is needed. */
   async acquireConnection(): Promise<SourceConnection> {
     return new SourceConnection(this.#source, this, this.#log);
   }
@@ -65,8 +72,8 @@ export class PooledDriver implements Driver {
   }
 
   /**
-   * Does not throw: kysely would report the failed ROLLBACK instead of the error that led to it. After some errors (a full
-   * disk, a lost connection) the database has ended the transaction by itself, and ROLLBACK always fails.
+   * Does not throw: kysely would report the failed ROLLBACK instead of the error that led to it. After some errors (a full disk, a
+   * lost connection) the database has already ended the transaction, and ROLLBACK always fails.
    */
   async rollbackTransaction(connection: SourceConnection): Promise<void> {
     try {

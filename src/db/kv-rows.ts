@@ -2,7 +2,7 @@ import { type Expression, type SqlBool, sql, type Transaction } from "kysely";
 import type { Dialect } from "./dialect.ts";
 import type { Schema } from "./schema.ts";
 
-/** `maxKeyBytes` is what an index of PostgreSQL can hold, less the namespace. */
+/** `maxKeyBytes` is the longest key: an index entry of PostgreSQL, less the namespace. */
 export const maxKeyBytes = 2000;
 
 export interface KvRow {
@@ -12,7 +12,7 @@ export interface KvRow {
 
 type Query = Dialect["query"] | Transaction<Schema>;
 
-/** KvRows are values by namespace and key. Keys are paths: `below` a key is what begins with it and a slash. */
+/** KvRows are JSON values by namespace and key. Keys are paths: "below" a key are those that begin with it and a slash. */
 export class KvRows {
   readonly #dialect: Dialect;
 
@@ -24,7 +24,7 @@ export class KvRows {
     return this.#read(this.#dialect.query, namespace, keys);
   }
 
-  /** A key itself and everything below it. */
+  /** Returns a key and everything below it. */
   async subtree(namespace: string, key: string): Promise<KvRow[]> {
     const rows = await this.#dialect.query
       .selectFrom("kv")
@@ -45,7 +45,10 @@ export class KvRows {
     return row === undefined;
   }
 
-  /** Reads some keys and writes what `change` makes of them, in one transaction. Undefined removes a key. */
+  /**
+   * Reads some keys and writes the result of `change`, in one exclusive transaction. The value undefined removes a key. `change`
+   * must be synchronous; if it throws, nothing is written.
+   */
   change<T>(
     namespace: string,
     read: { readonly keys: readonly string[]; readonly subtree?: string },
@@ -72,7 +75,7 @@ export class KvRows {
     });
   }
 
-  /** Removes everything below a key, and the key itself if requested. If nothing exists there, it writes nothing and waits for no writer. */
+  /** Removes everything below a key, and the key itself with `includingKey`. If nothing exists there, it takes no write lock. */
   async remove(
     namespace: string,
     key: string,
@@ -91,7 +94,7 @@ export class KvRows {
     await this.#dialect.query.deleteFrom("kv").where("namespace", "in", namespaces).execute();
   }
 
-  /** Moves a key and everything below it over another, whose values are removed; keys that would become too long are removed too. */
+  /** Moves a key and everything below it over another, whose values are removed. Keys that would become too long are removed. */
   async move(namespace: string, from: string, to: string): Promise<void> {
     if (!(await this.#hasWithin(namespace, [from, to]))) return;
     await this.#dialect.exclusively(async (transaction) => {
@@ -152,7 +155,7 @@ export class KvRows {
   }
 }
 
-/** Compares the text itself: a pattern would need escapes, and a range would depend on the database's collation. */
+/** `isWithin` compares the text itself: a LIKE pattern would need escapes, and a range would depend on the database's collation. */
 function isWithin(key: string): Expression<SqlBool> {
   const folder = key.endsWith("/") ? key : `${key}/`;
   return sql<SqlBool>`(key = ${key} or substr(key, 1, length(cast(${folder} as text))) = ${folder})`;

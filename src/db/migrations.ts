@@ -13,7 +13,7 @@ interface Migration {
   fill?(transaction: Transaction<Schema>): Promise<void>;
 }
 
-/** In the order they are applied. A released one is never edited. */
+/** The migrations in the order in which they are applied. A released one is never edited. */
 const migrations: readonly Migration[] = [
   {
     version: "m20261115_000001_business_tables",
@@ -32,7 +32,7 @@ const migrations: readonly Migration[] = [
     fill: fillSkeletons,
   },
   {
-    // Armenian, Cherokee and Lisu letters became look-alikes of Latin ones.
+    // Armenian, Cherokee and Lisu letters were added to the look-alikes of Latin ones.
     version: "m20261116_000001_token_username_skeleton_scripts",
     statements: () => ['UPDATE "token" SET "username_skeleton" = NULL'],
     fill: fillSkeletons,
@@ -40,8 +40,8 @@ const migrations: readonly Migration[] = [
 ];
 
 /**
- * Brings the schema up to date, each step in one transaction under the database's own lock, so that two
- * servers that start together both come up and a crash leaves a step done or not begun.
+ * `migrate` brings the schema up to date. Each migration is one transaction under the database's own lock, so two servers can start
+ * together, and after a crash a migration is complete or not begun.
  */
 export async function migrate(dialect: Dialect, log: Logger): Promise<void> {
   await dialect.exclusively(async (transaction) => {
@@ -71,7 +71,7 @@ export async function appliedVersions(database: Kysely<Schema>): Promise<string[
   return rows.map(({ version }) => version);
 }
 
-/** Throws for a schema that this version does not know. */
+/** `refuseNewer` throws if the schema has a migration that this version does not know. */
 export function refuseNewer(versions: readonly string[]): void {
   const unknown = versions.filter(
     (version) => !migrations.some((migration) => migration.version === version),
@@ -79,6 +79,6 @@ export function refuseNewer(versions: readonly string[]): void {
   if (unknown.length === 0) return;
   throw new Fault(
     "DatabaseError",
-    `the database was made by a newer version of node-server (migration ${unknown.at(-1)}); update node-server, or name another database in database_url`,
+    `the database was created by a newer version of node-server (migration ${unknown.at(-1)}); update node-server, or name another database in database_url`,
   );
 }

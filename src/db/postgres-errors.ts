@@ -11,18 +11,21 @@ const insufficientPrivilege = "42501";
 const diskFullState = "53100";
 
 /**
- * SQLSTATEs of a connection that ended or was never made: class 08, a refused sign-in (28), a missing database, no free
+ * SQLSTATEs of a connection that ended or was never made: class 08, failed authentication (28), a missing database, no free
  * connection, and a server that stops, starts or crashed.
  */
 const connectionState = /^(08|28|3D000$|53300$|57P0)/;
-/** What Bun's driver calls the same, where PostgreSQL itself said nothing. */
+/** Codes of Bun's driver for the same failures, for those that PostgreSQL did not report itself. */
 const connectionCode = /^ERR_POSTGRES_(CONNECTION|IDLE|LIFETIME|TLS|AUTHENTICATION)/;
 
 function sqlState(error: unknown): string | undefined {
   return error instanceof SQL.PostgresError ? error.errno : undefined;
 }
 
-/** A failure of Bun's driver as the server tells it: in PostgreSQL's own words, unless the connection itself is at fault. */
+/**
+ * `toDatabaseFault` turns an error of Bun's driver into a Fault with PostgreSQL's own message, or `unavailable` if the connection
+ * failed.
+ */
 export function toDatabaseFault(error: unknown): Fault {
   const sqlstate = sqlState(error);
   if (sqlstate === undefined ? connectionCode.test(codeOf(error) ?? "") : connectionState.test(sqlstate))
@@ -39,14 +42,15 @@ export function toDatabaseFault(error: unknown): Fault {
   );
 }
 
-/** PostgreSQL answers, but has no connection to spare just now. */
+/** `isCrowded` tells whether PostgreSQL answered that it has no free connection. */
 export function isCrowded(error: unknown): boolean {
   return sqlState(error) === tooManyConnections;
 }
 
 /**
- * Why PostgreSQL cannot be reached, for an operator. Bun's driver says `Failed to connect` for a name that does not resolve,
- * a closed port and everything else, so the connection is tried once more with our own client, which keeps the system's error.
+ * `whyUnreachable` says why PostgreSQL cannot be reached, for an operator. Bun's driver says `Failed to connect` for a name that
+ * does not resolve, a closed port and everything else, so it connects once more with our own client, which keeps the system's
+ * error.
  */
 export async function whyUnreachable(url: string, error: unknown, timeoutMs: number): Promise<string> {
   if (sqlState(error) !== undefined) return messageOf(error);
@@ -67,13 +71,13 @@ export async function whyUnreachable(url: string, error: unknown, timeoutMs: num
   }
 }
 
-/** A failure while the tables were made, with what an operator needs to know: which database, and what to do. */
+/** `toSetupFault` adds to a failed creation of tables what an operator needs: the database, and what to do. */
 export function toSetupFault(url: string, error: unknown): unknown {
   if (!(error instanceof Fault) || error.data.sqlstate !== insufficientPrivilege) return error;
   const { user } = parsePgUrl(url);
   return new Fault(
     "DatabaseError",
-    `the tables in PostgreSQL at ${shownDatabase(url)} cannot be made: ${error.detail}; let the user ${user} create tables there (as owner of the database: GRANT USAGE, CREATE ON SCHEMA public TO "${user.replaceAll('"', '""')}"), or name another user or database in database_url`,
+    `the tables in PostgreSQL at ${shownDatabase(url)} cannot be created: ${error.detail}; let the user ${user} create tables there (as owner of the database: GRANT USAGE, CREATE ON SCHEMA public TO "${user.replaceAll('"', '""')}"), or name another user or database in database_url`,
     error.data,
     { cause: error },
   );

@@ -7,11 +7,11 @@ import { toDatabaseFault } from "./postgres-errors.ts";
 import type { Reachability } from "./reachability.ts";
 import { unavailable } from "./unavailable.ts";
 
-/** How long statements that run may take to end when the server stops. */
+/** The time that running statements get to end when the server stops. */
 const closeSeconds = 5;
 
 export interface PostgresPoolOptions {
-  /** Makes a pool; it connects when it is used. */
+  /** Creates a pool, which connects when it is used. */
   readonly open: () => SQL;
   /** A pool that has connected already. */
   readonly first: SQL;
@@ -20,19 +20,19 @@ export interface PostgresPoolOptions {
   readonly log: Logger;
 }
 
-/** What a statement runs on. */
+/** Target is what a statement runs on. */
 interface Target {
   readonly pool: SQL;
   /** The pool itself, or one reserved connection of it. */
   readonly connection: Pick<SQL, "unsafe">;
-  /** Called when a statement was left unanswered. */
+  /** Called when the database did not answer a statement. */
   readonly onSilence?: (fault: unknown) => void;
 }
 
 /**
- * Connections to PostgreSQL with a deadline on every answer. A network or a server that went silent is noticed by nobody else:
- * TCP keeps such a connection for many minutes. After the deadline the statement fails, PostgreSQL is asked to cancel it, and
- * the pool is replaced, so that no later statement meets the silent connection.
+ * PostgresPool provides connections to PostgreSQL with a deadline on every answer. Nothing else notices a silent network or server:
+ * TCP keeps such a connection for many minutes. After the deadline the statement fails, PostgreSQL is asked to cancel it, and the
+ * pool is replaced, so that no later statement uses the silent connection.
  */
 export class PostgresPool implements ConnectionSource {
   readonly #options: PostgresPoolOptions;
@@ -47,7 +47,7 @@ export class PostgresPool implements ConnectionSource {
     this.#pool = options.first;
   }
 
-  /** Sets the deadline. Before, answers may take as long as they need: a migration works on whole tables. */
+  /** Sets the deadline. Before this call there is none: a migration works on whole tables. */
   limitAnswers(): void {
     this.#answerTimeoutMs = this.#options.answerTimeoutMs;
   }
@@ -59,7 +59,7 @@ export class PostgresPool implements ConnectionSource {
     const pool = this.#pool;
     const pending = pool.reserve();
     const connection = await this.#answered(pool, pending, () => {
-      // It may still come, when nobody waits for it.
+      // The connection may still come, after the caller has given up.
       pending.then(
         (late) => late.release(),
         () => {},
@@ -68,7 +68,7 @@ export class PostgresPool implements ConnectionSource {
     let silent: unknown;
     return {
       execute: async (sql, params) => {
-        // Neither ROLLBACK nor anything else is answered on it.
+        // PostgreSQL does not answer on this connection any more, not even ROLLBACK.
         if (silent !== undefined) throw silent;
         const onSilence = (fault: unknown) => {
           silent = fault;
@@ -76,7 +76,7 @@ export class PostgresPool implements ConnectionSource {
         return this.#run({ pool, connection, onSilence }, sql, params);
       },
       release: () => {
-        // One that went silent ends with its pool.
+        // A silent connection is closed with its pool.
         if (silent === undefined) connection.release();
       },
     };
@@ -102,7 +102,7 @@ export class PostgresPool implements ConnectionSource {
     return { rows: [...rows], numAffectedRows: BigInt(rows.count ?? 0) };
   }
 
-  /** The answer, or `unavailable` when none came in time; `onSilence` is called before that. */
+  /** Resolves to the answer, or rejects with `unavailable` after the deadline; `onSilence` is called before that. */
   #answered<T>(pool: SQL, pending: Promise<T>, onSilence: (fault: unknown) => void): Promise<T> {
     const answer = pending.catch((error: unknown) => {
       throw toDatabaseFault(error);
@@ -130,13 +130,13 @@ export class PostgresPool implements ConnectionSource {
       outsideSpans(() =>
         this.#options.log.event(
           "database.silent",
-          "PostgreSQL left a statement without an answer; its connections are replaced",
+          "PostgreSQL did not answer a statement; its connections are replaced",
           {
             answer_timeout_ms: timeoutMs,
           },
         ),
       );
-    // Other statements on it may still be answered within their own deadlines.
+    // Other statements of this pool may still be answered within their own deadlines.
     const closing = pool.close({ timeout: timeoutMs / 1000 }).finally(() => this.#retired.delete(closing));
     this.#retired.add(closing);
   }

@@ -27,7 +27,7 @@ const columnTypes: ColumnTypes = {
   },
 };
 
-/** The key of the advisory lock under which schemas change: "node" in ASCII, so that nobody else's lock is met by chance. */
+/** The key of the advisory lock under which schemas change: "node" in ASCII, to avoid collisions with other programs. */
 const exclusiveLock = 0x6e6f6465;
 
 export interface PostgresOptions {
@@ -39,6 +39,9 @@ export interface PostgresOptions {
   readonly maxConnections: number;
 }
 
+/**
+ * `openPostgres` connects and checks that the database can be written. Throws DatabaseError with what an operator needs to know.
+ */
 export async function openPostgres(url: string, options: PostgresOptions, log: Logger): Promise<Dialect> {
   const open = () =>
     new SQL({
@@ -78,7 +81,11 @@ export async function openPostgres(url: string, options: PostgresOptions, log: L
   const { answerTimeoutMs } = options;
   const pool = new PostgresPool({ open, first, answerTimeoutMs, reachability, log });
   const source = watchWrites(pool, log);
-  const driver = new PooledDriver(source, options.maxConnections, options.acquireTimeoutMs, log);
+  const driver = new PooledDriver(source, {
+    connections: options.maxConnections,
+    acquireTimeoutMs: options.acquireTimeoutMs,
+    log,
+  });
   const query = new Kysely<Schema>({
     dialect: {
       createDriver: () => driver,
@@ -97,7 +104,8 @@ export async function openPostgres(url: string, options: PostgresOptions, log: L
         SELECT to_regclass('seaql_migrations') IS NOT NULL AS made`.execute(query);
       return rows[0]?.made ?? false;
     },
-    // A string given for a jsonb parameter would become a JSON string, so values go in as they are; a number would be none.
+    // The driver would send a string for a jsonb parameter as a JSON string, so other values are passed unchanged; numbers and
+    // booleans need a cast.
     json: (value) =>
       typeof value === "number" || typeof value === "boolean"
         ? raw`cast(cast(${String(value)} as text) as jsonb)`
@@ -127,7 +135,7 @@ export async function openPostgres(url: string, options: PostgresOptions, log: L
   };
 }
 
-/** Total size of each table of the current schema: indexes and out-of-line storage included. */
+/** `tableSizes` returns the total size of each table of the current schema in bytes, with indexes and out-of-line storage. */
 async function tableSizes(query: Kysely<Schema>): Promise<ReadonlyMap<string, number>> {
   const { rows } = await raw<{ name: string; bytes: bigint }>`
     SELECT c.relname AS name, pg_total_relation_size(c.oid) AS bytes
@@ -137,23 +145,23 @@ async function tableSizes(query: Kysely<Schema>): Promise<ReadonlyMap<string, nu
   return new Map(rows.map(({ name, bytes }) => [name, Number(bytes)]));
 }
 
-/** Refuses a database that could be read and not written, before anything is built on it. */
+/** `provePostgres` rejects a database that cannot be written, before anything depends on it. */
 async function provePostgres(pool: SQL, shown: string): Promise<void> {
   const [found] = await pool`
     SELECT pg_is_in_recovery() AS standby, current_setting('transaction_read_only') = 'on' AS read_only,
       to_regclass('seaql_migrations') IS NOT NULL AS made, current_user AS role, current_schema() AS schema,
       coalesce(has_schema_privilege(current_schema(), 'CREATE'), false) AS may_create`;
   const why = found.standby
-    ? "is a standby, which takes no writes; name the primary server in database_url"
+    ? "is a standby, which accepts no writes; name the primary server in database_url"
     : found.read_only
       ? "is read-only (default_transaction_read_only); turn that off for this database and user, or name another one"
       : !found.made && !found.may_create
-        ? `is empty, and ${found.role} may not make tables in it; run \`GRANT CREATE ON SCHEMA ${found.schema ?? "public"} TO ${found.role}\` as its owner`
+        ? `is empty, and ${found.role} may not create tables in it; run \`GRANT CREATE ON SCHEMA ${found.schema ?? "public"} TO ${found.role}\` as its owner`
         : undefined;
   if (why !== undefined) throw new Fault("DatabaseError", `PostgreSQL at ${shown} ${why}`);
 }
 
-/** Connects with the pool's own driver, so that both always agree. */
+/** `tryToConnect` opens one connection with the pool's own driver, so that both agree on whether the database can be reached. */
 async function tryToConnect(url: string, connectTimeoutMs: number): Promise<void> {
   const one = new SQL({ url, adapter: "postgres", max: 1, connectionTimeout: connectTimeoutMs / 1000 });
   try {

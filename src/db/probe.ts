@@ -8,10 +8,10 @@ import { type DatabaseSettings, openDialect } from "./database.ts";
 import { appliedVersions, refuseNewer } from "./migrations.ts";
 import { TokenRows } from "./token-rows.ts";
 
-/** `ready`: made before, with a Super Token in it. */
+/** DatabaseState is what a start would find; `ready` is a database of this server with a Super Token. */
 export type DatabaseState = "missing" | "empty" | "ready";
 
-/** Connects and looks, and makes nothing. Throws where a server could not use the database. */
+/** `probeDatabase` connects and reads, and creates nothing. Throws if a server could not use the database. */
 export async function probeDatabase(settings: DatabaseSettings, hub: LogHub): Promise<DatabaseState> {
   const place = parseDatabaseUrl(settings.database_url);
   if ("sqlite" in place) return probeSqlite(resolve(place.sqlite.path));
@@ -29,7 +29,7 @@ function probeSqlite(path: string): DatabaseState {
   if (!existsSync(path)) return "missing";
   if (statSync(path).size === 0) return "empty";
   const hasLog = existsSync(`${path}-wal`);
-  // A server died here. Its log can only be read by making a shared-memory file, which the next start does.
+  // A server crashed here. Reading its write-ahead log would create a shared-memory file, which the next start does.
   if (hasLog && !existsSync(`${path}-shm`)) return "ready";
   let file: SqliteDatabase | undefined;
   try {
@@ -47,7 +47,7 @@ function probeSqlite(path: string): DatabaseState {
   }
 }
 
-/** Without a server even a reader would make side files, and they would belong to whoever runs this. */
+/** `openImmutable` opens the file without side files, which even a reader would create, with the wrong owner. */
 function openImmutable(path: string): SqliteDatabase {
   const url = `file:${path.split("/").map(encodeURIComponent).join("/")}?immutable=1`;
   return new SqliteDatabase(url, constants.SQLITE_OPEN_READONLY | constants.SQLITE_OPEN_URI);

@@ -2,33 +2,33 @@ import type { Logger } from "../log/hub.ts";
 import { outsideSpans } from "../log/span.ts";
 import { isUnavailable } from "./unavailable.ts";
 
-/** While the database is lost, the pauses between probes double from the first to the last. */
+/** While the database is lost, the pauses between probes double from `firstPauseMs` to `maxPauseMs`. */
 const firstPauseMs = 250;
 const maxPauseMs = 5000;
-/** A database that nobody has asked for so long is probed, so that a loss shows before the next caller meets it. */
+/** A database without a statement for this long is probed, so that a loss is logged before a caller notices it. */
 const idleProbeMs = 10_000;
 
 export interface Probe {
-  /** Opens a connection of its own; rejects when it cannot. */
+  /** Opens a connection; rejects if that fails. */
   connect(): Promise<void>;
-  /** Why not, for an operator. */
+  /** Says why it failed, for an operator. */
   why(error: unknown): Promise<string>;
-  /** Which database, without credentials. */
+  /** Names the database without credentials. */
   readonly place: string;
 }
 
 /**
- * Whether the database can be reached, as its statements show. The loss and the return are one log line each, whatever the
- * traffic. A statement whose connection broke is no loss yet: a new connection decides.
+ * Reachability decides from the outcome of statements whether the database can be reached. A loss and a return are one log line
+ * each, regardless of the traffic. A statement whose connection broke does not prove a loss: a new connection decides.
  */
 export class Reachability {
   readonly #probe: Probe;
   readonly #log: Logger;
   #lostAt: number | undefined;
-  /** Counts the losses, so that a statement that began before one says nothing about its end. */
+  /** Counts the losses: a statement that began before a loss does not prove the return. */
   #losses = 0;
   #lastAnswer = performance.now();
-  /** A loss is being looked into; statements that fail meanwhile add nothing to it. */
+  /** True while a new connection checks a suspected loss; statements that fail meanwhile are ignored. */
   #confirming = false;
   #closed = false;
   #retry: Timer | undefined;
@@ -41,12 +41,12 @@ export class Reachability {
     this.#idle.unref();
   }
 
-  /** Whether the database is lost, or a new connection is about to show whether it is. */
+  /** True if the database is lost, or if that is being checked. */
   get isInDoubt(): boolean {
     return this.#lostAt !== undefined || this.#confirming;
   }
 
-  /** Runs a statement and learns from it. */
+  /** Runs a statement and draws conclusions from its outcome, which it passes on. */
   async observe<T>(run: () => Promise<T>): Promise<T> {
     const losses = this.#losses;
     try {
@@ -55,7 +55,7 @@ export class Reachability {
       if (this.#lostAt !== undefined && losses === this.#losses) this.#restored();
       return result;
     } catch (error) {
-      // The line about a loss belongs to no call, and a call that logs nothing must not swallow it.
+      // The log line belongs to no call, and a quiet call must not suppress it.
       if (isUnavailable(error)) outsideSpans(() => void this.#confirm());
       throw error;
     }
@@ -107,7 +107,7 @@ export class Reachability {
     this.#retry.unref();
   }
 
-  /** The error of one attempt to connect; undefined when it succeeds. */
+  /** Tries to connect once. Returns the error; undefined if it succeeds. */
   async #try(): Promise<unknown> {
     try {
       await this.#probe.connect();

@@ -1,14 +1,14 @@
 import type { ColumnType, Generated } from "kysely";
 
-/** JSON text on SQLite, `jsonb` on PostgreSQL: goes in through `Values.json`, comes out through `Values.fromJson`. */
+/** JSON text on SQLite, `jsonb` on PostgreSQL: written with `Dialect.json`, read with `Dialect.fromJson`. */
 type Json = ColumnType<unknown, unknown, unknown>;
-/** 0 or 1 on SQLite, a boolean on PostgreSQL: comes out through `Boolean`. */
+/** 0 or 1 on SQLite, a boolean on PostgreSQL: read with `Boolean`. */
 type Flag = ColumnType<number | boolean, boolean, boolean>;
-/** A number on SQLite, a bigint on PostgreSQL: comes out through `Number`. */
+/** A number on SQLite, a bigint on PostgreSQL: read with `Number`. */
 type Big = ColumnType<number | bigint, number, number>;
 type MaybeBig = ColumnType<number | bigint | null, number | null, number | null>;
 
-/** The columns that the server itself reads and writes; `tables.ts` and the later migrations have them all. */
+/** Schema has the columns that the server itself reads and writes; `tables.ts` and the later migrations have all of them. */
 export interface Schema {
   token: {
     id: Generated<number | bigint>;
@@ -21,7 +21,7 @@ export interface Schema {
     username: string | null;
     password_hash: string | null;
     created_by: string | null;
-    /** `skeletonOf` the user name; null without one, and where an older token has an alike name. */
+    /** `skeletonOf` the user name; null without one, and if an older token has a similar name. */
     username_skeleton: string | null;
   };
   monitoring_uuid: {

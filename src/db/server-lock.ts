@@ -1,10 +1,16 @@
 import { canonicalPath, lockSqlite } from "./sqlite-lock.ts";
 
-/** A server's claim on its SQLite file, which passes from one opening of the file to the next without a gap. */
+/**
+ * ServerLock is a server's exclusive lock on its SQLite file. A reload moves it to another file without a moment in which neither
+ * is locked.
+ */
 export class ServerLock {
   #held: { readonly file: string; readonly unlock: () => void } | undefined;
 
-  /** Claims `file` (undefined: a database that needs no claim) beside the present one; `commit` lets that one go. */
+  /**
+   * Locks `file` in addition to the present one (undefined: PostgreSQL, which needs no lock). `commit` releases the present lock,
+   * `discard` the new one. Throws DatabaseError if another server has the file.
+   */
   async prepare(file: string | undefined): Promise<{ commit(): void; discard(): void }> {
     const real = file === undefined ? undefined : canonicalPath(file);
     if (real !== undefined && real === this.#held?.file) return { commit() {}, discard() {} };

@@ -2,12 +2,12 @@ import { sql, type Transaction } from "kysely";
 import { skeletonOf } from "../base/skeleton.ts";
 import type { Schema } from "./schema.ts";
 
-/** Rows that are read and written at once; databases bound the number of params. */
+/** The number of rows read and written at once: databases limit the number of parameters. */
 const rowsAtOnce = 500;
 
 /**
- * Gives every user name its skeleton, where no row has one. Of names that look alike the oldest token's gets it, and the others stay
- * without: they go on working.
+ * `fillSkeletons` stores the skeleton of every user name, if no row has one yet. Of similar names only the oldest token's gets it;
+ * the others continue to work without.
  */
 export async function fillSkeletons(transaction: Transaction<Schema>): Promise<void> {
   const given = new Set<string>([""]);

@@ -1,11 +1,11 @@
 import { codeOf } from "../base/fault.ts";
 
-/** How long a statement waits for another process that has the file locked. */
+/** The time that a statement waits for another process that has locked the file. */
 const busyMs = 5000;
 
 /**
- * Tries again for a while when another process has the file locked. It takes the place of SQLite's own `busy_timeout`, which
- * would hold up the whole process while it waits.
+ * `whenFree` runs `run` again while another process has locked the file, up to `timeoutMs`. SQLite's own `busy_timeout` would block
+ * the whole process while it waits.
  */
 export async function whenFree<T>(run: () => T, timeoutMs = busyMs): Promise<T> {
   const deadline = performance.now() + timeoutMs;

@@ -10,8 +10,8 @@ import { toSqliteFault } from "./sqlite-errors.ts";
 import type { SqliteFileWatch } from "./sqlite-file.ts";
 
 /**
- * The server's two connections to its file. Reads have one of their own, so that in WAL mode they go on while a write waits for
- * another process; they see everything that this process has committed.
+ * SqliteConnections are the server's two connections to its file. Reads have one of their own: in WAL mode they continue while a
+ * write waits for another process, and they see everything that this process has committed.
  */
 export interface SqliteConnections {
   readonly writer: Database;
@@ -19,14 +19,14 @@ export interface SqliteConnections {
 }
 
 /**
- * The size that the -wal file is cut back to once it was written into the database. It grows as long as somebody reads (a
- * backup, a long statement), and without this bound it would stay as large for ever.
+ * The size to which the -wal file is truncated after a checkpoint. It grows while anybody reads (a backup, a long statement), and
+ * without this limit it would keep its largest size.
  */
 const maxIdleWalBytes = 64 * 1024 * 1024;
 
-/** Opens the file, and makes it first where it does not exist. */
+/** `openConnections` opens the file, and creates it if it does not exist. */
 export async function openConnections(path: string): Promise<SqliteConnections> {
-  // It holds hashes of secrets: only the owner reads it, and SQLite gives its side files the same mode.
+  // The file contains hashes of secrets: only the owner may read it, and SQLite gives its side files the same mode.
   if (!existsSync(path)) closeSync(openSync(path, "a", 0o600));
   const writer = new Database(path, { readwrite: true });
   try {
@@ -48,8 +48,8 @@ export async function openConnections(path: string): Promise<SqliteConnections> 
 }
 
 /**
- * Writes a value that is there already. SQLite opens a file that it cannot write as a read-only one without a word, and even
- * BEGIN IMMEDIATE then succeeds.
+ * `proveWritable` writes a value that is already there. SQLite opens a file that it cannot write as read-only without an error, and
+ * even BEGIN IMMEDIATE then succeeds.
  */
 async function proveWritable(file: Database, path: string): Promise<void> {
   try {
@@ -71,7 +71,7 @@ async function proveWritable(file: Database, path: string): Promise<void> {
 
 export function toSource({ writer, reader }: SqliteConnections, watch: SqliteFileWatch): ConnectionSource {
   const execute = toExecute(writer, () => watch.assertPresentNow());
-  // Not watched: it must end the transaction also while the file is away, and it changes nothing in any file.
+  // Without the watch: it must end the transaction also while the file is missing, and it changes no file.
   const rollback = toExecute(writer, () => {});
   return {
     async execute(sql, params) {
@@ -96,7 +96,7 @@ export function toSource({ writer, reader }: SqliteConnections, watch: SqliteFil
 }
 
 /**
- * Ends a transaction that its own ROLLBACK did not end. Otherwise every BEGIN would fail, and single writes would become part
+ * `endTransaction` ends a transaction whose ROLLBACK failed. Otherwise every BEGIN would fail, and single writes would become part
  * of that transaction: reported as done, and never committed.
  */
 function endTransaction(writer: Database): void {
@@ -125,7 +125,10 @@ function toExecute(file: Database, assertUsable: () => void): Execute {
   };
 }
 
-/** Whether a statement has rows is a matter of its text, and asking it costs more than many statements do. */
+/**
+ * The number of statement texts for which it is remembered whether they return rows: asking SQLite costs more than many statements
+ * do.
+ */
 const maxTexts = 500;
 
 function toRun(file: Database): (sql: string, bindings: SQLQueryBindings[]) => QueryResult<unknown> {

@@ -4,7 +4,7 @@ import { unavailable } from "./unavailable.ts";
 
 const uniqueCodes = new Set(["SQLITE_CONSTRAINT_UNIQUE", "SQLITE_CONSTRAINT_PRIMARYKEY"]);
 
-/** A failure of SQLite as the server reports it: in SQLite's own words, where there are no clearer ones. */
+/** `toSqliteFault` turns an error of SQLite into a Fault, with SQLite's own message unless there is a clearer one. */
 export function toSqliteFault(error: unknown): Fault {
   const code = codeOf(error) ?? "";
   if (code === "SQLITE_FULL") return diskFull(error);

@@ -5,16 +5,16 @@ import type { Logger } from "../log/hub.ts";
 import { outsideSpans } from "../log/span.ts";
 import { unavailable } from "./unavailable.ts";
 
-/** How often the path is compared with the file that is open, beside the comparison before every write. */
+/** The interval of the comparison; there is one before every write, too. */
 const intervalMs = 1000;
 
 const restartHint =
   "put the same file back, or stop the server, restore a backup at this path without -wal and -shm files, and start it";
 
 /**
- * Watches that the SQLite file that is open is still the one at its path. SQLite itself goes on in a deleted or replaced file
- * without an error, and everything written there is lost with the last process that has it open. So while the path names
- * another file or none, every statement fails; when the same file is put back, they go on.
+ * SqliteFileWatch checks that the open SQLite file is still the one at its path. SQLite itself continues in a deleted or replaced
+ * file without an error, and everything written there is lost with the last process that has it open. So while the path leads to
+ * another file or to none, every statement fails; once the same file is back, they work again.
  */
 export class SqliteFileWatch {
   readonly #path: string;
@@ -23,7 +23,7 @@ export class SqliteFileWatch {
   readonly #timer: Timer;
   #missingSince: number | undefined;
 
-  /** The file must exist and have been opened. */
+  /** Starts the watch. The file must exist and be open. */
   constructor(path: string, log: Logger) {
     this.#path = path;
     this.#log = log;
@@ -32,7 +32,7 @@ export class SqliteFileWatch {
     this.#timer.unref();
   }
 
-  /** Throws when the last comparison found another file or none. Costs no system call: it is asked before every read. */
+  /** Throws if the last comparison found another file or none. Makes no system call, because it runs before every read. */
   assertPresent(): void {
     if (this.#missingSince !== undefined)
       throw unavailable(
@@ -92,7 +92,7 @@ export class SqliteFileWatch {
   }
 }
 
-/** Device and inode of the file at a path; undefined when there is none. */
+/** `identityOf` is device and inode of the file at a path; undefined if there is none. */
 function identityOf(path: string): string | undefined {
   const stats = statSync(path, { bigint: true, throwIfNoEntry: false });
   return stats && `${stats.dev}:${stats.ino}`;

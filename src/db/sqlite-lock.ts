@@ -4,19 +4,19 @@ import { basename, dirname, join } from "node:path";
 import { codeOf, Fault, messageOf } from "../base/fault.ts";
 import { isBusy, whenFree } from "./sqlite-busy.ts";
 
-/** Where SQLite keeps `user_version` in the header of a file: four bytes, big-endian. */
+/** The offset of `user_version` in the header of a SQLite file: four bytes, big-endian. */
 const userVersionOffset = 60;
 
-/** How long a process may take from its lock to its process id. */
+/** The time that a process may take between its lock and writing its process id. */
 const writesItsNameMs = 500;
 
 /**
- * The locks of this process. POSIX locks belong to the process, not to the handle: opening and closing a lock file here
- * would drop the lock on it, so a file that this process holds is never looked into.
+ * The locks of this process. POSIX locks belong to the process, not to the handle: opening and closing a lock file here would
+ * release the lock on it, so a file that this process has locked is never opened again.
  */
 const lockedByThisProcess = new Set<string>();
 
-/** A database's one true path, however it is spelled and whatever links lead to it; its folder is made. */
+/** `canonicalPath` is the real path of a database, with all links resolved. It creates the folder. */
 export function canonicalPath(path: string): string {
   try {
     return realpathSync(path);
@@ -32,9 +32,9 @@ export function canonicalPath(path: string): string {
 }
 
 /**
- * One server per SQLite file. The lock is an exclusive lock of the operating system, taken by SQLite itself on
- * a small file beside the database, so it goes when its process goes, however that ends. The holder's process id
- * stands in that file's header, where a second server can read it past the lock.
+ * `lockSqlite` allows one server per SQLite file, and returns a function that releases the lock. SQLite itself takes an exclusive
+ * lock of the operating system on a small file beside the database, so it ends with its process in every case. The process id is
+ * stored in that file's header, which a second server can read without the lock. Throws DatabaseError that names the process.
  */
 export async function lockSqlite(path: string): Promise<() => void> {
   const lockPath = `${canonicalPath(path)}.lock`;
@@ -42,7 +42,7 @@ export async function lockSqlite(path: string): Promise<() => void> {
   lockedByThisProcess.add(lockPath);
   let lock: Database;
   try {
-    // Of several that ask at the same moment one gets it; the others wait for it to write down who it is.
+    // Of several processes that ask at the same moment one gets the lock; the others wait until it has written its process id.
     lock = await whenFree(() => takeLock(lockPath), writesItsNameMs);
   } catch (error) {
     lockedByThisProcess.delete(lockPath);
@@ -59,7 +59,7 @@ function takeLock(lockPath: string): Database {
   try {
     return tryLock(lockPath);
   } catch (error) {
-    // A power loss may leave garbage. Whoever holds the lock has a good file, so this one is nobody's.
+    // A power loss may leave garbage. A process that holds the lock has a valid file, so nobody holds this one.
     if (codeOf(error) !== "SQLITE_NOTADB" && codeOf(error) !== "SQLITE_CORRUPT") throw error;
     rmSync(lockPath, { force: true });
     return tryLock(lockPath);
@@ -69,7 +69,7 @@ function takeLock(lockPath: string): Database {
 function tryLock(lockPath: string): Database {
   const lock = new Database(lockPath, { create: true, readwrite: true });
   try {
-    // The journal stays in memory: the file's content is worth nothing after a crash.
+    // The journal stays in memory: the file's content is worthless after a crash.
     lock.run("PRAGMA journal_mode = MEMORY");
     lock.run("PRAGMA synchronous = OFF");
     lock.run("BEGIN EXCLUSIVE");

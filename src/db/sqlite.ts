@@ -29,17 +29,20 @@ const columnTypes: ColumnTypes = {
 
 export interface SqliteOptions {
   readonly acquireTimeoutMs: number;
-  /** The command that becomes `runSqliteChild`. */
+  /** The command that runs `runSqliteChild` in a new process. */
   readonly childCommand: readonly string[];
   readonly log: Logger;
 }
 
+/**
+ * `openSqlite` opens the database file, and creates it if `mode` allows that. Throws DatabaseError with the path and the reason.
+ */
 export async function openSqlite({ path, mode }: SqliteFile, options: SqliteOptions): Promise<Dialect> {
   const { acquireTimeoutMs, childCommand, log } = options;
   if (mode === "rw" && !existsSync(path)) {
     throw new Fault(
       "DatabaseError",
-      `the database ${path} does not exist; add ?mode=rwc to database_url to make it`,
+      `the database ${path} does not exist; add ?mode=rwc to database_url to create it`,
       { path },
     );
   }
@@ -59,8 +62,8 @@ export async function openSqlite({ path, mode }: SqliteFile, options: SqliteOpti
   const watch = new SqliteFileWatch(path, log);
   const operator = new SqliteOperator(path, childCommand);
   const source = watchWrites(toSource(connections, watch), log);
-  // One connection writes, so one write or one transaction at a time; SQLite would make them wait anyway.
-  const driver = new PooledDriver(source, 1, acquireTimeoutMs, log);
+  // One connection writes, so there is one write or one transaction at a time; SQLite itself allows no more.
+  const driver = new PooledDriver(source, { connections: 1, acquireTimeoutMs, log });
   const query = new Kysely<Schema>({
     dialect: {
       createDriver: () => driver,
@@ -79,10 +82,10 @@ export async function openSqlite({ path, mode }: SqliteFile, options: SqliteOpti
     },
     json: (value) => JSON.stringify(value),
     fromJson: (value) => JSON.parse(String(value)),
-    // BEGIN IMMEDIATE takes the write lock, which is one per file for all processes.
+    // BEGIN IMMEDIATE takes the write lock, of which a file has one for all processes.
     exclusively: (work) => query.transaction().execute(work),
     resetIdSequence: async () => {},
-    // A local file answers, or fails.
+    // A local file answers or fails.
     limitAnswers: () => {},
     operator: {
       async run(request) {

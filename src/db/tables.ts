@@ -4,7 +4,7 @@ type Type = "big" | "int" | "small" | "str" | "json" | "uuid" | "bool" | "bin";
 export interface Column {
   readonly type: Type;
   readonly nullable: boolean;
-  /** As SQL. */
+  /** The default as SQL text. */
   readonly defaultValue?: string;
 }
 
@@ -15,7 +15,7 @@ export interface Index {
 }
 
 export interface Table {
-  /** After `id`, which every table has. */
+  /** The columns after `id`, which every table has. */
   readonly columns: Readonly<Record<string, Column>>;
   readonly indexes: readonly Index[];
 }
@@ -38,7 +38,7 @@ function each(names: string, column: Column): Record<string, Column> {
 const index = (...on: string[]): Index => ({ on });
 const unique = (...on: string[]): Index => ({ on, unique: true });
 
-/** `firstTables` are the 13 business tables as the first migration makes them. Frozen: later changes are later migrations. */
+/** `firstTables` are the 13 business tables as the first migration creates them. Frozen: later changes are later migrations. */
 export const firstTables: Readonly<Record<string, Table>> = {
   monitoring_uuid: {
     columns: { uuid: required("uuid"), soft_delete: required("bool", "false") },

@@ -5,11 +5,11 @@ import { nextTurn } from "../base/turns.ts";
 import type { Dialect } from "./dialect.ts";
 import type { Schema } from "./schema.ts";
 
-/** The Super Token is the row with this id. */
+/** The id of the Super Token's row. */
 const superId = 1;
-/** Keys of one query; databases bound the number of its params. */
+/** The number of keys per query: databases limit the number of parameters. */
 const keysAtOnce = 500;
-/** Rows of one page of the list: with limits of 64 KiB each, parsing 500 took half a second. */
+/** The number of rows per page of the list: with limits of 64 KiB each, parsing 500 took half a second. */
 const rowsAtOnce = 100;
 
 export interface TokenRow {
@@ -24,7 +24,10 @@ export interface TokenRow {
   readonly limits: unknown;
   readonly username: string | null;
   readonly passwordHash: string | null;
-  /** Key of the token that made it; null for the Super Token, for what it made, and for rows older than this column. */
+  /**
+   * The key of the token that created it; null for the Super Token, for tokens that it created, and for rows older than this
+   * column.
+   */
   readonly createdBy: string | null;
 }
 
@@ -35,9 +38,10 @@ export type TokenChange = Partial<Pick<TokenRow, "secretHash" | "limits" | "pass
 type Columns = Selectable<Schema["token"]>;
 type PasswordColumns = Pick<Columns, "token_key" | "password_hash">;
 
+/** TokenRows are the rows of the table `token`. */
 export class TokenRows {
   readonly #dialect: Dialect;
-  /** The look-ups of every call, put into words once. */
+  /** The look-ups of every call, compiled once. */
   readonly #byKey: CompiledQuery<Columns>;
   readonly #byUsername: CompiledQuery<Columns>;
   readonly #proven: CompiledQuery<Columns>;
@@ -73,14 +77,14 @@ export class TokenRows {
   }
 
   /**
-   * As `byKey`, with the limits only if the token's secret has this hash (null otherwise): reading large limits would take
-   * so long that a wrong secret told whether the key exists.
+   * Finds a token by its key, with the limits only if its secret has this hash (null otherwise). Reading large limits takes so long
+   * that the time would reveal to a caller with a wrong secret that the key exists.
    */
   byKeyWithSecret(key: string, secretHash: string): Promise<TokenRow | undefined> {
     return this.#one(this.#proven, [secretHash, key]);
   }
 
-  /** What a password is checked against; without the limits, for the same reason. */
+  /** Returns the password hash of a user name; without the limits, for the same reason. */
   async passwordOf(username: string): Promise<{ key: string; passwordHash: string | null } | undefined> {
     if (username.includes("\0")) return undefined;
     const query = { ...this.#password, parameters: [username] };
@@ -89,7 +93,7 @@ export class TokenRows {
     return row === undefined ? undefined : { key: row.token_key, passwordHash: row.password_hash };
   }
 
-  /** Those of these keys that are a token's. */
+  /** Returns those of these keys that belong to a token. */
   async existingKeys(keys: readonly string[]): Promise<Set<string>> {
     const found = new Set<string>();
     for (let at = 0; at < keys.length; at += keysAtOnce) {
@@ -112,7 +116,7 @@ export class TokenRows {
     return row === undefined ? undefined : this.#toRow(row);
   }
 
-  /** All tokens by id, read in pages: limits are large, and reading many at once would hold up every other call. */
+  /** Yields all tokens by id, read in pages: limits are large, and reading many at once would delay every other call. */
   async *list(): AsyncGenerator<TokenRow> {
     for (let after = Number.MIN_SAFE_INTEGER; ; await nextTurn()) {
       const rows = await this.#dialect.query
@@ -129,8 +133,8 @@ export class TokenRows {
   }
 
   /**
-   * Adds a token. "taken": another token has the user name, or has it as its key. "confusable": another token has a user name
-   * of the same skeleton. Unique indexes decide it, so of two alike names added at once one is refused.
+   * Adds a token. "taken": another token has the user name, as its user name or as its key. "confusable": another token has a user
+   * name with the same skeleton. Unique indexes decide, so of two similar names added at the same time one is refused.
    */
   async insert(token: NewToken): Promise<Insertion> {
     const { username } = token;
@@ -154,14 +158,14 @@ export class TokenRows {
   }
 
   /**
-   * Makes row 1, unless it exists. Of two servers that start together one does. `shown` is called before the row is
-   * committed: a crash in between costs nothing, because the next start makes and shows new credentials.
+   * Creates row 1, unless it exists; of two servers that start together, only one creates it. `shown` is called before the row is
+   * committed: after a crash in between, the next start creates and shows new credentials.
    */
   insertSuper(token: NewToken, shown: () => void): Promise<void> {
     return this.#dialect.exclusively(async (transaction) => {
       if (await hasToken(transaction, "id", superId)) return;
       const columns = this.#toColumns(token);
-      // Another token may have an alike name from a time without this row; that must not hinder a start.
+      // Another token may have got a similar name before this row existed; that must not prevent a start.
       if (await hasToken(transaction, "username_skeleton", columns.username_skeleton))
         columns.username_skeleton = null;
       await transaction
@@ -186,7 +190,7 @@ export class TokenRows {
       .execute();
   }
 
-  /** New key, secret and password for row 1, in one step. */
+  /** Replaces key, secret and password of row 1 in one statement. */
   async replaceSuper(token: Pick<NewToken, "key" | "secretHash" | "passwordHash">): Promise<void> {
     await this.#dialect.query
       .updateTable("token")
@@ -203,7 +207,7 @@ export class TokenRows {
     return Number(numDeletedRows);
   }
 
-  /** How many tokens the token of this key made that still exist. */
+  /** Counts the existing tokens that the token with this key created. */
   async countCreatedBy(key: string): Promise<number> {
     const { count } = await this.#dialect.query
       .selectFrom("token")
@@ -214,7 +218,7 @@ export class TokenRows {
   }
 
   async #one(compiled: CompiledQuery<Columns>, parameters: string[]): Promise<TokenRow | undefined> {
-    // PostgreSQL knows no text with NUL in it, so no row has it.
+    // PostgreSQL has no text with NUL in it, so no row matches.
     if (parameters.some((value) => value.includes("\0"))) return undefined;
     const { rows } = await this.#dialect.query.executeQuery<Columns>({ ...compiled, parameters });
     return rows[0] === undefined ? undefined : this.#toRow(rows[0]);
@@ -251,7 +255,7 @@ export class TokenRows {
   }
 }
 
-/** Whether a token has this value in an indexed column. */
+/** `hasToken` tells whether a token has this value in an indexed column. */
 async function hasToken(
   query: Kysely<Schema>,
   column: "id" | "token_key" | "username" | "username_skeleton",

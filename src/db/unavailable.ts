@@ -1,8 +1,8 @@
 import { Fault } from "../base/fault.ts";
 
 /**
- * The database cannot be used now. `detail` names no host, user, file or database, because callers read it; the cause is for
- * the operator's log and terminal.
+ * `unavailable` is the error for a database that cannot be used now. Callers read `detail`, so it names no host, user, file or
+ * database; the cause is for the operator's log and terminal.
  */
 export function unavailable(
   cause: unknown,

@@ -2,14 +2,14 @@ import { codeOf, Fault, messageOf } from "../base/fault.ts";
 import type { Logger } from "../log/hub.ts";
 import type { ConnectionSource, Execute } from "./driver.ts";
 
-/** SQLSTATEs of a database that takes no writes: read_only_sql_transaction, disk_full. */
+/** SQLSTATEs of a database that accepts no writes: read_only_sql_transaction, disk_full. */
 const refusingStates = new Set(["25006", "53100"]);
 const refusingCodes = /^SQLITE_(READONLY|FULL|IOERR)/;
 const writes = /^\s*(insert|update|delete)\b/i;
 
 /**
- * Reports once that the database has stopped taking writes (a full disk, a file made read-only, a standby), and once that
- * it takes them again. Callers still get each failure; without this the log would hold none.
+ * `watchWrites` logs once that the database has stopped accepting writes (a full disk, a file made read-only, a standby), and once
+ * that it accepts them again. Callers get every failure; without this the log would have none.
  */
 export function watchWrites(source: ConnectionSource, log: Logger): ConnectionSource {
   let failing = false;
@@ -20,7 +20,7 @@ export function watchWrites(source: ConnectionSource, log: Logger): ConnectionSo
         const result = await execute(sql, params);
         if (proves(sql) && failing) {
           failing = false;
-          log.event("database.write_restored", "the database takes writes again", {});
+          log.event("database.write_restored", "the database accepts writes again", {});
         }
         return result;
       } catch (error) {
@@ -28,7 +28,7 @@ export function watchWrites(source: ConnectionSource, log: Logger): ConnectionSo
           failing = true;
           log.event(
             "database.write_failed",
-            "the database takes no writes; every change fails until this is mended",
+            "the database accepts no writes; every change fails until this is fixed",
             {
               reason: messageOf((error as Error).cause),
             },
@@ -49,7 +49,10 @@ export function watchWrites(source: ConnectionSource, log: Logger): ConnectionSo
   };
 }
 
-/** In a transaction a change may stay in memory until COMMIT, so only that proves that the database takes writes. */
+/**
+ * `provesByCommit` tells of each statement of a transaction whether its success proves that the database accepts writes: only
+ * COMMIT does, because a change may stay in memory until then.
+ */
 function provesByCommit(): (sql: string) => boolean {
   let wrote = false;
   return (sql) => {

@@ -159,7 +159,7 @@ test("a start says why PostgreSQL cannot be used, which database it is, and what
   await outside.unsafe("CREATE ROLE \"reader\" LOGIN PASSWORD 'hunter2'");
   const refusal = await why(place.url.replace("postgres@", "reader:hunter2@"));
   expect(refusal).toMatch(
-    /PostgreSQL at 127\.0\.0\.1:\d+\/t_\w+ is empty, and reader may not make tables in it; run `GRANT CREATE ON SCHEMA public TO reader` as its owner/,
+    /PostgreSQL at 127\.0\.0\.1:\d+\/t_\w+ is empty, and reader may not create tables in it; run `GRANT CREATE ON SCHEMA public TO reader` as its owner/,
   );
   expect(refusal).not.toContain("hunter2");
   await outside.unsafe('DROP ROLE "reader"');

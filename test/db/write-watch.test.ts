@@ -33,8 +33,8 @@ test("SQLite that stops taking writes is one ERROR line, and one INFO line when 
   await write();
   await write();
   expect(entries.map(({ level, target, message }) => `${level} ${target} ${message}`)).toEqual([
-    "ERROR db the database takes no writes; every change fails until this is mended",
-    "INFO db the database takes writes again",
+    "ERROR db the database accepts no writes; every change fails until this is fixed",
+    "INFO db the database accepts writes again",
   ]);
   expect(entries[0]?.fields).toEqual({
     event: "database.write_failed",
@@ -43,12 +43,12 @@ test("SQLite that stops taking writes is one ERROR line, and one INFO line when 
   await dialect.close();
 });
 
-test("PostgreSQL that becomes read-only is one ERROR line, and one INFO line when it takes writes again", async () => {
+test("PostgreSQL that becomes read-only is one ERROR line, and one INFO line when it accepts writes again", async () => {
   await using node = await testNode({ database: "postgres", logging: 'memory_log_filter = "info"' });
   const name = new URL(node.databaseUrl).pathname.slice(1);
   const write = () => node.send("token_create", [node.superToken, { token_limit: limits }]);
   const told = () =>
-    node.node.ring.entries().flatMap(({ message }) => (message.includes("takes") ? [message] : []));
+    node.node.ring.entries().flatMap(({ message }) => (message.includes(" writes") ? [message] : []));
   const setReadOnly = async (value: "on" | "off") => {
     await using outside = new SQL({ url: node.databaseUrl, max: 1 });
     await outside.unsafe("SET default_transaction_read_only = off");
@@ -67,7 +67,7 @@ test("PostgreSQL that becomes read-only is one ERROR line, and one INFO line whe
   await setReadOnly("off");
   await until("writes succeed again", async () => (await write()).error === undefined);
   expect(told()).toEqual([
-    "the database takes no writes; every change fails until this is mended",
-    "the database takes writes again",
+    "the database accepts no writes; every change fails until this is fixed",
+    "the database accepts writes again",
   ]);
 });

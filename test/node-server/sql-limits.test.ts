@@ -122,12 +122,12 @@ eachDatabase("a statement that runs too long is stopped, and that is said", asyn
 eachDatabase("statements that are stopped say what of them was kept, and that is true", async (kind) => {
   await using node = await testNode({ database: kind, databaseKeys: "sql_timeout_ms = 3000" });
   const insert = (value: number) => `INSERT INTO t VALUES (${value});`;
-  const first = "what its first statement did was kept, the rest was not";
-  const three = "what its first 3 statements did was kept, the rest was not";
+  const first = "its first statement was committed, the rest was not";
+  const three = "its first 3 statements were committed, the rest was not";
   for (const [sql, kept, values, words] of [
-    [endless(kind), 0, [], "nothing of it was kept"],
+    [endless(kind), 0, [], "nothing was committed"],
     [`${insert(1)} ${endless(kind)}`, 1, [1], first],
-    [`BEGIN; ${insert(1)} ${endless(kind)}`, 0, [], "nothing of it was kept"],
+    [`BEGIN; ${insert(1)} ${endless(kind)}`, 0, [], "nothing was committed"],
     [`${insert(1)} BEGIN; ${insert(2)} ${endless(kind)}`, 1, [1], first],
     [`BEGIN; ${insert(1)} COMMIT; ${endless(kind)}`, 3, [1], three],
   ] as const) {
@@ -149,16 +149,16 @@ test("what a stopped DO, CALL or chained transaction kept on PostgreSQL is told,
   );
   const commits = "DO $$ BEGIN INSERT INTO t VALUES (1); COMMIT; PERFORM pg_sleep(60); END $$";
   const sleeps = "DO $$ BEGIN INSERT INTO t VALUES (9); PERFORM pg_sleep(60); END $$";
-  const unknown = "it is not known what of it was kept; look before you run it again";
+  const unknown = "it is not known which of its statements were committed; check before you run it again";
   const chain = "BEGIN; INSERT INTO t VALUES (3); COMMIT AND CHAIN; INSERT INTO t VALUES (9);";
   const stories = [
     [`SELECT 1; /* commits */ ${commits}`, null, unknown],
     ["CALL p()", null, unknown],
-    [`BEGIN; ${sleeps}`, 0, "nothing of it was kept"],
+    [`BEGIN; ${sleeps}`, 0, "nothing was committed"],
     [
       `${chain} ROLLBACK AND CHAIN; ${endless("postgres")}`,
       3,
-      "what its first 3 statements did was kept, the rest was not",
+      "its first 3 statements were committed, the rest was not",
     ],
   ] as const;
   await Promise.all(

@@ -1,12 +1,12 @@
 import { Fault } from "../../base/fault.ts";
 import { type Bounds, maxRows } from "./operator-sql.ts";
 
-/** RowWriter collects rows as JSON text within bounds. */
+/** RowWriter collects rows as JSON text, within bounds. */
 export class RowWriter {
   readonly #bounds: Bounds;
   readonly #keys: readonly string[];
   readonly #rows: string[] = [];
-  /** Begins with what is around the rows. */
+  /** The size of the JSON so far, including what surrounds the rows. */
   #bytes = Buffer.byteLength(resultJson([], Number.MAX_SAFE_INTEGER));
   #truncated = false;
 
@@ -15,7 +15,7 @@ export class RowWriter {
     this.#keys = uniqueNames(columns).map((name) => `${JSON.stringify(name)}:`);
   }
 
-  /** Adds a row of JSON texts; false if `maxRows` are reached and reading should stop. */
+  /** Adds a row of JSON texts. Returns false if `maxRows` is reached and reading should stop. Throws ResponseTooBig. */
   add(cells: readonly string[]): boolean {
     if (this.#rows.length === maxRows) {
       this.#truncated = true;
@@ -42,7 +42,7 @@ export class RowWriter {
     return this.#truncated;
   }
 
-  /** The whole SQL result object. */
+  /** Returns the whole SQL result object as JSON. */
   toJson(rowCount: number): string {
     return resultJson(this.#rows, rowCount, { truncated: this.#truncated });
   }
@@ -56,7 +56,7 @@ export function resultJson(
   return `{"success":true,"data":[${rows.join(",")}],"row_count":${rowCount},"truncated":${truncated}}`;
 }
 
-/** A second column of the same name would hide the first in an object, so it is numbered. */
+/** `uniqueNames` numbers repeated column names: in an object the second would hide the first. */
 function uniqueNames(columns: readonly string[]): string[] {
   const taken = new Set<string>();
   return columns.map((column) => {
@@ -67,12 +67,12 @@ function uniqueNames(columns: readonly string[]): string[] {
   });
 }
 
-/** A double as JSON; what JSON cannot say is said in words. */
+/** `doubleJson` writes a double as JSON; infinities and NaN, which JSON does not have, as strings. */
 export function doubleJson(value: number): string {
   return Number.isFinite(value) ? JSON.stringify(value) : JSON.stringify(String(value));
 }
 
-/** Where in the text an error is, for people and editors. */
+/** `positionData` is the position of an error in the text, as offset, line and column from 1. */
 export function positionData(sql: string, offset: number): Record<string, number> {
   const before = sql.slice(0, offset).split("\n");
   return { position: offset + 1, line: before.length, column: (before.at(-1)?.length ?? 0) + 1 };
@@ -80,7 +80,7 @@ export function positionData(sql: string, offset: number): Record<string, number
 
 const gap = /^(?:\s|;|--[^\n]*(?:\n|$)|\/\*[\s\S]*?(?:\*\/|$))+/;
 
-/** The text without what stands before its first statement; empty when there is none. */
+/** `skipGap` removes spaces, comments and semicolons before the first statement; empty if there is no statement. */
 export function skipGap(sql: string): string {
   return sql.replace(gap, "");
 }

@@ -1,6 +1,8 @@
 import { Fault } from "../../../base/fault.ts";
 
-/** The server's own words, with what helps: the SQLSTATE, a hint, and where in the text. */
+/**
+ * `toFault` turns an ErrorResponse into a Fault with the server's own message, the SQLSTATE, a hint, and the position in the text.
+ */
 export function toFault(body: Buffer, position?: (at: number) => Record<string, unknown>): Fault {
   const fields = new Map<string, string>();
   for (const part of body.toString().split("\0"))
@@ -24,7 +26,7 @@ export function packet(tag: string, ...parts: Buffer[]): Buffer {
 }
 
 export function text(value: string): Buffer {
-  // A NUL would end the text early and let the rest pass for protocol.
+  // A NUL would end the text early, and the rest would be read as protocol.
   if (value.includes("\0")) throw new Fault("InvalidInput", "a NUL character cannot be sent to PostgreSQL");
   return Buffer.from(`${value}\0`);
 }

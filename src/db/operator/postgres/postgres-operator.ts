@@ -9,12 +9,15 @@ import { changesRows, splitPgStatements } from "./statements.ts";
 import { type ArrayTypes, commonArrays, jsonToPg, pgToJson, plainTypes } from "./values.ts";
 import { PgConnection, type PgMessage, parsePgUrl } from "./wire.ts";
 
-/** What a message may hold beside the values. */
+/** Bytes that a message may have beside the values. */
 const messageMargin = 65_536;
-/** How long the server may take to end a statement that it was asked to cancel. */
+/** The time that the server may take to end a statement after a request to cancel it. */
 const cancelGraceMs = 2000;
 
-/** An operator's statements on a connection of their own, which is gone afterwards, and with it everything they left behind. */
+/**
+ * PostgresOperator runs each request on a connection of its own, which is closed afterwards: no transaction, setting, temporary
+ * table or lock of a request outlives it.
+ */
 export class PostgresOperator implements OperatorSql {
   readonly #url: string;
   readonly #connectTimeoutMs: number;
@@ -33,7 +36,9 @@ export class PostgresOperator implements OperatorSql {
     if (pieces.length === 0)
       throw new Fault("InvalidInput", "there is no statement in `sql`", { field: "sql" });
     if (request.params !== null && pieces.length > 1) {
-      throw new Fault("InvalidInput", "params go with a single statement only", { field: "params" });
+      throw new Fault("InvalidInput", "params are possible with a single statement only", {
+        field: "params",
+      });
     }
     await this.#semaphore.acquire();
     try {
@@ -64,7 +69,7 @@ export class PostgresOperator implements OperatorSql {
     timeoutMs: number,
     work: (connection: PgConnection, progress: PgProgress) => Promise<T>,
   ): Promise<T> {
-    // The server's own limit is the second line: it still holds when this process is gone.
+    // The server's own limit is the second safeguard: it applies also after this process has died.
     const limit: Record<string, string> =
       timeoutMs > 0 ? { statement_timeout: String(timeoutMs + 2 * cancelGraceMs) } : {};
     const settings = {
@@ -131,7 +136,7 @@ async function runStatement(
   }
   const arrays = await knownArrays(connection, [...paramTypes, ...columns.map(({ type }) => type)]);
   const values = params.map((value, at) => jsonToPg(value, paramTypes[at] ?? 0, arrays));
-  // A statement that changes rows counts all of them, however few are shown, so its portal is read to the end.
+  // The row count of a statement that changes rows includes those that are not returned, so its portal is read to the end.
   const changes = changesRows(sql);
   const writer = new RowWriter(
     columns.map(({ name }) => name),
@@ -139,7 +144,7 @@ async function runStatement(
   );
   connection.maxMessage = request.maxBytes + messageMargin;
   progress.started(sql);
-  // Flush, not Sync: the statement is committed only once its rows were found to fit into the answer.
+  // Flush, not Sync: the statement is committed only once its rows are known to fit into the answer.
   connection.send(bind(name, values), execute(changes ? 0 : maxRows + 1), packet("H"));
   let tag = "";
   for (let done = false; !done; ) {
@@ -150,7 +155,7 @@ async function runStatement(
     else if (kind === "H")
       throw new Fault("InvalidInput", "COPY to the client is not possible here; use a SELECT");
     if (kind === "C") tag = body.toString("latin1", 0, body.length - 1);
-    // Complete, empty, or stopped at the last row that was asked for.
+    // Complete, empty, or stopped at the last requested row.
     done = kind === "C" || kind === "I" || kind === "s";
   }
   progress.committing();
@@ -184,8 +189,8 @@ async function describe(
 }
 
 /**
- * Reads until the server is ready for the next statement; an error on the way is thrown then. True when no transaction is open,
- * so that everything before is committed.
+ * `untilReady` reads until the server is ready for the next statement, and then throws an error that came on the way. Returns true
+ * if no transaction is open, so that everything before is committed.
  */
 async function untilReady(
   connection: PgConnection,
@@ -202,7 +207,9 @@ async function untilReady(
   }
 }
 
-/** Which of these types are arrays, and of what; PostgreSQL is asked about those that are not common. */
+/**
+ * `knownArrays` tells which of these types are arrays, and of which elements; it asks PostgreSQL about types that are not common.
+ */
 async function knownArrays(connection: PgConnection, types: readonly number[]): Promise<ArrayTypes> {
   const unknown = types.filter((type) => !commonArrays.has(type) && !plainTypes.has(type));
   if (unknown.length === 0) return commonArrays;
@@ -234,7 +241,7 @@ async function knownArrays(connection: PgConnection, types: readonly number[]): 
   return arrays;
 }
 
-/** PostgreSQL counts characters, editors and this language count units of UTF-16. */
+/** `unitsIn` converts a position: PostgreSQL counts characters, editors and this language count UTF-16 code units. */
 function unitsIn(text: string, characters: number): number {
   let units = 0;
   for (const character of text) {
@@ -251,7 +258,7 @@ function bind(name: string, values: ReadonlyArray<string | null>): Buffer {
     const bytes = Buffer.from(value);
     return Buffer.concat([int32(bytes.length), bytes]);
   });
-  // No formats given: all params and all results are text.
+  // No format codes: all parameters and all results are text.
   return packet("B", text(""), text(name), int16(0), int16(values.length), ...encoded, int16(0));
 }
 
@@ -282,7 +289,9 @@ function readRow(body: Buffer, columns: readonly Column[], arrays: ArrayTypes): 
   });
 }
 
-/** `INSERT 0 3`, `UPDATE 3`, `SELECT 3`: the last number; `CREATE TABLE` has none. */
+/**
+ * `countIn` is the last number of a command tag (`INSERT 0 3`, `UPDATE 3`, `SELECT 3`); 0 for one without, such as `CREATE TABLE`.
+ */
 function countIn(tag: string): number {
   return Number(/ (\d+)$/.exec(tag)?.[1] ?? 0);
 }

@@ -1,6 +1,6 @@
 import { skipGap } from "../rows.ts";
 
-/** What must be stepped over as a whole while looking for the `;` between statements. */
+/** Tokens that are skipped as a whole in the search for the `;` between statements. */
 const pieces = new RegExp(
   [
     /--[^\n]*/, // comment to the end of the line
@@ -19,12 +19,14 @@ const pieces = new RegExp(
 
 export interface Piece {
   readonly sql: string;
-  /** Where it begins in the whole text. */
+  /** The offset of the statement in the whole text. */
   readonly offset: number;
 }
 
-/** The statements of a text, without empty ones. The body of a standard SQL function
- * (`BEGIN ATOMIC … END`) and the commands of a rule (`DO (…; …)`) are part of their statement. */
+/**
+ * `splitPgStatements` splits a text into statements, without empty ones. The body of a standard SQL function (`BEGIN ATOMIC … END`)
+ * and the commands of a rule (`DO (…; …)`) are part of their statement.
+ */
 export function splitPgStatements(sql: string): Piece[] {
   const found: Piece[] = [];
   let start = 0;
@@ -79,7 +81,10 @@ function quoteEnd(sql: string, from: number, quote: string): number {
   return end < 0 ? sql.length : end + quote.length;
 }
 
-/** Whether a statement may change rows. A SELECT that is mistaken for one is only read further than need be. */
+/**
+ * `changesRows` tells whether a statement may change rows. A wrong yes for a SELECT only means that more of it is read than
+ * necessary.
+ */
 export function changesRows(sql: string): boolean {
   const statement = skipGap(sql);
   return (
@@ -88,7 +93,10 @@ export function changesRows(sql: string): boolean {
   );
 }
 
-/** Whether a statement outside of a transaction may commit some of its work before its end. One that is mistaken for such does no harm. */
+/**
+ * `commitsByItself` tells whether a statement outside of a transaction may commit part of its work before its end. A wrong yes does
+ * no harm.
+ */
 export function commitsByItself(sql: string): boolean {
   const statement = skipGap(sql);
   return (
@@ -96,7 +104,7 @@ export function commitsByItself(sql: string): boolean {
   );
 }
 
-/** Whether a statement commits the transaction that it is in. */
+/** `endsTransaction` tells whether a statement commits the transaction that it is in. */
 export function endsTransaction(sql: string): boolean {
   return /^(commit|end|prepare)\b/i.test(skipGap(sql));
 }

@@ -1,7 +1,7 @@
 import { exactJson } from "../../../base/raw-json.ts";
 import { doubleJson } from "../rows.ts";
 
-/** The types that come back as something else than text, by the numbers PostgreSQL gives them. */
+/** OIDs of the types that become something else than a JSON string. */
 const oids = {
   bool: 16,
   bytea: 17,
@@ -20,13 +20,13 @@ const oids = {
 export interface ArrayType {
   /** The type of the elements. */
   readonly element: number;
-  /** What stands between them: a comma, except for boxes. */
+  /** The character between the elements: a comma, except for boxes. */
   readonly delimiter: string;
 }
 
 export type ArrayTypes = ReadonlyMap<number, ArrayType>;
 
-/** Array type → type of its elements, for the common ones; others are looked up. */
+/** `commonArrays` maps common array types to the type of their elements; others are looked up in the database. */
 export const commonArrays: ArrayTypes = new Map(
   [
     [1000, oids.bool],
@@ -49,7 +49,7 @@ export const commonArrays: ArrayTypes = new Map(
   ].map(([array = 0, element = 0]) => [array, { element, delimiter: "," }]),
 );
 
-/** Types that are known to be no arrays, so that nobody has to ask; the last two only look like arrays. */
+/** `plainTypes` are types that are known not to be arrays, so that they need no look-up; the last two only look like arrays. */
 export const plainTypes: ReadonlySet<number> = new Set([
   ...Object.values(oids),
   ...[...commonArrays.values()].map(({ element }) => element),
@@ -64,7 +64,7 @@ export const plainTypes: ReadonlySet<number> = new Set([
   30,
 ]);
 
-/** A value as PostgreSQL writes it → JSON text. */
+/** `pgToJson` turns a value in PostgreSQL's text format into JSON. */
 export function pgToJson(value: string, type: number, arrays: ArrayTypes): string {
   const array = arrays.get(type);
   if (array !== undefined) return arrayToJson(value, array, arrays);
@@ -91,15 +91,18 @@ export function pgToJson(value: string, type: number, arrays: ArrayTypes): strin
   }
 }
 
-/** `2026-11-15 02:03:04.5+00` → `2026-11-15T02:03:04.5+00:00`; infinity and dates before Christ stay in PostgreSQL's words. */
+/**
+ * `toIso` turns `2026-11-15 02:03:04.5+00` into `2026-11-15T02:03:04.5+00:00`; infinity and dates before Christ stay as PostgreSQL
+ * writes them.
+ */
 function toIso(value: string): string {
   if (!/^\d{4,}-\d\d-\d\d \d\d:/.test(value) || value.endsWith("BC")) return value;
   return value.replace(" ", "T").replace(/([+-]\d\d)$/, "$1:00");
 }
 
-/** `{1,2,{3,NULL},"a \"b\""}` → JSON. */
+/** `arrayToJson` turns `{1,2,{3,NULL},"a \"b\""}` into JSON. */
 function arrayToJson(literal: string, { element, delimiter }: ArrayType, arrays: ArrayTypes): string {
-  // A lower bound other than 1 stands before the braces: `[0:1]={7,8}`.
+  // A lower bound other than 1 precedes the braces: `[0:1]={7,8}`.
   const body = literal.slice(literal.indexOf("{"));
   let json = "";
   const pattern = new RegExp(`[{}${delimiter}]|"((?:[^"\\\\]|\\\\.)*)"|([^{}${delimiter}"]+)`, "gs");
@@ -113,7 +116,7 @@ function arrayToJson(literal: string, { element, delimiter }: ArrayType, arrays:
   return json;
 }
 
-/** A JSON param as the text PostgreSQL reads for the type it wants; null for SQL's NULL. */
+/** `jsonToPg` turns a JSON parameter into PostgreSQL's text format for the type of the parameter; null is SQL's NULL. */
 export function jsonToPg(value: unknown, type: number, arrays: ArrayTypes): string | null {
   if (type === oids.json || type === oids.jsonb) return value === null ? null : exactJson(value);
   if (value === null || value === undefined) return null;
@@ -134,7 +137,7 @@ function arrayLiteral(values: readonly unknown[], array: ArrayType, arrays: Arra
   return `{${items.join(delimiter)}}`;
 }
 
-/** `\\x00ff`, or the older form with `\\` and octal numbers, which a statement before this one may have asked for. */
+/** `byteaBytes` reads `\\x00ff`, or the older format with `\\` and octal numbers, which an earlier statement may have selected. */
 function byteaBytes(value: string): Buffer {
   if (value.startsWith("\\x")) return Buffer.from(value.slice(2), "hex");
   const plain = value.replace(/\\(\\|[0-7]{3})/g, (_, code: string) =>

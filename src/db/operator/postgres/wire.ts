@@ -6,7 +6,7 @@ import { Fault } from "../../../base/fault.ts";
 import { isUnavailable, unavailable } from "../../unavailable.ts";
 import { int32, packet, text, toFault } from "./packets.ts";
 
-/** Where and as whom to connect. */
+/** PgTarget is where and as which user to connect. */
 export interface PgTarget {
   readonly host: string;
   readonly port: number;
@@ -29,16 +29,16 @@ export function parsePgUrl(url: string): PgTarget {
   };
 }
 
-/** A message of the protocol: its letter and its content. */
+/** PgMessage is a message of the protocol: its letter and its content. */
 export interface PgMessage {
   readonly tag: string;
   readonly body: Buffer;
 }
 
 /**
- * A connection that speaks the protocol of PostgreSQL, version 3, as far as an operator's statements need it: a portal
- * that stops after so many rows, results as text with their types, the place of an error, and the way to cancel. The
- * driver that the server itself uses offers none of these.
+ * PgConnection speaks PostgreSQL's protocol version 3, as far as an operator's statements need it: a portal that stops after a
+ * number of rows, results as text with their types, the position of an error, and cancelling. The driver that the server itself
+ * uses has none of these.
  */
 export class PgConnection {
   readonly #socket: Socket;
@@ -48,7 +48,7 @@ export class PgConnection {
   #wake: (() => void) | undefined;
   #ended: Error | undefined;
   #cancelKey: Buffer = Buffer.alloc(0);
-  /** A longer message is refused before it is read. */
+  /** The longest message in bytes; a longer one is refused before it is read. */
   maxMessage = 1024 * 1024;
 
   private constructor(socket: Socket, target: PgTarget) {
@@ -56,7 +56,7 @@ export class PgConnection {
     this.#target = target;
     socket.on("data", (chunk: Buffer) => {
       this.#arrived.push(chunk);
-      // The reader takes what is here before more is let in: memory stays flat however much the server has to say.
+      // The socket is paused until the reader has taken what arrived, so memory stays bounded however much the server sends.
       socket.pause();
       this.#wake?.();
     });
@@ -95,7 +95,7 @@ export class PgConnection {
     this.#socket.write(Buffer.concat(messages));
   }
 
-  /** The next message that concerns a statement; notices and the like are passed over. */
+  /** Returns the next message that concerns a statement, and skips notices, parameter changes and notifications. */
   async receive(): Promise<PgMessage> {
     for (;;) {
       const message = this.#take();
@@ -105,7 +105,7 @@ export class PgConnection {
     }
   }
 
-  /** Asks the server, on a second connection, to stop what this one runs. */
+  /** Asks the server, on a second connection, to cancel what this one runs. */
   async cancel(timeoutMs: number): Promise<void> {
     const socket = await connect(this.#target, timeoutMs);
     const cancelRequest = 80877102;
@@ -116,12 +116,12 @@ export class PgConnection {
     });
   }
 
-  /** Says goodbye and waits until the server has gone too, and with it every lock and setting of this session. */
+  /** Ends the session and waits until the server has released every lock and setting of it. */
   async close(): Promise<void> {
     if (this.#ended !== undefined) return;
     const gone = new Promise<void>((resolve) => this.#socket.once("close", () => resolve()));
     this.#socket.end(packet("X"));
-    // Whoever leaves in the middle of a result does not wait for its end.
+    // After an error in the middle of a result, the rest of the result is not waited for.
     this.#socket.resume();
     const timer = setTimeout(() => this.#socket.destroy(), 1000);
     await gone;
@@ -163,12 +163,12 @@ export class PgConnection {
       default:
         throw new Fault(
           "DatabaseError",
-          "PostgreSQL asks for a way to sign in that is not supported; use scram-sha-256 or a password",
+          "PostgreSQL requires an authentication method that is not supported; use scram-sha-256 or a password",
         );
     }
   }
 
-  /** RFC 5802 and 7677, without channel binding. */
+  /** SCRAM-SHA-256 (RFC 5802 and 7677), without channel binding. */
   async #scram(): Promise<void> {
     const nonce = randomBytes(18).toString("base64");
     const first = `n=,r=${nonce}`;
@@ -178,7 +178,7 @@ export class PgConnection {
     const parts = Object.fromEntries(challenge.split(",").map((part) => [part.slice(0, 1), part.slice(2)]));
     const { r: serverNonce = "", s: salt = "", i: rounds = "0" } = parts;
     if (!serverNonce.startsWith(nonce))
-      throw new Fault("DatabaseError", "PostgreSQL's answer to the sign-in was forged");
+      throw new Fault("DatabaseError", "PostgreSQL's answer to the authentication was forged");
     const salted = await promisify(pbkdf2)(
       this.#target.password.normalize("NFKC"),
       Buffer.from(salt, "base64"),
@@ -202,7 +202,7 @@ export class PgConnection {
     const { tag, body } = await this.receive();
     if (tag === "E") throw toFault(body);
     if (tag !== "R" || body.readInt32BE(0) !== expected)
-      throw new Fault("DatabaseError", "PostgreSQL answered the sign-in out of turn");
+      throw new Fault("DatabaseError", "PostgreSQL sent an unexpected message during authentication");
     return body.subarray(4).toString();
   }
 
@@ -214,7 +214,7 @@ export class PgConnection {
     return message;
   }
 
-  /** How many bytes the next message takes, as far as that is known. */
+  /** The end of the next message in the buffer, as far as it is known. */
   #nextEnd(): number {
     if (this.#rest.length < 5) return 5;
     const size = 1 + this.#rest.readInt32BE(1);
@@ -226,7 +226,7 @@ export class PgConnection {
     );
   }
 
-  /** Waits until the next message may be whole. What arrives is joined once, not chunk by chunk. */
+  /** Waits until the next message may be complete. Chunks are joined once, not one by one. */
   async #more(): Promise<void> {
     const wanted = this.#nextEnd();
     let have = this.#rest.length + sum(this.#arrived);

@@ -3,30 +3,35 @@ import { codeOf, Fault, type FaultKind, messageOf } from "../../../base/fault.ts
 import { openLibc } from "../../../base/libc.ts";
 import { executeSqlite, type SqliteRequest, sqliteTableSizes } from "./execute.ts";
 
-/** Tells the child whose child it is. */
+/** `parentVariable` is the environment variable with the process id of the child's server. */
 export const parentVariable = "NODE_SERVER_PARENT";
 
-/** What the server asks its child for, one JSON line each. */
+/** ChildRequest is what the server sends to its child, one JSON line each. */
 export type ChildRequest =
   | { readonly do: "ping" }
   | ({ readonly do: "execute" } & SqliteRequest)
   | { readonly do: "sizes"; readonly path: string };
 
-/** A line while statements run: so many of them are committed. The child may be killed before it can answer. */
+/**
+ * ChildProgress is a line sent while statements run: the number that are committed. The child may be killed before it can answer.
+ */
 export interface ChildProgress {
   readonly kept: number;
 }
 
-/** The line before an answer: what the `bytes` that follow are. */
+/** ChildHeader is the line before an answer: its length in bytes and its kind. */
 export type ChildHeader = { readonly bytes: number } & (
   | { readonly ok: true }
   | { readonly ok: false; readonly kind: FaultKind }
 );
 
-/** The child: reads requests from standard input until it ends, answers each on standard output. */
+/**
+ * `runSqliteChild` is the main program of the child: it reads requests from standard input until that ends, and answers each on
+ * standard output.
+ */
 export async function runSqliteChild(): Promise<void> {
   dieWithParent();
-  // The server may have ended before the kernel was told; then this process has another parent by now.
+  // The server may have ended before prctl was called; then this process has another parent by now.
   if (process.env[parentVariable] !== String(process.ppid)) return;
   for await (const line of console) {
     const { ok, kind, body } = answer(JSON.parse(line) as ChildRequest);
@@ -59,7 +64,7 @@ function perform(request: ChildRequest): string {
   }
 }
 
-/** Written at once: the next statement holds up everything else in this process. */
+/** `tellKept` writes synchronously: the next statement blocks everything else in this process. */
 function tellKept(kept: number): void {
   const line = `${JSON.stringify({ kept } satisfies ChildProgress)}\n`;
   for (;;) {
@@ -67,19 +72,22 @@ function tellKept(kept: number): void {
       writeSync(process.stdout.fd, line);
       return;
     } catch (error) {
-      // The pipe is full until the server reads; a line of a few bytes is written whole or not at all.
+      // The pipe is full until the server reads; a line of a few bytes is written as a whole or not at all.
       if (codeOf(error) !== "EAGAIN") throw error;
       Bun.sleepSync(1);
     }
   }
 }
 
-/** A statement that is stuck cannot notice that standard input ended, so on Linux the kernel ends the child with its server. */
+/**
+ * `dieWithParent` lets the Linux kernel kill the child together with its server: a statement that is stuck cannot notice that
+ * standard input ended.
+ */
 function dieWithParent(): void {
   if (process.platform !== "linux") return;
   const setParentDeathSignal = 1;
   const sigkill = 9n;
   const libc = openLibc({ prctl: { args: ["i32", "u64", "u64", "u64", "u64"], returns: "i32" } });
-  // Without it the child still ends when its statement does.
+  // Without prctl the child still ends when its statement does.
   libc?.prctl(setParentDeathSignal, sigkill, 0n, 0n, 0n);
 }

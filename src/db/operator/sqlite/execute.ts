@@ -13,15 +13,15 @@ export interface SqliteRequest extends Bounds {
   readonly bindings: readonly Binding[] | null;
 }
 
-/** Told how many statements of a request are committed, before the next one runs. */
+/** OnKept is called before each next statement with the number of statements of the request that are committed. */
 export type OnKept = (statements: number) => void;
 
 /**
- * Runs an operator's statements on a connection of their own, which is gone afterwards: no transaction, attached file,
- * temporary table or pragma of theirs outlives the call.
+ * `executeSqlite` runs an operator's statements on a connection of their own, which is closed afterwards: no transaction, attached
+ * file, temporary table or pragma of theirs outlives the call.
  */
 export function executeSqlite(request: SqliteRequest, onKept: OnKept = () => {}): string {
-  // Without `mode=rw` SQLite would make a file that does not exist, readable by everybody.
+  // Without `mode=rw` SQLite would create a file that does not exist, readable by everybody.
   const file = pathToFileURL(request.path);
   file.searchParams.set("mode", "rw");
   const connection = new DatabaseSync(file, { timeout: 5000, enableForeignKeyConstraints: true });
@@ -32,11 +32,11 @@ export function executeSqlite(request: SqliteRequest, onKept: OnKept = () => {})
   }
 }
 
-/** The last statement's result counts. */
+/** `runAll` runs every statement and returns the result of the last one. */
 function runAll(connection: DatabaseSync, request: SqliteRequest, onKept: OnKept): string {
   const { path, sql, bindings, ...bounds } = request;
-  // SQLite would take it for the end of the text.
-  if (sql.includes("\0")) throw new Fault("InvalidInput", "`sql` holds a NUL character", { field: "sql" });
+  // SQLite would read a NUL as the end of the text.
+  if (sql.includes("\0")) throw new Fault("InvalidInput", "`sql` contains a NUL character", { field: "sql" });
   let rest = skipGap(sql);
   if (rest === "") throw new Fault("InvalidInput", "there is no statement in `sql`", { field: "sql" });
   let result = "";
@@ -71,7 +71,7 @@ function runOne(
     statement.run(...bindings);
     return resultJson([], affectedSince(before, connection));
   }
-  // A statement that changes rows and returns them is undone when its answer turns out too big.
+  // A statement that changes rows and returns them is rolled back if its answer is too large.
   const changes = /^(insert|update|delete|replace|with)\b/i.test(statement.sourceSQL);
   const own = changes && !connection.isTransaction;
   if (own) connection.exec("BEGIN");
@@ -107,13 +107,16 @@ function readRows(
 
 type Column = ReturnType<StatementSync["columns"]>[number];
 
-/** The rows changed by the last statement (without its triggers), and all that were changed so far. */
+/** `counters` returns the rows changed by the last statement (without its triggers), and all rows changed so far. */
 function counters(connection: DatabaseSync): { readonly last: number; readonly total: number } {
   const row = connection.prepare("SELECT changes() AS last, total_changes() AS total").get();
   return { last: Number(row?.last), total: Number(row?.total) };
 }
 
-/** `changes()` keeps the count of an earlier statement when this one changed nothing. */
+/**
+ * `affectedSince` is the row count of the last statement. (`changes()` keeps the count of an earlier statement if this one changed
+ * nothing.)
+ */
 function affectedSince(before: { readonly total: number }, connection: DatabaseSync): number {
   const after = counters(connection);
   return after.total === before.total ? 0 : after.last;
@@ -127,10 +130,10 @@ function toJson(value: unknown, isFlag: boolean): string {
   return JSON.stringify(value);
 }
 
-/** A param on its way to the child; integers as digits, because JSON text would cut them to 53 bits. */
+/** Binding is a parameter on its way to the child; integers as digits, because JSON would round them to 53 bits. */
 export type Binding = null | { readonly text: string } | { readonly real: number } | { readonly int: string };
 
-/** Every JSON type binds: arrays and objects as their JSON text. */
+/** `toBinding` accepts every JSON type: arrays and objects become their JSON text. */
 export function toBinding(value: unknown, at: number): Binding {
   if (value === null) return null;
   if (typeof value === "string") return { text: value };
@@ -152,7 +155,7 @@ function fromBinding(binding: Binding): SQLInputValue {
 
 function refuseWrongParams(bindings: readonly Binding[] | null, count: number, more: boolean): void {
   if (bindings !== null && more)
-    throw new Fault("InvalidInput", "params go with a single statement only", { field: "params" });
+    throw new Fault("InvalidInput", "params are possible with a single statement only", { field: "params" });
   const given = bindings?.length ?? 0;
   if (count === given) return;
   throw new Fault("InvalidInput", `the statement has ${count} placeholders, but ${given} params were given`, {
@@ -160,7 +163,7 @@ function refuseWrongParams(bindings: readonly Binding[] | null, count: number, m
   });
 }
 
-/** Bun's own SQLite tells where a statement cannot be read; node's does not. */
+/** `errorPosition` finds where a statement has a syntax error, with Bun's SQLite: node's does not report it. */
 function errorPosition(path: string, sql: string, rest: string): Record<string, number> {
   try {
     using metadata = new Database(path, { readonly: true });
@@ -177,8 +180,8 @@ function errorPosition(path: string, sql: string, rest: string): Record<string, 
 }
 
 /**
- * Each table's own pages. In aggregate mode dbstat walks one b-tree for a name; asked for several names at once it
- * would walk every page of the file.
+ * `sqliteTableSizes` returns the size of each table's own pages in bytes. In aggregate mode dbstat walks one b-tree for a name;
+ * queried for several names at once it would walk every page of the file.
  */
 export function sqliteTableSizes(path: string): Array<[name: string, bytes: number]> {
   using file = new Database(path, { readonly: true });

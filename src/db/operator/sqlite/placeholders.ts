@@ -1,19 +1,19 @@
-/** What may hold a question mark that is no placeholder, and the placeholders themselves. */
+/** Tokens that may contain a question mark which is not a placeholder, and the placeholders themselves. */
 const tokens =
   /'(?:[^']|'')*'|"(?:[^"]|"")*"|`(?:[^`]|``)*`|\[[^\]]*\]|--[^\n]*|\/\*[\s\S]*?(?:\*\/|$)|\?\d*|[:@$][\w$\u0080-\uffff]+|[\w$\u0080-\uffff]+/g;
 
 export interface Placeholders {
-  /** The same statement, as long as before, with a plain `?` for every placeholder. */
+  /** The same statement, of the same length, with a plain `?` for every placeholder. */
   readonly sql: string;
-  /** For each `?`, which param it takes, counted from 0. */
+  /** For each `?` the index of its parameter, from 0. */
   readonly order: readonly number[];
-  /** How many params the statement takes. */
+  /** The number of parameters that the statement takes. */
   readonly count: number;
 }
 
 /**
- * SQLite numbers placeholders: `?` takes the next number, `?7` the one it says, a name the one it got first. The driver fills
- * plain ones only, so the others are spelled as such.
+ * `numberPlaceholders` resolves SQLite's numbering: `?` takes the next number, `?7` the given one, a name the one it got first. The
+ * driver supports plain `?` only, so the others are rewritten.
  */
 export function numberPlaceholders(sql: string): Placeholders {
   const names = new Map<string, number>();

@@ -5,20 +5,20 @@ import { maxStatements, type OperatorSql, type SqlRequest, stoppedFault } from "
 import { type ChildHeader, type ChildProgress, type ChildRequest, parentVariable } from "./child.ts";
 import { type Binding, toBinding } from "./execute.ts";
 
-/** A child that does not answer at once is replaced. */
+/** An idle child that does not answer within this time is replaced. */
 const pingMs = 1000;
-/** A new child may take this long to start, on a machine that is very busy. */
+/** The time that a new child may take to start on a busy machine. */
 const startMs = 30_000;
-/** An idle child is ended after this. */
+/** The time after which an idle child is ended. */
 const idleMs = 60_000;
 
 /**
- * SQLite runs inside the process that calls it and cannot be stopped from there, so an operator's statements run in
- * child processes of the same program: a slow one holds up nobody, and one that never ends is killed.
+ * SqliteOperator runs an operator's statements in child processes of the same program: SQLite runs inside the process that calls it
+ * and cannot be stopped from there. So a slow statement delays nobody, and one that never ends is killed.
  */
 export class SqliteOperator implements OperatorSql {
   readonly #path: string;
-  /** The command that becomes `runSqliteChild`. */
+  /** The command that runs `runSqliteChild` in a new process. */
   readonly #command: readonly string[];
   readonly #semaphore = new FairSemaphore(maxStatements);
   readonly #idle: Child[] = [];
@@ -63,14 +63,14 @@ export class SqliteOperator implements OperatorSql {
     }
   }
 
-  /** One that waits for work; it may have been ended from outside meanwhile, so it is asked first. */
+  /** Returns a child that waits for work. It is asked first, because it may have been killed from outside. */
   async #idleChild(): Promise<Child | undefined> {
     for (let child = this.#idle.pop(); child !== undefined; child = this.#idle.pop())
       if (await child.answersPing(pingMs)) return child;
     return undefined;
   }
 
-  /** Waits until the child answers, so that its start is no part of the time that a statement has. */
+  /** Starts a child and waits until it answers, so that its start does not count as time of the statement. */
   async #start(): Promise<Child> {
     const child = new Child(this.#command, () => {
       this.#all.delete(child);
@@ -91,7 +91,7 @@ class Child {
   readonly #reader: AsyncIterator<Uint8Array>;
   #rest: Buffer = Buffer.alloc(0);
   #idleTimer: Timer | undefined;
-  /** How many statements of the present request are committed. */
+  /** The number of statements of the present request that are committed. */
   #kept = 0;
   alive = true;
 
@@ -142,7 +142,7 @@ class Child {
     }
   }
 
-  /** Ends it when nobody asks anything for a while. */
+  /** Ends the child after `ms` without a request. */
   endAfter(ms: number, before: () => void): void {
     this.#idleTimer = setTimeout(() => {
       before();
@@ -174,7 +174,7 @@ class Child {
     throw new Fault(header.kind, detail, data);
   }
 
-  /** The header of the answer; lines before it tell how far the statements have come. */
+  /** Returns the header of the answer; the lines before it report how many statements are committed. */
   async #header(): Promise<ChildHeader> {
     for (;;) {
       const line = JSON.parse(await this.#line()) as ChildHeader | ChildProgress;
