@@ -38,15 +38,15 @@ export interface Methods {
   "node-server_list_all_agent_uuid": { readonly params: { token?: string | undefined }; readonly result: { uuids: string[] }; };
   /** Reads the configuration file, as it is on the disk. */
   "node-server_read_config": { readonly params: { token?: string | undefined }; readonly result: string; };
-  /** Checks a whole configuration as `node-server_edit_config` does before it writes, with the same errors, and writes nothing. `data.problems` of an error lists every mistake with its key, line and column; `warnings` lists what is valid and probably not meant. */
+  /** Checks a whole configuration as `node-server_edit_config` does before it writes, with the same errors, and writes nothing. `data.problems` of an error lists every mistake with its key, line and column; `warnings` lists valid settings that are probably not intended. */
   "node-server_check_config": { readonly params: { token?: string | undefined; config_string: string }; readonly result: { valid: true; warnings: ConfigWarning[] }; };
-  /** Checks a whole configuration, writes it, and applies it once the answer has left. What cannot be applied leaves the server as it was and is told in the log. */
+  /** Checks a whole configuration, writes it, and applies it after the answer was sent. If it cannot be applied, the server continues as before and logs the reason. */
   "node-server_edit_config": { readonly params: { token?: string | undefined; config_string: string }; readonly result: true; };
-  /** Shows the log entries kept in memory, oldest first; with a filter those that it lets through. */
+  /** Returns the log entries kept in memory, the oldest first; with a filter only those that pass it. */
   "node-server_log": { readonly params: { token?: string | undefined; log_filter?: string | null | undefined }; readonly result: LogEntry[]; };
-  /** Sends every new log entry that the filter lets through, until unsubscribed. A reader that falls 512 entries behind is told how many it missed. */
+  /** Sends every new log entry that passes the filter, until unsubscribed. If a reader falls 512 entries behind, further ones are dropped and their number is sent. */
   "node-server_stream_log": { readonly params: { token?: string | undefined; log_filter: string }; readonly result: string; readonly event: LogEntry; };
-  /** Ends a log stream of this connection; false when it has none with this id. */
+  /** Ends a log stream of this connection; false if it has none with this id. */
   "node-server_unsubscribe_stream_log": { readonly params: { subscription: string }; readonly result: boolean; };
   /** Tells which kind of database the server runs on. */
   "node-server_get_database_type": { readonly params: { token?: string | undefined }; readonly result: { success: true; data: "sqlite" | "postgres" | "mysql" | "unknown" }; };
@@ -56,41 +56,41 @@ export interface Methods {
   "node-server_self_update": { readonly params: { token?: string | undefined; tag: string }; readonly result: null; };
   /** Runs SQL on the main database; of several statements the last one's result is answered. Of more than 10,000 rows it gives the first 10,000, and `truncated` is true. It means full trust: on SQLite it can write any file that the server can. */
   "node-server_exec_sql": { readonly params: { token?: string | undefined; sql: string; params?: unknown | undefined }; readonly result: { success: true; data: { [name: string]: unknown }[]; row_count: number; truncated: boolean }; };
-  /** Makes a bucket and its folder. `path` defaults to the name. Only the Super Token may take a folder that holds files already. */
+  /** Creates a bucket and its folder. `path` defaults to the name. Only the Super Token may use a folder that contains files already. */
   "static-bucket_create": { readonly params: { token?: string | undefined; name: string; path?: string | null | undefined; is_http_root?: boolean | null | undefined; cors?: boolean | null | undefined }; readonly result: Bucket; };
-  /** Shows a bucket's record; null when there is none. */
+  /** Returns a bucket's record; null if there is none. */
   "static-bucket_read": { readonly params: { token?: string | undefined; name: string }; readonly result: Bucket | null; };
-  /** Changes a bucket; what is left out stays. `enable: false` takes it off HTTP and WebDAV. */
+  /** Changes a bucket; omitted settings stay. With `enable: false` it is not served over HTTP and WebDAV. */
   "static-bucket_update": { readonly params: { token?: string | undefined; name: string; path?: string | null | undefined; is_http_root?: boolean | null | undefined; cors?: boolean | null | undefined; enable?: boolean | null | undefined }; readonly result: Bucket; };
-  /** Forgets a bucket; its files stay on the disk. */
+  /** Deletes a bucket's record; its files stay on the disk. */
   "static-bucket_delete": { readonly params: { token?: string | undefined; name: string }; readonly result: { success: true }; };
-  /** Names every bucket, sorted. */
+  /** Lists the names of all buckets, sorted. */
   "static-bucket_list": { readonly params: { token?: string | undefined }; readonly result: string[]; };
-  /** Writes a file, given as `body` or as `base64`. Readers see the old file or the whole new one. Folders on the way are made. */
+  /** Writes a file, given as `body` or as `base64`. Readers see the old file or the whole new one. Missing folders are created. */
   "static-bucket-file_upload": { readonly params: { token?: string | undefined; name: string; path: string; body?: unknown | null | undefined; base64?: string | null | undefined }; readonly result: { success: true }; };
-  /** Reads a file; the content comes as base64. */
+  /** Reads a file; the content is base64. */
   "static-bucket-file_read": { readonly params: { token?: string | undefined; name: string; path: string }; readonly result: string; };
-  /** Deletes a file; it succeeds as well when there is none. */
+  /** Deletes a file; it succeeds also if the file does not exist. */
   "static-bucket-file_delete": { readonly params: { token?: string | undefined; name: string; path: string }; readonly result: { success: true }; };
-  /** Moves a file inside its bucket; replaces what file stands at `to`. Folders on the way are made. */
+  /** Moves a file inside its bucket; a file at `to` is replaced. Missing folders are created. */
   "static-bucket-file_rename": { readonly params: { token?: string | undefined; name: string; from: string; to: string }; readonly result: { success: true }; };
-  /** Lists every file below a folder (default: the whole bucket), by path, with size and time of change in Unix milliseconds. */
+  /** Lists every file below a folder (default: the whole bucket), by path, with size in bytes and modification time in Unix milliseconds. */
   "static-bucket-file_list": { readonly params: { token?: string | undefined; name: string; path?: string | null | undefined }; readonly result: { path: string; size: number; mtime: number }[]; };
   /** Lists the agents that the token may see, sorted. In the scope of one agent, a List permission shows it only beside another permission on it. */
   "agent-uuid_list_all": { readonly params: { token?: string | undefined }; readonly result: string[]; };
-  /** Makes a token. The secret is shown this once. A caller that is not super can hand out only what it holds. */
+  /** Creates a token. Its secret is returned only here. A caller other than the Super Token can grant only what it holds. */
   "token_create": { readonly params: { father_token?: string | undefined; token_creation: { token_limit: Limit[]; username?: string | null; password?: string | null; timestamp_from?: number | null; timestamp_to?: number | null } }; readonly result: { key: string; secret: string }; };
-  /** Shows a token without its hashes: the caller's own, or with `supertoken` any, by key or user name. */
+  /** Returns a token without its hashes: the caller's own, or with `supertoken` any token, by key or user name. */
   "token_get": { readonly params: { token?: string | undefined; supertoken?: string | null | undefined }; readonly result: Token; };
-  /** Shows every token, by id. */
+  /** Lists all tokens, by id. */
   "token_list_all_tokens": { readonly params: { token?: string | undefined }; readonly result: { tokens: Token[] }; };
-  /** Replaces what a token may do: `limit` becomes the whole list, so send back every limit that is to stay, also those that you do not know. The Super Token cannot be edited. */
+  /** Replaces what a token may do: `limit` becomes the whole list, so send every limit that should stay, also those that you do not know. The Super Token cannot be edited. */
   "token_edit": { readonly params: { token?: string | undefined; target_token: string; limit: Limit[] }; readonly result: { success: true; id: number; token_key: string }; };
-  /** Ends a token. The tokens that it made live on, and are counted. The Super Token cannot be deleted. */
+  /** Deletes a token. Tokens that it created stay valid, and their number is returned. The Super Token cannot be deleted. */
   "token_delete": { readonly params: { token?: string | undefined; target_token: string }; readonly result: { message: string; rows_affected: number; matched_by: "token_key" | "username"; created_tokens_left: number }; };
-  /** Sets the password of a token that has a user name; the old one ends at once. */
+  /** Sets the password of a token that has a user name; the old one is invalid at once. */
   "token_change_password": { readonly params: { token?: string | undefined; target_token: string; new_password: string }; readonly result: { success: true; message: string }; };
-  /** Gives a token a new secret; the old one ends at once. */
+  /** Gives a token a new secret; the old one is invalid at once. */
   "token_roll_token_secret": { readonly params: { token?: string | undefined; target_token: string }; readonly result: { key: string; secret: string }; };
   /** Describes every method as an OpenRPC document. */
   "rpc.discover": { readonly params: Record<never, never>; readonly result: OpenRpcDocument; };

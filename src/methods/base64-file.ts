@@ -1,7 +1,10 @@
 import type { OpenFile } from "../buckets/file-store.ts";
 import type { StreamedJson } from "../rpc/large-answer.ts";
 
-/** Base64File is a file as a JSON text of base64, read while it is sent. It is as long as the file was when it was opened, or the stream fails. */
+/**
+ * Base64File is a file as a JSON string in base64, read while it is sent. It has the length that it had when it was opened, or the
+ * stream fails.
+ */
 export class Base64File implements StreamedJson {
   readonly #file: OpenFile;
   readonly isStreamedJson = true;
@@ -48,7 +51,7 @@ function toBase64({ buffer, byteOffset, length }: Uint8Array): Buffer {
   return Buffer.from(Buffer.from(buffer, byteOffset, length).toString("base64"), "latin1");
 }
 
-/** The letters of base64 that so many bytes become. */
+/** `base64Length` is the number of base64 characters for this many bytes. */
 function base64Length(bytes: number): number {
   return Math.ceil(bytes / 3) * 4;
 }

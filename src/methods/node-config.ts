@@ -6,7 +6,7 @@ const configWarning = z
   .object({ field: z.string(), why: z.string(), line: z.int().optional(), column: z.int().optional() })
   .meta({ id: "ConfigWarning" });
 
-/** Methods of the `node-server` namespace about the configuration file. */
+/** `nodeConfig` are the methods of the `node-server` namespace about the configuration file. */
 export const nodeConfig = {
   "node-server_read_config": method({
     doc: "Reads the configuration file, as it is on the disk.",
@@ -19,7 +19,7 @@ export const nodeConfig = {
     run: ({ configFile }) => configFile.read(),
   }),
   "node-server_check_config": method({
-    doc: "Checks a whole configuration as `node-server_edit_config` does before it writes, with the same errors, and writes nothing. `data.problems` of an error lists every mistake with its key, line and column; `warnings` lists what is valid and probably not meant.",
+    doc: "Checks a whole configuration as `node-server_edit_config` does before it writes, with the same errors, and writes nothing. `data.problems` of an error lists every mistake with its key, line and column; `warnings` lists valid settings that are probably not intended.",
     need: superToken,
     effect: "reads",
     params: { config_string: z.string().describe("the complete TOML text") },
@@ -47,7 +47,7 @@ export const nodeConfig = {
     }),
   }),
   "node-server_edit_config": method({
-    doc: "Checks a whole configuration, writes it, and applies it once the answer has left. What cannot be applied leaves the server as it was and is told in the log.",
+    doc: "Checks a whole configuration, writes it, and applies it after the answer was sent. If it cannot be applied, the server continues as before and logs the reason.",
     need: superToken,
     effect: "destroys",
     warning: "It replaces the whole configuration of the server.",

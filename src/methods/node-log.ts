@@ -39,10 +39,10 @@ const logFilter = z
   })
   .describe(filterWords);
 
-/** Methods of the `node-server` namespace about the log: what is kept in memory, and the stream. */
+/** `nodeLog` are the methods of the `node-server` namespace about the log: the entries kept in memory, and the live stream. */
 export const nodeLog = {
   "node-server_log": method({
-    doc: "Shows the log entries kept in memory, oldest first; with a filter those that it lets through.",
+    doc: "Returns the log entries kept in memory, the oldest first; with a filter only those that pass it.",
     need: superToken,
     effect: "reads",
     params: { log_filter: logFilter.nullish().describe(filterWords) },
@@ -66,7 +66,7 @@ export const nodeLog = {
     },
   }),
   "node-server_stream_log": subscription({
-    doc: "Sends every new log entry that the filter lets through, until unsubscribed. A reader that falls 512 entries behind is told how many it missed.",
+    doc: "Sends every new log entry that passes the filter, until unsubscribed. If a reader falls 512 entries behind, further ones are dropped and their number is sent.",
     need: superToken,
     effect: "reads",
     params: { log_filter: logFilter },
@@ -80,7 +80,7 @@ export const nodeLog = {
     run: ({ hub, stop }, { log_filter }) => openTail(hub, log_filter, stop),
   }),
   "node-server_unsubscribe_stream_log": method({
-    doc: "Ends a log stream of this connection; false when it has none with this id.",
+    doc: "Ends a log stream of this connection; false if it has none with this id.",
     need: owner,
     effect: "changes",
     params: { subscription: z.string() },

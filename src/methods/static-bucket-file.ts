@@ -27,7 +27,7 @@ const body = z
 
 export const staticBucketFile = {
   "static-bucket-file_upload": method({
-    doc: "Writes a file, given as `body` or as `base64`. Readers see the old file or the whole new one. Folders on the way are made.",
+    doc: "Writes a file, given as `body` or as `base64`. Readers see the old file or the whole new one. Missing folders are created.",
     need: ({ name }) => inBucket(name, "static_bucket_file.write"),
     effect: "destroys",
     warning: "A file that exists at this path is replaced.",
@@ -53,7 +53,7 @@ export const staticBucketFile = {
     },
   }),
   "static-bucket-file_read": method({
-    doc: "Reads a file; the content comes as base64.",
+    doc: "Reads a file; the content is base64.",
     need: ({ name }) => inBucket(name, "static_bucket_file.read"),
     effect: "reads",
     params: { name, path },
@@ -76,10 +76,10 @@ export const staticBucketFile = {
     },
   }),
   "static-bucket-file_delete": method({
-    doc: "Deletes a file; it succeeds as well when there is none.",
+    doc: "Deletes a file; it succeeds also if the file does not exist.",
     need: ({ name }) => inBucket(name, "static_bucket_file.delete"),
     effect: "destroys",
-    warning: "A deleted file cannot be brought back.",
+    warning: "A deleted file cannot be restored.",
     params: { name, path },
     logged: ["name", "path"],
     result: done,
@@ -96,7 +96,7 @@ export const staticBucketFile = {
     },
   }),
   "static-bucket-file_rename": method({
-    doc: "Moves a file inside its bucket; replaces what file stands at `to`. Folders on the way are made.",
+    doc: "Moves a file inside its bucket; a file at `to` is replaced. Missing folders are created.",
     need: ({ name }) => inBucket(name, "static_bucket_file.write", "static_bucket_file.delete"),
     effect: "destroys",
     warning: "A file that exists at the new path is replaced.",
@@ -116,7 +116,7 @@ export const staticBucketFile = {
     },
   }),
   "static-bucket-file_list": method({
-    doc: "Lists every file below a folder (default: the whole bucket), by path, with size and time of change in Unix milliseconds.",
+    doc: "Lists every file below a folder (default: the whole bucket), by path, with size in bytes and modification time in Unix milliseconds.",
     need: ({ name }) => inBucket(name, "static_bucket_file.list"),
     effect: "reads",
     params: { name, path: z.string().nullish().describe("a folder of the bucket") },
@@ -141,8 +141,8 @@ export const staticBucketFile = {
 };
 
 /**
- * openForChange returns the files of a bucket, and the conditions of a change. The token and the bucket are read again when the change has its
- * turn: it may have waited for a long copy. RPC holds no lock.
+ * `openForChange` returns the files of a bucket, and the conditions of a change. The token and the bucket are read again when the
+ * change has its turn: it may have waited for a long copy. RPC holds no lock.
  */
 async function openForChange(
   { buckets, assertStillAdmitted }: Services & CallContext,
@@ -157,7 +157,10 @@ async function openForChange(
   return { files: buckets.filesOf(bucket), conditions };
 }
 
-/** Throws unless the bucket still has the folder that it had when the call began. A disabled bucket can be changed. */
+/**
+ * `assertSameBucket` throws unless the bucket still has the folder that it had when the call began. A disabled bucket can be
+ * changed.
+ */
 async function assertSameBucket(buckets: Buckets, bucket: Bucket): Promise<void> {
   switch (await buckets.compare(bucket)) {
     case "deleted":
@@ -165,7 +168,7 @@ async function assertSameBucket(buckets: Buckets, bucket: Bucket): Promise<void>
     case "changed":
       throw new Fault(
         "Other",
-        "the bucket was given another folder meanwhile; nothing was changed, send the call again",
+        "the bucket got another folder meanwhile; nothing was changed, send the call again",
         { field: "name" },
       );
   }
@@ -177,7 +180,7 @@ function toBytes(body: string | number[] | null | undefined, base64: string | nu
   if (body != null) return typeof body === "string" ? Buffer.from(body) : Uint8Array.from(body);
   if (base64 == null)
     throw new Fault("InvalidInput", "give the content as `body` or as `base64`", { field: "body" });
-  // One plain class: a repeated group fails on texts of some megabytes.
+  // One plain character class: a repeated group fails on texts of some megabytes.
   if (base64.length % 4 !== 0 || !/^[A-Za-z0-9+/]*={0,2}$/.test(base64)) {
     throw new Fault("InvalidInput", "`base64` is not standard, padded base64", { field: "base64" });
   }

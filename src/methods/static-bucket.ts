@@ -19,7 +19,7 @@ const shown = { id: 1, name: "site", path: "site", is_http_root: false, cors: tr
 
 export const staticBucket = {
   "static-bucket_create": method({
-    doc: "Makes a bucket and its folder. `path` defaults to the name. Only the Super Token may take a folder that holds files already.",
+    doc: "Creates a bucket and its folder. `path` defaults to the name. Only the Super Token may use a folder that contains files already.",
     need: ({ name }) => inBucket(name, "static_bucket.write"),
     effect: "changes",
     params: { name, path: path.nullish(), is_http_root: z.boolean().nullish(), cors: z.boolean().nullish() },
@@ -34,7 +34,7 @@ export const staticBucket = {
       buckets.create(name, wish, { mayTakeOver: caller.isSuper }),
   }),
   "static-bucket_read": method({
-    doc: "Shows a bucket's record; null when there is none.",
+    doc: "Returns a bucket's record; null if there is none.",
     need: ({ name }) => inBucket(name, "static_bucket.read"),
     effect: "reads",
     params: { name },
@@ -44,7 +44,7 @@ export const staticBucket = {
     run: async ({ buckets }, { name }) => (await buckets.get(name)) ?? null,
   }),
   "static-bucket_update": method({
-    doc: "Changes a bucket; what is left out stays. `enable: false` takes it off HTTP and WebDAV.",
+    doc: "Changes a bucket; omitted settings stay. With `enable: false` it is not served over HTTP and WebDAV.",
     need: ({ name }) => inBucket(name, "static_bucket.write"),
     effect: "changes",
     warning: "The bucket is served with the new settings at once.",
@@ -66,7 +66,7 @@ export const staticBucket = {
       buckets.update(name, wish, { mayTakeOver: caller.isSuper }),
   }),
   "static-bucket_delete": method({
-    doc: "Forgets a bucket; its files stay on the disk.",
+    doc: "Deletes a bucket's record; its files stay on the disk.",
     need: ({ name }) => inBucket(name, "static_bucket.delete"),
     effect: "destroys",
     warning: "The record of the bucket is deleted and it is no longer served. Its files stay on the disk.",
@@ -81,7 +81,7 @@ export const staticBucket = {
     },
   }),
   "static-bucket_list": method({
-    doc: "Names every bucket, sorted.",
+    doc: "Lists the names of all buckets, sorted.",
     need: superToken,
     effect: "reads",
     params: {},

@@ -44,7 +44,7 @@ const tokenRecord = z
 
 export const token = {
   token_create: method({
-    doc: "Makes a token. The secret is shown this once. A caller that is not super can hand out only what it holds.",
+    doc: "Creates a token. Its secret is returned only here. A caller other than the Super Token can grant only what it holds.",
     need: globally("token.create"),
     effect: "changes",
     params: {
@@ -74,7 +74,7 @@ export const token = {
     run: ({ tokens, caller }, { token_creation }) => tokens.create(caller, token_creation),
   }),
   token_get: method({
-    doc: "Shows a token without its hashes: the caller's own, or with `supertoken` any, by key or user name.",
+    doc: "Returns a token without its hashes: the caller's own, or with `supertoken` any token, by key or user name.",
     need: ({ supertoken }) => (supertoken == null ? anyToken : superToken),
     effect: "reads",
     params: {
@@ -100,7 +100,7 @@ export const token = {
       supertoken == null ? tokens.own(caller.key) : tokens.get(toTarget(token)),
   }),
   token_list_all_tokens: method({
-    doc: "Shows every token, by id.",
+    doc: "Lists all tokens, by id.",
     need: superToken,
     effect: "reads",
     params: {},
@@ -126,7 +126,7 @@ export const token = {
       listResult(tokens.list(), resultBudgetBytes, limits().maxAnswerBytes),
   }),
   token_edit: method({
-    doc: "Replaces what a token may do: `limit` becomes the whole list, so send back every limit that is to stay, also those that you do not know. The Super Token cannot be edited.",
+    doc: "Replaces what a token may do: `limit` becomes the whole list, so send every limit that should stay, also those that you do not know. The Super Token cannot be edited.",
     need: superToken,
     effect: "destroys",
     warning: "The token may do only what is sent here, from the next call on.",
@@ -148,10 +148,10 @@ export const token = {
     }),
   }),
   token_delete: method({
-    doc: "Ends a token. The tokens that it made live on, and are counted. The Super Token cannot be deleted.",
+    doc: "Deletes a token. Tokens that it created stay valid, and their number is returned. The Super Token cannot be deleted.",
     need: superToken,
     effect: "destroys",
-    warning: "The token is invalid at once and cannot be brought back.",
+    warning: "The token is invalid at once and cannot be restored.",
     params: { target_token: target },
     logged: { target_token: loggedName },
     result: z.object({
@@ -175,7 +175,7 @@ export const token = {
     }),
   }),
   token_change_password: method({
-    doc: "Sets the password of a token that has a user name; the old one ends at once.",
+    doc: "Sets the password of a token that has a user name; the old one is invalid at once.",
     need: superToken,
     effect: "destroys",
     warning: "The old password is invalid at once.",
@@ -193,7 +193,7 @@ export const token = {
     },
   }),
   token_roll_token_secret: method({
-    doc: "Gives a token a new secret; the old one ends at once.",
+    doc: "Gives a token a new secret; the old one is invalid at once.",
     need: superToken,
     effect: "destroys",
     warning:
@@ -210,10 +210,10 @@ export const token = {
   }),
 };
 
-/** So much JSON is made before other calls have their turn. */
+/** The size of JSON that is written before other calls get their turn. */
 const bytesPerTurn = 1024 * 1024;
 
-/** The tokens as JSON text, made piece by piece; reading ends where the answer would be too large. */
+/** `listResult` writes the tokens as JSON text piece by piece. Throws ResponseTooBig as soon as the answer would be too large. */
 async function listResult(
   records: AsyncIterable<TokenRecord>,
   maxBytes: number,
@@ -240,7 +240,9 @@ async function listResult(
   return new RawJson(`{"tokens":[${texts.join(",")}]}`);
 }
 
-/** The key or user name to look up. People paste a whole token where its key is meant; its secret goes no further. */
+/**
+ * `toTarget` is the key or user name to look up. People paste a whole token where its key is expected; its secret goes no further.
+ */
 function toTarget(text: string): string {
   return keyOfWholeToken(text) ?? text;
 }
