@@ -5,7 +5,10 @@ import { Folder } from "../base/folder.ts";
 import { isTemporaryName } from "../base/leftovers.ts";
 import { randomText } from "../base/random.ts";
 
-/** Binary is the executable file of this server, with its backup and its next version. At no moment is there no executable. */
+/**
+ * Binary is the executable file of this server, with its backup (`<name>.old`) and its next version. There is a complete executable
+ * at its path at every moment.
+ */
 export class Binary {
   readonly folder: string;
   readonly name: string;
@@ -23,7 +26,7 @@ export class Binary {
     return join(this.folder, `.${this.name}.update.json`);
   }
 
-  /** A new name for a download of the next version. */
+  /** Returns a new path for a download of the next version. */
   newPath(): string {
     return join(this.folder, `${this.#newPrefix}${randomText(8)}`);
   }
@@ -32,7 +35,7 @@ export class Binary {
     return (await stat(this.path)).mode & 0o777;
   }
 
-  /** Puts another file in place of the present one, which stays as `<name>.old` if requested. */
+  /** Replaces the present file by another one, and keeps it as `<name>.old` with `keepOld`. */
   async replaceWith(newPath: string, { keepOld }: { readonly keepOld: boolean }): Promise<void> {
     if (keepOld) await this.#linkOver(this.path, this.oldPath);
     await rename(newPath, this.path);
@@ -45,7 +48,7 @@ export class Binary {
     await this.#sync();
   }
 
-  /** Removes what a power cut left of a download. */
+  /** Removes what a power loss left of a download. */
   async clearLeftovers(): Promise<void> {
     const note = basename(this.statePath);
     for (const name of await readdir(this.folder))
@@ -68,7 +71,7 @@ export class Binary {
       await copyDurably(from, beside);
       await rename(beside, to);
     } finally {
-      // Linking a file to a name of its own does nothing, rename included.
+      // If both names are the same file already, rename does nothing and leaves `beside`.
       await rm(beside, { force: true });
     }
   }

@@ -5,37 +5,37 @@ import { codeOf, Fault, messageOf } from "../base/fault.ts";
 
 const smallest = 1024;
 const maxDownloadBytes = 1024 * 1024 * 1024;
-/** A small text that takes longer than this is given up. */
+/** The time that a small text may take. */
 const textTimeoutMs = 60_000;
-/** Left free on the disk. */
+/** Bytes that must stay free on the disk. */
 const spareBytes = 16 * 1024 * 1024;
-/** How much a compressed release grows at the most, for the look at the free space. */
+/** The assumed largest ratio of a compressed release, for the check of the free space. */
 const growth = 4;
 
 export interface Progress {
   readonly bytes: number;
-  /** Undefined where the server does not say. */
+  /** Undefined if the release server does not announce the length. */
   readonly total: number | undefined;
 }
 
 export interface Downloaded {
   readonly bytes: number;
   readonly sha256: Buffer;
-  /** What minisign signs. */
+  /** The BLAKE2b digest, which minisign signs. */
   readonly blake2b: Buffer;
 }
 
-/** Bounds that end a download, however a release server sends. */
+/** DownloadLimits end a download that is too slow, however the release server sends. */
 export interface DownloadLimits {
-  /** How often the throughput is measured. */
+  /** The interval in which the throughput is measured. */
   readonly windowMs: number;
-  /** A window that brings less than this rate ends the download. */
+  /** The least throughput of each window, in bytes per second. */
   readonly minBytesPerSecond: number;
-  /** The whole download takes no longer than this. */
+  /** The longest time of the whole download. */
   readonly totalMs: number;
 }
 
-/** A release of 58 MB may come at 64 kbit/s; a server that drips single bytes is given up after a minute. */
+/** A release of 58 MB may come at 64 kbit/s; a server that sends single bytes is given up after a minute. */
 const standardLimits: DownloadLimits = {
   windowMs: 60_000,
   minBytesPerSecond: 8 * 1024,
@@ -43,7 +43,7 @@ const standardLimits: DownloadLimits = {
 };
 
 export interface DownloadOptions {
-  /** The new file; it must not exist yet. After a failure it may exist in part. */
+  /** The path of the new file, which must not exist yet. After a failure it may exist in part. */
   readonly path: string;
   readonly mode: number;
   progress(progress: Progress): void;
@@ -52,7 +52,10 @@ export interface DownloadOptions {
   readonly limits?: DownloadLimits;
 }
 
-/** A release into a new file, synced; checked against what the server says of its length and digest. */
+/**
+ * `download` writes a release into a new file and syncs it. It checks the length and the digests that the release server announces.
+ * Throws IoError.
+ */
 export async function download(
   address: string,
   { path, mode, progress, signal, limits = standardLimits }: DownloadOptions,
@@ -66,7 +69,7 @@ export async function download(
     await requireSpace(path, (total ?? smallest) * (isPacked ? growth : 1));
     const file = await open(path, "wx", mode);
     try {
-      // Whatever the umask took away: the new binary has the mode of the old one.
+      // The new binary gets the mode of the old one, regardless of the umask.
       await file.chmod(mode);
       const sent = createHash("sha256");
       const wire = wireBytes(response, total, (chunk, bytes) => {
@@ -86,12 +89,12 @@ export async function download(
     if (stop.aborted) throw failed(messageOf(stop.reason));
     throw failed(codeOf(error) === "ENOSPC" ? "the disk is full" : messageOf(error));
   } finally {
-    // Also ends the connection of an answer that was not read to its end.
+    // Also ends the connection of a response that was not read to its end.
     pace.end();
   }
 }
 
-/** Measures a download; its signal fires, with the reason, when one of the limits is passed. */
+/** `watchPace` measures a download; its signal fires, with the reason, when one of the limits is exceeded. */
 function watchPace({ windowMs, minBytesPerSecond, totalMs }: DownloadLimits) {
   const over = new AbortController();
   let bytes = 0;
@@ -117,7 +120,7 @@ function watchPace({ windowMs, minBytesPerSecond, totalMs }: DownloadLimits) {
   };
 }
 
-/** A small text beside the binary: a signature, or the name of the newest version. */
+/** `downloadText` downloads a small text beside the binary: a signature, or the name of the newest version. */
 export async function downloadText(address: string, what: string, signal?: AbortSignal): Promise<string> {
   const stop = AbortSignal.any([
     AbortSignal.timeout(textTimeoutMs),
@@ -147,7 +150,7 @@ async function ask(address: string, signal: AbortSignal): Promise<Response> {
   const response = await fetch(address, {
     signal,
     headers: { "accept-encoding": "zstd, identity" },
-    // Unpacked below, so that the length on the wire can be held against what was announced.
+    // Decompressed below, so that the length on the wire can be compared with the announced one.
     decompress: false,
   });
   if (response.status === 404)
@@ -190,7 +193,7 @@ async function* wireBytes(
   if (total !== undefined && bytes !== total) throw failed(`${bytes} of ${total} bytes came`);
 }
 
-/** Unlike the stream of zlib, this one refuses a frame that lacks its end. */
+/** `unpacked` decompresses. Unlike zlib's stream, it rejects a frame without its end. */
 function unpacked(wire: AsyncGenerator<Uint8Array<ArrayBuffer>>): AsyncIterable<Uint8Array> {
   const source = new ReadableStream<ArrayBuffer | ArrayBufferView<ArrayBuffer>>({
     async pull(controller) {
@@ -219,7 +222,10 @@ async function store(file: FileHandle, content: AsyncIterable<Uint8Array>): Prom
   return { bytes, sha256: sha256.digest(), blake2b: blake2b.digest() };
 }
 
-/** RFC 9530 and its predecessor speak of what was sent, its encoding included; the third header of the file itself. */
+/**
+ * `checkDigests` verifies the announced digests: RFC 9530 and its predecessor are about the content as sent, encoding included; the
+ * third header is about the file itself.
+ */
 function checkDigests(headers: Headers, sent: Buffer, plain: Buffer): void {
   const repr = /(?:^|[,\s])sha-256=:([A-Za-z0-9+/=]+):/i.exec(headers.get("repr-digest") ?? "")?.[1];
   const old = /(?:^|[,\s])sha-256=([A-Za-z0-9+/=]+)/i.exec(headers.get("digest") ?? "")?.[1];

@@ -1,7 +1,10 @@
 import { Fault, messageOf } from "../base/fault.ts";
 import type { Binary } from "./binary.ts";
 
-/** `execInto` replaces this process by the binary on the disk, with the same arguments and process id. Returns only by throwing. */
+/**
+ * `execInto` replaces this process by the binary on the disk, with the same arguments and process id. It never returns: it throws
+ * if that fails.
+ */
 export function execInto(binary: Binary): never {
   const { execve } = process;
   if (execve === undefined)

@@ -5,8 +5,9 @@ const exclusive = 2;
 const withoutWaiting = 4;
 
 /**
- * One update at a time for a folder, whoever runs it. The lock is the operating system's, on the folder itself: it leaves no
- * file and goes when its process goes. Undefined while somebody else holds it.
+ * `lockFolder` allows one update of a folder at a time, whichever process runs it. It returns a function that unlocks, or undefined
+ * if another process has the lock. The lock is the operating system's, on the folder itself: it leaves no file and ends with its
+ * process.
  */
 export function lockFolder(folder: string): (() => void) | undefined {
   const libc = openLibc({ flock: { args: ["i32", "i32"], returns: "i32" } });

@@ -2,10 +2,13 @@ import { createPublicKey, verify } from "node:crypto";
 import { Fault } from "../base/fault.ts";
 import { type MinisignKey, strictBase64 } from "../base/minisign-key.ts";
 
-/** What makes an Ed25519 key of 32 bytes one that the crypto library reads. */
+/** The DER prefix that makes 32 bytes an Ed25519 public key for the crypto library. */
 const spki = Buffer.from("302a300506032b6570032100", "hex");
 
-/** Holds a minisign signature against the digest of a file; answers what the trusted comment says. Throws when it is not valid. */
+/**
+ * `verifyMinisign` checks a minisign signature against the digest of a file, and returns the fields of the trusted comment. Throws
+ * if the signature is not valid.
+ */
 export function verifyMinisign(
   signature: string,
   digest: Buffer,
@@ -16,7 +19,7 @@ export function verifyMinisign(
   const trusted = /^trusted comment: (.*)$/.exec(comment ?? "")?.[1];
   const seal = strictBase64(sealed ?? "");
   if (blob.length !== 74 || trusted === undefined || seal.length !== 64) throw bad("cannot be read");
-  // `Ed` signs the file itself and would have to be held in memory; minisign has made `ED` for years.
+  // `Ed` signs the file itself, which would have to be held in memory; minisign has produced `ED` for years.
   if (blob.subarray(0, 2).toString("latin1") !== "ED")
     throw bad("is of the old kind; sign with minisign 0.10 or newer");
   const key = keys.find(({ id }) => id === blob.subarray(2, 10).toString("hex"));

@@ -8,10 +8,13 @@ import { parseTag } from "./release.ts";
 const nameForm = /^[A-Za-z0-9][A-Za-z0-9._-]{0,127}$/;
 const text = { "content-type": "text/plain; charset=utf-8", "x-content-type-options": "nosniff" };
 
-/** Hosts releases for self-update: a folder for each tag, or one release alone with its tag in `TAG`. */
+/**
+ * ReleaseServer serves releases for self-update from a folder: a subfolder for each tag, or one release alone with its tag in the
+ * file `TAG`.
+ */
 export class ReleaseServer {
   readonly #folder: string;
-  /** Path, size and time → digest: a release does not change, so it is read once. */
+  /** Path, size and time → digest. A release does not change, so each file is read once. */
   readonly #digests = new Map<string, Promise<Buffer>>();
 
   constructor(folder: string) {
@@ -34,7 +37,7 @@ export class ReleaseServer {
     return this.#file(request, join(folder, name));
   }
 
-  /** Newest first. */
+  /** Returns the tags, the newest first. */
   async tags(): Promise<string[]> {
     const names = (await readdir(this.#folder, { withFileTypes: true })).filter((entry) =>
       entry.isDirectory(),
@@ -83,7 +86,7 @@ export class ReleaseServer {
             digest: await this.#digest(`${path}.zst`, packed),
           };
     if (packed !== undefined) headers["content-encoding"] = "zstd";
-    // RFC 9530: of what is sent, its encoding included.
+    // RFC 9530: the digest of the content as sent, encoding included.
     headers["repr-digest"] = `sha-256=:${sent.digest.toString("base64")}:`;
     headers["content-length"] = String(sent.stats.size);
     headers["content-disposition"] = "attachment";

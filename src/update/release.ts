@@ -1,6 +1,6 @@
 import { Fault } from "../base/fault.ts";
 
-/** A released version: `v` and three decimal numbers. Only this file makes one. */
+/** Tag is a released version: `v` and three decimal numbers. Only this file creates one. */
 export interface Tag {
   /** `v1.2.3` */
   readonly text: string;
@@ -15,7 +15,7 @@ export function parseTag(text: string): Tag {
   return tag;
 }
 
-/** The same for callers that refuse a wrong tag in their own words. */
+/** `tagOrUndefined` is `parseTag` for callers that word the error themselves. */
 export function tagOrUndefined(text: string): Tag | undefined {
   const version = /^v(\d{1,9}\.\d{1,9}\.\d{1,9})$/.exec(text)?.[1];
   return version === undefined ? undefined : { text, version };
@@ -28,7 +28,7 @@ const systems: Readonly<Record<string, string>> = {
   "pc-windows-msvc": "windows-%.exe",
 };
 
-/** What a release calls the binary for a target triple. */
+/** `binaryName` is the name of a release's binary for a target triple. */
 export function binaryName(triple: string): string {
   const dash = triple.indexOf("-");
   const system = systems[triple.slice(dash + 1)];
@@ -37,7 +37,7 @@ export function binaryName(triple: string): string {
   return `node-server-${system.replace("%", triple.slice(0, dash))}`;
 }
 
-/** Where a file of a release is: `{release_url}/<name>?tag=<tag>`. */
+/** `releaseAddress` is the URL of a file of a release: `{release_url}/<name>?tag=<tag>`. */
 export function releaseAddress(releaseUrl: string, name: string, tag: Tag): string {
   const url = new URL(releaseUrl);
   url.pathname = `${url.pathname.replace(/\/+$/, "")}/${name}`;

@@ -4,13 +4,13 @@ import { join } from "node:path";
 import { Fault, messageOf } from "../base/fault.ts";
 import type { Tag } from "./release.ts";
 
-/** A binary that hangs is killed after this time. */
+/** The time after which a binary that hangs is killed. */
 const timeoutMs = 30_000;
 
-/** How often a binary that starts is asked whether it serves. */
+/** The interval in which a starting binary is asked whether it serves. */
 const pollIntervalMs = 50;
 
-/** `smokeTestVariable` is set in the environment of a binary that is tried out. */
+/** `smokeTestVariable` is set in the environment of a binary that is tested. */
 export const smokeTestVariable = "NODE_SERVER_SMOKE_TEST";
 
 /** `smokeTest` runs a new binary before it is installed. Throws if it is damaged, of another system or version, or does not serve. */
@@ -40,12 +40,12 @@ async function versionOf(path: string): Promise<string> {
   return output;
 }
 
-/** Serves with a temporary configuration and database: those of the server are not touched. */
+/** `serves` runs the binary with a temporary configuration and database; those of the server are not touched. */
 async function serves(path: string): Promise<void> {
   const folder = await mkdtemp(join(tmpdir(), "node-server-smoke-test-"));
   try {
     const config = join(folder, "config.toml");
-    // A socket in the folder is known beforehand, unlike a free port, and every version has it.
+    // The path of a socket is known beforehand, unlike a free port, and every version supports it.
     const socket = join(folder, "socket");
     await writeFile(
       config,

@@ -8,32 +8,35 @@ import { lockFolder } from "./folder-lock.ts";
 interface Trial {
   readonly from: string;
   readonly to: string;
-  /** Starts of the new version so far. */
+  /** The number of starts of the new version so far. */
   readonly starts: number;
-  /** It was rolled back, and that is not logged yet. */
+  /** True if it was rolled back and that is not logged yet. */
   readonly takenBack?: true;
 }
 
-/** After this many failed starts the old version is restored. */
+/** The number of starts after which an unconfirmed version is replaced by the old one. */
 const maxStarts = 2;
 
-/** StartMode is how a process starts, as far as an update is concerned. */
+/** StartMode is how a process starts with regard to updates. */
 export type StartMode =
   | { readonly kind: "ordinary" }
-  /** The first starts of a new version. */
+  /** One of the first starts of a new version. */
   | { readonly kind: "trial"; readonly from: string }
   /** The update was rolled back: this is the old version again. */
   | { readonly kind: "taken back"; readonly failed: string }
   /** The old binary has been restored; this process must exec into it. */
   | { readonly kind: "give up"; readonly from: string; readonly to: string };
 
-/** `beginTrial` is the first thing a start does: it finds out whether this version is on trial, and counts the start. */
+/**
+ * `beginTrial` must be called first by every start: it determines whether this version is on trial, and counts the start. Throws if
+ * the record cannot be written.
+ */
 export async function beginTrial(binary: Binary, version: string): Promise<StartMode> {
   await clearUp(binary);
   const trial = await read(binary);
   if (trial === undefined) return { kind: "ordinary" };
   if (trial.to !== version || trial.takenBack) {
-    // The old version: it came back, or the new one never got into place.
+    // This is the old version: it was restored, or the new one was never put in place.
     await endTrial(binary);
     return trial.takenBack ? { kind: "taken back", failed: trial.to } : { kind: "ordinary" };
   }
@@ -47,8 +50,8 @@ export async function beginTrial(binary: Binary, version: string): Promise<Start
 }
 
 /**
- * `install` puts a new version in place, on trial. The backup is always the last confirmed version. A failure leaves things as they
- * were, an earlier trial included.
+ * `install` puts a new version in place, on trial. The backup is always the last confirmed version. If it fails, everything is as
+ * before, an earlier trial included.
  */
 export async function install(
   binary: Binary,
@@ -72,7 +75,7 @@ export async function endTrial(binary: Binary): Promise<void> {
   await rm(binary.statePath, { force: true });
 }
 
-/** Removes what a power cut left of a download, unless another process downloads or nothing can be removed here. */
+/** `clearUp` removes what a power loss left of a download, unless another process is downloading or nothing can be removed here. */
 async function clearUp(binary: Binary): Promise<void> {
   const unlock = lockFolder(binary.folder);
   if (unlock === undefined) return;
@@ -90,7 +93,7 @@ async function read(binary: Binary): Promise<Trial | undefined> {
     return JSON.parse(await readFile(binary.statePath, "utf8")) as Trial;
   } catch (error) {
     if (codeOf(error) === "ENOENT") return undefined;
-    // A damaged record must not keep the server from starting.
+    // A damaged record must not prevent the server from starting.
     if (error instanceof SyntaxError) return undefined;
     throw error;
   }

@@ -13,19 +13,19 @@ import { install } from "./trial.ts";
 
 export interface UpdateSettings {
   readonly releaseUrl: string | undefined;
-  /** With it, a valid signature is a must. */
+  /** If set, a release must have a valid signature of one of these keys. */
   readonly publicKey: string | undefined;
 }
 
-/** Who is to be updated. */
+/** Installed is the program that is to be updated. */
 export interface Installed {
-  /** Undefined when run from source. */
+  /** Undefined if the server runs from source. */
   readonly binary: Binary | undefined;
   readonly version: string;
   readonly triple: string;
 }
 
-/** Where a release comes from, and the keys of which one must have signed it. */
+/** Source is where a release comes from, with the keys of which one must have signed it. */
 interface Source {
   readonly releaseUrl: string;
   readonly keys: ReturnType<typeof parsePublicKeys> | undefined;
@@ -33,14 +33,17 @@ interface Source {
   readonly tag: Tag;
 }
 
-/** Replaces the server's own binary by a release. What goes wrong changes nothing. */
+/**
+ * Updater replaces the server's own binary by a release: it downloads, checks the signature, runs a smoke test, and only then
+ * replaces the file. If any step fails, nothing is changed.
+ */
 export class Updater {
   readonly #installed: Installed;
   readonly #settings: () => UpdateSettings;
   readonly #log: Logger;
   #busy = false;
   readonly #stop = new AbortController();
-  /** The download that runs, or the last one; after a failure its file is gone when this settles. */
+  /** The running or last download; once it settles after a failure, its file is removed. */
   #fetching: Promise<Downloaded> | undefined;
 
   constructor(installed: Installed, settings: () => UpdateSettings, log: Logger) {
@@ -49,7 +52,10 @@ export class Updater {
     this.#log = log;
   }
 
-  /** Resolves to false when this is the version already. After true the binary on the disk is the new one. */
+  /**
+   * Resolves to false if this version runs already, and to true once the binary on the disk is the new one. Throws if another
+   * update runs.
+   */
   async update(tag: Tag, onProgress: (progress: Progress) => void = () => {}): Promise<boolean> {
     if (tag.version === this.#installed.version) return false;
     const { binary } = this.#installed;
@@ -58,11 +64,11 @@ export class Updater {
         "Other",
         "this server runs from source and has no binary to replace; update the source",
       );
-    if (this.#busy) throw new Fault("Other", "an update is under way already; wait until it is done");
+    if (this.#busy) throw new Fault("Other", "another update is running; wait until it is done");
     this.#busy = true;
     try {
       await this.#alone(binary, tag, onProgress);
-      // Stays busy: the process is about to be another.
+      // Stays busy: the caller replaces this process.
       return true;
     } catch (error) {
       this.#busy = false;
@@ -76,16 +82,16 @@ export class Updater {
     }
   }
 
-  /** Ends a download that runs, and resolves when nothing of it is left. What is in place already stays. */
+  /** Aborts a running download, and resolves when its file is removed. A binary that is in place already stays. */
   async close(): Promise<void> {
-    this.#stop.abort(new Error("the server stops"));
+    this.#stop.abort(new Error("the server is stopping"));
     await Promise.allSettled([this.#fetching]);
   }
 
   async #alone(binary: Binary, tag: Tag, onProgress: (progress: Progress) => void): Promise<void> {
     const unlock = lockFolder(binary.folder);
     if (unlock === undefined)
-      throw new Fault("Other", "another program updates this binary already; wait until it is done");
+      throw new Fault("Other", "another process is updating this binary; wait until it is done");
     try {
       await this.#replace(binary, tag, onProgress);
     } finally {
@@ -96,9 +102,13 @@ export class Updater {
   async #replace(binary: Binary, tag: Tag, onProgress: (progress: Progress) => void): Promise<void> {
     const { releaseUrl, publicKey } = this.#settings();
     if (releaseUrl === undefined)
-      throw new Fault("Other", "release_url is not set in the configuration; it says where releases are", {
-        reason: "release_url_missing",
-      });
+      throw new Fault(
+        "Other",
+        "release_url is not set in the configuration; set it to the address of the releases",
+        {
+          reason: "release_url_missing",
+        },
+      );
     const keys = publicKey === undefined ? undefined : parsePublicKeys(publicKey);
     await requireWritable(binary);
     await binary.clearLeftovers();
@@ -108,10 +118,10 @@ export class Updater {
       const fetching = this.#fetch(source, { path, mode: await binary.mode(), progress: onProgress });
       this.#fetching = fetching;
       const done = await fetching;
-      this.#log.event("update.testing", "update: trying it out", { tag: tag.text });
+      this.#log.event("update.testing", "update: testing", { tag: tag.text });
       await smokeTest(path, tag, this.#installed.triple);
       await install(binary, path, { from: this.#installed.version, to: tag.version });
-      this.#log.event("update.installed", "update: in place", {
+      this.#log.event("update.installed", "update: installed", {
         tag: tag.text,
         bytes: done.bytes,
         signed: keys !== undefined,
@@ -121,7 +131,7 @@ export class Updater {
         ? error
         : new Fault(
             "IoError",
-            `the binary was not replaced: ${messageOf(error)}; the server goes on`,
+            `the binary was not replaced: ${messageOf(error)}; the old version continues to run`,
             {},
             { cause: error },
           );
@@ -130,7 +140,7 @@ export class Updater {
     }
   }
 
-  /** The release and its signature, both checked. A failure leaves no file behind. */
+  /** Downloads the release and checks its signature. If it fails, no file is left. */
   async #fetch(
     { releaseUrl, keys, name, tag }: Source,
     target: Pick<DownloadOptions, "path" | "mode" | "progress">,
@@ -184,7 +194,7 @@ function figures({ bytes, total }: Progress) {
   return total === undefined ? { bytes } : { bytes, total, percent: Math.floor((bytes / total) * 100) };
 }
 
-/** At most once a second, and at the end. */
+/** `paced` passes on at most one report per second, and the last one. */
 function paced(tell: (progress: Progress) => void): (progress: Progress) => void {
   let next = 0;
   return (progress) => {

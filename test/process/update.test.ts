@@ -121,7 +121,7 @@ story(
     for (;;) {
       const { params } = (await socket.next()) as Notification;
       const { message, fields } = params.result as { message: string; fields: Record<string, number> };
-      if (message === "update: in place") break;
+      if (message === "update: installed") break;
       const { bytes, percent, total } = fields;
       if (message !== "update: downloading" || bytes === undefined || percent === undefined) continue;
       expect(total).toBe(size);

@@ -59,7 +59,10 @@ function already({ text }: Tag): number {
 
 async function newest({ release_url }: Config): Promise<string> {
   if (release_url === undefined)
-    throw new Fault("Other", "release_url is not set in the configuration; it says where releases are");
+    throw new Fault(
+      "Other",
+      "release_url is not set in the configuration; set it to the address of the releases",
+    );
   const tag = (await downloadText(`${release_url.replace(/\/+$/, "")}/latest`, "the newest version")).trim();
   process.stderr.write(`the newest release is ${tag.slice(0, 32)}\n`);
   return tag;
