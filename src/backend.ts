@@ -17,9 +17,9 @@ import type { Lease } from "./rpc/lease.ts";
 import type { Services } from "./services.ts";
 import { type BackendSettings, backendSettings } from "./settings.ts";
 
-/** A replaced database stays open at least this long for the calls that began on it. */
+/** The least time that a replaced database stays open for the calls that began on it. */
 const drainTimeoutMs = 30_000;
-/** When the server stops, its listeners have waited for their calls already. */
+/** Short, because the listeners have already waited for their calls when the server stops. */
 const shutdownTimeoutMs = 1000;
 
 /** Backend is the database and the services of one configuration. A reload that changes their settings replaces it as a whole. */
@@ -27,7 +27,7 @@ interface Backend {
   readonly database: Database;
   readonly services: Services;
   readonly authenticator: Authenticator;
-  /** The longest time that the configuration lets a call take. */
+  /** The longest time that the configuration allows a call. */
   readonly maxCallMs: number;
 }
 
@@ -36,7 +36,7 @@ type ServicesOfBackend = "serverUuid" | "tokens" | "agents" | "buckets" | "datab
 export interface BackendOptions {
   readonly configPath: string;
   readonly env: Readonly<Record<string, string | undefined>>;
-  /** Receives the Super Token's credentials if this start made them. */
+  /** Receives the Super Token's credentials if this start created them. */
   readonly show: (credentials: SuperCredentials) => void;
   readonly hub: LogHub;
   /** The services that outlive a backend. */
@@ -54,7 +54,7 @@ export class BackendPart implements Part<BackendSettings> {
   readonly slice = backendSettings;
   readonly #options: BackendOptions;
   readonly #log: Logger;
-  // These outlive a reload, which must not forget who guesses.
+  // They outlive a reload, which must not reset the count of failed guesses.
   readonly #passwords = new Passwords();
   readonly #failures: FailureLimiter;
   readonly #lock = new ServerLock();
@@ -67,7 +67,7 @@ export class BackendPart implements Part<BackendSettings> {
     this.#failures = new FailureLimiter(options.rejectionDelayMs);
   }
 
-  /** The services as they are now, kept open until the lease is released. */
+  /** Returns the present services, kept open until the lease is released. */
   acquire(): Lease<Services> {
     const backend = this.#currentBackend();
     backend.retain();
@@ -75,7 +75,7 @@ export class BackendPart implements Part<BackendSettings> {
     return { services, authenticator, release: () => backend.release() };
   }
 
-  /** The services as they are now, for what is answered without waiting. */
+  /** The present services, for answers that need no waiting. */
   get services(): Services {
     return this.#currentBackend().value.services;
   }
@@ -108,7 +108,7 @@ export class BackendPart implements Part<BackendSettings> {
   }
 
   async close(): Promise<void> {
-    // A call, such as a rename onto another disk, goes on when its connection is dropped.
+    // A call, such as a rename onto another disk, continues when its connection is closed.
     this.#current?.value.services.buckets.stopCopies();
     if (this.#current !== undefined) this.#retire(this.#current, shutdownTimeoutMs);
     await Promise.all(this.#retiring);
@@ -160,7 +160,9 @@ export class BackendPart implements Part<BackendSettings> {
     }
   }
 
-  /** Makes the Super Token at a start. A reload makes none: it would revoke every token in use, and its output may be a journal. */
+  /**
+   * Creates the Super Token at a start. A reload creates none: it would revoke every token in use, and its output may be a journal.
+   */
   async #requireSuperToken(database: Database, settings: BackendSettings): Promise<void> {
     const { env, show, passwordCost } = this.#options;
     if (this.#current === undefined)
@@ -169,11 +171,11 @@ export class BackendPart implements Part<BackendSettings> {
       throw notMade(settings.database, "has no Super Token");
   }
 
-  /** Removes what interrupted uploads left. Only at a start: later, uploads may be under way. */
+  /** Removes what interrupted uploads left. Only at a start: later there may be uploads in progress. */
   async #clearStaging(buckets: Buckets): Promise<void> {
     const failures = await buckets.clearStaging();
     if (failures.length > 0)
-      this.#log.warn("remains of changes that were cut short cannot be removed", {
+      this.#log.warn("files of interrupted changes cannot be removed", {
         stayed: failures.join("; "),
       });
   }

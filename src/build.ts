@@ -1,4 +1,4 @@
-/** The build record of `node-server_version`. Every member is text and none is empty. */
+/** VersionRecord is the build record of `node-server_version`. Every member is a text that is not empty. */
 export interface VersionRecord {
   readonly binary_type: string;
   readonly build_time: string;
@@ -15,15 +15,15 @@ export interface VersionRecord {
   readonly rustc_version: string;
 }
 
-/** Replaced by the whole record when the binary is compiled; see `scripts/build.ts`. */
+/** BUILD_RECORD is replaced by the record when the binary is compiled; see `scripts/compile.ts`. */
 declare const BUILD_RECORD: VersionRecord | undefined;
 
-/** True in the compiled binary, false when run from source. */
+/** `isCompiled` is true in the compiled binary, false when run from source. */
 export const isCompiled = typeof BUILD_RECORD !== "undefined";
 
-/** The command that runs this program again, compiled or from source. */
+/** `selfCommand` is the command that runs this program again, compiled or from source. */
 export function selfCommand(...args: string[]): string[] {
-  // On Linux exactly what runs now, also when an update has put another file at its path.
+  // On Linux this is the program that runs now, also after an update has replaced the file at its path.
   const own = process.platform === "linux" ? "/proc/self/exe" : process.execPath;
   return isCompiled ? [own, ...args] : [process.execPath, `${import.meta.dir}/main.ts`, ...args];
 }
@@ -46,7 +46,7 @@ const fromSource: VersionRecord = {
 
 export const build: VersionRecord = typeof BUILD_RECORD === "undefined" ? fromSource : BUILD_RECORD;
 
-/** A server that runs from its source, which no update can replace. */
+/** `sourceProgram` describes a server that runs from its source, which no update can replace. */
 export const sourceProgram = {
   binary: undefined,
   version: build.cargo_version,

@@ -2,15 +2,15 @@ import { basename, join } from "node:path";
 import { promisify } from "node:util";
 import { brotliCompress, constants, gzip } from "node:zlib";
 
-/** One file of the web console, as it is kept and as it is sent. */
+/** ConsoleFile is one file of the web console, as it is stored and sent. */
 export interface ConsoleFile {
-  /** With a hash of its content in it, so that it can be kept for ever. */
+  /** The name contains a hash of the content, so that browsers can cache it for ever. */
   readonly name: string;
   readonly br: Uint8Array<ArrayBuffer>;
   readonly gzip: Uint8Array<ArrayBuffer>;
 }
 
-/** The web console, ready to be served. */
+/** ConsoleFiles is the web console, ready to be served. */
 export interface ConsoleFiles {
   readonly script: string;
   readonly style: string;
@@ -20,11 +20,11 @@ export interface ConsoleFiles {
 export const packName = "console.pack";
 const hashed = "[name]-[hash].[ext]";
 const sources = join(import.meta.dir, "console");
-/** How hard brotli tries: for a binary it may take seconds, while somebody waits it may not. */
+/** Quality of brotli: the highest for a binary, where it may take seconds; a low one while somebody waits. */
 const forRelease = 11;
 const inPassing = 4;
 
-/** A compiled server holds the console; one that runs from source makes it. */
+/** `loadConsole` returns the files in a compiled binary; a server that runs from source bundles them. */
 export async function loadConsole(): Promise<ConsoleFiles> {
   if (!Bun.isStandaloneExecutable) return bundleConsole(sources, inPassing);
   const embedded = Bun.embeddedFiles.find((file) => "name" in file && file.name === packName);
@@ -32,7 +32,7 @@ export async function loadConsole(): Promise<ConsoleFiles> {
   return unpackConsole(await embedded.bytes());
 }
 
-/** Bundles the console from its sources. */
+/** `bundleConsole` bundles the console from its sources. */
 export async function bundleConsole(folder = sources, quality = forRelease): Promise<ConsoleFiles> {
   const { outputs } = await Bun.build({
     entrypoints: [join(folder, "main.tsx"), join(folder, "style.css")],
@@ -76,7 +76,10 @@ interface PackHead extends Omit<ConsoleFiles, "files"> {
   readonly files: ReadonlyArray<{ readonly name: string; readonly br: number; readonly gzip: number }>;
 }
 
-/** One file for all of them: the length of the head, the head as JSON, then the bytes that it tells the lengths of. */
+/**
+ * `packConsole` writes all files into one: the length of the head, the head as JSON, then the contents with the lengths in the
+ * head.
+ */
 export function packConsole({ files, ...rest }: ConsoleFiles): Uint8Array<ArrayBuffer> {
   const all = [...files.values()];
   const head: PackHead = {

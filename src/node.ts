@@ -42,15 +42,15 @@ import { type Installed, Updater, type UpdateSettings } from "./update/updater.t
 export interface NodeOptions {
   readonly configPath: string;
   readonly env: Readonly<Record<string, string | undefined>>;
-  /** Receives the Super Token's credentials when this start made them; they go nowhere else. */
+  /** Receives the Super Token's credentials if this start created them; they go nowhere else. */
   readonly show: (credentials: SuperCredentials) => void;
   /** Callers may read and rewrite a configuration below this folder only. */
   readonly workingDirectory: string;
-  /** The program that can be updated; `restart` closes the node and executes the binary that is on the disk. */
+  /** The program that can be updated; `restart` closes the node and executes the binary on the disk. */
   readonly program?: { readonly installed: Installed; restart(): void };
   /** Time between the answer to an update and the restart, for clients to get ready; by default 3 seconds. */
   readonly restartDelayMs?: number;
-  /** Methods beside the product's own. */
+  /** Methods in addition to the product's own. */
   readonly extraMethods?: MethodTable<Services>;
   /** Loads the web console's files; by default from the binary or the source. */
   readonly loadConsole?: () => Promise<ConsoleFiles>;
@@ -65,9 +65,9 @@ export interface Node extends AsyncDisposable {
   readonly hub: LogHub;
   readonly ring: LogRing;
   reload(): Promise<Outcome>;
-  /** Waits, while serving, until no call runs; within bounds, and until `signal` fires. */
+  /** Waits, while serving, until no call runs; at most for a bounded time, and until `signal` fires. */
   drain(signal: AbortSignal): Promise<unknown>;
-  /** Stops accepting, finishes what runs within bounds, closes the database. */
+  /** Stops accepting, waits a bounded time for running calls, and closes everything. */
   close(why?: CloseReason): Promise<void>;
 }
 
@@ -122,7 +122,7 @@ export async function openNode(options: NodeOptions): Promise<Node> {
       maxRequestBytes: () => limits.maxRequestBytes,
     },
     turns,
-    // Bun takes in up to a megabyte of the body of each.
+    // Bun buffers up to a megabyte of the body of each.
     delays: new Delays(64),
     acquire,
     buckets: () => backend.services.buckets,
@@ -177,14 +177,14 @@ export async function openNode(options: NodeOptions): Promise<Node> {
     descriptors[Symbol.dispose]();
     tcp.stopAccepting(why);
     unix.stopAccepting(why);
-    // The call that waits for a download would hold up the listeners.
+    // A call that waits for a download would delay the closing of the listeners.
     await updater.close();
     await live.close();
   };
   const odd = options.env.RUST_LOG ? explainTargets(parseFilter(options.env.RUST_LOG)) : undefined;
   if (odd) log.eventUnfiltered("config.warning", `RUST_LOG ${odd}`, { key: "RUST_LOG", why: odd });
   if (finished)
-    log.event("config.recovered", "an edit of the configuration that was cut short has been finished", {
+    log.event("config.recovered", "an interrupted edit of the configuration was completed", {
       path: options.configPath,
     });
   return {

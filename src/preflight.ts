@@ -9,8 +9,8 @@ import { readTls } from "./http/listen/tls.ts";
 import { unixAddress } from "./settings.ts";
 
 /**
- * Opens what a configuration names, as far as that changes nothing: `check` reports it, and a start or a reload refuses it
- * before it makes a database. Relative paths start at the working directory.
+ * `preflight` opens what a configuration names, as far as that changes nothing. `check` reports the findings; a start or a reload
+ * fails because of them before it creates a database. Relative paths start at the working directory.
  */
 export function preflight(configPath: string): Inspect {
   return (config) => [
@@ -55,7 +55,7 @@ function inspectSocket(config: Config): Finding[] {
   return toFindings(["unix_socket_path"], problem && accessMessage(subject, problem));
 }
 
-/** The part that also commands need which use nothing but the database. */
+/** `inspectDatabase` is the part for commands that use only the database. */
 export function inspectDatabase({ database: { database_url } }: Config, configPath: string): Finding[] {
   const place = parseDatabaseUrl(database_url);
   if (!("sqlite" in place)) return [];
@@ -63,7 +63,7 @@ export function inspectDatabase({ database: { database_url } }: Config, configPa
   const path = resolve(given);
   const found = (why: string | undefined) => toFindings(["database", "database_url"], why);
   if (existsSync(path)) return found(sqliteProblem(path));
-  // A server that is started in another folder than usual would make a second, empty database.
+  // A server started in another folder than usual would create a second, empty database.
   const beside = resolve(dirname(configPath), given);
   if (beside !== path && existsSync(beside))
     return found(
@@ -77,7 +77,7 @@ export function inspectDatabase({ database: { database_url } }: Config, configPa
   return inspectRemains(path);
 }
 
-/** What a database that does not exist any more has left behind. */
+/** `inspectRemains` reports what a missing database has left behind. */
 function inspectRemains(path: string): Finding[] {
   const key = ["database", "database_url"];
   const wal = `${path}-wal`;
@@ -92,7 +92,10 @@ function inspectRemains(path: string): Finding[] {
   return [{ path: key, why, isWarning: true }];
 }
 
-/** SQLite also writes `-wal` and `-shm` beside the file, so the folder and these must be writable too. */
+/**
+ * `sqliteProblem` says why a SQLite file cannot be used. SQLite also writes `-wal` and `-shm` beside it, so the folder and these
+ * must be writable too.
+ */
 function sqliteProblem(path: string): string | undefined {
   const [problem] = [...sqliteFiles(path).map(fileProblem), folderProblem(dirname(path))].filter(
     (found) => found !== undefined,
@@ -104,12 +107,15 @@ function sqliteProblem(path: string): string | undefined {
     : `the database ${path} is another kind of file, not a SQLite database; name another path`;
 }
 
-/** The file of a database, and those of its side files that exist. */
+/** `sqliteFiles` are the file of a database and those of its side files that exist. */
 function sqliteFiles(path: string): string[] {
   return [path, ...["-wal", "-shm"].map((end) => path + end).filter((file) => existsSync(file))];
 }
 
-/** Secrets that every user of the machine can read: hashes in a SQLite file, a password in the configuration. */
+/**
+ * `inspectExposure` reports secrets that every user of the machine can read: hashes in a SQLite file, a password in the
+ * configuration.
+ */
 function inspectExposure({ database: { database_url } }: Config, configPath: string): Finding[] {
   const place = parseDatabaseUrl(database_url);
   const isSqliteFile = "sqlite" in place;
@@ -130,16 +136,16 @@ function inspectExposure({ database: { database_url } }: Config, configPath: str
 }
 
 function isReadableByAll(path: string): boolean {
-  // Windows makes up the mode.
+  // Windows has no such mode; the runtime invents it.
   if (process.platform === "win32") return false;
   const stats = statSync(path, { throwIfNoEntry: false });
   return stats !== undefined && (stats.mode & accessBits.read) !== 0;
 }
 
-/** An empty file becomes a database; any other begins with SQLite's own header. */
+/** `isSqlite` tells whether a file is a SQLite database, by its header. An empty file becomes one. */
 function isSqlite(path: string): boolean {
   const header = Buffer.alloc(16);
-  // A FIFO would hold up the opening until somebody writes into it.
+  // Opening a FIFO would wait until somebody writes into it.
   const file = openSync(path, constants.O_RDONLY | constants.O_NONBLOCK);
   try {
     if (!fstatSync(file).isFile()) return false;

@@ -7,21 +7,21 @@ import type { LogHub } from "./log/hub.ts";
 import type { LogRing } from "./log/ring.ts";
 import type { Updater } from "./update/updater.ts";
 
-/** What a method may use. */
+/** Services are what a method may use. */
 export interface Services {
   readonly serverUuid: string;
-  /** Milliseconds since the node was opened, whatever became of the clock on the wall. */
+  /** Milliseconds since the node was opened; changes of the system clock have no effect. */
   uptimeMs(): number;
   readonly tokens: Tokens;
   readonly agents: Agents;
   readonly buckets: Buckets;
   readonly database: Database;
-  /** The configuration's bounds as they are now. */
+  /** The present limits of the configuration. */
   limits(): { readonly maxAnswerBytes: number; readonly sqlTimeoutMs: number };
   readonly hub: LogHub;
   readonly ring: LogRing;
   readonly configFile: ConfigFile;
-  /** Reads the configuration again and applies it, or logs why not. */
+  /** Reads the configuration again and applies it, or logs why that failed. */
   reload(): Promise<unknown>;
   readonly updater: Updater;
   /** Restarts into the binary on the disk, after a delay and once the calls that run are done. */

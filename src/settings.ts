@@ -17,12 +17,12 @@ export interface Limits {
   /** The largest WebSocket message. */
   readonly maxMessageBytes: number;
   readonly maxResponseBytes: number;
-  /** For what clients make the server hold in memory. */
+  /** Bytes that clients may make the server hold in memory. */
   readonly clientBytes: number;
-  /** For cached files. */
+  /** Bytes of cached files. */
   readonly maxCacheBytes: number;
   readonly maxUploadBytes: number;
-  /** Whether the web console is served. */
+  /** True if the web console is served. */
   readonly console: boolean;
 }
 
@@ -38,7 +38,7 @@ export const noLimits: Limits = {
   console: false,
 };
 
-/** Every WebSocket may send messages of this size, however small the memory budget is. */
+/** The least size of a WebSocket message that is accepted, however small the memory budget is. */
 const minMessageBytes = 256 * 1024;
 
 export function limitSettings(config: Config): Limits {

@@ -178,7 +178,7 @@ test("a rewrite in place that a crash cut short is finished by the next start", 
   expect(await readFile(home.configPath, "utf8")).toBe(wanted);
   expect((await stat(home.configPath)).mode & 0o777).toBe(0o640);
   expect(await readdir(home.path)).not.toContain("config.toml.recovery");
-  await server.says(/WARN server: an edit of the configuration that was cut short has been finished/);
+  await server.says(/WARN server: an interrupted edit of the configuration was completed/);
 });
 
 test("a recovery copy that was cut short itself changes nothing and goes", async () => {
@@ -188,7 +188,7 @@ test("a recovery copy that was cut short itself changes nothing and goes", async
   const server = await home.serve();
   expect(await readFile(home.configPath, "utf8")).toBe(good);
   expect(await readdir(home.path)).not.toContain("config.toml.recovery");
-  expect(server.stderr).not.toContain("cut short");
+  expect(server.stderr).not.toContain("interrupted edit");
 });
 
 test("finishing a rewrite shortens what is longer, and follows no link", async () => {
