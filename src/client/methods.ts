@@ -26,13 +26,13 @@ export type VersionRecord = { binary_type: string; build_time: string; cargo_tar
 
 /** Every method of the server: what it takes and what it answers. */
 export interface Methods {
-  /** Answers a fixed text: the server runs. */
+  /** Returns a fixed text, which shows that the server runs. */
   "node-server_hello": { readonly params: Record<never, never>; readonly result: "Node Server Is Running!"; };
-  /** Tells what was built, when, and from which commit. */
+  /** Returns the version, the time of the build, and the commit. */
   "node-server_version": { readonly params: Record<never, never>; readonly result: VersionRecord; };
-  /** Tells the server's identity, set by `server_uuid` in the configuration. */
+  /** Returns the server's identity, set by `server_uuid` in the configuration. */
   "node-server_uuid": { readonly params: Record<never, never>; readonly result: string; };
-  /** Tells for how many milliseconds the server has been running; a self-update begins anew. */
+  /** Returns for how many milliseconds the server has been running; a self-update starts again at 0. */
   "node-server_uptime": { readonly params: { token?: string | undefined }; readonly result: number; };
   /** Lists the agents that the token may see, sorted. */
   "node-server_list_all_agent_uuid": { readonly params: { token?: string | undefined }; readonly result: { uuids: string[] }; };
@@ -48,13 +48,13 @@ export interface Methods {
   "node-server_stream_log": { readonly params: { token?: string | undefined; log_filter: string }; readonly result: string; readonly event: LogEntry; };
   /** Ends a log stream of this connection; false if it has none with this id. */
   "node-server_unsubscribe_stream_log": { readonly params: { subscription: string }; readonly result: boolean; };
-  /** Tells which kind of database the server runs on. */
+  /** Returns the kind of the server's database. */
   "node-server_get_database_type": { readonly params: { token?: string | undefined }; readonly result: { success: true; data: "sqlite" | "postgres" | "mysql" | "unknown" }; };
-  /** Tells how many bytes each table takes: on PostgreSQL with its indexes and out-of-line storage, on SQLite its own pages. */
+  /** Returns the size of each table in bytes: on PostgreSQL with its indexes and out-of-line storage, on SQLite without its indexes. */
   "node-server_database_storage": { readonly params: { token?: string | undefined }; readonly result: { tables: { [name: string]: number }; total: number }; };
-  /** Replaces the server's binary by the release `tag`, up or down, and restarts into it 3 seconds after the answer; the process id stays. Nothing happens when that version runs already. Progress is in the log. */
+  /** Replaces the server's binary by the release `tag`, newer or older, and restarts into it 3 seconds after the answer; the process id stays the same. If that version runs already, nothing happens. The progress is logged. */
   "node-server_self_update": { readonly params: { token?: string | undefined; tag: string }; readonly result: null; };
-  /** Runs SQL on the main database; of several statements the last one's result is answered. Of more than 10,000 rows it gives the first 10,000, and `truncated` is true. It means full trust: on SQLite it can write any file that the server can. */
+  /** Runs SQL on the main database, and returns the result of the last statement. Of more than 10,000 rows it returns the first 10,000, and `truncated` is true. The permission means full trust: on SQLite it can write any file that the server can. */
   "node-server_exec_sql": { readonly params: { token?: string | undefined; sql: string; params?: unknown | undefined }; readonly result: { success: true; data: { [name: string]: unknown }[]; row_count: number; truncated: boolean }; };
   /** Creates a bucket and its folder. `path` defaults to the name. Only the Super Token may use a folder that contains files already. */
   "static-bucket_create": { readonly params: { token?: string | undefined; name: string; path?: string | null | undefined; is_http_root?: boolean | null | undefined; cors?: boolean | null | undefined }; readonly result: Bucket; };

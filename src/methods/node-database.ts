@@ -6,7 +6,7 @@ import { method } from "./declare.ts";
 /** Methods of the `node-server` namespace about the database and its size. */
 export const nodeDatabase = {
   "node-server_get_database_type": method({
-    doc: "Tells which kind of database the server runs on.",
+    doc: "Returns the kind of the server's database.",
     need: globally("node.get_database_type"),
     effect: "reads",
     params: {},
@@ -15,7 +15,7 @@ export const nodeDatabase = {
     run: ({ database }) => ({ success: true as const, data: database.kind }),
   }),
   "node-server_database_storage": method({
-    doc: "Tells how many bytes each table takes: on PostgreSQL with its indexes and out-of-line storage, on SQLite its own pages.",
+    doc: "Returns the size of each table in bytes: on PostgreSQL with its indexes and out-of-line storage, on SQLite without its indexes.",
     need: superToken,
     effect: "reads",
     params: {},
@@ -29,7 +29,7 @@ export const nodeDatabase = {
   }),
 };
 
-/** As text, because an object would put names that look like numbers first. The migrations table is no business of the operator's. */
+/** `storageResult` writes the JSON as text: an object would put names that look like numbers first. The migrations table is left out. */
 function storageResult(sizes: ReadonlyMap<string, number>): RawJson {
   const tables = [...sizes]
     .filter(([name]) => name !== "seaql_migrations")

@@ -24,7 +24,7 @@ const versionRecord = z
 /** Methods of the `node-server` namespace that say which server answers, and for how long it has been running. */
 export const nodeIdentity = {
   "node-server_hello": method({
-    doc: "Answers a fixed text: the server runs.",
+    doc: "Returns a fixed text, which shows that the server runs.",
     need: anyone,
     effect: "reads",
     params: {},
@@ -33,7 +33,7 @@ export const nodeIdentity = {
     run: () => "Node Server Is Running!" as const,
   }),
   "node-server_version": method({
-    doc: "Tells what was built, when, and from which commit.",
+    doc: "Returns the version, the time of the build, and the commit.",
     need: anyone,
     effect: "reads",
     params: {},
@@ -59,7 +59,7 @@ export const nodeIdentity = {
     run: () => build,
   }),
   "node-server_uuid": method({
-    doc: "Tells the server's identity, set by `server_uuid` in the configuration.",
+    doc: "Returns the server's identity, set by `server_uuid` in the configuration.",
     need: anyone,
     effect: "reads",
     params: {},
@@ -68,7 +68,7 @@ export const nodeIdentity = {
     run: ({ serverUuid }) => serverUuid,
   }),
   "node-server_uptime": method({
-    doc: "Tells for how many milliseconds the server has been running; a self-update begins anew.",
+    doc: "Returns for how many milliseconds the server has been running; a self-update starts again at 0.",
     need: anyToken,
     effect: "reads",
     params: {},

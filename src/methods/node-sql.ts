@@ -6,10 +6,10 @@ import { method } from "./declare.ts";
 /** Methods of the `node-server` namespace that run SQL of the operator. */
 export const nodeSql = {
   "node-server_exec_sql": method({
-    doc: "Runs SQL on the main database; of several statements the last one's result is answered. Of more than 10,000 rows it gives the first 10,000, and `truncated` is true. It means full trust: on SQLite it can write any file that the server can.",
+    doc: "Runs SQL on the main database, and returns the result of the last statement. Of more than 10,000 rows it returns the first 10,000, and `truncated` is true. The permission means full trust: on SQLite it can write any file that the server can.",
     need: globally("node.exec_sql"),
     effect: "destroys",
-    warning: "It runs SQL on the server's own database. What it changes cannot be taken back.",
+    warning: "It runs SQL on the server's own database. Its changes cannot be undone.",
     params: {
       sql: z.string(),
       params: z.unknown().optional().describe("an array of values for the placeholders, or null"),
@@ -35,7 +35,7 @@ export const nodeSql = {
         throw new Fault("InvalidInput", "params must be an array", { field: "params" });
       }
       const { maxAnswerBytes: limit, sqlTimeoutMs: timeoutMs } = limits();
-      // It may change a bucket's row.
+      // The statement may change a bucket's row.
       return buckets.changing(
         database.operator.run({ sql, params: params ?? null, maxBytes: resultBudgetBytes, limit, timeoutMs }),
       );

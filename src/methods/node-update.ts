@@ -6,7 +6,7 @@ import { method } from "./declare.ts";
 /** Methods of the `node-server` namespace that replace the running version. */
 export const nodeUpdate = {
   "node-server_self_update": method({
-    doc: "Replaces the server's binary by the release `tag`, up or down, and restarts into it 3 seconds after the answer; the process id stays. Nothing happens when that version runs already. Progress is in the log.",
+    doc: "Replaces the server's binary by the release `tag`, newer or older, and restarts into it 3 seconds after the answer; the process id stays the same. If that version runs already, nothing happens. The progress is logged.",
     need: superToken,
     effect: "changes",
     warning: "It replaces the server's binary and restarts the server.",
