@@ -17,8 +17,8 @@ const meanings: Readonly<Record<string, string>> = {
 
 /** Messages for failures of the disk as a whole, which often have no path. */
 const diskMeanings: Readonly<Record<string, string>> = {
-  ENOSPC: "the disk is full; make room and try again",
-  EDQUOT: "the disk quota is used up; make room and try again",
+  ENOSPC: "the disk is full; free some space and try again",
+  EDQUOT: "the disk quota is used up; free some space and try again",
   EIO: "the disk cannot be read or written; check it",
 };
 

@@ -1,11 +1,11 @@
 import type { OptionRow } from "./command-row.ts";
 
 export const json: OptionRow = ["--json", "print JSON"];
-export const yes: OptionRow = ["-y, --yes", "do not ask"];
+export const yes: OptionRow = ["-y, --yes", "do not ask for confirmation"];
 /** Options of every command that talks to a server. */
 export const remote: readonly OptionRow[] = [
-  ["-s, --server <name>", "a server that was logged in to, or its address"],
-  ["--ca <file>", "trust the certificates in this file (PEM) for the server's own"],
+  ["-s, --server <name>", "the name of a saved server, or an address"],
+  ["--ca <file>", "check the server's certificate against those in this file (PEM)"],
 ];
 export const remoteJson = [...remote, json];
 /** Options of the commands that write or remove a unit file. */
@@ -18,7 +18,7 @@ export const bucketShape = (path: string): readonly OptionRow[] => [
   ...remoteJson,
   ["--path <folder>", `its folder below static_path (${path})`],
   ["--root", "serve it at /"],
-  ["--cors", "let pages of other origins read it"],
+  ["--cors", "allow pages of other origins to read it"],
 ];
 
 /** Collects the values of an option that may be given several times. */

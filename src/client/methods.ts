@@ -32,7 +32,7 @@ export interface Methods {
   "node-server_version": { readonly params: Record<never, never>; readonly result: VersionRecord; };
   /** Returns the server's identity, set by `server_uuid` in the configuration. */
   "node-server_uuid": { readonly params: Record<never, never>; readonly result: string; };
-  /** Returns for how many milliseconds the server has been running; a self-update starts again at 0. */
+  /** Returns for how many milliseconds the server has been running; a self-update resets it. */
   "node-server_uptime": { readonly params: { token?: string | undefined }; readonly result: number; };
   /** Lists the agents that the token may see, sorted. */
   "node-server_list_all_agent_uuid": { readonly params: { token?: string | undefined }; readonly result: { uuids: string[] }; };

@@ -68,7 +68,7 @@ export const nodeIdentity = {
     run: ({ serverUuid }) => serverUuid,
   }),
   "node-server_uptime": method({
-    doc: "Returns for how many milliseconds the server has been running; a self-update starts again at 0.",
+    doc: "Returns for how many milliseconds the server has been running; a self-update resets it.",
     need: anyToken,
     effect: "reads",
     params: {},

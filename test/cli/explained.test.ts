@@ -79,5 +79,5 @@ story("pull of a bucket that does not exist does not advise to create it; push d
   expect(pulled.stderr).toContain("the server has no bucket nosuch");
   expect(pulled.stderr).not.toContain("buckets create");
   const pushed = await user.run(["push", "empty", "nosuch"]);
-  expect(pushed.stderr).toContain("`node-server buckets create nosuch` makes it");
+  expect(pushed.stderr).toContain("`node-server buckets create nosuch` creates it");
 });

@@ -56,7 +56,7 @@ story("push names a file that cannot be read, tells about the rest, and ends wit
   expect(first.code).toBe(1);
   expect(first.stderr).toContain(`failed: b.css: ${user.file("public/b.css")}: permission denied; check `);
   expect(first.stderr).toContain(
-    "1 file that may refer to those was not sent; push again when that is mended",
+    "1 file that may refer to those was not sent; push again when that is fixed",
   );
   expect(first.stderr).toContain("site: 1 file uploaded");
   expect(first.stderr).not.toContain("this is a bug");
@@ -100,6 +100,6 @@ story("a push whose record cannot be kept succeeds with a note", async () => {
     env: { XDG_STATE_HOME: user.file("state") },
   });
   expect(code).toBe(0);
-  expect(stderr).toContain("note: the next run compares by content, because no record can be kept: ");
+  expect(stderr).toContain("note: the next run compares by content, because the record cannot be saved: ");
   expect(stderr).toContain("site: 1 file uploaded");
 });

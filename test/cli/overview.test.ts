@@ -15,7 +15,7 @@ story("buckets are made, shown, changed, listed and forgotten from the shell", a
     `anybody can read the bucket's files at ${site.node.url}/node/static/docs/…, without a token`,
   );
   expect((await run("buckets", "create", "--help")).stdout).toContain("anybody can read the bucket's files");
-  expect((await run("buckets", "update", "--help")).stdout).toContain("left out: stays as it is");
+  expect((await run("buckets", "update", "--help")).stdout).toContain("default: unchanged");
   expect((await run("buckets", "list")).stdout).toBe("docs\tdocs\tno\tyes\tyes\nsite\tsite\tno\tno\tyes\n");
   expect((await run("buckets")).stdout).toStartWith("docs\t");
   const changed = await run("buckets", "update", "docs", "--no-cors", "--root", "--no-enable");
@@ -111,7 +111,7 @@ story("the list names the token that made another, and deleting the maker says w
   expect((await run("tokens", "list")).stdout).toMatch(new RegExp(`^\\S+\\tmade\\t.*\\t${key}$`, "m"));
   const ended = await run("tokens", "delete", "maker", "-y");
   expect([ended.code, ended.stdout]).toEqual([0, ""]);
-  expect(ended.stderr).toContain("tokens that it made still work: 1");
+  expect(ended.stderr).toContain("tokens that it created still work: 1");
   expect((await run("tokens", "delete", "made", "-y")).stderr).not.toContain("still work");
 });
 

@@ -45,7 +45,7 @@ story("Ctrl+C ends a push with 130; what is up is whole, and the next push sends
   await until("some are held up", () => puts >= 70 && gate.done.length >= 60);
   const { code, stderr } = await pushing.stop("SIGINT");
   expect(code).toBe(130);
-  expect(stderr).toContain("broken off; what is up is whole");
+  expect(stderr).toContain("interrupted; uploaded files are complete");
   const up = contents(bucket);
   const arrived = Object.entries(up).filter(([path]) => !path.endsWith("/"));
   expect(arrived.length).toBeGreaterThanOrEqual(60);

@@ -39,7 +39,7 @@ story(
     await shows({ "index.html": "built anew", "more.txt": "more" }, "a change in the new folder");
     const { code, stderr } = await watching.stop("SIGINT");
     expect(code).toBe(130);
-    expect(stderr).toContain("broken off");
+    expect(stderr).toContain("interrupted");
   },
 );
 

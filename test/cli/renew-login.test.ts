@@ -48,5 +48,5 @@ story("a token of the environment that is rolled is said to be old", async () =>
   const env = { NODE_SERVER_URL: node.url, NODE_SERVER_TOKEN: node.superToken };
   const { code, stderr } = await user.run(["tokens", "roll", "root", "--yes"], { env });
   expect(code).toBe(0);
-  expect(stderr).toContain("NODE_SERVER_TOKEN still holds the old one");
+  expect(stderr).toContain("NODE_SERVER_TOKEN still has the old one");
 });

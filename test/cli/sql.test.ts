@@ -131,10 +131,10 @@ story("Ctrl+C at the prompt breaks a running statement off and asks for the next
     "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n) SELECT count(*) FROM n;\r",
   );
   // Pressed again until it falls into the statement, as people do.
-  await until("the statement is broken off", async () => {
+  await until("the statement is interrupted", async () => {
     await prompt.type("\x03");
     await Bun.sleep(100);
-    return /broken off[\s\S]*sql> /.test(prompt.screen);
+    return /interrupted[\s\S]*sql> /.test(prompt.screen);
   });
   const seen = prompt.screen.length;
   await prompt.type("SELECT 1 AS one;\r");

@@ -136,7 +136,7 @@ inBrowser(
     await problem
       .getByText("v4.0.0 did not start, so version 1.0.0 runs again.")
       .waitFor({ timeout: 50_000 });
-    expect(await problem.textContent()).toContain("an update was taken back because it did not start");
+    expect(await problem.textContent()).toContain("an update was rolled back because it did not start");
     expect(await digestOf(home.binary)).toBe(bothVersions().one.digest);
   },
   120_000,

@@ -28,7 +28,7 @@ test("a user that does not exist is refused, by option and by sudo", async () =>
       const { code, stdout, stderr } = await server.service(["install", ...how, ...args], { env });
       expect([code, stdout]).toEqual([1, ""]);
       expect(stderr).toMatch(
-        /^node-server: there is no user nosuch on this machine; make one with `useradd --system nosuch`/,
+        /^node-server: there is no user nosuch on this machine; create one with `useradd --system nosuch`/,
       );
     }
   expect(existsSync(server.units)).toBe(false);

@@ -134,7 +134,11 @@ test("a name that leads elsewhere is none", async () => {
     const place = ["--no-start", "--dir", server.units, "--name", name];
     for (const verb of ["install", "uninstall"]) {
       const { code, stderr } = await server.service([verb, ...place]);
-      expect([name, code, stderr]).toEqual([name, 1, expect.stringContaining("is no name for a service")]);
+      expect([name, code, stderr]).toEqual([
+        name,
+        1,
+        expect.stringContaining("is not a valid name for a service"),
+      ]);
     }
   }
   expect((await readdir(server.folder)).sort()).toEqual(["bin", "etc"]);

@@ -141,7 +141,7 @@ story("check --connect says what it found and makes nothing", async () => {
   await using home = await newHome();
   const connect = async () => (await home.run(["check", "--connect"])).stdout.split("\n")[0];
   const path = home.file("data/node.db");
-  expect(await connect()).toBe(`The database ${path} does not exist yet; the first start makes it.`);
+  expect(await connect()).toBe(`The database ${path} does not exist yet; the first start creates it.`);
   expect(await readdir(home.path)).toEqual(["config.toml"]);
   await home.run(["init"]);
   expect(await connect()).toBe(`The database ${path} can be used.`);

@@ -272,7 +272,7 @@ for (const [what, spoil] of Object.entries(spoilers))
     const server = await home.serve();
     expect(await server.update("v2.0.0")).toMatchObject({ result: null });
     spoil(home.binary);
-    await server.says(/could not be run .*the old one is back in place and the server goes on/);
+    await server.says(/could not be run .*the old one is back in place and continues to run/);
     await server.runs(versions.one);
     expect(await digestOf(home.binary)).toBe(versions.one.digest);
     expect(home.files()).toEqual(bothBinaries);

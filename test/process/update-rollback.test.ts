@@ -42,7 +42,7 @@ async function expectTakenBack(home: Installation, server: Program, failed: stri
   const { log, files } = { log: await server.log(), files: home.files() };
   expect(log.filter(({ level }) => level === "ERROR")).toEqual([
     expect.objectContaining({
-      message: expect.stringMatching(/taken back/),
+      message: expect.stringMatching(/rolled back/),
       fields: { event: "update.reverted", failed, running: "1.0.0" },
     }),
   ]);

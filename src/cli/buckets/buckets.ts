@@ -68,11 +68,11 @@ export async function updateBucket(name: string, options: BucketOptions): Promis
 export async function deleteBucket(name: string, options: BucketOptions): Promise<number> {
   const client = await connect(options);
   await confirm(
-    `The bucket ${name} is forgotten and served no more; its files stay on the disk.`,
+    `The record of the bucket ${name} is deleted, and it is no longer served; its files stay on the disk.`,
     options.yes,
   );
   await client.call("static-bucket_delete", { name });
-  process.stderr.write(`the bucket ${name} is forgotten; its files are still on the server's disk\n`);
+  process.stderr.write(`the bucket ${name} is deleted; its files are still on the server's disk\n`);
   return exitCodes.done;
 }
 

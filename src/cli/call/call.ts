@@ -18,9 +18,9 @@ export interface CallOptions extends RemoteOptions {
 
 /** callNotes ends the help of `call`. */
 export const callNotes = () => `
-Params are one JSON object, or key=value: a value is read as JSON where the param is not a text, and
-key=@file takes it from a file (@- from standard input). The token is added.
-\`node-server call METHOD --help\` tells about one method.
+Params are one JSON object, or key=value: a value is read as JSON unless the param is a text, and
+key=@file reads it from a file (@- from standard input). The token is added.
+\`node-server call METHOD --help\` shows the help of one method.
 
 ${methodList()}`;
 
@@ -89,7 +89,7 @@ async function follow(target: Target, method: SubscriptionName, params: object):
       signal,
       onMissed: (count) => say(`${count} events were dropped: the output is read too slowly`),
       onBreak() {
-        if (!broken) say("the connection broke; it is made again");
+        if (!broken) say("the connection broke; reconnecting");
         broken = true;
       },
       onConnect(again) {

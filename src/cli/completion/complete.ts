@@ -34,7 +34,7 @@ async function candidates(
   if (beginning.startsWith("-")) return optionsOf(command);
   const commands = command.commands.filter((sub) => !isHidden(sub));
   if (commands.length > 0 && args.length === 0) {
-    const help = command === program ? [{ word: "help", description: "tell about a command" }] : [];
+    const help = command === program ? [{ word: "help", description: "show help for a command" }] : [];
     return [...commands.map((sub) => ({ word: sub.name(), description: sub.description() })), ...help];
   }
   return argumentsOf(program, command, args);
@@ -99,7 +99,7 @@ async function serverNames(): Promise<Candidate[]> {
 }
 
 function optionsOf(command: Command): Candidate[] {
-  const help = { word: "--help", description: "tell about this command" };
+  const help = { word: "--help", description: "show help for this command" };
   const all: Command[] = [];
   for (let at: Command | null = command; at !== null; at = at.parent) all.push(at);
   const options = all

@@ -111,9 +111,9 @@ function namesIn(folder: string): string[] {
 }
 
 function whyUnsendable(name: string, top: boolean): string | undefined {
-  if (name.includes("\\")) return "a name in a bucket holds no backslash";
+  if (name.includes("\\")) return "a name in a bucket cannot contain a backslash";
   if (top && /^[A-Za-z]:/.test(name)) return "it would be taken for a drive letter";
-  return name.includes("\ufffd") || !name.isWellFormed() ? "its name is no UTF-8" : undefined;
+  return name.includes("\ufffd") || !name.isWellFormed() ? "its name is not UTF-8" : undefined;
 }
 
 export async function hashFile(disk: string): Promise<string> {

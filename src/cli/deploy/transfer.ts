@@ -58,7 +58,7 @@ export class RetryPolicy {
     for (let failures = 0; ; failures += 1) {
       try {
         const result = await work();
-        if (this.#waiting) this.#say("connected again; going on");
+        if (this.#waiting) this.#say("connected again");
         this.#waiting = false;
         return result;
       } catch (error) {

@@ -34,7 +34,7 @@ export async function readServers(env: Environment): Promise<KnownServers> {
     if (codeOf(error) === "ENOENT") return { servers: {} };
     throw new Fault(
       "IoError",
-      `${path} cannot be read (${messageOf(error)}); mend it, or remove it and log in again`,
+      `${path} cannot be read (${messageOf(error)}); repair it, or remove it and log in again`,
     );
   }
 }
@@ -69,7 +69,7 @@ export function parseServerUrl(text: string, command?: string): string {
   if ("url" in read) return read.url;
   throw new WrongUsage(
     read.problem === "credentials"
-      ? `the address of ${read.host} holds credentials; leave them out, the token is asked for`
+      ? `the address of ${read.host} contains credentials; leave them out, the token is asked for`
       : whyNoAddress(text, command),
   );
 }
@@ -77,7 +77,7 @@ export function parseServerUrl(text: string, command?: string): string {
 export function parseServerName(text: string): string {
   if (!/^[A-Za-z0-9_][A-Za-z0-9_.-]{0,63}$/.test(text))
     throw new WrongUsage(
-      `${JSON.stringify(text)} is no name for a server: use up to 64 of A-Z a-z 0-9 _ . -`,
+      `${JSON.stringify(text)} is not a valid name for a server: use up to 64 of A-Z a-z 0-9 _ . -`,
     );
   return text;
 }

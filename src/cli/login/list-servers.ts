@@ -12,8 +12,8 @@ export async function listServers({ json }: { readonly json?: boolean }): Promis
     ({ name, url, current }) => `${current ? "*" : " "} ${name.padEnd(width)}  ${url}\n`,
   );
   await print(json ? `${JSON.stringify(rows)}\n` : lines.join(""));
-  if (process.env.NODE_SERVER_URL) process.stderr.write("note: NODE_SERVER_URL is set and wins\n");
-  else if (rows.length === 0) process.stderr.write("no server is known; `node-server login URL` adds one\n");
+  if (process.env.NODE_SERVER_URL) process.stderr.write("note: NODE_SERVER_URL is set and overrides this\n");
+  else if (rows.length === 0) process.stderr.write("no server is saved; `node-server login URL` adds one\n");
   return exitCodes.done;
 }
 
@@ -22,7 +22,7 @@ export async function chooseServer(name: string): Promise<number> {
   const known = await readServers(process.env);
   const found = knownServer(known, name);
   if (found === undefined)
-    throw new WrongUsage(`no server is called ${name}; \`node-server servers\` lists those that are known`);
+    throw new WrongUsage(`there is no saved server ${name}; \`node-server servers\` lists them`);
   await writeServers({ ...known, current: name }, process.env);
   process.stderr.write(`${name} (${found.url}) is used from now on\n`);
   return exitCodes.done;

@@ -34,7 +34,7 @@ export async function login(address: string, { name: wanted, ca: file }: LoginOp
   const client = (token?: string) => clientFor({ url, token, ca, fetch }, { timeoutMs: 30_000 });
   // Checks first that a node-server answers: the token is sent to nothing else.
   await client().call("node-server_version");
-  if (isUnencrypted(url)) say(`note: ${url} is not encrypted; whoever is on the way can read the token`);
+  if (isUnencrypted(url)) say(`note: ${url} is not encrypted; anyone on the network path can read the token`);
   const token = await tokenFor(url);
   const { username, token_key } = await client(token).call("token_get");
   const server = { url, token, ...(file === undefined ? {} : { ca: resolve(file) }) };

@@ -6,9 +6,9 @@ import { knownServer, readServers, writeServers } from "./known-servers.ts";
 export async function logout(wanted: string | undefined): Promise<number> {
   const known = await readServers(process.env);
   const name = wanted ?? known.current;
-  if (name === undefined) throw new WrongUsage("no server is in use; name the one to forget");
+  if (name === undefined) throw new WrongUsage("no server is in use; name the one to remove");
   if (knownServer(known, name) === undefined)
-    throw new WrongUsage(`no server is called ${name}; \`node-server servers\` lists those that are known`);
+    throw new WrongUsage(`there is no saved server ${name}; \`node-server servers\` lists them`);
   const { [name]: _, ...servers } = known.servers;
   // The next server in use is chosen by the user, not by the order of the file.
   const current = known.current === undefined || known.current === name ? {} : { current: known.current };

@@ -27,7 +27,7 @@ export async function renewLogin(target: Target, renewed: Renewed): Promise<void
     say(`the saved login of ${names.join(", ")} uses the new ${"key" in renewed ? "secret" : "password"}`);
   }
   if (!target.isSaved && target.token !== undefined && isOwn(target.token))
-    say("NODE_SERVER_TOKEN still holds the old one; change it");
+    say("NODE_SERVER_TOKEN still has the old one; change it");
 }
 
 /** The user name of a login by user name and password; undefined for one by key and secret. */

@@ -48,7 +48,7 @@ async function follow(
         break;
       case "broken":
         // Only the first break is reported; further attempts fail for the same reason.
-        if (!broken) say(`the connection broke (${event.why.message}); it is made again`);
+        if (!broken) say(`the connection broke (${event.why.message}); reconnecting`);
         broken = true;
         break;
       case "gap":

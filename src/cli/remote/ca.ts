@@ -13,7 +13,7 @@ export function readCa(path: string): string {
     throw new WrongUsage(`the certificates in ${path} cannot be read: ${why}; give another file with --ca`);
   }
   if (text.includes("-----BEGIN CERTIFICATE-----")) return text;
-  throw new WrongUsage(`${path} holds no certificate in PEM; it begins with -----BEGIN CERTIFICATE-----`);
+  throw new WrongUsage(`${path} contains no certificate in PEM; one begins with -----BEGIN CERTIFICATE-----`);
 }
 
 /** CertificateTrust says what a server's certificate is checked against. */

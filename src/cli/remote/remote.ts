@@ -112,7 +112,7 @@ function urlOf(server: string | undefined, given: string | undefined, known: Kno
     const url = knownServer(known, server)?.url;
     if (url !== undefined) return url;
     if (/^https?:\/\//i.test(server)) return parseServerUrl(server);
-    throw new WrongUsage(`no server is called ${server}; \`node-server servers\` lists those that are known`);
+    throw new WrongUsage(`there is no saved server ${server}; \`node-server servers\` lists them`);
   }
   const url = given ?? (known.current === undefined ? undefined : knownServer(known, known.current)?.url);
   if (url !== undefined) return url;

@@ -7,7 +7,7 @@ import { preflight } from "../../preflight.ts";
 import { type CommandOptions, exitCodes } from "../command.ts";
 
 const states: Readonly<Record<DatabaseState, string>> = {
-  missing: "does not exist yet; the first start makes it",
+  missing: "does not exist yet; the first start creates it",
   empty: "is empty; the first start fills it",
   ready: "can be used",
 };

@@ -14,7 +14,7 @@ export async function getUuid({ config: path }: CommandOptions): Promise<number>
     const places = [...new Set(placesOf(path, file).map((place) => resolve(place)))];
     throw new Fault(
       "NotFound",
-      `this server has no UUID yet: there is no ${places.join(" and no ")}; the first start or \`node-server init\` makes it`,
+      `this server has no UUID yet: there is no ${places.join(" and no ")}; the first start or \`node-server init\` creates it`,
     );
   }
   process.stdout.write(`${uuid}\n`);

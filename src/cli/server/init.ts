@@ -38,13 +38,13 @@ export async function init({ config: path, listen }: InitOptions): Promise<numbe
   const database = shownDatabase(config.database.database_url);
   if (!first)
     say(
-      `The database ${database} and its Super Token exist; \`node-server roll-super-token\` makes new credentials.`,
+      `The database ${database} and its Super Token exist; \`node-server roll-super-token\` creates new credentials.`,
     );
   else if (given !== undefined)
-    say(`Database ${database} made. The Super Token is the one in NODE_SERVER_SUPER_TOKEN.`);
+    say(`Database ${database} created. The Super Token is the one in NODE_SERVER_SUPER_TOKEN.`);
   else
     say(
-      `Database ${database} and Super Token made. Keep the two lines; they are not shown again. The password belongs to the user name root.`,
+      `Database ${database} and Super Token created. Keep the two lines; they are not shown again. The password belongs to the user name root.`,
     );
   return exitCodes.done;
 }

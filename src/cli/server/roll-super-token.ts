@@ -11,7 +11,7 @@ export async function rollSuper({
   yes,
 }: CommandOptions & { readonly yes?: boolean }): Promise<number> {
   const config = await readConfig(path, (config) => inspectDatabase(config, path));
-  await confirm("The present Super Token and root password end at once.", yes);
+  await confirm("The present Super Token and root password will be invalid at once.", yes);
   showCredentials(await withDatabase(config, { create: false }, rollSuperToken));
   return exitCodes.done;
 }

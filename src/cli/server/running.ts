@@ -55,7 +55,7 @@ export async function updateRunning(
   try {
     await startProgress(client, tag, stop.signal);
     await client.call("node-server_self_update", { tag: tag.text });
-    process.stderr.write("in place; the server restarts\n");
+    process.stderr.write("installed; the server restarts\n");
     await untilRestarted(url, tag, access);
   } catch (error) {
     throw error instanceof ClientError ? new Fault("Other", error.message) : error;

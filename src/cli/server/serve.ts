@@ -38,20 +38,19 @@ export async function serve({ config }: CommandOptions): Promise<number> {
   const binary = isCompiled ? new Binary(realpathSync(process.execPath)) : undefined;
   const startMode = await begin(binary);
   let failure: string | undefined;
-  // Throws for an invalid token before anything is made.
+  // Throws for an invalid token before anything is created.
   parseGivenToken(process.env);
   const isNew = await ensureConfigFile(config);
   // Reported before the start, which may fail.
   if (isNew) process.stderr.write(`node-server: wrote a default configuration to ${resolve(config)}\n`);
   for (;;) {
     const restart = Promise.withResolvers<"restart">();
-    node = await open(
-      config,
+    node = await open(config, {
       binary,
       startMode,
-      () => restart.resolve("restart"),
-      () => stopped !== undefined,
-    );
+      restart: () => restart.resolve("restart"),
+      isStopped: () => stopped !== undefined,
+    });
     await greet(node, binary, startMode);
     // The path was given and did not exist: it may be a typing mistake.
     if (isNew && config !== defaultConfigPath)
@@ -78,16 +77,16 @@ export async function serve({ config }: CommandOptions): Promise<number> {
     }
     log.event("server.restarting", "restarting into the new binary", {});
     notifier.restarting();
-    // What runs is finished while new calls are still answered, unless a stop comes.
+    // Running calls are finished while new ones are still answered, unless a stop comes.
     await node.drain(stopping.signal);
     await node.close("restart");
-    // A stop that came meanwhile is meant for the server, not for this version of it.
+    // A stop that came meanwhile is for the server, not for this version of it.
     if (stopped !== undefined) return exitCodes.done;
-    failure = await tryToBecome(binary);
+    failure = await tryToExec(binary);
   }
 }
 
-/** A new version that failed twice is given up before it can fail again. */
+/** Counts the start of a version on trial; one that failed twice is replaced by the old one before it can fail again. */
 async function begin(binary: Binary | undefined): Promise<StartMode> {
   if (binary === undefined) return { kind: "ordinary" };
   const startMode = await beginTrial(binary, build.cargo_version);
@@ -97,13 +96,15 @@ async function begin(binary: Binary | undefined): Promise<StartMode> {
   execInto(binary);
 }
 
-async function open(
-  config: string,
-  binary: Binary | undefined,
-  startMode: StartMode,
-  restart: () => void,
-  isStopped: () => boolean,
-): Promise<Node> {
+interface Start {
+  readonly binary: Binary | undefined;
+  readonly startMode: StartMode;
+  restart(): void;
+  isStopped(): boolean;
+}
+
+/** Opens the node. A version on trial that fails starts again by itself, because nobody else may do so. */
+async function open(config: string, { binary, startMode, restart, isStopped }: Start): Promise<Node> {
   try {
     return await openNode({
       configPath: config,
@@ -117,7 +118,6 @@ async function open(
     });
   } catch (error) {
     if (startMode.kind !== "trial" || binary === undefined) throw error;
-    // Nobody may be there to start it again, so it does so itself, until its trial is over.
     process.stderr.write(`node-server: version ${build.cargo_version} did not start: ${messageOf(error)}\n`);
     await Bun.sleep(retryMs);
     if (isStopped()) throw error;
@@ -125,7 +125,7 @@ async function open(
   }
 }
 
-/** It is up: a new version has proven itself, and one that was taken back is remembered. */
+/** Confirms a new version that has started, and logs one that was rolled back. */
 async function greet(node: Node, binary: Binary | undefined, startMode: StartMode): Promise<void> {
   const log = node.hub.logger("server");
   if (startMode.kind === "trial" && binary !== undefined) {
@@ -133,14 +133,14 @@ async function greet(node: Node, binary: Binary | undefined, startMode: StartMod
     log.event("update.completed", "update done", { from: startMode.from, to: build.cargo_version });
   }
   if (startMode.kind === "taken back")
-    log.event("update.reverted", "an update was taken back because it did not start", {
+    log.event("update.reverted", "an update was rolled back because it did not start", {
       failed: startMode.failed,
       running: build.cargo_version,
     });
 }
 
-/** Why it is still this process. */
-async function tryToBecome(binary: Binary): Promise<string> {
+/** Executes the new binary. Returns only if that failed, with the reason; the old binary is in place again then. */
+async function tryToExec(binary: Binary): Promise<string> {
   try {
     execInto(binary);
   } catch (error) {
@@ -148,9 +148,9 @@ async function tryToBecome(binary: Binary): Promise<string> {
     try {
       await binary.restore();
       await endTrial(binary);
-      return `${reason}; the old one is back in place and the server goes on`;
+      return `${reason}; the old one is back in place and continues to run`;
     } catch (second) {
-      return `${reason}; the old one cannot be put back either (${messageOf(second)}): mend ${binary.path} before the next start`;
+      return `${reason}; the old one cannot be restored either (${messageOf(second)}): repair ${binary.path} before the next start`;
     }
   }
 }

@@ -80,25 +80,25 @@ function serviceUser(given: string | undefined): User {
       "NotFound",
       name === undefined
         ? `the account with the number ${uid} has no name; name one with --user`
-        : `there is no user ${name} on this machine; make one with \`useradd --system ${name}\`, or name another with --user`,
+        : `there is no user ${name} on this machine; create one with \`useradd --system ${name}\`, or name another with --user`,
     );
   if (user.uid === 0 && given === undefined)
     throw new Fault(
       "Other",
-      "the server should not run as root: name another user with --user (or --user root if you mean it)",
+      "the server should not run as root: name another user with --user (or --user root if that is intended)",
     );
   return user;
 }
 
 function unitPath({ dir, name }: UninstallOptions): string {
   if (!/^[A-Za-z0-9_.@-]{1,64}$/.test(name))
-    throw new Fault("InvalidInput", `${name} is no name for a service`);
+    throw new Fault("InvalidInput", `${name} is not a valid name for a service`);
   return join(dir, `${name}.service`);
 }
 
 function systemctl(...args: string[]): void {
   if (Bun.which("systemctl") === null)
-    throw new Fault("Other", "systemctl is not here; use --no-start to write the unit file alone");
+    throw new Fault("Other", "systemctl was not found; use --no-start to write the unit file alone");
   const { exitCode, stderr } = Bun.spawnSync(["systemctl", ...args]);
   if (exitCode !== 0)
     throw new Fault("Other", `systemctl ${args.join(" ")} failed: ${stderr.toString().trim()}`);

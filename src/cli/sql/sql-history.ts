@@ -32,7 +32,7 @@ export async function openHistory(env: Environment): Promise<History> {
       },
     };
   } catch (error) {
-    process.stderr.write(`note: no history is kept: ${messageOf(error)}\n`);
+    process.stderr.write(`note: the history cannot be saved: ${messageOf(error)}\n`);
     return { lines: [], async add() {} };
   }
 }

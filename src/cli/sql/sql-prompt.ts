@@ -90,7 +90,7 @@ class Session {
   /** Handles Ctrl+C: ends a running statement, or drops what was typed. */
   interrupt(): void {
     if (this.#running !== undefined) {
-      this.#running.abort(new Error("broken off; the server may go on with it"));
+      this.#running.abort(new Error("interrupted; the server may continue to run it"));
       return;
     }
     const wasEmpty = this.#typed === "" && this.#lines.line === "";

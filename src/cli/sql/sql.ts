@@ -62,7 +62,7 @@ async function runWhole(server: Target, text: string, options: SqlOptions): Prom
   tellCount(first.row_count, started);
   if (!first.truncated) return exitCodes.done;
   say(
-    `node-server: these are only the first ${countText(first.data.length, "row")} of more: the server sends no more in one answer, and this statement cannot be fetched page by page without losing or doubling rows; ask for parts of it, such as WHERE id > LAST ORDER BY id LIMIT ${first.data.length}`,
+    `node-server: these are only the first ${countText(first.data.length, "row")} of more: the server sends no more in one answer, and this statement cannot be fetched page by page without losing or duplicating rows; ask for parts of it, such as WHERE id > LAST ORDER BY id LIMIT ${first.data.length}`,
   );
   return exitCodes.failed;
 }

@@ -15,7 +15,7 @@ export async function askSecret(question: string): Promise<string> {
     for await (const chunk of stdin) {
       for (const key of String(chunk)) {
         if (key === "\r" || key === "\n") return typed;
-        if (key === "\u0003") throw new Fault("Other", "broken off");
+        if (key === "\u0003") throw new Fault("Other", "interrupted");
         typed = key === "\u007f" || key === "\b" ? typed.slice(0, -1) : typed + key;
       }
     }

@@ -40,7 +40,7 @@ export async function listTokens(options: TokenOptions): Promise<number> {
     options.json
       ? `${JSON.stringify(tokens)}\n`
       : columns(
-          ["KEY", "USER", "ENDS", "MAY", "MADE BY"],
+          ["KEY", "USER", "EXPIRES", "PERMISSIONS", "CREATED BY"],
           tokens.map((token) => [
             token.token_key,
             token.username ?? "-",
@@ -89,7 +89,7 @@ async function warnOfMissing(client: NodeServerClient, names: readonly string[])
     });
     if (found === null)
       process.stderr.write(
-        `note: the server has no bucket ${name}; the token can be used there once \`node-server buckets create ${name}\` has made it\n`,
+        `note: the server has no bucket ${name}; the token can be used there once \`node-server buckets create ${name}\` has created it\n`,
       );
   }
 }
@@ -103,19 +103,19 @@ async function newPassword(username: string): Promise<string> {
 
 export async function deleteToken(key: string, options: TokenOptions): Promise<number> {
   const client = await connect(options);
-  await confirm(`The token ${key} ends at once.`, options.yes);
+  await confirm(`The token ${key} will be invalid at once.`, options.yes);
   const { created_tokens_left: left } = await client.call("token_delete", { target_token: key });
-  process.stderr.write(`the token ${key} has ended\n`);
+  process.stderr.write(`the token ${key} is deleted\n`);
   if (left > 0)
     process.stderr.write(
-      `note: tokens that it made still work: ${left}; \`node-server tokens list\` names their maker under MADE BY\n`,
+      `note: tokens that it created still work: ${left}; \`node-server tokens list\` names their creator under CREATED BY\n`,
     );
   return exitCodes.done;
 }
 
 export async function rollToken(key: string, options: TokenOptions): Promise<number> {
   const target = await findServer(options);
-  await confirm(`The present secret of ${key} ends at once.`, options.yes);
+  await confirm(`The present secret of ${key} will be invalid at once.`, options.yes);
   const made = await clientFor(target).call("token_roll_token_secret", { target_token: key });
   const code = await showSecret(made, options);
   await renewLogin(target, made);
@@ -135,7 +135,7 @@ export function parseAllow(text: string): FileAction[] {
   const actions = text.split(",").map((word) => word.trim());
   const unknown = actions.find((word) => !(fileActions as readonly string[]).includes(word));
   if (unknown !== undefined)
-    throw new InvalidArgumentError(`${unknown || "nothing"} is none of ${fileActions.join(", ")}.`);
+    throw new InvalidArgumentError(`${unknown || "nothing"} is not one of ${fileActions.join(", ")}.`);
   return actions as FileAction[];
 }
 

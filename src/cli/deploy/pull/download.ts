@@ -57,7 +57,7 @@ export async function fetchFile(
     const readAt = Date.now();
     const hash = await transfer.retry.attempt(signal, () => fetchPart(download, beside, transfer, signal));
     const present = lstatSync(disk, { throwIfNoEntry: false });
-    if (present?.isDirectory()) return { why: "a folder stands there" };
+    if (present?.isDirectory()) return { why: "there is a folder with this name" };
     const same = present?.isFile() === true && present.size === size && (await hashIfReadable(disk)) === hash;
     if (!same) {
       await utimes(beside, mtime / 1000, mtime / 1000);
@@ -113,7 +113,7 @@ function makeParents(dir: string, path: string): string {
     if (stats !== undefined)
       throw new Fault(
         "InvalidInput",
-        stats.isSymbolicLink() ? "a link stands on the way" : "a file stands on the way",
+        stats.isSymbolicLink() ? "a folder of its path is a link" : "a folder of its path is a file",
       );
     try {
       mkdirSync(folder);

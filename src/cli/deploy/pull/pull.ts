@@ -77,7 +77,7 @@ export async function pull(bucket: string, dir: string, options: PullOptions): P
     if (options.dryRun || real === undefined) return showPlan(wanted, gone, options);
     const summary = await apply({ client, bucket, dir: real, record }, wanted, gone, signal);
     return report(bucket, summary, options);
-  }, "broken off; what is here is whole, and the same command goes on from there");
+  }, "interrupted; downloaded files are complete, and the same command continues from there");
 }
 
 async function apply(

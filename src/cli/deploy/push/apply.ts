@@ -84,7 +84,9 @@ async function sendAll(push: Push, { uploads, folders }: PushPlan, signal: Abort
     summary.not_sent = uploads.length - done;
   } catch (error) {
     if (summary.uploaded > 0)
-      say(`${numberText(summary.uploaded)} of ${countText(uploads.length, "file")} are up and on record`);
+      say(
+        `${numberText(summary.uploaded)} of ${countText(uploads.length, "file")} are uploaded and recorded`,
+      );
     throw error;
   } finally {
     meter.end();

@@ -42,7 +42,7 @@ export async function planPush(
   signal: AbortSignal,
 ): Promise<PlannedPush> {
   const local = readLocalTree(dir);
-  const missing = `\`node-server buckets create ${bucket}\` makes it`;
+  const missing = `\`node-server buckets create ${bucket}\` creates it`;
   const remote = await listRemote(client, bucket, { missing, signal });
   const retry = new RetryPolicy(say);
   const files = client.bucket(bucket);
@@ -52,7 +52,7 @@ export async function planPush(
   if (mayDelete && local.files.size === 0 && remote.size > 0)
     throw new Fault(
       "InvalidInput",
-      `${dir} holds no file; \`--delete\` would empty the bucket, so nothing was done`,
+      `${dir} contains no file; \`--delete\` would empty the bucket, so nothing was done`,
     );
   if (!mayDelete && plan.inTheWay[0] !== undefined)
     throw new Fault(

@@ -25,10 +25,10 @@ export interface PushOptions extends RemoteOptions {
 
 /** pushNotes ends the help of `push`. */
 export const pushNotes = `
-Files are compared by size and hash; what earlier pushes learnt is kept in the user's state folder.
+Files are compared by size and hash; results of earlier pushes are stored in the user's state folder.
 Files whose name begins with a dot are pushed too, except .git and .DS_Store.
-Links are followed as long as they stay inside DIR; the others are left out and named.
-Pages go up after what they refer to, the front page last; --delete comes after all uploads.`;
+Links are followed if they lead to a place inside DIR; the others are left out and listed.
+Pages are uploaded after the files they refer to, the front page last; --delete runs after all uploads.`;
 
 /** Pause between two attempts while a folder is watched. */
 const retryMs = 3000;
@@ -47,7 +47,7 @@ export async function push(dir: string, bucket: string, options: PushOptions): P
     if (folder === undefined) return code;
     say(`watching ${dir}; Ctrl+C ends it`);
     return await keepPushing(site, { folder, dir: resolve(dir) }, options, signal);
-  }, "broken off; what is up is whole, and the same command goes on from there");
+  }, "interrupted; uploaded files are complete, and the same command continues from there");
 }
 
 async function keepPushing(
@@ -107,7 +107,7 @@ async function report(site: Site, summary: PushSummary, { json }: PushOptions): 
   sayLeftOut("failed", summary.failed);
   if (summary.not_sent > 0)
     say(
-      `${countText(summary.not_sent, "file")} that may refer to those ${summary.not_sent === 1 ? "was" : "were"} not sent; push again when that is mended`,
+      `${countText(summary.not_sent, "file")} that may refer to those ${summary.not_sent === 1 ? "was" : "were"} not sent; push again when that is fixed`,
     );
   const { uploaded, bytes, deleted, unchanged } = summary;
   say(

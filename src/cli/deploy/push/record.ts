@@ -94,7 +94,9 @@ export class PushRecord {
     } catch (error) {
       const why = explainFileError(error);
       if (why === undefined) throw error;
-      process.stderr.write(`note: the next run compares by content, because no record can be kept: ${why}\n`);
+      process.stderr.write(
+        `note: the next run compares by content, because the record cannot be saved: ${why}\n`,
+      );
     }
   }
 }

@@ -18,7 +18,7 @@ export async function removeInTheWay(
   const removed = new Set<string>();
   for (const path of inTheWay) {
     signal.throwIfAborted();
-    say(`note: ${visible(path)} is in the way of what is here and is removed first`);
+    say(`note: ${visible(path)} conflicts with a local file or folder and is removed first`);
     await client.bucket(bucket).remove(path);
     for (const file of remote.keys()) if (file === path || file.startsWith(`${path}/`)) removed.add(file);
   }
