@@ -1,4 +1,5 @@
 import { z } from "zod";
+import { otherFamilies, ownFamilies } from "../src/auth/permission.ts";
 import { faultKinds } from "../src/base/fault.ts";
 import { events } from "../src/log/events.ts";
 import { methods } from "../src/methods/index.ts";
@@ -31,6 +32,7 @@ export function clientTypes(): string {
     const credential = credentialParam(method);
     return credential === undefined ? [] : [`  ${JSON.stringify(name)}: ${JSON.stringify(credential)},`];
   });
+  const families = [...ownFamilies].map(([family, actions]) => `  ${family}: ${JSON.stringify(actions)},`);
   const kinds = Object.entries(faultKinds).map(([kind, { code }]) => `  ${kind}: ${code},`);
   const titles = Object.entries(faultKinds).map(
     ([kind, { title }]) => `  ${kind}: ${JSON.stringify(title)},`,
@@ -48,6 +50,14 @@ ${rows.join("\n")}
 export const credentialParams: Readonly<Record<string, string>> = {
 ${credentials.join("\n")}
 };
+
+/** The families of permissions that this server uses, with the actions of each. */
+export const permissionFamilies = {
+${families.join("\n")}
+} as const;
+
+/** Families of the wider system. Tokens may have them, but this server does not use them. */
+export const otherPermissionFamilies = ${JSON.stringify(otherFamilies)} as const;
 
 /** Every kind of error, with its number. */
 export const errorKinds = {

@@ -1,6 +1,6 @@
 import { z } from "zod";
 import { listOf, memberOf, onlyMember, toGrant, toScope } from "./limit.ts";
-import { otherFamilies, storedNames } from "./permission.ts";
+import { otherFamilies, ownFamilies } from "./permission.ts";
 
 const noScope =
   'is not a scope; use "global", {"static_bucket": name}, {"agent_uuid": uuid}, {"kv_namespace": s}, {"js_worker": s} or {"db": s}; in the name of a bucket or db one `*` may stand at the end';
@@ -25,15 +25,11 @@ const scopeJson = z
   )
   .meta({ id: "Scope" });
 
-const ownFamilies = Map.groupBy(storedNames, (name) => name.split(".", 1)[0] ?? "");
-
 /** `permissionJson` is a permission as it travels: `{ "static_bucket_file": "read" }`. */
 export const permissionJson = z
   .union(
     [
-      ...[...ownFamilies].map(([family, names]) =>
-        z.strictObject({ [family]: z.enum(names.map((name) => name.slice(family.length + 1))) }),
-      ),
+      ...[...ownFamilies].map(([family, actions]) => z.strictObject({ [family]: z.enum(actions) })),
       ...otherFamilies.map((family) =>
         z.strictObject({
           [family]: z.union([

@@ -129,6 +129,19 @@ export const credentialParams: Readonly<Record<string, string>> = {
   "token_roll_token_secret": "token",
 };
 
+/** The families of permissions that this server uses, with the actions of each. */
+export const permissionFamilies = {
+  static_bucket_file: ["read","write","delete","list"],
+  static_bucket: ["read","write","delete"],
+  node: ["exec_sql","get_database_type","list_all_agent_uuid","get_rt_pool","delete_agent_uuid"],
+  monitoring_uuid: ["list","delete"],
+  token: ["create"],
+  db: ["list","read","create","update","delete","exec_sql"],
+} as const;
+
+/** Families of the wider system. Tokens may have them, but this server does not use them. */
+export const otherPermissionFamilies = ["kv","task","crontab","crontab_result","terminal","js_worker","js_result","static_monitoring","dynamic_monitoring","dynamic_monitoring_summary"] as const;
+
 /** Every kind of error, with its number. */
 export const errorKinds = {
   Parse: -32700,

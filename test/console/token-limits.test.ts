@@ -1,10 +1,10 @@
 import { expect, test } from "bun:test";
 import fc from "fast-check";
 import { tokenLimit } from "../../src/auth/limit-schema.ts";
-import type { Limit, Permission, Scope } from "../../src/client/index.ts";
+import { type Limit, otherPermissionFamilies, type Permission, type Scope } from "../../src/client/index.ts";
 import { generatePassword } from "../../src/console/pages/tokens/credential-rules.ts";
 import { limitSummary, limitsProblem, scopeView, toScope } from "../../src/console/pages/tokens/limits.ts";
-import { families, otherFamilies } from "../../src/console/pages/tokens/permissions.ts";
+import { families } from "../../src/console/pages/tokens/permissions.ts";
 import { validityOf } from "../../src/console/pages/tokens/validity.ts";
 
 const named = fc.string({ minLength: 1, maxLength: 20 }).filter((text) => !text.includes("\0"));
@@ -33,7 +33,7 @@ const permission = fc.oneof(
   fc.constantFrom(...families.flatMap(({ actions }) => actions.map((action) => action.permission))),
   fc
     .tuple(
-      fc.constantFrom(...otherFamilies),
+      fc.constantFrom(...otherPermissionFamilies),
       fc.oneof(
         named,
         fc.tuple(named, named).map(([a, b]) => ({ [a]: b })),

@@ -1,10 +1,8 @@
-import type { Permission } from "../../../client/index.ts";
+import { otherPermissionFamilies, type Permission, type permissionFamilies } from "../../../client/index.ts";
 
-/** Families whose actions have checkboxes. */
-type KnownFamily = "static_bucket_file" | "static_bucket" | "node" | "monitoring_uuid" | "token" | "db";
-type Actions<F extends KnownFamily> = Extract<Permission, Record<F, string>>[F];
-type Keys<P> = P extends P ? keyof P : never;
-type OtherFamily = Exclude<Keys<Permission>, KnownFamily>;
+/** Families whose actions have checkboxes. The server declares them; only their labels are here. */
+type KnownFamily = keyof typeof permissionFamilies;
+type Actions<F extends KnownFamily> = (typeof permissionFamilies)[F][number];
 
 interface Family<F extends KnownFamily> {
   readonly title: string;
@@ -46,20 +44,6 @@ const table: { readonly [F in KnownFamily]: Family<F> } = {
   },
 };
 
-/** Families of the wider system. Tokens may have them, but this server does not use them. */
-export const otherFamilies: readonly OtherFamily[] = [
-  "kv",
-  "task",
-  "crontab",
-  "crontab_result",
-  "terminal",
-  "js_worker",
-  "js_result",
-  "static_monitoring",
-  "dynamic_monitoring",
-  "dynamic_monitoring_summary",
-];
-
 export interface FamilyView {
   readonly name: string;
   readonly title: string;
@@ -90,7 +74,7 @@ export function isPermission(json: unknown): json is Permission {
   const [family, what, ...more] = onlyMember(json);
   if (family === undefined || more.length > 0) return false;
   if (isKnown({ [family]: what } as Permission)) return true;
-  if (!otherFamilies.some((other) => other === family)) return false;
+  if (!otherPermissionFamilies.some((other) => other === family)) return false;
   if (typeof what === "string") return what !== "";
   const [action, pattern] = onlyMember(what);
   return action !== undefined && action !== "" && typeof pattern === "string";
