@@ -6,7 +6,8 @@ const stringOrNumber = /"(?:[^"\\]|\\.)*"|-?\d+(?:\.\d+)?(?:[eE][+-]?\d+)?/g;
 
 /**
  * Parses JSON with every digit of its whole numbers: those that a number cannot hold exactly become bigints.
- * A reviver's `context.source` would give the digits, but Node 20 does not have it.
+ * A reviver's `context.source` would give the digits, but Node 20 does not have it. The server reads requests in another way
+ * (`parseRequest` in `rpc/envelope.ts`); the command line uses this function.
  */
 export function parseExactly(text: string): unknown {
   const plain: unknown = JSON.parse(text);

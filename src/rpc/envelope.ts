@@ -29,7 +29,7 @@ export type Envelope =
 export function parseEnvelope(text: string): Envelope {
   let json: unknown;
   try {
-    json = parseExactly(text);
+    json = parseRequest(text);
   } catch {
     return { batch: false, item: broken("Parse", "the request is not JSON") };
   }
@@ -103,11 +103,15 @@ class IdSpellings {
   }
 }
 
-/** In texts up to this length integers are read exactly; reading a larger one in this way would hold up others. */
+/** The longest text in which integers are read exactly; in a larger one that would delay other clients. */
 const exactBytes = 256 * 1024;
 
-/** Integers that a double would bend (a 64-bit SQL value) come out as bigint. Few texts have any. */
-function parseExactly(text: string): unknown {
+/**
+ * `parseRequest` parses a request; integers that a double cannot represent (a 64-bit SQL value) become bigints, and an infinite id
+ * its text. Few texts have any. The client's `parseExactly` is separate: it also runs on Node 20 and in browsers without
+ * `context.source`, has no bound, and the client package shares no code with the server.
+ */
+function parseRequest(text: string): unknown {
   if (text.length > exactBytes || !/\d{16}|[eE]\+?\d{3}/.test(text)) return JSON.parse(text);
   const exact = (key: string, value: unknown, context?: { source?: string }): unknown => {
     if (typeof value !== "number" || Number.isSafeInteger(value)) return value;
