@@ -36,7 +36,7 @@ export const events = {
   },
   "server.restart_scheduled": {
     level: "INFO",
-    means: "An update is in place; the server restarts after this delay.",
+    description: "An update is in place; the server restarts after this delay.",
     fields: z.object({ delay_ms: z.int() }),
     hidden: ["event"],
   },
