@@ -28,13 +28,17 @@ export interface CommandRow {
   /** Neither in the help nor in the completion: for programs, not for people. */
   readonly hidden?: boolean;
   readonly commands?: readonly CommandRow[];
-  /** Takes the arguments, the options (those of the program included) and the command; resolves to the exit code. */
-  readonly run?: (...given: never[]) => Promise<number>;
+  /**
+   * Loads the function that runs the command. It takes the arguments, the options (those of the program included) and the command,
+   * and resolves to the exit code. The code of a command is loaded when it runs, because loading the server takes longer than most
+   * commands.
+   */
+  readonly load?: () => Promise<(...given: never[]) => Promise<number>>;
 }
 
 /** Adds the command of a row, and those below it, to a commander program. `onExit` receives the exit code of the one that ran. */
 export function addCommand(parent: Command, row: CommandRow, onExit: (code: number) => void): void {
-  const { isDefault = false, hidden = false, run, ownHelp, notes } = row;
+  const { isDefault = false, hidden = false, load, ownHelp, notes } = row;
   const command = parent.command(row.name, { isDefault, hidden }).description(row.description);
   for (const [flags, description, { default: value, parse } = {}] of row.options ?? []) {
     const option = command.createOption(flags, description);
@@ -46,11 +50,11 @@ export function addCommand(parent: Command, row: CommandRow, onExit: (code: numb
   if (ownHelp !== undefined) command.helpOption(false).option("-h, --help", ownHelp);
   if (notes !== undefined) command.addHelpText("after", typeof notes === "string" ? () => notes : notes);
   for (const sub of row.commands ?? []) addCommand(command, sub, onExit);
-  if (run === undefined) return;
-  // Commander hands over values whose types it does not know; each row names its own.
-  const start = run as (...given: unknown[]) => Promise<number>;
+  if (load === undefined) return;
   command.action(async (...given: unknown[]) => {
+    // Commander hands over values whose types it does not know; each command names its own.
+    const run = (await load()) as (...given: unknown[]) => Promise<number>;
     const args = given.slice(0, -2);
-    onExit(await start(...args, command.optsWithGlobals(), command));
+    onExit(await run(...args, command.optsWithGlobals(), command));
   });
 }

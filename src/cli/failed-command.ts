@@ -1,18 +1,22 @@
 import type { Command } from "commander";
 import { nearest } from "../base/nearest.ts";
-import { methodNames } from "./call/declared.ts";
 import { parseServerUrl } from "./login/known-servers.ts";
 import { readCa, trustingFetch } from "./remote/ca.ts";
 import { findTarget, type Target } from "./remote/remote.ts";
 
 /** A line that names the help of a command. The help itself is not printed, because the error above it would scroll away. */
-export function helpLine(command: Command): string {
+export function helpLine(command: Command, ...more: string[]): string {
   const names: string[] = [];
   for (let at: Command | null = command; at !== null; at = at.parent) names.unshift(at.name());
-  // A method has a help of its own.
+  return `see \`${[...names, ...more].join(" ")} --help\``;
+}
+
+/** The same line after a command has failed: a method has a help of its own. */
+export async function helpLineAfter(command: Command): Promise<string> {
   const [method = ""] = command.args;
-  if (command.name() === "call" && methodNames.includes(method)) names.push(method);
-  return `see \`${names.join(" ")} --help\``;
+  const isMethod =
+    command.name() === "call" && (await import("./call/declared.ts")).methodNames.includes(method);
+  return helpLine(command, ...(isMethod ? [method] : []));
 }
 
 /** Adds the line of `helpLine` to every message about wrong usage that commander prints. */

@@ -1,43 +1,9 @@
-import {
-  createBucket,
-  deleteBucket,
-  listBuckets,
-  publicNote,
-  showBucket,
-  updateBucket,
-} from "./buckets/buckets.ts";
-import { call, callNotes } from "./call/call.ts";
+import { publicNote } from "./buckets/buckets.ts";
 import type { CommandRow } from "./command-row.ts";
-import { complete } from "./completion/complete.ts";
-import { completion, shells } from "./completion/completion.ts";
-import { pull } from "./deploy/pull/pull.ts";
-import { push, pushNotes } from "./deploy/push/push.ts";
-import { chooseServer, listServers } from "./login/list-servers.ts";
-import { login } from "./login/login.ts";
-import { logout } from "./login/logout.ts";
-import { logs } from "./logs/logs.ts";
+import { shells } from "./completion/shells.ts";
+import { pushNotes } from "./deploy/push/notes.ts";
 import { bucketShape, gather, json, remote, remoteJson, unit, yes } from "./options.ts";
-import { check } from "./server/check.ts";
-import { getUuid } from "./server/get-uuid.ts";
-import { init } from "./server/init.ts";
-import { releaseServer } from "./server/release-server.ts";
-import { rollSuper } from "./server/roll-super-token.ts";
-import { serve } from "./server/serve.ts";
-import { installService, uninstallService } from "./server/service.ts";
-import { sqlChild } from "./server/sql-child.ts";
-import { update } from "./server/update.ts";
-import { version } from "./server/version.ts";
-import { sql } from "./sql/sql.ts";
-import { status } from "./status/status.ts";
-import { storage } from "./status/storage.ts";
-import {
-  createToken,
-  deleteToken,
-  listTokens,
-  parseAllow,
-  parseDuration,
-  rollToken,
-} from "./tokens/tokens.ts";
+import { parseAllow, parseDuration } from "./tokens/token-options.ts";
 
 const service: CommandRow = {
   name: "service",
@@ -52,13 +18,13 @@ const service: CommandRow = {
         ["--print", "print the unit file and change nothing"],
         ["--no-start", "write the unit file, but do not call systemctl"],
       ],
-      run: installService,
+      load: async () => (await import("./server/service.ts")).installService,
     },
     {
       name: "uninstall",
       description: "stop it and remove the unit file",
       options: [...unit, ["--no-start", "remove the unit file, but do not call systemctl"]],
-      run: uninstallService,
+      load: async () => (await import("./server/service.ts")).uninstallService,
     },
   ],
 };
@@ -68,45 +34,49 @@ const serverCommands: readonly CommandRow[] = [
   {
     name: "serve",
     description: "run the server; creates a missing configuration and database",
-    run: serve,
+    load: async () => (await import("./server/serve.ts")).serve,
   },
   {
     name: "init",
     description: "create the configuration, the database and the Super Token, print its credentials, exit",
     options: [["--listen <address>", "ws_listener of the new configuration, such as 0.0.0.0:2211"]],
-    run: init,
+    load: async () => (await import("./server/init.ts")).init,
   },
   {
     name: "roll-super-token",
     description: "give the Super Token new credentials; the old ones are invalid at once",
     options: [yes],
-    run: rollSuper,
+    load: async () => (await import("./server/roll-super-token.ts")).rollSuper,
   },
-  { name: "get-uuid", description: "print the server's UUID", run: getUuid },
+  {
+    name: "get-uuid",
+    description: "print the server's UUID",
+    load: async () => (await import("./server/get-uuid.ts")).getUuid,
+  },
   {
     name: "check",
     description: "list what is wrong with the configuration and the files it names, with line and column",
     options: [["--connect", "also connect to the database"]],
-    run: check,
+    load: async () => (await import("./server/check.ts")).check,
   },
   {
     name: "version",
     description: "print the version and the build",
     options: [["--json", "print the whole build record as JSON"]],
-    run: version,
+    load: async () => (await import("./server/version.ts")).version,
   },
   {
     name: "update",
     description: "update the running server to a release, or the binary if no server runs",
     options: [["--tag <tag>", "the version, as vX.Y.Z (default: the newest release)"]],
-    run: update,
+    load: async () => (await import("./server/update.ts")).update,
   },
   service,
   {
     name: "release-server <folder>",
     description: "serve a folder of releases to servers that update themselves",
     options: [["--listen <address>", "the address to listen on", { default: "127.0.0.1:2212" }]],
-    run: releaseServer,
+    load: async () => (await import("./server/release-server.ts")).releaseServer,
   },
 ];
 
@@ -122,12 +92,12 @@ const clientCommands: readonly CommandRow[] = [
         "check the server's certificate against those in this file (PEM); saved with the login",
       ],
     ],
-    run: login,
+    load: async () => (await import("./login/login.ts")).login,
   },
   {
     name: "logout [name]",
     description: "remove a saved server and its token (default: the one in use)",
-    run: logout,
+    load: async () => (await import("./login/logout.ts")).logout,
   },
   {
     name: "servers",
@@ -138,9 +108,13 @@ const clientCommands: readonly CommandRow[] = [
         description: "list the saved servers",
         isDefault: true,
         options: [json],
-        run: listServers,
+        load: async () => (await import("./login/list-servers.ts")).listServers,
       },
-      { name: "use <name>", description: "use this one from now on", run: chooseServer },
+      {
+        name: "use <name>",
+        description: "use this one from now on",
+        load: async () => (await import("./login/list-servers.ts")).chooseServer,
+      },
     ],
   },
   {
@@ -148,8 +122,7 @@ const clientCommands: readonly CommandRow[] = [
     description: "call any method of a server",
     options: [...remote, ["--json", "print JSON also on a terminal"]],
     ownHelp: "show help for this command, or for METHOD",
-    notes: callNotes,
-    run: call,
+    load: async () => (await import("./call/call.ts")).call,
   },
   {
     name: "logs",
@@ -160,7 +133,7 @@ const clientCommands: readonly CommandRow[] = [
       ["--filter <filter>", "as RUST_LOG: info, debug,db=trace, token (default with -f: info)"],
       ["--json", "print one JSON object per line"],
     ],
-    run: logs,
+    load: async () => (await import("./logs/logs.ts")).logs,
   },
   {
     name: "sql [statement]",
@@ -173,15 +146,20 @@ const clientCommands: readonly CommandRow[] = [
       json,
     ],
     notes: "\nAll statements are run, and the result of the last one is printed.",
-    run: sql,
+    load: async () => (await import("./sql/sql.ts")).sql,
   },
   {
     name: "completion <shell>",
     description: "print the completion script for a shell",
     choices: shells,
-    run: completion,
+    load: async () => (await import("./completion/completion.ts")).completion,
   },
-  { name: "complete [words...]", description: "", hidden: true, run: complete },
+  {
+    name: "complete [words...]",
+    description: "",
+    hidden: true,
+    load: async () => (await import("./completion/complete.ts")).complete,
+  },
 ];
 
 const buckets: CommandRow = {
@@ -193,16 +171,21 @@ const buckets: CommandRow = {
       description: "list all buckets",
       isDefault: true,
       options: remoteJson,
-      run: listBuckets,
+      load: async () => (await import("./buckets/buckets.ts")).listBuckets,
     },
     {
       name: "create <name>",
       description: "create a bucket",
       options: bucketShape("default: its name"),
       notes: `\nNote: ${publicNote("SERVER/node/static/NAME/…")}.`,
-      run: createBucket,
+      load: async () => (await import("./buckets/buckets.ts")).createBucket,
     },
-    { name: "show <name>", description: "show one bucket", options: remoteJson, run: showBucket },
+    {
+      name: "show <name>",
+      description: "show one bucket",
+      options: remoteJson,
+      load: async () => (await import("./buckets/buckets.ts")).showBucket,
+    },
     {
       name: "update <name>",
       description: "change a bucket; omitted settings stay",
@@ -213,13 +196,13 @@ const buckets: CommandRow = {
         ["--enable", "serve it"],
         ["--no-enable", "do not serve it over HTTP and WebDAV"],
       ],
-      run: updateBucket,
+      load: async () => (await import("./buckets/buckets.ts")).updateBucket,
     },
     {
       name: "delete <name>",
       description: "delete a bucket's record; its files stay on the disk",
       options: [...remoteJson, yes],
-      run: deleteBucket,
+      load: async () => (await import("./buckets/buckets.ts")).deleteBucket,
     },
   ],
 };
@@ -228,7 +211,13 @@ const tokens: CommandRow = {
   name: "tokens",
   description: "list, create, renew and delete tokens",
   commands: [
-    { name: "list", description: "list all tokens", isDefault: true, options: remoteJson, run: listTokens },
+    {
+      name: "list",
+      description: "list all tokens",
+      isDefault: true,
+      options: remoteJson,
+      load: async () => (await import("./tokens/tokens.ts")).listTokens,
+    },
     {
       name: "create",
       description: "create a token for buckets; its secret is printed only once",
@@ -249,14 +238,19 @@ const tokens: CommandRow = {
           { parse: parseDuration },
         ],
       ],
-      run: createToken,
+      load: async () => (await import("./tokens/tokens.ts")).createToken,
     },
-    { name: "delete <key>", description: "delete a token", options: [...remoteJson, yes], run: deleteToken },
+    {
+      name: "delete <key>",
+      description: "delete a token",
+      options: [...remoteJson, yes],
+      load: async () => (await import("./tokens/tokens.ts")).deleteToken,
+    },
     {
       name: "roll <key>",
       description: "give a token a new secret, printed only once",
       options: [...remoteJson, yes],
-      run: rollToken,
+      load: async () => (await import("./tokens/tokens.ts")).rollToken,
     },
   ],
 };
@@ -273,7 +267,7 @@ const deployCommands: readonly CommandRow[] = [
       ["--watch", "push again whenever a file changes"],
     ],
     notes: pushNotes,
-    run: push,
+    load: async () => (await import("./deploy/push/push.ts")).push,
   },
   {
     name: "pull <bucket> <dir>",
@@ -284,7 +278,7 @@ const deployCommands: readonly CommandRow[] = [
       ["--dry-run", "show what would happen and change nothing"],
     ],
     notes: "\nFiles and folders named .git or .DS_Store are neither downloaded nor deleted.",
-    run: pull,
+    load: async () => (await import("./deploy/pull/pull.ts")).pull,
   },
   buckets,
   tokens,
@@ -292,13 +286,13 @@ const deployCommands: readonly CommandRow[] = [
     name: "storage",
     description: "print how much disk space each table uses",
     options: remoteJson,
-    run: storage,
+    load: async () => (await import("./status/storage.ts")).storage,
   },
   {
     name: "status",
     description: "print the state of a server and of the token in use",
     options: remoteJson,
-    run: status,
+    load: async () => (await import("./status/status.ts")).status,
   },
 ];
 
@@ -307,5 +301,10 @@ export const commands: readonly CommandRow[] = [
   ...serverCommands,
   ...clientCommands,
   ...deployCommands,
-  { name: "sql-child", description: "", hidden: true, run: sqlChild },
+  {
+    name: "sql-child",
+    description: "",
+    hidden: true,
+    load: async () => (await import("./server/sql-child.ts")).sqlChild,
+  },
 ];

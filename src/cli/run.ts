@@ -4,7 +4,7 @@ import { build } from "../build.ts";
 import { ClientError } from "../client/index.ts";
 import { defaultConfigPath, exitCodes } from "./command.ts";
 import { addCommand } from "./command-row.ts";
-import { adviseHelp, helpLine, refuseUnknownCommands, targetOf } from "./failed-command.ts";
+import { adviseHelp, helpLineAfter, refuseUnknownCommands, targetOf } from "./failed-command.ts";
 import { explainFileError } from "./file-error.ts";
 import { commands } from "./program.ts";
 import { explain } from "./remote/explain.ts";
@@ -31,7 +31,7 @@ export async function run(args: readonly string[]): Promise<number> {
   adviseHelp(program);
   refuseUnknownCommands(program);
   try {
-    await program.parseAsync(args, { from: "user" });
+    await program.parseAsync(withHelpOption(args), { from: "user" });
     return code;
   } catch (error) {
     if (error instanceof CommanderError) return error.exitCode === 0 ? exitCodes.done : exitCodes.usage;
@@ -41,11 +41,18 @@ export async function run(args: readonly string[]): Promise<number> {
   }
 }
 
+/** `help call` as `call --help`: a command may print its help itself. */
+function withHelpOption(args: readonly string[]): readonly string[] {
+  const [first, ...command] = args;
+  return first === "help" && command.length > 0 ? [...command, "--help"] : args;
+}
+
 /** A message for a failed command: what was wrong and what to do. */
 async function messageFor(error: unknown, command: Command | undefined): Promise<string> {
   if (error instanceof ClientError) return explain(error, await targetOf(command));
   if (!(error instanceof Fault)) return explainFileError(error) ?? bugText(error);
-  const advice = error instanceof WrongUsage && command !== undefined ? `\n${helpLine(command)}` : "";
+  const isUsage = error instanceof WrongUsage && command !== undefined;
+  const advice = isUsage ? `\n${await helpLineAfter(command)}` : "";
   return error.detail.replaceAll("\n", "\nnode-server: ") + advice;
 }
 

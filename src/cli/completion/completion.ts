@@ -1,8 +1,6 @@
 import { exitCodes } from "../command.ts";
 import { print } from "../terminal/output.ts";
-
-export const shells = ["bash", "zsh", "fish"] as const;
-export type Shell = (typeof shells)[number];
+import type { Shell } from "./shells.ts";
 
 /** Scripts by shell. Each asks the program for the candidates, so that a script never becomes outdated. */
 const scripts: Readonly<Record<Shell, string>> = {

@@ -1,4 +1,3 @@
-import { InvalidArgumentError } from "commander";
 import { type NodeServerClient, PermissionDenied, type ResultOf } from "../../client/index.ts";
 import { exitCodes } from "../command.ts";
 import { renewLogin } from "../login/renew-login.ts";
@@ -8,11 +7,9 @@ import { columns } from "../terminal/columns.ts";
 import { confirm } from "../terminal/confirm.ts";
 import { print } from "../terminal/output.ts";
 import { WrongUsage } from "../terminal/wrong-usage.ts";
+import { type FileAction, fileActions } from "./token-options.ts";
 
 type Token = ResultOf<"token_get">;
-
-const fileActions = ["read", "write", "delete", "list"] as const;
-type FileAction = (typeof fileActions)[number];
 
 export interface TokenOptions extends RemoteOptions {
   readonly json?: boolean;
@@ -129,22 +126,6 @@ async function showSecret(
   await print(json ? `${JSON.stringify(made)}\n` : `${made.key}:${made.secret}\n`);
   process.stderr.write("keep it; it is not shown again\n");
   return exitCodes.done;
-}
-
-export function parseAllow(text: string): FileAction[] {
-  const actions = text.split(",").map((word) => word.trim());
-  const unknown = actions.find((word) => !(fileActions as readonly string[]).includes(word));
-  if (unknown !== undefined)
-    throw new InvalidArgumentError(`${unknown || "nothing"} is not one of ${fileActions.join(", ")}.`);
-  return actions as FileAction[];
-}
-
-export function parseDuration(text: string): number {
-  const [, count, unit = ""] = /^(\d{1,6})(m|h|d|w|y)$/.exec(text) ?? [];
-  const ms = { m: 60e3, h: 3600e3, d: 86_400e3, w: 604_800e3, y: 365 * 86_400e3 }[unit];
-  if (count === undefined || ms === undefined || Number(count) === 0)
-    throw new InvalidArgumentError("write a time as 90m, 12h, 30d, 4w or 1y.");
-  return Number(count) * ms;
 }
 
 function endOf({ timestamp_to }: Token): string {
