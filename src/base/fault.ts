@@ -132,7 +132,7 @@ export class Fault extends Error {
 
   constructor(
     readonly kind: FaultKind,
-    /** What was wrong and what to do, for people. Never contains a secret. */
+    /** The problem and what to do about it, for people. Never contains a secret. */
     readonly detail: string,
     /** The same facts for programs: `field`, `line`, `column`, `path`, `reason`, … */
     readonly data: Readonly<Record<string, unknown>> = {},

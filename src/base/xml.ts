@@ -22,7 +22,7 @@ const nameForm =
   // biome-ignore lint/suspicious/noMisleadingCharacterClass: the standard's own list of characters, each meant alone.
   /[A-Za-z_:\u{C0}-\u{D6}\u{D8}-\u{F6}\u{F8}-\u{2FF}\u{370}-\u{37D}\u{37F}-\u{1FFF}\u{200C}\u{200D}\u{2070}-\u{218F}\u{2C00}-\u{2FEF}\u{3001}-\u{D7FF}\u{F900}-\u{FDCF}\u{FDF0}-\u{FFFD}\u{10000}-\u{EFFFF}][\w:.\-\u{B7}\u{C0}-\u{D6}\u{D8}-\u{F6}\u{F8}-\u{37D}\u{37F}-\u{1FFF}\u{200C}\u{200D}\u{203F}\u{2040}\u{2070}-\u{218F}\u{2C00}-\u{2FEF}\u{3001}-\u{D7FF}\u{F900}-\u{FDCF}\u{FDF0}-\u{FFFD}\u{10000}-\u{EFFFF}]*/uy;
 const space = /[ \t\r\n]*/y;
-/** Characters that XML 1.0 cannot contain. */
+/** `unwritable` matches characters that XML 1.0 cannot contain. */
 export const unwritable = /[\0-\x08\x0b\x0c\x0e-\x1f\ufffe\uffff]/;
 
 /** Scope maps prefixes to namespaces, within an outer scope. Linked instead of copied: there may be thousands of each. */

@@ -5,7 +5,7 @@ export const yes: OptionRow = ["-y, --yes", "do not ask for confirmation"];
 /** Options of every command that talks to a server. */
 export const remote: readonly OptionRow[] = [
   ["-s, --server <name>", "the name of a saved server, or an address"],
-  ["--ca <file>", "check the server's certificate against those in this file (PEM)"],
+  ["--ca <file>", "check the server's certificate against this file (PEM)"],
 ];
 export const remoteJson = [...remote, json];
 /** Options of the commands that write or remove a unit file. */

@@ -87,10 +87,7 @@ const clientCommands: readonly CommandRow[] = [
     description: "save a server and a token for it, and use it from now on",
     options: [
       ["--name <name>", "the name of the server here (default: from the address)"],
-      [
-        "--ca <file>",
-        "check the server's certificate against those in this file (PEM); saved with the login",
-      ],
+      ["--ca <file>", "check the server's certificate against this file (PEM); saved with the login"],
     ],
     load: async () => (await import("./login/login.ts")).login,
   },
@@ -105,7 +102,7 @@ const clientCommands: readonly CommandRow[] = [
     commands: [
       {
         name: "list",
-        description: "list the saved servers",
+        description: "list saved servers",
         isDefault: true,
         options: [json],
         load: async () => (await import("./login/list-servers.ts")).listServers,
@@ -284,7 +281,7 @@ const deployCommands: readonly CommandRow[] = [
   tokens,
   {
     name: "storage",
-    description: "print how much disk space each table uses",
+    description: "print the disk space of each table",
     options: remoteJson,
     load: async () => (await import("./status/storage.ts")).storage,
   },

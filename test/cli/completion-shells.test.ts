@@ -109,9 +109,9 @@ if (zsh !== undefined) {
     const { user } = scene;
     const shell = await zshWith(user, sourced);
     await tab(shell, "node-server ca", /node-server call /);
-    const listed = await tab(shell, "node-server log", /logs +-- show the log/);
-    expect(listed).toMatch(/login +-- keep a server/);
-    expect(listed).toMatch(/logout +-- forget a server/);
+    const listed = await tab(shell, "node-server log", /logs +-- print the log/);
+    expect(listed).toMatch(/login +-- save a server/);
+    expect(listed).toMatch(/logout +-- remove a saved server/);
     expect(listed).not.toContain("logbook");
     await tab(shell, "node-server sql --cs", /sql --csv /);
     await tab(shell, "node-server call static-bucket_l", /call static-bucket_list /);

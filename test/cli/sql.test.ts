@@ -152,5 +152,5 @@ story("of several statements the last result is shown, and a note and the help s
     "note: these are several statements; only the result of the last one is shown\n",
   );
   expect((await user.run(["sql", "SELECT 1 AS a;"])).stderr).not.toContain("note:");
-  expect(await user.does(["sql", "--help"])).toContain("the result of the last one is shown");
+  expect(await user.does(["sql", "--help"])).toContain("the result of the last one is printed");
 });

@@ -246,7 +246,7 @@ story(
     const server = await home.serve();
     const first = server.update("v2.0.0");
     await until("the first has begun", () => asked === 1);
-    const busy = { error: { code: 999, message: expect.stringMatching(/under way/) } };
+    const busy = { error: { code: 999, message: expect.stringMatching(/another update is running/) } };
     expect(await server.update("v2.0.0")).toMatchObject(busy);
     expect(await server.update("v3.0.0")).toMatchObject(busy);
     expect(await server.update("v1.0.0")).toMatchObject({ result: null });

@@ -87,7 +87,7 @@ export async function readText(path: string): Promise<string> {
   }
 }
 
-/** Whether a param takes only strings, so that `5` and `true` are strings too. */
+/** `isText` tells whether a param takes only strings, so that `5` and `true` are strings too. */
 function isText(type: z.core.$ZodType): boolean {
   const { anyOf, ...schema } = z.toJSONSchema(type, { io: "input", unrepresentable: "any" });
   const choices = (anyOf ?? [schema]) as readonly z.core.JSONSchema.BaseSchema[];

@@ -132,7 +132,10 @@ export async function hashIfReadable(disk: string): Promise<string | undefined> 
   }
 }
 
-/** Whether a system error is about the rights or the name of one file, so that the others can still be transferred. */
+/**
+ * `concernsOneFile` tells whether a system error is about the rights or the name of one file, so that the others can still be
+ * transferred.
+ */
 export function concernsOneFile(error: unknown): boolean {
   return ["EACCES", "EPERM", "ENAMETOOLONG"].includes(codeOf(error) ?? "");
 }

@@ -27,7 +27,7 @@ export async function listRemote(
   }
 }
 
-/** Whether two times are equal, give or take rounding: `x-oc-mtime` is in seconds with a fraction. */
+/** `sameTime` tells whether two times are equal, apart from rounding: `x-oc-mtime` is in seconds with a fraction. */
 export function sameTime(a: number, b: number): boolean {
   return Math.abs(a - b) <= 2;
 }

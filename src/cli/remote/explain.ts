@@ -59,7 +59,7 @@ async function hintFor(
     : undefined;
 }
 
-/** Whether a node-server answers at this address. No token is sent. */
+/** `isNodeServer` tells whether a node-server answers at this address. No token is sent. */
 async function isNodeServer(url: string, fetch: Target["fetch"]): Promise<boolean> {
   try {
     await new NodeServerClient(url, { fetch, timeoutMs: probeTimeoutMs }).call("node-server_version");

@@ -25,7 +25,7 @@ export interface RemoteOptions {
 export interface Target {
   readonly url: string;
   readonly token: string | undefined;
-  /** Whether the token was saved by `login`, not taken from the environment. */
+  /** True if the token was saved by `login`, false if it comes from the environment. */
   readonly isSaved: boolean;
   /** Certificates in PEM. */
   readonly ca: string | undefined;

@@ -22,7 +22,7 @@ export interface RunningServer {
   readonly access: Pick<ClientOptions, "fetch" | "WebSocket">;
 }
 
-/** How long a server may take to restart as another version. */
+/** The time that a server may take to restart as another version. */
 const restartTimeoutMs = 60_000;
 const versionTimeoutMs = 3000;
 /** Addresses to reach a server that listens on every interface. */

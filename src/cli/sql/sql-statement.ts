@@ -13,7 +13,7 @@ const enclosed = new RegExp(
   "g",
 );
 
-/** Whether a text is complete: it ends with a `;` outside of strings, names and comments. */
+/** `isComplete` tells whether a text ends with a `;` outside of strings, names and comments. */
 export function isComplete(text: string): boolean {
   let open = false;
   const bare = text.replace(enclosed, (piece) => {
@@ -27,7 +27,8 @@ export function isComplete(text: string): boolean {
 }
 
 /**
- * Whether a text has more than one statement. False for triggers and SQL functions, whose bodies have statements of their own.
+ * `hasSeveral` tells whether a text has more than one statement. False for triggers and SQL functions, whose bodies have statements
+ * of their own.
  */
 export function hasSeveral(text: string): boolean {
   const tokens = sqlTokens(text).map((found) => found.text.toLowerCase());
@@ -47,7 +48,7 @@ function isOpen(piece: string): boolean {
 
 export interface SqlToken {
   readonly text: string;
-  /** Where it begins in the statement. */
+  /** The offset in the statement. */
   readonly at: number;
 }
 

@@ -9,7 +9,7 @@ const codes: Readonly<Record<Colour, string>> = {
   dim: "\x1b[2m",
 };
 
-/** Whether to print colours: on a terminal, unless the user turned them off (no-color.org). */
+/** `isColoured` tells whether to print colours: on a terminal, unless the user turned them off (no-color.org). */
 export function isColoured(stream: { readonly isTTY?: boolean }): boolean {
   return stream.isTTY === true && !process.env.NO_COLOR && process.env.TERM !== "dumb";
 }

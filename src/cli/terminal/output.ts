@@ -59,7 +59,9 @@ export function readable(value: unknown, paint: Paint): string {
   return `${shown(exactJson(value, 2)).replace(/^( *)("(?:[^"\\]|\\.)*")(?=: )/gm, (_, space, name) => space + paint("cyan", name))}\n`;
 }
 
-/** Whether a value is a record that fits into a row: no nested values, and the same members as the first of the list. */
+/**
+ * `isFlat` tells whether a value is a record that fits into a row: no nested values, and the same members as the first of the list.
+ */
 function isFlat(item: unknown, _: number, all: readonly unknown[]): item is Record<string, unknown> {
   if (typeof item !== "object" || item === null || Array.isArray(item)) return false;
   const names = Object.keys(item);

@@ -9,7 +9,7 @@ import { removeGone, removeInTheWay } from "./remove.ts";
 import { sendFile } from "./send.ts";
 import type { PushSummary, Site } from "./site.ts";
 
-/** How often the record is saved during a push, so that one that is killed is continued. */
+/** The interval at which the record is saved during a push, so that one that is killed can be continued. */
 const saveIntervalMs = 5000;
 
 /** Compares both sides, uploads what differs, and deletes what is gone if requested. The record is saved even when it fails. */

@@ -10,7 +10,7 @@ export interface PushPlan {
   /** New folders that hold no other new one; making one makes its parents too. */
   readonly folders: readonly string[];
   readonly unchanged: number;
-  /** How many files were compared by reading both sides, because the record knew nothing about them. */
+  /** The number of files that were compared by reading both sides, because the record did not have them. */
   readonly compared: number;
   /** In the bucket and not in the folder. */
   readonly gone: readonly string[];
@@ -91,7 +91,9 @@ async function compare(sides: Sides, signal: AbortSignal): Promise<PushPlan> {
   };
 }
 
-/** Whether a file has the same content on both sides. `trusted`: the record still describes the one in the bucket. */
+/**
+ * `isSame` tells whether a file has the same content on both sides. `trusted`: the record still describes the one in the bucket.
+ */
 async function isSame(
   { record, remoteHash }: Sides,
   { path, disk, stamp }: LocalFile,

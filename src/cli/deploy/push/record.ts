@@ -54,7 +54,7 @@ export class PushRecord {
     return this.#files.get(path);
   }
 
-  /** Whether the file in the bucket is still the known one. */
+  /** Tells whether the file in the bucket is still the known one. */
   vouchesFor(path: string, remote: RemoteFile): boolean {
     const known = this.#files.get(path);
     return known?.stamp.size === remote.size && sameTime(known.remoteMtime, remote.mtime);

@@ -26,7 +26,7 @@ export async function removeInTheWay(
   return removed;
 }
 
-/** What `removeGone` decides by, and where it counts. */
+/** Removal is what `removeGone` decides by, and the summary in which it counts. */
 export interface Removal {
   readonly local: LocalTree;
   /** The bucket as it was when this push began. */

@@ -15,7 +15,7 @@ import type { Transfer } from "../transfer.ts";
 
 /** Up to this size a file is read whole, so that its hash is that of the bytes that were sent. */
 const maxWholeBytes = 4_000_000;
-/** How often a file is sent that changes while it is read. */
+/** The number of times that a file is sent which changes while it is read. */
 const maxAttempts = 3;
 
 export interface Sent {
@@ -77,7 +77,7 @@ export async function sendFile(
   }
 }
 
-/** Why the server refused this one file; undefined when the error concerns all of them. */
+/** `whyRefused` says why the server refused this one file; undefined if the error concerns all of them. */
 export function whyRefused(error: unknown): string | undefined {
   if (!(error instanceof FileError)) return undefined;
   if (error.status === 423) return "it is locked on the server";

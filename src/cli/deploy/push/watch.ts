@@ -6,7 +6,7 @@ import { pause } from "../../../client/pause.ts";
 const quietMs = 300;
 /** The longest wait for quiet after the first change. */
 const maxQuietWaitMs = 5000;
-/** How often the folder itself is checked: a missing folder has no watcher that could report its return. */
+/** The interval at which the folder itself is checked: a missing folder has no watcher that could report its return. */
 const pollMs = 1000;
 
 /**

@@ -119,11 +119,12 @@ interface Statement {
 
 async function runStatement(
   connection: PgConnection,
-  { name, sql, position }: Statement,
+  statement: Statement,
   request: SqlRequest,
   progress: PgProgress,
 ): Promise<string> {
-  const { paramTypes, columns } = await describe(connection, name, sql, position);
+  const { name, sql, position } = statement;
+  const { paramTypes, columns } = await describe(connection, statement);
   const params = request.params ?? [];
   if (paramTypes.length !== params.length) {
     throw new Fault(
@@ -169,9 +170,7 @@ async function runStatement(
 
 async function describe(
   connection: PgConnection,
-  name: string,
-  sql: string,
-  position: Position,
+  { name, sql, position }: Statement,
 ): Promise<{ paramTypes: number[]; columns: Column[] }> {
   connection.send(
     packet("P", text(name), text(sql), int16(0)),
