@@ -10,6 +10,7 @@ import {
   notFound,
   type PlaceOptions,
   type ResolvedPath,
+  type SourceAndTarget,
   type StagedFile,
   type Times,
   type WriteTransaction,
@@ -221,7 +222,7 @@ export class BucketFiles {
   }
 
   async #transfer(
-    paths: { readonly source: TreePath; readonly target: TreePath },
+    paths: SourceAndTarget<TreePath>,
     { overwrite, conditions, signal, removesSource }: TransferOptions & { readonly removesSource: boolean },
     work: (transfer: {
       readonly transaction: WriteTransaction;

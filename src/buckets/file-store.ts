@@ -161,6 +161,12 @@ export interface CopyOptions {
   readonly signal: AbortSignal;
 }
 
+/** SourceAndTarget are the two paths of a copy or a move. */
+export interface SourceAndTarget<P> {
+  readonly source: P;
+  readonly target: P;
+}
+
 /** FileStore keeps the files of one bucket. */
 export interface FileStore {
   readonly reader: FileReader;
@@ -173,11 +179,8 @@ export interface FileStore {
   ): Promise<T>;
   /** `transact` for two paths. */
   transactBoth<T>(
-    paths: { readonly source: TreePath; readonly target: TreePath },
-    work: (
-      transaction: WriteTransaction,
-      resolved: { readonly source: ResolvedPath; readonly target: ResolvedPath },
-    ) => Promise<T>,
+    paths: SourceAndTarget<TreePath>,
+    work: (transaction: WriteTransaction, resolved: SourceAndTarget<ResolvedPath>) => Promise<T>,
   ): Promise<T>;
 }
 

@@ -1,6 +1,12 @@
 import { Fault } from "../../base/fault.ts";
 import { PathMutex } from "../../base/path-mutex.ts";
-import type { FileStore, ResolvedPath, StagedFile, WriteTransaction } from "../file-store.ts";
+import type {
+  FileStore,
+  ResolvedPath,
+  SourceAndTarget,
+  StagedFile,
+  WriteTransaction,
+} from "../file-store.ts";
 import type { TreePath } from "../path.ts";
 import { DiskReader } from "./read.ts";
 import { PathResolver } from "./resolve.ts";
@@ -36,11 +42,8 @@ export class DiskStore implements FileStore {
   }
 
   transactBoth<T>(
-    paths: { readonly source: TreePath; readonly target: TreePath },
-    work: (
-      transaction: WriteTransaction,
-      resolved: { readonly source: ResolvedPath; readonly target: ResolvedPath },
-    ) => Promise<T>,
+    paths: SourceAndTarget<TreePath>,
+    work: (transaction: WriteTransaction, resolved: SourceAndTarget<ResolvedPath>) => Promise<T>,
   ): Promise<T> {
     return this.#inTurn([paths.source, paths.target], async (isHeld) => {
       const [source, target] = await Promise.all([
