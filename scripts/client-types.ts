@@ -34,9 +34,6 @@ export function clientTypes(): string {
   });
   const families = [...ownFamilies].map(([family, actions]) => `  ${family}: ${JSON.stringify(actions)},`);
   const kinds = Object.entries(faultKinds).map(([kind, { code }]) => `  ${kind}: ${code},`);
-  const titles = Object.entries(faultKinds).map(
-    ([kind, { title }]) => `  ${kind}: ${JSON.stringify(title)},`,
-  );
   return `// Printed by \`npm run docs\` from the declarations; edit those instead.
 
 ${types.join("\n\n")}
@@ -71,11 +68,6 @@ export type DenialReason = (typeof denialReasons)[number];
 /** Why the server ends a subscription: \`params.end.reason\` of its last notification. */
 export const endReasons = ${JSON.stringify(Object.keys(endReasons))} as const;
 export type EndReason = (typeof endReasons)[number];
-
-/** The title that a server puts before the detail of an error's message, with a colon between. */
-export const errorTitles: Readonly<Record<keyof typeof errorKinds, string>> = {
-${titles.join("\n")}
-};
 `;
 }
 

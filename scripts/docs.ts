@@ -125,7 +125,7 @@ function errorsPage(): string {
       : [],
   );
   const head =
-    "# Errors\n\nEvery error object has a `code`, a `message` as below (`…` is a sentence for people, which may change), and `data` with the `kind` and whatever helps a program (`field`, `line`, `column`, `path`, `limit`, `reason`, …). Where the message is only the title, `data.detail` says what was wrong.";
+    "# Errors\n\nEvery error object has a `code`, a `message` as below (`…` is a sentence for people, which may change), and `data` with the `kind` and whatever helps a program (`field`, `line`, `column`, `path`, `limit`, `reason`, …). `data.detail` is the sentence of the message without its title.";
   const about =
     "## Reasons\n\n`data.reason` says which case it was. Every `PermissionDenied` has one, also where a method for the Super Token answers every other token with the same message. An unknown name and a wrong secret are the same reason; the others are reported only to a caller that proved the token.";
   return `${note}${head}\n\n| Code | Kind | Message | Meaning |\n|---|---|---|---|\n${rows.join("\n")}\n\n${about}\n\n| Kind | \`data.reason\` | Meaning |\n|---|---|---|\n${reasons.join("\n")}\n`;

@@ -3,7 +3,7 @@ interface FaultRow {
   readonly code: number;
   readonly title: string;
   readonly description: string;
-  /** If true, the message is the title alone, as in the examples of JSON-RPC 2.0, and the detail goes to `data.detail`. */
+  /** If true, the message is the title alone, as in the examples of JSON-RPC 2.0. */
   readonly bare?: true;
   /** Values of `data.reason`, each with its meaning. */
   readonly reasons?: Readonly<Record<string, string>>;
@@ -126,7 +126,7 @@ export type FaultKind = keyof typeof faultKinds;
 /** DenialReason says why a call was refused: `data.reason` of every `PermissionDenied`. */
 export type DenialReason = keyof (typeof faultKinds)["PermissionDenied"]["reasons"];
 
-/** Fault is an error that the server reports on purpose. Its message is `<title>: <detail>`. */
+/** Fault is an error that the server reports on purpose. Its message is `<title>: <detail>`; on the wire the detail is also `data.detail`. */
 export class Fault extends Error {
   override readonly name = "Fault";
 
@@ -140,7 +140,6 @@ export class Fault extends Error {
   ) {
     const { title, bare }: FaultRow = faultKinds[kind];
     super(bare ? title : `${title}: ${detail}`, options);
-    if (bare) this.data = { ...data, detail };
   }
 
   get code(): number {

@@ -1,4 +1,4 @@
-import { type DenialReason, denialReasons, errorKinds, errorTitles } from "./methods.ts";
+import { type DenialReason, denialReasons, errorKinds } from "./methods.ts";
 
 export type ErrorKind = keyof typeof errorKinds;
 
@@ -76,12 +76,9 @@ export class RpcError extends ClientError {
     super(message);
   }
 
-  /** The message without the title of its kind: `name must be …` of `InvalidInput: name must be …`. */
+  /** The message without the title of its kind: `name must be …` of `InvalidInput: name must be …`. An older server does not send it; then it is the message. */
   get detail(): string {
-    // Errors of JSON-RPC itself have only a title as message; the sentence is in the data.
-    if (typeof this.data.detail === "string") return this.data.detail;
-    const title = `${errorTitles[this.kind]}: `;
-    return this.message.startsWith(title) ? this.message.slice(title.length) : this.message;
+    return typeof this.data.detail === "string" ? this.data.detail : this.message;
   }
 }
 

@@ -174,28 +174,3 @@ export type DenialReason = (typeof denialReasons)[number];
 /** Why the server ends a subscription: `params.end.reason` of its last notification. */
 export const endReasons = ["token_invalid","shutdown","restart","completed","failed"] as const;
 export type EndReason = (typeof endReasons)[number];
-
-/** The title that a server puts before the detail of an error's message, with a colon between. */
-export const errorTitles: Readonly<Record<keyof typeof errorKinds, string>> = {
-  Parse: "Parse error",
-  InvalidRequest: "Invalid Request",
-  MethodNotFound: "Method not found",
-  InvalidParams: "Invalid params",
-  Internal: "Internal error",
-  NeedsWebSocket: "Needs a WebSocket",
-  TooManySubscriptions: "Too many subscriptions",
-  RequestTooBig: "Request too big",
-  ResponseTooBig: "Response too big",
-  Busy: "Server is busy",
-  BatchTooLong: "Batch too long",
-  ParseError: "ParseError",
-  SerializationError: "SerializationError",
-  IoError: "IoError",
-  PermissionDenied: "Permission Denied",
-  DatabaseError: "DatabaseError",
-  NotFound: "NotFound",
-  UuidNotFound: "UuidNotFound",
-  ConfigNotFound: "ConfigNotFound",
-  InvalidInput: "InvalidInput",
-  Other: "Other",
-};

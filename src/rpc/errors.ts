@@ -8,11 +8,12 @@ export interface WireError {
   readonly data: Readonly<Record<string, unknown>>;
 }
 
-export function toWireError(fault: Fault): WireError {
-  return { code: fault.code, message: fault.message, data: { kind: fault.kind, ...fault.data } };
+/** `toWireError` is the error object of JSON-RPC. `data.detail` is the message without the title, for programs that show it to people. */
+export function toWireError({ code, message, kind, detail, data }: Fault): WireError {
+  return { code, message, data: { kind, ...data, detail } };
 }
 
-/** What is not a `Fault` is a bug: logged whole under a reference, shown as nothing but that reference. */
+/** `toFault` masks errors that are not a `Fault`, which are bugs: the log gets all of it under a reference, the caller only the reference. */
 export function toFault(error: unknown, log: Logger): Fault {
   if (error instanceof Fault) return error;
   const reference = randomText(12);
@@ -20,5 +21,7 @@ export function toFault(error: unknown, log: Logger): Fault {
     reference,
     stack: error instanceof Error ? (error.stack ?? "") : "",
   });
-  return new Fault("Internal", `the server's log tells more under reference ${reference}`, { reference });
+  return new Fault("Internal", `the server's log has the details under reference ${reference}`, {
+    reference,
+  });
 }

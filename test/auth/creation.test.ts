@@ -229,7 +229,7 @@ eachDatabase(
     const taken = (username: string) => ({
       code: 108,
       message: `InvalidInput: the username ${username} is taken`,
-      data: { kind: "InvalidInput", field: "username", reason: "taken" },
+      data: { kind: "InvalidInput", field: "username", reason: "taken", detail: expect.any(String) },
     });
     expect((await create("anna")).error).toBeUndefined();
     expect((await create("anna")).error).toEqual(taken("anna"));
@@ -250,13 +250,13 @@ eachDatabase("a password without a user name, or for a token without one, is ref
     await node.refused("token_create", [token, { token_limit: [], password: "right-word" }]),
   ).toMatchObject({
     code: 108,
-    data: { kind: "InvalidInput", field: "username" },
+    data: { kind: "InvalidInput", field: "username", detail: expect.any(String) },
   });
   const nameless = await node.newToken([]);
   const change = { token, target_token: nameless.split(":")[0], new_password: "right-word" };
   expect(await node.refused("token_change_password", change)).toMatchObject({
     code: 108,
-    data: { kind: "InvalidInput", field: "target_token" },
+    data: { kind: "InvalidInput", field: "target_token", detail: expect.any(String) },
   });
 });
 
@@ -284,5 +284,8 @@ eachDatabase("a lifetime that ends before it begins is refused", async (database
         node.superToken,
         { token_limit: [], timestamp_from, timestamp_to },
       ]),
-    ).toMatchObject({ code: 108, data: { kind: "InvalidInput", field: "timestamp_to" } });
+    ).toMatchObject({
+      code: 108,
+      data: { kind: "InvalidInput", field: "timestamp_to", detail: expect.any(String) },
+    });
 });

@@ -75,7 +75,7 @@ eachDatabase(
       expect({ username, code: error?.code, data: error?.data }).toEqual({
         username,
         code: 108,
-        data: { kind: "InvalidInput", field: "username", reason: "confusable" },
+        data: { kind: "InvalidInput", field: "username", reason: "confusable", detail: expect.any(String) },
       });
     }
     const race = await Promise.all(["mia", "Mia", "MIA", "ｍia"].map((name) => create(node, name)));
@@ -132,7 +132,13 @@ eachDatabase(
       expect({ method, code, data }).toEqual({
         method,
         code: 108,
-        data: { kind: "InvalidInput", field: "target_token", reason: "ambiguous", username_of: keyOf(other) },
+        data: {
+          kind: "InvalidInput",
+          field: "target_token",
+          reason: "ambiguous",
+          username_of: keyOf(other),
+          detail: expect.any(String),
+        },
       });
     }
     // Both still work, each by its own credentials, and the older name is not locked out.

@@ -18,7 +18,7 @@ const farAway = 32_503_680_000_000;
 const denied = (reason: string, message: string) => ({
   code: 102,
   message: `Permission Denied: ${message}`,
-  data: { kind: "PermissionDenied", reason },
+  data: { kind: "PermissionDenied", reason, detail: expect.any(String) },
 });
 const superRefusal = (reason: string) => denied(reason, "Super token required");
 const invalid = denied("invalid_credentials", "Invalid credentials");
@@ -143,7 +143,7 @@ eachDatabase("a missing permission is named, with its scope", async (database) =
     expect(await node.refused(method, params)).toEqual({
       code: 102,
       message,
-      data: { kind: "PermissionDenied", reason: "missing_permission" },
+      data: { kind: "PermissionDenied", reason: "missing_permission", detail: expect.any(String) },
     });
   const nothing = await node.newToken([]);
   for (const method of ["agent-uuid_list_all", "node-server_list_all_agent_uuid"])

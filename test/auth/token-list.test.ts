@@ -40,7 +40,13 @@ eachDatabase(
       expect([method, code, data]).toEqual([
         method,
         108,
-        { kind: "InvalidInput", field: "token_limit", bytes: bound + 1, limit: bound },
+        {
+          kind: "InvalidInput",
+          field: "token_limit",
+          bytes: bound + 1,
+          limit: bound,
+          detail: expect.any(String),
+        },
       ]);
       expect(message).toContain("has 65537 bytes as JSON, and 65536 are the most");
     }
@@ -91,7 +97,10 @@ eachDatabase("a list of tokens that is too large says what to ask for instead", 
   await using node = await testNode({ database, top: "max_response_body_size = 1000000\n" });
   await addTokens(node, 40, limitsOf(40_000));
   const { code, message, data } = await node.refused("token_list_all_tokens", { token: node.superToken });
-  expect([code, data]).toEqual([-32008, { kind: "ResponseTooBig", limit: 1_000_000 }]);
+  expect([code, data]).toEqual([
+    -32008,
+    { kind: "ResponseTooBig", limit: 1_000_000, detail: expect.any(String) },
+  ]);
   expect(message).toContain(
     "above 1000000 bytes (max_response_body_size) after 25 of them; ask for one by its key",
   );

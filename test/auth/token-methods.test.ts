@@ -220,7 +220,7 @@ eachDatabase("the Super Token can be neither edited nor deleted", async (databas
       expect(await node.refused(method, { token, target_token, limit: readSite })).toMatchObject({
         code: 102,
         message: expect.stringMatching(/^Permission Denied: the Super Token cannot be (edited|deleted)$/),
-        data: { kind: "PermissionDenied", reason: "missing_permission" },
+        data: { kind: "PermissionDenied", reason: "missing_permission", detail: expect.any(String) },
       });
   }
   expect(await node.call("token_list_all_tokens", { token })).toMatchObject({
@@ -238,7 +238,7 @@ eachDatabase("a target that does not exist is NotFound, and nothing changes", as
     ).toEqual({
       code: 105,
       message: "NotFound: no token has this key or username",
-      data: { kind: "NotFound", field: "target_token" },
+      data: { kind: "NotFound", field: "target_token", detail: expect.any(String) },
     });
   expect(await node.refused("token_get", { token: "nobody", supertoken: token })).toMatchObject({
     code: 105,
@@ -276,7 +276,7 @@ eachDatabase("params that are missing or of the wrong type are named", async (da
     expect({ method, code: error.code, data: error.data }).toEqual({
       method,
       code: -32602,
-      data: { kind: "InvalidParams", field },
+      data: { kind: "InvalidParams", field, detail: expect.any(String) },
     });
     expect(error.message).toStartWith(`Invalid params: ${field} `);
   }

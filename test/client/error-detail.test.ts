@@ -1,14 +1,14 @@
 import { expect, test } from "bun:test";
 import { Fault, type FaultKind, faultKinds } from "../../src/base/fault.ts";
 import { toRpcError } from "../../src/client/errors.ts";
+import { toWireError } from "../../src/rpc/errors.ts";
 
 test("an error of every kind has its sentence without the title of the kind in front", () => {
   const detailOf = (kind: FaultKind, detail: string) => {
-    const { code, message, data } = new Fault(kind, detail);
-    return toRpcError({ code, message, data: { kind, ...data } }).detail;
+    return toRpcError(toWireError(new Fault(kind, detail))).detail;
   };
   for (const kind of Object.keys(faultKinds) as FaultKind[])
     expect(detailOf(kind, "name: must be shorter")).toBe("name: must be shorter");
-  // Of a server that writes no title, nothing is cut.
+  // A server older than this field.
   expect(toRpcError({ code: 108, message: "too long" }).detail).toBe("too long");
 });

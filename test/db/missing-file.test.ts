@@ -15,7 +15,7 @@ const missing = {
   code: 103,
   message:
     "DatabaseError: the database file was moved, deleted or replaced while the server runs; its operator has to put it back",
-  data: { kind: "DatabaseError", reason: "unavailable" },
+  data: { kind: "DatabaseError", reason: "unavailable", detail: expect.any(String) },
 };
 
 const fileOf = (node: TestNode) => join(node.folder, "data/node.db");

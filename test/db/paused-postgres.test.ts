@@ -9,7 +9,7 @@ import { webdavSite } from "../support/webdav.ts";
 const silent = {
   code: 103,
   message: "DatabaseError: the database did not answer in time; try again shortly",
-  data: { kind: "DatabaseError", reason: "unavailable" },
+  data: { kind: "DatabaseError", reason: "unavailable", detail: expect.any(String) },
 };
 
 const logging = 'memory_log_filter = "info"\nmemory_log_capacity = 1000\n';

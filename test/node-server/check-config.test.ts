@@ -42,6 +42,7 @@ test("check_config names every mistake of a text in data.problems, misspelt keys
   const error = await node.refused("node-server_check_config", asked(node, `max_upload_size = "x"\n${text}`));
   expect(error.data).toEqual({
     kind: "ParseError",
+    detail: expect.any(String),
     line: 1,
     column: 1,
     field: "ws_listener",

@@ -169,7 +169,7 @@ test("closing the socket ends the stream: nobody wants the events any more", asy
 test("over HTTP the stream is refused with a word about WebSocket", async () => {
   await using node = await testNode();
   const error = await node.refused("node-server_stream_log", [node.superToken, "info"]);
-  expect(error).toMatchObject({ code: -32000, data: { kind: "NeedsWebSocket" } });
+  expect(error).toMatchObject({ code: -32000, data: { kind: "NeedsWebSocket", detail: expect.any(String) } });
   expect(error.message).toContain("WebSocket");
   expect(node.node.hub.logger("task").wanted).toBe(0);
 });

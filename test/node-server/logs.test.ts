@@ -73,10 +73,11 @@ test("a filter that cannot be read is refused with the column of what is wrong",
       field: "log_filter",
       column: 7,
       why: "`loud` is not a level; use off, error, warn, info, debug or trace",
+      detail: expect.any(String),
     });
   }
   const { data } = await node.refused("node-server_log", { token: node.superToken, log_filter: 5 });
-  expect(data).toEqual({ kind: "InvalidParams", field: "log_filter" });
+  expect(data).toEqual({ kind: "InvalidParams", field: "log_filter", detail: expect.any(String) });
 });
 
 test("a capacity of 0 turns the memory off", async () => {

@@ -186,8 +186,8 @@ test("a bug shows its caller nothing but a reference, under which the log tells 
       const reference = String(reply.error?.data.reference);
       expect(reply.error).toEqual({
         code: -32603,
-        message: `Internal error: the server's log tells more under reference ${reference}`,
-        data: { kind: "Internal", reference },
+        message: `Internal error: the server's log has the details under reference ${reference}`,
+        data: { kind: "Internal", reference, detail: expect.any(String) },
       });
       const entry = node.node.ring.entries().find(({ fields }) => fields.reference === reference);
       expect(entry).toMatchObject({ level: "ERROR", target: "rpc" });

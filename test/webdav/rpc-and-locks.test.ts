@@ -40,7 +40,7 @@ const refusedFor = (path: string) => ({
   error: {
     code: 999,
     message: expect.stringMatching(new RegExp(`^Other: .*${path}.*locked`)),
-    data: { kind: "Other", path },
+    data: { kind: "Other", path, detail: expect.any(String) },
   },
 });
 const done = { result: { success: true } };
