@@ -55,21 +55,27 @@ export class DiskStore implements FileStore {
   }
 
   /**
-   * Waits for a turn by the canonical paths, which may change during the wait, when a folder becomes a link. `work` resolves them again
-   * in its turn; it is false if the turn was not for what they lead to now, and another turn is taken.
+   * Takes a turn, in which `work` resolves the paths; it is false if they lead elsewhere than the turn is for. The first turn is by the
+   * paths as requested, which are the canonical ones unless a link or another Unicode form is in them; every further turn is by what
+   * `isHeld` was given. They may change during a wait, when a folder becomes a link.
    */
   async #inTurn<T>(
-    paths: readonly TreePath[],
+    requested: readonly TreePath[],
     work: (
       isHeld: (...resolved: readonly ResolvedPath[]) => boolean,
     ) => Promise<{ readonly result: T } | false>,
   ): Promise<T> {
+    let held = requested;
     for (let attempt = 1; attempt <= maxAttempts; attempt += 1) {
-      const held = await Promise.all(paths.map((path) => this.reader.canonical(path)));
+      let canonical = held;
       const done = await this.#mutex.run(held, () =>
-        work((...resolved) => resolved.every(({ path }, at) => path === held[at])),
+        work((...resolved) => {
+          canonical = resolved.map(({ path }) => path);
+          return canonical.every((path, at) => path === held[at]);
+        }),
       );
       if (done !== false) return done.result;
+      held = canonical;
     }
     throw new Fault("Busy", "the folders above this path are being replaced; nothing was changed, try again");
   }

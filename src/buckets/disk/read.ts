@@ -71,15 +71,6 @@ export class DiskReader implements FileReader {
     };
   }
 
-  /** canonical is the `path` of `resolve` alone. */
-  async canonical(path: TreePath): Promise<TreePath> {
-    try {
-      return await this.#paths.canonical(await this.#paths.matchUnicode(path));
-    } catch (error) {
-      throw toTreeFault(error, path);
-    }
-  }
-
   async #entryAt(path: TreePath, spell = async () => path): Promise<DiskEntry | undefined> {
     for (let attempt = 1; ; attempt += 1) {
       try {

@@ -10,7 +10,6 @@ import {
   parseTreePath,
   type Segment,
   segmentsOf,
-  splitPath,
   type TreePath,
   treeRoot,
 } from "../path.ts";
@@ -63,16 +62,6 @@ export class PathResolver {
       .filter((form) => form !== undefined);
     const stats = await Promise.all(forms.map((form) => this.stat(childPath(folder, form))));
     return forms.find((_, at) => stats[at] !== undefined);
-  }
-
-  /**
-   * canonical is the one path of a resource: links among the folders above it are resolved. A link at its end stays, because that is
-   * what a change would change. `path` must be in the Unicode form of the disk.
-   */
-  async canonical(path: TreePath): Promise<TreePath> {
-    if (path === treeRoot) return path;
-    const { folder, name } = splitPath(path);
-    return childPath((await this.resolveFolder(folder)).path, name);
   }
 
   /** resolveFolder resolves the links in a path to a folder. One that is missing or outside the bucket keeps its path. */
