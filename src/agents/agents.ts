@@ -1,6 +1,6 @@
 import type { Caller } from "../auth/caller.ts";
 import { holds, scopeCovers } from "../auth/limit.ts";
-import type { Permission } from "../auth/permission.ts";
+import type { Permission, Scope } from "../auth/permission.ts";
 import type { Database } from "../db/database.ts";
 
 /** The permissions that let a token see agents. */
@@ -29,7 +29,7 @@ export class Agents {
  */
 function sees(caller: Caller, uuid: string): boolean {
   if (caller.isSuper) return true;
-  const mayList = (scope: Parameters<typeof holds>[2]) =>
+  const mayList = (scope: Scope) =>
     listPermissions.some((permission) => holds(caller.limits, permission, scope));
   if (mayList({ in: "global" })) return true;
   const agent = { in: "agent_uuid", name: uuid.toLowerCase() } as const;

@@ -20,6 +20,7 @@ export function toLimits(json: unknown): Limit[] {
   }));
 }
 
+/** `toScope` returns one scope, or none if the stored one is not understood. */
 export function toScope(json: unknown): Scope[] {
   if (json === "global") return [{ in: "global" }];
   const [kind, name] = onlyMember(json);
@@ -31,6 +32,7 @@ export function toScope(json: unknown): Scope[] {
   return [{ in: known, name: known === "agent_uuid" ? name.toLowerCase() : name }];
 }
 
+/** `toGrant` returns one grant, or none if the stored one is not understood. */
 export function toGrant(json: unknown): Grant[] {
   const [family, what] = onlyMember(json);
   if (typeof what === "string" && storedNames.has(`${family}.${what}`))
@@ -51,6 +53,7 @@ export function memberOf(json: unknown, name: string): unknown {
     : undefined;
 }
 
+/** `onlyMember` returns name and value of the one member that an object has; an empty name for anything else. */
 export function onlyMember(json: unknown): readonly [name: string, value: unknown] {
   if (typeof json !== "object" || json === null) return ["", undefined];
   let only: string | undefined;

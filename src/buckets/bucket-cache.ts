@@ -2,8 +2,8 @@ import { BatchLoader } from "../base/batch-loader.ts";
 import { isUnavailable } from "../db/unavailable.ts";
 import { type Bucket, isBucketName } from "./record.ts";
 
-/** A record is used this long without asking again: another server, or an operator's SQL, may change it. Changes of this process are seen at once. */
-const believedMs = 1000;
+/** A record that was read at most this long ago is fresh and used without another read: another server, or an operator's SQL, may change it. Changes of this process are seen at once. */
+const freshMs = 1000;
 /** Limits of cached records, and of names that no bucket has. The entry that was read longest ago is removed first. */
 const maxRecords = 10_000;
 const maxMissing = 1000;
@@ -44,25 +44,25 @@ export class BucketCache {
     this.#reads = new BatchLoader((keys) => this.#read(keys));
   }
 
-  /** A record that is believed now, without asking the database. */
+  /** The fresh record, without a read; undefined when there is none. */
   current(key: BucketKey): Bucket | undefined {
-    return this.#believed(key)?.record;
+    return this.#fresh(key)?.record;
   }
 
-  /** A record that is at most `believedMs` old, undefined when there is no such bucket; throws while the database is away. */
+  /** A record that is at most `freshMs` old, undefined when there is no such bucket; throws while the database is away. */
   async load(key: BucketKey): Promise<Bucket | undefined> {
-    const entry = this.#believed(key);
+    const entry = this.#fresh(key);
     return entry === undefined ? this.#reads.load(key) : entry.record;
   }
 
   /** The same, but while the database is away the last known record, unless it is older than `staleMs`. */
   async loadOrStale(key: BucketKey): Promise<Bucket | undefined> {
-    const entry = this.#believed(key);
+    const entry = this.#fresh(key);
     if (entry !== undefined) return entry.record;
     const stale = this.#stale(key);
     if (stale !== undefined && this.#awayAt !== undefined) {
       // Nobody waits for this read, and what came of it is in `#awayAt`.
-      if (performance.now() - this.#awayAt >= believedMs) this.#reads.load(key).catch(() => {});
+      if (performance.now() - this.#awayAt >= freshMs) this.#reads.load(key).catch(() => {});
       return stale.record;
     }
     try {
@@ -90,9 +90,9 @@ export class BucketCache {
     return this.#found.get(key) ?? this.#missing.get(key);
   }
 
-  #believed(key: BucketKey): CacheEntry | undefined {
+  #fresh(key: BucketKey): CacheEntry | undefined {
     const entry = this.#entry(key);
-    return entry?.changes === this.#changes && isYounger(entry, believedMs) ? entry : undefined;
+    return entry?.changes === this.#changes && isYounger(entry, freshMs) ? entry : undefined;
   }
 
   #stale(key: BucketKey): CacheEntry | undefined {

@@ -2,10 +2,10 @@ import { Connection, type ConnectionPlan, type Piece } from "./connection.ts";
 import { Busy, Unreachable } from "./errors.ts";
 import { pause } from "./pause.ts";
 
-/** Step is what happens on one connection after another. `C` is what `onConnected` resolves to. */
+/** Step is what happens on one connection after another. `result` is what `onConnected` resolved to. */
 export type Step<C> =
   | Piece
-  | { readonly kind: "connected"; readonly again: boolean; readonly first: C }
+  | { readonly kind: "connected"; readonly again: boolean; readonly result: C }
   | { readonly kind: "broken"; readonly why: Error; readonly waitMs: number };
 
 export interface ReconnectOptions<C> {
@@ -32,7 +32,7 @@ export async function* connections<C>(
     let why: unknown;
     try {
       await connection.opened();
-      yield { kind: "connected", again, first: await onConnected() };
+      yield { kind: "connected", again, result: await onConnected() };
       waitMs = firstWaitMs;
       yield* connection.received();
       why = connection.ended;

@@ -62,7 +62,7 @@ export async function* joinLog(
     for await (const step of steps) {
       if (step.kind === "connected") {
         endMessage = undefined;
-        const { again, first: kept } = step;
+        const { again, result: kept } = step;
         const after = join.last;
         const { fresh, whole } = join.takeMemory(kept);
         if (again && !whole) yield { kind: "gap", after, before: fresh[0]?.timestamp };

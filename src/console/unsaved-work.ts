@@ -13,13 +13,13 @@ export function registerUnsavedWork(what: () => string | undefined): void {
 }
 
 /** Registers something that must survive an automatic reload but needs no question when the person leaves. */
-export function registerReloadLoss(is: () => boolean): void {
-  reloadLossChecks.push(is);
+export function registerReloadLoss(wouldLose: () => boolean): void {
+  reloadLossChecks.push(wouldLose);
 }
 
 /** Whether a reload would lose nothing. */
 export function isSafeToReload(): boolean {
-  return unsavedWork().length === 0 && !reloadLossChecks.some((is) => is());
+  return unsavedWork().length === 0 && !reloadLossChecks.some((wouldLose) => wouldLose());
 }
 
 function unsavedWork(): string[] {

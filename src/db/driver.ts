@@ -166,8 +166,8 @@ class SourceConnection implements DatabaseConnection {
     }
   }
 
-  // biome-ignore lint/correctness/useYield: kysely's interface asks for it; nothing here streams through kysely.
-  async *streamQuery(): AsyncIterableIterator<never> {
+  /** kysely's interface requires it; nothing here streams through kysely. */
+  streamQuery(): AsyncIterableIterator<never> {
     throw new TypeError("statements are not streamed through kysely");
   }
 }

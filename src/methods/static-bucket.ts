@@ -30,8 +30,8 @@ export const staticBucket = {
       params: { token: "<SUPER_TOKEN>", name: "docs", cors: true },
       result: { ...shown, name: "docs", path: "docs" },
     },
-    run: ({ buckets, caller }, { name, ...wish }) =>
-      buckets.create(name, wish, { mayTakeOver: caller.isSuper }),
+    run: ({ buckets, caller }, { name, ...settings }) =>
+      buckets.create(name, settings, { mayTakeOver: caller.isSuper }),
   }),
   "static-bucket_read": method({
     doc: "Returns a bucket's record; null if there is none.",
@@ -62,8 +62,8 @@ export const staticBucket = {
       params: { token: "<SUPER_TOKEN>", name: "site", is_http_root: true },
       result: { ...shown, is_http_root: true },
     },
-    run: ({ buckets, caller }, { name, ...wish }) =>
-      buckets.update(name, wish, { mayTakeOver: caller.isSuper }),
+    run: ({ buckets, caller }, { name, ...settings }) =>
+      buckets.update(name, settings, { mayTakeOver: caller.isSuper }),
   }),
   "static-bucket_delete": method({
     doc: "Deletes a bucket's record; its files stay on the disk.",

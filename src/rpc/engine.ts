@@ -114,7 +114,7 @@ export class Engine<S extends object> {
     if (parsedBytes > 0 && !source.reserve(parsedBytes)) return refuse(memoryIsFull());
     const envelope = parseEnvelope(text);
     const limits = { maxResponseBytes: this.#options.maxResponseBytes(), parsedBytes };
-    const state = new RequestState(source, limits, envelope.batch);
+    const state = new RequestState(source, limits, { isBatch: envelope.batch });
     if (!envelope.batch) {
       const answer = this.#answerItem(envelope.item, state);
       return answer instanceof Promise

@@ -1,21 +1,21 @@
 import { Fault } from "../base/fault.ts";
 
 /**
- * So many brackets, braces and commas may stand in a large request of a caller that has proven nothing. What JSON.parse makes of
- * ten megabytes of `[{},{},…` takes half a second and 300 MB; a large text or base64 costs next to nothing.
+ * `maxOpenStructure` limits the brackets, braces and commas of a large request whose caller has not proven a token. To parse ten
+ * megabytes of `[{},{},…` takes half a second and 300 MB; a large text or base64 costs next to nothing.
  */
 export const maxOpenStructure = 128 * 1024;
 
-/** So many characters are looked at in one turn of the event loop. */
+/** Characters that are counted in one turn of the event loop. */
 const turnChars = 1024 * 1024;
 
 /** Params in which methods take the caller's token; the first positional param is one too. */
 const tokenParams = ['"token"', '"father_token"', '"supertoken"', '"params"'];
-/** No more texts than these are tried as tokens. */
+/** Texts that are tried as tokens. */
 const maxTokens = 4;
 const maxTokenChars = 4096;
 
-/** The brackets, braces and commas in a text; of one that is heavy only so many that it is known to be. */
+/** `countStructure` counts the brackets, braces and commas in a text, and stops above `maxOpenStructure`. */
 export async function countStructure(text: string, pause: () => Promise<void>): Promise<number> {
   let structure = 0;
   for (let at = 0; at < text.length; at += turnChars) {
@@ -26,7 +26,7 @@ export async function countStructure(text: string, pause: () => Promise<void>): 
   return structure;
 }
 
-/** The brackets, braces and commas in a part of a text. */
+/** `structureIn` counts the brackets, braces and commas in a part of a text. */
 export function structureIn(text: string, from: number, to: number): number {
   let found = 0;
   for (let at = from; at < to; at += 1) {
@@ -37,7 +37,7 @@ export function structureIn(text: string, from: number, to: number): number {
   return found;
 }
 
-/** Why a heavy request is not parsed: none of the texts in it that may be a token is `admit`ted. Undefined if one is. */
+/** `findRefusal` returns why a heavy request is not parsed; undefined if `admit` accepts a text in it that may be a token. */
 export async function findRefusal(
   text: string,
   admit: (token: string) => Promise<unknown>,
@@ -59,7 +59,7 @@ export async function findRefusal(
   return refusal;
 }
 
-/** Texts that stand where a token would, found without parsing. */
+/** Texts at the places of a token, found without parsing. */
 function tokensIn(text: string): string[] {
   const found = new Set<string>();
   for (const param of tokenParams) {
@@ -80,7 +80,7 @@ function tokenAfter(text: string, at: number): string | undefined {
   try {
     return String(JSON.parse(literal));
   } catch {
-    // No text after all, so no token.
+    // Not a JSON text, so not a token.
     return undefined;
   }
 }

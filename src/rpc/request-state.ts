@@ -21,20 +21,23 @@ export interface RequestSource extends Peer {
   reserve(bytes: number): boolean;
 }
 
+export interface RequestLimits {
+  readonly maxResponseBytes: number;
+  /** The memory of the parsed request, which the memory budget already counts. */
+  readonly parsedBytes: number;
+}
+
 /** RequestState is a request or a batch while it is answered. */
 export class RequestState {
-  readonly #limits: {
-    readonly maxResponseBytes: number;
-    /** What the parsed request takes; counted in the budget already. */
-    readonly parsedBytes: number;
-  };
+  readonly #limits: RequestLimits;
+  /** Work to do when the answer was sent. */
   readonly after: Array<() => void | Promise<void>> = [];
   delayMs = 0;
   /** At most this many bytes of the answer are the id of the present call. */
   maxIdBytes = 0;
   /** The subscription that the present call began. */
   opened: string | undefined;
-  /** Set when an answer was refused for want of memory. */
+  /** Set when an answer was refused because the memory budget is spent. */
   refusal: Fault | undefined;
   /** The client, for the check of its tokens. */
   readonly peer: Peer;
@@ -45,12 +48,8 @@ export class RequestState {
 
   constructor(
     readonly source: RequestSource,
-    limits: {
-      readonly maxResponseBytes: number;
-      /** What the parsed request takes; counted in the budget already. */
-      readonly parsedBytes: number;
-    },
-    isBatch: boolean,
+    limits: RequestLimits,
+    { isBatch }: { readonly isBatch: boolean },
   ) {
     this.#limits = limits;
     this.#heldBytes = limits.parsedBytes;

@@ -10,22 +10,18 @@ export type Body =
   /** Compressed while it is sent, so its length is not known beforehand. */
   | { readonly kind: "stream"; readonly stream: CompressedStream };
 
+/** SizedBody is a body whose length is known, so that ranges of it can be sent. */
+export type SizedBody = Exclude<Body, { readonly kind: "stream" }>;
+
 /** Representation is one variant of a file as it goes over the wire: RFC 9110 §3.2. */
 export interface Representation extends Validators {
   readonly headers: Readonly<Record<string, string>>;
   readonly body: Body;
 }
 
-/** sizeOf returns the length in bytes; undefined for a stream. */
-export function sizeOf(body: Body): number | undefined {
-  switch (body.kind) {
-    case "memory":
-      return body.blob.size;
-    case "file":
-      return body.file.stats.size;
-    case "stream":
-      return undefined;
-  }
+/** sizeOf returns the length in bytes. */
+export function sizeOf(body: SizedBody): number {
+  return body.kind === "memory" ? body.blob.size : body.file.stats.size;
 }
 
 /** release frees what a body holds that is not sent. */
@@ -50,10 +46,7 @@ export function toSend(body: Body, range?: ByteRange): Blob | ReadableStream<Uin
 }
 
 /** bytesOf reads a range of a body in chunks. It does not release the body. */
-export async function* bytesOf(
-  body: Exclude<Body, { readonly kind: "stream" }>,
-  range: ByteRange,
-): AsyncGenerator<Uint8Array> {
+export async function* bytesOf(body: SizedBody, range: ByteRange): AsyncGenerator<Uint8Array> {
   if (body.kind === "memory") yield await body.blob.slice(range.start, range.end + 1).bytes();
   else yield* body.file.chunks(range);
 }

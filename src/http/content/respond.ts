@@ -1,7 +1,15 @@
 import type { ByteRange } from "../../buckets/file-store.ts";
 import { evaluateConditions, mayUseRange } from "./conditions.ts";
 import { contentRange, parseRanges } from "./ranges.ts";
-import { type Body, bytesOf, type Representation, release, sizeOf, toSend } from "./representation.ts";
+import {
+  type Body,
+  bytesOf,
+  type Representation,
+  release,
+  type SizedBody,
+  sizeOf,
+  toSend,
+} from "./representation.ts";
 
 /** respond answers GET and HEAD: conditions first, then the range, then the whole. RFC 9110 §13.2, §14.2. */
 export function respond(request: Request, representation: Representation): Response {
@@ -20,13 +28,10 @@ export function respond(request: Request, representation: Representation): Respo
   }
 }
 
-/** A body whose length is known, so that ranges of it can be sent. */
-type SizedBody = Exclude<Body, { readonly kind: "stream" }>;
-
 function respondRange(request: Request, representation: Representation, body: SizedBody): Response {
   const { headers } = representation;
   const header = request.headers.get("range");
-  const size = sizeOf(body) ?? 0;
+  const size = sizeOf(body);
   const ranges =
     header !== null && mayUseRange(request.headers.get("if-range"), representation)
       ? parseRanges(header, size)
@@ -48,9 +53,8 @@ function respondRange(request: Request, representation: Representation, body: Si
 export function respondWhole({ method }: Request, { headers, body }: Representation, status = 200): Response {
   if (method !== "HEAD")
     return new Response(toSend(body), { status, headers: { ...headers, ...dispositionOf(body) } });
-  const size = sizeOf(body);
+  const length = body.kind === "stream" ? {} : { "content-length": String(sizeOf(body)) };
   release(body);
-  const length = size === undefined ? undefined : { "content-length": String(size) };
   return new Response(null, { status, headers: { ...headers, ...length } });
 }
 

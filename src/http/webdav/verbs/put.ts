@@ -28,6 +28,7 @@ export async function put(dav: DavRequest): Promise<Response> {
       throw new HttpError(400, `${staged.size} of ${length} bytes arrived; the file is unchanged`);
   }
   const modified = modifiedOf(dav);
+  // It resolves the path again, in its turn: `target` may be outdated by the time that the body took.
   const { created, stats } = await files.write(path, staged, {
     makeParents: false,
     conditions,
