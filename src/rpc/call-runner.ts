@@ -1,11 +1,11 @@
 import { anonymous, type Caller } from "../auth/caller.ts";
 import { isOpen, type Need } from "../auth/need.ts";
 import { Fault } from "../base/fault.ts";
+import { toValidationIssue } from "../base/validation-issue.ts";
 import { envelopeBytes } from "./bodies.ts";
 import type { Request } from "./envelope.ts";
 import type { Lease } from "./lease.ts";
 import type { CallContext, Method } from "./method.ts";
-import { parseParams } from "./params.ts";
 import type { RequestState } from "./request-state.ts";
 import type { SubscriptionReauthorizer } from "./subscription-reauthorizer.ts";
 
@@ -106,4 +106,29 @@ function toContext<S extends object>({ lease, caller, need, state }: AuthorisedC
     afterReply: (work) => void state.after.push(work),
     cancel: (id) => state.source.session?.cancel(id) ?? false,
   };
+}
+
+/** Reads named or positional params by the method's schema. InvalidParams names the first that the schema rejects. */
+function parseParams<S>(method: Method<S>, given: unknown): Record<string, unknown> {
+  if (method.names.length === 0) return {};
+  const named: unknown = Array.isArray(given)
+    ? Object.fromEntries(method.names.map((name, at) => [name, given[at]]))
+    : (given ?? {});
+  const read = safely(() => method.accepts.safeParse(named));
+  if (read.success) return read.data;
+  const [issue] = read.error.issues;
+  if (issue === undefined) throw new Fault("InvalidParams", "params cannot be read");
+  const { path, why, data } = toValidationIssue(issue, named);
+  const field = path.join(".");
+  throw new Fault("InvalidParams", `${field} ${why}`, { field, ...data });
+}
+
+/** A schema throws a TypeError for values such as `{"length": {"valueOf": 1}}`; that is the caller's mistake, not a bug. */
+function safely<T>(parse: () => T): T {
+  try {
+    return parse();
+  } catch (error) {
+    if (error instanceof Fault || !(error instanceof TypeError)) throw error;
+    throw new Fault("InvalidParams", "params cannot be read");
+  }
 }
