@@ -1,5 +1,5 @@
 import { expect, test } from "bun:test";
-import { stat, writeFile } from "node:fs/promises";
+import { stat, truncate, writeFile } from "node:fs/promises";
 import { basename, dirname, join } from "node:path";
 import { brotliDecompressSync, constants, zstdDecompressSync } from "node:zlib";
 import { DiskStats } from "../../src/buckets/disk/entry.ts";
@@ -88,4 +88,14 @@ test("eight large files are compressed while they are sent, and the next when on
   for (const stream of streams.slice(2)) stream?.cancel();
   await files[9]?.[Symbol.asyncDispose]();
   await until("no file is open", () => areClosed(files));
+});
+
+test("a large file that is cut short while it is compressed is not taken for whole", async () => {
+  await using folder = await tempFolder();
+  const [path = ""] = await settledFiles(folder.path, 1);
+  const file = await openFile(path);
+  const stream = new Compression(new ContentBudget(30_000)).stream(file, "gzip");
+  await truncate(path, 1000);
+  await expect(new Response(stream?.start()).bytes()).rejects.toThrow("cut short");
+  await until("the file is closed", () => areClosed([file]));
 });
