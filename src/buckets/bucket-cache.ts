@@ -2,7 +2,7 @@ import { BatchLoader } from "../base/batch-loader.ts";
 import { isUnavailable } from "../db/unavailable.ts";
 import { type Bucket, isBucketName } from "./record.ts";
 
-/** A record that was read at most this long ago is fresh and used without another read: another server, or an operator's SQL, may change it. Changes of this process are seen at once. */
+/** A record is fresh, and used without another read, for this long: another server, or an operator's SQL, may change it. Changes of this process are seen at once. */
 const freshMs = 1000;
 /** Limits of cached records, and of names that no bucket has. The entry that was read longest ago is removed first. */
 const maxRecords = 10_000;

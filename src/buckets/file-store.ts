@@ -58,15 +58,15 @@ export interface ByteRange {
 
 /**
  * OpenFile is a file of a bucket, open for reading: its content stays readable whatever happens to its name. Reading fails with a Fault
- * when the store does, or when the file became shorter than `stats.size`. It is to be disposed once, or given away by `body`.
+ * when the store does. It is to be disposed once, or given away by `body`.
  */
 export interface OpenFile extends AsyncDisposable {
   readonly stats: FileStats;
   /** Equal only for equal content, over all buckets, once the file is settled. */
   readonly contentKey: string;
-  /** The whole content in memory. */
+  /** The whole content in memory; its length is not that of `stats` if the file was changed in place since. */
   bytes(): Promise<Uint8Array<ArrayBuffer>>;
-  /** The content, or a range of it, read while it is consumed. Chunks are the consumer's to keep. */
+  /** The content, or a range of it, read while it is consumed. Fails if the file became shorter than that. Chunks are the consumer's to keep. */
   chunks(range?: ByteRange): AsyncGenerator<Uint8Array>;
   /**
    * The content, or a range of it, for a `Response`. It disposes the file when it needs it no more. The response must be returned to the
