@@ -1,17 +1,9 @@
-import { afterAll, test } from "bun:test";
+import { test } from "bun:test";
 import { mkdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
-import { type Browser, type BrowserContextOptions, chromium, type Page } from "playwright-core";
+import type { Page } from "playwright-core";
 import { type TestNode, testNode } from "../support/node.ts";
-import { findProgram } from "../support/tools.ts";
-import { collectComplaints } from "./complaints.ts";
-
-/** Host name of this machine that browsers do not trust like 127.0.0.1: `http://` with it is not a secure context. */
-const plainHost = "console.test";
-
-const executablePath = findProgram("the console in a browser", "chromium");
-let browser: Browser | undefined;
-afterAll(() => browser?.close());
+import { executablePath, narrow, PooledContext, plainHost, wide } from "./context-pool.ts";
 
 /** Address of the server as another machine sees it over plain http: no `Sec-Fetch-*`, no COOP, no secure context. */
 export function overPlainHttp<N extends Pick<TestNode, "url">>(node: N): N {
@@ -38,21 +30,6 @@ function withFirstError(error: unknown): never {
   throw new Error(`${String(first)}\nAt the end of its scope: ${String(last)}`, { cause: first });
 }
 
-async function theBrowser(): Promise<Browser> {
-  // The browser of the previous test file is closed.
-  if (browser?.isConnected()) return browser;
-  browser = await chromium.launch({
-    executablePath: executablePath ?? "",
-    args: [
-      "--no-sandbox",
-      "--disable-gpu",
-      "--disable-dev-shm-usage",
-      `--host-resolver-rules=MAP ${plainHost} 127.0.0.1`,
-    ],
-  });
-  return browser;
-}
-
 export interface Visit {
   /** `key:secret` or `user|password`. Default: the Super Token. An explicit undefined: nobody signs in. */
   readonly token?: string | undefined;
@@ -60,6 +37,8 @@ export interface Visit {
   readonly at?: string;
   readonly dark?: boolean;
   readonly phone?: boolean;
+  /** The test changes settings of its browser context, so no later test may get it. */
+  readonly ownContext?: boolean;
   /** Errors that the page may report, including red toasts and problem boxes; any other fails the test. */
   readonly expected?: RegExp;
 }
@@ -71,44 +50,52 @@ export interface Visit {
 const harmless =
   /^The Cross-Origin-Opener-Policy header has been ignored|WebSocket is closed before the connection is established/;
 
-const wide = { width: 1280, height: 800 };
-const narrow = { width: 390, height: 844 };
-
-/** Tab in a new browser context. It is closed at the end of its scope, which fails if the page reported errors. */
+/**
+ * Tab in a browser context without cookies or storage, which no other tab uses. It is closed at the end of its scope, which fails if
+ * the page reported errors.
+ */
 export class Tab implements AsyncDisposable {
+  readonly page: Page;
+  readonly complaints: readonly string[];
+  readonly #pooled: PooledContext;
+  readonly #ownContext: boolean;
   readonly #expected: RegExp | undefined;
 
-  private constructor(
-    readonly page: Page,
-    readonly complaints: readonly string[],
-    expected: RegExp | undefined,
-  ) {
+  private constructor(page: Page, complaints: readonly string[], { pooled, ownContext, expected }: TabParts) {
+    this.page = page;
+    this.complaints = complaints;
+    this.#pooled = pooled;
+    this.#ownContext = ownContext;
     this.#expected = expected;
   }
 
-  static async open(node: Pick<TestNode, "url">, { dark, phone, expected }: Visit = {}): Promise<Tab> {
-    const options: BrowserContextOptions = {
-      colorScheme: dark ? "dark" : "light",
-      viewport: phone ? narrow : wide,
-      reducedMotion: "reduce",
-      acceptDownloads: true,
-      permissions: ["clipboard-read", "clipboard-write"],
-    };
-    const context = await (await theBrowser()).newContext(options);
-    const complaints = await collectComplaints(context, node.url);
-    const page = await context.newPage();
+  static async open(node: Pick<TestNode, "url">, visit: Visit = {}): Promise<Tab> {
+    const { dark = false, phone = false, ownContext = false, expected } = visit;
+    const pooled = await PooledContext.take({ dark, phone });
+    const complaints = pooled.complaints.begin(node.url);
+    const page = await pooled.context.newPage();
     page.setDefaultTimeout(30_000);
-    return new Tab(page, complaints, expected);
+    return new Tab(page, complaints, { pooled, ownContext, expected });
+  }
+
+  /** This page and those that were opened beside it. */
+  get pages(): Page[] {
+    return this.#pooled.pages;
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
-    const context = this.page.context();
     // The answer of the page arrives after all its earlier reports.
-    await Promise.all(context.pages().map((page) => page.evaluate("0")));
-    await context.close();
+    await Promise.all(this.pages.map((page) => page.evaluate("0")));
+    await (this.#ownContext ? this.#pooled.context.close() : this.#pooled.giveBack());
     const unexpected = this.complaints.filter((text) => !this.#expected?.test(text) && !harmless.test(text));
     if (unexpected.length > 0) throw new Error(`the page complained: ${unexpected.join("\n")}`);
   }
+}
+
+interface TabParts {
+  readonly pooled: PooledContext;
+  readonly ownContext: boolean;
+  readonly expected: RegExp | undefined;
 }
 
 /** Opens the console at a page, signed in unless `token` is undefined. */

@@ -32,21 +32,45 @@ const watchPage = `(() => {
 })()`;
 
 /**
- * Collects all problems of a browser context, in any of its pages: errors and warnings in the browser's console, uncaught exceptions,
- * unhandled rejections, red toasts and problem boxes, dialogs that start on "Close", and requests to servers other than `origin`.
+ * Complaints collects all problems of a browser context, in any of its pages: errors and warnings in the browser's console, uncaught
+ * exceptions, unhandled rejections, red toasts and problem boxes, dialogs that start on "Close", and requests to servers other than the
+ * tested one.
  */
-export async function collectComplaints(context: BrowserContext, origin: string): Promise<string[]> {
-  const complaints: string[] = [];
-  context.on("console", (message) => {
-    if (message.type() === "error" || message.type() === "warning") complaints.push(message.text());
-  });
-  context.on("weberror", (webError) => complaints.push(String(webError.error())));
-  context.on("request", (request) => {
-    const url = request.url();
-    if (/^(https?|wss?):/.test(url) && new URL(url).host !== new URL(origin).host)
-      complaints.push(`a request to ${url}`);
-  });
-  await context.exposeBinding(bindingName, (_, text: string) => complaints.push(text));
-  await context.addInitScript(watchPage);
-  return complaints;
+export class Complaints {
+  #texts: string[] = [];
+  #host = "";
+  readonly #origins = new Set<string>();
+
+  static async watch(context: BrowserContext): Promise<Complaints> {
+    const complaints = new Complaints();
+    const add = (text: string) => complaints.#texts.push(text);
+    context.on("console", (message) => {
+      if (message.type() === "error" || message.type() === "warning") add(message.text());
+    });
+    context.on("weberror", (webError) => add(String(webError.error())));
+    context.on("request", (request) => complaints.#note(request.url()));
+    await context.exposeBinding(bindingName, (_, text: string) => add(text));
+    await context.addInitScript(watchPage);
+    return complaints;
+  }
+
+  /** Origins that were requested since `begin`. */
+  get origins(): ReadonlySet<string> {
+    return this.#origins;
+  }
+
+  /** begin starts a new list for a test of the server at `url`, and returns it. */
+  begin(url: string): readonly string[] {
+    this.#origins.clear();
+    this.#host = new URL(url).host;
+    this.#texts = [];
+    return this.#texts;
+  }
+
+  #note(address: string): void {
+    if (!/^(https?|wss?):/.test(address)) return;
+    const { host, origin } = new URL(address);
+    this.#origins.add(origin);
+    if (host !== this.#host) this.#texts.push(`a request to ${address}`);
+  }
 }

@@ -45,7 +45,7 @@ inBrowser("a file dropped beside a bucket leaves nobody's page, wherever it fall
     }
   }
   expect(page.url()).toBe(`${node.url}/node/console/#/api`);
-  expect(page.context().pages()).toHaveLength(1);
+  expect(tab.pages).toHaveLength(1);
 });
 
 inBrowser(

@@ -239,7 +239,7 @@ inBrowser(
     await name("e.txt").click({ modifiers: ["Shift"] });
     await page.getByText("3 selected").waitFor();
     expect(await chosen(page)).toEqual(["c.txt", "d.txt", "e.txt"]);
-    expect(page.context().pages()).toHaveLength(1);
+    expect(tab.pages).toHaveLength(1);
     expect(await page.getByRole("dialog").count()).toBe(0);
     const [opened] = await Promise.all([
       page.context().waitForEvent("page"),

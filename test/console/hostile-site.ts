@@ -26,12 +26,11 @@ void Promise.all([port, text]).then(([to, told]) => to.postMessage(told));`,
 
 /** Server whose HTTP root is controlled by an attacker, and a browser that stores an operator's token for the console. */
 export class Siege implements AsyncDisposable {
+  readonly node: TestNode;
   readonly #tab: Tab;
 
-  private constructor(
-    readonly node: TestNode,
-    tab: Tab,
-  ) {
+  private constructor(node: TestNode, tab: Tab) {
+    this.node = node;
     this.#tab = tab;
   }
 

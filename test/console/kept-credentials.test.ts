@@ -142,7 +142,7 @@ for (const [origin, seenAs] of Object.entries(origins)) {
     async () => {
       await using opened = await openBuckets();
       const node = seenAs(opened);
-      await using tab = await Tab.open(node, { expected: /./ });
+      await using tab = await Tab.open(node, { ownContext: true, expected: /./ });
       const { page } = tab;
       await answerDialogs(page, node);
       const answer = await page.goto(`${node.url}${at}/`);
@@ -188,7 +188,7 @@ for (const [origin, seenAs] of Object.entries(origins)) {
         },
       });
       const node = seenAs(Object.create(opened, { url: { value: proxy.url.origin } }) as TestNode);
-      await using tab = await Tab.open(node, { expected: /./ });
+      await using tab = await Tab.open(node, { ownContext: true, expected: /./ });
       const { page } = tab;
       await answerDialogs(page, node);
       await page.goto(`${node.url}/node/static/pub/evil.html`);

@@ -3,6 +3,7 @@ import { createServer } from "node:net";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { SQL } from "bun";
+import { atRunEnd } from "./run-end.ts";
 
 /** PostgreSQL refuses to run as root; then it runs as `nobody`, from a copy that `nobody` can reach. */
 const nobody = 65534;
@@ -27,10 +28,6 @@ interface Cluster {
 
 let cluster: Promise<Cluster> | undefined;
 
-export async function stopPostgres(): Promise<void> {
-  await (await cluster)?.stop();
-}
-
 /** A PostgreSQL of the test's own, which can be stopped and started; its `url` names an empty database. */
 export async function stoppablePostgres(): Promise<
   Pick<Cluster, "url" | "halt" | "resume" | "pause" | "unpause"> & AsyncDisposable
@@ -42,8 +39,14 @@ export async function stoppablePostgres(): Promise<
 
 /** Address of the PostgreSQL of this test run, without a database. */
 export async function postgresUrl(): Promise<string> {
-  cluster ??= startCluster();
+  cluster ??= startShared();
   return (await cluster).url;
+}
+
+async function startShared(): Promise<Cluster> {
+  const started = await startCluster();
+  atRunEnd(started.stop);
+  return started;
 }
 
 /** A new, empty database on a real PostgreSQL that this test run started. */

@@ -7,6 +7,7 @@ import { join, resolve } from "node:path";
 import type { VersionRecord } from "../../src/build.ts";
 import { binaryName } from "../../src/update/release.ts";
 import { ReleaseServer } from "../../src/update/release-server.ts";
+import { atRunEnd } from "./run-end.ts";
 
 export const root = resolve(import.meta.dir, "../..");
 
@@ -38,13 +39,9 @@ export function compileVersions(): Promise<Versions> {
   return compiled;
 }
 
-export async function removeVersions(): Promise<void> {
-  const made = await compiled?.catch(() => undefined);
-  if (made !== undefined) await rm(made.folder, { recursive: true, force: true });
-}
-
 async function compile(): Promise<Versions> {
   const folder = await mkdtemp(join(tmpdir(), "node-server-versions-"));
+  atRunEnd(() => rm(folder, { recursive: true, force: true }));
   // Those who run as somebody else in a story must reach the binaries.
   await chmod(folder, 0o755);
   const build = async (version: string): Promise<Version> => {

@@ -1,0 +1,120 @@
+import {
+  type Browser,
+  type BrowserContext,
+  type BrowserContextOptions,
+  type CDPSession,
+  chromium,
+  type Page,
+} from "playwright-core";
+import { atRunEnd } from "../support/run-end.ts";
+import { findProgram } from "../support/tools.ts";
+import { Complaints } from "./complaints.ts";
+
+/** Host name of this machine that browsers do not trust like 127.0.0.1: `http://` with it is not a secure context. */
+export const plainHost = "console.test";
+
+export const executablePath = findProgram("the console in a browser", "chromium");
+
+/**
+ * Flags of Chromium. Pages of one site in one context share a process: a tab then costs half of the processor time, because its
+ * process is warm.
+ */
+const flags = [
+  "--no-sandbox",
+  "--disable-gpu",
+  "--disable-dev-shm-usage",
+  "--process-per-site",
+  `--host-resolver-rules=MAP ${plainHost} 127.0.0.1`,
+];
+
+/** How the pages of a context look. */
+export interface Look {
+  readonly dark: boolean;
+  readonly phone: boolean;
+}
+
+export const wide = { width: 1280, height: 800 };
+export const narrow = { width: 390, height: 844 };
+
+interface Parts {
+  readonly context: BrowserContext;
+  readonly complaints: Complaints;
+  readonly blank: Page;
+  readonly devtools: CDPSession;
+}
+
+let browser: Promise<Browser> | undefined;
+let idle: PooledContext[] = [];
+
+atRunEnd(async () => {
+  await (await browser)?.close();
+});
+
+/** One Chromium for all files of a run. */
+async function theBrowser(): Promise<Browser> {
+  if ((await browser)?.isConnected()) return browser as Promise<Browser>;
+  idle = [];
+  browser = chromium.launch({ executablePath: executablePath ?? "", args: flags });
+  return browser;
+}
+
+/**
+ * PooledContext is a browser context that one test uses at a time. Between tests its pages are closed, and its cookies, caches and the
+ * storage of every origin that was visited are deleted. A blank page of the tested site stays open, which keeps the window and the
+ * process of the site alive: without it, each test would pay for new ones.
+ */
+export class PooledContext {
+  readonly context: BrowserContext;
+  readonly complaints: Complaints;
+  readonly #look: Look;
+  readonly #blank: Page;
+  readonly #devtools: CDPSession;
+
+  private constructor(look: Look, { context, complaints, blank, devtools }: Parts) {
+    this.context = context;
+    this.complaints = complaints;
+    this.#look = look;
+    this.#blank = blank;
+    this.#devtools = devtools;
+  }
+
+  static async take(look: Look): Promise<PooledContext> {
+    const running = await theBrowser();
+    const found = idle.find((one) => one.#look.dark === look.dark && one.#look.phone === look.phone);
+    if (found === undefined) return PooledContext.#open(running, look);
+    idle.splice(idle.indexOf(found), 1);
+    return found;
+  }
+
+  static async #open(running: Browser, look: Look): Promise<PooledContext> {
+    const options: BrowserContextOptions = {
+      colorScheme: look.dark ? "dark" : "light",
+      viewport: look.phone ? narrow : wide,
+      reducedMotion: "reduce",
+      acceptDownloads: true,
+      permissions: ["clipboard-read", "clipboard-write"],
+    };
+    const context = await running.newContext(options);
+    const blank = await context.newPage();
+    // No server needs to answer at this address.
+    await blank.route("**", (route) => route.fulfill({ contentType: "text/html", body: "" }));
+    await blank.goto("http://127.0.0.1/");
+    const devtools = await context.newCDPSession(blank);
+    const complaints = await Complaints.watch(context);
+    return new PooledContext(look, { context, complaints, blank, devtools });
+  }
+
+  /** Pages that the test opened, and those that its pages opened. */
+  get pages(): Page[] {
+    return this.context.pages().filter((page) => page !== this.#blank);
+  }
+
+  async giveBack(): Promise<void> {
+    await Promise.all(this.pages.map((page) => page.close()));
+    await this.context.clearCookies();
+    for (const origin of this.complaints.origins)
+      await this.#devtools.send("Storage.clearDataForOrigin", { origin, storageTypes: "all" });
+    await this.#devtools.send("Network.clearBrowserCache");
+    idle.push(this);
+  }
+}
