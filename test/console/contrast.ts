@@ -1,4 +1,4 @@
-import type { Locator, Page } from "playwright-core";
+import type { ElementHandle, Page } from "playwright-core";
 
 /** Function that runs in the page, for which this program has no types. */
 export function inPage<T>(param: string, body: string): (value: unknown) => T {
@@ -6,12 +6,10 @@ export function inPage<T>(param: string, body: string): (value: unknown) => T {
 }
 
 /**
- * Contrast of an element's text or icon with its background, by WCAG 2.2: 1 is invisible, 4.5 is enough. Transparent colours are
- * mixed with the background.
+ * Function that returns the contrast of an element's text or icon with its background, by WCAG 2.2: 1 is invisible, 4.5 is enough.
+ * Transparent colours are mixed with the background. Runs in the page.
  */
-const contrastOf = inPage<number>(
-  "element",
-  `
+const contrastSource = `(element) => {
   const parse = (text) => {
     const [r, g, b, a = 1] = text.match(/[\\d.]+/g).map(Number);
     return { r, g, b, a };
@@ -34,8 +32,7 @@ const contrastOf = inPage<number>(
   const text = over(parse(getComputedStyle(element).color), ground);
   const [light, dark] = [luminance(text), luminance(ground)].sort((a, b) => b - a);
   return (light + 0.05) / (dark + 0.05);
-`,
-);
+}`;
 
 export interface Contrasts {
   readonly name: string;
@@ -44,17 +41,40 @@ export interface Contrasts {
   readonly pressed: number;
 }
 
-/** Contrast of a button at rest, on hover and while pressed. It is not clicked. */
-export async function contrastsOf(page: Page, button: Locator): Promise<Contrasts> {
-  const name = `${await button.getAttribute("class")}: ${(await button.getAttribute("aria-label")) ?? (await button.textContent())}`;
-  const measure = () => button.evaluate(contrastOf);
-  await button.scrollIntoViewIfNeeded();
-  await page.mouse.move(0, 0);
-  const rest = await measure();
-  await button.hover();
-  const hover = await measure();
+/** Brings a button into view and measures it. Runs in the page. */
+const prepare = inPage<{
+  readonly name: string;
+  readonly rest: number;
+  readonly x: number;
+  readonly y: number;
+}>(
+  "button",
+  `
+  button.scrollIntoViewIfNeeded();
+  const { x, y, width, height } = button.getBoundingClientRect();
+  const name = button.className + ": " + (button.ariaLabel ?? button.textContent);
+  return { name, rest: (${contrastSource})(button), x: x + width / 2, y: y + height / 2 };
+`,
+);
+
+/** Measures a button that must match `state`: otherwise the mouse is not on it. Runs in the page. */
+const contrastIn = (state: ":hover" | ":active") =>
+  inPage<number>(
+    "button",
+    `if (!button.matches("${state}")) throw new Error("not ${state}: " + button.outerHTML);
+  return (${contrastSource})(button);`,
+  );
+
+const contrastOnHover = contrastIn(":hover");
+const contrastWhilePressed = contrastIn(":active");
+
+/** Contrast of a button at rest, on hover and while pressed. It is not clicked. The mouse must be at 0, 0 before. */
+export async function contrastsOf(page: Page, button: ElementHandle): Promise<Contrasts> {
+  const { name, rest, x, y } = await button.evaluate(prepare);
+  await page.mouse.move(x, y);
+  const hover = await button.evaluate(contrastOnHover);
   await page.mouse.down();
-  const pressed = await measure();
+  const pressed = await button.evaluate(contrastWhilePressed);
   // Releasing elsewhere makes no click.
   await page.mouse.move(0, 0);
   await page.mouse.up();

@@ -37,7 +37,7 @@ for (const dark of [false, true])
     const measured: Contrasts[] = [];
     for (const kind of kinds)
       for (const state of kind.startsWith("quiet") ? ["", " pressed"] : [""])
-        measured.push(await contrastsOf(page, page.locator(`[data-kind="${kind}${state}"]`)));
+        measured.push(await contrastsOf(page, await page.waitForSelector(`[data-kind="${kind}${state}"]`)));
     expect(tooPale(measured)).toEqual([]);
     await page.locator('[data-kind="primary"]').hover();
     await shoot(page, `buttons-${dark ? "dark" : "light"}`);
@@ -47,7 +47,7 @@ for (const dark of [false, true])
     expect(await ground("danger disabled")).not.toBe(await ground("danger"));
   });
 
-/** Key for the style of a button, from its position and kind. */
+/** Keys for the styles of buttons, from their position and kind. */
 const looksOf = inPage<string[]>(
   "buttons",
   `return buttons.map((button) =>
@@ -58,11 +58,11 @@ const looksOf = inPage<string[]>(
 async function measureButtons(page: Page): Promise<Contrasts[]> {
   const within = (await page.getByRole("dialog").count()) > 0 ? "dialog[open]" : "body";
   const buttons = page.locator(within).locator("button:enabled:not(.skip):visible");
-  const looks = new Map<string, number>();
-  const found = await buttons.evaluateAll(looksOf);
-  for (const [at, look] of found.entries()) if (!looks.has(look)) looks.set(look, at);
+  const handles = await buttons.elementHandles();
+  const looks = await page.evaluate(looksOf, handles);
   const measured: Contrasts[] = [];
-  for (const at of looks.values()) measured.push(await contrastsOf(page, buttons.nth(at)));
+  for (const [at, handle] of handles.entries())
+    if (looks.indexOf(looks[at] ?? "") === at) measured.push(await contrastsOf(page, handle));
   return measured;
 }
 
