@@ -5,8 +5,8 @@ import { join } from "node:path";
 import type { Page } from "playwright-core";
 import { siteWith } from "../support/bucket.ts";
 import { tempFolder } from "../support/node.ts";
-import { until } from "../support/process.ts";
 import { inBrowser, openConsole, testNode } from "./browser.ts";
+import { eventually } from "./eventually.ts";
 
 /** Label or text of the focused element; in an editor, the label of the editor. */
 const focused = `(() => {
@@ -90,7 +90,7 @@ inBrowser("a file that is edited has the cursor in its editor", async () => {
   const { page } = tab;
   await page.getByRole("button", { name: "Edit", exact: true }).click();
   await page.getByRole("button", { name: "Discard changes" }).waitFor();
-  await until("the editor has the focus", () =>
+  await eventually("the editor has the focus", () =>
     page.evaluate<boolean>(`${focused} === "div Content of a.txt"`),
   );
   await page.keyboard.type("my ");

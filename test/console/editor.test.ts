@@ -1,7 +1,7 @@
 import { expect } from "bun:test";
 import type { Page } from "playwright-core";
-import { until } from "../support/process.ts";
 import { axeFindings, inBrowser, openConsole, shoot, testNode } from "./browser.ts";
+import { eventually } from "./eventually.ts";
 
 /** Expression inside the editor's shadow root, which selectors of the page do not reach. */
 function inEditor(expression: string): string {
@@ -63,10 +63,14 @@ inBrowser("a long text scrolls inside the editor, which keeps its size", async (
   expect(await page.locator(".editor").boundingBox()).toEqual(before);
   const scroller = await page.locator(".cm-scroller").boundingBox();
   expect(Math.round(scroller?.height ?? 0)).toBe(Math.round((before?.height ?? 0) - 2));
+  const line = (number: string) =>
+    page.locator(".cm-lineNumbers").getByText(number, { exact: true }).waitFor();
+  // The end of the text is drawn and scrolled to before the way back begins.
+  await line("101");
   await page.keyboard.press("Control+Home");
-  await page.locator(".cm-lineNumbers").getByText("1", { exact: true }).waitFor();
+  await line("1");
   // CodeMirror draws the first lines at once and scrolls to them with the next frame.
-  await until("the first line is in sight", () =>
+  await eventually("the first line is in sight", () =>
     page.evaluate<boolean>(inEditor("root.querySelector('.cm-scroller').scrollTop < 20")),
   );
 });

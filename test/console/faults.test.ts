@@ -53,6 +53,9 @@ inBrowser("a page whose code cannot be had says so, and nothing unsaved is lost 
   await reloaded;
   await page.getByText(/The server may have been updated/).waitFor();
   await page.unroute("**/assets/page-*.js");
+  // The page that failed has the same heading, so the reload is waited for.
+  const again = page.waitForEvent("load");
   await page.getByRole("button", { name: "Try again" }).click();
-  await page.getByRole("heading", { name: "Update", level: 1 }).waitFor();
+  await again;
+  await page.getByRole("heading", { name: /^Version / }).waitFor();
 });

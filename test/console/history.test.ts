@@ -1,8 +1,8 @@
 import { expect } from "bun:test";
 import type { Page } from "playwright-core";
 import { siteWith } from "../support/bucket.ts";
-import { until } from "../support/process.ts";
 import { inBrowser, openConsole, testNode } from "./browser.ts";
+import { eventually } from "./eventually.ts";
 
 const heading = (page: Page, name: string) => page.getByRole("heading", { name, level: 1 }).waitFor();
 const question = (page: Page) => page.getByRole("dialog", { name: "Leave without saving?" });
@@ -26,7 +26,7 @@ inBrowser(
       await page.keyboard.press("Escape");
       await page.getByRole("dialog").waitFor({ state: "detached" });
       const filter = page.getByLabel("Filter by name");
-      await until("the folder is shown as it was", async () => (await filter.inputValue()) === ".txt");
+      await eventually("the folder is shown as it was", async () => (await filter.inputValue()) === ".txt");
     }
     // Going forward leads to the preview.
     expect(await entries(page)).toBe(before + 1);
@@ -121,7 +121,7 @@ inBrowser(
       await question(page).getByRole("button", { name: "Cancel" }).click();
       await question(page).waitFor({ state: "detached" });
       expect(await name.inputValue()).toBe("half typed");
-      while (!page.url().includes("preset=webdav")) await Bun.sleep(20);
+      await eventually("the address is the form's again", () => page.url().includes("preset=webdav"));
     }
     await page.getByRole("button", { name: "Sign out" }).click();
     await page.getByRole("dialog", { name: "Sign out?" }).getByText("the new token is not created").waitFor();

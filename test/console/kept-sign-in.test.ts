@@ -1,8 +1,8 @@
 import { expect } from "bun:test";
 import type { Page } from "playwright-core";
 import { siteWith } from "../support/bucket.ts";
-import { until } from "../support/process.ts";
 import { inBrowser, openConsole, origins, signIn, testNode } from "./browser.ts";
+import { eventually } from "./eventually.ts";
 import { restartableNode } from "./outage.ts";
 
 const inside = (page: Page) => page.locator(".menu").waitFor();
@@ -79,7 +79,7 @@ for (const [origin, seenAs] of Object.entries(origins)) {
     expect(await page.locator(".menu").count()).toBe(0);
     await server.start();
     // The error page cannot be driven until it has settled.
-    await until("the console is reloaded", () =>
+    await eventually("the console is reloaded", () =>
       page.reload().then(
         () => true,
         () => false,

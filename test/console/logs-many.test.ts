@@ -1,5 +1,6 @@
 import { expect } from "bun:test";
 import { inBrowser, openConsole } from "./browser.ts";
+import { eventually } from "./eventually.ts";
 import { atTask, count, exported, keeping, rowsOf, rowWith, scrolled, scrollTo, state } from "./log-page.ts";
 
 inBrowser("of very many entries the page keeps the newest 50,000 and draws those in view", async () => {
@@ -49,7 +50,7 @@ inBrowser(
       await page.getByRole("button", { name: /entries new, jump to the end/ }).click();
       await state(page, "Live");
       await page.getByLabel("Search").fill("entry 1");
-      while (written < 8000) await Bun.sleep(20);
+      await eventually("8000 are written", () => written >= 8000);
     } finally {
       clearInterval(writing);
     }

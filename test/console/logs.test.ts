@@ -3,6 +3,7 @@ import { knownNames, unknownNames } from "../../src/console/pages/logs/known-nam
 import { filterNames } from "../../src/log/filter.ts";
 import { openRelay } from "../client/relay.ts";
 import { axeFindings, inBrowser, lookAround, openConsole, shoot, testNode } from "./browser.ts";
+import { eventually } from "./eventually.ts";
 import { atTask, count, exported, keeping, kept, rowsOf, rowWith, state } from "./log-page.ts";
 
 inBrowser("the log page joins what was kept with what happens: nothing missing, nothing twice", async () => {
@@ -22,7 +23,7 @@ inBrowser("the log page joins what was kept with what happens: nothing missing, 
     await using tab = await openConsole(node, { at: atTask });
     await rowsOf(tab.page).first().waitFor();
     const before = written;
-    while (written < before + 300) await Bun.sleep(10);
+    await eventually("300 more are written", () => written >= before + 300);
     clearInterval(writing);
     await count(tab.page, `${written.toLocaleString("en")} entries`);
     expect(await exported(tab.page)).toEqual(await kept(node));

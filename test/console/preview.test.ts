@@ -5,6 +5,7 @@ import { join } from "node:path";
 import type { Page } from "playwright-core";
 import { siteWith } from "../support/bucket.ts";
 import { axeFindings, inBrowser, lookAround, openConsole, shoot, testNode } from "./browser.ts";
+import { eventually } from "./eventually.ts";
 
 /** Reports of the browser and the page when the server refuses a save. */
 const refused = /Failed to load resource.*412/;
@@ -40,7 +41,8 @@ inBrowser("pictures and texts are shown, and what a file holds is never run", as
   ] as const) {
     await open(page, name);
     await page.getByRole("img", { name }).waitFor();
-    while ((await page.evaluate("document.querySelector('img').naturalWidth")) !== width) await Bun.sleep(20);
+    const isDrawn = `document.querySelector("img").naturalWidth === ${width}`;
+    await eventually(`${name} is drawn`, () => page.evaluate(isDrawn));
     await close(page);
   }
   await open(page, "page.html");

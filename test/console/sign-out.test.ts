@@ -1,7 +1,7 @@
 import { expect } from "bun:test";
 import type { Page } from "playwright-core";
-import { until } from "../support/process.ts";
 import { inBrowser, openConsole, origins, signIn, testNode } from "./browser.ts";
+import { eventually } from "./eventually.ts";
 import { restartableNode } from "./outage.ts";
 
 const atSignIn = (page: Page) => page.getByRole("heading", { name: "Sign in" }).waitFor();
@@ -80,5 +80,5 @@ inBrowser("who signs out while the server is away is forgotten by the browser wh
   const cookies = () => page.context().cookies(`${node.url}/node/console/`);
   expect((await cookies()).length).toBe(1);
   await node.start();
-  await until("the cookie is gone", async () => (await cookies()).length === 0);
+  await eventually("the cookie is gone", async () => (await cookies()).length === 0);
 });

@@ -3,8 +3,8 @@ import { readFile } from "node:fs/promises";
 import { SQL } from "bun";
 import type { Page } from "playwright-core";
 import { type DatabaseKind, databaseKinds, type TestNode } from "../support/node.ts";
-import { until } from "../support/process.ts";
 import { inBrowser, lookAround, openConsole, testNode } from "./browser.ts";
+import { eventually } from "./eventually.ts";
 
 function onBoth(title: string, story: (kind: DatabaseKind) => Promise<void>): void {
   for (const kind of databaseKinds) inBrowser(`${title} (${kind})`, () => story(kind));
@@ -147,7 +147,7 @@ inBrowser(
     await page.keyboard.press("Control+End");
     const last = cell(page, "300000");
     await last.waitFor();
-    await until("the last cell is selected", () =>
+    await eventually("the last cell is selected", () =>
       page.evaluate<boolean>("document.querySelector('[aria-selected]')?.textContent === '300000'"),
     );
     expect(await grid.getAttribute("aria-activedescendant")).toBe(await last.getAttribute("id"));
@@ -228,11 +228,9 @@ inBrowser("whoever stops waiting is told that the server goes on, and it does", 
   await says(tab.page, /^You stopped waiting .* still runs/);
   expect(await rowsOf(node, "SELECT * FROM done")).toEqual([]);
   await holder`SELECT pg_advisory_unlock(42)`;
-  const deadline = Date.now() + 30_000;
-  while ((await rowsOf(node, "SELECT * FROM done")).length === 0) {
-    if (Date.now() > deadline) throw new Error("the statement was never finished");
-    await Bun.sleep(50);
-  }
+  await eventually("the statement is finished", async () => {
+    return (await rowsOf(node, "SELECT * FROM done")).length === 1;
+  });
 });
 
 inBrowser(

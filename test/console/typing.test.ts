@@ -55,10 +55,10 @@ inBrowser(
       await held.promise;
       await route.continue();
     });
-    await slowDown(page);
     await signIn(page, node.superToken);
     await wanted.promise;
     await page.getByText("Loading the editor…").waitFor();
+    await slowDown(page);
     held.resolve();
     await editor(page).click();
     await page.keyboard.type("SELECT 1 + 1 AS two");

@@ -7,6 +7,7 @@ import { siteWith } from "../support/bucket.ts";
 import { tempFolder } from "../support/node.ts";
 import { axeFindings, inBrowser, openConsole, shoot, testNode } from "./browser.ts";
 import { dropFiles } from "./drop-files.ts";
+import { eventually } from "./eventually.ts";
 
 /** Failed requests that the browser reports and the page explains. */
 const failed = /Failed to load resource/;
@@ -18,11 +19,10 @@ const choose = (page: Page, what: "Upload files" | "Upload folder", paths: strin
 /** Point of the page with only the list. */
 const drop = (page: Page, ...files: string[]) => dropFiles(page, { x: 700, y: 500 }, ...files);
 
-/** Waits for a condition. Playwright's own waiting evaluates text, which the page's policy forbids. */
-async function somethingSent(page: Page): Promise<void> {
-  while (!(await page.evaluate("document.querySelector('.uploads-row progress')?.value > 0")))
-    await Bun.sleep(20);
-}
+const somethingSent = (page: Page) =>
+  eventually("bytes are sent", () =>
+    page.evaluate("document.querySelector('.uploads-row progress')?.value > 0"),
+  );
 
 /** Slow enough to see an upload of megabytes in progress. */
 async function slowDown(page: Page, bytesPerSecond: number): Promise<() => Promise<unknown>> {
@@ -206,7 +206,7 @@ inBrowser(
     const staging = join(node.folder, "static/~staging");
     const staged = () =>
       existsSync(staging) ? readdirSync(staging, { recursive: true, withFileTypes: true }) : [];
-    while (staged().some((entry) => entry.isFile())) await Bun.sleep(20);
+    await eventually("no file is staged", () => !staged().some((entry) => entry.isFile()));
     expect(readdirSync(folder).sort()).toEqual(["old.bin", "sub"]);
     expect(readFileSync(join(folder, "old.bin"), "utf8")).toBe("old");
   },
@@ -235,7 +235,7 @@ inBrowser("an upload that the server refuses is told, and can be tried again", a
       headers: { authorization: `Basic ${btoa(node.superToken)}` },
       body: new Uint8Array(2000),
     });
-  while ((await probe()).status === 413) await Bun.sleep(20);
+  await eventually("the new limit applies", async () => (await probe()).status !== 413);
   await panel(page).getByRole("button", { name: "Retry failed" }).click();
   await panel(page).getByText("1 file uploaded").waitFor();
   expect((await stat(join(folder, "big.bin"))).size).toBe(2000);

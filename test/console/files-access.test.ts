@@ -1,0 +1,101 @@
+import { expect } from "bun:test";
+import { readFile } from "node:fs/promises";
+import type { Download, Page } from "playwright-core";
+import { siteWith } from "../support/bucket.ts";
+import { inBrowser, lookAround, openConsole, testNode } from "./browser.ts";
+import { eventually } from "./eventually.ts";
+import { check, failed, list, open } from "./file-page.ts";
+
+inBrowser("a token that may list and read is shown the files, no change, and why", async () => {
+  await using node = await testNode();
+  await siteWith(node, { "a.txt": "hello", "sub/b.txt": "deep" });
+  const token = await node.newToken([
+    {
+      scopes: [{ static_bucket: "site" }],
+      permissions: [{ static_bucket_file: "list" }, { static_bucket_file: "read" }],
+    },
+  ]);
+  await using tab = await openConsole(node, { at: "/buckets/site", token });
+  const { page } = tab;
+  await page.getByText("changing files needs all four of Read, Write, Delete and List").waitFor();
+  await open(page, "sub");
+  await list(page).getByText("b.txt").waitFor();
+  await page.goBack();
+  await open(page, "a.txt");
+  await page.getByText("hello").waitFor();
+  expect(await page.getByRole("button", { name: "Edit" }).count()).toBe(0);
+  await page.getByRole("dialog").getByRole("button", { name: "Close" }).click();
+  await check(page, "a.txt").check();
+  expect(await page.getByRole("button", { name: /Upload|New|Rename|Move|Delete/ }).count()).toBe(0);
+  await page.keyboard.press("Delete");
+  expect(await page.getByRole("dialog").count()).toBe(0);
+});
+
+inBrowser("a bucket that is off is looked at, downloaded from, and not changed", async () => {
+  await using node = await testNode();
+  await siteWith(node, { "a.txt": "hello" });
+  await node.call("static-bucket_update", { token: node.superToken, name: "site", enable: false });
+  await using tab = await openConsole(node, { at: "/buckets/site" });
+  const { page } = tab;
+  await page.getByText("This bucket is off").waitFor();
+  await check(page, "a.txt").check();
+  expect(await page.getByRole("button", { name: /Upload|Copy URL|Delete/ }).count()).toBe(0);
+  const [download] = await Promise.all([
+    page.waitForEvent("download"),
+    page.getByRole("button", { name: "Download" }).click(),
+  ]);
+  expect(download.suggestedFilename()).toBe("a.txt");
+  expect(await readFile(await download.path(), "utf8")).toBe("hello");
+
+  const permissions = ["read", "write", "delete", "list"].map((static_bucket_file) => ({
+    static_bucket_file,
+  }));
+  const token = await node.newToken([{ scopes: [{ static_bucket: "site" }], permissions }]);
+  await using other = await openConsole(node, { at: "/buckets/site", token, expected: failed });
+  await other.page.getByText("This bucket is off or does not exist").waitFor();
+  await list(other.page).getByText("a.txt").waitFor();
+});
+
+inBrowser("several files are downloaded at once, as they are", async () => {
+  await using node = await testNode();
+  const files = { "a.txt": "a", "page #1.html": "<p>b</p>", "c%.txt": "c" };
+  await siteWith(node, files);
+  await using tab = await openConsole(node, { at: "/buckets/site" });
+  const { page } = tab;
+  const downloads: Download[] = [];
+  page.on("download", (download) => downloads.push(download));
+  await page.getByRole("checkbox", { name: "Select all" }).check();
+  await page.getByRole("button", { name: "Download" }).click();
+  await eventually("all three are downloaded", () => downloads.length === 3);
+  for (const download of downloads) {
+    const name = download.suggestedFilename() as keyof typeof files;
+    expect(await readFile(await download.path(), "utf8")).toBe(files[name]);
+  }
+});
+
+inBrowser("a bucket that is not there is told", async () => {
+  await using node = await testNode();
+  await using tab = await openConsole(node, {
+    at: "/buckets/nowhere",
+    expected: /There is no bucket nowhere/,
+  });
+  await tab.page.getByText("There is no bucket nowhere").waitFor();
+});
+
+inBrowser(
+  "the files are readable by everybody",
+  async () => {
+    await using node = await testNode();
+    const files: Record<string, string> = { "docs/a.txt": "a", "images/b.txt": "b" };
+    for (let at = 1; at <= 30; at += 1)
+      files[`a rather long name of a file, number ${at}.txt`] = "x".repeat(at ** 3);
+    await siteWith(node, files, { is_http_root: true });
+    const settle = async (page: Page) => {
+      await list(page).getByText("number 1.txt").waitFor();
+      await check(page, "docs").check();
+      await list(page).focus();
+    };
+    expect(await lookAround(node, "files", "/buckets/site", settle)).toEqual([]);
+  },
+  120_000,
+);
