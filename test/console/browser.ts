@@ -71,10 +71,12 @@ export class Tab implements AsyncDisposable {
 
   static async open(node: Pick<TestNode, "url">, visit: Visit = {}): Promise<Tab> {
     const { dark = false, phone = false, ownContext = false, expected } = visit;
-    const pooled = await PooledContext.take({ dark, phone });
+    const pooled = await PooledContext.take();
     const complaints = pooled.complaints.begin(node.url);
     const page = await pooled.context.newPage();
     page.setDefaultTimeout(30_000);
+    if (dark) await page.emulateMedia({ colorScheme: "dark" });
+    if (phone) await page.setViewportSize(narrow);
     return new Tab(page, complaints, { pooled, ownContext, expected });
   }
 

@@ -1,11 +1,4 @@
-import {
-  type Browser,
-  type BrowserContext,
-  type BrowserContextOptions,
-  type CDPSession,
-  chromium,
-  type Page,
-} from "playwright-core";
+import { type Browser, type BrowserContext, type CDPSession, chromium, type Page } from "playwright-core";
 import { atRunEnd } from "../support/run-end.ts";
 import { findProgram } from "../support/tools.ts";
 import { Complaints } from "./complaints.ts";
@@ -26,12 +19,6 @@ const flags = [
   "--process-per-site",
   `--host-resolver-rules=MAP ${plainHost} 127.0.0.1`,
 ];
-
-/** How the pages of a context look. */
-export interface Look {
-  readonly dark: boolean;
-  readonly phone: boolean;
-}
 
 export const wide = { width: 1280, height: 800 };
 export const narrow = { width: 390, height: 844 };
@@ -66,42 +53,36 @@ async function theBrowser(): Promise<Browser> {
 export class PooledContext {
   readonly context: BrowserContext;
   readonly complaints: Complaints;
-  readonly #look: Look;
   readonly #blank: Page;
   readonly #devtools: CDPSession;
 
-  private constructor(look: Look, { context, complaints, blank, devtools }: Parts) {
+  private constructor({ context, complaints, blank, devtools }: Parts) {
     this.context = context;
     this.complaints = complaints;
-    this.#look = look;
     this.#blank = blank;
     this.#devtools = devtools;
   }
 
-  static async take(look: Look): Promise<PooledContext> {
+  static async take(): Promise<PooledContext> {
     const running = await theBrowser();
-    const found = idle.find((one) => one.#look.dark === look.dark && one.#look.phone === look.phone);
-    if (found === undefined) return PooledContext.#open(running, look);
-    idle.splice(idle.indexOf(found), 1);
-    return found;
+    return idle.pop() ?? PooledContext.#open(running);
   }
 
-  static async #open(running: Browser, look: Look): Promise<PooledContext> {
-    const options: BrowserContextOptions = {
-      colorScheme: look.dark ? "dark" : "light",
-      viewport: look.phone ? narrow : wide,
+  static async #open(running: Browser): Promise<PooledContext> {
+    const context = await running.newContext({
+      colorScheme: "light",
+      viewport: wide,
       reducedMotion: "reduce",
       acceptDownloads: true,
       permissions: ["clipboard-read", "clipboard-write"],
-    };
-    const context = await running.newContext(options);
+    });
     const blank = await context.newPage();
     // No server needs to answer at this address.
     await blank.route("**", (route) => route.fulfill({ contentType: "text/html", body: "" }));
     await blank.goto("http://127.0.0.1/");
     const devtools = await context.newCDPSession(blank);
     const complaints = await Complaints.watch(context);
-    return new PooledContext(look, { context, complaints, blank, devtools });
+    return new PooledContext({ context, complaints, blank, devtools });
   }
 
   /** Pages that the test opened, and those that its pages opened. */

@@ -3,10 +3,17 @@ import type { Page } from "playwright-core";
 import { siteWith } from "../support/bucket.ts";
 import { inBrowser, openConsole, signIn, testNode } from "./browser.ts";
 
-/** Makes the page as slow as on a busy machine, so that delayed work comes much later. */
-async function slowDown(page: Page): Promise<void> {
+/** Makes the page as slow as on a busy machine until the end of the scope, so that delayed work comes much later. */
+async function slowDown(page: Page): Promise<AsyncDisposable> {
   const session = await page.context().newCDPSession(page);
-  await session.send("Emulation.setCPUThrottlingRate", { rate: 20 });
+  const setRate = (rate: number) => session.send("Emulation.setCPUThrottlingRate", { rate });
+  await setRate(20);
+  // Later tests use the same process.
+  return {
+    async [Symbol.asyncDispose]() {
+      await setRate(1);
+    },
+  };
 }
 
 const editor = (page: Page) => page.getByRole("textbox", { name: "SQL statement" });
@@ -23,7 +30,7 @@ inBrowser(
     await page.keyboard.press("Control+Enter");
     await says(page, /^1 row/);
     const box = await editor(page).boundingBox();
-    await slowDown(page);
+    await using _ = await slowDown(page);
     for (const [shown, next] of [
       ["first", "second"],
       ["second", "third"],
@@ -58,7 +65,7 @@ inBrowser(
     await signIn(page, node.superToken);
     await wanted.promise;
     await page.getByText("Loading the editor…").waitFor();
-    await slowDown(page);
+    await using _ = await slowDown(page);
     held.resolve();
     await editor(page).click();
     await page.keyboard.type("SELECT 1 + 1 AS two");
