@@ -221,19 +221,11 @@ const tokens: CommandRow = {
       options: [
         ...remoteJson,
         ["--bucket <name>", "a bucket that it may access; repeatable", { parse: gather }],
-        [
-          "--allow <actions>",
-          "the permitted actions: read,write,delete,list (default: read)",
-          { parse: parseAllow },
-        ],
+        ["--allow <actions>", "a list of read,write,delete,list (default: read)", { parse: parseAllow }],
         ["--webdav <bucket>", "a bucket that it may mount and push to: all four actions", { parse: gather }],
         ["--username <name>", "a user name in addition to the key"],
         ["--password", "also a password: asked for, or from NODE_SERVER_NEW_PASSWORD"],
-        [
-          "--expires <time>",
-          "when it expires: 90m, 12h, 30d, 4w, 1y (default: never)",
-          { parse: parseDuration },
-        ],
+        ["--expires <time>", "after 90m, 12h, 30d, 4w or 1y (default: never)", { parse: parseDuration }],
       ],
       load: async () => (await import("./tokens/tokens.ts")).createToken,
     },
