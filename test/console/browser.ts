@@ -71,7 +71,7 @@ export class Tab implements AsyncDisposable {
 
   static async open(node: Pick<TestNode, "url">, visit: Visit = {}): Promise<Tab> {
     const { dark = false, phone = false, ownContext = false, expected } = visit;
-    const pooled = await PooledContext.take();
+    const pooled = await (ownContext ? PooledContext.open() : PooledContext.take());
     const complaints = pooled.complaints.begin(node.url);
     const page = await pooled.context.newPage();
     page.setDefaultTimeout(30_000);

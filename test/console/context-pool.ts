@@ -64,12 +64,14 @@ export class PooledContext {
   }
 
   static async take(): Promise<PooledContext> {
-    const running = await theBrowser();
-    return idle.pop() ?? PooledContext.#open(running);
+    // A new browser has no idle contexts.
+    await theBrowser();
+    return idle.pop() ?? PooledContext.open();
   }
 
-  static async #open(running: Browser): Promise<PooledContext> {
-    const context = await running.newContext({
+  /** open makes a context that is not in the pool until it is given back. */
+  static async open(): Promise<PooledContext> {
+    const context = await (await theBrowser()).newContext({
       colorScheme: "light",
       viewport: wide,
       reducedMotion: "reduce",
