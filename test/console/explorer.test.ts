@@ -21,7 +21,7 @@ inBrowser("a form becomes a request, and the answer is the server's", async () =
   await using node = await testNode();
   await using tab = await openConsole(node, { at: "/api", expected: /a bucket site exists already/ });
   const { page } = tab;
-  await page.getByLabel("Find a method").fill("bucket makes");
+  await page.getByLabel("Find a method").fill("bucket creates");
   await page.getByText("1 of").waitFor();
   await page.getByRole("link", { name: "static-bucket_create" }).click();
   const method = page.getByRole("article", { name: "static-bucket_create" });

@@ -119,7 +119,7 @@ function urlOf(server: string | undefined, given: string | undefined, known: Kno
   throw new Fault(
     "Other",
     Object.keys(known.servers).length === 0
-      ? "no server is known: run `node-server login URL`, or set NODE_SERVER_URL and NODE_SERVER_TOKEN"
+      ? "no server is saved: run `node-server login URL`, or set NODE_SERVER_URL and NODE_SERVER_TOKEN"
       : "no server is in use: choose one with `node-server servers use NAME`, or name it with -s",
   );
 }
