@@ -4,26 +4,28 @@ import { resolve } from "node:path";
  * Runs every test, or those that are named. Where a test needs a program that this machine lacks, it prints one line that
  * begins with `SKIPPED:`; those lines are shown again at the end, and CI fails on them.
  */
-const named = process.argv.slice(2);
-
 /**
  * Folders that run in one process, longest first; a folder that is not named here runs with the rest. The last ones measure how
  * long a server keeps its clients waiting, so they run when most of the others are done.
  */
 const groups = [
-  ["console"],
   ["process", "update", "scripts"],
-  ["node-server", "db", "config", "log"],
+  ["console"],
   ["webdav", "buckets"],
+  ["node-server", "db", "config", "log"],
   ["cli", "client"],
 ];
 const last = ["hostile"];
-const folders = (await Array.fromAsync(new Bun.Glob("test/*/*.test.ts").scan()))
-  .map((path) => path.split("/")[1] ?? "")
-  .filter((folder, at, all) => all.indexOf(folder) === at);
-const rest = folders.filter((folder) => ![...groups.flat(), ...last].includes(folder));
-const paths = (names: readonly string[]) => names.map((folder) => `./test/${folder}/`);
-const queue = named.length > 0 ? [named] : [...groups, rest, last].map(paths);
+/** Folders whose files are dealt to several processes, because one would run longer than all the others. */
+const processesOf: Readonly<Record<string, number>> = { console: 2, process: 2 };
+
+const files = (await Array.fromAsync(new Bun.Glob("test/*/*.test.ts").scan())).sort();
+const folderOf = (path: string) => path.split("/")[1] ?? "";
+const named = process.argv.slice(2);
+const rest = [...new Set(files.map(folderOf))].filter(
+  (folder) => ![...groups.flat(), ...last].includes(folder),
+);
+const queue = named.length > 0 ? [named] : [...groups, rest, last].flatMap(dealt);
 /** How many groups run side by side. A machine with two cores carries three, because many stories wait more than they work. */
 const maxAtOnce = 3;
 
@@ -42,6 +44,15 @@ const count = (word: string) =>
   lines.reduce((sum, line) => sum + Number(new RegExp(`^ *(\\d+) ${word}$`).exec(line)?.[1] ?? 0), 0);
 console.log(`${count("pass")} passed, ${count("fail")} failed`);
 process.exit(Math.max(...codes));
+
+/** The files of a group, for each of its processes. */
+function dealt(folders: readonly string[]): string[][] {
+  const own = files.filter((path) => folders.includes(folderOf(path)));
+  const count = processesOf[folders[0] ?? ""] ?? 1;
+  return Array.from({ length: count }, (_, at) =>
+    own.filter((_, index) => index % count === at).map((path) => `./${path}`),
+  );
+}
 
 async function builtBinary(): Promise<string> {
   const build = Bun.spawn(["node_modules/.bin/bun", "scripts/build.ts"], {
