@@ -1,31 +1,25 @@
 import { resolve } from "node:path";
 
-/**
- * Runs every test, or those that are named. Where a test needs a program that this machine lacks, it prints one line that
- * begins with `SKIPPED:`; those lines are shown again at the end, and CI fails on them.
- */
-/**
- * Folders that run in one process, longest first; a folder that is not named here runs with the rest. The last ones measure how
- * long a server keeps its clients waiting, so they run when most of the others are done.
- */
+// Runs every test, or those that are named. Where a test needs a program that this machine lacks, it prints one line that begins
+// with `SKIPPED:`; those lines are shown again at the end, and CI fails on them.
+
+/** Folders that run in one process, longest first; a folder that is not named here runs with the rest. */
 const groups = [
   ["process", "update", "scripts"],
   ["console"],
   ["webdav", "buckets"],
   ["node-server", "db", "config", "log"],
+  ["hostile"],
   ["cli", "client"],
 ];
-const last = ["hostile"];
 /** Folders whose files are dealt to several processes, because one would run longer than all the others. */
 const processesOf: Readonly<Record<string, number>> = { console: 2, process: 2 };
 
 const files = (await Array.fromAsync(new Bun.Glob("test/*/*.test.ts").scan())).sort();
 const folderOf = (path: string) => path.split("/")[1] ?? "";
 const named = process.argv.slice(2);
-const rest = [...new Set(files.map(folderOf))].filter(
-  (folder) => ![...groups.flat(), ...last].includes(folder),
-);
-const queue = named.length > 0 ? [named] : [...groups, rest, last].flatMap(dealt);
+const rest = [...new Set(files.map(folderOf))].filter((folder) => !groups.flat().includes(folder));
+const queue = named.length > 0 ? [named] : [...groups, rest].flatMap(dealt);
 /** How many groups run side by side. A machine with two cores carries three, because many stories wait more than they work. */
 const maxAtOnce = 3;
 

@@ -63,8 +63,7 @@ const changes: Readonly<Record<string, Change>> = {
     make: (node) => asSuper(node, "static-bucket_update", { name: "site", path: "elsewhere" }),
     error: {
       code: 999,
-      message:
-        "Other: the bucket was given another folder meanwhile; nothing was changed, send the call again",
+      message: "Other: the bucket got another folder meanwhile; nothing was changed, send the call again",
       data: { field: "name" },
     },
   },
