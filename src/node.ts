@@ -113,15 +113,17 @@ export async function openNode(options: NodeOptions): Promise<Node> {
     acquire,
   });
   const contentBudget = new ContentBudget(idleSeconds * 1000);
+  const memory = new MemoryBudget(() => limits.clientBytes);
   const httpDeps: HttpDeps = {
     jsonRpc: {
       engine,
       connections: new ConnectionLimiter(() => limits.maxConnections),
-      memory: new MemoryBudget(() => limits.clientBytes),
+      memory,
       delays: new Delays(1000),
       maxRequestBytes: () => limits.maxRequestBytes,
     },
     turns,
+    memory,
     // Bun buffers up to a megabyte of the body of each.
     delays: new Delays(64),
     acquire,

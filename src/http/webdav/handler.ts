@@ -2,6 +2,7 @@ import { authorise } from "../../auth/authorise.ts";
 import { inBucket } from "../../auth/need.ts";
 import { millisecondsSince } from "../../base/elapsed.ts";
 import { Fault } from "../../base/fault.ts";
+import type { MemoryBudget } from "../../base/memory-budget.ts";
 import type { Turns } from "../../base/turns.ts";
 import type { Buckets } from "../../buckets/buckets.ts";
 import { treeRoot } from "../../buckets/path.ts";
@@ -10,7 +11,7 @@ import type { Logger } from "../../log/hub.ts";
 import { inSpan } from "../../log/span.ts";
 import type { Lease } from "../../rpc/lease.ts";
 import type { Services } from "../../services.ts";
-import { methodNotAllowed, plainText } from "../content/plain.ts";
+import { methodNotAllowed, plainText, serviceUnavailable } from "../content/plain.ts";
 import type { Delays } from "../request/connection-limiter.ts";
 import { authenticate, refuseCredentials } from "./authentication.ts";
 import { isFromBrowser } from "./browser-request.ts";
@@ -26,6 +27,7 @@ export interface WebdavOptions {
   readonly maxUploadBytes: () => number;
   readonly delays: Delays;
   readonly turns: Turns;
+  readonly memory: MemoryBudget;
 }
 
 /** IncomingRequest is a request on the WebDAV route and what WebDAV needs of its connection. */
@@ -39,15 +41,40 @@ export interface IncomingRequest {
   restartIdleTimer(): void;
 }
 
-/** serveWebdav answers one request on the WebDAV route. */
-export async function serveWebdav(incoming: IncomingRequest, webdav: WebdavOptions): Promise<Response> {
-  const { request } = incoming;
+/** Bun buffers up to this much of the body of a request that is not read, because its caller is not known yet. */
+const maxUnreadBytes = 1024 * 1024;
+
+/**
+ * serveWebdav answers one request on the WebDAV route. Until its caller is known, its body is counted in the memory budget. Above
+ * the budget it is refused at once, so that Bun buffers nothing of its body.
+ */
+export function serveWebdav(incoming: IncomingRequest, webdav: WebdavOptions): Response | Promise<Response> {
+  const { request, address } = incoming;
   if (request.method === "OPTIONS") return options();
+  const unread = webdav.memory.open(address);
+  if (!unread.hold(Math.min(bodyBytes(request), maxUnreadBytes)))
+    return serviceUnavailable("the memory for requests of unknown callers is used up; try again");
+  return serveCounted(incoming, webdav, unread);
+}
+
+/** The announced size of the body; infinite where it is not announced. */
+function bodyBytes({ headers, body }: Request): number {
+  const declared = headers.get("content-length");
+  if (declared !== null) return Number(declared);
+  return body === null ? 0 : Number.POSITIVE_INFINITY;
+}
+
+async function serveCounted(
+  incoming: IncomingRequest,
+  webdav: WebdavOptions,
+  unread: Disposable,
+): Promise<Response> {
+  const { request } = incoming;
   const lease = webdav.acquire();
   const start = performance.now();
   const pending: PendingRequest = { ...incoming, target: unknownTarget };
   try {
-    const response = await answer(pending, lease, webdav).catch((error: unknown) =>
+    const response = await answer(pending, lease, { ...webdav, unread }).catch((error: unknown) =>
       toResponse(error, pending.target),
     );
     for (const [name, value] of Object.entries(davCors)) response.headers.set(name, value);
@@ -56,6 +83,7 @@ export async function serveWebdav(incoming: IncomingRequest, webdav: WebdavOptio
     logRequest(lease.services.hub.logger("server"), pending, { status: response.status, start });
     return response;
   } finally {
+    unread[Symbol.dispose]();
     lease.release();
   }
 }
@@ -71,10 +99,11 @@ const unknownTarget: DavPath = { bucket: "", path: treeRoot, slash: false };
 async function answer(
   pending: PendingRequest,
   { services, authenticator }: Lease<Services>,
-  { delays, maxUploadBytes, turns }: WebdavOptions,
+  { delays, maxUploadBytes, turns, unread }: WebdavOptions & { readonly unread: Disposable },
 ): Promise<Response> {
   const { request, address, restartIdleTimer } = pending;
   const caller = await authenticate(request, { address, delays }, authenticator);
+  unread[Symbol.dispose]();
   pending.target = targetOf(pending.rawPath);
   const { bucket: name, path, slash } = pending.target;
   const need = inBucket(name, ...filePermissions);
