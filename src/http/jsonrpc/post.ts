@@ -18,6 +18,8 @@ export interface JsonRpcOptions {
   readonly engine: Pick<Engine<object>, "answer">;
   readonly connections: ConnectionLimiter;
   readonly memory: MemoryBudget;
+  /** For bodies without a Content-Length. */
+  readonly unsizedBodies: ConnectionLimiter;
   readonly delays: Delays;
   readonly maxRequestBytes: () => number;
 }
@@ -38,10 +40,12 @@ export async function answerPost(
   let reply: Reply;
   try {
     const maxBytes = options.maxRequestBytes();
-    const body = await readBody(request, { maxBytes, hold: (bytes) => source.holdBody(bytes) });
+    const { unsizedBodies } = options;
+    const bounds = { maxBytes, unsizedBodies, hold: (bytes: number) => source.holdBody(bytes) };
+    const body = await readBody(request, bounds);
     if (typeof body !== "string") {
       source.finish();
-      return body.rejected === "too big" ? tooBig(maxBytes) : unavailable(memoryIsFull());
+      return rejectedBody(body, maxBytes);
     }
     const answer = options.engine.answer(body, source);
     reply = answer instanceof Promise ? await answer : answer;
@@ -153,13 +157,24 @@ function isJson(contentType: string | null): boolean {
 
 /** BodyRejected says why a body was not read to its end. */
 interface BodyRejected {
-  readonly rejected: "too big" | "no memory";
+  readonly rejected: "too big" | "no memory" | "too many";
 }
 
 interface BodyBounds {
   readonly maxBytes: number;
+  readonly unsizedBodies: ConnectionLimiter;
   /** Counts this many bytes in total as held; false if the memory budget is spent. */
   hold(bytes: number): boolean;
+}
+
+function rejectedBody({ rejected }: BodyRejected, maxBytes: number): Response {
+  if (rejected === "too big") return tooBig(maxBytes);
+  if (rejected === "no memory") return unavailable(memoryIsFull());
+  const fault = new Fault(
+    "Busy",
+    "too many requests without a Content-Length are being sent; send one with it, or try again shortly",
+  );
+  return refuse(503, fault, { ...retryAfter, connection: "close" });
 }
 
 /**
@@ -168,10 +183,17 @@ interface BodyBounds {
  */
 function readBody(request: Request, bounds: BodyBounds): Promise<string | BodyRejected> | BodyRejected {
   const declared = request.headers.get("content-length");
-  if (declared === null) return readChunks(request, uncountedBytes, bounds);
+  if (declared === null) return readUnsized(request, bounds);
   const bytes = Number(declared);
   if (bytes > bounds.maxBytes) return { rejected: "too big" };
   return bytes <= uncountedBytes ? request.text() : readChunks(request, bytes, bounds);
+}
+
+/** Refuses one too many at once, before Bun has parsed more of it. */
+function readUnsized(request: Request, bounds: BodyBounds): Promise<string | BodyRejected> | BodyRejected {
+  const permit = bounds.unsizedBodies.tryAcquire();
+  if (permit === undefined) return { rejected: "too many" };
+  return readChunks(request, uncountedBytes, bounds).finally(() => permit.release());
 }
 
 async function readChunks(

@@ -47,6 +47,12 @@ export class Permit {
   }
 }
 
+/**
+ * maxUnsizedBodies is the number of bodies without a Content-Length that are taken from unknown callers at a time. Bun parses all that
+ * the kernel holds of a connection before anything else runs: six megabytes in chunks of one byte take 100 ms.
+ */
+export const maxUnsizedBodies = 2;
+
 /** Delays holds back the responses to wrong credentials, to slow guessing down; a bounded number at a time. */
 export class Delays {
   readonly #limiter: ConnectionLimiter;

@@ -12,7 +12,7 @@ import { inSpan } from "../../log/span.ts";
 import type { Lease } from "../../rpc/lease.ts";
 import type { Services } from "../../services.ts";
 import { methodNotAllowed, plainText, serviceUnavailable } from "../content/plain.ts";
-import type { Delays } from "../request/connection-limiter.ts";
+import type { ConnectionLimiter, Delays } from "../request/connection-limiter.ts";
 import { authenticate, refuseCredentials } from "./authentication.ts";
 import { isFromBrowser } from "./browser-request.ts";
 import { type DavPath, parseDavPath } from "./dav-path.ts";
@@ -28,6 +28,8 @@ export interface WebdavOptions {
   readonly delays: Delays;
   readonly turns: Turns;
   readonly memory: MemoryBudget;
+  /** For bodies without a Content-Length. */
+  readonly unsizedBodies: ConnectionLimiter;
 }
 
 /** IncomingRequest is a request on the WebDAV route and what WebDAV needs of its connection. */
@@ -51,17 +53,30 @@ const maxUnreadBytes = 1024 * 1024;
 export function serveWebdav(incoming: IncomingRequest, webdav: WebdavOptions): Response | Promise<Response> {
   const { request, address } = incoming;
   if (request.method === "OPTIONS") return options();
-  const unread = webdav.memory.open(address);
-  if (!unread.hold(Math.min(bodyBytes(request), maxUnreadBytes)))
-    return serviceUnavailable("the memory for requests of unknown callers is used up; try again");
-  return serveCounted(incoming, webdav, unread);
+  const unread = countUnread(request, address, webdav);
+  return unread === undefined ? tooManyUnread() : serveCounted(incoming, webdav, unread);
 }
 
-/** The announced size of the body; infinite where it is not announced. */
-function bodyBytes({ headers, body }: Request): number {
+/** Counts the body of an unknown caller until it is disposed; undefined if there are too many. */
+function countUnread(
+  { headers, body }: Request,
+  address: string,
+  { memory, unsizedBodies }: WebdavOptions,
+): Disposable | undefined {
+  const account = memory.open(address);
   const declared = headers.get("content-length");
-  if (declared !== null) return Number(declared);
-  return body === null ? 0 : Number.POSITIVE_INFINITY;
+  if (declared !== null || body === null)
+    return account.hold(Math.min(Number(declared ?? 0), maxUnreadBytes)) ? account : undefined;
+  const permit = unsizedBodies.tryAcquire();
+  if (permit === undefined) return undefined;
+  return { [Symbol.dispose]: () => permit.release() };
+}
+
+function tooManyUnread(): Response {
+  const response = serviceUnavailable("too many requests of unknown callers are being sent; try again");
+  // Otherwise Bun would parse the rest of the body.
+  response.headers.set("connection", "close");
+  return response;
 }
 
 async function serveCounted(
