@@ -1,8 +1,9 @@
-import { expect } from "bun:test";
+import { expect, spyOn } from "bun:test";
 import { rm } from "node:fs/promises";
+import { PathMutex } from "../../src/base/path-mutex.ts";
 import { eachDatabase, type TestNode, testNode, type WireReply } from "../support/node.ts";
 import { until } from "../support/process.ts";
-import { endlessCopy, isStaging, openSite } from "../support/webdav-disk.ts";
+import { endlessCopy, openSite } from "../support/webdav-disk.ts";
 
 /** Each file method that changes something, with a path below `from`. */
 const calls: Readonly<Record<string, object>> = {
@@ -80,13 +81,12 @@ async function answersAfter(
   let answers: Array<Promise<WireReply>>;
   {
     using _copying = await endlessCopy(node, site);
+    const turns = spyOn(PathMutex.prototype, "run");
     answers = Object.entries(calls).map(([method, params]) =>
       node.send(method, { token, name: "site", ...params }),
     );
-    await until("the upload waits", () => isStaging(node, "file"));
-    // Calls that came later are answered, so the earlier ones were let in.
-    for (let count = 0; count < 5; count++)
-      await node.call("static-bucket-file_read", { token, name: "site", path: "from/a.txt" });
+    await until("every call waits for its turn", () => turns.mock.calls.length === answers.length);
+    turns.mockRestore();
     await make(node, token.split(":")[0] ?? "");
   }
   const replies = await Promise.all(answers);
