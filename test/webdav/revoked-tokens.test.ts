@@ -1,10 +1,11 @@
-import { expect } from "bun:test";
+import { expect, spyOn } from "bun:test";
 import { existsSync } from "node:fs";
 import { rm } from "node:fs/promises";
+import { PathMutex } from "../../src/base/path-mutex.ts";
 import { Wire } from "../support/hostile.ts";
 import { eachDatabase, type TestNode, testNode } from "../support/node.ts";
 import { until } from "../support/process.ts";
-import { endlessCopy, isStaging, openSite, staged } from "../support/webdav-disk.ts";
+import { endlessCopy, openSite, staged } from "../support/webdav-disk.ts";
 import { lockInfo } from "../support/webdav-locks.ts";
 
 const permissions = ["read", "write", "delete", "list"].map((action) => ({ static_bucket_file: action }));
@@ -65,13 +66,12 @@ eachDatabase("no change that waits for its turn is made once its token is delete
   let answers: Array<Promise<Response>> = [];
   {
     using _copying = await endlessCopy(node, site);
+    const turns = spyOn(PathMutex.prototype, "run");
     answers = waiting.map(([method, path, body]) =>
       dav(method, path, { ...asIt, destination: `${base}/${method}` }, body),
     );
-    await until("the upload waits", () => isStaging(node, "file"));
-    // Requests that came later are answered, so the earlier ones were let in.
-    for (let count = 0; count < 5; count++)
-      expect((await dav("PROPFIND", "/from/", { ...asIt, depth: "1" })).status).toBe(207);
+    await until("every request waits for its turn", () => turns.mock.calls.length === answers.length);
+    turns.mockRestore();
     await ends.deleted?.(node, token.split(":")[0] ?? "");
   }
   for (const [index, answer] of (await Promise.all(answers)).entries())
