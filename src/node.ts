@@ -16,7 +16,7 @@ import { ContentBudget } from "./http/content/content-budget.ts";
 import type { CloseReason } from "./http/jsonrpc/rpc-socket.ts";
 import { DescriptorWatch } from "./http/listen/descriptor-watch.ts";
 import { ListenerSlot } from "./http/listen/listener-slot.ts";
-import { ConnectionLimiter, Delays, maxUnsizedBodies } from "./http/request/connection-limiter.ts";
+import { ConnectionLimiter, Delays, UnsizedBodies } from "./http/request/connection-limiter.ts";
 import { type HttpDeps, idleSeconds } from "./http/routes.ts";
 import { MemoryCache } from "./http/static/memory-cache.ts";
 import { parseFilter } from "./log/filter.ts";
@@ -114,19 +114,18 @@ export async function openNode(options: NodeOptions): Promise<Node> {
   });
   const contentBudget = new ContentBudget(idleSeconds * 1000);
   const memory = new MemoryBudget(() => limits.clientBytes);
-  const unsizedBodies = new ConnectionLimiter(() => maxUnsizedBodies);
   const httpDeps: HttpDeps = {
     jsonRpc: {
       engine,
       connections: new ConnectionLimiter(() => limits.maxConnections),
       memory,
-      unsizedBodies,
+      unsizedBodies: new UnsizedBodies(1),
       delays: new Delays(1000),
       maxRequestBytes: () => limits.maxRequestBytes,
     },
     turns,
     memory,
-    unsizedBodies,
+    unsizedBodies: new UnsizedBodies(4),
     // Bun buffers up to a megabyte of the body of each.
     delays: new Delays(64),
     acquire,

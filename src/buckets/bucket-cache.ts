@@ -24,7 +24,7 @@ interface CacheEntry {
 /** Records of buckets as last read from the database, one by one, so that the cost does not grow with the number of buckets. */
 export class BucketCache {
   readonly #readRows: (keys: ReadonlySet<BucketKey>) => Promise<ReadonlyMap<BucketKey, Bucket>>;
-  /** How long `loadOrStale` returns old records while the database is away. */
+  /** The time for which `loadOrStale` returns old records while the database is away. */
   readonly #staleMs: number;
   readonly #found = new Map<BucketKey, CacheEntry>();
   readonly #missing = new Map<BucketKey, CacheEntry>();

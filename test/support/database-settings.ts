@@ -1,6 +1,6 @@
 import type { DatabaseSettings } from "../../src/db/database.ts";
 
-/** How a test opens a database without a server. */
+/** Settings with which a test opens a database without a server. */
 export function settingsFor(database_url: string): DatabaseSettings {
   return {
     database_url,

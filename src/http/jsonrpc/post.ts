@@ -6,7 +6,7 @@ import { LargeAnswer } from "../../rpc/large-answer.ts";
 import type { Reply } from "../../rpc/reply.ts";
 import { memoryIsFull } from "../../rpc/request-state.ts";
 import { bodyChunks } from "../request/body-chunks.ts";
-import type { ConnectionLimiter, Delays } from "../request/connection-limiter.ts";
+import type { ConnectionLimiter, Delays, Permit, UnsizedBodies } from "../request/connection-limiter.ts";
 import { PostSource } from "./post-source.ts";
 
 /** Any origin may call: the token is in the body, and no call reads a cookie. */
@@ -18,8 +18,7 @@ export interface JsonRpcOptions {
   readonly engine: Pick<Engine<object>, "answer">;
   readonly connections: ConnectionLimiter;
   readonly memory: MemoryBudget;
-  /** For bodies without a Content-Length. */
-  readonly unsizedBodies: ConnectionLimiter;
+  readonly unsizedBodies: UnsizedBodies;
   readonly delays: Delays;
   readonly maxRequestBytes: () => number;
 }
@@ -40,9 +39,11 @@ export async function answerPost(
   let reply: Reply;
   try {
     const maxBytes = options.maxRequestBytes();
-    const { unsizedBodies } = options;
-    const bounds = { maxBytes, unsizedBodies, hold: (bytes: number) => source.holdBody(bytes) };
-    const body = await readBody(request, bounds);
+    const body = await readBody(request, {
+      maxBytes,
+      acquireUnsized: () => options.unsizedBodies.tryAcquire(address),
+      hold: (bytes) => source.holdBody(bytes),
+    });
     if (typeof body !== "string") {
       source.finish();
       return rejectedBody(body, maxBytes);
@@ -162,7 +163,8 @@ interface BodyRejected {
 
 interface BodyBounds {
   readonly maxBytes: number;
-  readonly unsizedBodies: ConnectionLimiter;
+  /** For a body without a Content-Length; undefined if too many of them are read already. */
+  acquireUnsized(): Permit | undefined;
   /** Counts this many bytes in total as held; false if the memory budget is spent. */
   hold(bytes: number): boolean;
 }
@@ -191,7 +193,7 @@ function readBody(request: Request, bounds: BodyBounds): Promise<string | BodyRe
 
 /** Refuses one too many at once, before Bun has parsed more of it. */
 function readUnsized(request: Request, bounds: BodyBounds): Promise<string | BodyRejected> | BodyRejected {
-  const permit = bounds.unsizedBodies.tryAcquire();
+  const permit = bounds.acquireUnsized();
   if (permit === undefined) return { rejected: "too many" };
   return readChunks(request, uncountedBytes, bounds).finally(() => permit.release());
 }

@@ -1,3 +1,5 @@
+import { networkOf } from "../../base/address.ts";
+
 /**
  * ConnectionLimiter bounds how many run at once, by a limit that a reload may change. One above the limit is refused and not
  * queued: the client gets 429 and tries again. Where callers should wait, use `FairSemaphore` of `base/`.
@@ -20,12 +22,12 @@ export class ConnectionLimiter {
   }
 }
 
-/** Permit is the right to run, from a `ConnectionLimiter`. */
+/** Permit is the right to run, from a `ConnectionLimiter` or from `UnsizedBodies`. */
 export class Permit {
   readonly #count: (change: 1 | -1) => void;
   #held = true;
 
-  /** Only a `ConnectionLimiter` makes one, when it has counted it. */
+  /** Made by whoever has counted it. */
   constructor(count: (change: 1 | -1) => void) {
     this.#count = count;
   }
@@ -47,11 +49,39 @@ export class Permit {
   }
 }
 
+/** Bodies without a Content-Length that are taken at a time from all addresses together. */
+const maxUnsizedBodies = 16;
+
 /**
- * maxUnsizedBodies is the number of bodies without a Content-Length that are taken from unknown callers at a time. Bun parses all that
- * the kernel holds of a connection before anything else runs: six megabytes in chunks of one byte take 100 ms.
+ * UnsizedBodies bounds the bodies without a Content-Length that are taken from unknown callers. Bun parses all that the kernel holds
+ * of a connection before anything else runs: six megabytes in chunks of one byte take 100 ms, 30 while nobody reads them. Each
+ * address (of IPv6: each network) has a bound of its own, so that one which never ends its bodies keeps nobody else out.
  */
-export const maxUnsizedBodies = 2;
+export class UnsizedBodies {
+  readonly #maxPerAddress: number;
+  readonly #byNetwork = new Map<string, number>();
+  #total = 0;
+
+  constructor(maxPerAddress: number) {
+    this.#maxPerAddress = maxPerAddress;
+  }
+
+  /** Undefined at a bound. The permit must be released. */
+  tryAcquire(address: string): Permit | undefined {
+    const network = networkOf(address);
+    const held = this.#byNetwork.get(network) ?? 0;
+    if (held >= this.#maxPerAddress || this.#total >= maxUnsizedBodies) return undefined;
+    this.#count(network, 1);
+    return new Permit((change) => this.#count(network, change));
+  }
+
+  #count(network: string, change: 1 | -1): void {
+    this.#total += change;
+    const held = (this.#byNetwork.get(network) ?? 0) + change;
+    if (held > 0) this.#byNetwork.set(network, held);
+    else this.#byNetwork.delete(network);
+  }
+}
 
 /** Delays holds back the responses to wrong credentials, to slow guessing down; a bounded number at a time. */
 export class Delays {

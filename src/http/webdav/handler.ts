@@ -12,7 +12,7 @@ import { inSpan } from "../../log/span.ts";
 import type { Lease } from "../../rpc/lease.ts";
 import type { Services } from "../../services.ts";
 import { methodNotAllowed, plainText, serviceUnavailable } from "../content/plain.ts";
-import type { ConnectionLimiter, Delays } from "../request/connection-limiter.ts";
+import type { Delays, UnsizedBodies } from "../request/connection-limiter.ts";
 import { authenticate, refuseCredentials } from "./authentication.ts";
 import { isFromBrowser } from "./browser-request.ts";
 import { type DavPath, parseDavPath } from "./dav-path.ts";
@@ -28,8 +28,7 @@ export interface WebdavOptions {
   readonly delays: Delays;
   readonly turns: Turns;
   readonly memory: MemoryBudget;
-  /** For bodies without a Content-Length. */
-  readonly unsizedBodies: ConnectionLimiter;
+  readonly unsizedBodies: UnsizedBodies;
 }
 
 /** IncomingRequest is a request on the WebDAV route and what WebDAV needs of its connection. */
@@ -67,7 +66,7 @@ function countUnread(
   const declared = headers.get("content-length");
   if (declared !== null || body === null)
     return account.hold(Math.min(Number(declared ?? 0), maxUnreadBytes)) ? account : undefined;
-  const permit = unsizedBodies.tryAcquire();
+  const permit = unsizedBodies.tryAcquire(address);
   if (permit === undefined) return undefined;
   return { [Symbol.dispose]: () => permit.release() };
 }

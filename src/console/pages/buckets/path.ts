@@ -61,7 +61,7 @@ const reserved: readonly string[] = ["node", "jsonrpc", "terminal"];
 
 export interface PublicFile {
   readonly bucket: string;
-  /** Whether the bucket is the HTTP root; its files then have shorter addresses. */
+  /** True for the bucket that is the HTTP root: its files have shorter addresses. */
   readonly isRoot: boolean;
   /** Empty for the bucket itself. */
   readonly path: string;

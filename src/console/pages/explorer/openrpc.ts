@@ -132,7 +132,7 @@ function choicesOf(schema: Schema): readonly string[] {
   return all.every((one) => typeof one === "string") ? all : [];
 }
 
-/** Whether the token can never call a method with these requirements, of which one is enough. False in doubt. */
+/** True if the token can never call a method with these requirements, of which one is enough; false in doubt. */
 export function cannotCall(requirements: readonly Requirement[], rights: Rights): boolean {
   return !rights.isSuper && !requirements.some((requirement) => mayMeet(requirement, rights));
 }

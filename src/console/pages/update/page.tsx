@@ -154,7 +154,7 @@ function Outcome({ run }: { readonly run: Run }) {
   );
 }
 
-/** What to do here, for failures whose message does not say it. */
+/** Advice on this page for failures whose message gives none. */
 function adviceFor(code: string | undefined) {
   if (code === "release_url_missing")
     return (

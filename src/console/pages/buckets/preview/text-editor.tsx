@@ -19,7 +19,7 @@ export interface TextEditorProps {
 }
 
 interface SaveOptions {
-  /** Whether to replace the server's file even if somebody else changed it. */
+  /** True replaces the server's file even if somebody else changed it. */
   readonly overwrite: boolean;
 }
 
