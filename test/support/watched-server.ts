@@ -12,7 +12,7 @@ import { type Home, newHome, type Server, type Settings, within } from "./proces
 const bounds = {
   /** Of the innocent client: time without an answer (`netSilence`), and the server's processor time in it (`loop`). */
   maxSilenceMs: 2000,
-  maxLoopMs: 400 as number,
+  maxLoopMs: 600 as number,
   /**
    * Peak of resident memory since the start. A process that stays below it survives under a memory limit of 256 MiB. Measuring it
    * needs no control group, which a container may not make, and no RLIMIT_DATA, which also counts the gigabytes of address
