@@ -37,6 +37,8 @@ export class Authenticator {
   readonly #passwords: Passwords;
   readonly #failures: FailureLimiter;
   readonly #log;
+  /** Rows that a database keeps come back as the same objects; their limits are read once. */
+  readonly #callers = new WeakMap<TokenRow, Caller>();
 
   constructor({ database, passwords, failures, hub }: AuthenticatorOptions) {
     this.#database = database;
@@ -50,7 +52,7 @@ export class Authenticator {
     const credentials = parseCredentials(tokenText);
     const row = await this.#prove(credentials, peer);
     if (row === undefined) throw this.#reject(credentials, need, peer.address);
-    const caller = toCaller(row, credentials.by);
+    const caller = this.#callerOf(row, credentials.by);
     const outside = outsideLifetime(row);
     if (outside !== undefined) {
       const { reason, detail } = outside;
@@ -70,7 +72,7 @@ export class Authenticator {
       if (row === undefined) continue;
       const outside = outsideLifetime(row);
       if (outside !== undefined) throw new Denied(outside.reason, outside.detail);
-      return toCaller(row, credentials.by);
+      return this.#callerOf(row, credentials.by);
     }
     throw this.#reject(byUsername, anyToken, peer.address);
   }
@@ -118,6 +120,14 @@ export class Authenticator {
     const row = stored === undefined ? undefined : await tokens.byKey(stored.key);
     // The password was changed, or the token deleted, during the check.
     return row?.passwordHash === hash ? row : undefined;
+  }
+
+  #callerOf(row: TokenRow, by: Caller["by"]): Caller {
+    const known = this.#callers.get(row);
+    if (known?.by === by) return known;
+    const caller = toCaller(row, by);
+    this.#callers.set(row, caller);
+    return caller;
   }
 
   #reject({ by, name }: Credentials, need: Need, address: string): CredentialsRejected {

@@ -1,8 +1,8 @@
-import { createHash, timingSafeEqual } from "node:crypto";
+import { timingSafeEqual } from "node:crypto";
 
 /** `hashSecret` is one fast hash: secrets are random and long. */
 export function hashSecret(secret: string): string {
-  return createHash("sha256").update(secret).digest("hex");
+  return Bun.CryptoHasher.hash("sha256", secret, "hex");
 }
 
 export function hashesMatch(given: string, stored: string): boolean {

@@ -1,5 +1,6 @@
 import { type Selectable, sql, type Transaction } from "kysely";
 import type { Dialect } from "./dialect.ts";
+import { KeptValues } from "./kept-values.ts";
 import type { Schema } from "./schema.ts";
 
 export interface BucketRow {
@@ -15,6 +16,7 @@ export type NewBucket = Omit<BucketRow, "id">;
 
 /** The number of names per statement: databases limit the number of parameters. */
 const namesAtOnce = 512;
+const maxKeptBuckets = 1000;
 
 /** BucketChanges are the operations within `BucketRows.change`, while no other caller changes buckets. */
 export interface BucketChanges {
@@ -25,9 +27,12 @@ export interface BucketChanges {
 
 export class BucketRows {
   readonly #dialect: Dialect;
+  /** Rows by name. */
+  readonly #kept: KeptValues<BucketRow>;
 
   constructor(dialect: Dialect) {
     this.#dialect = dialect;
+    this.#kept = new KeptValues(dialect, { maxValues: maxKeptBuckets });
   }
 
   async names(): Promise<string[]> {
@@ -36,8 +41,7 @@ export class BucketRows {
   }
 
   async byName(name: string): Promise<BucketRow | undefined> {
-    const [row] = await this.byNames([name]);
-    return row;
+    return this.#kept.read(name, async () => (await this.byNames([name]))[0]);
   }
 
   /** Returns the existing rows with these names, in any order. */

@@ -13,6 +13,12 @@ export interface Dialect {
   readonly query: Kysely<Schema>;
   readonly columnTypes: ColumnTypes;
 
+  /**
+   * Returns a number that changes with every commit, by this process or another: what was read is still true while it stays the
+   * same. Missing where asking for it would cost as much as reading again.
+   */
+  readonly dataVersion?: () => number;
+
   /** Tells whether the database has tables of this server: false for an empty one. */
   hasSchema(): Promise<boolean>;
 

@@ -1,9 +1,11 @@
 import { type Expression, type SqlBool, sql, type Transaction } from "kysely";
 import type { Dialect } from "./dialect.ts";
+import { KeptValues } from "./kept-values.ts";
 import type { Schema } from "./schema.ts";
 
 /** `maxKeyBytes` is the longest key: an index entry of PostgreSQL, less the namespace. */
 export const maxKeyBytes = 2000;
+const maxKeptNamespaces = 10_000;
 
 export interface KvRow {
   readonly key: string;
@@ -15,17 +17,22 @@ type Query = Dialect["query"] | Transaction<Schema>;
 /** KvRows are JSON values by namespace and key. Keys are paths: "below" a key are those that begin with it and a slash. */
 export class KvRows {
   readonly #dialect: Dialect;
+  /** Whether a namespace is empty. Most buckets have neither locks nor properties. */
+  readonly #emptiness: KeptValues<boolean>;
 
   constructor(dialect: Dialect) {
     this.#dialect = dialect;
+    this.#emptiness = new KeptValues(dialect, { maxValues: maxKeptNamespaces });
   }
 
-  getMany(namespace: string, keys: readonly string[]): Promise<KvRow[]> {
+  async getMany(namespace: string, keys: readonly string[]): Promise<KvRow[]> {
+    if (await this.#isKnownEmpty(namespace)) return [];
     return this.#read(this.#dialect.query, namespace, keys);
   }
 
   /** Returns a key and everything below it. */
   async subtree(namespace: string, key: string): Promise<KvRow[]> {
+    if (await this.#isKnownEmpty(namespace)) return [];
     const rows = await this.#dialect.query
       .selectFrom("kv")
       .select(["key", "value"])
@@ -35,14 +42,21 @@ export class KvRows {
     return rows.map((row) => this.#toRow(row));
   }
 
-  async isEmpty(namespace: string): Promise<boolean> {
-    const row = await this.#dialect.query
-      .selectFrom("kv")
-      .select("id")
-      .where("namespace", "=", namespace)
-      .limit(1)
-      .executeTakeFirst();
-    return row === undefined;
+  isEmpty(namespace: string): Promise<boolean> {
+    return this.#emptiness.read(namespace, async () => {
+      const row = await this.#dialect.query
+        .selectFrom("kv")
+        .select("id")
+        .where("namespace", "=", namespace)
+        .limit(1)
+        .executeTakeFirst();
+      return row === undefined;
+    });
+  }
+
+  /** Asks only where the answer can be kept; elsewhere it would be a second query beside the one that it spares. */
+  async #isKnownEmpty(namespace: string): Promise<boolean> {
+    return this.#dialect.dataVersion !== undefined && this.isEmpty(namespace);
   }
 
   /**
@@ -116,6 +130,7 @@ export class KvRows {
   }
 
   async #hasWithin(namespace: string, keys: readonly string[]): Promise<boolean> {
+    if (await this.#isKnownEmpty(namespace)) return false;
     const row = await this.#dialect.query
       .selectFrom("kv")
       .select("id")

@@ -64,6 +64,7 @@ export async function openSqlite({ path, mode }: SqliteFile, options: SqliteOpti
   const source = watchWrites(toSource(connections, watch), log);
   // One connection writes, so there is one write or one transaction at a time; SQLite itself allows no more.
   const driver = new PooledDriver(source, { connections: 1, acquireTimeoutMs, log });
+  const version = connections.reader.query<{ data_version: number }, []>("PRAGMA data_version");
   const query = new Kysely<Schema>({
     dialect: {
       createDriver: () => driver,
@@ -76,6 +77,11 @@ export async function openSqlite({ path, mode }: SqliteFile, options: SqliteOpti
     kind: "sqlite",
     query,
     columnTypes,
+    // Asked on the connection that never writes, for which every commit is another's.
+    dataVersion() {
+      watch.assertPresent();
+      return Number(version.get()?.data_version);
+    },
     async hasSchema() {
       const rows = await raw`SELECT 1 FROM sqlite_master WHERE name = 'seaql_migrations'`.execute(query);
       return rows.rows.length > 0;

@@ -3,12 +3,15 @@ import { Fault } from "../base/fault.ts";
 import { skeletonOf } from "../base/skeleton.ts";
 import { nextTurn } from "../base/turns.ts";
 import type { Dialect } from "./dialect.ts";
+import { KeptValues } from "./kept-values.ts";
 import type { Schema } from "./schema.ts";
 
 /** The id of the Super Token's row. */
 const superId = 1;
 /** The number of keys per query: databases limit the number of parameters. */
 const keysAtOnce = 500;
+/** The number of proven tokens whose rows are kept. */
+const maxKeptTokens = 1000;
 /** The number of rows per page of the list: with limits of 64 KiB each, parsing 500 took half a second. */
 const rowsAtOnce = 100;
 
@@ -46,9 +49,12 @@ export class TokenRows {
   readonly #byUsername: CompiledQuery<Columns>;
   readonly #proven: CompiledQuery<Columns>;
   readonly #password: CompiledQuery<PasswordColumns>;
+  /** Rows of proven tokens by key. */
+  readonly #kept: KeptValues<TokenRow>;
 
   constructor(dialect: Dialect) {
     this.#dialect = dialect;
+    this.#kept = new KeptValues(dialect, { maxValues: maxKeptTokens });
     const all = dialect.query.selectFrom("token").selectAll();
     this.#byKey = all.where("token_key", "=", "").compile();
     this.#byUsername = all.where("username", "=", "").compile();
@@ -68,8 +74,8 @@ export class TokenRows {
       .compile();
   }
 
-  byKey(key: string): Promise<TokenRow | undefined> {
-    return this.#one(this.#byKey, [key]);
+  async byKey(key: string): Promise<TokenRow | undefined> {
+    return this.#kept.get(key) ?? this.#one(this.#byKey, [key]);
   }
 
   byUsername(username: string): Promise<TokenRow | undefined> {
@@ -80,8 +86,13 @@ export class TokenRows {
    * Finds a token by its key, with the limits only if its secret has this hash (null otherwise). Reading large limits takes so long
    * that the time would reveal to a caller with a wrong secret that the key exists.
    */
-  byKeyWithSecret(key: string, secretHash: string): Promise<TokenRow | undefined> {
-    return this.#one(this.#proven, [secretHash, key]);
+  async byKeyWithSecret(key: string, secretHash: string): Promise<TokenRow | undefined> {
+    return this.#kept.read(
+      key,
+      () => this.#one(this.#proven, [secretHash, key]),
+      // Only for a right secret: otherwise the time of an answer would reveal to strangers which keys exist.
+      (row) => row.secretHash === secretHash,
+    );
   }
 
   /** Returns the password hash of a user name; without the limits, for the same reason. */
