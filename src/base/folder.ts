@@ -1,6 +1,6 @@
 import { constants } from "node:fs";
-import { type FileHandle, open, readlink, realpath } from "node:fs/promises";
 import { dirname, join, sep } from "node:path";
+import { asyncFileCalls, type FileCalls, type FileDescriptor } from "./file-calls.ts";
 
 /** FolderIdentity identifies a folder whichever path leads to it. */
 export interface FolderIdentity {
@@ -13,24 +13,23 @@ export interface FolderIdentity {
  * them by replacing a folder above it with a link after it was checked.
  */
 export class Folder {
-  readonly #handle: FileHandle;
+  readonly #handle: FileDescriptor;
   readonly #base: string;
+  readonly #calls: FileCalls;
+  /** The path with every link resolved, as it was when the folder was opened. */
+  readonly realPath: string;
 
-  private constructor(
-    handle: FileHandle,
-    /** The path with every link resolved, as it was when the folder was opened. */
-    readonly realPath: string,
-    base: string,
-  ) {
+  private constructor(handle: FileDescriptor, { real, path }: HeldPlace, calls: FileCalls) {
     this.#handle = handle;
-    this.#base = base;
+    this.realPath = real;
+    this.#base = path;
+    this.#calls = calls;
   }
 
-  static async open(path: string): Promise<Folder> {
-    const handle = await open(path, constants.O_RDONLY | constants.O_DIRECTORY);
+  static async open(path: string, calls = asyncFileCalls): Promise<Folder> {
+    const handle = await calls.open(path, constants.O_RDONLY | constants.O_DIRECTORY);
     try {
-      const { real, path: base } = await heldPlace(handle, path);
-      return new Folder(handle, real, base);
+      return new Folder(handle, await heldPlace(handle, path, calls), calls);
     } catch (error) {
       await handle.close();
       throw error;
@@ -39,7 +38,7 @@ export class Folder {
 
   /** Returns a path that reaches `name` in this folder. */
   at(name: string): string {
-    return join(this.#base, name);
+    return name === "" ? this.#base : `${this.#base}${sep}${name}`;
   }
 
   async identity(): Promise<FolderIdentity> {
@@ -52,12 +51,12 @@ export class Folder {
    * root.
    */
   async openChild(name: string): Promise<Folder> {
-    return Folder.#held(this.at(name), join(this.realPath, name));
+    return this.#held(this.at(name), join(this.realPath, name));
   }
 
   /** Opens the folder above this one. Fails with ENOENT if it is not `expected` any more. */
   async openParent(expected: FolderIdentity): Promise<Folder> {
-    const parent = await Folder.#held(`${this.#base}${sep}..`, dirname(this.realPath));
+    const parent = await this.#held(`${this.#base}${sep}..`, dirname(this.realPath));
     const { dev, ino } = await parent.identity();
     if (dev === expected.dev && ino === expected.ino) return parent;
     await parent.close();
@@ -65,9 +64,11 @@ export class Folder {
   }
 
   /** Opens a folder whose path the caller knows: the system cannot report one above its length limit. */
-  static async #held(path: string, realPath: string): Promise<Folder> {
-    const handle = await open(path, constants.O_RDONLY | constants.O_DIRECTORY | constants.O_NOFOLLOW);
-    return new Folder(handle, realPath, process.platform === "linux" ? heldPath(handle) : realPath);
+  async #held(path: string, real: string): Promise<Folder> {
+    const flags = constants.O_RDONLY | constants.O_DIRECTORY | constants.O_NOFOLLOW;
+    const handle = await this.#calls.open(path, flags);
+    const base = process.platform === "linux" ? heldPath(handle) : real;
+    return new Folder(handle, { real, path: base }, this.#calls);
   }
 
   /** Makes created, renamed and removed names durable. */
@@ -75,25 +76,27 @@ export class Folder {
     return this.#handle.sync();
   }
 
-  close(): Promise<void> {
-    return this.#handle.close();
+  async close(): Promise<void> {
+    await this.#handle.close();
   }
+}
+
+interface HeldPlace {
+  readonly real: string;
+  readonly path: string;
 }
 
 /** `heldPlace` returns the real path of an open file or folder, and a path that opens exactly the same one. */
-export async function heldPlace(
-  handle: FileHandle,
-  path: string,
-): Promise<{ readonly real: string; readonly path: string }> {
+export async function heldPlace(handle: FileDescriptor, path: string, calls: FileCalls): Promise<HeldPlace> {
   if (process.platform === "linux") {
     const held = heldPath(handle);
-    return { real: await readlink(held), path: held };
+    return { real: await calls.readlink(held), path: held };
   }
-  const real = await realpath(path);
+  const real = await calls.realpath(path);
   return { real, path: real };
 }
 
-function heldPath({ fd }: FileHandle): string {
+function heldPath({ fd }: FileDescriptor): string {
   return `/proc/self/fd/${fd}`;
 }
 

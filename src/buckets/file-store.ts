@@ -91,6 +91,8 @@ export interface FileReader {
   resolve(path: TreePath): Promise<ResolvedPath>;
   /** Throws NotFound when there is no file, InvalidInput for a folder. The caller disposes it. */
   open(path: TreePath): Promise<OpenFile>;
+  /** Opens a file, as `open` does; of a folder it returns the entry. Undefined when nothing exists at the path. */
+  openOrFind(path: TreePath): Promise<OpenFile | FileEntry | undefined>;
   /** The files and folders of a folder, sorted by name, in batches. Throws NotFound, and InvalidInput for a file. */
   entries(folder: TreePath): AsyncGenerator<FileEntry[]>;
   /** Everything below a folder, a folder before what it contains. A folder that cannot be read goes to `onUnreadable`; without it, it throws. */

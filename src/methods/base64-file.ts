@@ -22,6 +22,15 @@ export class Base64File implements StreamedJson {
     return this.#file.stats.size;
   }
 
+  /** The content in base64, without the quotes. */
+  async text(): Promise<string> {
+    try {
+      return Buffer.from(await this.#file.bytes()).toString("base64");
+    } finally {
+      await this[Symbol.asyncDispose]();
+    }
+  }
+
   async *pieces(): AsyncGenerator<Uint8Array> {
     try {
       yield Buffer.from('"');

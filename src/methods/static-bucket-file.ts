@@ -12,6 +12,8 @@ import { Base64File } from "./base64-file.ts";
 import { method } from "./declare.ts";
 
 const done = z.object({ success: z.literal(true) });
+/** A file up to this size is read as a whole: a stream costs more than its content. */
+const maxShortBytes = 32 * 1024;
 const name = z.string().describe("the bucket");
 const path = z.string().describe("relative to the bucket, folders separated by /");
 
@@ -65,7 +67,7 @@ export const staticBucketFile = {
       const target = treePath(path);
       const { reader } = await buckets.files(name);
       const file = new Base64File(await reader.open(target));
-      if (file.bytes <= resultBudgetBytes) return file;
+      if (file.bytes <= resultBudgetBytes) return file.contentBytes <= maxShortBytes ? file.text() : file;
       await file[Symbol.asyncDispose]();
       const limit = Math.floor((resultBudgetBytes - 2) / 4) * 3;
       throw new Fault(

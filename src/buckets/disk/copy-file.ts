@@ -1,6 +1,7 @@
 import { constants, type Stats } from "node:fs";
-import { copyFile, type FileHandle, open } from "node:fs/promises";
+import { copyFile, open } from "node:fs/promises";
 import { codeOf } from "../../base/fault.ts";
+import type { FileDescriptor } from "../../base/file-calls.ts";
 import type { DiskFile } from "./open-file.ts";
 
 /** Files up to this size are copied by one call of the operating system, which cannot be interrupted. */
@@ -79,8 +80,8 @@ async function copyPieces(file: DiskFile, diskPath: string, signal: AbortSignal)
   }
 }
 
-/** writeAll writes a whole chunk, at the file's current position or at a given one; `FileHandle.write` may write a part. */
-export async function writeAll(file: FileHandle, chunk: Uint8Array, position?: number): Promise<void> {
+/** writeAll writes a whole chunk, at the file's current position or at a given one; `write` may write a part. */
+export async function writeAll(file: FileDescriptor, chunk: Uint8Array, position?: number): Promise<void> {
   for (let at = 0; at < chunk.length; ) {
     const to = position === undefined ? null : position + at;
     at += (await file.write(chunk, at, chunk.length - at, to)).bytesWritten;

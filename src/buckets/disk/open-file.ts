@@ -1,5 +1,5 @@
-import type { FileHandle } from "node:fs/promises";
 import { Fault } from "../../base/fault.ts";
+import type { FileDescriptor } from "../../base/file-calls.ts";
 import type { ByteRange, FileSnapshot, OpenFile } from "../file-store.ts";
 import type { TreePath } from "../path.ts";
 import { toTreeFault } from "./disk-faults.ts";
@@ -8,25 +8,49 @@ import type { DiskStats } from "./entry.ts";
 /** Divisible by three, so that the chunks of a file can be written as base64 one by one. */
 const chunkBytes = 192 * 1024;
 
+/** A file up to this size may be read without a thread. */
+const maxShortBytes = 64 * 1024;
+const maxRecent = 1000;
+
+/**
+ * RecentReads are the short files of a bucket that were read a while ago. The system most likely has their content in memory still:
+ * reading it from there takes a microsecond, and a thread would take twenty.
+ */
+export class RecentReads {
+  readonly #keys = new Set<string>();
+
+  has(key: string): boolean {
+    return this.#keys.has(key);
+  }
+
+  add(key: string): void {
+    if (this.#keys.size >= maxRecent) this.#keys.clear();
+    this.#keys.add(key);
+  }
+}
+
 /** HeldFile is what an open file is made of, once it is proven to be inside the bucket. */
 export interface HeldFile {
   readonly path: TreePath;
-  readonly handle: FileHandle;
+  readonly handle: FileDescriptor;
   /** A disk path to exactly the open file, valid until the handle is closed. */
   readonly heldPath: string;
   readonly stats: DiskStats;
   readonly snapshot: () => Promise<FileSnapshot>;
+  readonly recentReads: RecentReads;
 }
 
 /** DiskFile is an open file, with what only the code of this folder may use: `handle`, `heldPath`, `stats.node`. */
 export class DiskFile implements OpenFile {
-  readonly handle: FileHandle;
+  readonly handle: FileDescriptor;
   readonly heldPath: string;
   readonly stats: DiskStats;
   readonly snapshot: () => Promise<FileSnapshot>;
   readonly #path: TreePath;
+  readonly #recentReads: RecentReads;
 
-  constructor({ path, handle, heldPath, stats, snapshot }: HeldFile) {
+  constructor({ path, handle, heldPath, stats, snapshot, recentReads }: HeldFile) {
+    this.#recentReads = recentReads;
     this.#path = path;
     this.handle = handle;
     this.heldPath = heldPath;
@@ -39,11 +63,12 @@ export class DiskFile implements OpenFile {
   }
 
   async bytes(): Promise<Uint8Array<ArrayBuffer>> {
-    try {
-      return await this.handle.readFile();
-    } catch (error) {
-      throw toTreeFault(error, this.#path);
-    }
+    const { size } = this.stats;
+    if (size > maxShortBytes || this.handle.readNow === undefined) return this.#read(0, size);
+    if (this.#recentReads.has(this.contentKey)) return this.#readNow();
+    const bytes = await this.#read(0, size);
+    this.#recentReads.add(this.contentKey);
+    return bytes;
   }
 
   async *chunks({ start, end } = this.#whole()): AsyncGenerator<Uint8Array> {
@@ -64,25 +89,43 @@ export class DiskFile implements OpenFile {
     return Bun.file(this.heldPath).slice(start, end + 1);
   }
 
-  [Symbol.asyncDispose](): Promise<void> {
-    return this.handle.close();
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.handle.close();
   }
 
   #whole(): ByteRange {
     return { start: 0, end: this.stats.size - 1 };
   }
 
+  #readNow(): Buffer<ArrayBuffer> {
+    const wanted = this.stats.size;
+    const buffer = Buffer.allocUnsafe(wanted);
+    try {
+      for (let got = 0; got < wanted; ) {
+        const bytesRead = this.handle.readNow?.(buffer, got, wanted - got, got) ?? 0;
+        if (bytesRead === 0) throw cutShort();
+        got += bytesRead;
+      }
+      return buffer;
+    } catch (error) {
+      throw toTreeFault(error, this.#path);
+    }
+  }
+
   /** Reads exactly so many bytes; a read of the system may give fewer. */
-  async #read(at: number, wanted: number): Promise<Buffer> {
+  async #read(at: number, wanted: number): Promise<Buffer<ArrayBuffer>> {
     const buffer = Buffer.allocUnsafe(wanted);
     for (let got = 0; got < wanted; ) {
       const { bytesRead } = await this.handle.read(buffer, got, wanted - got, at + got).catch((error) => {
         throw toTreeFault(error, this.#path);
       });
-      if (bytesRead === 0)
-        throw new Fault("IoError", "the file was cut short while it was read; read it again");
+      if (bytesRead === 0) throw cutShort();
       got += bytesRead;
     }
     return buffer;
   }
+}
+
+function cutShort(): Fault {
+  return new Fault("IoError", "the file was cut short while it was read; read it again");
 }

@@ -1,6 +1,8 @@
 import { constants, lstatSync, type Stats } from "node:fs";
-import { type FileHandle, lstat, open, readdir, statfs } from "node:fs/promises";
+import { statfs } from "node:fs/promises";
 import { Fault } from "../../base/fault.ts";
+import type { FileDescriptor } from "../../base/file-calls.ts";
+import type { Folder } from "../../base/folder.ts";
 import {
   type DiskUsage,
   type FileReader,
@@ -12,7 +14,7 @@ import {
 import { childPath, listedPath, splitPath, type TreePath, treeRoot, withAncestors } from "../path.ts";
 import { toTreeFault } from "./disk-faults.ts";
 import { DiskEntry, DiskStats } from "./entry.ts";
-import { DiskFile } from "./open-file.ts";
+import { DiskFile, RecentReads } from "./open-file.ts";
 import type { PathResolver } from "./resolve.ts";
 import { DiskSnapshot, snapshotOf } from "./snapshot.ts";
 import { isAbsence, statOrUndefined } from "./stat.ts";
@@ -27,6 +29,7 @@ const batchEntries = 128;
 /** DiskReader reads a bucket's folder. That something is inside is proven on what was opened, so swapping a link changes nothing. */
 export class DiskReader implements FileReader {
   readonly #paths: PathResolver;
+  readonly #recentReads = new RecentReads();
 
   constructor(paths: PathResolver) {
     this.#paths = paths;
@@ -55,7 +58,7 @@ export class DiskReader implements FileReader {
   async #resolveOnce(requested: TreePath): Promise<ResolvedPath | undefined> {
     const { folder, name } = splitPath(requested);
     const [stats, folderStats] = await Promise.all([
-      statOrUndefined(this.#paths.diskPath(requested), lstat),
+      statOrUndefined(this.#paths.diskPath(requested), this.#paths.calls.lstat),
       this.#paths.stat(folder),
     ]);
     const resolved = await this.#paths.resolveFolder(folder);
@@ -86,21 +89,29 @@ export class DiskReader implements FileReader {
   }
 
   async open(path: TreePath): Promise<DiskFile> {
+    const found = await this.openOrFind(path);
+    if (found === undefined) throw notFound(path);
+    if (found instanceof DiskEntry) throw isFolder(path);
+    return found;
+  }
+
+  async openOrFind(path: TreePath): Promise<DiskFile | DiskEntry | undefined> {
     const spelled = await this.#paths.matchUnicode(path);
-    let handle: FileHandle | undefined;
+    let handle: FileDescriptor | undefined;
     try {
       const entry = DiskEntry.from(this.#paths.root, spelled, await this.#paths.stat(spelled));
-      if (entry === undefined) throw notFound(path);
-      if (entry.kind === "folder")
-        throw (await this.#paths.contains(spelled)) ? isFolder(path) : notFound(path);
-      handle = await open(this.#paths.diskPath(spelled), openFlags);
-      const [held, stats] = await Promise.all([this.#paths.verifyHandle(handle, spelled), handle.stat()]);
+      if (entry === undefined) return undefined;
+      if (entry.kind === "folder") return await this.#entryAt(spelled);
+      handle = await this.#paths.calls.open(this.#paths.diskPath(spelled), openFlags);
+      const held = await this.#paths.verifyHandle(handle, spelled);
+      const stats = await handle.stat();
       if (held === undefined || !stats.isFile()) throw notFound(path);
       return new DiskFile({
         path: spelled,
         handle,
         heldPath: held.path,
         stats: new DiskStats(stats),
+        recentReads: this.#recentReads,
         snapshot: () => this.#snapshotOfOpen(spelled, { stats, realPath: held.real }),
       });
     } catch (error) {
@@ -119,37 +130,46 @@ export class DiskReader implements FileReader {
   }
 
   async *entries(folder: TreePath): AsyncGenerator<DiskEntry[]> {
-    const found = await this.find(folder);
-    if (found === undefined) throw notFound(folder);
-    if (found.kind === "file")
-      throw new Fault("InvalidInput", "the path is a file, not a folder", { path: folder });
-    const { path } = found;
-    const names = await this.#names(path);
-    for (let at = 0; at < names.length; at += batchEntries)
-      yield await this.#batch(path, names.slice(at, at + batchEntries));
+    const { path, names, first } = await this.#names(folder);
+    yield first;
+    for (let at = batchEntries; at < names.length; at += batchEntries)
+      yield await this.#inFolder(path, async (held) =>
+        this.#read(held, path, names.slice(at, at + batchEntries)),
+      );
   }
 
-  /** Opens the folder again for each batch, so that none stays open while a slow client reads. */
-  async #batch(folder: TreePath, names: readonly string[]): Promise<DiskEntry[]> {
-    try {
-      return await this.#paths.inFolder(folder, { create: false }, async (held) =>
-        names.flatMap((name) => {
-          const path = listedPath(folder, name);
-          if (path === undefined) return [];
-          const stats = lstatSync(held.at(name), { throwIfNoEntry: false });
-          return DiskEntry.from(this.#paths.root, path, stats) ?? [];
-        }),
-      );
-    } catch (error) {
-      throw toTreeFault(error, folder);
+  /** The names in a folder, sorted, and the entries of the first ones. Folders are opened again for each batch, so that none stays open while a slow client reads. */
+  async #names(folder: TreePath) {
+    for (let attempt = 1; ; attempt += 1) {
+      const path = await this.#paths.matchUnicode(folder);
+      try {
+        return await this.#inFolder(path, async (held) => {
+          const names = (await this.#paths.calls.readdir(held.at(""))).sort();
+          return { path, names, first: this.#read(held, path, names.slice(0, batchEntries)) };
+        });
+      } catch (error) {
+        const found = await this.find(folder);
+        if (found === undefined) throw notFound(folder);
+        if (found.kind === "file")
+          throw new Fault("InvalidInput", "the path is a file, not a folder", { path: folder });
+        // It vanished and is back: in the middle of a replacement.
+        if (!isNotFound(error) || attempt === maxAttempts) throw error;
+      }
     }
   }
 
-  async #names(folder: TreePath): Promise<string[]> {
+  #read(held: Folder, folder: TreePath, names: readonly string[]): DiskEntry[] {
+    return names.flatMap((name) => {
+      const path = listedPath(folder, name);
+      if (path === undefined) return [];
+      const stats = lstatSync(held.at(name), { throwIfNoEntry: false });
+      return DiskEntry.from(this.#paths.root, path, stats) ?? [];
+    });
+  }
+
+  async #inFolder<T>(folder: TreePath, use: (held: Folder) => Promise<T>): Promise<T> {
     try {
-      return await this.#paths.inFolder(folder, { create: false }, async (held) =>
-        (await readdir(held.at(""))).sort(),
-      );
+      return await this.#paths.inFolder(folder, { create: false }, use);
     } catch (error) {
       throw toTreeFault(error, folder);
     }
@@ -170,7 +190,7 @@ export class DiskReader implements FileReader {
         }
       } catch (error) {
         // A folder inside may be removed during the walk; the one that was asked for must exist.
-        const gone = at !== folder && error instanceof Fault && error.kind === "NotFound";
+        const gone = at !== folder && isNotFound(error);
         if (!gone && onUnreadable === undefined) throw error;
         if (!gone) onUnreadable?.(at, error);
       }
@@ -191,4 +211,8 @@ export class DiskReader implements FileReader {
     const { bavail, bfree, blocks, bsize } = await statfs(this.#paths.root);
     return { availableBytes: bavail * bsize, usedBytes: (blocks - bfree) * bsize };
   }
+}
+
+function isNotFound(error: unknown): boolean {
+  return error instanceof Fault && error.kind === "NotFound";
 }

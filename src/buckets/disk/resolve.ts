@@ -1,7 +1,7 @@
 import type { Stats } from "node:fs";
-import { type FileHandle, mkdir, realpath, stat } from "node:fs/promises";
-import { join, sep } from "node:path";
+import { sep } from "node:path";
 import { codeOf, Fault } from "../../base/fault.ts";
+import { asyncFileCalls, type FileCalls, type FileDescriptor, fileCallsFor } from "../../base/file-calls.ts";
 import { Folder, heldPlace, isInside } from "../../base/folder.ts";
 import { folderIsGone, notFound } from "../file-store.ts";
 import {
@@ -28,18 +28,22 @@ export interface ResolvedFolder {
 export class PathResolver {
   /** The bucket's folder. */
   readonly root: string;
+  /** Of the file system of the bucket's folder. */
+  readonly calls: FileCalls;
 
   constructor(root: string) {
     this.root = root;
+    this.calls = fileCallsFor(root);
   }
 
   diskPath(path: TreePath): string {
-    return join(this.root, path);
+    // `join` would take a microsecond to normalise what is normal already.
+    return path === treeRoot ? this.root : `${this.root}${sep}${path}`;
   }
 
   /** stat follows links wherever they lead; `contains` has to be asked before its result is used. */
   stat(path: TreePath): Promise<Stats | undefined> {
-    return statOrUndefined(this.diskPath(path), stat);
+    return statOrUndefined(this.diskPath(path), this.calls.stat);
   }
 
   /** matchUnicode is the path with each name in the Unicode form that exists on the disk: as given, NFC or NFD. */
@@ -69,7 +73,7 @@ export class PathResolver {
     if (folder === treeRoot) return { state: "inside", path: folder };
     const root = await this.#realRoot();
     try {
-      const real = await realpath(this.diskPath(folder));
+      const real = await this.calls.realpath(this.diskPath(folder));
       if (!isInside(real, root)) return { state: "outside", path: folder };
       const inside = parseTreePath(real.slice(root.length + 1).replaceAll(sep, "/"));
       // A folder that no path can name is only reached through the link.
@@ -91,14 +95,14 @@ export class PathResolver {
 
   /** contains is whether the path, with every link in it resolved, is inside the bucket. */
   async contains(path: TreePath): Promise<boolean> {
-    const [real, root] = await Promise.all([realpath(this.diskPath(path)), realpath(this.root)]);
-    return isInside(real, root);
+    const real = await this.calls.realpath(this.diskPath(path));
+    return isInside(real, await this.calls.realpath(this.root));
   }
 
   /** verifyHandle is the second of the two path checks: where an open file really is; undefined when that is outside the bucket. */
-  async verifyHandle(handle: FileHandle, path: TreePath) {
-    const [held, root] = await Promise.all([heldPlace(handle, this.diskPath(path)), realpath(this.root)]);
-    return isInside(held.real, root) ? held : undefined;
+  async verifyHandle(handle: FileDescriptor, path: TreePath) {
+    const held = await heldPlace(handle, this.diskPath(path), this.calls);
+    return isInside(held.real, await this.calls.realpath(this.root)) ? held : undefined;
   }
 
   /** inFolder opens a folder of the bucket, proves that it is inside, and closes it after `use`. NotFound when it is outside. */
@@ -117,7 +121,7 @@ export class PathResolver {
 
   async #open(path: TreePath): Promise<Folder> {
     const root = await this.#realRoot();
-    const folder = await Folder.open(this.diskPath(path));
+    const folder = await Folder.open(this.diskPath(path), this.calls);
     if (isInside(folder.realPath, root)) return folder;
     await folder.close();
     throw notFound(path);
@@ -126,10 +130,10 @@ export class PathResolver {
   /** Opens one segment after the other, each in the folder before it, so that nothing is created outside. */
   async #create(path: TreePath): Promise<Folder> {
     const root = await this.#realRoot();
-    let folder = await Folder.open(root);
+    let folder = await Folder.open(root, this.calls);
     try {
       for (const segment of segmentsOf(path)) {
-        const next = await openOrCreate(folder, segment);
+        const next = await openOrCreate(folder, segment, this.calls);
         await folder.close();
         folder = next;
         if (!isInside(folder.realPath, root)) throw notFound(path);
@@ -143,7 +147,7 @@ export class PathResolver {
 
   async #realRoot(): Promise<string> {
     try {
-      return await realpath(this.root);
+      return await this.calls.realpath(this.root);
     } catch (error) {
       throw codeOf(error) === "ENOENT" ? folderIsGone() : error;
     }
@@ -151,17 +155,17 @@ export class PathResolver {
 }
 
 /** openOrCreate opens a folder in a folder; it follows links, so the caller has to check where the result is. */
-export async function openOrCreate(folder: Folder, name: string): Promise<Folder> {
+export async function openOrCreate(folder: Folder, name: string, calls = asyncFileCalls): Promise<Folder> {
   try {
-    return await Folder.open(folder.at(name));
+    return await Folder.open(folder.at(name), calls);
   } catch (error) {
     if (codeOf(error) !== "ENOENT") throw error;
   }
   try {
-    await mkdir(folder.at(name));
+    await calls.mkdir(folder.at(name));
   } catch (error) {
     if (codeOf(error) !== "EEXIST") throw error;
   }
   await folder.sync();
-  return Folder.open(folder.at(name));
+  return Folder.open(folder.at(name), calls);
 }

@@ -13,6 +13,7 @@ import {
 } from "node:fs/promises";
 import { join } from "node:path";
 import { codeOf, Fault, messageOf } from "../../base/fault.ts";
+import { type FileCalls, fileCallsFor } from "../../base/file-calls.ts";
 import type { Folder } from "../../base/folder.ts";
 import { randomText } from "../../base/random.ts";
 import type { StagedFile } from "../file-store.ts";
@@ -38,36 +39,46 @@ export interface StagingPath {
 /** DiskStagedFile is an upload in the staging folder. */
 export class DiskStagedFile implements StagedFile {
   readonly size: number;
-  readonly #diskPath: string;
+  readonly diskPath: string;
+  /** Set once the file was renamed into place, so that there is nothing left to delete. */
+  isRenamed = false;
 
   constructor(diskPath: string, size: number) {
-    this.#diskPath = diskPath;
+    this.diskPath = diskPath;
     this.size = size;
   }
 
-  /** pathOf returns the disk path of what `DiskWriter.stage` returned. */
-  static pathOf(staged: StagedFile): string {
-    if (staged instanceof DiskStagedFile) return staged.#diskPath;
+  /** from returns what `DiskWriter.stage` returned. */
+  static from(staged: StagedFile): DiskStagedFile {
+    if (staged instanceof DiskStagedFile) return staged;
     throw new TypeError("the staged file is of another store");
   }
 
-  [Symbol.asyncDispose](): Promise<void> {
-    return rm(this.#diskPath, { force: true });
+  async [Symbol.asyncDispose](): Promise<void> {
+    if (!this.isRenamed) await rm(this.diskPath, { force: true });
   }
 }
 
 /** Staging is the folder for uploads under way, for copies until they are complete, and for what is being replaced or deleted. */
 export class Staging {
   readonly #folder: string;
+  /** Of the file system of the staging folder. */
+  readonly calls: FileCalls;
+  /** Differs from that of every other process with the same staging folder. */
+  readonly #prefix = randomText(16);
+  #allocated = 0;
 
   constructor(folder: string) {
     this.#folder = folder;
+    this.calls = fileCallsFor(folder);
   }
 
   /** allocate is a free path in the staging folder itself. What is left there is deleted by the next start. */
   async allocate(): Promise<string> {
-    await mkdir(this.#folder, { recursive: true });
-    return join(this.#folder, randomText(16));
+    if ((await statOrUndefined(this.#folder, this.calls.stat)) === undefined)
+      await mkdir(this.#folder, { recursive: true });
+    this.#allocated += 1;
+    return `${this.#folder}/${this.#prefix}-${this.#allocated}`;
   }
 
   /**
@@ -94,17 +105,18 @@ export class Staging {
   async moveInto(
     parent: Folder,
     name: string,
-    { staged, sync }: { readonly staged: string; readonly sync: boolean },
+    { staged, sync }: { readonly staged: DiskStagedFile; readonly sync: boolean },
   ): Promise<void> {
     try {
-      await rename(staged, parent.at(name));
+      await this.calls.rename(staged.diskPath, parent.at(name));
+      staged.isRenamed = true;
       return;
     } catch (error) {
       if (codeOf(error) !== "EXDEV") throw error;
     }
     const { path, done } = await this.allocateBeside(parent);
     try {
-      await copyWithTimes(staged, path, sync);
+      await copyWithTimes(staged.diskPath, path, sync);
       await rename(path, parent.at(name));
     } catch (error) {
       // The copy may not exist: on a read-only file system it could not be created.

@@ -11,7 +11,7 @@ export function isAbsence(error: unknown): boolean {
 /** statOrUndefined calls `stat` or `lstat`; undefined when nothing exists at the path. */
 export async function statOrUndefined(
   diskPath: string,
-  stat: (path: string) => Promise<Stats>,
+  stat: (path: string) => Stats | Promise<Stats>,
 ): Promise<Stats | undefined> {
   try {
     return await stat(diskPath);

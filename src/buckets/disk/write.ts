@@ -1,7 +1,9 @@
-import { lstat, mkdir, open, rename, rm, utimes } from "node:fs/promises";
+import { rename, rm, writeFile } from "node:fs/promises";
 import { basename, dirname } from "node:path";
 import { codeOf, Fault } from "../../base/fault.ts";
+import type { FileCalls } from "../../base/file-calls.ts";
 import type { Folder } from "../../base/folder.ts";
+import { SharedSync } from "../../base/shared-sync.ts";
 import {
   type CopyOptions,
   type Failure,
@@ -41,6 +43,7 @@ export class DiskWriter implements WriteTransaction {
   readonly #staging: Staging;
   readonly #sync: boolean;
   readonly #stopping: AbortSignal;
+  readonly #folderSyncs = new SharedSync();
 
   constructor(reader: DiskReader, paths: PathResolver, { staging, sync, stopping }: DiskWriterOptions) {
     this.#reader = reader;
@@ -65,15 +68,16 @@ export class DiskWriter implements WriteTransaction {
 
   async place(staged: StagedFile, to: TreePath, { makeParents, modified }: PlaceOptions): Promise<DiskStats> {
     this.#paths.assertFits(to);
-    const content = DiskStagedFile.pathOf(staged);
+    const { calls } = this.#paths;
+    const content = DiskStagedFile.from(staged);
     const { folder, name } = splitPath(to);
     return this.#attempt(to, () =>
       this.#paths.inFolder(folder, { create: makeParents }, async (parent) => {
-        await refuseNonFile(parent.at(name), to);
-        if (modified !== undefined) await utimes(content, modified, modified);
+        await refuseNonFile(parent.at(name), to, this.#paths.calls);
+        if (modified !== undefined) await calls.utimes(content.diskPath, modified, modified);
         await this.#staging.moveInto(parent, name, { staged: content, sync: this.#sync });
         await this.#synced(parent);
-        return new DiskStats(await lstat(parent.at(name)));
+        return new DiskStats(await calls.lstat(parent.at(name)));
       }),
     );
   }
@@ -84,12 +88,12 @@ export class DiskWriter implements WriteTransaction {
     return this.#attempt(path, () =>
       this.#paths.inFolder(folder, { create: false }, async (parent) => {
         try {
-          await mkdir(parent.at(name));
+          await this.#paths.calls.mkdir(parent.at(name));
         } catch (error) {
           if (codeOf(error) === "EEXIST") return false;
           throw error;
         }
-        if (modified !== undefined) await utimes(parent.at(name), modified, modified);
+        if (modified !== undefined) await this.#paths.calls.utimes(parent.at(name), modified, modified);
         await this.#synced(parent);
         return true;
       }),
@@ -100,13 +104,14 @@ export class DiskWriter implements WriteTransaction {
     const { folder, name } = splitPath(entry.path);
     const accessed = times.accessed ?? new Date(entry.stats.accessedMs);
     const modified = times.modified ?? new Date(entry.stats.modifiedMs);
-    await this.#attempt(entry.path, () =>
+    const { calls } = this.#paths;
+    await this.#attempt(entry.path, async () =>
       name === ""
-        ? utimes(this.#paths.root, accessed, modified)
+        ? calls.utimes(this.#paths.root, accessed, modified)
         : this.#paths.inFolder(folder, { create: false }, async (parent) => {
-            const now = await statOrUndefined(parent.at(name), lstat);
+            const now = await statOrUndefined(parent.at(name), calls.lstat);
             if (now === undefined || now.isSymbolicLink()) throw notFound(entry.path);
-            await utimes(parent.at(name), accessed, modified);
+            await calls.utimes(parent.at(name), accessed, modified);
           }),
     );
   }
@@ -120,7 +125,7 @@ export class DiskWriter implements WriteTransaction {
     const { folder, name } = splitPath(path);
     try {
       await this.#paths.inFolder(folder, { create: false }, async (parent) => {
-        await rm(parent.at(name));
+        await this.#paths.calls.unlink(parent.at(name));
         await this.#synced(parent);
       });
     } catch (error) {
@@ -211,10 +216,15 @@ export class DiskWriter implements WriteTransaction {
   }
 
   async #fill(diskPath: string, content: Uint8Array | AsyncIterable<Uint8Array>): Promise<number> {
-    const file = await open(diskPath, "wx", 0o644);
+    // One job for a thread of the pool, where a descriptor would take one for each of its calls.
+    if (content instanceof Uint8Array) {
+      await writeFile(diskPath, content, { flag: "wx", mode: 0o644, flush: this.#sync });
+      return content.length;
+    }
+    const file = await this.#staging.calls.open(diskPath, "wx", 0o644);
     try {
       let size = 0;
-      for await (const chunk of content instanceof Uint8Array ? [content] : content) {
+      for await (const chunk of content) {
         await writeAll(file, chunk);
         size += chunk.length;
       }
@@ -226,7 +236,9 @@ export class DiskWriter implements WriteTransaction {
   }
 
   async #synced(folder: Folder): Promise<void> {
-    if (this.#sync) await folder.sync();
+    if (!this.#sync) return;
+    const { dev, ino } = await folder.identity();
+    await this.#folderSyncs.run(`${dev}:${ino}`, () => folder.sync());
   }
 
   async #attempt<T>(path: TreePath, work: () => Promise<T>): Promise<T> {
@@ -239,7 +251,7 @@ export class DiskWriter implements WriteTransaction {
 }
 
 /** Rename would replace a link, and its errors for a folder name no cause. */
-async function refuseNonFile(diskPath: string, path: TreePath): Promise<void> {
+async function refuseNonFile(diskPath: string, path: TreePath, { lstat }: FileCalls): Promise<void> {
   try {
     const stats = await lstat(diskPath);
     if (stats.isDirectory())

@@ -78,6 +78,7 @@ export class Locks {
   async around(path: TreePath, options?: { readonly descendants: boolean }): Promise<Lock[]> {
     const found = await this.#rows.getMany(this.#namespace, withAncestors(path).map(keyOf));
     if (options?.descendants) found.push(...(await this.#rows.subtree(this.#namespace, keyOf(path))));
+    if (found.length === 0) return [];
     const locks = toLocks(new Map(found.map(({ key, value }) => [key, value])));
     const orphans = new Set(await this.#orphansAmong(locks));
     return locks.filter((lock) => !orphans.has(lock));

@@ -1,6 +1,6 @@
 import { uncountedBytes } from "../../base/memory-budget.ts";
 import type { FileEntry, FileReader, FileSnapshot, OpenFile } from "../../buckets/file-store.ts";
-import { treePath } from "../../buckets/path.ts";
+import { type TreePath, treePath } from "../../buckets/path.ts";
 import type { Compression } from "./compression.ts";
 import { toValidators } from "./conditions.ts";
 import type { ContentBudget } from "./content-budget.ts";
@@ -65,6 +65,17 @@ export async function selectVariant(
   return { ...selected, accepted: [], representation: await plain() };
 }
 
+/** plainVariant is an open file as it is on the disk, for a request that is not answered from the cache. Its body must be sent or released. */
+export async function plainVariant(
+  file: OpenFile,
+  path: TreePath,
+  { method }: Request,
+): Promise<Representation> {
+  const headers = fileHeaders(file, mediaTypeOf(path).value, {});
+  const isRead = method !== "HEAD" && file.stats.size <= uncountedBytes;
+  return { ...toValidators(file.stats), headers, body: await bodyOf(file, isRead) };
+}
+
 /** The best compressed neighbour (`x.js.br`) that is not older than the file itself, and those better ones that cannot be used. */
 async function findPrecompressed(reader: FileReader, entry: FileEntry, accepted: readonly Encoding[]) {
   const dependencies: FileSnapshot[] = [];
@@ -86,10 +97,11 @@ async function asStored(
 ): Promise<Representation> {
   const { size } = file.stats;
   const isRead = options === undefined ? size <= uncountedBytes : mayRead(size, options);
-  const body: Body = isRead
-    ? { kind: "memory", blob: new Blob([await readAll(file)]) }
-    : { kind: "file", file };
-  return { ...toValidators(file.stats), headers, body };
+  return { ...toValidators(file.stats), headers, body: await bodyOf(file, isRead) };
+}
+
+async function bodyOf(file: OpenFile, isRead: boolean): Promise<Body> {
+  return isRead ? { kind: "memory", blob: new Blob([await readAll(file)]) } : { kind: "file", file };
 }
 
 /** Reading a file pays only if it is cached for the next request. */

@@ -1,7 +1,7 @@
 import { escapeXml } from "../../../base/xml-text.ts";
 import { splitPath, type TreePath, treeRoot } from "../../../buckets/path.ts";
 import { respond } from "../../content/respond.ts";
-import { selectVariant } from "../../content/variants.ts";
+import { plainVariant } from "../../content/variants.ts";
 import { assertIf } from "../conditions.ts";
 import { hrefOf } from "../dav-path.ts";
 import type { DavRequest } from "../dav-request.ts";
@@ -11,11 +11,10 @@ import { HttpError } from "../http-error.ts";
 export async function get(dav: DavRequest): Promise<Response> {
   const { request, files, path } = dav;
   await assertIf(dav);
-  const entry = await files.reader.find(path);
-  if (entry === undefined) throw new HttpError(404, "there is no such file or folder");
-  if (entry.kind === "folder")
-    return request.method === "HEAD" ? page(null) : page(await listing(dav, entry.path));
-  const { representation } = await selectVariant(files.reader, entry);
+  const found = await files.reader.openOrFind(path);
+  if (found === undefined) throw new HttpError(404, "there is no such file or folder");
+  if ("kind" in found) return request.method === "HEAD" ? page(null) : page(await listing(dav, found.path));
+  const representation = await plainVariant(found, path, request);
   return respond(request, { ...representation, headers: sandboxed(representation.headers) });
 }
 

@@ -1,0 +1,184 @@
+import {
+  closeSync,
+  fdatasync,
+  fstatSync,
+  fsync,
+  lstatSync,
+  mkdirSync,
+  openSync,
+  read,
+  readdirSync,
+  readlinkSync,
+  readSync,
+  realpathSync,
+  renameSync,
+  type Stats,
+  statfsSync,
+  statSync,
+  unlinkSync,
+  utimesSync,
+  write,
+} from "node:fs";
+import {
+  lstat,
+  mkdir,
+  open,
+  readdir,
+  readlink,
+  realpath,
+  rename,
+  stat,
+  unlink,
+  utimes,
+} from "node:fs/promises";
+import { dirname } from "node:path";
+
+type MaybePromise<T> = T | Promise<T>;
+
+/** FileDescriptor is an open file or folder: what this program uses of Node's `FileHandle`. */
+export interface FileDescriptor {
+  readonly fd: number;
+  stat(): MaybePromise<Stats>;
+  close(): MaybePromise<void>;
+  read(
+    buffer: Buffer,
+    offset: number,
+    length: number,
+    position: number,
+  ): Promise<{ readonly bytesRead: number }>;
+  /** Reads without a thread. Missing where that may take long, whatever is read. */
+  readNow?(buffer: Buffer, offset: number, length: number, position: number): number;
+  /** At the current position of the file where `position` is null. */
+  write(
+    bytes: Uint8Array,
+    offset: number,
+    length: number,
+    position: number | null,
+  ): Promise<{ readonly bytesWritten: number }>;
+  sync(): Promise<void>;
+  datasync(): Promise<void>;
+}
+
+/**
+ * FileCalls are the calls to a file system that read and change names and attributes, not content. On a local disk they are
+ * synchronous: they take about a microsecond, and handing them to a thread takes ten. On any other file system they are
+ * asynchronous, because a server that does not answer would stop this one. Callers await both; a failure is thrown either way.
+ */
+export interface FileCalls {
+  stat(path: string): MaybePromise<Stats>;
+  lstat(path: string): MaybePromise<Stats>;
+  realpath(path: string): MaybePromise<string>;
+  readlink(path: string): MaybePromise<string>;
+  readdir(path: string): MaybePromise<string[]>;
+  open(path: string, flags: string | number, mode?: number): MaybePromise<FileDescriptor>;
+  mkdir(path: string): MaybePromise<void>;
+  rename(from: string, to: string): MaybePromise<void>;
+  unlink(path: string): MaybePromise<void>;
+  utimes(path: string, accessed: Date, modified: Date): MaybePromise<void>;
+}
+
+export const asyncFileCalls: FileCalls = {
+  stat: (path) => stat(path),
+  lstat: (path) => lstat(path),
+  realpath: (path) => realpath(path),
+  readlink: (path) => readlink(path),
+  readdir: (path) => readdir(path),
+  open,
+  mkdir: (path) => mkdir(path),
+  rename,
+  unlink,
+  utimes,
+};
+
+/** A larger folder is read by a thread: a hundred thousand names take a tenth of a second. */
+const maxFolderBytes = 64 * 1024;
+
+export const syncFileCalls: FileCalls = {
+  stat: (path) => statSync(path),
+  lstat: (path) => lstatSync(path),
+  // Without `.native` Node resolves each part of the path in JavaScript.
+  realpath: (path) => realpathSync.native(path),
+  readlink: (path) => readlinkSync(path),
+  // The size of a folder grows with the number of its names.
+  readdir: (path) => (statSync(path).size > maxFolderBytes ? readdir(path) : readdirSync(path)),
+  open: (path, flags, mode) => new LocalFile(openSync(path, flags, mode)),
+  mkdir: (path) => mkdirSync(path),
+  rename: renameSync,
+  unlink: unlinkSync,
+  utimes: utimesSync,
+};
+
+/** Magic numbers of file systems on a disk or in the memory of this machine, as `statfs(2)` reports them. */
+const localFileSystems = new Set([
+  0xef53, // ext2, ext3, ext4
+  0x58465342, // xfs
+  0x9123683e, // btrfs
+  0x2fc12fc1, // zfs
+  0xf2f52010, // f2fs
+  0x01021994, // tmpfs
+  0x794c7630, // overlayfs
+]);
+
+/** `fileCallsFor` chooses by the file system of a path, or of the nearest folder above it that exists. */
+export function fileCallsFor(path: string): FileCalls {
+  if (process.platform !== "linux") return asyncFileCalls;
+  try {
+    return localFileSystems.has(statfsSync(path).type) ? syncFileCalls : asyncFileCalls;
+  } catch {
+    const above = dirname(path);
+    return above === path ? asyncFileCalls : fileCallsFor(above);
+  }
+}
+
+/** LocalFile is an open file on a local disk. Content is read, written and synced by a thread: a disk may take its time. */
+class LocalFile implements FileDescriptor {
+  /** -1 once it is closed: the number may belong to another file by then. */
+  fd: number;
+
+  constructor(fd: number) {
+    this.fd = fd;
+  }
+
+  stat(): Stats {
+    return fstatSync(this.fd);
+  }
+
+  /** Further calls do nothing. */
+  close(): void {
+    const { fd } = this;
+    this.fd = -1;
+    if (fd !== -1) closeSync(fd);
+  }
+
+  read(buffer: Buffer, offset: number, length: number, position: number) {
+    return new Promise<{ readonly bytesRead: number }>((resolve, reject) => {
+      read(this.fd, buffer, offset, length, position, (error, bytesRead) =>
+        error ? reject(error) : resolve({ bytesRead }),
+      );
+    });
+  }
+
+  readNow(buffer: Buffer, offset: number, length: number, position: number): number {
+    return readSync(this.fd, buffer, offset, length, position);
+  }
+
+  write(bytes: Uint8Array, offset: number, length: number, position: number | null) {
+    return new Promise<{ readonly bytesWritten: number }>((resolve, reject) => {
+      write(this.fd, bytes, offset, length, position, (error, bytesWritten) =>
+        error ? reject(error) : resolve({ bytesWritten }),
+      );
+    });
+  }
+
+  sync(): Promise<void> {
+    return settled((done) => fsync(this.fd, done));
+  }
+
+  datasync(): Promise<void> {
+    return settled((done) => fdatasync(this.fd, done));
+  }
+}
+
+function settled(start: (done: (error: Error | null) => void) => void): Promise<void> {
+  return new Promise((resolve, reject) => start((error) => (error ? reject(error) : resolve())));
+}
