@@ -24,7 +24,7 @@ story("a stop removes what copies and uploads that it cuts short have made so fa
   using copying = await Wire.open(server.url);
   copying.write(head("COPY", "huge.bin", "Destination: /node/static-webdav/site/copy.bin"));
   using uploading = await Wire.open(server.url);
-  uploading.write(`${head("PUT", "half.bin", "Content-Length: 1000")}half of it`);
+  uploading.write(`${head("PUT", "half.bin", "Content-Length: 100000")}half of it`);
   await until("both have begun", () => staged() === 2);
   const { code } = await server.stop();
   expect([code, staged()]).toEqual([0, 0]);

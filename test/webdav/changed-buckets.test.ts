@@ -6,6 +6,9 @@ import { eachDatabase, type TestNode, testNode } from "../support/node.ts";
 import { until } from "../support/process.ts";
 import { openSite, staged } from "../support/webdav-disk.ts";
 
+/** Of an upload that is long enough to be staged while it is sent. */
+const half = "half of it".repeat(5000);
+
 interface Change {
   readonly make: (node: TestNode) => Promise<unknown>;
   readonly status: number;
@@ -41,11 +44,11 @@ for (const [what, { make, status }] of Object.entries(changes))
     const { at, authorization } = await openSite(node, { "old.txt": "old" });
     using wire = await Wire.open(node.url);
     wire.write(
-      `PUT /node/static-webdav/site/new.txt HTTP/1.1\r\nHost: here\r\nAuthorization: ${authorization}\r\nContent-Length: 10\r\n\r\nhalf `,
+      `PUT /node/static-webdav/site/new.txt HTTP/1.1\r\nHost: here\r\nAuthorization: ${authorization}\r\nContent-Length: ${2 * half.length}\r\n\r\n${half}`,
     );
     await until("the upload has begun", () => staged(node).length === 1);
     await make(node);
-    wire.write("of it");
+    wire.write(half);
     const [, answered] = await wire.hears(/^HTTP\/1\.1 (\d+) [\s\S]*meanwhile; nothing was changed/);
     expect(Number(answered)).toBe(status);
     await until("nothing of it stays", () => staged(node).length === 0);

@@ -30,7 +30,7 @@ story("an upload of a kilobyte a second is taken whole, however long it lasts", 
 story("an upload that stalls is dropped, and nothing of it stays", async () => {
   await using node = await testNode();
   const { authorization, at } = await openSite(node);
-  using wire = await begin(node, authorization, 1000);
+  using wire = await begin(node, authorization, 100_000);
   wire.write("half of it");
   await until("the upload has begun", () => staged(node).length === 1);
   await until("the connection is dropped", () => wire.closed, 50_000);

@@ -10,6 +10,8 @@ import { lockInfo } from "../support/webdav-locks.ts";
 
 const permissions = ["read", "write", "delete", "list"].map((action) => ({ static_bucket_file: action }));
 const limits = [{ scopes: [{ static_bucket: "site" }], permissions }];
+/** Of an upload that is long enough to be staged while it is sent. */
+const half = "half of it".repeat(5000);
 const basic = (token: string) => `Basic ${Buffer.from(token).toString("base64")}`;
 
 /** What ends a token, or its right to the bucket. */
@@ -29,11 +31,11 @@ for (const [what, end] of Object.entries(ends))
       const token = await node.newToken(limits);
       using wire = await Wire.open(node.url);
       wire.write(
-        `PUT /node/static-webdav/site/${path} HTTP/1.1\r\nHost: here\r\nAuthorization: ${basic(token)}\r\nContent-Length: 10\r\n\r\nhalf `,
+        `PUT /node/static-webdav/site/${path} HTTP/1.1\r\nHost: here\r\nAuthorization: ${basic(token)}\r\nContent-Length: ${2 * half.length}\r\n\r\n${half}`,
       );
       await until("the upload has begun", () => staged(node).length === 1);
       await end(node, token.split(":")[0] ?? "");
-      wire.write("of it");
+      wire.write(half);
       await wire.hears(/^HTTP\/1\.1 401 [\s\S]*nothing was changed/);
       await until("nothing of it stays", () => staged(node).length === 0);
     }

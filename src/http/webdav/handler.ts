@@ -58,13 +58,14 @@ export function serveWebdav(incoming: IncomingRequest, webdav: WebdavOptions): R
 
 /** Counts the body of an unknown caller until it is disposed; undefined if there are too many. */
 function countUnread(
-  { headers, body }: Request,
+  request: Request,
   address: string,
   { memory, unsizedBodies }: WebdavOptions,
 ): Disposable | undefined {
   const account = memory.open(address);
-  const declared = headers.get("content-length");
-  if (declared !== null || body === null)
+  const declared = request.headers.get("content-length");
+  // `body` is read last: it makes a stream, and a body that is read whole afterwards would go through it.
+  if (declared !== null || request.body === null)
     return account.hold(Math.min(Number(declared ?? 0), maxUnreadBytes)) ? account : undefined;
   const permit = unsizedBodies.tryAcquire(address);
   if (permit === undefined) return undefined;

@@ -5,7 +5,7 @@ import { assertIf } from "../conditions.ts";
 import { type DavRequest, type Depth, depthOf } from "../dav-request.ts";
 import { HttpError } from "../http-error.ts";
 import { liveProperties, lockDiscovery, quotaNames } from "../xml/live-properties.ts";
-import { streamedMultistatus } from "../xml/multistatus.ts";
+import { multistatus } from "../xml/multistatus.ts";
 import { namesIn, type PropertyQuery, PropertyWriter } from "../xml/property-writer.ts";
 import { fullName, isDav, readXml } from "../xml/request-xml.ts";
 
@@ -19,6 +19,10 @@ const pieceBytes = 64 * 1024;
 /** Time of work before other requests get the event loop. A client that reads fast would else keep it for the whole response. */
 const maxWorkMs = 5;
 
+/** What a PROPFIND without a body asks for, as many clients do. */
+const allProperties: PropertyQuery = { kind: "all", include: [] };
+const allWriter = new PropertyWriter(allProperties);
+
 export async function propfind(dav: DavRequest): Promise<Response> {
   const depth = depthOf(dav, [0, 1, "infinity"], "infinity");
   const query = parseQuery(await readXml(dav.request));
@@ -27,11 +31,11 @@ export async function propfind(dav: DavRequest): Promise<Response> {
   const entry = await dav.files.reader.find(dav.path);
   if (entry === undefined) throw new HttpError(404, "there is no such file or folder");
   const batches = depth === "infinity" ? await wholeTree(dav, entry) : withMembers(dav, entry, depth);
-  return streamedMultistatus(responses(dav, query, { top: entry, depth, batches }));
+  return multistatus(responses(dav, query, { top: entry, depth, batches }));
 }
 
 function parseQuery(root: XmlElement | undefined): PropertyQuery {
-  if (root === undefined) return { kind: "all", include: [] };
+  if (root === undefined) return allProperties;
   if (!isDav(root, "propfind")) throw new HttpError(400, "the body is not a propfind element");
   const children = root.children.filter(isElement);
   const child = (name: string) => children.find((element) => isDav(element, name));
@@ -110,7 +114,7 @@ async function* responses(
   const hasNoDead =
     (query.kind === "some" && query.names.every(isAlwaysLive)) ||
     (depth !== 0 && (await files.properties.isEmpty()));
-  const writer = new PropertyWriter(query);
+  const writer = query === allProperties ? allWriter : new PropertyWriter(query);
   let startedAt = performance.now();
   for await (const entries of batches) {
     const dead = hasNoDead ? undefined : await files.properties.getMany(entries.map(({ path }) => path));

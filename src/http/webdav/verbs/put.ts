@@ -1,15 +1,45 @@
 import type { ResolvedPath } from "../../../buckets/file-store.ts";
+import type { WriteConditions } from "../../../buckets/write-conditions.ts";
 import { bodyChunks } from "../../request/body-chunks.ts";
 import { writeConditions } from "../conditions.ts";
 import { type DavRequest, modifiedOf, requireParent } from "../dav-request.ts";
 import { HttpError } from "../http-error.ts";
 
-/** put streams the body into a staged file, syncs it and renames it. A failure before the rename leaves the old file unchanged. */
+/**
+ * A body up to this size is read as a whole: a stream costs more than writing it. It usually arrives with its headers, and must arrive
+ * within `idleSeconds`, because nothing shows its progress.
+ */
+const maxWholeBytes = 16 * 1024;
+
+/**
+ * put writes the body to a staged file, syncs it and renames it. A failure before the rename leaves the old file unchanged. What
+ * forbids the upload is checked in its turn; for a long body also before it is read.
+ */
 export async function put(dav: DavRequest): Promise<Response> {
-  const { request, files, path, maxUploadBytes } = dav;
-  const { headers } = request;
-  const target = await files.reader.resolve(path);
-  refuseFolder(dav, target);
+  const { request, files, path } = dav;
+  const { declared, expected } = lengthsIn(dav);
+  const conditions = putConditions(dav);
+  const isShort = declared !== undefined && declared <= maxWholeBytes;
+  if (!isShort) await files.examine(await files.reader.resolve(path), conditions);
+  await using staged = await files.stage(isShort ? await request.bytes() : bodyOf(dav), path);
+  for (const length of [declared, expected]) {
+    if (length !== undefined && length !== staged.size)
+      throw new HttpError(400, `${staged.size} of ${length} bytes arrived; the file is unchanged`);
+  }
+  const modified = modifiedOf(dav);
+  const { created, stats } = await files.write(path, staged, { makeParents: false, conditions, modified });
+  return new Response(null, {
+    status: created ? 201 : 204,
+    headers: {
+      etag: stats.etag,
+      "last-modified": new Date(stats.modifiedMs).toUTCString(),
+      ...(modified === undefined ? {} : { "x-oc-mtime": "accepted" }),
+    },
+  });
+}
+
+/** The lengths that the headers announce. Throws for a body that cannot become the file: a part of it, encoded, or too large. */
+function lengthsIn({ request: { headers }, maxUploadBytes }: DavRequest) {
   // RFC 9110 §14.5: a part must not be stored as if it were the whole.
   if (headers.has("content-range"))
     throw new HttpError(400, "a part of a file cannot be uploaded; send it whole");
@@ -19,29 +49,19 @@ export async function put(dav: DavRequest): Promise<Response> {
   const expected = lengthIn(headers, "x-expected-entity-length");
   if (maxUploadBytes > 0 && Math.max(declared ?? 0, expected ?? 0) > maxUploadBytes)
     throw tooBig(maxUploadBytes);
-  requireParent(target);
+  return { declared, expected };
+}
+
+function putConditions(dav: DavRequest): WriteConditions {
   const conditions = writeConditions(dav);
-  await files.examine(target, conditions);
-  await using staged = await files.stage(bodyOf(dav), path);
-  for (const length of [declared, expected]) {
-    if (length !== undefined && length !== staged.size)
-      throw new HttpError(400, `${staged.size} of ${length} bytes arrived; the file is unchanged`);
-  }
-  const modified = modifiedOf(dav);
-  // It resolves the path again, in its turn: `target` may be outdated by the time that the body took.
-  const { created, stats } = await files.write(path, staged, {
-    makeParents: false,
-    conditions,
-    modified,
-  });
-  return new Response(null, {
-    status: created ? 201 : 204,
-    headers: {
-      etag: stats.etag,
-      "last-modified": new Date(stats.modifiedMs).toUTCString(),
-      ...(modified === undefined ? {} : { "x-oc-mtime": "accepted" }),
+  return {
+    ...conditions,
+    async assertPreconditions(target) {
+      refuseFolder(dav, target);
+      requireParent(target);
+      await conditions.assertPreconditions(target);
     },
-  });
+  };
 }
 
 function refuseFolder({ slash }: DavRequest, { entry }: ResolvedPath): void {

@@ -14,7 +14,8 @@ export interface Resource {
   readonly diskUsage: DiskUsage | undefined;
 }
 
-interface LiveProperty {
+/** LiveProperty is a property that the server computes. */
+export interface LiveProperty {
   /** The content of the property's element, as XML; undefined if the resource has no such property. */
   readonly value: (resource: Resource) => string | undefined;
   /** Sent only if it is requested by name. */

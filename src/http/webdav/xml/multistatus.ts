@@ -40,16 +40,34 @@ export function statuses(
   return xmlResponse(207, `<D:multistatus xmlns:D="DAV:">\n${responses.join("")}</D:multistatus>\n`);
 }
 
-/** streamedMultistatus makes the response while it is sent. It waits for the first part, so that a failure there still gets its own status. */
-export async function streamedMultistatus(responses: AsyncGenerator<string | Uint8Array>): Promise<Response> {
-  const first = await responses.next();
+/** A response up to this size is sent as a whole: a stream costs more than making a short one. */
+const maxWholeLength = 64 * 1024;
+const begin = '<D:multistatus xmlns:D="DAV:">\n';
+const end = "</D:multistatus>\n";
+
+/**
+ * multistatus makes a long response while it is sent. It waits for the first parts, so that a failure there still gets its own
+ * status.
+ */
+export async function multistatus(responses: AsyncGenerator<string | Uint8Array>): Promise<Response> {
+  const first: Array<string | Uint8Array> = [];
+  for (let length = 0; length <= maxWholeLength; ) {
+    const { value, done } = await responses.next();
+    if (done) return xmlResponse(207, begin + first.map(toText).join("") + end);
+    first.push(value);
+    length += value.length;
+  }
   async function* parts(): AsyncGenerator<Uint8Array> {
-    yield Buffer.from(`${head}<D:multistatus xmlns:D="DAV:">\n`);
-    if (!first.done) yield toBytes(first.value);
+    yield Buffer.from(head + begin);
+    for (const part of first.splice(0)) yield toBytes(part);
     for await (const part of responses) yield toBytes(part);
-    yield Buffer.from("</D:multistatus>\n");
+    yield Buffer.from(end);
   }
   return new Response(parts(), { status: 207, headers: xmlHeaders });
+}
+
+function toText(part: string | Uint8Array): string {
+  return typeof part === "string" ? part : Buffer.from(part).toString();
 }
 
 function toBytes(part: string | Uint8Array): Uint8Array {

@@ -1,7 +1,7 @@
 import { escapeXml, tagFor } from "../../../base/xml-text.ts";
 import type { Properties } from "../../../buckets/metadata/properties.ts";
 import { hrefOf } from "../dav-path.ts";
-import { liveProperties, type Resource } from "./live-properties.ts";
+import { type LiveProperty, liveProperties, type Resource } from "./live-properties.ts";
 import { statusLine } from "./multistatus.ts";
 
 /** PropertyQuery is which properties a PROPFIND asks for. */
@@ -25,8 +25,8 @@ const minSeparateChars = 16 * 1024;
 export class PropertyWriter {
   readonly #query: PropertyQuery;
   readonly #named: ReadonlySet<string>;
-  /** Properties that the server computes. */
-  readonly #live: readonly string[];
+  /** Properties that the server computes, each with its tags. */
+  readonly #live: readonly LiveElement[];
   /** Properties requested by name that can only be dead ones, and the empty element of each. */
   readonly #onlyDead: ReadonlyMap<string, string>;
   /** All elements of `#onlyDead`, for a resource that has none of them. Bytes if long, so that they are not encoded for each resource. */
@@ -38,7 +38,7 @@ export class PropertyWriter {
     const shown = [...liveProperties].flatMap(([name, { hidden }]) => (hidden ? [] : [name]));
     const asked = query.kind === "some" ? names : [...shown, ...names];
     this.#named = new Set(names);
-    this.#live = [...new Set(asked)].filter((name) => liveProperties.has(name));
+    this.#live = [...new Set(asked)].flatMap((name) => liveElements.get(name) ?? []);
     this.#onlyDead = new Map(
       names.filter((name) => !liveProperties.has(name)).map((name) => [name, element(name, "")]),
     );
@@ -63,15 +63,15 @@ export class PropertyWriter {
 
   #liveElements(resource: Resource, dead: Properties): { found: string; missing: string } {
     let [found, missing] = ["", ""];
-    for (const name of this.#live) {
-      const property = liveProperties.get(name);
-      if (property?.overridable && Object.hasOwn(dead, name)) {
+    const isNamesOnly = this.#query.kind === "names";
+    for (const { name, property, start, end, empty } of this.#live) {
+      if (property.overridable && Object.hasOwn(dead, name)) {
         found += this.#elementOf(name, dead);
         continue;
       }
-      const value = property?.value(resource);
-      if (value !== undefined) found += element(name, this.#query.kind === "names" ? "" : value);
-      else if (this.#named.has(name)) missing += element(name, "");
+      const value = property.value(resource);
+      if (value !== undefined) found += isNamesOnly || value === "" ? empty : start + value + end;
+      else if (this.#named.has(name)) missing += empty;
     }
     return { found, missing };
   }
@@ -93,6 +93,18 @@ export class PropertyWriter {
   }
 }
 
+interface LiveElement {
+  readonly name: string;
+  readonly property: LiveProperty;
+  readonly start: string;
+  readonly end: string;
+  readonly empty: string;
+}
+
+const liveElements: ReadonlyMap<string, LiveElement> = new Map(
+  [...liveProperties].map(([name, property]) => [name, { name, property, ...tagsOf(name) }]),
+);
+
 const propstatStart = "<D:propstat><D:prop>";
 
 function propstatEnd(status: number, more = ""): string {
@@ -106,9 +118,14 @@ export function propstat(elements: string, status: number, more = ""): string {
 
 /** element returns a property's element; `content` is XML. */
 export function element(full: string, content: string): string {
-  const end = full.lastIndexOf("}");
-  const [namespace, name] = [full.slice(1, end), full.slice(end + 1)];
+  const { start, end, empty } = tagsOf(full);
+  return content === "" ? empty : start + content + end;
+}
+
+function tagsOf(full: string): { readonly start: string; readonly end: string; readonly empty: string } {
+  const close = full.lastIndexOf("}");
+  const [namespace, name] = [full.slice(1, close), full.slice(close + 1)];
   const { tag, declaration } =
     namespace === "DAV:" ? { tag: `D:${name}`, declaration: "" } : tagFor(namespace, name);
-  return content === "" ? `<${tag}${declaration}/>` : `<${tag}${declaration}>${content}</${tag}>`;
+  return { start: `<${tag}${declaration}>`, end: `</${tag}>`, empty: `<${tag}${declaration}/>` };
 }

@@ -21,7 +21,9 @@ export async function readXml(request: Request): Promise<XmlElement | undefined>
 
 async function readBytes(request: Request): Promise<Buffer> {
   const tooBig = () => new HttpError(413, `the XML is above ${maxXmlBytes} bytes`);
-  if (Number(request.headers.get("content-length")) > maxXmlBytes) throw tooBig();
+  const declared = request.headers.get("content-length");
+  if (Number(declared) > maxXmlBytes) throw tooBig();
+  if (declared !== null) return Buffer.from(await request.arrayBuffer());
   const chunks: Uint8Array[] = [];
   let size = 0;
   for await (const chunk of bodyChunks(request)) {
