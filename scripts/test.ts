@@ -62,7 +62,7 @@ async function runQueued(): Promise<void> {
 }
 
 async function run(args: readonly string[]): Promise<number> {
-  const child = Bun.spawn(["node_modules/.bin/bun", "test", "--timeout", "60000", ...args], {
+  const child = Bun.spawn(["node_modules/.bin/bun", "test", "--timeout", "180000", ...args], {
     stdout: "pipe",
     stderr: "pipe",
     env: { ...process.env, NO_COLOR: "1" },

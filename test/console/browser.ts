@@ -19,7 +19,7 @@ export const origins: Readonly<Record<string, <N extends Pick<TestNode, "url">>(
 };
 
 /** Test in real Chromium. Without Chromium it reports that and does not run. */
-export function inBrowser(title: string, story: () => Promise<void>, timeoutMs = 60_000): void {
+export function inBrowser(title: string, story: () => Promise<void>, timeoutMs = 180_000): void {
   test.if(executablePath !== undefined)(title, () => story().catch(withFirstError), timeoutMs);
 }
 

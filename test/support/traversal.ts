@@ -135,7 +135,7 @@ export function sendRaw(url: string, request: string): Promise<string> {
   return new Promise((resolve) => {
     let heard = "";
     const socket = connect(Number(port), hostname, () => socket.write(request));
-    socket.setTimeout(3000, () => socket.destroy());
+    socket.setTimeout(30_000, () => socket.destroy());
     socket.on("data", (chunk) => {
       heard += chunk.toString("latin1");
     });
