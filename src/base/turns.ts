@@ -75,3 +75,20 @@ export class Turns {
 export function nextTurn(): Promise<void> {
   return new Promise((resolve) => setImmediate(resolve));
 }
+
+/** Time of work after which others get the event loop. */
+const maxWorkMs = 2;
+
+/** Pacer keeps a long loop from holding the event loop: between two steps it asks `isDue`, and waits for `nextTurn` if so. */
+export class Pacer {
+  #startedAt = performance.now();
+
+  get isDue(): boolean {
+    return performance.now() - this.#startedAt > maxWorkMs;
+  }
+
+  async nextTurn(): Promise<void> {
+    await nextTurn();
+    this.#startedAt = performance.now();
+  }
+}

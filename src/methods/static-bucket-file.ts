@@ -1,8 +1,11 @@
 import { z } from "zod";
 import { inBucket } from "../auth/need.ts";
 import { Fault } from "../base/fault.ts";
+import { RawJson } from "../base/raw-json.ts";
+import { nextTurn } from "../base/turns.ts";
 import type { BucketFiles } from "../buckets/bucket-files.ts";
 import type { Buckets } from "../buckets/buckets.ts";
+import type { FileEntry } from "../buckets/file-store.ts";
 import { folderPath, treePath } from "../buckets/path.ts";
 import type { Bucket } from "../buckets/record.ts";
 import type { WriteConditions } from "../buckets/write-conditions.ts";
@@ -14,6 +17,8 @@ import { method } from "./declare.ts";
 const done = z.object({ success: z.literal(true) });
 /** A file up to this size is read as a whole: a stream costs more than its content. */
 const maxShortBytes = 32 * 1024;
+/** Files of a list that are written as JSON at once. */
+const maxFilesPerTurn = 1000;
 const name = z.string().describe("the bucket");
 const path = z.string().describe("relative to the bucket, folders separated by /");
 
@@ -132,12 +137,7 @@ export const staticBucketFile = {
     run: async ({ buckets }, { name, path }) => {
       const folder = folderPath(path ?? "");
       const { reader } = await buckets.files(name);
-      const files = await reader.files(folder);
-      return files.map(({ path, stats }) => ({
-        path,
-        size: stats.size,
-        mtime: Math.floor(stats.modifiedMs),
-      }));
+      return listResult(await reader.files(folder));
     },
   }),
 };
@@ -174,6 +174,25 @@ async function assertSameBucket(buckets: Buckets, bucket: Bucket): Promise<void>
         { field: "name" },
       );
   }
+}
+
+const toListed = ({ path, stats: { size, modifiedMs } }: FileEntry) => ({
+  path,
+  size,
+  mtime: Math.floor(modifiedMs),
+});
+
+/** `listResult` writes a long list as JSON text in pieces, so that other calls get their turn in between. */
+async function listResult(
+  files: readonly FileEntry[],
+): Promise<RawJson | Array<ReturnType<typeof toListed>>> {
+  if (files.length <= maxFilesPerTurn) return files.map(toListed);
+  const texts: string[] = [];
+  for (let at = 0; at < files.length; at += maxFilesPerTurn) {
+    texts.push(JSON.stringify(files.slice(at, at + maxFilesPerTurn).map(toListed)).slice(1, -1));
+    await nextTurn();
+  }
+  return new RawJson(`[${texts.join(",")}]`);
 }
 
 function toBytes(body: string | number[] | null | undefined, base64: string | null | undefined): Uint8Array {

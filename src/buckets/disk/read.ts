@@ -3,6 +3,8 @@ import { statfs } from "node:fs/promises";
 import { Fault } from "../../base/fault.ts";
 import type { FileDescriptor } from "../../base/file-calls.ts";
 import type { Folder } from "../../base/folder.ts";
+import { sortInTurns } from "../../base/sort-in-turns.ts";
+import { nextTurn, Pacer } from "../../base/turns.ts";
 import {
   type DiskUsage,
   type FileReader,
@@ -132,10 +134,12 @@ export class DiskReader implements FileReader {
   async *entries(folder: TreePath): AsyncGenerator<DiskEntry[]> {
     const { path, names, first } = await this.#names(folder);
     yield first;
-    for (let at = batchEntries; at < names.length; at += batchEntries)
+    for (let at = batchEntries; at < names.length; at += batchEntries) {
+      await nextTurn();
       yield await this.#inFolder(path, async (held) =>
         this.#read(held, path, names.slice(at, at + batchEntries)),
       );
+    }
   }
 
   /** The names in a folder, sorted, and the entries of the first ones. Folders are opened again for each batch, so that none stays open while a slow client reads. */
@@ -144,7 +148,7 @@ export class DiskReader implements FileReader {
       const path = await this.#paths.matchUnicode(folder);
       try {
         return await this.#inFolder(path, async (held) => {
-          const names = (await this.#paths.calls.readdir(held.at(""))).sort();
+          const names = await sortInTurns(await this.#paths.calls.readdir(held.at("")), compareTexts);
           return { path, names, first: this.#read(held, path, names.slice(0, batchEntries)) };
         });
       } catch (error) {
@@ -180,7 +184,9 @@ export class DiskReader implements FileReader {
     onUnreadable?: (path: TreePath, error: unknown) => void,
   ): AsyncGenerator<DiskEntry> {
     const folders = [folder];
+    const pacer = new Pacer();
     for (let at = folders.pop(); at !== undefined; at = folders.pop()) {
+      if (pacer.isDue) await pacer.nextTurn();
       try {
         for await (const entries of this.entries(at)) {
           for (const entry of entries) {
@@ -200,7 +206,7 @@ export class DiskReader implements FileReader {
   async files(folder: TreePath): Promise<DiskEntry[]> {
     const files: DiskEntry[] = [];
     for await (const entry of this.walk(folder)) if (entry.kind === "file") files.push(entry);
-    return files.sort((a, b) => (a.path < b.path ? -1 : 1));
+    return sortInTurns(files, (a, b) => compareTexts(a.path, b.path));
   }
 
   snapshotOfMissing(path: TreePath): FileSnapshot {
@@ -215,4 +221,9 @@ export class DiskReader implements FileReader {
 
 function isNotFound(error: unknown): boolean {
   return error instanceof Fault && error.kind === "NotFound";
+}
+
+/** By code units, as `sort` does without a comparison. */
+function compareTexts(a: string, b: string): number {
+  return a < b ? -1 : a > b ? 1 : 0;
 }
