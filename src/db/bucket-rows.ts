@@ -1,4 +1,4 @@
-import { type Selectable, sql, type Transaction } from "kysely";
+import { type CompiledQuery, type Selectable, sql, type Transaction } from "kysely";
 import type { Dialect } from "./dialect.ts";
 import { KeptValues } from "./kept-values.ts";
 import type { Schema } from "./schema.ts";
@@ -11,6 +11,8 @@ export interface BucketRow {
   readonly cors: boolean;
   readonly enable: boolean;
 }
+
+type Columns = Selectable<Schema["static_file"]>;
 
 export type NewBucket = Omit<BucketRow, "id">;
 
@@ -27,12 +29,15 @@ export interface BucketChanges {
 
 export class BucketRows {
   readonly #dialect: Dialect;
+  /** Compiled once: every write runs it. */
+  readonly #byName: CompiledQuery<Columns>;
   /** Rows by name. */
   readonly #kept: KeptValues<BucketRow>;
 
   constructor(dialect: Dialect) {
     this.#dialect = dialect;
     this.#kept = new KeptValues(dialect, { maxValues: maxKeptBuckets });
+    this.#byName = dialect.query.selectFrom("static_file").selectAll().where("name", "=", "").compile();
   }
 
   async names(): Promise<string[]> {
@@ -41,7 +46,15 @@ export class BucketRows {
   }
 
   async byName(name: string): Promise<BucketRow | undefined> {
-    return this.#kept.read(name, async () => (await this.byNames([name]))[0]);
+    return this.#kept.read(name, () => this.#one(name));
+  }
+
+  async #one(name: string): Promise<BucketRow | undefined> {
+    // PostgreSQL has no text with NUL in it, so no row matches.
+    if (name.includes("\0")) return undefined;
+    const query = { ...this.#byName, parameters: [name] };
+    const { rows } = await this.#dialect.query.executeQuery<Columns>(query);
+    return rows[0] && toRow(rows[0]);
   }
 
   /** Returns the existing rows with these names, in any order. */
@@ -117,7 +130,7 @@ async function readAll(transaction: Transaction<Schema>): Promise<BucketRow[]> {
   return rows.map(toRow);
 }
 
-function toRow(row: Selectable<Schema["static_file"]>): BucketRow {
+function toRow(row: Columns): BucketRow {
   return {
     id: Number(row.id),
     name: row.name,

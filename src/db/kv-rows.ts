@@ -1,4 +1,4 @@
-import { type Expression, type SqlBool, sql, type Transaction } from "kysely";
+import { type CompiledQuery, type Expression, type SqlBool, sql, type Transaction } from "kysely";
 import type { Dialect } from "./dialect.ts";
 import { KeptValues } from "./kept-values.ts";
 import type { Schema } from "./schema.ts";
@@ -19,10 +19,13 @@ export class KvRows {
   readonly #dialect: Dialect;
   /** Whether a namespace is empty. Most buckets have neither locks nor properties. */
   readonly #emptiness: KeptValues<boolean>;
+  /** Compiled once. Its parameters are the namespace and the number of rows. */
+  readonly #anyIn: CompiledQuery<unknown>;
 
   constructor(dialect: Dialect) {
     this.#dialect = dialect;
     this.#emptiness = new KeptValues(dialect, { maxValues: maxKeptNamespaces });
+    this.#anyIn = dialect.query.selectFrom("kv").select("id").where("namespace", "=", "").limit(1).compile();
   }
 
   async getMany(namespace: string, keys: readonly string[]): Promise<KvRow[]> {
@@ -44,13 +47,9 @@ export class KvRows {
 
   isEmpty(namespace: string): Promise<boolean> {
     return this.#emptiness.read(namespace, async () => {
-      const row = await this.#dialect.query
-        .selectFrom("kv")
-        .select("id")
-        .where("namespace", "=", namespace)
-        .limit(1)
-        .executeTakeFirst();
-      return row === undefined;
+      const query = { ...this.#anyIn, parameters: [namespace, 1] };
+      const { rows } = await this.#dialect.query.executeQuery(query);
+      return rows.length === 0;
     });
   }
 

@@ -111,7 +111,7 @@ export class PathResolver {
     options: { readonly create: boolean },
     use: (folder: Folder) => Promise<T>,
   ): Promise<T> {
-    const folder = options.create ? await this.#create(path) : await this.#open(path);
+    const folder = options.create ? await this.#openOrCreate(path) : await this.#open(path);
     try {
       return await use(folder);
     } finally {
@@ -125,6 +125,15 @@ export class PathResolver {
     if (isInside(folder.realPath, root)) return folder;
     await folder.close();
     throw notFound(path);
+  }
+
+  async #openOrCreate(path: TreePath): Promise<Folder> {
+    try {
+      return await this.#open(path);
+    } catch (error) {
+      if (codeOf(error) !== "ENOENT") throw error;
+      return this.#create(path);
+    }
   }
 
   /** Opens one segment after the other, each in the folder before it, so that nothing is created outside. */
