@@ -3,7 +3,7 @@ import { expect, test } from "bun:test";
 import { existsSync } from "node:fs";
 import { copyFile, readdir, rename, rm, stat, writeFile } from "node:fs/promises";
 import { join } from "node:path";
-import { executeSqlite } from "../../src/db/operator/sqlite/execute.ts";
+import { SqliteExecutor } from "../../src/db/operator/sqlite/execute.ts";
 import type { LogEntry } from "../../src/log/entry.ts";
 import { openNode } from "../../src/node.ts";
 import { type TestNode, tempFolder, testNode } from "../support/node.ts";
@@ -130,11 +130,12 @@ test("plain HTTP goes on with the buckets it knows while the file is missing, an
 test("an operator's statement opens the file it is given, whatever its name, and never makes one", async () => {
   await using folder = await tempFolder();
   const path = join(folder.path, "odd ?mode=rwc&%41#ü.db");
-  const request = { path, sql: "CREATE TABLE made (a)", bindings: null, maxBytes: 1000, limit: 1000 };
-  expect(() => executeSqlite(request)).toThrow("unable to open database file");
+  const executor = new SqliteExecutor(path);
+  const request = { sql: "CREATE TABLE made (a)", bindings: null, maxBytes: 1000, limit: 1000 };
+  expect(() => executor.execute(request, () => {})).toThrow("unable to open database file");
   expect(await readdir(folder.path)).toEqual([]);
   await writeFile(path, "");
-  executeSqlite(request);
+  executor.execute(request, () => {});
   expect(await readdir(folder.path)).toEqual(["odd ?mode=rwc&%41#ü.db"]);
   expect((await stat(path)).size).toBeGreaterThan(0);
 });

@@ -1,78 +1,66 @@
-import { writeSync } from "node:fs";
-import { codeOf, Fault, type FaultKind, messageOf } from "../../../base/fault.ts";
+import { readSync, writeSync } from "node:fs";
+import { codeOf, Fault, messageOf } from "../../../base/fault.ts";
 import { openLibc } from "../../../base/libc.ts";
-import { executeSqlite, type SqliteRequest, sqliteTableSizes } from "./execute.ts";
+import { channelVariable, databaseVariable, parentVariable, socketDescriptor } from "./channel.ts";
+import { SqliteExecutor, type SqliteRequest, sqliteTableSizes } from "./execute.ts";
+import { encodeFrame, FrameReader, frameKinds } from "./frames.ts";
 
-/** `parentVariable` is the environment variable with the process id of the child's server. */
-export const parentVariable = "NODE_SERVER_PARENT";
+/** The bytes that are read at once. */
+const readBytes = 64 * 1024;
 
-/** ChildRequest is what the server sends to its child, one JSON line each. */
-export type ChildRequest =
-  | { readonly do: "ping" }
-  | ({ readonly do: "execute" } & SqliteRequest)
-  | { readonly do: "sizes"; readonly path: string };
-
-/**
- * ChildProgress is a line sent while statements run: the number that are committed. The child may be killed before it can answer.
- */
-export interface ChildProgress {
-  readonly kept: number;
-}
-
-/** ChildHeader is the line before an answer: its length in bytes and its kind. */
-export type ChildHeader = { readonly bytes: number } & (
-  | { readonly ok: true }
-  | { readonly ok: false; readonly kind: FaultKind }
-);
-
-/**
- * `runSqliteChild` is the main program of the child: it reads requests from standard input until that ends, and answers each on
- * standard output.
- */
+/** `runSqliteChild` is the main program of the child: it answers the frames of its server until the channel ends. */
 export async function runSqliteChild(): Promise<void> {
   dieWithParent();
   // The server may have ended before prctl was called; then this process has another parent by now.
   if (process.env[parentVariable] !== String(process.ppid)) return;
-  for await (const line of console) {
-    const { ok, kind, body } = answer(JSON.parse(line) as ChildRequest);
-    const bytes = Buffer.from(body);
-    const header: ChildHeader = ok ? { ok, bytes: bytes.length } : { ok, kind, bytes: bytes.length };
-    await Bun.write(Bun.stdout, Buffer.concat([Buffer.from(`${JSON.stringify(header)}\n`), bytes]));
+  const path = process.env[databaseVariable] ?? "";
+  if (process.env[channelVariable] === "pipes") {
+    const reader = answering(path, process.stdout.fd);
+    for await (const { buffer, byteOffset, byteLength } of Bun.stdin.stream())
+      reader.push(Buffer.from(buffer, byteOffset, byteLength));
+    return;
+  }
+  // This process does nothing but wait for the next frame, so it blocks in the system call: an event loop costs twice as much.
+  const reader = answering(path, socketDescriptor);
+  const buffer = Buffer.allocUnsafe(readBytes);
+  for (let bytes = -1; bytes !== 0; ) {
+    bytes = readSync(socketDescriptor, buffer);
+    reader.push(buffer.subarray(0, bytes));
   }
 }
 
-function answer(
-  request: ChildRequest,
-): { ok: true; kind?: never; body: string } | { ok: false; kind: FaultKind; body: string } {
-  try {
-    return { ok: true, body: perform(request) };
-  } catch (error) {
-    const { kind, detail, data } =
-      error instanceof Fault ? error : { kind: "DatabaseError" as const, detail: messageOf(error), data: {} };
-    return { ok: false, kind, body: JSON.stringify({ detail, data }) };
-  }
-}
-
-function perform(request: ChildRequest): string {
-  switch (request.do) {
-    case "ping":
-      return "";
-    case "execute":
-      return executeSqlite(request, tellKept);
-    case "sizes":
-      return JSON.stringify(sqliteTableSizes(request.path));
-  }
-}
-
-/** `tellKept` writes synchronously: the next statement blocks everything else in this process. */
-function tellKept(kept: number): void {
-  const line = `${JSON.stringify({ kept } satisfies ChildProgress)}\n`;
-  for (;;) {
+/** `answering` is a reader whose frames are answered at once on `descriptor`. */
+function answering(path: string, descriptor: number): FrameReader {
+  const executor = new SqliteExecutor(path);
+  const tellKept = (kept: number) => writeAll(descriptor, encodeFrame(frameKinds.kept, String(kept)));
+  const perform = (kind: number, text: string): string => {
+    if (kind === frameKinds.execute) return executor.execute(JSON.parse(text) as SqliteRequest, tellKept);
+    return kind === frameKinds.sizes ? JSON.stringify(sqliteTableSizes(path)) : "";
+  };
+  return new FrameReader((kind, text) => {
+    let frame: Buffer;
     try {
-      writeSync(process.stdout.fd, line);
-      return;
+      frame = encodeFrame(frameKinds.result, perform(kind, text));
     } catch (error) {
-      // The pipe is full until the server reads; a line of a few bytes is written as a whole or not at all.
+      frame = encodeFrame(frameKinds.fault, faultJson(error));
+    }
+    writeAll(descriptor, frame);
+  });
+}
+
+function faultJson(error: unknown): string {
+  const { kind, detail, data } =
+    error instanceof Fault ? error : { kind: "DatabaseError" as const, detail: messageOf(error), data: {} };
+  return JSON.stringify({ kind, detail, data });
+}
+
+/** `writeAll` writes synchronously: the next statement blocks everything else in this process. */
+function writeAll(descriptor: number, bytes: Buffer): void {
+  for (let at = 0; at < bytes.length; ) {
+    try {
+      at += writeSync(descriptor, bytes, at);
+    } catch (error) {
+      // A pipe that does not block is full until the server reads.
       if (codeOf(error) !== "EAGAIN") throw error;
       Bun.sleepSync(1);
     }
@@ -81,7 +69,7 @@ function tellKept(kept: number): void {
 
 /**
  * `dieWithParent` lets the Linux kernel kill the child together with its server: a statement that is stuck cannot notice that
- * standard input ended.
+ * the channel ended.
  */
 function dieWithParent(): void {
   if (process.platform !== "linux") return;

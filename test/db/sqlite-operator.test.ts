@@ -1,0 +1,166 @@
+import { Database } from "bun:sqlite";
+import { expect, setDefaultTimeout, test } from "bun:test";
+import { readdir, readFile } from "node:fs/promises";
+import { join } from "node:path";
+import { selfCommand } from "../../src/build.ts";
+import { type ChannelKind, databaseVariable } from "../../src/db/operator/sqlite/channel.ts";
+import { SqliteOperator } from "../../src/db/operator/sqlite/sqlite-operator.ts";
+import { tempFolder } from "../support/node.ts";
+import { until } from "../support/process.ts";
+import { endless, sqlChildrenOf } from "../support/sql.ts";
+
+// A busy machine may take its time.
+setDefaultTimeout(60_000);
+
+interface Sql extends AsyncDisposable {
+  /** The rows of a request. */
+  rows(sql: string, options?: Partial<Parameters<SqliteOperator["run"]>[0]>): Promise<unknown>;
+  children(): Promise<number[]>;
+}
+
+async function operatorOver(channel: ChannelKind): Promise<Sql> {
+  const folder = await tempFolder();
+  const path = join(folder.path, "node.db");
+  using file = new Database(path, { create: true });
+  file.run("PRAGMA journal_mode = WAL");
+  const operator = new SqliteOperator(path, selfCommand("sql-child"), channel);
+  return {
+    async rows(sql, options = {}) {
+      const bounds = { maxBytes: 10_000_000, limit: 10_000_000, timeoutMs: 0 };
+      const { text } = await operator.run({ sql, params: null, ...bounds, ...options });
+      return JSON.parse(text).data;
+    },
+    children: () => childrenOver(path),
+    async [Symbol.asyncDispose]() {
+      await operator.close();
+      await folder[Symbol.asyncDispose]();
+    },
+  };
+}
+
+/** The children of this process that have the database open; other tests run at the same time. */
+async function childrenOver(path: string): Promise<number[]> {
+  const found: number[] = [];
+  for (const pid of await sqlChildrenOf(process.pid)) {
+    // A process may be gone between the listing and the reading.
+    const environment = await readFile(`/proc/${pid}/environ`, "utf8").catch(() => "");
+    if (environment.split("\0").includes(`${databaseVariable}=${path}`)) found.push(pid);
+  }
+  return found;
+}
+
+function eachChannel(title: string, tell: (sql: Sql) => Promise<void>): void {
+  for (const channel of ["socket", "pipes"] as const) {
+    test(`${title} (${channel})`, async () => {
+      await using sql = await operatorOver(channel);
+      await tell(sql);
+    });
+  }
+}
+
+eachChannel("requests and answers of every size arrive whole and in order", async ({ rows }) => {
+  for (const length of [0, 1, 65_530, 65_536, 3_000_000]) {
+    const value = "ü".repeat(length);
+    expect(await rows("SELECT ? AS value", { params: [value] })).toEqual([{ value }]);
+  }
+  const numbers = Array.from({ length: 200 }, (_, n) => n);
+  const results = await Promise.all(numbers.map((n) => rows(`SELECT ${n} AS n`)));
+  expect(results).toEqual(numbers.map((n) => [{ n }]));
+});
+
+eachChannel("a statement that does not end delays no other one", async ({ rows, children }) => {
+  const stopped = rows(endless("sqlite"), { timeoutMs: 5000 }).then(
+    () => "answered",
+    (error: Error) => error.message,
+  );
+  let isRunning = true;
+  void stopped.then(() => {
+    isRunning = false;
+  });
+  await until("the statement runs", async () => ((await children()).length === 1 ? true : undefined));
+  for (let n = 0; n < 50; n += 1) expect(await rows(`SELECT ${n} AS n`)).toEqual([{ n }]);
+  const bursts = await Promise.all(Array.from({ length: 50 }, (_, n) => rows(`SELECT ${n} AS n`)));
+  expect(bursts).toEqual(Array.from({ length: 50 }, (_, n) => [{ n }]));
+  expect(isRunning).toBe(true);
+  expect(await stopped).toContain("5000 ms (sql_timeout_ms)");
+});
+
+eachChannel(
+  "at most four processes run; when all of them are stuck, the next statement gets the first that is replaced",
+  async ({ rows, children }) => {
+    let isStuck = true;
+    const stuck = Promise.allSettled(
+      Array.from({ length: 4 }, () => rows(endless("sqlite"), { timeoutMs: 3000 })),
+    ).finally(() => {
+      isStuck = false;
+    });
+    const waiting = Promise.all(Array.from({ length: 20 }, (_, n) => rows(`SELECT ${n} AS n`)));
+    let most = 0;
+    await until("all are stopped", async () => {
+      most = Math.max(most, (await children()).length);
+      return isStuck ? undefined : true;
+    });
+    for (const { status } of await stuck) expect(status).toBe("rejected");
+    expect(await waiting).toEqual(Array.from({ length: 20 }, (_, n) => [{ n }]));
+    expect(most).toBe(4);
+  },
+);
+
+eachChannel("a stopped request says how many of its statements were committed", async ({ rows }) => {
+  const sql = `CREATE TABLE t (a); INSERT INTO t VALUES (1); ${endless("sqlite")}`;
+  const error = await rows(sql, { timeoutMs: 3000 }).catch((error: unknown) => error);
+  expect(error).toMatchObject({ kind: "DatabaseError", data: { limit: 3000, kept: 2 } });
+  expect(await rows("SELECT a FROM t")).toEqual([{ a: 1 }]);
+});
+
+eachChannel(
+  "an idle process that is suspended is replaced, and its statement runs",
+  async ({ rows, children }) => {
+    await rows("SELECT 1 AS a");
+    const [first = 0] = await children();
+    process.kill(first, "SIGSTOP");
+    const suspendedAt = performance.now();
+    await until(
+      "its last answer is long ago",
+      async () => performance.now() - suspendedAt > 200 || undefined,
+    );
+    expect(await rows("SELECT 2 AS a")).toEqual([{ a: 2 }]);
+    await until("the suspended process is gone", async () =>
+      (await children()).includes(first) ? undefined : true,
+    );
+  },
+);
+
+eachChannel("a closed operator ends what runs and what waits, and starts nothing", async (sql) => {
+  const calls = Promise.allSettled(Array.from({ length: 6 }, () => sql.rows(endless("sqlite"))));
+  await until("four run", async () => ((await sql.children()).length === 4 ? true : undefined));
+  await sql[Symbol.asyncDispose]();
+  for (const { status } of await calls) expect(status).toBe("rejected");
+  expect(await sql.rows("SELECT 1").catch((error: Error) => error.message)).toContain("is being closed");
+  expect(await sql.children()).toEqual([]);
+});
+
+test("no descriptor stays open, in the server or in a process, however many statements and processes come and go", async () => {
+  await using sql = await operatorOver("socket");
+  const descriptors = async (pid: number) => (await readdir(`/proc/${pid}/fd`)).length;
+  const round = async () => {
+    for (let n = 0; n < 30; n += 1) {
+      await sql.rows(`SELECT ${n} AS n`);
+      await sql.rows("PRAGMA foreign_keys");
+    }
+  };
+  await round();
+  const [child = 0] = await sql.children();
+  const before = await descriptors(child);
+  await round();
+  expect(await sql.children()).toEqual([child]);
+  expect(await descriptors(child)).toBe(before);
+  const own = await descriptors(process.pid);
+  for (let n = 0; n < 5; n += 1) {
+    await sql.rows(endless("sqlite"), { timeoutMs: 100 }).catch(() => {});
+    await sql.rows("SELECT 1 AS a");
+  }
+  await until("as many as before are open", async () =>
+    (await descriptors(process.pid)) <= own ? true : undefined,
+  );
+});
