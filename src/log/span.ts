@@ -13,9 +13,16 @@ const quiet: Span = { name: "", fields: {}, parent: undefined };
 
 const current = new AsyncLocalStorage<Span>();
 
-/** `inSpan` runs `work` in a span. `fields` is read when an entry is made, so it may be filled while the work runs. */
-export function inSpan<T>(name: string, fields: Fields, work: () => T): T {
-  return current.run({ name, fields, parent: current.getStore() }, work);
+/**
+ * `inSpan` runs `work` in a span, with `args`. `fields` is read when an entry is made, so it may be filled while the work runs.
+ */
+export function inSpan<T, A extends unknown[]>(
+  name: string,
+  fields: Fields,
+  work: (...args: A) => T,
+  ...args: A
+): T {
+  return current.run({ name, fields, parent: current.getStore() }, work, ...args);
 }
 
 /** `quietly` runs `work` without logging anything in it, so that reading the log does not write to the log. */

@@ -22,7 +22,8 @@ export function resultBody(
   const tail = `,"id":${id}}`;
   if (typeof json === "string") {
     const text = `${head}${json}${tail}`;
-    reserve(Buffer.byteLength(text), state);
+    if (state.isShort(text)) state.opened = undefined;
+    else reserve(Buffer.byteLength(text), state);
     return text;
   }
   const answer = new LargeAnswer([head, json, tail]);

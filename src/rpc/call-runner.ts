@@ -2,10 +2,10 @@ import { anonymous, type Caller } from "../auth/caller.ts";
 import { isOpen, type Need } from "../auth/need.ts";
 import { Fault } from "../base/fault.ts";
 import { toValidationIssue } from "../base/validation-issue.ts";
-import { envelopeBytes } from "./bodies.ts";
+import { CallContexts } from "./call-context.ts";
 import type { Request } from "./envelope.ts";
 import type { Lease } from "./lease.ts";
-import type { CallContext, Method } from "./method.ts";
+import type { Method } from "./method.ts";
 import type { RequestState } from "./request-state.ts";
 import type { SubscriptionReauthorizer } from "./subscription-reauthorizer.ts";
 
@@ -29,6 +29,7 @@ interface AuthorisedCall<S> extends Call<S> {
 export class CallRunner<S extends object> {
   readonly #acquire: () => Lease<S>;
   readonly #reauthorizer: SubscriptionReauthorizer;
+  readonly #contexts = new CallContexts<S>();
 
   constructor(acquire: () => Lease<S>, reauthorizer: SubscriptionReauthorizer) {
     this.#acquire = acquire;
@@ -37,40 +38,53 @@ export class CallRunner<S extends object> {
 
   /** The result of the method. What needs no waiting is returned at once and not as a promise; throws or rejects if the call fails. */
   run(call: Call<S>): unknown {
-    const { method, state, logFields } = call;
-    const params = parseParams(method, call.request.params);
+    const { request, method, state, logFields } = call;
+    const params = parseParams(method, request.params);
     Object.assign(logFields, method.loggedFields(params));
     const need = method.needFor(params);
     const lease = this.#acquire();
-    if (isOpen(need)) return this.#invoke({ ...call, params, need, caller: anonymous, lease });
-    return lease.authenticator.admit(method.tokenIn(params), need, state.peer).then(
-      (caller) => {
-        state.proved();
-        if (caller.by === "key") logFields.token_key = caller.key;
-        else logFields.username = caller.username;
-        return this.#invoke({ ...call, params, need, caller, lease });
-      },
-      (error: unknown) => {
-        lease.release();
-        throw error;
-      },
-    );
-  }
-
-  /** Runs the method's body and releases the lease when it is done. */
-  #invoke(call: AuthorisedCall<S>): unknown {
-    const { method, lease, params } = call;
-    let result: unknown;
+    if (!isOpen(need)) return this.#runAdmitted(call, { params, need, lease });
     try {
-      result =
-        method.event === undefined ? method.run(toContext(call), params) : this.#subscribe(call, method);
+      const result = this.#invoke({
+        request,
+        method,
+        state,
+        logFields,
+        params,
+        need,
+        caller: anonymous,
+        lease,
+      });
+      if (result instanceof Promise) return result.finally(lease.release);
+      lease.release();
+      return result;
     } catch (error) {
       lease.release();
       throw error;
     }
-    if (result instanceof Promise) return result.finally(lease.release);
-    lease.release();
-    return result;
+  }
+
+  async #runAdmitted(
+    { request, method, state, logFields }: Call<S>,
+    { params, need, lease }: Pick<AuthorisedCall<S>, "params" | "need" | "lease">,
+  ): Promise<unknown> {
+    try {
+      const caller = await lease.authenticator.admit(method.tokenIn(params), need, state.peer);
+      state.proved();
+      if (caller.by === "key") logFields.token_key = caller.key;
+      else logFields.username = caller.username;
+      const result = this.#invoke({ request, method, state, logFields, params, need, caller, lease });
+      return result instanceof Promise ? await result : result;
+    } finally {
+      lease.release();
+    }
+  }
+
+  #invoke(call: AuthorisedCall<S>): unknown {
+    const { method, params } = call;
+    return method.event === undefined
+      ? method.run(this.#contexts.newContext(call), params)
+      : this.#subscribe(call, method);
   }
 
   #subscribe(call: AuthorisedCall<S>, method: Method<S> & { event: object }): string {
@@ -85,7 +99,8 @@ export class CallRunner<S extends object> {
     const { id, stop } = session.subscribe(request.method);
     state.opened = id;
     try {
-      const events = method.run({ ...toContext(call), stop }, call.params);
+      const context = Object.assign(this.#contexts.newContext(call), { stop });
+      const events = method.run(context, call.params);
       state.after.push(() => session.pump(id, events));
       if (!isOpen(need))
         this.#reauthorizer.watch({ id, session, caller, need, lastEvent: method.lastEvent }, stop);
@@ -95,17 +110,6 @@ export class CallRunner<S extends object> {
     }
     return id;
   }
-}
-
-function toContext<S extends object>({ lease, caller, need, state }: AuthorisedCall<S>): S & CallContext {
-  return {
-    ...lease.services,
-    caller,
-    assertStillAdmitted: () => lease.authenticator.assertStillAdmitted(caller, need),
-    resultBudgetBytes: state.leftBytes - envelopeBytes - state.maxIdBytes,
-    afterReply: (work) => void state.after.push(work),
-    cancel: (id) => state.source.session?.cancel(id) ?? false,
-  };
 }
 
 /** Reads named or positional params by the method's schema. InvalidParams names the first that the schema rejects. */

@@ -17,7 +17,7 @@ import { isStreamedJson, type LargeAnswer } from "./large-answer.ts";
 import type { Lease } from "./lease.ts";
 import type { Method, MethodTable } from "./method.ts";
 import { type Reply, refuse } from "./reply.ts";
-import { memoryIsFull, type RequestSource, RequestState } from "./request-state.ts";
+import { maxBytesPerChar, memoryIsFull, type RequestSource, RequestState } from "./request-state.ts";
 import { SubscriptionReauthorizer } from "./subscription-reauthorizer.ts";
 
 export interface EngineOptions<S> {
@@ -37,8 +37,6 @@ const maxUnqueuedChars = 4096;
 const maxUncountedChars = 256;
 /** The approximate memory of one parsed object or array. */
 const bytesPerValue = 64;
-/** A UTF-16 code unit takes at most three bytes of UTF-8. */
-const maxBytesPerChar = 3;
 
 type Answer = Body | Promise<Body>;
 
@@ -157,21 +155,29 @@ export class Engine<S extends object> {
       return item.id === undefined ? undefined : errorBody(fault, item.id, state);
     }
     const call: Call<S> = { request: item, method: found.method, state, logFields: {} };
-    return inSpan(found.span, call.logFields, () => this.#answerCall(call));
+    return inSpan(found.span, call.logFields, this.#answerCall, call);
   }
 
   /** Runs a call and builds its answer; one line of the log says how it went. */
-  #answerCall(call: Call<S>): Answer {
+  readonly #answerCall = (call: Call<S>): Answer => {
     const { request, state } = call;
     const startedAt = this.#log.wants("DEBUG") ? performance.now() : undefined;
     state.maxIdBytes = (request.id?.length ?? 0) * maxBytesPerChar;
-    const succeeded = (result: unknown) => this.#succeeded(result, call, startedAt);
-    const failed = (error: unknown) => this.#failed(error, call, startedAt);
     try {
       const result = this.#runner.run(call);
-      return result instanceof Promise ? result.then(succeeded).catch(failed) : succeeded(result);
+      if (result instanceof Promise) return this.#answerLater(result, call, startedAt);
+      return this.#succeeded(result, call, startedAt);
     } catch (error) {
-      return failed(error);
+      return this.#failed(error, call, startedAt);
+    }
+  };
+
+  async #answerLater(result: Promise<unknown>, call: Call<S>, startedAt: number | undefined): Promise<Body> {
+    try {
+      const answer = this.#succeeded(await result, call, startedAt);
+      return answer instanceof Promise ? await answer : answer;
+    } catch (error) {
+      return this.#failed(error, call, startedAt);
     }
   }
 

@@ -53,12 +53,11 @@ function toItem(json: unknown, spellings: IdSpellings): Item {
   const idText = toIdText(id, spellings);
   if (idText === undefined && id !== undefined)
     return broken("InvalidRequest", "`id` must be a string, a number or null");
-  const refuse = (why: string) => broken("InvalidRequest", why, idText);
-  if (jsonrpc !== "2.0") return refuse('`jsonrpc` must be "2.0"');
-  if (typeof method !== "string") return refuse("`method` must be a string");
+  if (jsonrpc !== "2.0") return broken("InvalidRequest", '`jsonrpc` must be "2.0"', idText);
+  if (typeof method !== "string") return broken("InvalidRequest", "`method` must be a string", idText);
   // Several clients write `"params": null` for none.
   if (params !== undefined && typeof params !== "object")
-    return refuse("`params` must be an object or an array");
+    return broken("InvalidRequest", "`params` must be an object or an array", idText);
   return { method, params, id: idText };
 }
 

@@ -7,6 +7,9 @@ import type { Session } from "./session.ts";
 /** `maxOpenResponseBytes` limits the answer to a request in which no call proved a token. */
 export const maxOpenResponseBytes = 256 * 1024;
 
+/** `maxBytesPerChar`: a UTF-16 code unit takes at most three bytes of UTF-8. */
+export const maxBytesPerChar = 3;
+
 /** RequestSource is the connection that a request came over. */
 export interface RequestSource extends Peer {
   /** Holds the subscriptions of a WebSocket; undefined for plain HTTP. */
@@ -41,6 +44,7 @@ export class RequestState {
   refusal: Fault | undefined;
   /** The client, for the check of its tokens. */
   readonly peer: Peer;
+  readonly #isBatch: boolean;
   #bytes = 0;
   #heldBytes: number;
   #reservedBytes: number;
@@ -52,6 +56,7 @@ export class RequestState {
     { isBatch }: { readonly isBatch: boolean },
   ) {
     this.#limits = limits;
+    this.#isBatch = isBatch;
     this.#heldBytes = limits.parsedBytes;
     this.#reservedBytes = limits.parsedBytes;
     this.peer = isBatch ? new BatchPeer(source) : source;
@@ -72,6 +77,12 @@ export class RequestState {
   proved(): void {
     this.#maxBytes = this.#limits.maxResponseBytes;
     this.source.proved();
+  }
+
+  /** Whether a text is the only one of the answer and surely so short that its bytes need not be counted. */
+  isShort(text: string): boolean {
+    const maxBytes = text.length * maxBytesPerChar;
+    return !this.#isBatch && maxBytes <= this.leftBytes && this.#heldBytes + maxBytes <= uncountedBytes;
   }
 
   /** Counts bytes of the answer, of which `heldBytes` stay in memory until they are sent. Throws if they are too many. */
