@@ -21,6 +21,11 @@ export class Turns {
     return this.#number;
   }
 
+  /** The number of the last turn in which anything was asked of this object; costs less than `current`. */
+  get last(): number {
+    return this.#number;
+  }
+
   /** True if more works are queued than get a piece in one turn. */
   get isCrowded(): boolean {
     return this.#waiting.size >= maxPiecesPerTurn;
