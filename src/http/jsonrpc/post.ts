@@ -6,7 +6,7 @@ import { LargeAnswer } from "../../rpc/large-answer.ts";
 import type { Reply } from "../../rpc/reply.ts";
 import { memoryIsFull } from "../../rpc/request-state.ts";
 import { bodyChunks } from "../request/body-chunks.ts";
-import type { ConnectionLimiter, Delays, Permit, UnsizedBodies } from "../request/connection-limiter.ts";
+import type { ConnectionLimiter, Delays, UnsizedBodies } from "../request/connection-limiter.ts";
 import { PostSource } from "./post-source.ts";
 
 /** Any origin may call: the token is in the body, and no call reads a cookie. */
@@ -39,11 +39,7 @@ export async function answerPost(
   let reply: Reply;
   try {
     const maxBytes = options.maxRequestBytes();
-    const body = await readBody(request, {
-      maxBytes,
-      acquireUnsized: () => options.unsizedBodies.tryAcquire(address),
-      hold: (bytes) => source.holdBody(bytes),
-    });
+    const body = await readBody(request, { maxBytes, source, unsizedBodies: options.unsizedBodies });
     if (typeof body !== "string") {
       source.finish();
       return rejectedBody(body, maxBytes);
@@ -163,10 +159,8 @@ interface BodyRejected {
 
 interface BodyBounds {
   readonly maxBytes: number;
-  /** For a body without a Content-Length; undefined if too many of them are read already. */
-  acquireUnsized(): Permit | undefined;
-  /** Counts this many bytes in total as held; false if the memory budget is spent. */
-  hold(bytes: number): boolean;
+  readonly source: PostSource;
+  readonly unsizedBodies: UnsizedBodies;
 }
 
 function rejectedBody({ rejected }: BodyRejected, maxBytes: number): Response {
@@ -193,7 +187,7 @@ function readBody(request: Request, bounds: BodyBounds): Promise<string | BodyRe
 
 /** Refuses one too many at once, before Bun has parsed more of it. */
 function readUnsized(request: Request, bounds: BodyBounds): Promise<string | BodyRejected> | BodyRejected {
-  const permit = bounds.acquireUnsized();
+  const permit = bounds.unsizedBodies.tryAcquire(bounds.source.address);
   if (permit === undefined) return { rejected: "too many" };
   return readChunks(request, uncountedBytes, bounds).finally(() => permit.release());
 }
@@ -201,14 +195,14 @@ function readUnsized(request: Request, bounds: BodyBounds): Promise<string | Bod
 async function readChunks(
   request: Request,
   expectedBytes: number,
-  { maxBytes, hold }: BodyBounds,
+  { maxBytes, source }: BodyBounds,
 ): Promise<string | BodyRejected> {
   let buffer = Buffer.allocUnsafe(expectedBytes);
   let size = 0;
   for await (const chunk of bodyChunks(request)) {
     const end = size + chunk.byteLength;
     if (end > maxBytes) return { rejected: "too big" };
-    if (!hold(end)) return { rejected: "no memory" };
+    if (!source.holdBody(end)) return { rejected: "no memory" };
     if (end > buffer.length) {
       const larger = Buffer.allocUnsafe(Math.min(maxBytes, Math.max(end, buffer.length * 2)));
       buffer.copy(larger, 0, 0, size);

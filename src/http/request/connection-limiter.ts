@@ -7,6 +7,9 @@ import { networkOf } from "../../base/address.ts";
 export class ConnectionLimiter {
   readonly #max: () => number;
   #used = 0;
+  readonly #count = (change: 1 | -1): void => {
+    this.#used += change;
+  };
 
   constructor(max: () => number) {
     this.#max = max;
@@ -16,9 +19,7 @@ export class ConnectionLimiter {
   tryAcquire(): Permit | undefined {
     if (this.#used >= this.#max()) return undefined;
     this.#used += 1;
-    return new Permit((change) => {
-      this.#used += change;
-    });
+    return new Permit(this.#count);
   }
 }
 
