@@ -1,5 +1,5 @@
 import { Fault } from "../base/fault.ts";
-import { Dropped } from "../base/mailbox.ts";
+import { Dropped, type EventQueue, isEventQueue } from "../base/mailbox.ts";
 import { randomText } from "../base/random.ts";
 
 /** How many subscriptions one connection may hold. */
@@ -20,14 +20,19 @@ interface Subscription {
   readonly stop: AbortController;
 }
 
+/**
+ * SendEvents sends the texts that `next` returns, all at once, until it returns undefined or the connection can take no more. It
+ * resolves when the connection can take more, and never rejects.
+ */
+export type SendEvents = (next: () => string | undefined) => void | Promise<void>;
+
 /** The subscriptions of one connection. They end when it does. */
 export class Session {
-  readonly #send: (text: string) => void | Promise<void>;
+  readonly #send: SendEvents;
   readonly #subscriptions = new Map<string, Subscription>();
   #closed = false;
 
-  /** `send` resolves when the connection can take more; it never rejects. */
-  constructor(send: (text: string) => void | Promise<void>) {
+  constructor(send: SendEvents) {
     this.#send = send;
   }
 
@@ -52,17 +57,42 @@ export class Session {
     const { method, stop } = subscription;
     let reason: EndReason = "failed";
     try {
-      for await (const event of events) {
-        if (stop.signal.aborted) break;
-        const isDropped = event instanceof Dropped;
-        await this.#send(
-          notification(method, id, isDropped ? `"dropped":${event.count}` : `"result":${jsonOf(event)}`),
-        );
-      }
+      const toText = (event: unknown) => eventText(method, id, event);
+      if (isEventQueue(events)) await this.#pumpQueue(events, stop.signal, toText);
+      else
+        for await (const event of events) {
+          if (stop.signal.aborted) break;
+          await this.#sendOne(toText(event));
+        }
       reason = "completed";
     } finally {
       this.end(id, reason);
     }
+  }
+
+  /** Sends the events that have come meanwhile in one write. */
+  async #pumpQueue(
+    events: EventQueue<unknown>,
+    stop: AbortSignal,
+    toText: (event: unknown) => string,
+  ): Promise<void> {
+    const next = () => {
+      const event = stop.aborted ? undefined : events.take();
+      return event === undefined ? undefined : toText(event);
+    };
+    while (!stop.aborted && !events.isClosed) {
+      await events.arrival();
+      await this.#send(next);
+    }
+  }
+
+  #sendOne(text: string): void | Promise<void> {
+    let left: string | undefined = text;
+    return this.#send(() => {
+      const next = left;
+      left = undefined;
+      return next;
+    });
   }
 
   /** Ends a subscription from this side; `last` is an event that says why to people. Does nothing when it has ended already. */
@@ -72,8 +102,8 @@ export class Session {
     this.cancel(id);
     // Not awaited: the reader may be slow.
     if (last !== undefined)
-      void this.#send(notification(subscription.method, id, `"result":${jsonOf(last)}`));
-    void this.#send(notification(subscription.method, id, `"end":{"reason":"${reason}"}`));
+      void this.#sendOne(notification(subscription.method, id, `"result":${jsonOf(last)}`));
+    void this.#sendOne(notification(subscription.method, id, `"end":{"reason":"${reason}"}`));
   }
 
   /** Ends every subscription from this side. */
@@ -96,6 +126,14 @@ export class Session {
 
 function notification(method: string, subscription: string, member: string): string {
   return `{"jsonrpc":"2.0","method":"${method}","params":{"subscription":"${subscription}",${member}}}`;
+}
+
+function eventText(method: string, id: string, event: unknown): string {
+  return notification(
+    method,
+    id,
+    event instanceof Dropped ? `"dropped":${event.count}` : `"result":${jsonOf(event)}`,
+  );
 }
 
 /** The JSON of an event that many subscribers receive is made once. */

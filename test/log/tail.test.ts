@@ -114,3 +114,29 @@ test("stopping ends the reader, and the hub forgets it", async () => {
   expect(await end).toEqual({ done: true, value: undefined });
   expect(log.wants("ERROR")).toBe(false);
 });
+
+test("what a reader takes without waiting is the same, gaps included, and nothing after the end", async () => {
+  const hub = new LogHub();
+  const log = hub.logger("server");
+  const stop = new AbortController();
+  const queue = openTail(hub, parseFilter("info"), stop.signal);
+  const takeAll = () => {
+    const taken: unknown[] = [];
+    for (let item = queue.take(); item !== undefined; item = queue.take())
+      taken.push(item instanceof Dropped ? item.count : (item.fields.dropped ?? item.message));
+    return taken;
+  };
+  expect(takeAll()).toEqual([]);
+  for (let i = 1; i <= 515; i += 1) log.info(`event ${i}`);
+  await queue.arrival();
+  expect(takeAll()).toEqual(Array.from({ length: 512 }, (_, i) => `event ${i + 1}`));
+  const arrival = queue.arrival();
+  log.info("through");
+  await arrival;
+  expect(takeAll()).toEqual([3, 3, "through"]);
+  log.info("not taken");
+  stop.abort();
+  await queue.arrival();
+  expect(queue.isClosed).toBe(true);
+  expect(takeAll()).toEqual([]);
+});

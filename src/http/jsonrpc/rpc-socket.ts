@@ -60,7 +60,7 @@ export class RpcSocket {
 
   constructor(options: RpcSocketOptions) {
     this.#options = options;
-    this.#session = new Session((text) => this.#sendEvent(text));
+    this.#session = new Session((next) => this.#sendEvents(next));
     this.#account = options.memory.open(networkOf(options.address));
     this.#source = this.#toSource();
   }
@@ -233,9 +233,20 @@ export class RpcSocket {
   }
 
   /** Resolves when the socket accepts the next event, so that a slow client fills its own mailbox and nothing else. */
-  #sendEvent(text: string): void | Promise<void> {
-    // −1: buffered, because the client reads slowly; `drain` follows.
-    if (this.#socket === undefined || this.#socket.send(text) !== -1) return;
+  #sendEvents(next: () => string | undefined): void | Promise<void> {
+    const socket = this.#socket;
+    if (socket === undefined) return;
+    let isFull = false;
+    // Corked, the texts are one system call.
+    socket.cork(() => {
+      while (!isFull) {
+        const text = next();
+        if (text === undefined) return;
+        // −1: buffered, because the client reads slowly; `drain` follows.
+        isFull = socket.send(text) === -1;
+      }
+    });
+    if (!isFull && this.#bufferedBytes() === 0) return;
     this.#drained ??= Promise.withResolvers();
     return this.#drained.promise;
   }
