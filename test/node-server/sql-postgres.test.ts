@@ -51,7 +51,7 @@ for (const [how, encryption] of [
       await until("the new rule is in force", () => refusesWrongPassword(own));
       await using home = await newHome({}, own.href);
       const server = await home.serve();
-      expect((await exec(server)).data).toEqual([{ who: role, one: 1 }]);
+      for (const _ of [1, 2]) expect((await exec(server)).data).toEqual([{ who: role, one: 1 }]);
       await admin.unsafe(`ALTER ROLE ${role} PASSWORD 'another one'`);
       const { error } = await send(server);
       expect(error).toMatchObject({ code: 103, data: { reason: "unavailable" } });
@@ -60,6 +60,11 @@ for (const [how, encryption] of [
         server.stderr.includes(`password authentication failed for user \\"${role}\\"`),
       );
       expect(server.stderr).not.toContain("100%");
+      // With another salt than before.
+      await admin.unsafe(`ALTER ROLE ${role} PASSWORD ${quoted}`);
+      await until("the database is back", async () =>
+        (await send(server)).error === undefined ? true : undefined,
+      );
       expect(await server.call("node-server_hello")).toBe(hello);
       await server.stop();
     } finally {

@@ -7,7 +7,7 @@ import { int16, int32, packet, text, toFault } from "./packets.ts";
 import { PgProgress } from "./progress.ts";
 import { changesRows, splitPgStatements } from "./statements.ts";
 import { type ArrayTypes, commonArrays, jsonToPg, pgToJson, plainTypes } from "./values.ts";
-import { PgConnection, type PgMessage, parsePgUrl } from "./wire.ts";
+import { PgConnection, type PgMessage, type PgTarget, parsePgUrl } from "./wire.ts";
 
 /** Bytes that a message may have beside the values. */
 const messageMargin = 65_536;
@@ -19,14 +19,14 @@ const cancelGraceMs = 2000;
  * table or lock of a request outlives it.
  */
 export class PostgresOperator implements OperatorSql {
-  readonly #url: string;
+  readonly #target: PgTarget;
   readonly #connectTimeoutMs: number;
   readonly #sizes: () => Promise<ReadonlyMap<string, number>>;
   readonly #semaphore = new FairSemaphore(maxStatements);
   readonly #open = new Set<PgConnection>();
 
   constructor(url: string, connectTimeoutMs: number, sizes: () => Promise<ReadonlyMap<string, number>>) {
-    this.#url = url;
+    this.#target = parsePgUrl(url);
     this.#connectTimeoutMs = connectTimeoutMs;
     this.#sizes = sizes;
   }
@@ -79,7 +79,7 @@ export class PostgresOperator implements OperatorSql {
       bytea_output: "hex",
       ...limit,
     };
-    const connection = await PgConnection.open(parsePgUrl(this.#url), settings, this.#connectTimeoutMs);
+    const connection = await PgConnection.open(this.#target, settings, this.#connectTimeoutMs);
     this.#open.add(connection);
     const progress = new PgProgress();
     let timedOut = false;

@@ -1,10 +1,10 @@
-import { createHash, createHmac, pbkdf2, randomBytes } from "node:crypto";
+import { createHash } from "node:crypto";
 import { connect as connectTcp, type Socket } from "node:net";
 import { connect as connectTls } from "node:tls";
-import { promisify } from "node:util";
 import { Fault } from "../../../base/fault.ts";
 import { isUnavailable, unavailable } from "../../unavailable.ts";
 import { int32, packet, text, toFault } from "./packets.ts";
+import { ScramExchange, ScramKeys } from "./scram.ts";
 
 /** PgTarget is where and as which user to connect. */
 export interface PgTarget {
@@ -14,18 +14,21 @@ export interface PgTarget {
   readonly password: string;
   readonly database: string;
   readonly sslmode: string;
+  readonly scramKeys: ScramKeys;
 }
 
 export function parsePgUrl(url: string): PgTarget {
   const { hostname, port, username, password, pathname, searchParams } = new URL(url);
   const user = decodeURIComponent(username) || "postgres";
+  const plainPassword = decodeURIComponent(password);
   return {
     host: searchParams.get("host") ?? (hostname.replace(/^\[|\]$/g, "") || "127.0.0.1"),
     port: Number(port) || 5432,
     user,
-    password: decodeURIComponent(password),
+    password: plainPassword,
     database: decodeURIComponent(pathname.slice(1)) || user,
     sslmode: searchParams.get("sslmode") ?? "prefer",
+    scramKeys: new ScramKeys(plainPassword),
   };
 }
 
@@ -168,34 +171,13 @@ export class PgConnection {
     }
   }
 
-  /** SCRAM-SHA-256 (RFC 5802 and 7677), without channel binding. */
   async #scram(): Promise<void> {
-    const nonce = randomBytes(18).toString("base64");
-    const first = `n=,r=${nonce}`;
-    const opening = Buffer.from(`n,,${first}`);
+    const exchange = new ScramExchange(this.#target.scramKeys);
+    const opening = Buffer.from(exchange.opening);
     this.send(packet("p", text("SCRAM-SHA-256"), int32(opening.length), opening));
-    const challenge = await this.#saslStep(11);
-    const parts = Object.fromEntries(challenge.split(",").map((part) => [part.slice(0, 1), part.slice(2)]));
-    const { r: serverNonce = "", s: salt = "", i: rounds = "0" } = parts;
-    if (!serverNonce.startsWith(nonce))
-      throw new Fault("DatabaseError", "PostgreSQL's answer to the authentication was forged");
-    const salted = await promisify(pbkdf2)(
-      this.#target.password.normalize("NFKC"),
-      Buffer.from(salt, "base64"),
-      Number(rounds),
-      32,
-      "sha256",
-    );
-    const clientKey = hmac(salted, "Client Key");
-    const closing = `c=biws,r=${serverNonce}`;
-    const signed = `${first},${challenge},${closing}`;
-    const signature = hmac(createHash("sha256").update(clientKey).digest(), signed);
-    const proof = Buffer.from(clientKey.map((byte, at) => byte ^ (signature[at] ?? 0))).toString("base64");
-    this.send(packet("p", Buffer.from(`${closing},p=${proof}`)));
-    const verdict = await this.#saslStep(12);
-    if (verdict !== `v=${hmac(hmac(salted, "Server Key"), signed).toString("base64")}`) {
-      throw new Fault("DatabaseError", "PostgreSQL could not prove that it knows the password");
-    }
+    const proof = await exchange.prove(await this.#saslStep(11));
+    this.send(packet("p", Buffer.from(proof)));
+    exchange.verify(await this.#saslStep(12));
   }
 
   async #saslStep(expected: number): Promise<string> {
@@ -293,8 +275,4 @@ function settled(socket: Socket, event: string, timeoutMs: number): Promise<void
 
 function md5(value: string | Buffer): string {
   return createHash("md5").update(value).digest("hex");
-}
-
-function hmac(key: Buffer, value: string): Buffer {
-  return createHmac("sha256", key).update(value).digest();
 }
