@@ -129,9 +129,11 @@ export async function openNode(options: NodeOptions): Promise<Node> {
     // Bun buffers up to a megabyte of the body of each.
     delays: new Delays(64),
     acquire,
-    buckets: () => backend.services.buckets,
     static: {
-      cache: new MemoryCache(() => limits.maxCacheBytes),
+      cache: new MemoryCache({
+        maxBytes: () => limits.maxCacheBytes,
+        records: () => backend.services.buckets.records,
+      }),
       compression: new Compression(contentBudget),
       contentBudget,
     },

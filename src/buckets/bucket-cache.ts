@@ -44,9 +44,9 @@ export class BucketCache {
     this.#reads = new BatchLoader((keys) => this.#read(keys));
   }
 
-  /** The fresh record, without a read; undefined when there is none. */
-  current(key: BucketKey): Bucket | undefined {
-    return this.#fresh(key)?.record;
+  /** Whether the cache has exactly this record, and it is fresh. Synchronous; does not read the database. */
+  isCurrent(bucket: Bucket): boolean {
+    return this.#fresh(bucket.name)?.record === bucket;
   }
 
   /** A record that is at most `freshMs` old, undefined when there is no such bucket; throws while the database is away. */

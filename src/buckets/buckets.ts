@@ -131,9 +131,9 @@ export class Buckets {
     return bucket?.enable ? bucket : undefined;
   }
 
-  /** isCurrent is whether the cache still has exactly this record. Synchronous; does not read the database. */
-  isCurrent(bucket: Bucket): boolean {
-    return this.#cache.current(bucket.name) === bucket;
+  /** records is what is known of the records without a read of the database. */
+  get records(): BucketCache {
+    return this.#cache;
   }
 
   /** require returns the record of a bucket, enabled or not; NotFound when there is no such bucket. */

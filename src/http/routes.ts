@@ -13,7 +13,7 @@ import {
 } from "./jsonrpc/websocket.ts";
 import { addressOf, clientLeft } from "./request/client-address.ts";
 import { handlerOf, methodsOf, type Route, RouteTable } from "./route-table.ts";
-import { type BucketRouteOptions, serveRoot, serveStatic, staticPrefix } from "./static/bucket-routes.ts";
+import { type BucketRouteOptions, serveRoot, serveStatic, staticPrefix } from "./static/serve.ts";
 import { webdavPrefix } from "./webdav/dav-path.ts";
 import { serveWebdav, type WebdavOptions } from "./webdav/handler.ts";
 import { optionsHeaders } from "./webdav/verbs/options.ts";
@@ -87,6 +87,10 @@ export class Router {
   }
 
   route(request: Request, server: Server<RpcSocket>): Answer {
+    return this.#deps.static.cache.answer(request) ?? this.#dispatch(request, server);
+  }
+
+  #dispatch(request: Request, server: Server<RpcSocket>): Answer {
     const path = pathOf(request.url);
     if (path === undefined || !this.#isValidHost(request.headers.get("host")))
       return plainText(400, "400 Bad Request: invalid Host header.");

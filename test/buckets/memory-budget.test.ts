@@ -1,5 +1,6 @@
 import { expect, test } from "bun:test";
-import { MemoryCache } from "../../src/http/static/memory-cache.ts";
+import { plainOnly } from "../../src/http/content/encoding.ts";
+import { type CachedVariant, CacheEntries } from "../../src/http/static/cache-entries.ts";
 import { siteWith } from "../support/bucket.ts";
 import { testNode } from "../support/node.ts";
 
@@ -18,16 +19,54 @@ test("forty times more small files than the budget holds are all answered right"
 
 test("what is in memory stays within the budget, however much is asked for", () => {
   const budget = 1024 * 1024;
-  const cache = new MemoryCache(() => budget);
+  const entries = new CacheEntries(() => budget);
   const bucket = { id: 1, name: "site", path: "site", is_http_root: false, cors: false, enable: true };
-  const blob = new Blob(["x".repeat(20 * 1024)]);
-  const body = { kind: "memory", blob } as const;
-  const representation = { headers: {}, body, etag: '"1"', modifiedMs: 0 };
-  const variant = { representation, blob, whole: {}, notModified: {}, dependencies: [] };
   const keys = Array.from({ length: 2048 }, (_, at) => `/${at}`);
-  for (const key of keys) cache.add({ key, bucket, compressible: false }, "", variant);
-  const held = keys.filter((key) => cache.find(key) !== undefined);
-  expect(held.length * blob.size).toBeLessThanOrEqual(budget);
-  expect(held.length * blob.size).toBeGreaterThan(budget / 2);
+  for (const key of keys) entries.add({ key, bucket, compressible: false }, plainOnly, variantOf(20 * 1024));
+  const held = keys.filter((key) => entries.byKey.has(key));
+  expect(held.length * 20 * 1024).toBeLessThanOrEqual(budget);
+  expect(held.length * 20 * 1024).toBeGreaterThan(budget / 2);
   expect(held.at(-1)).toBe("/2047");
 });
+
+test("a file has a bounded number of URLs in memory, they count in the budget, and they go with the file", () => {
+  let budget = 1024 * 1024;
+  const entries = new CacheEntries(() => budget);
+  const bucket = { id: 1, name: "site", path: "site", is_http_root: false, cors: false, enable: true };
+  const keys = Array.from({ length: 16 }, (_, at) => `/${at}`);
+  for (const key of keys) entries.add({ key, bucket, compressible: false }, plainOnly, variantOf(1024));
+  const addUrls = (key: string, length: number) => {
+    const entry = entries.byKey.get(key);
+    if (entry === undefined) throw new Error(`${key} is not in memory`);
+    for (let at = 0; at < 100; at += 1)
+      entries.addUrl(`http://here${key}?${at}`.padEnd(length, "x"), {
+        entry,
+        host: "here",
+        rootPath: undefined,
+      });
+  };
+  for (const key of keys) addUrls(key, 32);
+  expect([entries.byKey.size, entries.byUrl.size]).toEqual([16, 64]);
+  expect([...entries.byUrl.keys()].filter((url) => url.startsWith("http://here/3?"))).toHaveLength(4);
+  const entry = entries.byKey.get("/3");
+  if (entry !== undefined) entries.remove(entry);
+  expect([entries.byKey.size, entries.byUrl.size]).toEqual([15, 60]);
+  addUrls("/4", 16_000);
+  budget = 64 * 1024;
+  addUrls("/4", 16_000);
+  const urls = [...entries.byUrl.values()];
+  expect(urls.every((known) => entries.byKey.get(known.entry.file.key) === known.entry)).toBe(true);
+  expect([...entries.byUrl.keys()].reduce((sum, url) => sum + url.length * 2, 0)).toBeLessThanOrEqual(budget);
+});
+
+function variantOf(bytes: number): CachedVariant {
+  const blob = new Blob(["x".repeat(bytes)]);
+  return {
+    representation: { headers: {}, body: { kind: "memory", blob }, etag: '"1"', modifiedMs: 0 },
+    blob,
+    dependencies: [],
+    checkedTick: 0,
+    whole: undefined,
+    notModified: undefined,
+  };
+}

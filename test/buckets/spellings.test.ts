@@ -5,8 +5,8 @@ import { loadConsole } from "../../src/bundle.ts";
 import { Console } from "../../src/http/console/console.ts";
 import { Compression } from "../../src/http/content/compression.ts";
 import { ContentBudget } from "../../src/http/content/content-budget.ts";
-import { type BucketRouteOptions, serveRoot, serveStatic } from "../../src/http/static/bucket-routes.ts";
 import { MemoryCache } from "../../src/http/static/memory-cache.ts";
+import { type BucketRouteOptions, serveRoot, serveStatic } from "../../src/http/static/serve.ts";
 import { LogHub } from "../../src/log/hub.ts";
 import { method } from "../../src/methods/declare.ts";
 import type { Services } from "../../src/services.ts";
@@ -19,10 +19,11 @@ class CountingCache extends MemoryCache {
   kept = 0;
   readonly keys = new Set<string>();
 
-  override add(...given: Parameters<MemoryCache["add"]>): void {
-    this.kept++;
-    this.keys.add(given[0].key);
-    super.add(...given);
+  override add(...given: Parameters<MemoryCache["add"]>): boolean {
+    const isAdded = super.add(...given);
+    if (isAdded) this.kept++;
+    if (isAdded) this.keys.add(given[0].key);
+    return isAdded;
   }
 }
 
@@ -47,11 +48,10 @@ async function openRoutes(files: Record<string, string>) {
   await node.call("test_lend", { token: node.superToken });
   if (services === undefined) throw new Error("the services were not lent");
   const lent = services;
-  const cache = new CountingCache(() => 64 * 1024 * 1024);
+  const cache = new CountingCache({ maxBytes: () => 64 * 1024 * 1024, records: () => lent.buckets.records });
   const contentBudget = new ContentBudget(30_000);
   const options = {
     acquire: () => ({ services: lent, release() {} }),
-    buckets: () => lent.buckets,
     static: { cache, compression: new Compression(contentBudget), contentBudget },
     console: new Console(() => false, loadConsole, new LogHub().logger("server")),
   } as unknown as BucketRouteOptions;

@@ -16,9 +16,28 @@ export type Encoding = (typeof encodings)[number];
 /** suffixes are what a file compressed beforehand adds to the name of the plain one. */
 export const suffixes: Readonly<Record<Encoding, string>> = { zstd: ".zst", br: ".br", gzip: ".gz" };
 
-/** acceptedEncodings returns the encodings that a client accepts, best first; none: plain only. RFC 9110 §12.5.3. */
+/** plainOnly is what a client accepts that accepts no encoding. */
+export const plainOnly: readonly Encoding[] = [];
+
+/** Every order of preference that was seen, by its names: 16 are possible. */
+const preferences = new Map<string, readonly Encoding[]>([["", plainOnly]]);
+
+/** acceptedEncodings returns the encodings that a client accepts, best first: the same array for the same order. RFC 9110 §12.5.3. */
 export function acceptedEncodings(header: string | null): readonly Encoding[] {
-  if (header === null || header === "") return [];
+  if (header === null || header === "") return plainOnly;
+  const accepted = parse(header);
+  const names = accepted.join();
+  const known = preferences.get(names);
+  if (known === undefined) preferences.set(names, accepted);
+  return known ?? accepted;
+}
+
+/** encodingsFor returns the encodings to consider for a request. A range is always one of the plain bytes, so that a client can combine it with others. */
+export function encodingsFor(headers: Headers): readonly Encoding[] {
+  return headers.has("range") ? plainOnly : acceptedEncodings(headers.get("accept-encoding"));
+}
+
+function parse(header: string): readonly Encoding[] {
   const weights = new Map<string, number>();
   for (const item of header.toLowerCase().split(",")) {
     const [name = "", ...params] = item.split(";").map((part) => part.trim());

@@ -69,19 +69,8 @@ export function notModifiedHeaders(headers: Readonly<Record<string, string>>): R
   return repeated;
 }
 
-/** isPlainGet tells whether the whole file is the answer: a GET without a condition or a range. */
-export function isPlainGet({ method, headers }: Request): boolean {
-  return (
-    method === "GET" &&
-    !headers.has("if-none-match") &&
-    !headers.has("range") &&
-    !headers.has("if-modified-since") &&
-    !isConditional(headers)
-  );
-}
-
-/** isConditional tells whether the request has a precondition (If-Match, If-Unmodified-Since) that can fail with 412. */
-export function isConditional(headers: Headers): boolean {
+/** hasPrecondition tells whether the request has a condition that can fail with 412. */
+export function hasPrecondition(headers: Headers): boolean {
   return headers.has("if-match") || headers.has("if-unmodified-since");
 }
 

@@ -4,7 +4,7 @@ import { type TreePath, treePath } from "../../buckets/path.ts";
 import type { Compression } from "./compression.ts";
 import { toValidators } from "./conditions.ts";
 import type { ContentBudget } from "./content-budget.ts";
-import { type Encoding, suffixes } from "./encoding.ts";
+import { type Encoding, plainOnly, suffixes } from "./encoding.ts";
 import { mediaTypeOf } from "./media-type.ts";
 import type { Body, Representation } from "./representation.ts";
 
@@ -16,7 +16,7 @@ const minCompressibleBytes = 512;
 /** Variant is the representation of a file that was selected for a request, and what the selection depended on. */
 export interface Variant {
   readonly representation: Representation;
-  /** The encodings that were considered; none if the file is sent plain because too many are being compressed. */
+  /** The encodings that were considered, as `acceptedEncodings` returns them; none if the file is sent plain because too many are being compressed. */
   readonly accepted: readonly Encoding[];
   readonly compressible: boolean;
   /** The files that the variant was made from, and those that were looked for and did not exist. */
@@ -41,7 +41,7 @@ export async function selectVariant(
 ): Promise<Variant> {
   const { value: type, compressible } = mediaTypeOf(entry.path);
   const vary: Record<string, string> = compressible ? { vary: "accept-encoding" } : {};
-  const accepted = compressible ? (options?.encodings ?? []) : [];
+  const accepted = compressible ? (options?.encodings ?? plainOnly) : plainOnly;
   const { precompressed, dependencies } = await findPrecompressed(reader, entry, accepted);
   const path = precompressed?.path ?? entry.path;
   const file = await reader.open(path);
@@ -62,7 +62,7 @@ export async function selectVariant(
     return { ...selected, representation: await plain() };
   const representation = await compressed({ file, type, encoding }, options.compression);
   if (representation !== undefined) return { ...selected, representation };
-  return { ...selected, accepted: [], representation: await plain() };
+  return { ...selected, accepted: plainOnly, representation: await plain() };
 }
 
 /** plainVariant is an open file as it is on the disk, for a request that is not answered from the cache. Its body must be sent or released. */

@@ -1,127 +1,128 @@
-import type { Buckets } from "../../buckets/buckets.ts";
-import type { FileSnapshot, FolderChecks } from "../../buckets/file-store.ts";
-import type { Bucket } from "../../buckets/record.ts";
-import type { Representation } from "../content/representation.ts";
+import type { BucketCache } from "../../buckets/bucket-cache.ts";
+import { type FolderChecks, isSettled } from "../../buckets/file-store.ts";
+import { isRootWorker } from "../console/service-worker.ts";
+import { encodingsFor, plainOnly } from "../content/encoding.ts";
+import { hasPrecondition, notModifiedHeaders, respond } from "../content/respond.ts";
+import type { Variant } from "../content/variants.ts";
+import { type CachedFile, type CachedVariant, CacheEntries, type CacheEntry } from "./cache-entries.ts";
+import { corsHeaders } from "./cors.ts";
 
-/** CachedVariant is one variant of a file in memory, with its responses prepared. */
-export interface CachedVariant {
-  readonly representation: Representation;
-  readonly blob: Blob;
-  /** The response to a GET without conditions, except its body. */
-  readonly whole: ResponseInit;
-  /** The response to a client that has this variant. */
-  readonly notModified: ResponseInit;
-  /** The files that must be unchanged, or still missing, for the variant to be valid. */
-  readonly dependencies: readonly FileSnapshot[];
+export interface MemoryCacheOptions {
+  readonly maxBytes: () => number;
+  /** The records that cached files must still agree with. */
+  readonly records: () => BucketCache;
 }
-
-/** CachedFile is what all variants of a cached file share. */
-export interface CachedFile {
-  /** As `cacheKey` makes it. */
-  readonly key: string;
-  readonly bucket: Bucket;
-  readonly compressible: boolean;
-}
-
-interface StoredVariant extends CachedVariant {
-  /** The tick in which the dependencies were last checked. */
-  checkedTick: number;
-}
-
-/** CacheEntry is a cached file with its variants; only the cache changes it. */
-export class CacheEntry {
-  /** By the encodings that the client accepts, in its order of preference. */
-  readonly variants = new Map<string, StoredVariant>();
-  bytes = 0;
-  /** Requested since the last eviction that met it. */
-  used = true;
-
-  constructor(readonly file: CachedFile) {}
-}
-
-/** Bytes that an entry takes beside its content and its key. */
-const overheadBytes = 1024;
 
 /**
- * MemoryCache keeps small files that are requested often. A variant is served only after its files on the disk were compared in
- * the same event-loop tick. One comparison serves all requests of a tick: they had arrived when it began, so each of them arrived
- * before any change that the comparison did not see.
+ * MemoryCache keeps small files that are requested often, and answers from them. A variant is sent only after its files on the disk
+ * were compared in the same event-loop tick. One comparison serves all requests of a tick: the event loop reads each connection once
+ * a tick, and only those that had bytes when the tick began, so each of these requests was under way before the comparison.
  */
 export class MemoryCache {
-  readonly #entries = new Map<string, CacheEntry>();
-  readonly #maxBytes: () => number;
-  #bytes = 0;
+  readonly #entries: CacheEntries;
+  readonly #records: () => BucketCache;
   #tick = 1;
   /** Results of comparing parent folders in this tick. */
   readonly #folders: FolderChecks = new Map();
-  #isTickScheduled = false;
+  #isEndScheduled = false;
 
-  constructor(maxBytes: () => number) {
-    this.#maxBytes = maxBytes;
+  constructor({ maxBytes, records }: MemoryCacheOptions) {
+    this.#entries = new CacheEntries(maxBytes);
+    this.#records = records;
   }
 
-  find(key: string): CacheEntry | undefined {
-    return this.#entries.get(key);
+  /**
+   * answer answers a GET for a URL that `answerFor` has answered before. All that the routes decide by is equal then: URL, Host
+   * header, method, no handshake of a WebSocket, no script of a service worker. To be called when the request arrives.
+   */
+  answer(request: Request): Response | undefined {
+    if (request.method !== "GET") return undefined;
+    const known = this.#entries.byUrl.get(request.url);
+    if (known === undefined) return undefined;
+    const { headers } = request;
+    if (headers.get("host") !== known.host || headers.has("upgrade")) return undefined;
+    if (known.rootPath !== undefined && isRootWorker(request, known.rootPath)) return undefined;
+    return this.#respond(request, known.entry);
   }
 
-  /** The variant for a client that accepts these encodings, if it is cached and neither the bucket nor the disk has changed. */
-  variant(entry: CacheEntry, accepted: string, buckets: Buckets): CachedVariant | undefined {
-    const variant = entry.variants.get(accepted);
-    if (variant === undefined) return undefined;
+  /** answerFor answers a GET or HEAD whose route leads to the file with this key. `rootPath` is its path at the HTTP root. */
+  answerFor(request: Request, key: string, rootPath?: string): Response | undefined {
+    const entry = this.#entries.byKey.get(key);
+    if (entry === undefined || (request.method !== "GET" && request.method !== "HEAD")) return undefined;
+    const response = this.#respond(request, entry);
+    if (response !== undefined && request.method === "GET")
+      this.#entries.addUrl(request.url, { entry, host: request.headers.get("host"), rootPath });
+    return response;
+  }
+
+  /** answerLate is `answerFor` for a request that has waited: no later one may use its comparison, which may have begun before that was sent. */
+  answerLate(request: Request, key: string): Response | undefined {
+    const entry = this.#entries.byKey.get(key);
+    const response = entry && this.#respond(request, entry);
+    this.#endTick();
+    return response;
+  }
+
+  /** add caches a variant that is in memory, unless one of its files is so new that a change could go unseen. Returns whether it did. */
+  add(file: CachedFile, { representation, dependencies, accepted }: Variant): boolean {
+    const { body } = representation;
+    if (body.kind !== "memory" || !dependencies.every(isSettled)) return false;
+    const headers = { ...representation.headers, ...(file.bucket.cors ? corsHeaders : {}) };
+    return this.#entries.add(file, accepted, {
+      representation: { ...representation, headers },
+      blob: body.blob,
+      dependencies,
+      checkedTick: 0,
+      whole: undefined,
+      notModified: undefined,
+    });
+  }
+
+  #respond(request: Request, entry: CacheEntry): Response | undefined {
+    const { headers } = request;
+    const variant = entry.variants.get(entry.file.compressible ? encodingsFor(headers) : plainOnly);
+    if (variant === undefined || !this.#isCurrent(entry, variant)) return undefined;
+    const { representation } = variant;
+    if (request.method !== "GET" || headers.has("range") || hasPrecondition(headers))
+      return respond(request, representation);
+    const known = headers.get("if-none-match");
+    if (known === null && !headers.has("if-modified-since")) {
+      variant.whole ??= new Response(null, { headers: representation.headers });
+      return new Response(variant.blob, variant.whole);
+    }
+    if (known !== representation.etag) return respond(request, representation);
+    variant.notModified ??= new Response(null, {
+      status: 304,
+      headers: notModifiedHeaders(representation.headers),
+    });
+    return new Response(null, variant.notModified);
+  }
+
+  #isCurrent(entry: CacheEntry, variant: CachedVariant): boolean {
     entry.used = true;
-    if (variant.checkedTick === this.#tick) return variant;
-    if (!buckets.isCurrent(entry.file.bucket)) return undefined;
-    this.#scheduleTick();
+    if (variant.checkedTick === this.#tick) return true;
+    if (!this.#records().isCurrent(entry.file.bucket)) return false;
+    this.#scheduleEnd();
     if (!variant.dependencies.every((file) => file.isCurrent(this.#folders))) {
-      this.#drop(entry);
-      return undefined;
+      this.#entries.remove(entry);
+      return false;
     }
     variant.checkedTick = this.#tick;
-    return variant;
+    return true;
   }
 
-  add(file: CachedFile, accepted: string, variant: CachedVariant): void {
-    const { key } = file;
-    const size = variant.blob.size + key.length * 2 + overheadBytes;
-    this.#evict();
-    if (size > this.#maxBytes() / 8) return;
-    const present = this.#entries.get(key);
-    if (present !== undefined && present.file.bucket !== file.bucket) this.#drop(present);
-    const entry = this.#entries.get(key) ?? new CacheEntry(file);
-    if (entry.variants.has(accepted)) return;
-    entry.variants.set(accepted, { ...variant, checkedTick: 0 });
-    entry.bytes += size;
-    this.#bytes += size;
-    this.#entries.set(key, entry);
-    this.#evict();
-  }
-
-  /** Removes the oldest entries until the rest fits; one that was requested meanwhile gets a second chance. */
-  #evict(): void {
-    for (const [key, entry] of this.#entries) {
-      if (this.#bytes <= this.#maxBytes()) return;
-      this.#entries.delete(key);
-      if (entry.used) {
-        entry.used = false;
-        this.#entries.set(key, entry);
-      } else {
-        this.#bytes -= entry.bytes;
-      }
-    }
-  }
-
-  #drop(entry: CacheEntry): void {
-    this.#entries.delete(entry.file.key);
-    this.#bytes -= entry.bytes;
-  }
-
-  #scheduleTick(): void {
-    if (this.#isTickScheduled) return;
-    this.#isTickScheduled = true;
+  /** An immediate runs after the connections of this tick were read, and before those of the next. */
+  #scheduleEnd(): void {
+    if (this.#isEndScheduled) return;
+    this.#isEndScheduled = true;
     setImmediate(() => {
-      this.#isTickScheduled = false;
-      this.#tick += 1;
-      this.#folders.clear();
+      this.#isEndScheduled = false;
+      this.#endTick();
     });
+  }
+
+  #endTick(): void {
+    this.#tick += 1;
+    this.#folders.clear();
   }
 }

@@ -1,23 +1,37 @@
-import { Fault } from "../../base/fault.ts";
 import type { Buckets } from "../../buckets/buckets.ts";
-import type { FileReader } from "../../buckets/file-store.ts";
-import { childPath, pathSegment, treePath } from "../../buckets/path.ts";
+import { childPath, pathSegment } from "../../buckets/path.ts";
 import type { Bucket } from "../../buckets/record.ts";
+import type { Lease } from "../../rpc/lease.ts";
+import type { Services } from "../../services.ts";
+import type { Console } from "../console/console.ts";
+import { isRootWorker, refuseWorker } from "../console/service-worker.ts";
 import type { Compression } from "../content/compression.ts";
 import type { ContentBudget } from "../content/content-budget.ts";
-import { allowedMethods, methodNotAllowed, plainText, serviceUnavailable } from "../content/plain.ts";
-import { respond, respondWhole } from "../content/respond.ts";
-import { maxWholeBytes, selectVariant } from "../content/variants.ts";
-import { cacheKey } from "./cache-key.ts";
-import { addToCache, encodingsFor, serveCached } from "./cached.ts";
+import { encodingsFor } from "../content/encoding.ts";
+import { allowedMethods, methodNotAllowed, notFound, plainText } from "../content/plain.ts";
+import { respond } from "../content/respond.ts";
+import { selectVariant } from "../content/variants.ts";
+import { cacheKey } from "./cache-entries.ts";
 import { staticMethods, withCors } from "./cors.ts";
 import { type DecodedPath, decodePath } from "./decode-path.ts";
+import { faultResponse, missingFile, noSuchFile } from "./error-responses.ts";
 import type { MemoryCache } from "./memory-cache.ts";
+import { placeholderPage } from "./placeholder-page.ts";
 
-const indexPage = pathSegment("index.html");
+export interface StaticOptions {
+  readonly cache: MemoryCache;
+  readonly compression: Compression;
+  readonly contentBudget: ContentBudget;
+}
+
+export interface BucketRouteOptions {
+  readonly acquire: () => Lease<Services>;
+  readonly static: StaticOptions;
+  readonly console: Console;
+}
 
 /** StaticRequest is a request for a file of a bucket, by the bucket's own route or by the HTTP root. */
-export interface StaticRequest {
+interface StaticRequest {
   readonly request: Request;
   /** The part of the path above the bucket's files, as it was sent. */
   readonly base: string;
@@ -27,22 +41,83 @@ export interface StaticRequest {
   readonly buckets: Buckets;
 }
 
-export interface StaticOptions {
-  readonly cache: MemoryCache;
-  readonly compression: Compression;
-  readonly contentBudget: ContentBudget;
+export const staticPrefix = "/node/static/";
+const indexPage = pathSegment("index.html");
+
+/** serveStatic answers for a file of a bucket below `/node/static/`: `{name}`, `{name}/` and `{name}/{path}`. */
+export function serveStatic(
+  request: Request,
+  path: string,
+  options: BucketRouteOptions,
+): Response | Promise<Response> {
+  const base = path.slice(0, path.indexOf("/", staticPrefix.length) + 1);
+  const key = keyOf(base, path);
+  return options.static.cache.answerFor(request, key) ?? bucketRoute(request, { base, path }, options);
 }
 
-/** serveBucket answers one request for a file of a bucket. */
-export async function serveBucket(target: StaticRequest, options: StaticOptions): Promise<Response> {
-  return withCors(target.bucket, target.request, await answer(target, options));
+/** serveRoot answers for every path without a route of its own: the bucket that is the HTTP root, or the placeholder page at `/`. */
+export function serveRoot(
+  request: Request,
+  path: string,
+  options: BucketRouteOptions,
+): Response | Promise<Response> {
+  // The script of a service worker in the top folder of the HTTP root would control the console too.
+  const isRefused = options.console.isOn() && isRootWorker(request, path);
+  const cached = isRefused ? undefined : options.static.cache.answerFor(request, keyOf("/", path), path);
+  return cached ?? rootRoute(request, path, { ...options, isRefused });
 }
 
-async function answer(target: StaticRequest, options: StaticOptions): Promise<Response> {
-  const { request, rest } = target;
-  if (request.method === "OPTIONS") return allowedMethods(staticMethods);
-  if (request.method !== "GET" && request.method !== "HEAD") return methodNotAllowed(staticMethods);
-  const decoded = decodePath(rest);
+/** The key of a path as it was sent. A path that cannot be decoded has no file, and nothing is cached under it. */
+function keyOf(base: string, path: string): string {
+  const decoded = path.includes("%") ? decodePath(path.slice(base.length)) : undefined;
+  return decoded === undefined ? path : cacheKey(base, decoded.text);
+}
+
+async function bucketRoute(
+  request: Request,
+  { base, path }: { readonly base: string; readonly path: string },
+  options: BucketRouteOptions,
+): Promise<Response> {
+  const name = base === "" ? path.slice(staticPrefix.length) : base.slice(staticPrefix.length, -1);
+  const { services, release } = options.acquire();
+  try {
+    const { buckets } = services;
+    const bucket = await buckets.getForServing(name);
+    if (bucket === undefined || !bucket.enable)
+      return request.method === "OPTIONS" ? allowedMethods(staticMethods) : noSuchFile();
+    if (base === "" && (request.method === "GET" || request.method === "HEAD"))
+      return withCors(bucket, request, redirectToFolder(request));
+    const target = { request, base, rest: path.slice(base.length), bucket, buckets };
+    return withCors(bucket, request, await serveBucket(target, options.static));
+  } finally {
+    release();
+  }
+}
+
+async function rootRoute(
+  request: Request,
+  path: string,
+  options: BucketRouteOptions & { readonly isRefused: boolean },
+): Promise<Response> {
+  const { services, release } = options.acquire();
+  try {
+    const { buckets } = services;
+    const bucket = await buckets.httpRoot();
+    if (bucket !== undefined && options.isRefused) return refuseWorker();
+    const target = bucket && { request, base: "/", rest: path.slice(1), bucket, buckets };
+    if (target !== undefined)
+      return withCors(target.bucket, request, await serveBucket(target, options.static));
+  } finally {
+    release();
+  }
+  return path === "/" ? placeholderPage({ console: options.console.isOn() }) : notFound();
+}
+
+async function serveBucket(target: StaticRequest, options: StaticOptions): Promise<Response> {
+  const { method } = target.request;
+  if (method === "OPTIONS") return allowedMethods(staticMethods);
+  if (method !== "GET" && method !== "HEAD") return methodNotAllowed(staticMethods);
+  const decoded = decodePath(target.rest);
   if (decoded === undefined) return plainText(400, "400 Bad Request: invalid file path.");
   try {
     return await serveFile(target, decoded, options);
@@ -59,47 +134,22 @@ async function serveFile(
   const { reader } = buckets.filesOf(bucket);
   const entry = await reader.find(decoded.path);
   if (entry?.kind === "folder" && !decoded.slash) return redirectToFolder(request);
-  if (entry === undefined || (entry.kind === "file" && decoded.slash)) return missing(request, reader);
+  if (entry === undefined || (entry.kind === "file" && decoded.slash)) return missingFile(request, reader);
   const file = entry.kind === "folder" ? await reader.find(childPath(entry.path, indexPage)) : entry;
-  if (file?.kind !== "file") return missing(request, reader);
+  if (file?.kind !== "file") return missingFile(request, reader);
   // The name on the disk may have another Unicode normalisation than the one that was sent; there is one key for both.
   const key = cacheKey(base, entry.path + (decoded.slash && entry.path !== "" ? "/" : ""));
-  const cached = entry.path === decoded.path ? undefined : serveCached(request, key, { buckets, cache });
+  const cached = entry.path === decoded.path ? undefined : cache.answerLate(request, key);
   if (cached !== undefined) return cached;
   const encodings = encodingsFor(request.headers);
   const variant = await selectVariant(reader, file, { encodings, compression, contentBudget });
-  addToCache(cache, { key, bucket, compressible: variant.compressible }, variant);
+  cache.add({ key, bucket, compressible: variant.compressible }, variant);
   return respond(request, variant.representation);
 }
 
 /** redirectToFolder sends the client to the same path with a slash, so that relative links of `index.html` resolve. */
-export function redirectToFolder({ url }: Request): Response {
+function redirectToFolder({ url }: Request): Response {
   // Without a Host header, the URL is a path alone.
   const { pathname, search } = new URL(url, "http://localhost");
   return new Response(null, { status: 301, headers: { location: `${pathname}/${search}` } });
-}
-
-/** noSuchFile is the same whether the bucket or the file does not exist. */
-export function noSuchFile(): Response {
-  return plainText(404, "404 Not Found: there is no such file.");
-}
-
-/** The bucket's own `404.html`, or one line. */
-async function missing(request: Request, reader: FileReader): Promise<Response> {
-  const own = await reader.find(treePath("404.html"));
-  if (own?.kind !== "file" || own.stats.size > maxWholeBytes) return noSuchFile();
-  const { representation } = await selectVariant(reader, own);
-  const headers = {
-    "content-type": "text/html; charset=utf-8",
-    "x-content-type-options": "nosniff",
-    "cache-control": "no-cache",
-  };
-  return respondWhole(request, { ...representation, headers }, 404);
-}
-
-function faultResponse(error: unknown): Response {
-  if (!(error instanceof Fault)) throw error;
-  if (error.kind === "NotFound") return noSuchFile();
-  if (error.kind === "InvalidInput") return plainText(400, `400 Bad Request: ${error.detail}.`);
-  return serviceUnavailable(error.detail);
 }

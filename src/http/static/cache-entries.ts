@@ -1,0 +1,138 @@
+import type { FileSnapshot } from "../../buckets/file-store.ts";
+import type { Bucket } from "../../buckets/record.ts";
+import type { Encoding } from "../content/encoding.ts";
+import type { Representation } from "../content/representation.ts";
+
+/** CachedFile is what all variants of a cached file share. */
+export interface CachedFile {
+  /** As `cacheKey` makes it. */
+  readonly key: string;
+  readonly bucket: Bucket;
+  readonly compressible: boolean;
+}
+
+/** CachedVariant is one variant of a file in memory. */
+export interface CachedVariant {
+  readonly representation: Representation;
+  readonly blob: Blob;
+  /** The files that must be unchanged, or still missing, for the variant to be valid. */
+  readonly dependencies: readonly FileSnapshot[];
+  /** The tick in which the dependencies were last compared with the disk. */
+  checkedTick: number;
+  /** The head of the response to a GET without conditions, and of a 304; made when first needed. A `Response` is copied faster than its members. */
+  whole: Response | undefined;
+  notModified: Response | undefined;
+}
+
+/** CacheEntry is a cached file with its variants. */
+export class CacheEntry {
+  /** By the encodings that the client accepts, as `acceptedEncodings` returns them. */
+  readonly variants = new Map<readonly Encoding[], CachedVariant>();
+  /** The URLs in `byUrl` that lead here, the oldest first. */
+  readonly urls: string[] = [];
+  bytes = 0;
+  /** Requested since the last eviction that met it. */
+  used = true;
+
+  constructor(readonly file: CachedFile) {}
+}
+
+/** KnownUrl is a URL for which the host, the route and the path were checked, and the cached file that they lead to. */
+export interface KnownUrl {
+  readonly entry: CacheEntry;
+  /** The Host header that was checked. Bun makes the same URL of several, invalid ones included. */
+  readonly host: string | null;
+  /** The path, if the HTTP root serves it. */
+  readonly rootPath: string | undefined;
+}
+
+/**
+ * cacheKey returns the key of a file. All spellings of a path (`%61bc.js`) have one key, so that nobody can have a file compressed and
+ * cached once for each. `base` is the part of the path above the bucket's files, as sent; `decoded` is the rest, decoded. A path without
+ * `%` is its own key. Two kinds of names would collide with such a path and are marked with NUL, which no path contains: a decoded name
+ * that contains `%`, and a file `node/static/…` of the root bucket.
+ */
+export function cacheKey(base: string, decoded: string): string {
+  if (base === "/" && decoded.startsWith("node/")) return `\0root\0${decoded}`;
+  return decoded.includes("%") ? `\0${base}${decoded}` : base + decoded;
+}
+
+/** Bytes that an entry takes beside its content and its key, and a URL beside its text. */
+const entryBytes = 1024;
+const urlBytes = 128;
+/** URLs kept for one file: a few host names and query strings. Nobody can fill the memory with more of them. */
+const maxUrlsPerFile = 4;
+
+/** CacheEntries keeps cached files by key and by URL within a number of bytes. */
+export class CacheEntries {
+  readonly byKey = new Map<string, CacheEntry>();
+  readonly byUrl = new Map<string, KnownUrl>();
+  readonly #maxBytes: () => number;
+  #bytes = 0;
+
+  constructor(maxBytes: () => number) {
+    this.#maxBytes = maxBytes;
+  }
+
+  /** add returns whether the variant was added: one that is too large, or present already, is not. */
+  add(file: CachedFile, accepted: readonly Encoding[], variant: CachedVariant): boolean {
+    const { key } = file;
+    const size = variant.blob.size + key.length * 2 + entryBytes;
+    this.#evict();
+    if (size > this.#maxBytes() / 8) return false;
+    const present = this.byKey.get(key);
+    if (present !== undefined && present.file.bucket !== file.bucket) this.remove(present);
+    const entry = this.byKey.get(key) ?? new CacheEntry(file);
+    if (entry.variants.has(accepted)) return false;
+    entry.variants.set(accepted, variant);
+    this.byKey.set(key, entry);
+    this.#count(entry, size);
+    this.#evict();
+    return true;
+  }
+
+  /** addUrl does nothing for an entry that was removed. */
+  addUrl(url: string, known: KnownUrl): void {
+    const { entry } = known;
+    if (this.byUrl.has(url) || this.byKey.get(entry.file.key) !== entry) return;
+    if (entry.urls.length === maxUrlsPerFile) {
+      const oldest = entry.urls.shift() ?? "";
+      this.byUrl.delete(oldest);
+      this.#count(entry, -bytesOfUrl(oldest));
+    }
+    entry.urls.push(url);
+    this.byUrl.set(url, known);
+    this.#count(entry, bytesOfUrl(url));
+    this.#evict();
+  }
+
+  remove(entry: CacheEntry): void {
+    this.byKey.delete(entry.file.key);
+    for (const url of entry.urls) this.byUrl.delete(url);
+    this.#bytes -= entry.bytes;
+  }
+
+  /** Removes the oldest entries until the rest fits; one that was requested meanwhile gets a second chance. */
+  #evict(): void {
+    if (this.#bytes <= this.#maxBytes()) return;
+    for (const [key, entry] of this.byKey) {
+      if (entry.used) {
+        entry.used = false;
+        this.byKey.delete(key);
+        this.byKey.set(key, entry);
+      } else {
+        this.remove(entry);
+      }
+      if (this.#bytes <= this.#maxBytes()) return;
+    }
+  }
+
+  #count(entry: CacheEntry, bytes: number): void {
+    entry.bytes += bytes;
+    this.#bytes += bytes;
+  }
+}
+
+function bytesOfUrl(url: string): number {
+  return url.length * 2 + urlBytes;
+}

@@ -1,0 +1,175 @@
+import { expect, test } from "bun:test";
+import { chmodSync, mkdirSync, renameSync, rmSync, statSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { siteWith } from "../support/bucket.ts";
+import { Wire } from "../support/hostile.ts";
+import { type TestNode, testNode } from "../support/node.ts";
+import { until } from "../support/process.ts";
+
+const text = "a line of text\n".repeat(100);
+
+/** A server whose HTTP root is a bucket with these files, and requests to it that go out exactly as written. */
+async function rootSite(files: Record<string, string>) {
+  const node = await testNode();
+  const site = await siteWith(node, files, { is_http_root: true });
+  return {
+    node,
+    folder: site.folder,
+    ask: (path: string, more: Ask = {}) => ask(node, path, more),
+    /** Repeats a GET until its URL is answered from memory: its files must be older than the clock of the disk can tell apart. */
+    async heat(path: string, more: Ask = {}) {
+      await until("the files are old enough", () =>
+        Object.keys(files).every((name) => Date.now() > changedMs(join(site.folder, name)) + 50),
+      );
+      for (const _ of [1, 2, 3]) expect([path, (await ask(node, path, more)).status]).toEqual([path, 200]);
+    },
+    [Symbol.asyncDispose]: () => node[Symbol.asyncDispose](),
+  };
+}
+
+function changedMs(file: string): number {
+  return statSync(file, { throwIfNoEntry: false })?.ctimeMs ?? 0;
+}
+
+interface Ask {
+  readonly method?: string;
+  readonly host?: string;
+  readonly headers?: readonly string[];
+}
+
+async function ask(node: TestNode, path: string, { method = "GET", host = "here", headers = [] }: Ask) {
+  using wire = await Wire.open(node.url);
+  const head = [`${method} ${path} HTTP/1.1`, `Host: ${host}`, "Connection: close", ...headers];
+  wire.write(`${head.join("\r\n")}\r\n\r\n`);
+  await until("it is answered", () => wire.closed);
+  const [answered = "", ...body] = wire.heard.split("\r\n\r\n");
+  const etag = /^etag: (.*)$/im.exec(answered)?.[1];
+  const length = /^content-length: (.*)$/im.exec(answered)?.[1];
+  return { status: Number(answered.slice(9, 12)), head: answered, etag, length, body: body.join("\r\n\r\n") };
+}
+
+test("a URL that is answered from memory is refused when another Host header makes it", async () => {
+  await using site = await rootSite({ "a.txt": text, "static/site/a.txt": "of the root" });
+  const path = "/node/static/site/a.txt";
+  // Of an empty Host header and of one that is invalid, Bun makes the same URL: the path alone.
+  for (const host of ["here", ""]) await site.heat(path, { host });
+  for (const host of ["here/node", "here?x", "x@here", "here:99999", "he\u00adre", "a b", "here,here"])
+    expect([host, (await site.ask(path, { host })).status]).toEqual([host, 400]);
+  for (const host of ["elsewhere:80", "HERE", "here:80", "here"])
+    expect([host, (await site.ask(path, { host })).status]).toEqual([host, 200]);
+  expect((await site.ask("/static/site/a.txt", { host: "here/node" })).status).toBe(400);
+  expect((await site.ask("/static/site/a.txt")).body).toBe("of the root");
+});
+
+test("after a plain GET from memory, every method and header of the same URL has its own answer", async () => {
+  await using site = await rootSite({ "a.bin": text });
+  for (const path of ["/a.bin", "/node/static/site/a.bin"]) {
+    await site.heat(path);
+    const { etag = "" } = await site.ask(path);
+    const modified = new Date(statSync(join(site.folder, "a.bin")).mtimeMs + 1000).toUTCString();
+    const old = "Sat, 01 Jan 2000 00:00:00 GMT";
+    const status = async (more: Ask) => (await site.ask(path, more)).status;
+    const withHeader = (...headers: string[]) => status({ headers });
+    expect(await site.ask(path, { method: "HEAD" })).toMatchObject({
+      status: 200,
+      body: "",
+      length: String(text.length),
+    });
+    expect(await site.ask(path, { headers: ["Range: bytes=2-5"] })).toMatchObject({
+      status: 206,
+      body: text.slice(2, 6),
+    });
+    expect(await withHeader("Range: bytes=2-5", 'If-Range: "other"')).toBe(200);
+    expect(await withHeader("Range: bytes=99999-")).toBe(416);
+    expect(await withHeader(`If-None-Match: ${etag}`)).toBe(304);
+    expect(await withHeader(`If-None-Match: ${etag}`, 'If-Match: "other"')).toBe(412);
+    expect(await withHeader('If-None-Match: "other"', `If-Modified-Since: ${modified}`)).toBe(200);
+    expect(await withHeader(`If-Modified-Since: ${modified}`)).toBe(304);
+    expect(await withHeader(`If-Unmodified-Since: ${old}`)).toBe(412);
+    expect(await withHeader('If-Match: "other"')).toBe(412);
+    expect(await withHeader("Upgrade: websocket", "Connection: Upgrade")).toBe(400);
+    expect(await status({ method: "OPTIONS" })).toBe(204);
+    expect(await status({ method: "PUT" })).toBe(405);
+    expect(await withHeader()).toBe(200);
+  }
+  const worker = ["Service-Worker: script"];
+  expect((await site.ask("/a.bin", { headers: worker })).status).toBe(403);
+  expect((await site.ask("/node/static/site/a.bin", { headers: worker })).status).toBe(200);
+});
+
+test("clients that accept different encodings get them from one URL, in any order", async () => {
+  await using site = await rootSite({ "a.js": text });
+  const wishes = ["gzip", "br", "identity", "zstd, gzip;q=0.5", "gzip;q=0", "GZIP"];
+  for (const wish of wishes) await site.heat("/a.js", { headers: [`Accept-Encoding: ${wish}`] });
+  for (const wish of [...wishes, ...wishes.toReversed()]) {
+    const { head } = await site.ask("/a.js", { headers: [`Accept-Encoding: ${wish}`] });
+    const sent = /^content-encoding: (.*)$/im.exec(head)?.[1] ?? "plain";
+    const expected: Record<string, string> = {
+      gzip: "gzip",
+      GZIP: "gzip",
+      br: "br",
+      "zstd, gzip;q=0.5": "zstd",
+    };
+    expect([wish, sent]).toEqual([wish, expected[wish] ?? "plain"]);
+  }
+});
+
+test("however a file in memory is named, a change of it is seen by the next request", async () => {
+  await using site = await rootSite({ "d/a.txt": "first" });
+  const file = join(site.folder, "d/a.txt");
+  const urls = [
+    "/d/a.txt",
+    "/%64/a.txt",
+    "/d/a.tx%74?x",
+    "/x/../d/a.txt",
+    "/node/static/site/d/a.txt",
+    ...Array.from({ length: 20 }, (_, at) => `/d/a.txt?${at}`),
+  ];
+  const changes: ReadonlyArray<readonly [change: () => void, status: number, body: string]> = [
+    [() => writeFileSync(file, "second"), 200, "second"],
+    [() => renameSync(prepared(`${file}.new`, "third"), file), 200, "third"],
+    [() => rmSync(file), 404, ""],
+    [() => writeFileSync(file, "fourth"), 200, "fourth"],
+    [() => swapFolders(join(site.folder, "d"), "fifth"), 200, "fifth"],
+  ];
+  for (const [change, status, body] of changes) {
+    if (statSync(file, { throwIfNoEntry: false }) !== undefined) for (const url of urls) await site.heat(url);
+    change();
+    for (const url of urls) {
+      const answer = await site.ask(url);
+      expect([url, answer.status, status === 200 ? answer.body : ""]).toEqual([url, status, body]);
+    }
+  }
+  for (const url of urls) await site.heat(url);
+  const { etag } = await site.ask("/d/a.txt");
+  chmodSync(file, 0o640);
+  for (const url of urls) expect((await site.ask(url)).etag).not.toBe(etag);
+});
+
+function prepared(file: string, content: string): string {
+  writeFileSync(file, content);
+  return file;
+}
+
+/** Moves the folder away and another one with a file of the same name into its place. */
+function swapFolders(folder: string, content: string): void {
+  mkdirSync(`${folder}.new`);
+  writeFileSync(join(`${folder}.new`, "a.txt"), content);
+  renameSync(folder, `${folder}.old`);
+  renameSync(`${folder}.new`, folder);
+}
+
+test("a folder, its index page and the bucket's own 404 page answer as they are now", async () => {
+  await using site = await rootSite({ "docs/index.html": "index", "404.html": "nothing" });
+  await site.heat("/docs/");
+  expect((await site.ask("/docs")).head).toMatch(/^HTTP\/1\.1 301 [\s\S]*location: \/docs\//i);
+  expect((await site.ask("/docs?a=b")).head).toMatch(/location: \/docs\/\?a=b/i);
+  rmSync(join(site.folder, "docs/index.html"));
+  expect(await site.ask("/docs/")).toMatchObject({ status: 404, body: "nothing" });
+  writeFileSync(join(site.folder, "404.html"), "nothing here");
+  expect(await site.ask("/docs/")).toMatchObject({ status: 404, body: "nothing here" });
+  rmSync(join(site.folder, "docs"), { recursive: true });
+  writeFileSync(join(site.folder, "docs"), "a file");
+  expect((await site.ask("/docs/")).status).toBe(404);
+  expect(await site.ask("/docs")).toMatchObject({ status: 200, body: "a file" });
+});
