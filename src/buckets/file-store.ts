@@ -35,6 +35,14 @@ export interface FileSnapshot {
   readonly settledAtMs: number;
   /** Whether the path still has that state. Synchronous, because it runs on every request that is answered from memory. */
   isCurrent(checks: FolderChecks): boolean;
+  /** The content, for the kernel to send, if the path still leads to the same file and the store can hold it open. Synchronous. */
+  hold(): HeldContent | undefined;
+}
+
+/** HeldContent is the content of a file that is held open. A response with the blob must be returned before `close` is called. */
+export interface HeldContent {
+  readonly blob: Blob;
+  close(): void;
 }
 
 /** ResolvedPath is a path of a request after one look at the store: resolve once, then carry it. */

@@ -173,3 +173,30 @@ test("a folder, its index page and the bucket's own 404 page answer as they are 
   expect((await site.ask("/docs/")).status).toBe(404);
   expect(await site.ask("/docs")).toMatchObject({ status: 200, body: "a file" });
 });
+
+test("a file that the kernel sends has the same head and content as the first time, and no path of the disk in it", async () => {
+  const content = "0123456789abcdef".repeat(64 * 1024);
+  await using site = await rootSite({ "large.bin": content });
+  const undated = ({ head }: { readonly head: string }) =>
+    head
+      .toLowerCase()
+      .split("\r\n")
+      .filter((line) => !line.startsWith("date:"))
+      .sort();
+  const first = await site.ask("/large.bin");
+  expect(first.head).toMatch(/^content-disposition: inline\r?$/im);
+  await site.heat("/large.bin");
+  for (const _ of [1, 2, 3]) {
+    const again = await site.ask("/large.bin");
+    expect(undated(again)).toEqual(undated(first));
+    expect(again.body === content).toBe(true);
+  }
+  const part = await site.ask("/large.bin", { headers: ["Range: bytes=700000-700015"] });
+  expect([part.status, part.body]).toEqual([206, content.slice(700_000, 700_016)]);
+  const parts = await site.ask("/large.bin", { headers: ["Range: bytes=0-3,700000-700003"] });
+  expect([parts.status, parts.body]).toEqual([
+    206,
+    expect.stringMatching(/\r\n\r\n0123\r\n[\s\S]*\r\n\r\n0123\r\n/),
+  ]);
+  expect((await site.ask("/large.bin", { method: "HEAD" })).length).toBe(String(content.length));
+});

@@ -65,7 +65,9 @@ function variantOf(bytes: number): CachedVariant {
     representation: { headers: {}, body: { kind: "memory", blob }, etag: '"1"', modifiedMs: 0 },
     blob,
     dependencies: [],
+    source: undefined,
     checkedTick: 0,
+    held: undefined,
     whole: undefined,
     notModified: undefined,
   };

@@ -1,8 +1,20 @@
-import { lstatSync, realpathSync, type Stats, statSync } from "node:fs";
+import {
+  closeSync,
+  constants,
+  fstatSync,
+  lstatSync,
+  openSync,
+  realpathSync,
+  type Stats,
+  statSync,
+} from "node:fs";
 import { lstat } from "node:fs/promises";
-import type { FileSnapshot, FolderChecks } from "../file-store.ts";
+import type { FileSnapshot, FolderChecks, HeldContent } from "../file-store.ts";
 import { sameContent, settledAtMs } from "./etag.ts";
 import { isAbsence, statOrUndefined, statSyncOrUndefined } from "./stat.ts";
+
+/** What is opened is compared with the snapshot; a FIFO in its place must not block, and a link is not followed. */
+const holdFlags = constants.O_RDONLY | constants.O_NONBLOCK | constants.O_NOFOLLOW;
 
 interface KnownFolder {
   readonly diskPath: string;
@@ -44,6 +56,28 @@ export class DiskSnapshot implements FileSnapshot {
     if (now === undefined || stats === undefined) return now === stats;
     // A folder above that was moved elsewhere, with a link left behind, changes nothing about the file itself.
     return sameContent(now, stats) && (folders ?? []).every((folder) => isUnchanged(folder, checks));
+  }
+
+  /** Only on Linux, where the path of a descriptor opens exactly the file that was compared; other systems could open another one. */
+  hold(): HeldContent | undefined {
+    const { diskPath, stats, folders } = this.#state;
+    if (process.platform !== "linux" || stats === undefined || folders === undefined) return undefined;
+    const descriptor = openOrUndefined(diskPath);
+    if (descriptor === undefined) return undefined;
+    const close = () => closeSync(descriptor);
+    if (sameContent(fstatSync(descriptor), stats))
+      return { blob: Bun.file(`/proc/self/fd/${descriptor}`).slice(0, stats.size), close };
+    close();
+    return undefined;
+  }
+}
+
+/** Any failure means that the content is not held: the caller has it in memory. */
+function openOrUndefined(diskPath: string): number | undefined {
+  try {
+    return openSync(diskPath, holdFlags);
+  } catch {
+    return undefined;
   }
 }
 

@@ -21,6 +21,8 @@ export interface Variant {
   readonly compressible: boolean;
   /** The files that the variant was made from, and those that were looked for and did not exist. */
   readonly dependencies: readonly FileSnapshot[];
+  /** The file whose content is the body; undefined if the server compressed it. */
+  readonly source: FileSnapshot | undefined;
 }
 
 export interface VariantOptions {
@@ -50,7 +52,7 @@ export async function selectVariant(
     throw error;
   });
   dependencies.push(own);
-  const selected = { accepted, compressible, dependencies };
+  const selected = { accepted, compressible, dependencies, source: own };
   if (precompressed !== undefined) {
     dependencies.push(entry.snapshot());
     const headers = fileHeaders(file, type, { ...vary, "content-encoding": precompressed.encoding });
@@ -61,7 +63,7 @@ export async function selectVariant(
   if (options === undefined || encoding === undefined || file.stats.size < minCompressibleBytes)
     return { ...selected, representation: await plain() };
   const representation = await compressed({ file, type, encoding }, options.compression);
-  if (representation !== undefined) return { ...selected, representation };
+  if (representation !== undefined) return { ...selected, source: undefined, representation };
   return { ...selected, accepted: plainOnly, representation: await plain() };
 }
 

@@ -1,4 +1,4 @@
-import type { FileSnapshot } from "../../buckets/file-store.ts";
+import type { FileSnapshot, HeldContent } from "../../buckets/file-store.ts";
 import type { Bucket } from "../../buckets/record.ts";
 import type { Encoding } from "../content/encoding.ts";
 import type { Representation } from "../content/representation.ts";
@@ -17,8 +17,12 @@ export interface CachedVariant {
   readonly blob: Blob;
   /** The files that must be unchanged, or still missing, for the variant to be valid. */
   readonly dependencies: readonly FileSnapshot[];
+  /** The file whose content the blob is; undefined if the server compressed it. */
+  readonly source: FileSnapshot | undefined;
   /** The tick in which the dependencies were last compared with the disk. */
   checkedTick: number;
+  /** The source, held open until the end of the tick. */
+  held: HeldContent | undefined;
   /** The head of the response to a GET without conditions, and of a 304; made when first needed. A `Response` is copied faster than its members. */
   whole: Response | undefined;
   notModified: Response | undefined;

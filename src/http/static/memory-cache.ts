@@ -2,7 +2,13 @@ import type { BucketCache } from "../../buckets/bucket-cache.ts";
 import { type FolderChecks, isSettled } from "../../buckets/file-store.ts";
 import { isRootWorker } from "../console/service-worker.ts";
 import { encodingsFor, plainOnly } from "../content/encoding.ts";
-import { hasPrecondition, notModifiedHeaders, respond } from "../content/respond.ts";
+import {
+  dispositionOf,
+  hasPrecondition,
+  maxCopiedBytes,
+  notModifiedHeaders,
+  respond,
+} from "../content/respond.ts";
 import type { Variant } from "../content/variants.ts";
 import { type CachedFile, type CachedVariant, CacheEntries, type CacheEntry } from "./cache-entries.ts";
 import { corsHeaders } from "./cors.ts";
@@ -24,6 +30,8 @@ export class MemoryCache {
   #tick = 1;
   /** Results of comparing parent folders in this tick. */
   readonly #folders: FolderChecks = new Map();
+  /** Variants whose source is held open until the end of the tick. */
+  readonly #holding: CachedVariant[] = [];
   #isEndScheduled = false;
 
   constructor({ maxBytes, records }: MemoryCacheOptions) {
@@ -64,7 +72,7 @@ export class MemoryCache {
   }
 
   /** add caches a variant that is in memory, unless one of its files is so new that a change could go unseen. Returns whether it did. */
-  add(file: CachedFile, { representation, dependencies, accepted }: Variant): boolean {
+  add(file: CachedFile, { representation, dependencies, accepted, source }: Variant): boolean {
     const { body } = representation;
     if (body.kind !== "memory" || !dependencies.every(isSettled)) return false;
     const headers = { ...representation.headers, ...(file.bucket.cors ? corsHeaders : {}) };
@@ -72,7 +80,9 @@ export class MemoryCache {
       representation: { ...representation, headers },
       blob: body.blob,
       dependencies,
+      source,
       checkedTick: 0,
+      held: undefined,
       whole: undefined,
       notModified: undefined,
     });
@@ -87,8 +97,11 @@ export class MemoryCache {
       return respond(request, representation);
     const known = headers.get("if-none-match");
     if (known === null && !headers.has("if-modified-since")) {
-      variant.whole ??= new Response(null, { headers: representation.headers });
-      return new Response(variant.blob, variant.whole);
+      const { blob } = variant;
+      variant.whole ??= new Response(null, {
+        headers: { ...representation.headers, ...dispositionOf(representation.body) },
+      });
+      return new Response(blob.size > maxCopiedBytes ? this.#held(variant) : blob, variant.whole);
     }
     if (known !== representation.etag) return respond(request, representation);
     variant.notModified ??= new Response(null, {
@@ -96,6 +109,16 @@ export class MemoryCache {
       headers: notModifiedHeaders(representation.headers),
     });
     return new Response(null, variant.notModified);
+  }
+
+  /** The content for the kernel to send; from memory if the file cannot be held. One file is held for all responses of a tick. */
+  #held(variant: CachedVariant): Blob {
+    if (variant.held === undefined) {
+      variant.held = variant.source?.hold();
+      if (variant.held !== undefined) this.#holding.push(variant);
+      this.#scheduleEnd();
+    }
+    return variant.held?.blob ?? variant.blob;
   }
 
   #isCurrent(entry: CacheEntry, variant: CachedVariant): boolean {
@@ -118,6 +141,11 @@ export class MemoryCache {
     setImmediate(() => {
       this.#isEndScheduled = false;
       this.#endTick();
+      // Bun has opened the files of all responses that were returned: it does so when they are.
+      for (const variant of this.#holding.splice(0)) {
+        variant.held?.close();
+        variant.held = undefined;
+      }
     });
   }
 
