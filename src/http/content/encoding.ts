@@ -21,15 +21,23 @@ export const plainOnly: readonly Encoding[] = [];
 
 /** Every order of preference that was seen, by its names: 16 are possible. */
 const preferences = new Map<string, readonly Encoding[]>([["", plainOnly]]);
+/** What headers were parsed to. Browsers send few different ones; strangers cannot fill the memory with more. */
+const parsed = new Map<string, readonly Encoding[]>();
+const maxParsed = 64;
+const maxParsedChars = 128;
 
 /** acceptedEncodings returns the encodings that a client accepts, best first: the same array for the same order. RFC 9110 §12.5.3. */
 export function acceptedEncodings(header: string | null): readonly Encoding[] {
   if (header === null || header === "") return plainOnly;
+  const known = parsed.get(header);
+  if (known !== undefined) return known;
   const accepted = parse(header);
   const names = accepted.join();
-  const known = preferences.get(names);
-  if (known === undefined) preferences.set(names, accepted);
-  return known ?? accepted;
+  const preference = preferences.get(names) ?? accepted;
+  preferences.set(names, preference);
+  if (parsed.size === maxParsed) parsed.clear();
+  if (header.length <= maxParsedChars) parsed.set(header, preference);
+  return preference;
 }
 
 /** encodingsFor returns the encodings to consider for a request. A range is always one of the plain bytes, so that a client can combine it with others. */
