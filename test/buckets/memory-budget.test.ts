@@ -29,6 +29,24 @@ test("what is in memory stays within the budget, however much is asked for", () 
   expect(held.at(-1)).toBe("/2047");
 });
 
+test("a file that is requested again and again stays in memory while thousands of others pass through it", () => {
+  const entries = new CacheEntries(() => 1024 * 1024);
+  const bucket = { id: 1, name: "site", path: "site", is_http_root: false, cors: false, enable: true };
+  const add = (key: string) => entries.add({ key, bucket, compressible: false }, plainOnly, variantOf(1024));
+  const often = ["/a", "/b", "/c"];
+  for (const key of often) add(key);
+  for (let at = 0; at < 5000; at += 1) {
+    for (const key of often) {
+      const entry = entries.byKey.get(key);
+      if (entry !== undefined) entry.used = true;
+    }
+    add(`/${at}`);
+  }
+  expect(often.filter((key) => entries.byKey.has(key))).toEqual(often);
+  expect(entries.byKey.size).toBeLessThanOrEqual(512);
+  expect([entries.byKey.has("/4999"), entries.byKey.has("/4000")]).toEqual([true, false]);
+});
+
 test("a file has a bounded number of URLs in memory, they count in the budget, and they go with the file", () => {
   let budget = 1024 * 1024;
   const entries = new CacheEntries(() => budget);

@@ -36,7 +36,7 @@ export class CacheEntry {
   readonly urls: string[] = [];
   bytes = 0;
   /** Requested since the last eviction that met it. */
-  used = true;
+  used = false;
 
   constructor(readonly file: CachedFile) {}
 }
@@ -73,6 +73,8 @@ export class CacheEntries {
   readonly byUrl = new Map<string, KnownUrl>();
   readonly #maxBytes: () => number;
   #bytes = 0;
+  /** Where the next eviction goes on. */
+  #hand = this.byKey.values();
 
   constructor(maxBytes: () => number) {
     this.#maxBytes = maxBytes;
@@ -116,18 +118,16 @@ export class CacheEntries {
     this.#bytes -= entry.bytes;
   }
 
-  /** Removes the oldest entries until the rest fits; one that was requested meanwhile gets a second chance. */
+  /**
+   * Removes entries until the rest fits, the oldest first; one that was requested since the last round gets another. The hand stays
+   * where it was: a search from the start of the map would meet the places of all that were removed.
+   */
   #evict(): void {
-    if (this.#bytes <= this.#maxBytes()) return;
-    for (const [key, entry] of this.byKey) {
-      if (entry.used) {
-        entry.used = false;
-        this.byKey.delete(key);
-        this.byKey.set(key, entry);
-      } else {
-        this.remove(entry);
-      }
-      if (this.#bytes <= this.#maxBytes()) return;
+    while (this.#bytes > this.#maxBytes() && this.byKey.size > 0) {
+      const { done, value } = this.#hand.next();
+      if (done) this.#hand = this.byKey.values();
+      else if (value.used) value.used = false;
+      else this.remove(value);
     }
   }
 
