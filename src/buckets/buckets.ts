@@ -120,18 +120,7 @@ export class Buckets {
     return (await this.#database.buckets.names()).sort();
   }
 
-  /** getForServing is `get` for plain HTTP, which has no token to check: while the database is away, it answers from old records for `staleSeconds`. */
-  async getForServing(name: string): Promise<Bucket | undefined> {
-    return this.#cache.loadOrStale(name);
-  }
-
-  /** httpRoot is the enabled bucket that is served at `/`. For plain HTTP, like `getForServing`. */
-  async httpRoot(): Promise<Bucket | undefined> {
-    const bucket = await this.#cache.loadOrStale(httpRoot);
-    return bucket?.enable ? bucket : undefined;
-  }
-
-  /** records is what is known of the records without a read of the database. */
+  /** records is the cache of the records, for plain HTTP: it has no token to check, and may answer from old records while the database is away. */
   get records(): BucketCache {
     return this.#cache;
   }

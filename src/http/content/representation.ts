@@ -1,4 +1,4 @@
-import type { ByteRange, OpenFile } from "../../buckets/file-store.ts";
+import type { OpenFile } from "../../buckets/file-store.ts";
 import type { CompressedStream } from "./compression.ts";
 import type { Validators } from "./conditions.ts";
 
@@ -17,36 +17,4 @@ export type SizedBody = Exclude<Body, { readonly kind: "stream" }>;
 export interface Representation extends Validators {
   readonly headers: Readonly<Record<string, string>>;
   readonly body: Body;
-}
-
-/** sizeOf returns the length in bytes. */
-export function sizeOf(body: SizedBody): number {
-  return body.kind === "memory" ? body.blob.size : body.file.stats.size;
-}
-
-/** release frees what a body holds that is not sent. */
-export function release(body: Body): void {
-  if (body.kind === "file") void body.file[Symbol.asyncDispose]();
-  if (body.kind === "stream") body.stream.cancel();
-}
-
-/**
- * toSend returns what a `Response` sends of a body, all of it or a range. The body needs no release afterwards. The caller returns
- * the response without waiting for I/O: see `OpenFile.body`.
- */
-export function toSend(body: Body, range?: ByteRange): Blob | ReadableStream<Uint8Array> {
-  switch (body.kind) {
-    case "memory":
-      return range === undefined ? body.blob : body.blob.slice(range.start, range.end + 1);
-    case "file":
-      return body.file.body(range);
-    case "stream":
-      return body.stream.start();
-  }
-}
-
-/** bytesOf reads a range of a body in chunks. It does not release the body. */
-export async function* bytesOf(body: SizedBody, range: ByteRange): AsyncGenerator<Uint8Array> {
-  if (body.kind === "memory") yield await body.blob.slice(range.start, range.end + 1).bytes();
-  else yield* body.file.chunks(range);
 }

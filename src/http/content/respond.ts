@@ -1,15 +1,7 @@
 import type { ByteRange } from "../../buckets/file-store.ts";
 import { evaluateConditions, mayUseRange } from "./conditions.ts";
 import { contentRange, parseRanges } from "./ranges.ts";
-import {
-  type Body,
-  bytesOf,
-  type Representation,
-  release,
-  type SizedBody,
-  sizeOf,
-  toSend,
-} from "./representation.ts";
+import type { Body, Representation, SizedBody } from "./representation.ts";
 
 /** respond answers GET and HEAD: conditions first, then the range, then the whole. RFC 9110 §13.2, §14.2. */
 export function respond(request: Request, representation: Representation): Response {
@@ -121,4 +113,33 @@ function pullStream(parts: AsyncGenerator<Uint8Array>, done: () => void): Readab
     },
     { highWaterMark: 0 },
   );
+}
+
+/** The length in bytes. */
+function sizeOf(body: SizedBody): number {
+  return body.kind === "memory" ? body.blob.size : body.file.stats.size;
+}
+
+/** Frees what a body holds that is not sent. */
+function release(body: Body): void {
+  if (body.kind === "file") void body.file[Symbol.asyncDispose]();
+  if (body.kind === "stream") body.stream.cancel();
+}
+
+/** What a `Response` sends of a body, which needs no release afterwards. It is returned without waiting for I/O: see `OpenFile.body`. */
+function toSend(body: Body, range?: ByteRange): Blob | ReadableStream<Uint8Array> {
+  switch (body.kind) {
+    case "memory":
+      return range === undefined ? body.blob : body.blob.slice(range.start, range.end + 1);
+    case "file":
+      return body.file.body(range);
+    case "stream":
+      return body.stream.start();
+  }
+}
+
+/** Reads a range of a body in chunks. It does not release the body. */
+async function* bytesOf(body: SizedBody, range: ByteRange): AsyncGenerator<Uint8Array> {
+  if (body.kind === "memory") yield await body.blob.slice(range.start, range.end + 1).bytes();
+  else yield* body.file.chunks(range);
 }

@@ -71,6 +71,12 @@ export class MemoryCache {
     return response;
   }
 
+  /** answerAndAdd answers with a variant that was read from the disk, and caches it if it may. */
+  answerAndAdd(request: Request, file: CachedFile, variant: Variant): Response {
+    this.add(file, variant);
+    return respond(request, variant.representation);
+  }
+
   /** add caches a variant that is in memory, unless one of its files is so new that a change could go unseen. Returns whether it did. */
   add(file: CachedFile, { representation, dependencies, accepted, source }: Variant): boolean {
     const { body } = representation;

@@ -1,3 +1,4 @@
+import { httpRoot } from "../../buckets/bucket-cache.ts";
 import type { Buckets } from "../../buckets/buckets.ts";
 import { childPath, pathSegment } from "../../buckets/path.ts";
 import type { Bucket } from "../../buckets/record.ts";
@@ -9,7 +10,6 @@ import type { Compression } from "../content/compression.ts";
 import type { ContentBudget } from "../content/content-budget.ts";
 import { encodingsFor } from "../content/encoding.ts";
 import { allowedMethods, methodNotAllowed, notFound, plainText } from "../content/plain.ts";
-import { respond } from "../content/respond.ts";
 import { selectVariant } from "../content/variants.ts";
 import { cacheKey } from "./cache-entries.ts";
 import { staticMethods, withCors } from "./cors.ts";
@@ -82,7 +82,7 @@ async function bucketRoute(
   const { services, release } = options.acquire();
   try {
     const { buckets } = services;
-    const bucket = await buckets.getForServing(name);
+    const bucket = await buckets.records.loadOrStale(name);
     if (bucket === undefined || !bucket.enable)
       return request.method === "OPTIONS" ? allowedMethods(staticMethods) : noSuchFile();
     if (base === "" && (request.method === "GET" || request.method === "HEAD"))
@@ -102,11 +102,12 @@ async function rootRoute(
   const { services, release } = options.acquire();
   try {
     const { buckets } = services;
-    const bucket = await buckets.httpRoot();
-    if (bucket !== undefined && options.isRefused) return refuseWorker();
-    const target = bucket && { request, base: "/", rest: path.slice(1), bucket, buckets };
-    if (target !== undefined)
-      return withCors(target.bucket, request, await serveBucket(target, options.static));
+    const bucket = await buckets.records.loadOrStale(httpRoot);
+    if (bucket?.enable) {
+      if (options.isRefused) return refuseWorker();
+      const target = { request, base: "/", rest: path.slice(1), bucket, buckets };
+      return withCors(bucket, request, await serveBucket(target, options.static));
+    }
   } finally {
     release();
   }
@@ -143,8 +144,7 @@ async function serveFile(
   if (cached !== undefined) return cached;
   const encodings = encodingsFor(request.headers);
   const variant = await selectVariant(reader, file, { encodings, compression, contentBudget });
-  cache.add({ key, bucket, compressible: variant.compressible }, variant);
-  return respond(request, variant.representation);
+  return cache.answerAndAdd(request, { key, bucket, compressible: variant.compressible }, variant);
 }
 
 /** redirectToFolder sends the client to the same path with a slash, so that relative links of `index.html` resolve. */
