@@ -43,10 +43,7 @@ interface RoutedRequest {
 
 type Handler = (routed: RoutedRequest) => Answer;
 
-const post: Handler = ({ request, server, deps }) => {
-  const address = addressOf(request, server);
-  return address === undefined ? clientLeft() : answerPost(request, address, deps.jsonRpc);
-};
+const post: Handler = ({ request, server, deps }) => answerPost(request, server, deps.jsonRpc);
 const socket: Handler = ({ request, server, deps }) => openSocket(request, server, deps);
 const root: Handler = ({ request, path, deps }) => serveRoot(request, path, deps);
 const files: Handler = ({ request, path, deps }) => serveStatic(request, path, deps);

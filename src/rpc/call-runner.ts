@@ -69,6 +69,7 @@ export class CallRunner<S extends object> {
     { params, need, lease }: Pick<AuthorisedCall<S>, "params" | "need" | "lease">,
   ): Promise<unknown> {
     try {
+      state.source.requireAddress();
       const caller = await lease.authenticator.admit(method.tokenIn(params), need, state.peer);
       state.proved();
       if (caller.by === "key") logFields.token_key = caller.key;

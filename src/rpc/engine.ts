@@ -1,6 +1,5 @@
 import { CredentialsRejected } from "../auth/authenticator.ts";
 import { anyToken } from "../auth/need.ts";
-import type { Peer } from "../auth/peer.ts";
 import { millisecondsSince } from "../base/elapsed.ts";
 import { Fault } from "../base/fault.ts";
 import { uncountedBytes } from "../base/memory-budget.ts";
@@ -96,10 +95,11 @@ export class Engine<S extends object> {
     return this.#answerText(text, source, structure);
   }
 
-  async #findRefusal(text: string, peer: Peer): Promise<Fault | undefined> {
+  async #findRefusal(text: string, source: RequestSource): Promise<Fault | undefined> {
     const lease = this.#options.acquire();
     try {
-      return await findRefusal(text, (token) => lease.authenticator.admit(token, anyToken, peer));
+      source.requireAddress();
+      return await findRefusal(text, (token) => lease.authenticator.admit(token, anyToken, source));
     } catch (error) {
       return toFault(error, this.#log);
     } finally {

@@ -12,6 +12,11 @@ export const maxBytesPerChar = 3;
 
 /** RequestSource is the connection that a request came over. */
 export interface RequestSource extends Peer {
+  /**
+   * Throws if the address of the client is not known, because it has disconnected. Called before credentials are checked, which
+   * takes a while: a failed check must be counted for an address.
+   */
+  requireAddress(): void;
   /** Holds the subscriptions of a WebSocket; undefined for plain HTTP. */
   readonly session: Session | undefined;
   /** Whether an answer can be sent in pieces. */

@@ -1,11 +1,14 @@
+import type { Server } from "bun";
 import { networkOf } from "../../base/address.ts";
+import { Fault } from "../../base/fault.ts";
 import type { MemoryAccount, MemoryBudget } from "../../base/memory-budget.ts";
 import type { RequestSource } from "../../rpc/request-state.ts";
+import { addressOf } from "../request/client-address.ts";
 import type { Delays, Permit } from "../request/connection-limiter.ts";
 
 export interface PostSourceOptions {
   readonly request: Request;
-  readonly address: string;
+  readonly server: Server<unknown>;
   readonly permit: Permit;
   readonly memory: MemoryBudget;
   readonly delays: Delays;
@@ -16,8 +19,9 @@ export class PostSource implements RequestSource {
   readonly session = undefined;
   readonly streams = true;
   readonly isProven = false;
-  readonly address: string;
   readonly #request: Request;
+  readonly #server: Server<unknown>;
+  #address: string | undefined;
   readonly #permit: Permit;
   readonly #memory: MemoryBudget;
   readonly #delays: Delays;
@@ -27,12 +31,23 @@ export class PostSource implements RequestSource {
   #bodyBytes = 0;
   #answerBytes = 0;
 
-  constructor({ request, address, permit, memory, delays }: PostSourceOptions) {
+  constructor({ request, server, permit, memory, delays }: PostSourceOptions) {
     this.#request = request;
-    this.address = address;
+    this.#server = server;
     this.#permit = permit;
     this.#memory = memory;
     this.#delays = delays;
+  }
+
+  /** Read when it is needed, because it takes a system call. */
+  get address(): string {
+    this.#address ??= addressOf(this.#request, this.#server);
+    if (this.#address === undefined) throw new Fault("Other", "the client has disconnected");
+    return this.#address;
+  }
+
+  requireAddress(): void {
+    if (this.#address === undefined) this.#address = this.address;
   }
 
   get disconnected(): AbortSignal {

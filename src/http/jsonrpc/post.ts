@@ -1,3 +1,4 @@
+import type { Server } from "bun";
 import { Fault } from "../../base/fault.ts";
 import { type MemoryBudget, uncountedBytes } from "../../base/memory-budget.ts";
 import type { Engine } from "../../rpc/engine.ts";
@@ -23,10 +24,10 @@ export interface JsonRpcOptions {
   readonly maxRequestBytes: () => number;
 }
 
-/** answerPost answers one POST on an address of JSON-RPC. `address` is the client's, read before it can disconnect. */
+/** answerPost answers one POST on an address of JSON-RPC. */
 export async function answerPost(
   request: Request,
-  address: string,
+  server: Server<unknown>,
   options: JsonRpcOptions,
 ): Promise<Response> {
   if (!isJson(request.headers.get("content-type"))) {
@@ -35,7 +36,7 @@ export async function answerPost(
   const { connections, memory, delays } = options;
   const permit = connections.tryAcquire();
   if (permit === undefined) return busy();
-  const source = new PostSource({ request, address, permit, memory, delays });
+  const source = new PostSource({ request, server, permit, memory, delays });
   let reply: Reply;
   try {
     const maxBytes = options.maxRequestBytes();
@@ -182,7 +183,10 @@ function readBody(request: Request, bounds: BodyBounds): Promise<string | BodyRe
   if (declared === null) return readUnsized(request, bounds);
   const bytes = Number(declared);
   if (bytes > bounds.maxBytes) return { rejected: "too big" };
-  return bytes <= uncountedBytes ? request.text() : readChunks(request, bytes, bounds);
+  if (bytes <= uncountedBytes) return request.text();
+  // Its client may disconnect while the body arrives.
+  bounds.source.requireAddress();
+  return readChunks(request, bytes, bounds);
 }
 
 /** Refuses one too many at once, before Bun has parsed more of it. */

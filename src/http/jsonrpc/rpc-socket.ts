@@ -148,6 +148,7 @@ export class RpcSocket {
       get isProven() {
         return isProven();
       },
+      requireAddress: () => {},
       withoutSlot: (wait) => wait(),
       proved: () => {
         this.#isProven = true;
