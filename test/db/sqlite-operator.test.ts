@@ -7,7 +7,7 @@ import { type ChannelKind, databaseVariable } from "../../src/db/operator/sqlite
 import { SqliteOperator } from "../../src/db/operator/sqlite/sqlite-operator.ts";
 import { tempFolder } from "../support/node.ts";
 import { until } from "../support/process.ts";
-import { endless, sqlChildrenOf } from "../support/sql.ts";
+import { endless, residentMiB, sqlChildrenOf } from "../support/sql.ts";
 
 // A busy machine may take its time.
 setDefaultTimeout(60_000);
@@ -138,6 +138,18 @@ eachChannel("a closed operator ends what runs and what waits, and starts nothing
   for (const { status } of await calls) expect(status).toBe("rejected");
   expect(await sql.rows("SELECT 1").catch((error: Error) => error.message)).toContain("is being closed");
   expect(await sql.children()).toEqual([]);
+});
+
+test("queries of many different texts take no more memory than a few", async () => {
+  await using sql = await operatorOver("socket");
+  const query = (n: number) =>
+    sql.rows(`SELECT ${Array.from({ length: 200 }, (_, at) => `${n + at} AS c${at}`)}`);
+  for (let n = 0; n < 500; n += 1) await query(n);
+  const [child = 0] = await sql.children();
+  const before = await residentMiB(child);
+  for (let n = 500; n < 5000; n += 1) await query(n);
+  expect(await sql.children()).toEqual([child]);
+  expect((await residentMiB(child)) - before).toBeLessThan(40);
 });
 
 test("no descriptor stays open, in the server or in a process, however many statements and processes come and go", async () => {

@@ -61,13 +61,15 @@ async function openSocket({ kind, command, env, data, end }: ChannelOptions): Pr
       close: end,
       // The child was killed; `close` follows.
       error: () => {},
-      drain: () => send(Buffer.alloc(0)),
+      drain: () => {
+        if (unsent.length > 0) write(unsent);
+      },
     },
   });
-  const send = (bytes: Buffer) => {
-    const all = unsent.length === 0 ? bytes : Buffer.concat([unsent, bytes]);
-    unsent = all.subarray(Math.max(0, socket.write(all)));
+  const write = (bytes: Buffer) => {
+    unsent = bytes.subarray(Math.max(0, socket.write(bytes)));
   };
+  const send = (bytes: Buffer) => write(unsent.length === 0 ? bytes : Buffer.concat([unsent, bytes]));
   return { process: child, send };
 }
 

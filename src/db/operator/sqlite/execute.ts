@@ -54,7 +54,7 @@ export class SqliteExecutor {
       if (error instanceof Fault) throw error;
       throw new Fault("DatabaseError", messageOf(error), errorPosition(this.#path, sql, rest));
     } finally {
-      if (isAsNew) this.#connection = connection;
+      if (isAsNew && !connection.isWorn) this.#connection = connection;
       else connection.close();
     }
   }

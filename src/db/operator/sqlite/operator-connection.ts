@@ -3,8 +3,9 @@ import { pathToFileURL } from "node:url";
 import { skipGap } from "../rows.ts";
 import { numberPlaceholders } from "./placeholders.ts";
 
-/** The number of queries that a connection keeps prepared, and the longest text of one. */
-const maxQueries = 64;
+/** The number of statements that are prepared on one connection. They take memory until it is closed. */
+const maxPrepared = 64;
+/** The longest text of a query that is kept prepared. */
 const maxQueryChars = 4096;
 
 export interface PreparedStatement {
@@ -27,6 +28,7 @@ export class OperatorConnection {
   readonly #database: DatabaseSync;
   readonly #counters: StatementSync;
   readonly #queries = new Map<string, PreparedStatement>();
+  #prepared = 0;
 
   constructor(path: string) {
     // Without `mode=rw` SQLite would create a file that does not exist, readable by everybody.
@@ -34,6 +36,11 @@ export class OperatorConnection {
     file.searchParams.set("mode", "rw");
     this.#database = new DatabaseSync(file, { timeout: 5000, enableForeignKeyConstraints: true });
     this.#counters = this.#database.prepare("SELECT changes() AS last, total_changes() AS total");
+  }
+
+  /** Whether so many statements were prepared that it should be closed. */
+  get isWorn(): boolean {
+    return this.#prepared >= maxPrepared;
   }
 
   get isTransaction(): boolean {
@@ -48,6 +55,7 @@ export class OperatorConnection {
   prepare(text: string): PreparedStatement {
     const known = this.#queries.get(text);
     if (known !== undefined) return known;
+    this.#prepared += 1;
     const first = this.#database.prepare(text);
     const source = first.sourceSQL;
     const { sql, order, count } = numberPlaceholders(source);
@@ -58,7 +66,7 @@ export class OperatorConnection {
     const next = skipGap(text.slice(source.length));
     const hasColumns = statement.columns().length > 0;
     const prepared = { statement, order, count, hasColumns, isQuery, next };
-    if (isQuery && next === "" && text.length <= maxQueryChars) this.#keep(text, prepared);
+    if (isQuery && next === "" && text.length <= maxQueryChars) this.#queries.set(text, prepared);
     return prepared;
   }
 
@@ -83,11 +91,5 @@ export class OperatorConnection {
   #counted(): { readonly last: number; readonly total: number } {
     const row = this.#counters.get();
     return { last: Number(row?.last), total: Number(row?.total) };
-  }
-
-  #keep(text: string, prepared: PreparedStatement): void {
-    const [oldest] = this.#queries.keys();
-    if (this.#queries.size >= maxQueries && oldest !== undefined) this.#queries.delete(oldest);
-    this.#queries.set(text, prepared);
   }
 }
