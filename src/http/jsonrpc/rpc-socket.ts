@@ -236,7 +236,11 @@ export class RpcSocket {
   /** Resolves when the socket accepts the next event, so that a slow client fills its own mailbox and nothing else. */
   #sendEvents(next: () => string | undefined): void | Promise<void> {
     const socket = this.#socket;
-    if (socket === undefined) return;
+    if (socket === undefined) {
+      // Nobody is there to read them.
+      while (next() !== undefined);
+      return;
+    }
     let isFull = false;
     // Corked, the texts are one system call.
     socket.cork(() => {
