@@ -172,12 +172,12 @@ export class PgConnection {
   }
 
   async #scram(): Promise<void> {
-    const exchange = new ScramExchange(this.#target.scramKeys);
-    const opening = Buffer.from(exchange.opening);
+    const scram = new ScramExchange(this.#target.scramKeys);
+    const opening = Buffer.from(scram.opening);
     this.send(packet("p", text("SCRAM-SHA-256"), int32(opening.length), opening));
-    const proof = await exchange.prove(await this.#saslStep(11));
+    const proof = await scram.prove(await this.#saslStep(11));
     this.send(packet("p", Buffer.from(proof)));
-    exchange.verify(await this.#saslStep(12));
+    scram.verify(await this.#saslStep(12));
   }
 
   async #saslStep(expected: number): Promise<string> {
