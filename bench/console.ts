@@ -1,32 +1,26 @@
-import { mkdir, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { type Browser, chromium, type Page } from "playwright-core";
-import { type Line, median, ms, type Pace, printTable, ratio } from "./figures.ts";
-import {
-  type Bench,
-  call,
-  firstAnswer,
-  launch,
-  type Program,
-  type Running,
-  request,
-  superToken,
-} from "./servers.ts";
+import { makeFiles } from "./data.ts";
+import { median, ms, type Pace, printTable, quantile, ratio } from "./figures.ts";
+import { type Bench, call, hello, post, type Site, start, superToken } from "./servers/node-server.ts";
+import type { Running } from "./servers/program.ts";
 
 const entries = 50_000;
 const files = 10_000;
 
-/** How evenly long lists of the console scroll in Chromium, beside a plain list of 200 lines in the same browser. */
-export async function consolePages(bench: Bench, pace: Pace): Promise<Line[]> {
+/** consolePages shows how evenly long lists of the console scroll in Chromium, beside a plain list of 200 lines in the same browser. */
+export async function consolePages(bench: Bench, pace: Pace): Promise<void> {
   const executablePath = Bun.which("chromium");
   if (executablePath === null) {
     console.log("LEFT OUT: the console, which needs chromium (apt install chromium)");
-    return [];
+    return;
   }
-  await using server = launch(await furnishedProgram(bench));
-  await firstAnswer(server);
-  await fillLog(server);
-  const base = server.url.replace("/jsonrpc", "/node");
+  const site = await bench.site("console", {
+    logging: `log_filter = "off"\nmemory_log_filter = "debug"\nmemory_log_capacity = ${entries}`,
+  });
+  await using server = await start(site.program);
+  await furnish(site, server);
+  const base = `http://127.0.0.1:${server.port}/node`;
   await using browser = await openBrowser(executablePath);
   const lists: Record<string, () => Promise<Page>> = {
     "plain list, 200 lines": () => plainList(browser.it, base),
@@ -38,42 +32,29 @@ export async function consolePages(bench: Bench, pace: Pace): Promise<Line[]> {
   const pages = new Map<string, Page>();
   for (const [name, open] of Object.entries(lists)) pages.set(name, await open());
   const rounds = new Map<string, number[][]>();
-  for (let round = 0; round < pace.rounds; round += 1)
+  for (let round = 0; round < (pace.quick ? 2 : 7); round += 1)
     for (const [name, page] of pages) {
       await page.bringToFront();
       rounds.set(name, [...(rounds.get(name) ?? []), await scroll(page)]);
     }
   const worst = (name: string) => median((rounds.get(name) ?? []).map((gaps) => quantile(gaps, 0.95)));
   const [plain = ""] = Object.keys(lists);
-  printTable(
-    "Scrolling a screen a frame",
-    ["list", "frame, median", "frame, 95 %", "ratio"],
-    [...rounds].map(([name, all]) => [
+  printTable("Scrolling a screen a frame", {
+    head: ["list", "frame, median", "frame, 95 %", "ratio"],
+    rows: [...rounds].map(([name, all]) => [
       name,
       ms(median(all.map(median))),
       ms(worst(name)),
       ratio(worst(name) / worst(plain)),
     ]),
-  );
-  return [];
+  });
 }
 
-async function furnishedProgram({ folder, ours }: Bench): Promise<Program> {
-  const many = join(folder, "static", "many");
-  await mkdir(many, { recursive: true });
-  for (let n = 0; n < files; n += 1) await writeFile(join(many, `file ${n}.txt`), "x");
-  const config = join(folder, "console.toml");
-  await writeFile(
-    config,
-    `ws_listener = "127.0.0.1:${ours.port}"\nstatic_path = "${join(folder, "static")}"\n[logging]\nlog_filter = "off"\nmemory_log_filter = "debug"\nmemory_log_capacity = ${entries}\n[database]\ndatabase_url = "sqlite://${join(folder, "node.db")}?mode=rwc"\n`,
-  );
-  return { ...ours, command: ours.command.map((word) => (word.endsWith(".toml") ? config : word)) };
-}
-
-async function fillLog({ url }: Running): Promise<void> {
-  await call(url, request("static-bucket_create", [superToken, "many"]));
-  const batch = `[${Array(1000).fill(request("node-server_hello", [])).join()}]`;
-  for (let sent = 0; sent < entries; sent += 1000) await call(url, batch);
+async function furnish({ buckets }: Site, { port }: Running): Promise<void> {
+  await call(port, "static-bucket_create", [superToken, "many"]);
+  makeFiles(join(buckets, "many"), files);
+  const batch = `[${Array(1000).fill(hello).join()}]`;
+  for (let sent = 0; sent < entries; sent += 1000) await post(port, batch);
 }
 
 async function openBrowser(executablePath: string) {
@@ -127,8 +108,4 @@ async function scroll(page: Page): Promise<number[]> {
     };
     requestAnimationFrame(step);
   })`)) as number[];
-}
-
-function quantile(values: readonly number[], share: number): number {
-  return values.toSorted((a, b) => a - b)[Math.floor(values.length * share)] ?? 0;
 }

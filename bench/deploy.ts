@@ -1,7 +1,8 @@
 import { mkdir, mkdtemp, rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
-import { type Line, median, ms, type Pace, printTable, ratio } from "./figures.ts";
-import { type Bench, binary, call, finish, firstAnswer, launch, request, superToken } from "./servers.ts";
+import { median, ms, type Pace, printTable, ratio } from "./figures.ts";
+import { type Bench, binary, call, start, superToken } from "./servers/node-server.ts";
+import { finish } from "./servers/program.ts";
 
 const fileCount = 5000;
 const folderCount = 50;
@@ -19,13 +20,12 @@ interface Way {
 }
 
 /** A site of 5,000 files deployed by push and by `rclone sync`, to the same server, in turns. */
-export async function deploy({ ours, folder }: Bench, { quick }: Pace): Promise<Line[]> {
-  const here = await mkdtemp(join(folder, "deploy-"));
+export async function deploy(bench: Bench, { quick }: Pace): Promise<void> {
+  const here = await mkdtemp(join(bench.folder, "deploy-"));
   const site = join(here, "site");
   const bytes = await makeSite(site);
-  await using server = launch(ours);
-  await firstAnswer(server);
-  const base = server.url.replace(/\/jsonrpc$/, "");
+  await using server = await start((await bench.site("deploy-server")).program);
+  const base = `http://127.0.0.1:${server.port}`;
   const ways = [pushWay(site, here, base), ...(await rcloneWays(site, here, base))];
   const times = new Map(ways.map(({ name }) => [name, steps.map((): number[] => [])]));
   try {
@@ -33,21 +33,20 @@ export async function deploy({ ours, folder }: Bench, { quick }: Pace): Promise<
       // Whoever comes second finds the site in memory; so they take turns.
       for (const way of round % 2 === 0 ? ways : ways.toReversed()) {
         const bucket = `deploy-${ways.indexOf(way)}-${round}`;
-        await call(server.url, request("static-bucket_create", [superToken, bucket]));
+        await call(server.port, "static-bucket_create", [superToken, bucket]);
         for (const [step] of steps.entries()) {
           if (step === 2) await writeFile(join(site, "section 7/page 7.html"), `changed by ${bucket}`);
           const begin = performance.now();
           await way.run(bucket);
           times.get(way.name)?.[step]?.push(performance.now() - begin);
         }
-        await verify(server.url, bucket);
+        await verify(server.port, bucket);
       }
     }
   } finally {
     await rm(here, { recursive: true, force: true });
   }
   show(ways, times, bytes);
-  return [];
 }
 
 async function makeSite(site: string): Promise<number> {
@@ -118,9 +117,9 @@ async function rcloneWays(site: string, here: string, url: string): Promise<Way[
 }
 
 /** A figure counts only if the work was done. */
-async function verify(url: string, bucket: string): Promise<void> {
-  const answer = await call(url, request("static-bucket-file_list", [superToken, bucket]));
-  const { result } = JSON.parse(answer) as { result: { path: string; size: number }[] };
+async function verify(port: number, bucket: string): Promise<void> {
+  const params = [superToken, bucket];
+  const result = await call<{ path: string; size: number }[]>(port, "static-bucket-file_list", params);
   const changed = result.find(({ path }) => path === "section 7/page 7.html");
   if (result.length !== fileCount + 1 || changed?.size !== `changed by ${bucket}`.length)
     throw new Error(`${bucket} does not hold the site: ${result.length} files`);
@@ -131,14 +130,16 @@ function show(ways: readonly Way[], times: ReadonlyMap<string, number[][]>, byte
   const [first] = ways;
   printTable(
     `A site of ${fileCount + 1} files, ${(bytes / 1e6).toFixed(1)} MB, deployed over WebDAV; the ratio is to push`,
-    ["", ...steps.flatMap((step) => [step, "ratio"])],
-    ways.map(({ name }) => [
-      name,
-      ...steps.flatMap((_, step) => [
-        ms(middle(name, step)),
-        ratio(middle(name, step) / middle(first?.name ?? name, step)),
+    {
+      head: ["", ...steps.flatMap((step) => [step, "ratio"])],
+      rows: ways.map(({ name }) => [
+        name,
+        ...steps.flatMap((_, step) => [
+          ms(middle(name, step)),
+          ratio(middle(name, step) / middle(first?.name ?? name, step)),
+        ]),
       ]),
-    ]),
+    },
   );
   if (first !== undefined)
     console.log(

@@ -1,52 +1,73 @@
+/** The value below which the given share of the values lies, interpolated. */
+export function quantile(values: readonly number[], share: number): number {
+  const sorted = values.toSorted((a, b) => a - b);
+  const at = (sorted.length - 1) * share;
+  const [low = Number.NaN, high = low] = [sorted[Math.floor(at)], sorted[Math.ceil(at)]];
+  return low + (high - low) * (at - Math.floor(at));
+}
+
 /** The middle one: a single disturbed round does not move it. */
-export function median(values: readonly number[]): number {
-  const sorted = [...values].sort((a, b) => a - b);
-  const middle = sorted.length >> 1;
-  const upper = sorted[middle] ?? Number.NaN;
-  return sorted.length % 2 === 1 ? upper : (upper + (sorted[middle - 1] ?? upper)) / 2;
-}
+export const median = (values: readonly number[]) => quantile(values, 0.5);
 
-/** How far apart the best and the worst round are, in percent of the median. */
-export function spread(values: readonly number[]): string {
-  return `${Math.round(((Math.max(...values) - Math.min(...values)) / median(values)) * 100)} %`;
-}
-
-export const ms = (value: number) => `${value.toFixed(1)} ms`;
+export const ms = (value: number) => `${value < 1 ? value.toFixed(2) : value.toFixed(1)} ms`;
 export const megabytes = (bytes: number) => `${(bytes / 1e6).toFixed(1)} MB`;
-export const perSecond = (value: number) => `${Math.round(value).toLocaleString("en-US")}/s`;
+export const count = (value: number) => Math.round(value).toLocaleString("en-US");
+export const perSecond = (value: number) => `${count(value)}/s`;
 export const ratio = (value: number) => value.toFixed(2);
+/** Microseconds, with a decimal only where it says something. */
+export const micros = (value: number) => (value < 99.5 ? value.toFixed(1) : count(value));
 
-/** A promise about a figure, and whether this run kept it. */
+/** Target is a promise about a figure, and whether this run kept it. */
 export interface Target {
-  readonly words: string;
+  readonly description: string;
   readonly met: boolean;
 }
 
-/** One line of the README's table. */
-export interface Line {
-  readonly what: string;
-  readonly ours: string;
-  readonly bare: string;
-  /** Of the bare server's pace; only for what is counted by the second. */
-  readonly ratio?: string;
-  readonly target?: Target;
-}
-
 export interface Pace {
-  /** Only the trend is wanted. */
+  /** Only the trend is wanted: nothing is judged and no file is changed. */
   readonly quick: boolean;
+  /** How often all servers are started anew: a program is some 10 % faster in one process than in the next. */
+  readonly passes: number;
+  /** Measurements of each request and server in a pass, in turn with the other servers. */
   readonly rounds: number;
+  /** Warming up a server before the rounds of a pass: longer if its code is compiled while it runs. */
+  readonly warmUpSeconds: { readonly native: number; readonly compiledAtRuntime: number };
+  /** How long a measurement takes, about. All of a pass together send fewer requests than its warm-up. */
   readonly roundSeconds: number;
   readonly starts: number;
   /** How long a server is left alone before its memory is read. */
   readonly settleSeconds: number;
 }
 
-export function printTable(
-  title: string,
-  head: readonly string[],
-  rows: readonly (readonly string[])[],
-): void {
+export const paces: Readonly<Record<"quick" | "full", Pace>> = {
+  quick: {
+    quick: true,
+    passes: 1,
+    rounds: 2,
+    warmUpSeconds: { native: 0.1, compiledAtRuntime: 0.2 },
+    roundSeconds: 0.05,
+    starts: 3,
+    settleSeconds: 0.5,
+  },
+  full: {
+    quick: false,
+    passes: 3,
+    rounds: 2,
+    warmUpSeconds: { native: 0.7, compiledAtRuntime: 1.5 },
+    roundSeconds: 0.35,
+    starts: 20,
+    settleSeconds: 5,
+  },
+};
+
+/** Shows what is being measured, where somebody looks on. */
+export function progress(text: string): void {
+  if (process.stderr.isTTY) process.stderr.write(`\r${text}\x1b[K`);
+}
+
+export type Table = { readonly head: readonly string[]; readonly rows: readonly (readonly string[])[] };
+
+export function printTable(title: string, { head, rows }: Table): void {
   const widths = head.map((cell, column) =>
     Math.max(cell.length, ...rows.map((row) => row[column]?.length ?? 0)),
   );
@@ -62,4 +83,10 @@ export function printTable(
   print(head);
   print(widths.map((width) => "-".repeat(width)));
   for (const row of rows) print(row);
+}
+
+export function markdownTable({ head, rows }: Table): string {
+  const line = (cells: readonly string[]) => `| ${cells.join(" | ")} |`;
+  const rule = head.map((_, column) => (column === 0 ? "---" : "--:"));
+  return [line(head), `|${rule.join("|")}|`, ...rows.map(line)].join("\n");
 }

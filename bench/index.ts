@@ -1,76 +1,109 @@
 import { parseArgs } from "node:util";
 import { consolePages } from "./console.ts";
+import { type Costs, measureCosts } from "./cost.ts";
 import { deploy } from "./deploy.ts";
-import type { Line, Pace } from "./figures.ts";
-import { log } from "./log.ts";
-import { noteOtherWork } from "./proc.ts";
-import { updateReadme } from "./readme.ts";
-import { rpc } from "./rpc.ts";
-import { type Bench, openBench } from "./servers.ts";
-import { sql } from "./sql.ts";
-import { start } from "./start.ts";
-import { staticFiles } from "./static.ts";
-import { storage } from "./storage.ts";
-import { webdav } from "./webdav.ts";
+import { type Pace, paces, printTable } from "./figures.ts";
+import { measureGrowth } from "./growth.ts";
+import { judgedLatencyTable, latencyTable, measureLatency } from "./latency.ts";
+import { otherWork, separateCores } from "./proc.ts";
+import { costTable, growthTable, rateTable } from "./report/tables.ts";
+import {
+  missingLine,
+  type Origin,
+  writeCosts,
+  writeGrowth,
+  writeLatency,
+  writeReadme,
+} from "./report/write.ts";
+import { prepareContestants } from "./servers/contenders.ts";
+import { type Bench, openBench } from "./servers/node-server.ts";
+import { describe } from "./shape.ts";
+import { measureStart, type StartLine } from "./start.ts";
+import { judge, ratioTable } from "./targets.ts";
 
-interface Benchmark {
-  readonly run: (bench: Bench, pace: Pace) => Promise<Line[]>;
-  /** How many lines it has for the README when nothing is left out. */
-  readonly lines: number;
+/** What the parts of a run hand on to its end. */
+interface Run {
+  readonly bench: Bench;
+  readonly pace: Pace;
+  readonly origin: Omit<Origin, "placement">;
+  starts?: StartLine[];
+  costs?: Costs;
 }
 
-/** In the order of the README's table. */
-const benchmarks: Readonly<Record<string, Benchmark>> = {
-  start: { run: start, lines: 2 },
-  rpc: { run: rpc, lines: 2 },
-  log: { run: log, lines: 0 },
-  sql: { run: sql, lines: 0 },
-  storage: { run: storage, lines: 0 },
-  static: { run: staticFiles, lines: 0 },
-  deploy: { run: deploy, lines: 0 },
-  webdav: { run: webdav, lines: 0 },
-  console: { run: consolePages, lines: 0 },
+const parts: Readonly<Record<string, (run: Run) => Promise<void>>> = {
+  start,
+  cost,
+  latency,
+  growth,
+  deploy: ({ bench, pace }) => deploy(bench, pace),
+  console: ({ bench, pace }) => consolePages(bench, pace),
 };
+/** The parts of a run that names none. */
+const usual = { full: ["start", "cost", "latency"], quick: ["start", "cost", "latency", "growth"] };
 
 const { values, positionals } = parseArgs({
   allowPositionals: true,
   options: { quick: { type: "boolean", default: false } },
 });
-const unknown = positionals.filter((name) => !Object.hasOwn(benchmarks, name));
+const unknown = positionals.filter((name) => !Object.hasOwn(parts, name));
 if (unknown.length > 0) {
-  console.error(
-    `No benchmark is called ${unknown.join(", ")}; there are: ${Object.keys(benchmarks).join(", ")}.`,
-  );
+  console.error(`No benchmark is called ${unknown.join(", ")}; there are: ${Object.keys(parts).join(", ")}.`);
   process.exit(2);
 }
 
-/** A quick run shows the trend: it judges nothing and leaves the README alone. */
-const pace: Pace = values.quick
-  ? { quick: true, rounds: 2, roundSeconds: 1, starts: 5, settleSeconds: 2 }
-  : { quick: false, rounds: 7, roundSeconds: 3, starts: 20, settleSeconds: 5 };
+const begin = performance.now();
+const kind = values.quick ? "quick" : "full";
+const named = positionals.length === 0 ? "" : ` -- ${positionals.join(" ")}`;
+await using bench = await openBench();
+const run: Run = {
+  bench,
+  pace: paces[kind],
+  origin: { command: `npm run bench${named}`, otherWork: await otherWork() },
+};
+for (const name of positionals.length > 0 ? positionals : usual[kind]) await parts[name]?.(run);
+if (!run.pace.quick && run.starts !== undefined && run.costs !== undefined)
+  await writeReadme(run.starts, run.costs, { ...run.origin, placement: "docs/performance.md says how" });
+console.log(`\nThe run took ${Math.round((performance.now() - begin) / 1000)} s.`);
 
-const lines: Line[] = [];
-{
-  await using bench = await openBench();
-  for (const [name, { run }] of Object.entries(benchmarks)) {
-    if (positionals.length > 0 && !positionals.includes(name)) continue;
-    await noteOtherWork();
-    lines.push(...(await run(bench, pace)));
-  }
+async function start(own: Run): Promise<void> {
+  own.starts = await measureStart(own.bench, own.pace);
+  if (own.pace.quick) return;
+  for (const { what, target, met } of own.starts) report(`${what}: ${target}`, met);
 }
-if (!pace.quick) await conclude();
 
-async function conclude(): Promise<void> {
-  console.log();
-  for (const { what, target } of lines) {
-    if (target !== undefined) console.log(`${target.met ? "met   " : "MISSED"}  ${what}: ${target.words}`);
-  }
-  if (lines.some(({ target }) => target?.met === false)) process.exitCode = 1;
-  const whole = Object.values(benchmarks).reduce((sum, benchmark) => sum + benchmark.lines, 0);
-  // Half a table would show the figures of two runs under one date.
-  console.log(
-    lines.length === whole
-      ? await updateReadme(lines)
-      : "The README's table is left alone: it takes a run of everything.",
-  );
+async function cost(own: Run): Promise<void> {
+  const contestants = await prepareContestants(own.bench);
+  await using cores = separateCores();
+  own.costs = await measureCosts(contestants, cores, own.pace);
+  printTable("Processor time per request: median and quartiles", costTable(own.costs));
+  console.log(missingLine());
+  printTable("Requests per second", rateTable(own.costs));
+  const ratios = judge(own.costs);
+  if (own.pace.quick) return;
+  printTable("Beside hello", ratioTable(ratios));
+  for (const { job, limit, met } of ratios) report(`${job}: at most ${limit} times hello`, met);
+  await writeCosts(own.costs, { ...own.origin, placement: cores.description });
+}
+
+async function latency(own: Run): Promise<void> {
+  await using cores = separateCores();
+  const waits = await measureLatency(own.bench, cores, own.pace);
+  const table = own.pace.quick ? latencyTable(waits) : judgedLatencyTable(waits);
+  printTable("How long hello takes while others work", table);
+  if (!own.pace.quick) await writeLatency(waits, { ...own.origin, placement: cores.description });
+}
+
+async function growth(own: Run): Promise<void> {
+  await using cores = separateCores();
+  const curves = await measureGrowth(own.bench, cores, own.pace);
+  printTable("How the processor time per request grows", growthTable(curves));
+  if (own.pace.quick) return;
+  for (const curve of curves) console.log(describe(curve));
+  await writeGrowth(curves, { ...own.origin, placement: cores.description });
+}
+
+/** Prints whether a target was met; a missed one makes the run fail. */
+function report(what: string, met: boolean): void {
+  console.log(`${met ? "met   " : "MISSED"}  ${what}`);
+  if (!met) process.exitCode = 1;
 }

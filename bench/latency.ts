@@ -1,13 +1,143 @@
-import { call, hello, type Running } from "./servers.ts";
+import { join } from "node:path";
+import { fillDatabase, makeFiles, writeText } from "./data.ts";
+import { count, median, megabytes, ms, type Pace, progress, quantile, ratio, type Table } from "./figures.ts";
+import { authorization } from "./jobs.ts";
+import { closedLoop } from "./load/closed-loop.ts";
+import { httpRequest, rpcRequest, rpcText } from "./load/http-request.ts";
+import type { Cores } from "./proc.ts";
+import { type Bench, createBucket, hello, post, start, superToken } from "./servers/node-server.ts";
+import { finish } from "./servers/program.ts";
 
-/** How long single hello calls take, one after another: the given quantile of `count` of them, in milliseconds. */
-export async function helloQuantile({ url }: Running, count: number, quantile: number): Promise<number> {
-  const times: number[] = [];
-  for (let at = 0; at < count; at += 1) {
-    const begin = performance.now();
-    await call(url, hello);
-    times.push(performance.now() - begin);
-  }
-  times.sort((a, b) => a - b);
-  return times[Math.min(times.length - 1, Math.floor(times.length * quantile))] ?? Number.NaN;
+const callsPerSecond = 200;
+/** The work begins so much before the calls at most, and ends after them. */
+const clientStartSeconds = 0.5;
+/** The goal: hello while others work takes at most so many times as long as while nobody does. */
+const goal = 2;
+
+/** Work that others do while hello is called, for about so many seconds. */
+type Work = (seconds: number) => Promise<unknown>;
+
+export interface Waits {
+  readonly state: string;
+  readonly p50: number;
+  readonly p99: number;
+  readonly ratio: number;
+}
+
+interface Size {
+  readonly files: number;
+  readonly bytes: number;
+  readonly rounds: number;
+  readonly seconds: number;
+}
+
+/** What a caller of `hello` feels while the server does heavy work for others. */
+export async function measureLatency(bench: Bench, cores: Cores, { quick }: Pace): Promise<Waits[]> {
+  const size: Size = quick
+    ? { files: 2000, bytes: 20e6, rounds: 1, seconds: 0.5 }
+    : { files: 100_000, bytes: 1e9, rounds: 3, seconds: 4 };
+  const site = await bench.site("latency", {
+    database: `sql_timeout_ms = ${(size.seconds + clientStartSeconds) * 1000}`,
+  });
+  fillDatabase(site.databasePath, size.bytes);
+  await using server = await start(site.program, cores.server);
+  const token = await createBucket(server.port, "bench");
+  const folder = join(site.buckets, "bench");
+  makeFiles(join(folder, "many"), size.files);
+  await writeText(join(folder, "large.txt"), size.bytes);
+  await closedLoop(
+    { port: server.port, protocol: "http", requests: [rpcRequest(hello)], connections: 8 },
+    { seconds: size.seconds },
+  );
+  const works = states(server.port, token, size);
+  const rounds = new Map(Object.keys(works).map((state) => [state, [] as number[][]]));
+  // The first round warms up the code of each kind of work.
+  for (let round = 0; round <= size.rounds; round += 1)
+    for (const [state, work] of Object.entries(works)) {
+      progress(`hello, round ${round} of ${size.rounds}: ${state}`);
+      const [times] = await Promise.all([
+        callHello(server.port, size.seconds),
+        work(size.seconds + clientStartSeconds),
+      ]);
+      if (round > 0) rounds.get(state)?.push(times);
+    }
+  progress("");
+  return summarise(rounds);
+}
+
+function states(port: number, token: string, { files, bytes }: Size): Record<string, Work> {
+  const many = `${count(files)} files`;
+  const keep =
+    (connections: number, ...requests: readonly Buffer[]): Work =>
+    (seconds) =>
+      closedLoop({ port, protocol: "http", requests, connections }, { seconds });
+  const put = (size: number) =>
+    Array.from({ length: 64 }, (_, n) =>
+      httpRequest({
+        method: "PUT",
+        path: `/node/static-webdav/bench/${n}.bin`,
+        headers: { authorization },
+        body: Buffer.alloc(size, "x"),
+      }),
+    );
+  const list = { method: "PROPFIND", path: "/node/static-webdav/bench/many/" };
+  const large = { path: "/node/static/bench/large.txt", headers: { "accept-encoding": "zstd" } };
+  return {
+    "nobody else calls": async () => {},
+    "8 clients upload files of 4 KiB": keep(8, ...put(4096)),
+    "8 clients upload files of 1 MiB": keep(8, ...put(1024 * 1024)),
+    [`PROPFIND lists a folder of ${many}`]: keep(
+      1,
+      httpRequest({ ...list, headers: { authorization, depth: "1" } }),
+    ),
+    [`\`file_list\` lists a folder of ${many}`]: keep(
+      1,
+      rpcRequest(rpcText("static-bucket-file_list", { token, name: "bench", path: "many" })),
+    ),
+    [`a text of ${megabytes(bytes)} is compressed with zstd`]: keep(1, httpRequest(large)),
+    "an SQL statement runs": () => runStatement(port),
+    [`\`database_storage\` measures a database of ${megabytes(bytes)}`]: keep(
+      1,
+      rpcRequest(rpcText("node-server_database_storage", [superToken])),
+    ),
+  };
+}
+
+/** Counts until the statement's time limit stops it. */
+async function runStatement(port: number): Promise<void> {
+  const endless = "WITH RECURSIVE c(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM c) SELECT count(*) FROM c";
+  const answer = await post(port, rpcText("node-server_exec_sql", [superToken, endless]));
+  if (!answer.includes("sql_timeout_ms")) throw new Error(`the statement was to be stopped, but: ${answer}`);
+}
+
+async function callHello(port: number, seconds: number): Promise<number[]> {
+  const client = [process.execPath, "bench/load/open-loop.ts", port, callsPerSecond, seconds];
+  return JSON.parse(await finish(client.map(String))) as number[];
+}
+
+function summarise(rounds: ReadonlyMap<string, number[][]>): Waits[] {
+  const of = (state: string, share: number) =>
+    median((rounds.get(state) ?? []).map((times) => quantile(times, share)));
+  const [idle = ""] = rounds.keys();
+  return [...rounds.keys()].map((state) => {
+    const p99 = of(state, 0.99);
+    return { state, p50: of(state, 0.5), p99, ratio: p99 / of(idle, 0.99) };
+  });
+}
+
+export function latencyTable(waits: readonly Waits[]): Table {
+  return {
+    head: ["hello while …", "median", "p99", "p99, to idle"],
+    rows: waits.map((wait) => [wait.state, ...[wait.p50, wait.p99].map(ms), ratio(wait.ratio)]),
+  };
+}
+
+/** The same, and whether each line meets the goal. */
+export function judgedLatencyTable(waits: readonly Waits[]): Table {
+  const { head, rows } = latencyTable(waits);
+  const verdicts = waits.map((wait, at) => (at === 0 ? "" : wait.ratio <= goal ? "met" : "missed"));
+  return {
+    head: [...head, `goal: within ${goal}`],
+    rows: rows.map((row, at) => [...row, verdicts[at] ?? ""]),
+  };
 }

@@ -1,7 +1,8 @@
-import { readFileSync } from "node:fs";
+import { readdirSync, readFileSync } from "node:fs";
 import { cpus } from "node:os";
+import { exactCpuSeconds, ticksPerSecond } from "./process-clock.ts";
 
-/** What the kernel says about a process; only Linux does. */
+/** Whether the kernel reports processor time and memory of processes; only Linux does. */
 export const hasProc = process.platform === "linux";
 
 export interface Memory {
@@ -20,30 +21,75 @@ export function memoryOf(pid: number): Memory {
 
 function kilobytes(path: string, name: string): number {
   const found = new RegExp(`^${name}:\\s+(\\d+) kB`, "m").exec(readFileSync(path, "utf8"));
-  if (found === null) throw new Error(`${path} does not tell ${name}`);
+  if (found === null) throw new Error(`${path} has no line ${name}`);
   return Number(found[1]) * 1024;
 }
 
-/** The kernel counts in hundredths of a second, on every architecture that Bun runs on. */
-const ticksPerSecond = 100;
-
-/** Processor time that all threads of a process have used so far, in seconds. */
+/**
+ * cpuSeconds is the processor time, user and system, that a process and its descendants have used: all threads, also those that have
+ * ended, and all children that have ended and were waited for.
+ */
 export function cpuSeconds(pid: number): number {
   if (!hasProc) return Number.NaN;
-  const stat = readFileSync(`/proc/${pid}/stat`, "utf8");
+  // A child that ended just now is in its parent's figures from now on.
+  const stat = unlessGone(() => readFileSync(`/proc/${pid}/stat`, "utf8"));
+  if (stat === undefined) return 0;
   // The second member is the program's name in parentheses and may hold spaces.
   const members = stat.slice(stat.lastIndexOf(")") + 2).split(" ");
-  return (Number(members[11]) + Number(members[12])) / ticksPerSecond;
+  const ticks = (...at: number[]) =>
+    at.reduce((sum, each) => sum + Number(members[each]), 0) / ticksPerSecond;
+  const own = exactCpuSeconds(pid) ?? ticks(11, 12);
+  const threads = unlessGone(() => readdirSync(`/proc/${pid}/task`)) ?? [];
+  const children = threads.flatMap(childrenOf(pid));
+  return children.reduce((sum, child) => sum + cpuSeconds(Number(child)), own + ticks(13, 14));
 }
 
-/** Commands that keep a server and its load on a core each; empty where that cannot be done. */
-export function pins(): { readonly server: readonly string[]; readonly load: readonly string[] } {
-  const [first, second] = hasProc && Bun.which("taskset") !== null ? allowedCores() : [];
-  if (first === undefined || second === undefined) {
-    console.log("LEFT OUT: server and load on a core each, which needs taskset and two cores");
-    return { server: [], load: [] };
+/** The processes that a thread has started. */
+function childrenOf(pid: number): (thread: string) => string[] {
+  return (thread) =>
+    unlessGone(() => readFileSync(`/proc/${pid}/task/${thread}/children`, "utf8"))
+      ?.split(" ")
+      .filter(Boolean) ?? [];
+}
+
+function unlessGone<T>(read: () => T): T | undefined {
+  try {
+    return read();
+  } catch (error) {
+    const { code } = error as NodeJS.ErrnoException;
+    if (code === "ENOENT" || code === "ESRCH") return undefined;
+    throw error;
   }
-  return { server: ["taskset", "-c", String(first)], load: ["taskset", "-c", String(second)] };
+}
+
+export interface Cores extends AsyncDisposable {
+  /** The command that keeps a server on its core; empty where that cannot be done. */
+  readonly server: readonly string[];
+  /** How the processes are placed, for the report. */
+  readonly description: string;
+}
+
+/** separateCores keeps this process, which makes the load, on one core until it is disposed, and gives servers another one. */
+export function separateCores(): Cores {
+  const allowed = hasProc && Bun.which("taskset") !== null ? allowedCores() : [];
+  const [first, second] = allowed;
+  if (first === undefined || second === undefined) {
+    const description = "servers and load share all cores, because taskset or a second core is missing";
+    console.log(`NOTE: ${description}.`);
+    return { server: [], description, async [Symbol.asyncDispose]() {} };
+  }
+  place([second]);
+  return {
+    server: ["taskset", "-c", String(first)],
+    description: "every server on one core, the load on another",
+    async [Symbol.asyncDispose]() {
+      place(allowed);
+    },
+  };
+}
+
+function place(cores: readonly number[]): void {
+  Bun.spawnSync(["taskset", "-a", "-c", "-p", cores.join(), String(process.pid)]);
 }
 
 function allowedCores(): number[] {
@@ -54,8 +100,8 @@ function allowedCores(): number[] {
   });
 }
 
-/** Says so when the machine has other work: the figures are then worth little. */
-export async function noteOtherWork(): Promise<void> {
+/** otherWork is the share of the processor that other programs use, from 0 to 1, looked at for a second. */
+export async function otherWork(): Promise<number> {
   const before = processorTimes();
   await Bun.sleep(1000);
   const after = processorTimes();
@@ -64,6 +110,7 @@ export async function noteOtherWork(): Promise<void> {
     console.log(
       `NOTE: other programs use ${Math.round(share * 100)} % of the processor; compare nothing but the ratios.`,
     );
+  return share;
 }
 
 function processorTimes(): { busy: number; all: number } {

@@ -1,0 +1,120 @@
+import type { Load } from "./load/closed-loop.ts";
+import { textFrame } from "./load/frame-reader.ts";
+import { type HttpRequest, httpRequest, rpcRequest, rpcText } from "./load/http-request.ts";
+import { type Contender, fileName, fileSizes, KiB, type Variant } from "./servers/contenders.ts";
+import { hello, superToken } from "./servers/node-server.ts";
+
+/** Job is a row of the table: one kind of request, sent to every server that can answer it. */
+export interface Job {
+  readonly name: string;
+  /** The instance of our server that does it; peers have one for all jobs. */
+  readonly variant: Variant;
+  readonly protocol: Load["protocol"];
+  readonly connections: number;
+  /** Log subscribers that listen meanwhile. */
+  readonly subscribers: number;
+  /** Whether the table shows requests per second as well. */
+  readonly showsRate: boolean;
+  /** The requests to send in turn; undefined if the server has no such thing. */
+  requests(contender: Contender): readonly Buffer[] | undefined;
+}
+
+const connections = 16;
+/** Uploads go to so many files in turn. */
+const targets = 64;
+export const authorization = `Basic ${Buffer.from(superToken).toString("base64")}`;
+const content = Buffer.alloc(4 * KiB, "y");
+
+function job(name: string, requests: Job["requests"], more: Partial<Job> = {}): Job {
+  const usual = {
+    variant: "default",
+    protocol: "http",
+    connections,
+    subscribers: 0,
+    showsRate: false,
+  } as const;
+  return { name, ...usual, requests, ...more };
+}
+
+function rpc(name: string, method: string, params: object, more: Partial<Job> = {}): Job {
+  const { path = [""], ...named } = params as { path?: string | readonly string[] };
+  const requests = ({ token }: Contender) =>
+    token === undefined
+      ? undefined
+      : [path].flat().map((each) => {
+          const own = { token: method.startsWith("static") ? token : superToken, ...named };
+          return rpcRequest(rpcText(method, each === "" ? own : { ...own, path: each }));
+        });
+  return job(name, requests, more);
+}
+
+function dav(name: string, request: HttpRequest & { readonly method: string }, more: Partial<Job> = {}): Job {
+  const isUpload = request.method === "PUT";
+  const requests = ({ dav: folder, token }: Contender) =>
+    !folder?.methods.includes(request.method) || (more.showsRate && token === undefined)
+      ? undefined
+      : Array.from({ length: isUpload ? targets : 1 }, (_, n) =>
+          httpRequest({
+            ...request,
+            path: `${folder.path}${request.path}${isUpload ? `/${n}.txt` : ""}`,
+            headers: { authorization, ...request.headers },
+          }),
+        );
+  return job(name, requests, more);
+}
+
+const sayHello: Job["requests"] = (contender) => (contender.hello ? [rpcRequest(hello)] : undefined);
+const bucketFile = { name: "bench" };
+const uploads = { ...bucketFile, path: Array.from({ length: targets }, (_, n) => `dav/put/${n}.txt`) };
+const upload = { method: "PUT", path: "/put", body: content };
+
+/** The names that the targets refer to. */
+export const rows = {
+  hello: "hello",
+  authenticated: "authenticated call (`get_database_type`)",
+  sql: "`exec_sql`: `select 1`",
+  list: "`file_list` of 10 files",
+  read: "`file_read` 4 KiB",
+  upload: "`file_upload` 4 KiB, not synced",
+  propfind0: "PROPFIND, depth 0",
+  propfind1: "PROPFIND, depth 1, 10 files",
+  davGet: "WebDAV GET 4 KiB",
+  davPut: "WebDAV PUT 4 KiB, not synced",
+} as const;
+
+export const jobs: readonly Job[] = [
+  ...Object.keys(fileSizes).map((size) =>
+    job(`GET ${size}`, ({ files }) =>
+      files === undefined ? undefined : [httpRequest({ path: `${files}/${fileName(size)}` })],
+    ),
+  ),
+  job(rows.hello, sayHello),
+  job("hello over WebSocket", ({ hello: has }) => (has ? [textFrame(hello)] : undefined), {
+    protocol: "websocket",
+  }),
+  rpc(rows.authenticated, "node-server_get_database_type", {}),
+  rpc(rows.sql, "node-server_exec_sql", { sql: "select 1" }, { showsRate: true }),
+  rpc("`file_list` of 8 files", "static-bucket-file_list", { ...bucketFile, path: "dav/eight" }),
+  rpc(rows.list, "static-bucket-file_list", { ...bucketFile, path: "dav/ten" }),
+  rpc(rows.read, "static-bucket-file_read", { ...bucketFile, path: "dav/ten/1.txt" }),
+  rpc("`file_upload` 4 KiB, synced", "static-bucket-file_upload", { ...uploads, body: `${content}` }),
+  rpc(rows.upload, "static-bucket-file_upload", { ...uploads, body: `${content}` }, { variant: "unsynced" }),
+  dav(rows.propfind0, { method: "PROPFIND", path: "/ten/1.txt", headers: { depth: "0" } }),
+  dav(rows.propfind1, { method: "PROPFIND", path: "/ten/", headers: { depth: "1" } }),
+  dav(rows.davGet, { method: "GET", path: "/ten/1.txt" }),
+  ...[1, 8, 32].map((clients) =>
+    // Peers do not sync what they store, so they have no such row.
+    dav(`WebDAV PUT 4 KiB, synced, ${clients} client${clients === 1 ? "" : "s"}`, upload, {
+      connections: clients,
+      showsRate: true,
+    }),
+  ),
+  dav(rows.davPut, upload, { variant: "unsynced" }),
+  ...[0, 20].map((subscribers) =>
+    job(
+      `hello with a log event, ${subscribers} subscribers`,
+      (contender) => (contender.variant === "logging" ? sayHello(contender) : undefined),
+      { variant: "logging", subscribers },
+    ),
+  ),
+];

@@ -1,0 +1,95 @@
+import type { Costs } from "../cost.ts";
+import { markdownTable } from "../figures.ts";
+import type { Curve } from "../growth-point.ts";
+import { judgedLatencyTable, type Waits } from "../latency.ts";
+import { isInstalled, peers } from "../servers/peers.ts";
+import { describe } from "../shape.ts";
+import type { StartLine } from "../start.ts";
+import { judge, ratioTable } from "../targets.ts";
+import { costPicture } from "./bars.ts";
+import { growthPicture } from "./curves.ts";
+import { replaceSection } from "./sections.ts";
+import { costTable, growthTable, rateTable, shortTable } from "./tables.ts";
+
+const page = "docs/performance.md";
+const pictures = { cost: "performance-cost.svg", growth: "performance-growth.svg" };
+const costTitle = "Processor time per request of node-server and of other servers";
+
+/** Where a run took place, for the line below its tables. */
+export interface Origin {
+  readonly command: string;
+  /** How the processes were placed on the cores. */
+  readonly placement: string;
+  /** The share of the processor that other programs used before it began. */
+  readonly otherWork: number;
+}
+
+function originLine({ command, placement, otherWork }: Origin): string {
+  const day = new Date().toISOString().slice(0, 10);
+  const machine = `${process.platform} ${process.arch}, ${navigator.hardwareConcurrency} cores`;
+  const busy =
+    otherWork > 0.1
+      ? ` **Other programs used ${Math.round(otherWork * 100)} % of the processor; only ratios mean something.**`
+      : "";
+  return `Measured by \`${command}\` on ${day} with Bun ${Bun.version} on ${machine}; ${placement}.${busy}`;
+}
+
+export async function writeCosts(costs: Costs, origin: Origin): Promise<void> {
+  await Bun.write(`docs/${pictures.cost}`, costPicture(costs));
+  await replaceSection(
+    page,
+    "cost",
+    [
+      `![${costTitle}](${pictures.cost})`,
+      markdownTable(costTable(costs)),
+      `${originLine(origin)} Medians of all rounds, quartiles in parentheses.`,
+      missingLine(),
+      "Requests per second, with the default settings of node-server:",
+      markdownTable(rateTable(costs)),
+      "Calls beside `hello`, in the same run:",
+      markdownTable(ratioTable(judge(costs))),
+    ].join("\n\n"),
+  );
+}
+
+/** The peers that could not take part. */
+export function missingLine(): string {
+  const missing = peers.filter((peer) => !isInstalled(peer));
+  if (missing.length === 0) return "All the other servers were installed.";
+  const lines = missing.map((peer) => `${peer.name}: not installed (apt-get install ${peer.package}).`);
+  return [...new Set(lines)].join(" ");
+}
+
+export async function writeLatency(waits: readonly Waits[], origin: Origin): Promise<void> {
+  await replaceSection(
+    page,
+    "latency",
+    [markdownTable(judgedLatencyTable(waits)), originLine(origin)].join("\n\n"),
+  );
+}
+
+export async function writeGrowth(curves: readonly Curve[], origin: Origin): Promise<void> {
+  await Bun.write(`docs/${pictures.growth}`, growthPicture(curves));
+  await replaceSection(
+    page,
+    "growth",
+    [
+      `![How the processor time per request grows](${pictures.growth})`,
+      curves.map((curve) => `- ${describe(curve)}`).join("\n"),
+      markdownTable(growthTable(curves)),
+      originLine(origin),
+    ].join("\n\n"),
+  );
+}
+
+export async function writeReadme(starts: readonly StartLine[], costs: Costs, origin: Origin): Promise<void> {
+  await replaceSection(
+    "README.md",
+    "bench",
+    [
+      `![${costTitle}](docs/${pictures.cost})`,
+      markdownTable(shortTable(starts, costs, judge(costs))),
+      originLine(origin),
+    ].join("\n\n"),
+  );
+}
