@@ -41,7 +41,7 @@ export async function measurePoint(
 ): Promise<Point> {
   progress(`growth: ${what.n} ${what.of}`);
   const whole: Load = { port: what.server.port, protocol: "http", ...load };
-  const begin = await closedLoop(whole, { seconds: measuring.quick ? 0.05 : 1.5 });
+  const begin = await closedLoop(whole, { seconds: measuring.quick ? 0.05 : 2 });
   // Every distinct request is sent at least once, so that caches are as full as they will be.
   const missing = Math.max(0, load.requests.length - begin.requests);
   if (missing > 0) await closedLoop(whole, { requests: missing });

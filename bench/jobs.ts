@@ -36,14 +36,18 @@ function job(name: string, requests: Job["requests"], more: Partial<Job> = {}): 
   return { name, ...usual, requests, ...more };
 }
 
-function rpc(name: string, method: string, params: object, more: Partial<Job> = {}): Job {
-  const { path = [""], ...named } = params as { path?: string | readonly string[] };
+/** A call of ours, once with each of the params. Methods of buckets get a token for the bucket, others the Super Token. */
+function rpc(
+  name: string,
+  [method, ...params]: readonly [string, ...object[]],
+  more: Partial<Job> = {},
+): Job {
   const requests = ({ token }: Contender) =>
     token === undefined
       ? undefined
-      : [path].flat().map((each) => {
-          const own = { token: method.startsWith("static") ? token : superToken, ...named };
-          return rpcRequest(rpcText(method, each === "" ? own : { ...own, path: each }));
+      : params.map((own) => {
+          const named = { token: method.startsWith("static-bucket") ? token : superToken, ...own };
+          return rpcRequest(rpcText(method, named));
         });
   return job(name, requests, more);
 }
@@ -64,8 +68,11 @@ function dav(name: string, request: HttpRequest & { readonly method: string }, m
 }
 
 const sayHello: Job["requests"] = (contender) => (contender.hello ? [rpcRequest(hello)] : undefined);
-const bucketFile = { name: "bench" };
-const uploads = { ...bucketFile, path: Array.from({ length: targets }, (_, n) => `dav/put/${n}.txt`) };
+const inBucket = (path: string) => ({ name: "bench", path });
+const fileUpload: readonly [string, ...object[]] = [
+  "static-bucket-file_upload",
+  ...Array.from({ length: targets }, (_, n) => ({ ...inBucket(`dav/put/${n}.txt`), body: `${content}` })),
+];
 const upload = { method: "PUT", path: "/put", body: content };
 
 /** The names that the targets refer to. */
@@ -92,13 +99,13 @@ export const jobs: readonly Job[] = [
   job("hello over WebSocket", ({ hello: has }) => (has ? [textFrame(hello)] : undefined), {
     protocol: "websocket",
   }),
-  rpc(rows.authenticated, "node-server_get_database_type", {}),
-  rpc(rows.sql, "node-server_exec_sql", { sql: "select 1" }, { showsRate: true }),
-  rpc("`file_list` of 8 files", "static-bucket-file_list", { ...bucketFile, path: "dav/eight" }),
-  rpc(rows.list, "static-bucket-file_list", { ...bucketFile, path: "dav/ten" }),
-  rpc(rows.read, "static-bucket-file_read", { ...bucketFile, path: "dav/ten/1.txt" }),
-  rpc("`file_upload` 4 KiB, synced", "static-bucket-file_upload", { ...uploads, body: `${content}` }),
-  rpc(rows.upload, "static-bucket-file_upload", { ...uploads, body: `${content}` }, { variant: "unsynced" }),
+  rpc(rows.authenticated, ["node-server_get_database_type", {}]),
+  rpc(rows.sql, ["node-server_exec_sql", { sql: "select 1" }], { showsRate: true }),
+  rpc("`file_list` of 8 files", ["static-bucket-file_list", inBucket("dav/eight")]),
+  rpc(rows.list, ["static-bucket-file_list", inBucket("dav/ten")]),
+  rpc(rows.read, ["static-bucket-file_read", inBucket("dav/ten/1.txt")]),
+  rpc("`file_upload` 4 KiB, synced", fileUpload),
+  rpc(rows.upload, fileUpload, { variant: "unsynced" }),
   dav(rows.propfind0, { method: "PROPFIND", path: "/ten/1.txt", headers: { depth: "0" } }),
   dav(rows.propfind1, { method: "PROPFIND", path: "/ten/", headers: { depth: "1" } }),
   dav(rows.davGet, { method: "GET", path: "/ten/1.txt" }),

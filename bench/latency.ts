@@ -1,6 +1,16 @@
 import { join } from "node:path";
 import { fillDatabase, makeFiles, writeText } from "./data.ts";
-import { count, median, megabytes, ms, type Pace, progress, quantile, ratio, type Table } from "./figures.ts";
+import {
+  bytesInWords,
+  count,
+  median,
+  ms,
+  type Pace,
+  progress,
+  quantile,
+  ratio,
+  type Table,
+} from "./figures.ts";
 import { authorization } from "./jobs.ts";
 import { closedLoop } from "./load/closed-loop.ts";
 import { httpRequest, rpcRequest, rpcText } from "./load/http-request.ts";
@@ -12,7 +22,7 @@ const callsPerSecond = 200;
 /** The work begins so much before the calls at most, and ends after them. */
 const clientStartSeconds = 0.5;
 /** The goal: hello while others work takes at most so many times as long as while nobody does. */
-const goal = 2;
+export const latencyGoal = 2;
 
 /** Work that others do while hello is called, for about so many seconds. */
 type Work = (seconds: number) => Promise<unknown>;
@@ -22,6 +32,7 @@ export interface Waits {
   readonly p50: number;
   readonly p99: number;
   readonly ratio: number;
+  readonly met: boolean;
 }
 
 interface Size {
@@ -94,9 +105,9 @@ function states(port: number, token: string, { files, bytes }: Size): Record<str
       1,
       rpcRequest(rpcText("static-bucket-file_list", { token, name: "bench", path: "many" })),
     ),
-    [`a text of ${megabytes(bytes)} is compressed with zstd`]: keep(1, httpRequest(large)),
+    [`a text of ${bytesInWords(bytes)} is compressed with zstd`]: keep(1, httpRequest(large)),
     "an SQL statement runs": () => runStatement(port),
-    [`\`database_storage\` measures a database of ${megabytes(bytes)}`]: keep(
+    [`\`database_storage\` measures a database of ${bytesInWords(bytes)}`]: keep(
       1,
       rpcRequest(rpcText("node-server_database_storage", [superToken])),
     ),
@@ -121,7 +132,8 @@ function summarise(rounds: ReadonlyMap<string, number[][]>): Waits[] {
   const [idle = ""] = rounds.keys();
   return [...rounds.keys()].map((state) => {
     const p99 = of(state, 0.99);
-    return { state, p50: of(state, 0.5), p99, ratio: p99 / of(idle, 0.99) };
+    const toIdle = p99 / of(idle, 0.99);
+    return { state, p50: of(state, 0.5), p99, ratio: toIdle, met: toIdle <= latencyGoal };
   });
 }
 
@@ -135,9 +147,9 @@ export function latencyTable(waits: readonly Waits[]): Table {
 /** The same, and whether each line meets the goal. */
 export function judgedLatencyTable(waits: readonly Waits[]): Table {
   const { head, rows } = latencyTable(waits);
-  const verdicts = waits.map((wait, at) => (at === 0 ? "" : wait.ratio <= goal ? "met" : "missed"));
+  const verdicts = waits.map((wait, at) => (at === 0 ? "" : wait.met ? "met" : "missed"));
   return {
-    head: [...head, `goal: within ${goal}`],
+    head: [...head, `goal: within ${latencyGoal}`],
     rows: rows.map((row, at) => [...row, verdicts[at] ?? ""]),
   };
 }

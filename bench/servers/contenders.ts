@@ -33,7 +33,11 @@ export const fileName = (size: string) => `${size.replace(" ", "-")}.bin`;
 /** Contestants is everything that takes part, prepared once and started as often as the passes need it. */
 export interface Contestants {
   readonly missing: readonly Peer[];
-  start(pin: readonly string[]): Promise<Contender[]>;
+  start(pin: readonly string[]): Promise<Started>;
+}
+
+export interface Started extends AsyncDisposable {
+  readonly contenders: readonly Contender[];
 }
 
 interface Entrant {
@@ -59,7 +63,7 @@ export async function prepareContestants(bench: Bench): Promise<Contestants> {
   });
   return {
     missing: peers.filter((peer) => !isInstalled(peer)),
-    start: (pin) => Promise.all(entrants.map((entrant) => startEntrant(entrant, pin))),
+    start: (pin) => startAll(entrants, pin),
   };
 }
 
@@ -99,10 +103,19 @@ async function peerEntrant(folder: string, peer: Peer): Promise<Entrant> {
   };
 }
 
-async function startEntrant({ program, contender }: Entrant, pin: readonly string[]): Promise<Contender> {
-  const server = launch(program, pin);
-  await answered(server, () => fetch(`http://127.0.0.1:${server.port}/`).then((answer) => answer.text()));
-  return { ...contender, server };
+async function startAll(entrants: readonly Entrant[], pin: readonly string[]): Promise<Started> {
+  await using starting = new AsyncDisposableStack();
+  const contenders = entrants.map(({ program, contender }) => ({
+    ...contender,
+    server: starting.use(launch(program, pin)),
+  }));
+  await Promise.all(
+    contenders.map(({ server }) =>
+      answered(server, () => fetch(`http://127.0.0.1:${server.port}/`).then((answer) => answer.text())),
+    ),
+  );
+  const running = starting.move();
+  return { contenders, [Symbol.asyncDispose]: () => running.disposeAsync() };
 }
 
 /** The same files for everybody, each server with copies of its own. */

@@ -80,9 +80,11 @@ ${database}
 
 /** Starts a server of ours, or the bare one, and waits for its first answer. */
 export async function start(program: Program, pin: readonly string[] = []): Promise<Running> {
-  const server = launch(program, pin);
+  await using starting = new AsyncDisposableStack();
+  const server = starting.use(launch(program, pin));
   const answer = await answered(server, () => post(program.port, hello));
   if (answer !== helloAnswer) throw new Error(`${program.name} answered ${answer}`);
+  starting.move();
   return server;
 }
 
