@@ -54,8 +54,8 @@ function rpc(
 
 function dav(name: string, request: HttpRequest & { readonly method: string }, more: Partial<Job> = {}): Job {
   const isUpload = request.method === "PUT";
-  const requests = ({ dav: folder, token }: Contender) =>
-    !folder?.methods.includes(request.method) || (more.showsRate && token === undefined)
+  const requests = ({ dav: folder }: Contender) =>
+    !folder?.methods.includes(request.method)
       ? undefined
       : Array.from({ length: isUpload ? targets : 1 }, (_, n) =>
           httpRequest({
@@ -65,6 +65,14 @@ function dav(name: string, request: HttpRequest & { readonly method: string }, m
           }),
         );
   return job(name, requests, more);
+}
+
+/** The same job, not for other servers. */
+function oursOnly(own: Job): Job {
+  return {
+    ...own,
+    requests: (contender) => (contender.token === undefined ? undefined : own.requests(contender)),
+  };
 }
 
 const sayHello: Job["requests"] = (contender) => (contender.hello ? [rpcRequest(hello)] : undefined);
@@ -110,18 +118,21 @@ export const jobs: readonly Job[] = [
   dav(rows.propfind1, { method: "PROPFIND", path: "/ten/", headers: { depth: "1" } }),
   dav(rows.davGet, { method: "GET", path: "/ten/1.txt" }),
   ...[1, 8, 32].map((clients) =>
-    // Peers do not sync what they store, so they have no such row.
-    dav(`WebDAV PUT 4 KiB, synced, ${clients} client${clients === 1 ? "" : "s"}`, upload, {
-      connections: clients,
-      showsRate: true,
-    }),
+    // Other servers do not sync what they store.
+    oursOnly(
+      dav(`WebDAV PUT 4 KiB, synced, ${clients} client${clients === 1 ? "" : "s"}`, upload, {
+        connections: clients,
+        showsRate: true,
+      }),
+    ),
   ),
   dav(rows.davPut, upload, { variant: "unsynced" }),
   ...[0, 20].map((subscribers) =>
-    job(
-      `hello with a log event, ${subscribers} subscribers`,
-      (contender) => (contender.variant === "logging" ? sayHello(contender) : undefined),
-      { variant: "logging", subscribers },
+    oursOnly(
+      job(`hello with a log event, ${subscribers} subscribers`, sayHello, {
+        variant: "logging",
+        subscribers,
+      }),
     ),
   ),
 ];

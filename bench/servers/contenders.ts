@@ -32,7 +32,6 @@ export const fileName = (size: string) => `${size.replace(" ", "-")}.bin`;
 
 /** Contestants is everything that takes part, prepared once and started as often as the passes need it. */
 export interface Contestants {
-  readonly missing: readonly Peer[];
   start(pin: readonly string[]): Promise<Started>;
 }
 
@@ -61,10 +60,7 @@ export async function prepareContestants(bench: Bench): Promise<Contestants> {
     program: await bench.bare(bareRoot),
     contender: { name: bare, variant: "default", files: "", hello: true },
   });
-  return {
-    missing: peers.filter((peer) => !isInstalled(peer)),
-    start: (pin) => startAll(entrants, pin),
-  };
+  return { start: (pin) => startAll(entrants, pin) };
 }
 
 const variants = {
