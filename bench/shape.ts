@@ -1,7 +1,7 @@
 import { count, micros } from "./figures.ts";
 import type { Curve, Point } from "./growth-point.ts";
 
-/** A curve that stays within this factor is constant: such a difference is noise, or a warmer cache. */
+/** A curve whose end is within this factor of its cheapest point is constant: such a difference is noise, or a warmer cache. */
 const constantWithin = 1.5;
 /** The exponent of a line, with the noise of two points a decade apart: a factor of 1.6. */
 const maxLinearExponent = 1.2;
@@ -24,7 +24,7 @@ export function shapeOf({ points }: Curve): { readonly shape: Shape; readonly st
     return { from, to, exponent: Math.log(to.cost / from.cost) / Math.log(to.n / from.n) };
   });
   const steepest = slopes.toSorted((a, b) => b.exponent - a.exponent)[0];
-  if (steepest === undefined || Math.max(...costs) <= constantWithin * Math.min(...costs))
+  if (steepest === undefined || (costs.at(-1) ?? 0) <= constantWithin * Math.min(...costs))
     return { shape: "constant", steepest };
   if (steepest.exponent > maxLinearExponent) return { shape: "worse than linear", steepest };
   return { shape: steepest.exponent >= minLinearExponent ? "linear" : "less than linear", steepest };

@@ -27,7 +27,7 @@ function cheapestPeer(costs: Costs, job: string): Cell | undefined {
   return (native.length > 0 ? native : others).toSorted((a, b) => costOf(a) - costOf(b))[0];
 }
 
-/** The short form for the README. */
+/** The short form for the README: the requests that another server answers too, or that have a goal. */
 export function shortTable(starts: readonly StartLine[], costs: Costs, ratios: readonly Ratio[]): Table {
   const startRows = starts.map(({ what, ours: own, bare, target, met }) => [
     what,
@@ -36,17 +36,20 @@ export function shortTable(starts: readonly StartLine[], costs: Costs, ratios: r
     "",
     `${target}: ${verdict(met)}`,
   ]);
-  const costRows = jobs.map(({ name }) => {
+  const costRows = jobs.flatMap(({ name }) => {
     const [own, peer] = [findCell(costs, name), cheapestPeer(costs, name)];
     const target = ratios.find(({ job }) => job === name);
+    if (own === undefined || (peer === undefined && target === undefined)) return [];
     return [
-      name,
-      own === undefined ? "" : `${micros(costOf(own))} µs`,
-      peer === undefined ? "" : `${peer.server}: ${micros(costOf(peer))} µs`,
-      own === undefined || peer === undefined ? "" : ratio(costOf(own) / costOf(peer)),
-      target === undefined
-        ? ""
-        : `${ratio(target.ratio)} × hello, at most ${target.limit}: ${verdict(target.met)}`,
+      [
+        name,
+        `${micros(costOf(own))} µs`,
+        peer === undefined ? "" : `${peer.server}: ${micros(costOf(peer))} µs`,
+        peer === undefined ? "" : ratio(costOf(own) / costOf(peer)),
+        target === undefined
+          ? ""
+          : `${ratio(target.ratio)} × hello, at most ${target.limit}: ${verdict(target.met)}`,
+      ],
     ];
   });
   return { head: ["", ours, "cheapest other", "ratio", "goal"], rows: [...startRows, ...costRows] };

@@ -16,6 +16,10 @@ test("The benchmark tells constant, linear and worse curves apart", () => {
   expect(shapes).toEqual(["constant", "constant", "linear", "worse than linear"]);
 });
 
+test("The benchmark takes a disturbed point for noise, if the cost is low again afterwards", () => {
+  expect(shapeOf(curve((n) => (n === 100 ? 90 : 20))).shape).toBe("constant");
+});
+
 test("The benchmark says up to where a curve is constant, and that zero has no place on it", () => {
   const stepped = curve((n) => (n > 1000 ? 200 : 20));
   expect(describe(stepped)).toContain("constant up to 1,000, then linear");
