@@ -47,12 +47,26 @@ export class Authenticator {
     this.#log = hub.logger("token");
   }
 
+  /**
+   * Returns the caller of a token that satisfies `need`, without waiting, if the database keeps its row; throws Denied otherwise.
+   * Undefined: it takes `admit` to tell.
+   */
+  admitNow(tokenText: string, need: Need): Caller | undefined {
+    const credentials = parseCredentials(tokenText);
+    const row = this.#proveNow(credentials);
+    return row && this.#admitted(row, credentials.by, need);
+  }
+
   /** Resolves to the caller of a token that satisfies `need`; throws Denied otherwise. */
   async admit(tokenText: string, need: Need, peer: Peer): Promise<Caller> {
     const credentials = parseCredentials(tokenText);
     const row = await this.#prove(credentials, peer);
     if (row === undefined) throw this.#reject(credentials, need, peer.address);
-    const caller = this.#callerOf(row, credentials.by);
+    return this.#admitted(row, credentials.by, need);
+  }
+
+  #admitted(row: TokenRow, by: Caller["by"], need: Need): Caller {
+    const caller = this.#callerOf(row, by);
     const outside = outsideLifetime(row);
     if (outside !== undefined) {
       const { reason, detail } = outside;
@@ -63,6 +77,12 @@ export class Authenticator {
     return caller;
   }
 
+  /** Is to `recognise` what `admitNow` is to `admit`. */
+  recogniseNow(name: string, proof: string): Caller | undefined {
+    const row = this.#proveNow({ by: "key", name, proof });
+    return row && this.#recognised(row, "key");
+  }
+
   /** Resolves to the caller of HTTP Basic credentials, which may be key and secret or user name and password. */
   async recognise(name: string, proof: string, peer: Peer): Promise<Caller> {
     const byKey: Credentials = { by: "key", name, proof };
@@ -70,11 +90,15 @@ export class Authenticator {
     for (const credentials of [byKey, byUsername]) {
       const row = await this.#prove(credentials, peer);
       if (row === undefined) continue;
-      const outside = outsideLifetime(row);
-      if (outside !== undefined) throw new Denied(outside.reason, outside.detail);
-      return this.#callerOf(row, credentials.by);
+      return this.#recognised(row, credentials.by);
     }
     throw this.#reject(byUsername, anyToken, peer.address);
+  }
+
+  #recognised(row: TokenRow, by: Caller["by"]): Caller {
+    const outside = outsideLifetime(row);
+    if (outside !== undefined) throw new Denied(outside.reason, outside.detail);
+    return this.#callerOf(row, by);
   }
 
   /** Throws Denied unless the database would authorise the caller now. For work that is done after a wait. */
@@ -100,6 +124,14 @@ export class Authenticator {
       if (error instanceof Denied) return false;
       throw error;
     }
+  }
+
+  #proveNow({ by, name, proof }: Credentials): TokenRow | undefined {
+    if (by !== "key") return undefined;
+    const row = this.#database.tokens.keptByKey(name);
+    // Compared also without a row, so that a wrong secret takes as long for every key.
+    const isRight = hashesMatch(hashSecret(proof), row?.secretHash ?? noSecretHash);
+    return isRight ? row : undefined;
   }
 
   /** Reads the whole row only once the secret or password is proven, so that a rejection takes as long for every name. */

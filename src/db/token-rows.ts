@@ -74,6 +74,11 @@ export class TokenRows {
       .compile();
   }
 
+  /** The row of a token, without waiting; undefined unless it is kept. Only proven tokens are. */
+  keptByKey(key: string): TokenRow | undefined {
+    return this.#kept.get(key);
+  }
+
   async byKey(key: string): Promise<TokenRow | undefined> {
     return this.#kept.get(key) ?? this.#one(this.#byKey, [key]);
   }

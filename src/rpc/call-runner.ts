@@ -43,18 +43,11 @@ export class CallRunner<S extends object> {
     Object.assign(logFields, method.loggedFields(params));
     const need = method.needFor(params);
     const lease = this.#acquire();
-    if (!isOpen(need)) return this.#runAdmitted(call, { params, need, lease });
     try {
-      const result = this.#invoke({
-        request,
-        method,
-        state,
-        logFields,
-        params,
-        need,
-        caller: anonymous,
-        lease,
-      });
+      const caller = isOpen(need) ? anonymous : lease.authenticator.admitNow(method.tokenIn(params), need);
+      if (caller === undefined) return this.#runAdmitted(call, { params, need, lease });
+      if (caller !== anonymous) proved(call, caller);
+      const result = this.#invoke({ request, method, state, logFields, params, need, caller, lease });
       if (result instanceof Promise) return result.finally(lease.release);
       lease.release();
       return result;
@@ -64,6 +57,7 @@ export class CallRunner<S extends object> {
     }
   }
 
+  /** Runs a call whose token has to be looked up. Releases the lease. */
   async #runAdmitted(
     { request, method, state, logFields }: Call<S>,
     { params, need, lease }: Pick<AuthorisedCall<S>, "params" | "need" | "lease">,
@@ -71,9 +65,7 @@ export class CallRunner<S extends object> {
     try {
       state.source.requireAddress();
       const caller = await lease.authenticator.admit(method.tokenIn(params), need, state.peer);
-      state.proved();
-      if (caller.by === "key") logFields.token_key = caller.key;
-      else logFields.username = caller.username;
+      proved({ state, logFields }, caller);
       const result = this.#invoke({ request, method, state, logFields, params, need, caller, lease });
       return result instanceof Promise ? await result : result;
     } finally {
@@ -111,6 +103,12 @@ export class CallRunner<S extends object> {
     }
     return id;
   }
+}
+
+function proved({ state, logFields }: Pick<Call<unknown>, "state" | "logFields">, caller: Caller): void {
+  state.proved();
+  if (caller.by === "key") logFields.token_key = caller.key;
+  else logFields.username = caller.username;
 }
 
 /** Reads named or positional params by the method's schema. InvalidParams names the first that the schema rejects. */

@@ -38,7 +38,7 @@ export async function authenticate(
   }
 }
 
-function recognise(request: Request, authenticator: Authenticator, peer: Peer): Promise<Caller> {
+function recognise(request: Request, authenticator: Authenticator, peer: Peer): Caller | Promise<Caller> {
   const [, scheme = "", given = ""] =
     /^(\S+) +(\S+) *$/.exec(request.headers.get("authorization") ?? "") ?? [];
   switch (scheme.toLowerCase()) {
@@ -51,11 +51,13 @@ function recognise(request: Request, authenticator: Authenticator, peer: Peer): 
           request,
           "Basic authentication is for programs: a browser would add it to requests of every page of this server. A page sends Authorization: Bearer <key>:<secret>",
         );
-      return authenticator.recognise(text.slice(0, colon), text.slice(colon + 1), peer);
+      const [name, proof] = [text.slice(0, colon), text.slice(colon + 1)];
+      return authenticator.recogniseNow(name, proof) ?? authenticator.recognise(name, proof, peer);
     }
     case "bearer": {
       const text = tokenText(given);
-      if (text !== undefined) return authenticator.admit(text, anyToken, peer);
+      if (text !== undefined)
+        return authenticator.admitNow(text, anyToken) ?? authenticator.admit(text, anyToken, peer);
     }
   }
   throw refuseCredentials(
