@@ -14,7 +14,7 @@ const patienceMs = 20_000;
 
 /** A test that mostly waits for processes, so that those of one file run side by side. */
 export function story(title: string, tell: () => Promise<void>): void {
-  test.concurrent(title, tell, 60_000);
+  test.concurrent(title, tell, 180_000);
 }
 
 export interface RunOptions {
