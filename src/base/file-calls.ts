@@ -69,7 +69,8 @@ export interface FileCalls {
   lstat(path: string): MaybePromise<Stats>;
   realpath(path: string): MaybePromise<string>;
   readlink(path: string): MaybePromise<string>;
-  readdir(path: string): MaybePromise<string[]>;
+  /** `folderBytes` is the size of the folder itself, which grows with the number of its names. */
+  readdir(path: string, folderBytes: number): MaybePromise<string[]>;
   open(path: string, flags: string | number, mode?: number): MaybePromise<FileDescriptor>;
   mkdir(path: string): MaybePromise<void>;
   rename(from: string, to: string): MaybePromise<void>;
@@ -99,8 +100,7 @@ export const syncFileCalls: FileCalls = {
   // Without `.native` Node resolves each part of the path in JavaScript.
   realpath: (path) => realpathSync.native(path),
   readlink: (path) => readlinkSync(path),
-  // The size of a folder grows with the number of its names.
-  readdir: (path) => (statSync(path).size > maxFolderBytes ? readdir(path) : readdirSync(path)),
+  readdir: (path, folderBytes) => (folderBytes > maxFolderBytes ? readdir(path) : readdirSync(path)),
   open: (path, flags, mode) => new LocalFile(openSync(path, flags, mode)),
   mkdir: (path) => mkdirSync(path),
   rename: renameSync,

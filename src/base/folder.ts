@@ -41,6 +41,12 @@ export class Folder {
     return name === "" ? this.#base : `${this.#base}${sep}${name}`;
   }
 
+  /** Returns the names in this folder, in no order. */
+  async names(): Promise<string[]> {
+    const { size } = await this.#handle.stat();
+    return this.#calls.readdir(this.#base, size);
+  }
+
   async identity(): Promise<FolderIdentity> {
     const { dev, ino } = await this.#handle.stat();
     return { dev, ino };

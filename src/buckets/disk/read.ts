@@ -148,7 +148,7 @@ export class DiskReader implements FileReader {
       const path = await this.#paths.matchUnicode(folder);
       try {
         return await this.#inFolder(path, async (held) => {
-          const names = await sortInTurns(await this.#paths.calls.readdir(held.at("")), compareTexts);
+          const names = await sortInTurns(await held.names(), compareTexts);
           return { path, names, first: this.#read(held, path, names.slice(0, batchEntries)) };
         });
       } catch (error) {
@@ -183,16 +183,21 @@ export class DiskReader implements FileReader {
     folder: TreePath,
     onUnreadable?: (path: TreePath, error: unknown) => void,
   ): AsyncGenerator<DiskEntry> {
+    for await (const entries of this.#walkInBatches(folder, onUnreadable)) yield* entries;
+  }
+
+  async *#walkInBatches(
+    folder: TreePath,
+    onUnreadable?: (path: TreePath, error: unknown) => void,
+  ): AsyncGenerator<DiskEntry[]> {
     const folders = [folder];
     const pacer = new Pacer();
     for (let at = folders.pop(); at !== undefined; at = folders.pop()) {
       if (pacer.isDue) await pacer.nextTurn();
       try {
         for await (const entries of this.entries(at)) {
-          for (const entry of entries) {
-            if (entry.kind === "folder") folders.push(entry.path);
-            yield entry;
-          }
+          for (const { kind, path } of entries) if (kind === "folder") folders.push(path);
+          yield entries;
         }
       } catch (error) {
         // A folder inside may be removed during the walk; the one that was asked for must exist.
@@ -205,7 +210,8 @@ export class DiskReader implements FileReader {
 
   async files(folder: TreePath): Promise<DiskEntry[]> {
     const files: DiskEntry[] = [];
-    for await (const entry of this.walk(folder)) if (entry.kind === "file") files.push(entry);
+    for await (const entries of this.#walkInBatches(folder))
+      for (const entry of entries) if (entry.kind === "file") files.push(entry);
     return sortInTurns(files, (a, b) => compareTexts(a.path, b.path));
   }
 

@@ -59,23 +59,30 @@ export class DiskStagedFile implements StagedFile {
   }
 }
 
+export interface MoveIntoOptions {
+  readonly staged: DiskStagedFile;
+  /** Whether a copy is synced. */
+  readonly sync: boolean;
+  readonly calls: FileCalls;
+}
+
 /** Staging is the folder for uploads under way, for copies until they are complete, and for what is being replaced or deleted. */
 export class Staging {
   readonly #folder: string;
   /** Of the file system of the staging folder. */
-  readonly calls: FileCalls;
+  readonly #calls: FileCalls;
   /** Differs from that of every other process with the same staging folder. */
   readonly #prefix = randomText(16);
   #allocated = 0;
 
   constructor(folder: string) {
     this.#folder = folder;
-    this.calls = fileCallsFor(folder);
+    this.#calls = fileCallsFor(folder);
   }
 
   /** allocate is a free path in the staging folder itself. What is left there is deleted by the next start. */
   async allocate(): Promise<string> {
-    if ((await statOrUndefined(this.#folder, this.calls.stat)) === undefined)
+    if ((await statOrUndefined(this.#folder, this.#calls.stat)) === undefined)
       await mkdir(this.#folder, { recursive: true });
     this.#allocated += 1;
     return `${this.#folder}/${this.#prefix}-${this.#allocated}`;
@@ -102,13 +109,9 @@ export class Staging {
   }
 
   /** moveInto renames a staged file into a folder. A file cannot be renamed to another file system, so there it is copied first. */
-  async moveInto(
-    parent: Folder,
-    name: string,
-    { staged, sync }: { readonly staged: DiskStagedFile; readonly sync: boolean },
-  ): Promise<void> {
+  async moveInto(parent: Folder, name: string, { staged, sync, calls }: MoveIntoOptions): Promise<void> {
     try {
-      await this.calls.rename(staged.diskPath, parent.at(name));
+      await calls.rename(staged.diskPath, parent.at(name));
       staged.isRenamed = true;
       return;
     } catch (error) {

@@ -1,7 +1,7 @@
 import { rename, rm, writeFile } from "node:fs/promises";
 import { basename, dirname } from "node:path";
 import { codeOf, Fault } from "../../base/fault.ts";
-import type { FileCalls } from "../../base/file-calls.ts";
+import { asyncFileCalls, type FileCalls } from "../../base/file-calls.ts";
 import type { Folder } from "../../base/folder.ts";
 import { SharedSync } from "../../base/shared-sync.ts";
 import {
@@ -43,6 +43,8 @@ export class DiskWriter implements WriteTransaction {
   readonly #staging: Staging;
   readonly #sync: boolean;
   readonly #stopping: AbortSignal;
+  /** For calls that change names and times: beside syncs they may have to wait until the file system has written its journal. */
+  readonly #changes: FileCalls;
   readonly #folderSyncs = new SharedSync();
 
   constructor(reader: DiskReader, paths: PathResolver, { staging, sync, stopping }: DiskWriterOptions) {
@@ -50,6 +52,7 @@ export class DiskWriter implements WriteTransaction {
     this.#paths = paths;
     this.#staging = staging;
     this.#sync = sync;
+    this.#changes = sync ? asyncFileCalls : paths.calls;
     this.#stopping = stopping;
   }
 
@@ -68,16 +71,19 @@ export class DiskWriter implements WriteTransaction {
 
   async place(staged: StagedFile, to: TreePath, { makeParents, modified }: PlaceOptions): Promise<DiskStats> {
     this.#paths.assertFits(to);
-    const { calls } = this.#paths;
     const content = DiskStagedFile.from(staged);
     const { folder, name } = splitPath(to);
     return this.#attempt(to, () =>
       this.#paths.inFolder(folder, { create: makeParents }, async (parent) => {
         await refuseNonFile(parent.at(name), to, this.#paths.calls);
-        if (modified !== undefined) await calls.utimes(content.diskPath, modified, modified);
-        await this.#staging.moveInto(parent, name, { staged: content, sync: this.#sync });
+        if (modified !== undefined) await this.#changes.utimes(content.diskPath, modified, modified);
+        await this.#staging.moveInto(parent, name, {
+          staged: content,
+          sync: this.#sync,
+          calls: this.#changes,
+        });
         await this.#synced(parent);
-        return new DiskStats(await calls.lstat(parent.at(name)));
+        return new DiskStats(await this.#paths.calls.lstat(parent.at(name)));
       }),
     );
   }
@@ -88,12 +94,12 @@ export class DiskWriter implements WriteTransaction {
     return this.#attempt(path, () =>
       this.#paths.inFolder(folder, { create: false }, async (parent) => {
         try {
-          await this.#paths.calls.mkdir(parent.at(name));
+          await this.#changes.mkdir(parent.at(name));
         } catch (error) {
           if (codeOf(error) === "EEXIST") return false;
           throw error;
         }
-        if (modified !== undefined) await this.#paths.calls.utimes(parent.at(name), modified, modified);
+        if (modified !== undefined) await this.#changes.utimes(parent.at(name), modified, modified);
         await this.#synced(parent);
         return true;
       }),
@@ -104,14 +110,13 @@ export class DiskWriter implements WriteTransaction {
     const { folder, name } = splitPath(entry.path);
     const accessed = times.accessed ?? new Date(entry.stats.accessedMs);
     const modified = times.modified ?? new Date(entry.stats.modifiedMs);
-    const { calls } = this.#paths;
     await this.#attempt(entry.path, async () =>
       name === ""
-        ? calls.utimes(this.#paths.root, accessed, modified)
+        ? this.#changes.utimes(this.#paths.root, accessed, modified)
         : this.#paths.inFolder(folder, { create: false }, async (parent) => {
-            const now = await statOrUndefined(parent.at(name), calls.lstat);
+            const now = await statOrUndefined(parent.at(name), this.#paths.calls.lstat);
             if (now === undefined || now.isSymbolicLink()) throw notFound(entry.path);
-            await calls.utimes(parent.at(name), accessed, modified);
+            await this.#changes.utimes(parent.at(name), accessed, modified);
           }),
     );
   }
@@ -125,7 +130,7 @@ export class DiskWriter implements WriteTransaction {
     const { folder, name } = splitPath(path);
     try {
       await this.#paths.inFolder(folder, { create: false }, async (parent) => {
-        await this.#paths.calls.unlink(parent.at(name));
+        await this.#changes.unlink(parent.at(name));
         await this.#synced(parent);
       });
     } catch (error) {
@@ -221,7 +226,7 @@ export class DiskWriter implements WriteTransaction {
       await writeFile(diskPath, content, { flag: "wx", mode: 0o644, flush: this.#sync });
       return content.length;
     }
-    const file = await this.#staging.calls.open(diskPath, "wx", 0o644);
+    const file = await this.#changes.open(diskPath, "wx", 0o644);
     try {
       let size = 0;
       for await (const chunk of content) {
