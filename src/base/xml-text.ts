@@ -1,15 +1,20 @@
 import { unwritable, type XmlElement, xmlNamespace } from "./xml.ts";
 
+/** What `escapeXml` replaces. */
+const special = new RegExp(`[&<>"\\r]|${unwritable.source}`);
+const eachSpecial = new RegExp(special, "g");
+const references: Readonly<Record<string, string>> = {
+  "&": "&amp;",
+  "<": "&lt;",
+  ">": "&gt;",
+  '"': "&quot;",
+  "\r": "&#13;",
+};
+
 /** `escapeXml` writes text as XML content. Characters that XML cannot contain become U+FFFD. */
 export function escapeXml(text: string): string {
-  if (!/[&<>"\r]/.test(text) && !unwritable.test(text)) return text;
-  return text
-    .replaceAll("&", "&amp;")
-    .replaceAll("<", "&lt;")
-    .replaceAll(">", "&gt;")
-    .replaceAll('"', "&quot;")
-    .replaceAll("\r", "&#13;")
-    .replace(new RegExp(unwritable, "g"), "\ufffd");
+  if (!special.test(text)) return text;
+  return text.replace(eachSpecial, (character) => references[character] ?? "\ufffd");
 }
 
 /** `escapeAttribute` writes text as an attribute's value, in which a plain line end would be read as a space. */

@@ -12,13 +12,25 @@ export interface MediaType {
   readonly compressible: boolean;
 }
 
+const unknownType: MediaType = { value: "application/octet-stream", compressible: false };
+/** By extension, for those that have a type, as they were met: the number of them is that of the library's table. */
+const knownTypes = new Map<string, MediaType>();
+
 /** mediaTypeOf derives the media type from the name's extension; `application/octet-stream` if that is unknown. */
 export function mediaTypeOf(name: string): MediaType {
   const dot = name.lastIndexOf(".");
-  const type = (dot === -1 ? null : mime.getType(name.slice(dot + 1))) ?? "application/octet-stream";
+  if (dot === -1) return unknownType;
+  const extension = name.slice(dot + 1);
+  const known = knownTypes.get(extension);
+  if (known !== undefined) return known;
+  const type = mime.getType(extension);
+  if (type === null) return unknownType;
   const isText = textual.test(type);
-  return {
+  const found = {
     value: isText ? `${type}; charset=utf-8` : type,
     compressible: isText || compressible.test(type),
   };
+  // Other spellings (`.HTML`) are not kept: there are very many of them.
+  if (extension === extension.toLowerCase()) knownTypes.set(extension, found);
+  return found;
 }

@@ -57,6 +57,11 @@ export function parseDestination(header: string | null, bucket: string): DavPath
 
 /** hrefOf returns the path of a resource, fully encoded. A folder's ends in a slash. */
 export function hrefOf(bucket: string, path: TreePath, kind: FileEntry["kind"]): string {
-  const encoded = path === treeRoot ? "" : `/${path.split("/").map(encodeURIComponent).join("/")}`;
+  const encoded = path === treeRoot ? "" : `/${encodePath(path)}`;
   return `${webdavPrefix}/${bucket}${encoded}${kind === "folder" ? "/" : ""}`;
+}
+
+/** Most paths consist of characters that need no encoding. */
+function encodePath(path: TreePath): string {
+  return /^[\w/.-]*$/.test(path) ? path : path.split("/").map(encodeURIComponent).join("/");
 }

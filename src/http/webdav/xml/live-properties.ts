@@ -31,7 +31,8 @@ const onFiles =
 
 /** Not before 1970: some clients cannot parse such dates. */
 const httpDate = (ms: number) => new Date(Math.max(0, ms)).toUTCString();
-const isoDate = (ms: number) => new Date(Math.max(0, ms)).toISOString().replace(/\.\d+Z$/, "Z");
+/** Without milliseconds. */
+const isoDate = (ms: number) => `${new Date(Math.max(0, ms)).toISOString().slice(0, -".000Z".length)}Z`;
 
 /** liveProperties are those that the server computes: RFC 4918 §15, RFC 4331, and the times that Windows asks for. */
 export const liveProperties: ReadonlyMap<string, LiveProperty> = new Map<string, LiveProperty>([
