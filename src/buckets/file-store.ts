@@ -72,7 +72,7 @@ export interface OpenFile extends AsyncDisposable {
   readonly stats: FileStats;
   /** Equal only for equal content, over all buckets, once the file is settled. */
   readonly contentKey: string;
-  /** The whole content in memory; its length is not that of `stats` if the file was changed in place since. */
+  /** The whole content in memory, as long as `stats` says. Fails if the file became shorter since. */
   bytes(): Promise<Uint8Array<ArrayBuffer>>;
   /** The content, or a range of it, read while it is consumed. Fails if the file became shorter than that. Chunks are the consumer's to keep. */
   chunks(range?: ByteRange): AsyncGenerator<Uint8Array>;

@@ -13,7 +13,7 @@ import type { FileSnapshot, FolderChecks, HeldContent } from "../file-store.ts";
 import { sameContent, settledAtMs } from "./etag.ts";
 import { isAbsence, statOrUndefined, statSyncOrUndefined } from "./stat.ts";
 
-/** What is opened is compared with the snapshot; a FIFO in its place must not block, and a link is not followed. */
+/** Flags to open a file that may have been replaced since the snapshot: a FIFO in its place must not block, and a link is not followed. */
 const holdFlags = constants.O_RDONLY | constants.O_NONBLOCK | constants.O_NOFOLLOW;
 
 interface KnownFolder {

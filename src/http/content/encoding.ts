@@ -21,7 +21,7 @@ export const plainOnly: readonly Encoding[] = [];
 
 /** Every order of preference that was seen, by its names: 16 are possible. */
 const preferences = new Map<string, readonly Encoding[]>([["", plainOnly]]);
-/** What headers were parsed to. Browsers send few different ones; strangers cannot fill the memory with more. */
+/** Encodings by the text of the header. Browsers send few different ones; the limits keep strangers from filling the memory with more. */
 const parsed = new Map<string, readonly Encoding[]>();
 const maxParsed = 64;
 const maxParsedChars = 128;

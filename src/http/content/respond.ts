@@ -126,7 +126,7 @@ function release(body: Body): void {
   if (body.kind === "stream") body.stream.cancel();
 }
 
-/** What a `Response` sends of a body, which needs no release afterwards. It is returned without waiting for I/O: see `OpenFile.body`. */
+/** toSend is the content for a `Response`, all of it or a range. It must be returned without waiting for I/O (see `OpenFile.body`); the body needs no release afterwards. */
 function toSend(body: Body, range?: ByteRange): Blob | ReadableStream<Uint8Array> {
   switch (body.kind) {
     case "memory":
