@@ -12,15 +12,6 @@ export function isEventQueue<T>(stream: AsyncIterable<T>): stream is EventQueue<
   return "take" in stream && "arrival" in stream;
 }
 
-/** `itemsOf` yields the items of a queue until it is closed. */
-export async function* itemsOf<T>(queue: EventQueue<T>): AsyncGenerator<T, void, undefined> {
-  while (!queue.isClosed) {
-    const item = queue.take();
-    if (item !== undefined) yield item;
-    else await queue.arrival();
-  }
-}
-
 /**
  * Mailbox is a bounded queue between a fast writer and a slow reader. When it is full it refuses the newest item; the writer never
  * waits.
@@ -36,10 +27,14 @@ export class Mailbox<T> implements EventQueue<T> {
     return this.#closed;
   }
 
-  /** Adds an item. Returns false if it was dropped, because the mailbox is full or closed. */
-  offer(item: T): boolean {
-    if (this.#closed || this.#items.length >= this.capacity) return false;
-    this.#items.push(item);
+  get isFull(): boolean {
+    return this.#items.length >= this.capacity;
+  }
+
+  /** Adds items that belong together, where one more has room. Returns false if they were dropped: the mailbox is full or closed. */
+  offer(...items: T[]): boolean {
+    if (this.#closed || this.isFull) return false;
+    this.#items.push(...items);
     this.#wake();
     return true;
   }
@@ -61,8 +56,12 @@ export class Mailbox<T> implements EventQueue<T> {
     this.#wake();
   }
 
-  [Symbol.asyncIterator](): AsyncGenerator<T, void, undefined> {
-    return itemsOf(this);
+  async *[Symbol.asyncIterator](): AsyncGenerator<T, void, undefined> {
+    while (!this.#closed) {
+      const item = this.take();
+      if (item !== undefined) yield item;
+      else await this.arrival();
+    }
   }
 
   #wake(): void {
