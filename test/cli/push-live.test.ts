@@ -30,7 +30,7 @@ story(
     await writeFile(join(local, "moved/page.html"), "moved page");
     await shows({ "index.html": "three", "moved/page.html": "moved page" }, "a change in a renamed folder");
     await rm(local, { recursive: true });
-    await Bun.sleep(1500);
+    await watching.says(/does not exist; waiting for it/);
     expect(contents(bucket)).toEqual({ "index.html": "three", "moved/page.html": "moved page" });
     await mkdir(local);
     await fill(local, { "index.html": "built anew" });

@@ -1,12 +1,32 @@
+import { Database } from "bun:sqlite";
 import { expect, setDefaultTimeout, test } from "bun:test";
-import { eachDatabase, type TestNode, testNode } from "../support/node.ts";
-import { within } from "../support/process.ts";
+import { SQL } from "bun";
+import { type DatabaseKind, eachDatabase, type TestNode, testNode } from "../support/node.ts";
+import { until, within } from "../support/process.ts";
 import { endless, exec, execText, refusedSql, rows, series } from "../support/sql.ts";
 
 // A busy machine may take its time.
 setDefaultTimeout(60_000);
 
 const hello = "node-server_hello";
+
+/** Whether a statement holds the writer's place (SQLite), or waits in `pg_sleep` (PostgreSQL). */
+async function isWriting({ databaseUrl }: TestNode, kind: DatabaseKind): Promise<boolean> {
+  if (kind === "postgres") {
+    await using sql = new SQL({ url: databaseUrl, max: 1 });
+    const [found] =
+      await sql`SELECT count(*)::int AS n FROM pg_stat_activity WHERE datname = current_database() AND wait_event = 'PgSleep'`;
+    return found.n > 0;
+  }
+  using database = new Database(databaseUrl.replace(/^sqlite:\/\/|\?.*$/g, ""));
+  try {
+    database.run("BEGIN IMMEDIATE");
+    database.run("ROLLBACK");
+    return false;
+  } catch {
+    return true;
+  }
+}
 
 eachDatabase("10,000 rows are shown whole; of more the first 10,000, and that is said", async (kind) => {
   await using node = await testNode({ database: kind });
@@ -221,7 +241,7 @@ eachDatabase(
       running = false;
       return error.message;
     });
-    await Bun.sleep(500);
+    await until("it has written", () => isWriting(node, kind));
     // On SQLite this one has to wait for the writer; the server must not stand still with it.
     const writes = node.send("token_create", [node.superToken, { token_limit: [] }]);
     await Bun.sleep(50);

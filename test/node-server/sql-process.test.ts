@@ -3,6 +3,7 @@ import { expect, setDefaultTimeout, test } from "bun:test";
 import { SQL } from "bun";
 import { type DatabaseKind, eachDatabase } from "../support/node.ts";
 import { newPostgresDatabase } from "../support/postgres.ts";
+import { cpuSeconds } from "../support/proc.ts";
 import { hello, newHome, type Server, sqliteUrl, until } from "../support/process.ts";
 import { endless, residentMiB, type SqlResult, series, sqlChildrenOf } from "../support/sql.ts";
 
@@ -128,9 +129,9 @@ test("a child that dies takes its statement with it and no other", async () => {
   await using home = await newHome();
   const server = await home.serve();
   const failed = server.send("node-server_exec_sql", [server.superToken, endless("sqlite")]);
-  const [busy] = await busyChildren(server, 1);
-  await Bun.sleep(100);
-  process.kill(busy ?? 0, "SIGKILL");
+  const [busy = 0] = await busyChildren(server, 1);
+  await until("the child computes", async () => (await cpuSeconds({ pid: busy })) > 0.5);
+  process.kill(busy, "SIGKILL");
   expect((await failed).error).toMatchObject({ code: 103, message: expect.stringContaining("ended") });
   expect((await exec(server, "SELECT 1 AS one")).data).toEqual([{ one: 1 }]);
 });
@@ -142,7 +143,6 @@ test("a child that dies while it has nothing to do is not missed", async () => {
   const children = await busyChildren(server, 1);
   for (const child of children) process.kill(child, "SIGKILL");
   await allGone(children);
-  await Bun.sleep(200);
   expect((await exec(server, "SELECT 2 AS two")).data).toEqual([{ two: 2 }]);
 });
 

@@ -1,9 +1,10 @@
 import { expect } from "bun:test";
-import { existsSync } from "node:fs";
+import { existsSync, readFileSync } from "node:fs";
 import { readdir } from "node:fs/promises";
 import { SQL } from "bun";
 import { halfCall } from "../support/half-call.ts";
 import { newPostgresDatabase } from "../support/postgres.ts";
+import { isPending } from "../support/proc.ts";
 import { hello, helloAt, newHome, story, until, within } from "../support/process.ts";
 
 /** Less than the 10 s that running calls are given. */
@@ -103,7 +104,7 @@ story("a second signal ends the server at once, whatever still runs", async () =
   await server.call("node-server_hello");
   server.signal("SIGTERM");
   await server.says(/stopping/);
-  await Bun.sleep(100);
+  await until("the port refuses", async () => (await helloAt(server.url)) === undefined);
   expect(server.alive).toBe(true);
   server.signal("SIGINT");
   const ended = await within("the server ends", server.exited, shortMs);
@@ -150,7 +151,7 @@ story("a server that stops takes up no new configuration", async () => {
   await server.says(/stopping/);
   await home.configure({}, "sqlite://other/node.db?mode=rwc");
   server.signal("SIGHUP");
-  await Bun.sleep(300);
+  await until("the signal was taken", async () => !(await isPending(server, "SIGHUP")));
   expect(await call.finish()).toMatchObject({ result: hello });
   expect(await within("the server ends", server.exited)).toMatchObject({ code: 0 });
   expect(server.stderr.match(/listening on/g)).toHaveLength(1);
@@ -158,13 +159,16 @@ story("a server that stops takes up no new configuration", async () => {
 });
 
 story("a server goes on when nobody reads its output any more", async () => {
-  await using home = await newHome({ logging: 'log_filter = "trace"' });
+  await using home = await newHome({ logging: 'log_filter = "trace"\njson_log_file = "log"' });
   const server = await home.serve();
   const { url, superToken } = server;
   await server.hangUp();
   for (let round = 0; round < 20; round += 1) expect(await helloAt(url)).toBe(hello);
   server.signal("SIGHUP");
-  await Bun.sleep(200);
+  await until(
+    "the reload is over",
+    () => existsSync(home.file("log")) && readFileSync(home.file("log"), "utf8").includes("config.unchanged"),
+  );
   expect(await server.newToken(superToken)).toMatch(/:/);
   expect(await server.stop()).toMatchObject({ code: 0 });
 });
@@ -191,7 +195,7 @@ story("a SIGHUP during the start does no harm", async () => {
   const server = home.launch();
   await until("the start waits for the lock", async () => (await lockWaiters(database.url)) === 1);
   server.signal("SIGHUP");
-  await Bun.sleep(100);
+  await until("the signal was taken", async () => !(await isPending(server, "SIGHUP")));
   await sql`SELECT pg_advisory_unlock(${0x6e6f6465})`;
   await server.ready();
   expect(await server.call("node-server_hello")).toBe(hello);

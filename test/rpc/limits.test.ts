@@ -187,6 +187,7 @@ test("a client that does not read its answer keeps its place until it does", asy
   // What one such client costs is an answer in memory; how many of them there are is what the limit is for.
   await using node = await testNode({
     top: "jsonrpc_max_connections = 1",
+    logging: 'memory_log_filter = "rpc=debug"',
     methods: { test_repeat: repeatToKnown },
   });
   const params = [node.superToken, "0123456789", 3_000_000];
@@ -196,8 +197,12 @@ test("a client that does not read its answer keeps its place until it does", asy
   await until("the place is taken", async () => (await node.post(hello)).status === 429 || undefined);
   wire.stopReading();
   wire.write(call);
-  await Bun.sleep(300);
-  expect((await node.post(hello)).status).toBe(429);
+  await until("the call has been answered", () =>
+    node.node.ring
+      .entries()
+      .some(({ message, spans }) => message === "success" && spans[0]?.name === "test::repeat"),
+  );
+  for (let turn = 0; turn < 20; turn += 1) expect((await node.post(hello)).status).toBe(429);
   wire.readAgain();
   await wire.hears(/0123456789","id":1\}/);
   await free(node);

@@ -188,15 +188,18 @@ test("closing the socket ends its subscriptions, however it closes, and no other
 
 test("a subscription that was asked for before the socket closed does not outlive it", async () => {
   const events = channel();
-  await using node = await testNode({ methods: events.table });
+  await using node = await testNode({ methods: events.table, logging: 'memory_log_filter = "rpc=debug"' });
   const socket = await node.socket();
   const wait = '{"jsonrpc":"2.0","method":"test_wait","id":1}';
   socket.send(`[${wait},{"jsonrpc":"2.0","method":"test_listen","id":2}]`);
   await socket.call("node-server_hello");
   await socket[Symbol.asyncDispose]();
   events.letGo();
-  await Bun.sleep(100);
-  await gone(events);
+  await until("the subscription was refused", () =>
+    node.node.ring
+      .entries()
+      .some(({ message, spans }) => message === "failed" && spans[0]?.name === "test::listen"),
+  );
   expect(events.listeners.size).toBe(0);
 });
 

@@ -1,4 +1,5 @@
 import { readdir, readFile, readlink } from "node:fs/promises";
+import { constants } from "node:os";
 
 /** Facts that the kernel keeps about a process, read from `/proc`; Linux only. */
 
@@ -40,4 +41,11 @@ export async function cpuSeconds({ pid }: { readonly pid: number }): Promise<num
   // The second field is the program's name in parentheses and may hold spaces; times are in hundredths of a second.
   const fields = stat.slice(stat.lastIndexOf(")") + 2).split(" ");
   return (Number(fields[11]) + Number(fields[12])) / 100;
+}
+
+/** Whether a signal was sent to a process and no thread of it has taken it yet. */
+export async function isPending({ pid }: { readonly pid: number }, signal: NodeJS.Signals): Promise<boolean> {
+  const status = await readFile(`/proc/${pid}/status`, "utf8");
+  const pending = BigInt(`0x${/^ShdPnd:\s+([0-9a-f]+)$/m.exec(status)?.[1] ?? "0"}`);
+  return ((pending >> BigInt(constants.signals[signal] - 1)) & 1n) === 1n;
 }

@@ -15,6 +15,8 @@ export interface TestSocket extends AsyncDisposable {
   readonly socket: WebSocket;
   /** Resolves with the next message that was not taken yet. */
   next(): Promise<unknown>;
+  /** Messages that have come and were not taken. After the answer to a call, everything sent before it has come. */
+  readonly untaken: readonly unknown[];
   send(message: string | Uint8Array): void;
   /** One call; other messages that arrive meanwhile stay for `next`. */
   call(method: string, params?: unknown): Promise<WireReply>;
@@ -51,6 +53,7 @@ export async function openSocket(url: string, path = "/jsonrpc"): Promise<TestSo
   return {
     socket,
     closed,
+    untaken: heard,
     next: () =>
       heard.length > 0 ? Promise.resolve(heard.shift()) : new Promise((resolve) => waiting.push(resolve)),
     send: (message) => socket.send(message),

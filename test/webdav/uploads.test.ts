@@ -100,8 +100,10 @@ test("an upload that trickles in is taken whole, and until its last byte everybo
       expect((await dav("GET", "/b.txt")).status).toBe(404);
     }
   }
-  await Bun.sleep(50);
-  // All bytes of the second are there, but not the word that it is complete.
+  await until("all bytes of the second are on the disk", () =>
+    strays(node).some((path) => statSync(path).size === content.length),
+  );
+  // But not the word that it is complete.
   expect((await dav("GET", "/b.txt")).status).toBe(404);
   pieces.write("0\r\n\r\n");
   await known.hears(/^HTTP\/1\.1 204 /);
@@ -162,7 +164,7 @@ test("an upload above max_upload_size is refused before its body is sent, in chu
     }
     using wire = await begin("/a.txt", "Transfer-Encoding: chunked");
     wire.write(chunk("x".repeat(limit)));
-    await Bun.sleep(100);
+    await until("that much is on the disk", () => strays(node).some((path) => statSync(path).size === limit));
     expect(wire.heard).toBe("");
     wire.write(chunk("x"));
     await wire.hears(/^HTTP\/1\.1 413 [\s\S]*max_upload_size/);

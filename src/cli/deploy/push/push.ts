@@ -54,7 +54,10 @@ async function keepPushing(
     await (isIncomplete ? pause(retryMs, signal) : folder.changed(signal));
     signal.throwIfAborted();
     // Between `rm -rf` and `mkdir` of a build there is nothing to push, and nothing to delete.
-    if (!folder.isThere) continue;
+    if (!folder.isThere) {
+      say(`${dir} does not exist; waiting for it`);
+      continue;
+    }
     try {
       const code = await report(
         site,
