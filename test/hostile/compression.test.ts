@@ -32,6 +32,7 @@ for (const { what, count } of addresses) {
     await target.survives(`F23 ${requests} requests for ${what}`, async () => {
       const { statuses } = await target.attack(attackMs, {
         connections: requests,
+        awaitsAnswers: true,
         payload: Array.from({ length: count }, (_, number) =>
           requestOf(`GET /node/static/b/${spelling("abcdef.js", number)}`, "Accept-Encoding: br, gzip"),
         ),

@@ -38,7 +38,7 @@ for (const [what, body] of Object.entries(requests)) {
   attackTest(`one request without a token does not hold up others: ${what}`, async () => {
     await using target = await WatchedServer.start();
     const attack = async () => {
-      const { statuses } = await target.attack(attackMs, { payload: postOf(body) });
+      const { statuses } = await target.attack(attackMs, { payload: postOf(body), awaitsAnswers: true });
       // Refused or not: it was answered.
       expect([Object.keys(statuses).length, statuses["0"]]).toEqual([1, undefined]);
     };
@@ -51,6 +51,7 @@ attackTest("F10: paths of many segments in letters of other languages do not hol
   await target.survives(`F10 ${atOnce} paths of ${segments} segments`, async () => {
     const { statuses } = await target.attack(attackMs, {
       connections: atOnce,
+      awaitsAnswers: true,
       payload: requestOf(`GET /node/static/b/${"%C3%A9/".repeat(segments)}`),
     });
     expect(statuses).toEqual({ 404: atOnce });

@@ -87,7 +87,7 @@ attackTest("bodies in chunks of one byte do not keep the event loop", async () =
   const head = postHead("Content-Type: application/json", "Transfer-Encoding: chunked");
   const payload = `${head}${"1\r\n \r\n".repeat(tinyChunks)}0\r\n\r\n`;
   await target.survives("16 bodies in chunks of one byte", async () => {
-    const { statuses } = await target.attack(attackMs, { connections: 16, payload });
+    const { statuses } = await target.attack(attackMs, { connections: 16, awaitsAnswers: true, payload });
     expect(statuses[503]).toBeGreaterThan(0);
   });
 });

@@ -35,6 +35,7 @@ for (const [what, body] of Object.entries(propfinds)) {
     await target.survives(`F7 ${atOnce} PROPFIND of names ${what}`, async () => {
       const { statuses, heardBytes } = await target.attack(attackMs, {
         connections: atOnce,
+        awaitsAnswers: true,
         payload: davRequest(target, "PROPFIND /node/static-webdav/b/", body, "Depth: 1"),
       });
       console.log(
@@ -83,7 +84,11 @@ for (const kind of databaseKinds) {
         davRequest(target, "LOCK /node/static-webdav/b/", lockInfo, "Depth: infinity"),
         davRequest(target, "PROPFIND /node/static-webdav/b/", lockDiscovery, "Depth: 1"),
       ];
-      const { statuses } = await target.attack(attackMs, { connections: payload.length, payload });
+      const { statuses } = await target.attack(attackMs, {
+        connections: payload.length,
+        awaitsAnswers: true,
+        payload,
+      });
       console.log(`F8 (${kind}): statuses ${JSON.stringify(statuses)}`);
       expect(statuses["0"]).toBeUndefined();
     });

@@ -6,6 +6,9 @@ import { runWorker } from "./worker-script.ts";
 /** Handed to the socket at once; large payloads would otherwise be copied for every connection. */
 const pieceBytes = 64 * 1024;
 
+/** How long a stopped attack waits for first answers, if it awaits them. */
+const maxAnswerMs = 60_000;
+
 /** One connection of an attack. */
 class Attack {
   readonly #closed = Promise.withResolvers<void>();
@@ -44,7 +47,10 @@ class Attack {
 
   /** Sends the payload as often as the attack says; resolves when the connection has ended or `stopped` is aborted. */
   async run(payload: Buffer, stopped: AbortSignal): Promise<void> {
-    const stop = () => this.#socket.destroy();
+    const stop = async () => {
+      if (this.#spec.awaitsAnswers) await Promise.race([this.#first.promise, Bun.sleep(maxAnswerMs)]);
+      this.#socket.destroy();
+    };
     stopped.addEventListener("abort", stop);
     try {
       await this.#connected.promise;

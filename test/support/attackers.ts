@@ -21,6 +21,8 @@ export interface AttackSpec {
   readonly reads: boolean;
   /** How to end the connection as soon as the payload has been handed over; "never" leaves that to the server. */
   readonly hangsUp: "close" | "reset" | "never";
+  /** Whether each connection is kept until it has heard something, also if the attack is stopped: a busy machine answers late. */
+  readonly awaitsAnswers: boolean;
   /** Begin again with a new connection where one has ended. */
   readonly returns: boolean;
 }
@@ -67,6 +69,8 @@ export async function launchAttack(
     reads: true,
     hangsUp: "never",
     returns: false,
+    // A handshake is always answered.
+    awaitsAnswers: websocket,
     ...options,
   };
   return new WorkerProcess<AttackReport>("attacker-process.ts", spec).ready();

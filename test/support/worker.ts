@@ -1,6 +1,9 @@
 import { join } from "node:path";
 import { until, within } from "./process.ts";
 
+/** A stopped attack may still wait for answers. */
+const maxReportMs = 90_000;
+
 /**
  * WorkerProcess runs a script of this folder in a process of its own, so that neither the test nor the script takes processor
  * time from the other's event loop. The script gets `spec` as JSON in its first argument, prints `ready`, works until its
@@ -50,7 +53,7 @@ export class WorkerProcess<Report> implements AsyncDisposable {
   /** Ends the work; its report. */
   async stop(): Promise<Report> {
     await this.#child.stdin.end();
-    return within("a worker process reports", this.#report);
+    return within("a worker process reports", this.#report, maxReportMs);
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
