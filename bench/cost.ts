@@ -4,7 +4,7 @@ import { closedLoop, type Load } from "./load/closed-loop.ts";
 import { rpcText } from "./load/http-request.ts";
 import { openSubscribers } from "./load/subscribers.ts";
 import { type Cores, cpuSeconds } from "./proc.ts";
-import { bare, type Contender, type Contestants, ours } from "./servers/contenders.ts";
+import { bare, type Contender, type Contestants, least, ours } from "./servers/contenders.ts";
 import { superToken } from "./servers/node-server.ts";
 import type { Running } from "./servers/program.ts";
 
@@ -89,7 +89,7 @@ async function measureJob(job: Job, contenders: readonly Contender[], pace: Pace
 
 /** Warms up a server and returns how many requests one round has. */
 async function warmUp(load: Load, server: string, pace: Pace): Promise<number> {
-  const isCompiled = server === ours || server === bare;
+  const isCompiled = [ours, bare, least].includes(server);
   const { seconds, requests } = isCompiled
     ? pace.compiledWarmUp
     : { seconds: pace.warmUpSeconds, requests: 0 };

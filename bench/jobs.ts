@@ -1,7 +1,7 @@
 import type { Load } from "./load/closed-loop.ts";
 import { textFrame } from "./load/frame-reader.ts";
 import { type HttpRequest, httpRequest, rpcRequest, rpcText } from "./load/http-request.ts";
-import { type Contender, fileName, fileSizes, KiB, type Variant } from "./servers/contenders.ts";
+import { type Contender, fileName, fileSizes, KiB, ours, type Variant } from "./servers/contenders.ts";
 import { hello, superToken } from "./servers/node-server.ts";
 
 /** Job is a row of the table: one kind of request, sent to every server that can answer it. */
@@ -71,7 +71,7 @@ function dav(name: string, request: HttpRequest & { readonly method: string }, m
 function oursOnly(own: Job): Job {
   return {
     ...own,
-    requests: (contender) => (contender.token === undefined ? undefined : own.requests(contender)),
+    requests: (contender) => (contender.name === ours ? own.requests(contender) : undefined),
   };
 }
 
@@ -112,7 +112,7 @@ export const jobs: readonly Job[] = [
   rpc("`file_list` of 8 files", ["static-bucket-file_list", inBucket("dav/eight")]),
   rpc(rows.list, ["static-bucket-file_list", inBucket("dav/ten")]),
   rpc(rows.read, ["static-bucket-file_read", inBucket("dav/ten/1.txt")]),
-  rpc("`file_upload` 4 KiB, synced", fileUpload),
+  oursOnly(rpc("`file_upload` 4 KiB, synced", fileUpload)),
   rpc(rows.upload, fileUpload, { variant: "unsynced" }),
   dav(rows.propfind0, { method: "PROPFIND", path: "/ten/1.txt", headers: { depth: "0" } }),
   dav(rows.propfind1, { method: "PROPFIND", path: "/ten/", headers: { depth: "1" } }),

@@ -17,7 +17,10 @@ export interface StartLine {
 
 /** From spawn to the first answer, and the memory of a server that has not been called yet. */
 export async function measureStart(bench: Bench, pace: Pace): Promise<StartLine[]> {
-  const programs: Pair<Program> = [(await bench.site("start")).program, await bench.bare(bench.folder)];
+  const programs: Pair<Program> = [
+    (await bench.site("start")).program,
+    await bench.minimal("bare", bench.folder),
+  ];
   const [us, floor] = await startTimes(programs, pace.starts);
   const lines: StartLine[] = [
     {

@@ -1,6 +1,7 @@
 import { type Costs, costOf, findCell } from "./cost.ts";
 import { ratio, type Table } from "./figures.ts";
 import { rows } from "./jobs.ts";
+import { least } from "./servers/contenders.ts";
 
 /** Calls that no other server has, beside hello: at most so many times its cost, in the same run. */
 const limits: Readonly<Record<string, number>> = {
@@ -20,6 +21,8 @@ export interface Ratio {
   readonly ratio: number;
   readonly limit: number;
   readonly met: boolean;
+  /** What the least work for this request costs in Bun, in the same unit. */
+  readonly least: number | undefined;
 }
 
 export function judge(costs: Costs): Ratio[] {
@@ -28,18 +31,28 @@ export function judge(costs: Costs): Ratio[] {
     const cell = findCell(costs, job);
     if (cell === undefined || hello === undefined) return [];
     const measured = costOf(cell) / costOf(hello);
-    return [{ job, ratio: measured, limit, met: measured <= limit }];
+    const floor = findCell(costs, job, least);
+    return [
+      {
+        job,
+        ratio: measured,
+        limit,
+        met: measured <= limit,
+        least: floor && costOf(floor) / costOf(hello),
+      },
+    ];
   });
 }
 
 export function ratioTable(ratios: readonly Ratio[]): Table {
   return {
-    head: ["", "times the cost of hello", "goal: at most", ""],
+    head: ["", "times the cost of hello", "goal: at most", "", least],
     rows: ratios.map((each) => [
       each.job,
       ratio(each.ratio),
       String(each.limit),
       each.met ? "met" : "missed",
+      each.least === undefined ? "" : ratio(each.least),
     ]),
   };
 }

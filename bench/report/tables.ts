@@ -2,7 +2,7 @@ import { type Cell, type Costs, costOf, findCell, spreadOf } from "../cost.ts";
 import { count, micros, perSecond, quantile, ratio, type Table } from "../figures.ts";
 import type { Curve } from "../growth-point.ts";
 import { jobs } from "../jobs.ts";
-import { bare as bareServer, ours } from "../servers/contenders.ts";
+import { bare as bareServer, least, ours } from "../servers/contenders.ts";
 import type { StartLine } from "../start.ts";
 import type { Ratio } from "../targets.ts";
 
@@ -20,9 +20,9 @@ export function costTable(costs: Costs): Table {
   };
 }
 
-/** The cheapest server that is not ours and not the bare one, which serves no files that anybody could use. */
+/** The cheapest server that is not ours. The bare one is the last choice: it serves no files that anybody could use. */
 function cheapestPeer(costs: Costs, job: string): Cell | undefined {
-  const others = costs.cells.filter((cell) => cell.job === job && cell.server !== ours);
+  const others = costs.cells.filter((cell) => cell.job === job && ![ours, least].includes(cell.server));
   const native = others.filter((cell) => cell.server !== bareServer);
   return (native.length > 0 ? native : others).toSorted((a, b) => costOf(a) - costOf(b))[0];
 }

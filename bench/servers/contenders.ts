@@ -7,6 +7,7 @@ import { answered, freePort, launch, type Program, type Running } from "./progra
 
 export const ours = "node-server";
 export const bare = "bare Bun";
+export const least = "Bun, least work";
 /** The instances of our server: with default settings, with uploads that are not synced, with an event logged for every call. */
 export type Variant = "default" | "unsynced" | "logging";
 
@@ -22,7 +23,7 @@ export interface Contender {
   readonly dav?: { readonly path: string; readonly methods: readonly string[] };
   /** Whether it answers `hello`, over HTTP and WebSocket. */
   readonly hello: boolean;
-  /** A token for the files of the bucket, if it is ours. */
+  /** A token for the files of the bucket, if it answers our calls. */
   readonly token?: string;
 }
 
@@ -54,12 +55,26 @@ export async function prepareContestants(bench: Bench): Promise<Contestants> {
   for (const path of [bench.folder, folder]) await chmod(path, 0o711);
   for (const [at, peer] of peers.entries())
     if (isInstalled(peer)) entrants.push(await peerEntrant(join(folder, String(at)), peer));
-  const bareRoot = join(folder, "bare");
+  const [bareRoot, leastRoot] = [join(folder, "bare-files"), join(folder, "least-files")];
   await makeFiles(bareRoot);
-  entrants.push({
-    program: await bench.bare(bareRoot),
-    contender: { name: bare, variant: "default", files: "", hello: true },
-  });
+  await makeFiles(leastRoot);
+  entrants.push(
+    {
+      program: await bench.minimal("bare", bareRoot),
+      contender: { name: bare, variant: "default", files: "", hello: true },
+    },
+    {
+      program: await bench.minimal("least", leastRoot),
+      contender: {
+        name: least,
+        variant: "default",
+        files: "",
+        dav: { path: "/dav", methods: ["GET", "PUT", "PROPFIND"] },
+        hello: false,
+        token: superToken,
+      },
+    },
+  );
   return { start: (pin) => startAll(entrants, pin) };
 }
 

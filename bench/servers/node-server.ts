@@ -31,8 +31,8 @@ export interface Bench extends AsyncDisposable {
   readonly folder: string;
   /** The compiled server on SQLite, with a database that exists. */
   site(name: string, settings?: Settings): Promise<Site>;
-  /** Bun alone, compiled with the same flags. It serves the files below `folder`. */
-  bare(folder: string): Promise<Program>;
+  /** A server of `bench/servers/`, compiled with the same flags. It serves the files below `folder`. */
+  minimal(kind: "bare" | "least", folder: string): Promise<Program>;
 }
 
 export async function openBench(): Promise<Bench> {
@@ -41,11 +41,11 @@ export async function openBench(): Promise<Bench> {
   return {
     folder,
     site: (name, settings = {}) => makeSite(join(folder, name), settings),
-    async bare(files) {
-      const program = join(folder, "bare");
-      if (!(await Bun.file(program).exists())) await compile("bench/servers/bare.ts", program);
+    async minimal(kind, files) {
+      const program = join(folder, kind);
+      if (!(await Bun.file(program).exists())) await compile(`bench/servers/${kind}.ts`, program);
       const port = freePort();
-      return { name: "bare Bun", command: [program, String(port), files, helloAnswer], port };
+      return { name: kind, command: [program, String(port), files, helloAnswer], port };
     },
     [Symbol.asyncDispose]: () => rm(folder, { recursive: true, force: true }),
   };
