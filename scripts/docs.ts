@@ -2,7 +2,8 @@ import { z } from "zod";
 import { isOpen } from "../src/auth/need.ts";
 import { faultKinds } from "../src/base/fault.ts";
 import { defaultConfigText } from "../src/config/default-config.ts";
-import { defaultOf, type Key, sections } from "../src/config/schema.ts";
+import { defaultOf, type Key } from "../src/config/key.ts";
+import { sections } from "../src/config/schema.ts";
 import { events } from "../src/log/events.ts";
 import { methods } from "../src/methods/index.ts";
 import { needWords } from "../src/rpc/discover.ts";
@@ -152,7 +153,7 @@ function configPage(): string {
     return `## ${table === undefined ? "Top level" : `\`[${table}]\``}\n\n| Key | Type | Default | Meaning |\n|---|---|---|---|\n${rows.join("\n")}`;
   });
   const head =
-    "# Configuration\n\nOne TOML file, `config.toml` unless `-c` names another. `node-server check` lists what is wrong with it: `config.toml:5:15: key: what is wrong; what to write`, with the line and the column of the value. Unknown keys are allowed and named in a warning, with the key that was probably intended; so are log filters that name a target under which nothing is logged. SIGHUP makes a running server read it again: everything that changed is applied, or nothing is. Relative paths start at the working directory. [operate.md](operate.md) explains how to run a server.";
+    "# Configuration\n\nOne TOML file, `config.toml` unless `-c` names another. `node-server check` lists what is wrong with it: `config.toml:5:15: key: what is wrong; what to write`, with the line and the column of the value. Unknown keys are allowed and named in a warning, with the key that was probably intended; so are log filters that name a target under which nothing is logged. SIGHUP makes a running server read it again: everything that changed is applied, or nothing is. Relative paths start at the folder of this file, wherever the server is started. [operate.md](operate.md) explains how to run a server.";
   return `${note}${head}\n\n${tables.join("\n\n")}\n\n## The file that a first start writes\n\n\`\`\`toml\n${defaultConfigText()}\`\`\`\n`;
 }
 

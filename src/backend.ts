@@ -93,7 +93,7 @@ export class BackendPart implements Part<BackendSettings> {
           this.#log.event("database.opened", "database opened", {
             config: resolve(this.#options.configPath),
             database: shownDatabase(settings.database.database_url),
-            static_path: resolve(settings.static_path),
+            static_path: settings.static_path,
           });
         },
         discard: async () => {

@@ -4,23 +4,41 @@ import { accessBits, accessMessage, fileProblem, folderProblem, shellQuoted } fr
 import { parseDatabaseUrl } from "./base/database-url.ts";
 import { Fault } from "./base/fault.ts";
 import type { Finding, Inspect } from "./config/load.ts";
+import { movedPaths, type RelativePath } from "./config/paths.ts";
 import type { Config } from "./config/schema.ts";
 import { readTls } from "./http/listen/tls.ts";
 import { unixAddress } from "./settings.ts";
 
 /**
  * `preflight` opens what a configuration names, as far as that changes nothing. `check` reports the findings; a start or a reload
- * fails because of them before it creates a database. Relative paths start at the working directory.
+ * fails because of them before it creates a database.
  */
 export function preflight(configPath: string): Inspect {
-  return (config) => [
-    ...inspectTls(config),
-    ...inspectFolder("static_path", config.static_path),
-    ...inspectLogFile(config),
-    ...inspectSocket(config),
-    ...inspectDatabase(config, configPath),
-    ...inspectExposure(config, configPath),
-  ];
+  return (config, relative) => {
+    const found = [
+      ...inspectTls(config),
+      ...inspectFolder("static_path", config.static_path),
+      ...inspectLogFile(config),
+      ...inspectSocket(config),
+      ...inspectDatabase(config, relative),
+      ...inspectExposure(config, configPath),
+    ];
+    const moved = movedPaths(relative).filter(({ path }) => !isKey(path, databaseKey));
+    return [
+      ...found.filter(({ path }) => !moved.some((other) => isKey(path, other.path))),
+      // The better explanation of an error, and a warning if there is none: the server creates these files and folders.
+      ...moved.map((finding): Finding => {
+        const isError = found.some(({ path, isWarning }) => isKey(path, finding.path) && !isWarning);
+        return isError ? finding : { ...finding, isWarning: true };
+      }),
+    ];
+  };
+}
+
+const databaseKey = ["database", "database_url"];
+
+function isKey(path: readonly string[], other: readonly string[]): boolean {
+  return path.join(".") === other.join(".");
 }
 
 function inspectTls({ tls_cert, tls_key }: Config): Finding[] {
@@ -35,15 +53,14 @@ function inspectTls({ tls_cert, tls_key }: Config): Finding[] {
 }
 
 function inspectFolder(key: string, path: string): Finding[] {
-  const problem = folderProblem(resolve(path));
+  const problem = folderProblem(path);
   return toFindings([key], problem && `${problem.path} ${problem.why}`);
 }
 
 function inspectLogFile({ logging: { json_log_file } }: Config): Finding[] {
   if (json_log_file === undefined) return [];
-  const path = resolve(json_log_file);
-  const subject = { name: "the log file", path, failed: "cannot be opened" };
-  const problem = fileProblem(path);
+  const subject = { name: "the log file", path: json_log_file, failed: "cannot be opened" };
+  const problem = fileProblem(json_log_file);
   return toFindings(["logging", "json_log_file"], problem && accessMessage(subject, problem));
 }
 
@@ -56,19 +73,18 @@ function inspectSocket(config: Config): Finding[] {
 }
 
 /** `inspectDatabase` is the part for commands that use only the database. */
-export function inspectDatabase({ database: { database_url } }: Config, configPath: string): Finding[] {
+export function inspectDatabase(
+  { database: { database_url } }: Config,
+  relative: readonly RelativePath[],
+): Finding[] {
   const place = parseDatabaseUrl(database_url);
   if (!("sqlite" in place)) return [];
-  const { path: given, mode } = place.sqlite;
-  const path = resolve(given);
-  const found = (why: string | undefined) => toFindings(["database", "database_url"], why);
+  const { path, mode } = place.sqlite;
+  const found = (why: string | undefined) => toFindings(databaseKey, why);
   if (existsSync(path)) return found(sqliteProblem(path));
-  // A server started in another folder than usual would create a second, empty database.
-  const beside = resolve(dirname(configPath), given);
-  if (beside !== path && existsSync(beside))
-    return found(
-      `${path} does not exist, but ${beside} does. Relative paths start at the working directory: start in ${resolve(dirname(configPath))}, or write the whole path`,
-    );
+  // A start would create a second, empty database beside the one that the server has used so far.
+  const moved = movedPaths(relative).filter(({ path: key }) => isKey(key, databaseKey));
+  if (moved.length > 0) return moved;
   if (mode === "rw")
     return found(`the database ${path} does not exist; add ?mode=rwc to database_url to create it`);
   const problem = folderProblem(dirname(path));
@@ -79,17 +95,16 @@ export function inspectDatabase({ database: { database_url } }: Config, configPa
 
 /** `inspectRemains` reports what a missing database has left behind. */
 function inspectRemains(path: string): Finding[] {
-  const key = ["database", "database_url"];
   const wal = `${path}-wal`;
   // SQLite would delete it with the first statement in a new database.
   if ((statSync(wal, { throwIfNoEntry: false })?.size ?? 0) > 0)
     return toFindings(
-      key,
+      databaseKey,
       `${path} does not exist, but ${wal} does, with the latest changes of a database. Put that database back beside it, or, for a new and empty one, move ${wal} away`,
     );
   if (!existsSync(`${path}.lock`)) return [];
   const why = `${path} does not exist, although ${path}.lock shows that a server has used it. A new database has none of its tokens and buckets: if the old one was moved or deleted by mistake, put it back`;
-  return [{ path: key, why, isWarning: true }];
+  return [{ path: databaseKey, why, isWarning: true }];
 }
 
 /**
@@ -120,7 +135,7 @@ function inspectExposure({ database: { database_url } }: Config, configPath: str
   const place = parseDatabaseUrl(database_url);
   const isSqliteFile = "sqlite" in place;
   if (!isSqliteFile && new URL(place.postgres).password === "") return [];
-  const files = isSqliteFile ? sqliteFiles(resolve(place.sqlite.path)) : [resolve(configPath)];
+  const files = isSqliteFile ? sqliteFiles(place.sqlite.path) : [resolve(configPath)];
   const exposed = files.filter(isReadableByAll);
   if (exposed.length === 0) return [];
   const what = isSqliteFile
@@ -128,7 +143,7 @@ function inspectExposure({ database: { database_url } }: Config, configPath: str
     : `holds a password, and ${exposed[0]}`;
   return [
     {
-      path: ["database", "database_url"],
+      path: databaseKey,
       why: `${what} can be read by every user of this machine; run \`chmod 600 ${exposed.map(shellQuoted).join(" ")}\``,
       isWarning: true,
     },

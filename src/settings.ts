@@ -1,8 +1,6 @@
-import { dirname, join, resolve } from "node:path";
 import { usableMemory } from "./base/memory-budget.ts";
 import type { Part } from "./config/live.ts";
 import type { Config } from "./config/schema.ts";
-import { databaseFile } from "./db/database.ts";
 import type { BindAddress } from "./http/listen/listener.ts";
 import type { ListenerSlot } from "./http/listen/listener-slot.ts";
 import { readTls } from "./http/listen/tls.ts";
@@ -93,14 +91,8 @@ export function tcpAddress({ ws_listener, tls_cert, tls_key }: Config): BindAddr
   return { at: "tcp", address: ws_listener, tls };
 }
 
-export function unixAddress({
-  enable_unix_socket,
-  unix_socket_path,
-  database,
-}: Config): BindAddress | undefined {
-  if (!enable_unix_socket) return undefined;
-  const beside = dirname(databaseFile(database.database_url) ?? "data/node.db");
-  return { at: "unix", path: resolve(unix_socket_path ?? join(beside, "node.sock")) };
+export function unixAddress({ enable_unix_socket, unix_socket_path }: Config): BindAddress | undefined {
+  return enable_unix_socket ? { at: "unix", path: unix_socket_path } : undefined;
 }
 
 /** `listeningPart` makes a listener a part of the configuration. */

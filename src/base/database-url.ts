@@ -1,4 +1,3 @@
-import { resolve } from "node:path";
 import { Fault } from "./fault.ts";
 
 export interface SqliteFile {
@@ -44,13 +43,16 @@ export function parseSqliteUrl(url: string): SqliteFile {
   return { path, mode };
 }
 
-/**
- * `shownDatabase` names the database without secrets: the absolute path of a file, or host, port and name without user and
- * password.
- */
+/** `withSqlitePath` returns a `sqlite:` URL with another path and everything else as it was. */
+export function withSqlitePath(url: string, path: string): string {
+  const [, query] = url.split("?", 2);
+  return `sqlite://${path.split("/").map(encodeURIComponent).join("/")}${query === undefined ? "" : `?${query}`}`;
+}
+
+/** `shownDatabase` names the database without secrets: the path of a file, or host, port and name without user and password. */
 export function shownDatabase(url: string): string {
   const place = parseDatabaseUrl(url);
-  if ("sqlite" in place) return resolve(place.sqlite.path);
+  if ("sqlite" in place) return place.sqlite.path;
   const { host, pathname } = new URL(place.postgres);
   return `${host}${pathname}`;
 }

@@ -6,7 +6,8 @@ import { temporaryName } from "../base/leftovers.ts";
 import { readRegularBytes } from "../base/read-regular.ts";
 import { writeWhole } from "../base/replace-file.ts";
 import { decodeConfig } from "./characters.ts";
-import { defaultOf, type Key, sections } from "./schema.ts";
+import { defaultOf, type Key } from "./key.ts";
+import { sections } from "./schema.ts";
 
 /**
  * `readConfigFile` reads and decodes a configuration. Throws ConfigNotFound, IoError, or ConfigFault for bytes that are not UTF-8.

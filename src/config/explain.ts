@@ -1,7 +1,8 @@
 import type { z } from "zod";
 import { nearest } from "../base/nearest.ts";
 import { memberAt } from "../base/validation-issue.ts";
-import { defaultOf, type Key, sections } from "./schema.ts";
+import { defaultOf, type Key } from "./key.ts";
+import { sections } from "./schema.ts";
 
 /** `explain` words for operators why the schema rejected a value, and what to write. */
 export function explain(issue: z.core.$ZodIssue, raw: unknown): string {

@@ -3,6 +3,7 @@ import { memberAt } from "../base/validation-issue.ts";
 import type { LogHub } from "../log/hub.ts";
 import { type Inspect, loadConfig } from "./load.ts";
 import type { ParsedConfig } from "./parse.ts";
+import type { RelativePath } from "./paths.ts";
 import { ConfigFault, type Warning } from "./problem.ts";
 import type { Config } from "./schema.ts";
 
@@ -142,7 +143,7 @@ export class LiveConfig {
     const ready: ReadyPart[] = [];
     let parsed: ParsedConfig;
     try {
-      parsed = await loadConfig(path, (config) => this.#inspectChanges(config));
+      parsed = await loadConfig(path, (config, relative) => this.#inspectChanges(config, relative));
       for (const [part, old] of this.#opened) {
         const slice = part.slice(parsed.config);
         this.#refuseWhenClosing();
@@ -188,8 +189,8 @@ export class LiveConfig {
   }
 
   /** Returns findings about changed settings only, so that a log rotation does not fail because of an old problem. */
-  async #inspectChanges(config: Config) {
-    const findings = (await this.#options.inspect?.(config)) ?? [];
+  async #inspectChanges(config: Config, relative: readonly RelativePath[]) {
+    const findings = (await this.#options.inspect?.(config, relative)) ?? [];
     return findings.filter(
       ({ path }) => !Bun.deepEquals(memberAt(config, path), memberAt(this.#config, path)),
     );

@@ -1,5 +1,6 @@
 import { readConfigFile } from "./default-config.ts";
 import { type ParsedConfig, parseConfig } from "./parse.ts";
+import type { RelativePath } from "./paths.ts";
 import { ConfigFault, locateProblem, type Problem, Source, type Warning } from "./problem.ts";
 import type { Config } from "./schema.ts";
 
@@ -15,13 +16,16 @@ export interface Finding {
 }
 
 /** Inspect looks at what a configuration names, without changing anything. */
-export type Inspect = (config: Config) => readonly Finding[] | Promise<readonly Finding[]>;
+export type Inspect = (
+  config: Config,
+  relative: readonly RelativePath[],
+) => readonly Finding[] | Promise<readonly Finding[]>;
 
 /** `loadConfig` reads, parses and inspects a configuration file. Throws one ConfigFault with every problem and its position. */
 export async function loadConfig(path: string, inspect?: Inspect): Promise<ParsedConfig> {
   const text = await readConfigFile(path);
   const parsed = parseConfig(text, path);
-  const findings = (await inspect?.(parsed.config)) ?? [];
+  const findings = (await inspect?.(parsed.config, parsed.relative)) ?? [];
   const source = new Source(text, path);
   const wrong = findings.filter(({ isWarning }) => !isWarning);
   if (wrong.length > 0) throw new ConfigFault(wrong.map((found) => locateFinding(source, found)));

@@ -1,9 +1,11 @@
+import { dirname, resolve } from "node:path";
 import { parse, TomlError } from "smol-toml";
 import { nearest } from "../base/nearest.ts";
 import { contractTargets, Filter, filterNames } from "../log/filter.ts";
 import { forbiddenCharacter } from "./characters.ts";
 import { explain, explainUnknown } from "./explain.ts";
 import { duplicateOn, positionAt, unclosedQuote } from "./locate.ts";
+import { type RelativePath, resolvePaths } from "./paths.ts";
 import { ConfigFault, locateKey, locateProblem, type Problem, Source, type Warning } from "./problem.ts";
 import { type Config, configSchema, sections } from "./schema.ts";
 
@@ -13,9 +15,14 @@ const maxUnknownKeys = 50;
 export interface ParsedConfig {
   readonly config: Config;
   readonly warnings: readonly Warning[];
+  /** The paths that the text gives relative to the folder of its file. */
+  readonly relative: readonly RelativePath[];
 }
 
-/** `parseConfig` reads a whole configuration text. Throws one ConfigFault with every problem, unknown keys included. */
+/**
+ * `parseConfig` reads a whole configuration text. Relative paths in it start at the folder of `file`. Throws one ConfigFault with
+ * every problem, unknown keys included.
+ */
 export function parseConfig(text: string, file?: string): ParsedConfig {
   const source = new Source(text, file);
   const raw = parseToml(source);
@@ -28,7 +35,8 @@ export function parseConfig(text: string, file?: string): ParsedConfig {
     // A misspelt key is often the reason why another one is missing.
     throw new ConfigFault([...wrong, ...unknown.map(({ about: _, ...problem }) => problem)]);
   }
-  return { config: read.data, warnings: [...unknown, ...unknownTargets(source, read.data)] };
+  const { config, relative } = resolvePaths(read.data, dirname(resolve(file ?? "config.toml")));
+  return { config, relative, warnings: [...unknown, ...unknownTargets(source, config)] };
 }
 
 function parseToml(source: Source): Record<string, unknown> {
@@ -90,7 +98,7 @@ function summaryOf(message: string): string {
 
 /** `unknownKeys` reports the first `maxUnknownKeys` unknown keys; the last of them says how many more there are. */
 function unknownKeys(source: Source, raw: Record<string, unknown>): Warning[] {
-  const tables = sections.flatMap(([table]) => table ?? []);
+  const tables: readonly string[] = sections.flatMap(([table]) => table ?? []);
   const unknown = sections.flatMap(([table, keys]) => {
     const here = table === undefined ? raw : (raw[table] ?? {});
     return Object.keys(here)

@@ -4,27 +4,7 @@ import { parseDatabaseUrl } from "../base/database-url.ts";
 import { Fault } from "../base/fault.ts";
 import { parsePublicKeys } from "../base/minisign-key.ts";
 import { parseFilter } from "../log/filter.ts";
-
-/** Key is one key of the configuration: its type, its documentation, and its value in a new file. */
-export interface Key<T extends z.ZodType = z.ZodType> {
-  readonly type: T;
-  readonly description: string;
-  /** The name of the type in the docs. */
-  readonly typeLabel: string;
-  /** The value in a new file. A key without it is written commented out, with its default. */
-  readonly initial?: string;
-  /** A valid value for error messages, for keys that have neither `initial` nor a default. */
-  readonly example?: string;
-}
-
-function key<T extends z.ZodType>(
-  typeLabel: string,
-  type: T,
-  description: string,
-  more: Pick<Key, "initial" | "example"> = {},
-): Key<T> {
-  return { type, description, typeLabel, ...more };
-}
+import { type Key, key, sqliteFilePart } from "./key.ts";
 
 const MiB = 1024 * 1024;
 const count = z.int().nonnegative();
@@ -197,7 +177,7 @@ export const databaseKeys = {
     "URL",
     databaseUrl,
     "`sqlite://path?mode=rwc`, or `postgres://user:password@host:port/name`.",
-    { initial: "sqlite://data/node.db?mode=rwc" },
+    { initial: "sqlite://data/node.db?mode=rwc", file: sqliteFilePart },
   ),
   connect_timeout_ms: key("ms", millisecondsFromOne.default(3000), "How long a connection may take to open."),
   acquire_timeout_ms: key(
@@ -244,12 +224,33 @@ function shapeOf<K extends Keys>(keys: K): Shape<K> {
   return Object.fromEntries(Object.entries(keys).map(([name, { type }]) => [name, type])) as Shape<K>;
 }
 
+type Table = "logging" | "database";
+
 /** `sections` are the tables of the file, in the order in which they are written and documented. */
-export const sections: ReadonlyArray<readonly [table: string | undefined, keys: Keys]> = [
+export const sections: ReadonlyArray<readonly [table: Table | undefined, keys: Keys]> = [
   [undefined, topKeys],
   ["logging", loggingKeys],
   ["database", databaseKeys],
 ];
+
+/** Setting is a key with its place in the file. */
+export interface Setting {
+  readonly table: Table | undefined;
+  readonly name: string;
+  /** The name, after the table if there is one. */
+  readonly path: readonly string[];
+  readonly key: Key;
+}
+
+/** `settings` are the keys of all tables. */
+export const settings: readonly Setting[] = sections.flatMap(([table, keys]) =>
+  Object.entries(keys).map(([name, key]) => ({
+    table,
+    name,
+    path: table === undefined ? [name] : [table, name],
+    key,
+  })),
+);
 
 export const configSchema = z
   .object({
@@ -269,10 +270,8 @@ export const configSchema = z
     when: () => true,
   });
 
-/** Config is a configuration that was checked as a whole. Only `parseConfig` creates one. */
-export type Config = z.output<typeof configSchema>;
+/** CheckedConfig is a configuration that passed the schema; its paths are as they were written. */
+export type CheckedConfig = z.output<typeof configSchema>;
 
-/** `defaultOf` is the default of a key as it would be written in the file; undefined if it has none. */
-export function defaultOf({ type }: Key): unknown {
-  return type instanceof z.ZodDefault ? type.def.defaultValue : undefined;
-}
+/** Config is a configuration that was checked as a whole, with absolute paths. Only `parseConfig` creates one. */
+export type Config = CheckedConfig & { readonly unix_socket_path: string };

@@ -87,10 +87,9 @@ export function requireFile(settings: DatabaseSettings): void {
 
 /** `notMade` is the error for a database that does not exist or is empty. */
 export function notMade({ database_url }: DatabaseSettings, state: string): Fault {
-  const from = databaseFile(database_url) === undefined ? "" : ` (relative paths start at ${process.cwd()})`;
   return new Fault(
     "NotFound",
-    `the database ${shownDatabase(database_url)} ${state}${from}; \`node-server init\`, with the same -c and in the same folder, creates it and prints its Super Token`,
+    `the database ${shownDatabase(database_url)} ${state}; \`node-server init\`, with the same -c, creates it and prints its Super Token`,
   );
 }
 

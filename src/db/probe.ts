@@ -1,6 +1,5 @@
 import { constants, Database as SqliteDatabase } from "bun:sqlite";
 import { existsSync, statSync } from "node:fs";
-import { resolve } from "node:path";
 import { parseDatabaseUrl } from "../base/database-url.ts";
 import { Fault, messageOf } from "../base/fault.ts";
 import type { LogHub } from "../log/hub.ts";
@@ -14,7 +13,7 @@ export type DatabaseState = "missing" | "empty" | "ready";
 /** `probeDatabase` connects and reads, and creates nothing. Throws if a server could not use the database. */
 export async function probeDatabase(settings: DatabaseSettings, hub: LogHub): Promise<DatabaseState> {
   const place = parseDatabaseUrl(settings.database_url);
-  if ("sqlite" in place) return probeSqlite(resolve(place.sqlite.path));
+  if ("sqlite" in place) return probeSqlite(place.sqlite.path);
   const dialect = await openDialect({ ...settings, max_connections: 1 }, hub);
   try {
     if (!(await dialect.hasSchema())) return "empty";

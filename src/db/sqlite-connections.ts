@@ -1,6 +1,6 @@
 import { Database, type SQLQueryBindings } from "bun:sqlite";
 import { closeSync, existsSync, openSync } from "node:fs";
-import { dirname, resolve } from "node:path";
+import { dirname } from "node:path";
 import type { QueryResult } from "kysely";
 import { accessMessage, fileProblem, folderProblem } from "../base/access.ts";
 import { Fault, messageOf } from "../base/fault.ts";
@@ -58,11 +58,10 @@ async function proveWritable(file: Database, path: string): Promise<void> {
       file.run(`PRAGMA user_version = ${user_version}`);
     });
   } catch (error) {
-    const real = resolve(path);
-    const subject = { name: "the database", path: real, failed: "cannot be written" };
-    const problem = fileProblem(real) ??
-      folderProblem(dirname(real)) ?? {
-        path: real,
+    const subject = { name: "the database", path, failed: "cannot be written" };
+    const problem = fileProblem(path) ??
+      folderProblem(dirname(path)) ?? {
+        path,
         why: `${subject.failed}: ${messageOf(error)}`,
       };
     throw new Fault("DatabaseError", accessMessage(subject, problem), { path }, { cause: error });

@@ -1,5 +1,4 @@
 import { statSync } from "node:fs";
-import { resolve } from "node:path";
 import { codeOf } from "../base/fault.ts";
 import type { Logger } from "../log/hub.ts";
 import { outsideSpans } from "../log/span.ts";
@@ -72,7 +71,7 @@ export class SqliteFileWatch {
         "database.lost",
         "the database file is not in its place; calls that need it fail until it is back",
         {
-          database: resolve(this.#path),
+          database: this.#path,
           reason,
         },
       ),
@@ -85,7 +84,7 @@ export class SqliteFileWatch {
     this.#missingSince = undefined;
     outsideSpans(() =>
       this.#log.event("database.restored", "the database file is back in its place", {
-        database: resolve(this.#path),
+        database: this.#path,
         lost_ms,
       }),
     );

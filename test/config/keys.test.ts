@@ -1,6 +1,6 @@
 import { expect, test } from "bun:test";
 import { readFile } from "node:fs/promises";
-import { join } from "node:path";
+import { join, resolve } from "node:path";
 import { newKeyPair } from "../../scripts/minisign.ts";
 import { Fault } from "../../src/base/fault.ts";
 import { parseConfig } from "../../src/config/parse.ts";
@@ -32,7 +32,7 @@ const notBoolean: Case["bad"] = [
   ["1", /: must be true or false, without quotes$/],
 ];
 const path: Case = {
-  good: [['"some/path"', "some/path"]],
+  good: [['"some/path"', resolve("some/path")]],
   bad: [...notText, ['""', /: must not be empty; write "/]],
 };
 const filter: Case = {
@@ -124,7 +124,7 @@ const cases: Readonly<Record<string, Case>> = {
   "logging.memory_log_filter": filter,
   "database.database_url": {
     good: [
-      ['"sqlite://data/x.db?mode=rwc"', "sqlite://data/x.db?mode=rwc"],
+      ['"sqlite://data/x.db?mode=rwc"', `sqlite://${resolve("data/x.db")}?mode=rwc`],
       ['"postgres://u:p@h:5432/n"', "postgres://u:p@h:5432/n"],
       ['"postgresql://h/n"', "postgresql://h/n"],
     ],

@@ -21,8 +21,12 @@ function refusalOf(text: string): Fault {
 }
 
 test("a file with the two required keys gets every default", () => {
-  expect(parseConfig(required)).toEqual({
+  expect(parseConfig(required, "/srv/node/config.toml")).toEqual({
     warnings: [],
+    relative: [
+      expect.objectContaining({ key: ["static_path"], given: "./static/", resolved: "/srv/node/static" }),
+      expect.objectContaining({ key: ["database", "database_url"], given: "data/node.db" }),
+    ],
     config: {
       ws_listener: { host: "127.0.0.1", port: 2211 },
       server_uuid: "auto_gen",
@@ -32,13 +36,14 @@ test("a file with the two required keys gets every default", () => {
       client_memory_bytes: 0,
       max_upload_size: 0,
       enable_unix_socket: false,
-      static_path: "./static/",
+      static_path: "/srv/node/static",
+      unix_socket_path: "/srv/node/data/node.sock",
       sync_uploads: true,
       static_cache_bytes: 64 * MiB,
       console: true,
       logging: { memory_log_capacity: 500 },
       database: {
-        database_url: "sqlite://data/node.db?mode=rwc",
+        database_url: "sqlite:///srv/node/data/node.db?mode=rwc",
         connect_timeout_ms: 3000,
         acquire_timeout_ms: 3000,
         answer_timeout_ms: 5000,

@@ -70,7 +70,7 @@ const failures: readonly Failure[] = [
   {
     where: "there is no database whose Super Token could be rolled",
     args: ["roll-super-token", "--yes"],
-    says: /the database \/.*\/data\/node\.db does not exist .*`node-server init`.* creates it/,
+    says: /the database \/.*\/data\/node\.db does not exist; `node-server init`.* creates it/,
   },
 ];
 

@@ -26,26 +26,6 @@ story("a start names the absolute paths of configuration, database and files, an
   await database.drop();
 });
 
-story(
-  "commands that only read or change make no database in a wrong folder, and name both places",
-  async () => {
-    await using home = await newHome();
-    await using elsewhere = await Home.open();
-    await home.run(["init"]);
-    for (const args of [["roll-super-token", "--yes"], ["serve"], ["init"], ["check"]]) {
-      const { code, stdout, stderr } = await home.run(["-c", home.configPath, ...args], {
-        cwd: elsewhere.path,
-      });
-      expect({ args, code, stdout }).toEqual({ args, code: 1, stdout: "" });
-      expect(stderr).toContain(
-        `${elsewhere.file("data/node.db")} does not exist, but ${home.file("data/node.db")} does.`,
-      );
-      expect(stderr).toContain(`start in ${home.path}, or write the whole path`);
-    }
-    expect(await readdir(elsewhere.path)).toEqual([]);
-  },
-);
-
 story("a listener's address that the machine does not have is named, with what to use instead", async () => {
   await using home = await newHome({ top: 'ws_listener = "203.0.113.1:0"' });
   const { code, stderr } = await home.run(["serve"]);
@@ -98,12 +78,12 @@ const unusable: readonly Unusable[] = [
   {
     what: "a certificate that is not there",
     settings: { top: 'tls_cert = "no.pem"\ntls_key = "no.key"' },
-    says: /toml:2:12: tls_cert: the certificate no\.pem cannot be read/,
+    says: /toml:2:12: tls_cert: the certificate \S+\/no\.pem cannot be read/,
   },
   {
     what: "a certificate that is none",
     settings: { top: 'tls_cert = "plain"\ntls_key = "plain"' },
-    says: /toml:2:12: tls_cert: plain is not a PEM certificate|toml:3:11: tls_key: plain is not a PEM/,
+    says: /toml:2:12: tls_cert: \S+\/plain is not a PEM certificate|toml:3:11: tls_key: \S+\/plain is not a PEM/,
   },
   {
     what: "a folder for buckets that is a file",

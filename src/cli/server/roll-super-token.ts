@@ -10,7 +10,7 @@ export async function rollSuper({
   config: path,
   yes,
 }: CommandOptions & { readonly yes?: boolean }): Promise<number> {
-  const config = await readConfig(path, (config) => inspectDatabase(config, path));
+  const config = await readConfig(path, inspectDatabase);
   await confirm("The present Super Token and root password will be invalid at once.", yes);
   showCredentials(await withDatabase(config, { create: false }, rollSuperToken));
   return exitCodes.done;

@@ -1,5 +1,5 @@
 import { type Stats, statSync } from "node:fs";
-import { dirname, resolve } from "node:path";
+import { dirname } from "node:path";
 import { accessBits, mayAccess, shellQuoted } from "../../base/access.ts";
 import { codeOf } from "../../base/fault.ts";
 import { isInside } from "../../base/folder.ts";
@@ -60,9 +60,7 @@ function adviceFor(path: string, { binary, user }: ServiceTarget): string {
 
 /** The files that a configuration names. */
 function filesOf(config: Config, configPath: string): Required[] {
-  const home = dirname(configPath);
-  const given = databaseFile(config.database.database_url);
-  const file = given === undefined ? undefined : resolve(home, given);
+  const file = databaseFile(config.database.database_url);
   const { json_log_file } = config.logging;
   const readOnly = [configPath, ...placesOf(configPath, file), config.tls_cert, config.tls_key];
   const written = [
@@ -71,7 +69,7 @@ function filesOf(config: Config, configPath: string): Required[] {
     json_log_file,
   ];
   const required = (paths: readonly (string | undefined)[], bits: number, verb: Required["verb"]) =>
-    paths.flatMap((path) => (path === undefined ? [] : [{ path: resolve(home, path), bits, verb }]));
+    paths.flatMap((path) => (path === undefined ? [] : [{ path, bits, verb }]));
   return [...required(readOnly, read, "read"), ...required(written, read | write, "write to")];
 }
 

@@ -1,7 +1,7 @@
 import { existsSync } from "node:fs";
-import { dirname, join, resolve } from "node:path";
+import { dirname } from "node:path";
 import { shellQuoted } from "../../base/access.ts";
-import { parseDatabaseUrl, shownDatabase } from "../../base/database-url.ts";
+import { shownDatabase } from "../../base/database-url.ts";
 import { Fault } from "../../base/fault.ts";
 import { isInside } from "../../base/folder.ts";
 import type { User } from "../../base/users.ts";
@@ -10,7 +10,7 @@ import { databaseFile } from "../../db/database.ts";
 import { probeDatabase } from "../../db/probe.ts";
 import { LogHub } from "../../log/hub.ts";
 
-/** ServiceTarget is what a service runs, and as whom. Relative paths in its configuration are relative to the configuration's folder. */
+/** ServiceTarget is what a service runs, and as whom. */
 export interface ServiceTarget {
   readonly binary: string;
   readonly config: string;
@@ -19,16 +19,14 @@ export interface ServiceTarget {
 
 /** Lists the folders that the server writes to, without those inside another one. */
 export function writableFolders(config: Config, { binary, config: path }: ServiceTarget): string[] {
-  const home = dirname(path);
   const file = databaseFile(config.database.database_url);
   const { json_log_file } = config.logging;
-  const socket = config.unix_socket_path ?? join(dirname(file ?? "data/node.db"), "node.sock");
   const folders = [
-    home,
-    ...(file === undefined ? [] : [dirname(resolve(home, file))]),
-    resolve(home, config.static_path),
-    ...(json_log_file === undefined ? [] : [dirname(resolve(home, json_log_file))]),
-    ...(config.enable_unix_socket ? [dirname(resolve(home, socket))] : []),
+    dirname(path),
+    ...(file === undefined ? [] : [dirname(file)]),
+    config.static_path,
+    ...(json_log_file === undefined ? [] : [dirname(json_log_file)]),
+    ...(config.enable_unix_socket ? [dirname(config.unix_socket_path)] : []),
     // Self-update replaces the binary in its folder.
     ...(config.release_url === undefined ? [] : [dirname(binary)]),
   ];
@@ -53,19 +51,11 @@ export async function requireDatabase(
   { database }: Config,
   { binary, config, user }: ServiceTarget,
 ): Promise<void> {
-  const settings = { ...database, database_url: absoluteUrl(database.database_url, dirname(config)) };
-  const state = await probeDatabase(settings, new LogHub());
+  const state = await probeDatabase(database, new LogHub());
   if (state === "ready") return;
-  const init = `cd ${shellQuoted(dirname(config))} && sudo -u ${user.name} ${shellQuoted(binary)} init -c ${shellQuoted(config)}`;
+  const init = `sudo -u ${user.name} ${shellQuoted(binary)} init -c ${shellQuoted(config)}`;
   throw new Fault(
     "NotFound",
-    `the database ${shownDatabase(settings.database_url)} ${state === "missing" ? "does not exist" : "is empty"}, and its first start under systemd would print the Super Token into the journal. Run this first, which shows it here: ${init}`,
+    `the database ${shownDatabase(database.database_url)} ${state === "missing" ? "does not exist" : "is empty"}, and its first start under systemd would print the Super Token into the journal. Run this first, which shows it here: ${init}`,
   );
-}
-
-function absoluteUrl(url: string, home: string): string {
-  const place = parseDatabaseUrl(url);
-  if (!("sqlite" in place)) return url;
-  const path = resolve(home, place.sqlite.path);
-  return `sqlite://${path.split("/").map(encodeURIComponent).join("/")}?mode=${place.sqlite.mode}`;
 }

@@ -1,0 +1,49 @@
+import { z } from "zod";
+import { parseDatabaseUrl, withSqlitePath } from "../base/database-url.ts";
+
+/** Key is one key of the configuration: its type, its documentation, and its value in a new file. */
+export interface Key<T extends z.ZodType = z.ZodType> {
+  readonly type: T;
+  readonly description: string;
+  /** The name of the type in the docs. A `path` is made absolute when a configuration is parsed. */
+  readonly typeLabel: string;
+  /** Where the file path is in a value; undefined for keys that name no file. */
+  readonly file?: FilePart;
+  /** The value in a new file. A key without it is written commented out, with its default. */
+  readonly initial?: string;
+  /** A valid value for error messages, for keys that have neither `initial` nor a default. */
+  readonly example?: string;
+}
+
+/** FilePart reads and replaces the file path in the value of a key: the whole value, or a part of a URL. */
+export interface FilePart {
+  /** Returns undefined for a value that names no file. */
+  read(value: string): string | undefined;
+  replace(value: string, path: string): string;
+}
+
+const wholeValue: FilePart = { read: (value) => value, replace: (_, path) => path };
+
+/** `sqliteFilePart` is the path in a `sqlite:` URL. */
+export const sqliteFilePart: FilePart = {
+  read(url) {
+    const place = parseDatabaseUrl(url);
+    return "sqlite" in place ? place.sqlite.path : undefined;
+  },
+  replace: withSqlitePath,
+};
+
+export function key<T extends z.ZodType>(
+  typeLabel: string,
+  type: T,
+  description: string,
+  more: Pick<Key, "initial" | "example" | "file"> = {},
+): Key<T> {
+  const file = typeLabel === "path" ? { file: wholeValue } : {};
+  return { type, description, typeLabel, ...file, ...more };
+}
+
+/** `defaultOf` is the default of a key as it would be written in the file; undefined if it has none. */
+export function defaultOf({ type }: Key): unknown {
+  return type instanceof z.ZodDefault ? type.def.defaultValue : undefined;
+}

@@ -1,0 +1,58 @@
+import { existsSync } from "node:fs";
+import { dirname, isAbsolute, join, resolve } from "node:path";
+import { type FilePart, sqliteFilePart } from "./key.ts";
+import { type CheckedConfig, type Config, settings } from "./schema.ts";
+
+/** RelativePath is a path that a configuration gives relative to its own folder. */
+export interface RelativePath {
+  /** The key, with its table. */
+  readonly key: readonly string[];
+  readonly given: string;
+  readonly resolved: string;
+  /** The value that contains the path, and where. */
+  readonly value: string;
+  readonly file: FilePart;
+}
+
+/**
+ * `resolvePaths` makes every path of a configuration absolute; a relative one starts at `folder`, the folder of the configuration
+ * file. It is the only place that does: all later code gets absolute paths.
+ */
+export function resolvePaths(
+  checked: CheckedConfig,
+  folder: string,
+): { readonly config: Config; readonly relative: readonly RelativePath[] } {
+  const config = { ...checked, logging: { ...checked.logging }, database: { ...checked.database } };
+  const relative: RelativePath[] = [];
+  for (const { path, name, table, key } of settings) {
+    const holder = (table === undefined ? config : config[table]) as Record<string, unknown>;
+    const value = holder[name];
+    if (key.file === undefined || typeof value !== "string") continue;
+    const given = key.file.read(value);
+    if (given === undefined || isAbsolute(given)) continue;
+    const resolved = resolve(folder, given);
+    holder[name] = key.file.replace(value, resolved);
+    relative.push({ key: path, given, resolved, value, file: key.file });
+  }
+  const database = sqliteFilePart.read(config.database.database_url) ?? resolve(folder, "data/node.db");
+  const unix_socket_path = config.unix_socket_path ?? join(dirname(database), "node.sock");
+  return { config: { ...config, unix_socket_path }, relative };
+}
+
+/** MovedPath is a file that exists only where earlier versions looked for it: relative paths started at the working directory. */
+export interface MovedPath {
+  /** The key that names it. */
+  readonly path: readonly string[];
+  /** Both paths, and what to write. */
+  readonly why: string;
+}
+
+export function movedPaths(relative: readonly RelativePath[], workingDirectory = process.cwd()): MovedPath[] {
+  return relative.flatMap(({ key, given, resolved, value, file }) => {
+    const before = resolve(workingDirectory, given);
+    if (before === resolved || existsSync(resolved) || !existsSync(before)) return [];
+    const setting = `${key.at(-1)} = ${JSON.stringify(file.replace(value, before))}`;
+    const why = `${resolved} does not exist, but ${before} does. Relative paths start at the folder of the configuration, not at the working directory: to use the latter, write ${setting}`;
+    return [{ path: key, why }];
+  });
+}
