@@ -1,6 +1,7 @@
 import { expect } from "bun:test";
 import { existsSync } from "node:fs";
 import { mkdir, readdir, readFile, rename, writeFile } from "node:fs/promises";
+import { basename } from "node:path";
 import { Home, newHome, sqliteUrl, story, until } from "../support/process.ts";
 
 const everyPath = {
@@ -92,3 +93,26 @@ story(
     expect(stderr).toContain(`write tls_cert = "${home.file("cert.pem")}"\n`);
   },
 );
+
+story("a configuration that is named and does not exist is refused; only init writes one", async () => {
+  await using home = await Home.open();
+  const path = home.file("etc/typo.toml");
+  for (const args of [["serve"], ["check"], ["get-uuid"], ["roll-super-token", "--yes"], ["update"]]) {
+    const { code, stdout, stderr } = await home.run([...args, "-c", "etc/typo.toml"]);
+    expect({ args, code, stdout }).toEqual({ args, code: 1, stdout: "" });
+    expect(stderr).toContain(`${path} does not exist; `);
+    expect(stderr).toContain("node-server init");
+  }
+  expect(await readdir(home.path)).toEqual([]);
+  expect(await home.run(["serve", "-c", basename(home.configPath)])).toMatchObject({ code: 1 });
+  expect(await home.run(["init", "-c", "etc/typo.toml"])).toMatchObject({ code: 0 });
+  expect((await readdir(home.file("etc"))).sort()).toEqual(["data", "typo.toml", "typo.uuid"]);
+});
+
+story("serve without -c writes a configuration where there is none, and says where", async () => {
+  await using home = await Home.open();
+  const server = home.launch({});
+  // Another program may have the default port on this machine.
+  await server.says(/(INFO server: listening on |cannot listen on )/);
+  expect(server.stderr).toStartWith(`node-server: wrote a default configuration to ${home.configPath}\n`);
+});

@@ -2,7 +2,7 @@ import { expect } from "bun:test";
 import { existsSync } from "node:fs";
 import { chmod, chown, mkdir, readdir, readFile, rm, writeFile } from "node:fs/promises";
 import { newPostgresDatabase } from "../support/postgres.ts";
-import { Home, newHome, type Settings, story } from "../support/process.ts";
+import { newHome, type Settings, story } from "../support/process.ts";
 import { boundByModes } from "../support/tools.ts";
 
 const isRoot = process.getuid?.() === 0;
@@ -50,23 +50,6 @@ story("roll-super-token without a database makes none and names the path", async
   expect((await home.run(["check", "--connect"])).stdout).toMatch(/ is empty; the first start fills it\.\n/);
   await empty.drop();
 });
-
-story(
-  "a configuration that did not exist is written, and the start says where and that it is new",
-  async () => {
-    await using home = await Home.open();
-    const server = home.launch({}, ["serve", "-c", "etc/typo.toml"]);
-    await server.says(/(WARN server: |cannot listen on )/);
-    expect(server.stderr).toContain(
-      `node-server: wrote a default configuration to ${home.file("etc/typo.toml")}\n`,
-    );
-    // Another program may have the default port on this machine.
-    if (server.stderr.includes("cannot listen on")) return;
-    expect(server.stderr).toMatch(
-      /WARN server: \S+\/etc\/typo\.toml did not exist: this is a new server with default settings url=http:\/\/127\.0\.0\.1:2211\n/,
-    );
-  },
-);
 
 interface Unusable {
   readonly what: string;

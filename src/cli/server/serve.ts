@@ -1,5 +1,6 @@
 import { realpathSync } from "node:fs";
 import { resolve } from "node:path";
+import type { Command } from "commander";
 import { parseGivenToken } from "../../auth/super-token.ts";
 import { messageOf } from "../../base/fault.ts";
 import { build, isCompiled } from "../../build.ts";
@@ -8,7 +9,7 @@ import { type Node, openNode } from "../../node.ts";
 import { Binary } from "../../update/binary.ts";
 import { execInto } from "../../update/exec-into.ts";
 import { beginTrial, endTrial, type StartMode } from "../../update/trial.ts";
-import { type CommandOptions, defaultConfigPath, exitCodes } from "../command.ts";
+import { type CommandOptions, exitCodes } from "../command.ts";
 import { showCredentials } from "./credentials.ts";
 import { openNotifier } from "./systemd-notify.ts";
 
@@ -16,7 +17,7 @@ import { openNotifier } from "./systemd-notify.ts";
 const retryMs = 1000;
 
 /** Runs the server until SIGTERM or SIGINT. */
-export async function serve({ config }: CommandOptions): Promise<number> {
+export async function serve({ config }: CommandOptions, command: Command): Promise<number> {
   // Installed first: neither a closed terminal or pipe nor a signal during the start may end the server.
   for (const stream of [process.stdout, process.stderr]) stream.on("error", () => {});
   let node: Node | undefined;
@@ -40,7 +41,8 @@ export async function serve({ config }: CommandOptions): Promise<number> {
   let failure: string | undefined;
   // Throws for an invalid token before anything is created.
   parseGivenToken(process.env);
-  const isNew = await ensureConfigFile(config);
+  // A path that was given and does not exist may be a typing mistake.
+  const isNew = !isGiven(command) && (await ensureConfigFile(config));
   // Reported before the start, which may fail.
   if (isNew) process.stderr.write(`node-server: wrote a default configuration to ${resolve(config)}\n`);
   for (;;) {
@@ -52,13 +54,6 @@ export async function serve({ config }: CommandOptions): Promise<number> {
       isStopped: () => stopped !== undefined,
     });
     await greet(node, binary, startMode);
-    // The path was given and did not exist: it may be a typing mistake.
-    if (isNew && config !== defaultConfigPath)
-      node.hub
-        .logger("server")
-        .warn(`${resolve(config)} did not exist: this is a new server with default settings`, {
-          url: node.url,
-        });
     if (failure !== undefined)
       node.hub
         .logger("server")
@@ -84,6 +79,10 @@ export async function serve({ config }: CommandOptions): Promise<number> {
     if (stopped !== undefined) return exitCodes.done;
     failure = await tryToExec(binary);
   }
+}
+
+function isGiven(command: Command): boolean {
+  return command.getOptionValueSourceWithGlobals("config") === "cli";
 }
 
 /** Counts the start of a version on trial; one that failed twice is replaced by the old one before it can fail again. */
