@@ -1,8 +1,8 @@
-import { publicNote } from "./buckets/buckets.ts";
+import { buckets } from "./buckets/bucket-commands.ts";
 import type { CommandRow } from "./command-row.ts";
 import { shells } from "./completion/shells.ts";
 import { pushNotes } from "./deploy/push/notes.ts";
-import { bucketShape, gather, json, remote, remoteJson, unit, yes } from "./options.ts";
+import { gather, json, remote, remoteJson, unit, yes } from "./options.ts";
 import { parseAllow, parseDuration } from "./tokens/token-options.ts";
 
 const service: CommandRow = {
@@ -158,51 +158,6 @@ const clientCommands: readonly CommandRow[] = [
     load: async () => (await import("./completion/complete.ts")).complete,
   },
 ];
-
-const buckets: CommandRow = {
-  name: "buckets",
-  description: "list, create, change and delete buckets",
-  commands: [
-    {
-      name: "list",
-      description: "list all buckets",
-      isDefault: true,
-      options: remoteJson,
-      load: async () => (await import("./buckets/buckets.ts")).listBuckets,
-    },
-    {
-      name: "create <name>",
-      description: "create a bucket",
-      options: bucketShape("default: its name"),
-      notes: `\nNote: ${publicNote("SERVER/node/static/NAME/…")}.`,
-      load: async () => (await import("./buckets/buckets.ts")).createBucket,
-    },
-    {
-      name: "show <name>",
-      description: "show one bucket",
-      options: remoteJson,
-      load: async () => (await import("./buckets/buckets.ts")).showBucket,
-    },
-    {
-      name: "update <name>",
-      description: "change a bucket; omitted settings stay",
-      options: [
-        ...bucketShape("default: unchanged"),
-        ["--no-root", "do not serve it at /"],
-        ["--no-cors", "do not allow pages of other origins to read it"],
-        ["--enable", "serve it"],
-        ["--no-enable", "do not serve it over HTTP and WebDAV"],
-      ],
-      load: async () => (await import("./buckets/buckets.ts")).updateBucket,
-    },
-    {
-      name: "delete <name>",
-      description: "delete a bucket's record; its files stay on the disk",
-      options: [...remoteJson, yes],
-      load: async () => (await import("./buckets/buckets.ts")).deleteBucket,
-    },
-  ],
-};
 
 const tokens: CommandRow = {
   name: "tokens",

@@ -1,0 +1,49 @@
+import type { CommandRow } from "../command-row.ts";
+import { bucketShape, remoteJson, yes } from "../options.ts";
+import { publicNote } from "./buckets.ts";
+
+/** `buckets` is the group of commands about buckets. */
+export const buckets: CommandRow = {
+  name: "buckets",
+  description: "list, create, change and delete buckets",
+  commands: [
+    {
+      name: "list",
+      description: "list all buckets",
+      isDefault: true,
+      options: remoteJson,
+      load: async () => (await import("./buckets.ts")).listBuckets,
+    },
+    {
+      name: "create <name>",
+      description: "create a bucket",
+      options: bucketShape("default: its name"),
+      notes: `\nNote: ${publicNote("SERVER/node/static/NAME/…")}.`,
+      load: async () => (await import("./buckets.ts")).createBucket,
+    },
+    {
+      name: "show <name>",
+      description: "show one bucket",
+      options: remoteJson,
+      load: async () => (await import("./buckets.ts")).showBucket,
+    },
+    {
+      name: "update <name>",
+      description: "change a bucket; omitted settings stay",
+      options: [
+        ...bucketShape("default: unchanged"),
+        ["--no-root", "do not serve it at /"],
+        ["--no-cors", "do not allow pages of other origins to read it"],
+        ["--enable", "serve it"],
+        ["--no-enable", "do not serve it over HTTP and WebDAV"],
+      ],
+      load: async () => (await import("./buckets.ts")).updateBucket,
+    },
+    {
+      name: "delete <name>",
+      description: "delete a bucket's record; its files stay on the disk",
+      options: [...remoteJson, yes],
+      load: async () => (await import("./buckets.ts")).deleteBucket,
+    },
+  ],
+};
