@@ -79,7 +79,7 @@ export function clientEvents(): string {
     const type = isEmpty ? "Record<never, never>" : toTypeScript(typeText(fields, "output", named));
     return `  /** ${description} */\n  ${JSON.stringify(code)}: ${type};`;
   });
-  const types = [...named].map(([name, text]) => `export type ${name} = ${toTypeScript(text)};`);
+  const types = [...named].map(([name, text]) => typeDeclaration(name, toTypeScript(text)));
   const levels = Object.entries(events).map(
     ([code, { level }]) => `  ${JSON.stringify(code)}: ${JSON.stringify(level)},`,
   );
@@ -98,6 +98,15 @@ ${levels.join("\n")}
 } as const;
 `;
 }
+
+/** A declaration as the formatter writes it: an object that does not fit its line has one member a line. */
+function typeDeclaration(name: string, type: string): string {
+  const line = `export type ${name} = ${type};`;
+  if (line.length <= maxLineChars) return line;
+  return line.replace("{ ", "{\n  ").replaceAll("; ", ";\n  ").replace(/ \};$/, ";\n};");
+}
+
+const maxLineChars = 110;
 
 /** The documents' way of writing types, made exact. */
 function toTypeScript(text: string): string {

@@ -2,8 +2,9 @@ import { z } from "zod";
 import { isOpen } from "../src/auth/need.ts";
 import { faultKinds } from "../src/base/fault.ts";
 import { defaultConfigText } from "../src/config/default-config.ts";
+import { otherVariables, variableOf } from "../src/config/environment.ts";
 import { defaultOf, type Key } from "../src/config/key.ts";
-import { sections } from "../src/config/schema.ts";
+import { sections, settings } from "../src/config/schema.ts";
 import { events } from "../src/log/events.ts";
 import { methods } from "../src/methods/index.ts";
 import { needWords } from "../src/rpc/discover.ts";
@@ -153,8 +154,32 @@ function configPage(): string {
     return `## ${table === undefined ? "Top level" : `\`[${table}]\``}\n\n| Key | Type | Default | Meaning |\n|---|---|---|---|\n${rows.join("\n")}`;
   });
   const head =
-    "# Configuration\n\nOne TOML file, `config.toml` unless `-c` names another. `node-server check` lists what is wrong with it: `config.toml:5:15: key: what is wrong; what to write`, with the line and the column of the value. Unknown keys are allowed and named in a warning, with the key that was probably intended; so are log filters that name a target under which nothing is logged. SIGHUP makes a running server read it again: everything that changed is applied, or nothing is. Relative paths start at the folder of this file, wherever the server is started. [operate.md](operate.md) explains how to run a server.";
-  return `${note}${head}\n\n${tables.join("\n\n")}\n\n## The file that a first start writes\n\n\`\`\`toml\n${defaultConfigText()}\`\`\`\n`;
+    "# Configuration\n\nOne TOML file, `config.toml` unless `-c` names another. `node-server check` lists what is wrong with it: `config.toml:5:15: key: what is wrong; what to write`, with the line and the column of the value. Unknown keys are allowed and named in a warning, with the key that was probably intended; so are log filters that name a target under which nothing is logged. SIGHUP makes a running server read it again: everything that changed is applied, or nothing is. Relative paths start at the folder of this file, wherever the server is started. An [environment variable](#environment) can take the place of every key. [operate.md](operate.md) explains how to run a server.";
+  return `${note}${head}\n\n${tables.join("\n\n")}\n\n${environmentPart()}\n\n## The file that a first start writes\n\n\`\`\`toml\n${defaultConfigText()}\`\`\`\n`;
+}
+
+function environmentPart(): string {
+  const keys = settings.map(
+    ({ name, path, key }) => `| \`${variableOf(name)}\` | \`${path.join(".")}\` | ${key.typeLabel} |`,
+  );
+  const others = Object.entries(otherVariables).map(([name, means]) => `| \`${name}\` | ${cell(means)} |`);
+  return `## Environment
+
+\`NODE_SERVER_<KEY>\` sets a key, whatever its table. An option of the command line (\`serve --listen\`) wins over the environment, the environment over the file, the file over the default; a reload reads the file again and keeps what the other two set. \`node-server check\` and the start name the keys that do not come from the file, never their values. An empty variable is ignored.
+
+Values are written without quotes: \`true\`, \`false\`, \`1\` or \`0\` for a boolean, digits for a number, items separated by commas for a list. A relative path starts at the folder of the configuration file. A variable that resembles a key is named in a warning.
+
+| Variable | Key | Type |
+|---|---|---|
+${keys.join("\n")}
+
+Other variables that the program reads:
+
+| Variable | Meaning |
+|---|---|
+| \`RUST_LOG\` | Wins over \`log_filter\`, in the file and in the environment. |
+| \`NODE_EXTRA_CA_CERTS\` | A file of certificates (PEM) that are trusted in addition, by the server and by client commands. |
+${others.join("\n")}`;
 }
 
 function defaultWords(key: Key): string {

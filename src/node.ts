@@ -7,6 +7,7 @@ import { Turns } from "./base/turns.ts";
 import { sourceProgram } from "./build.ts";
 import { type ConsoleFiles, loadConsole } from "./bundle.ts";
 import { ConfigFile, finishOverwrite } from "./config/config-file.ts";
+import { readOverrides } from "./config/environment.ts";
 import { LiveConfig, type Outcome, type Part, settingPart } from "./config/live.ts";
 import { explainTargets } from "./config/parse.ts";
 import { placesOf } from "./config/server-uuid.ts";
@@ -42,6 +43,8 @@ import { type Installed, Updater, type UpdateSettings } from "./update/updater.t
 export interface NodeOptions {
   readonly configPath: string;
   readonly env: Readonly<Record<string, string | undefined>>;
+  /** Takes the place of `ws_listener`, for this run. */
+  readonly listen?: string | undefined;
   /** Receives the Super Token's credentials if this start created them; they go nowhere else. */
   readonly show: (credentials: SuperCredentials) => void;
   /** Callers may read and rewrite a configuration below this folder only. */
@@ -74,6 +77,7 @@ export interface Node extends AsyncDisposable {
 /** `openNode` is the only constructor: it opens every service in order, watches the configuration, and closes in reverse. */
 export async function openNode(options: NodeOptions): Promise<Node> {
   const openedAt = performance.now();
+  const overrides = readOverrides(options.env, { listen: options.listen });
   const hub = new LogHub();
   const log = hub.logger("server");
   const ring = new LogRing(0, parseFilter("off"));
@@ -90,7 +94,7 @@ export async function openNode(options: NodeOptions): Promise<Node> {
       uptimeMs: () => Math.floor(performance.now() - openedAt),
       hub,
       ring,
-      configFile: new ConfigFile(options.configPath, options.workingDirectory),
+      configFile: new ConfigFile(options.configPath, options.workingDirectory, overrides),
       reload: () => live.reload(),
       updater,
       scheduleRestart: () => {
@@ -169,13 +173,14 @@ export async function openNode(options: NodeOptions): Promise<Node> {
     listeningPart("listener", tcp, tcpAddress),
     listeningPart("unix socket", unix, unixAddress),
   ];
-  const finished = await finishOverwrite(options.configPath);
+  const finished = await finishOverwrite(options.configPath, overrides);
   const leftovers = await clearLeftoversOf([options.configPath, ...placesOf(options.configPath, undefined)]);
   const live = await LiveConfig.open({
     path: options.configPath,
     hub,
     parts,
     inspect: preflight(options.configPath),
+    overrides,
   });
   const descriptors = new DescriptorWatch([tcp, unix], log);
   const close = async (why: CloseReason = "stop") => {
@@ -189,6 +194,13 @@ export async function openNode(options: NodeOptions): Promise<Node> {
   };
   const odd = options.env.RUST_LOG ? explainTargets(parseFilter(options.env.RUST_LOG)) : undefined;
   if (odd) log.eventUnfiltered("config.warning", `RUST_LOG ${odd}`, { key: "RUST_LOG", why: odd });
+  if (overrides.values.length > 0) {
+    const from = overrides.values.map((override) => override.from);
+    log.event("config.overridden", `settings from outside the configuration file: ${from.join(", ")}`, {
+      keys: overrides.values.map(({ path }) => path.join(".")),
+      from,
+    });
+  }
   if (finished)
     log.event("config.recovered", "an interrupted edit of the configuration was completed", {
       path: options.configPath,

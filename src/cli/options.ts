@@ -1,3 +1,5 @@
+import { InvalidArgumentError } from "commander";
+import { parseAddress } from "../base/address.ts";
 import type { OptionRow } from "./command-row.ts";
 
 export const json: OptionRow = ["--json", "print JSON"];
@@ -8,6 +10,18 @@ export const remote: readonly OptionRow[] = [
   ["--ca <file>", "check the server's certificate against this file (PEM)"],
 ];
 export const remoteJson = [...remote, json];
+/** The address of a server that this machine runs. */
+export const listen = (description: string): OptionRow => [
+  "--listen <address>",
+  `${description}, such as 0.0.0.0:2211`,
+  { parse: parseListen },
+];
+
+function parseListen(value: string): string {
+  if (parseAddress(value) !== undefined) return value;
+  throw new InvalidArgumentError("write ip:port or host:port, such as 0.0.0.0:2211");
+}
+
 /** Options of the commands that write or remove a unit file. */
 export const unit: readonly OptionRow[] = [
   ["--name <name>", "the name of the service", { default: "node-server" }],

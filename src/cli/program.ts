@@ -2,7 +2,7 @@ import { buckets } from "./buckets/bucket-commands.ts";
 import type { CommandRow } from "./command-row.ts";
 import { shells } from "./completion/shells.ts";
 import { pushNotes } from "./deploy/push/notes.ts";
-import { gather, json, remote, remoteJson, unit, yes } from "./options.ts";
+import { gather, json, listen, remote, remoteJson, unit, yes } from "./options.ts";
 import { parseAllow, parseDuration } from "./tokens/token-options.ts";
 
 const service: CommandRow = {
@@ -34,12 +34,13 @@ const serverCommands: readonly CommandRow[] = [
   {
     name: "serve",
     description: "run the server; creates a missing configuration and database",
+    options: [listen("listen here instead of at ws_listener")],
     load: async () => (await import("./server/serve.ts")).serve,
   },
   {
     name: "init",
     description: "create the configuration, the database and the Super Token, print its credentials, exit",
-    options: [["--listen <address>", "ws_listener of the new configuration, such as 0.0.0.0:2211"]],
+    options: [listen("ws_listener of the new configuration")],
     load: async () => (await import("./server/init.ts")).init,
   },
   {

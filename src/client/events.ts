@@ -1,6 +1,13 @@
 // Printed by `npm run docs` from `src/log/events.ts`; edit that instead.
 
-export type ConfigProblem = { file?: string; line?: number; column?: number; field?: string; why: string };
+export type ConfigProblem = {
+  file?: string;
+  line?: number;
+  column?: number;
+  field?: string;
+  from?: string;
+  why: string;
+};
 
 /** Every event of the server's own life, with the fields that its log entry has beside `event`. */
 export interface ServerEvents {
@@ -26,6 +33,8 @@ export interface ServerEvents {
   "config.abandoned": Record<never, never>;
   /** A key is valid, but probably does not do what was intended. */
   "config.warning": { key: string; why: string; line?: number; column?: number };
+  /** At the start: `keys` have the values of these environment variables or options (`from`, in the same order), not those in the file. */
+  "config.overridden": { keys: string[]; from: string[] };
   /** An edit of the configuration that a crash had interrupted was finished. */
   "config.recovered": { path: string };
   /** The database is in use. */
@@ -75,6 +84,7 @@ export const serverEvents = {
   "config.refused": "ERROR",
   "config.abandoned": "INFO",
   "config.warning": "WARN",
+  "config.overridden": "INFO",
   "config.recovered": "WARN",
   "database.opened": "INFO",
   "database.migrated": "INFO",

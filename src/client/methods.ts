@@ -40,7 +40,7 @@ export interface Methods {
   "node-server_read_config": { readonly params: { token?: string | undefined }; readonly result: string; };
   /** Checks a whole configuration as `node-server_edit_config` does before it writes, with the same errors, and writes nothing. `data.problems` of an error lists every mistake with its key, line and column; `warnings` lists valid settings that are probably not intended. */
   "node-server_check_config": { readonly params: { token?: string | undefined; config_string: string }; readonly result: { valid: true; warnings: ConfigWarning[] }; };
-  /** Checks a whole configuration, writes it, and applies it after the answer was sent. If it cannot be applied, the server continues as before and logs the reason. */
+  /** Checks a whole configuration, writes it, and applies it after the answer was sent. It changes the file only: a key that an environment variable of the server or an option of its command line sets keeps that value. If it cannot be applied, the server continues as before and logs the reason. */
   "node-server_edit_config": { readonly params: { token?: string | undefined; config_string: string }; readonly result: true; };
   /** Returns the log entries kept in memory, the oldest first; with a filter only those that pass it. */
   "node-server_log": { readonly params: { token?: string | undefined; log_filter?: string | null | undefined }; readonly result: LogEntry[]; };

@@ -5,6 +5,7 @@ import { codeOf, Fault, messageOf } from "../base/fault.ts";
 import { Folder, isInside } from "../base/folder.ts";
 import { readRegularFile } from "../base/read-regular.ts";
 import { replaceIn, writeWhole } from "../base/replace-file.ts";
+import { noOverrides, type Overrides } from "./environment.ts";
 import { parseConfig } from "./parse.ts";
 import type { Warning } from "./problem.ts";
 
@@ -21,8 +22,12 @@ export class ConfigFile {
   readonly #path: string;
   readonly #workingDirectory: string;
 
-  constructor(path: string, workingDirectory: string) {
+  readonly #overrides: Overrides;
+
+  /** A text is checked with the overrides that a reload would apply to it. */
+  constructor(path: string, workingDirectory: string, overrides = noOverrides) {
     this.#path = path;
+    this.#overrides = overrides;
     this.#workingDirectory = workingDirectory;
     this.#name = basename(path);
   }
@@ -34,7 +39,7 @@ export class ConfigFile {
 
   /** Returns the warnings about a valid text. Throws ParseError, with every problem and its position, if the text is invalid. */
   check(text: string): readonly Warning[] {
-    return parseConfig(text, this.#name).warnings;
+    return parseConfig(text, this.#name, this.#overrides).warnings;
   }
 
   /**
@@ -119,9 +124,9 @@ async function fill(file: FileHandle, text: string): Promise<void> {
 const maxRewriteMs = 60_000;
 
 /** `finishOverwrite` completes a rewrite in place that a crash interrupted. Returns true if there was one. */
-export async function finishOverwrite(path: string): Promise<boolean> {
+export async function finishOverwrite(path: string, overrides = noOverrides): Promise<boolean> {
   const copy = recoveryName(path);
-  const text = await readRecovery(path, copy);
+  const text = await readRecovery(path, copy, overrides);
   if (text === undefined) return false;
   const file = await open(path, constants.O_RDWR | safeOpenFlags);
   try {
@@ -136,12 +141,12 @@ export async function finishOverwrite(path: string): Promise<boolean> {
 /**
  * `readRecovery` returns the text of an interrupted rewrite; undefined if there is none. It removes a copy that must not be used.
  */
-async function readRecovery(path: string, copy: string): Promise<string | undefined> {
+async function readRecovery(path: string, copy: string, overrides: Overrides): Promise<string | undefined> {
   try {
     const text = await readRegularFile(copy);
     const isOlder = (await stat(path)).mtimeMs > (await stat(copy)).mtimeMs + maxRewriteMs;
     // If the copy itself is incomplete, the configuration was not touched yet.
-    if (!isOlder && isValid(text)) return text;
+    if (!isOlder && isValid(text, overrides)) return text;
     await rm(copy, { force: true });
     return undefined;
   } catch (error) {
@@ -150,9 +155,9 @@ async function readRecovery(path: string, copy: string): Promise<string | undefi
   }
 }
 
-function isValid(text: string): boolean {
+function isValid(text: string, overrides: Overrides): boolean {
   try {
-    parseConfig(text);
+    parseConfig(text, undefined, overrides);
     return true;
   } catch (error) {
     if (error instanceof Fault) return false;

@@ -4,17 +4,43 @@ import { memberAt } from "../base/validation-issue.ts";
 import { defaultOf, type Key } from "./key.ts";
 import { sections } from "./schema.ts";
 
+/** ValueForm is how values are written where they come from. */
+interface ValueForm {
+  readonly text: string;
+  readonly number: string;
+  readonly boolean: string;
+  readonly list: string;
+  sample(value: unknown): string;
+}
+
+export const tomlForm: ValueForm = {
+  text: "a text in quotes",
+  number: "a whole number without quotes",
+  boolean: "true or false, without quotes",
+  list: "a list in brackets",
+  sample: (value) => JSON.stringify(value),
+};
+
+/** `plainForm` is for values from the environment and the command line. */
+export const plainForm: ValueForm = {
+  text: "a text",
+  number: "a whole number",
+  boolean: "true or false",
+  list: "a list, separated by commas",
+  sample: String,
+};
+
 /** `explain` words for operators why the schema rejected a value, and what to write. */
-export function explain(issue: z.core.$ZodIssue, raw: unknown): string {
+export function explain(issue: z.core.$ZodIssue, raw: unknown, form: ValueForm): string {
   const path = issue.path.map(String);
   if (memberAt(raw, path) === undefined) return `is missing; ${howToAdd(path)}`;
-  const such = exampleOf(path);
+  const such = exampleOf(path, form);
   switch (issue.code) {
     case "invalid_type":
       if (!issue.message.startsWith("Invalid input: ")) return issue.message;
-      return `must be ${kindOf(issue.expected, path)}${such === undefined ? "" : `, such as ${such}`}`;
+      return `must be ${kindOf(issue.expected, path, form)}${such === undefined ? "" : `, such as ${such}`}`;
     case "too_small":
-      if (issue.origin === "string") return `must not be empty; write ${such ?? "a text in quotes"}`;
+      if (issue.origin === "string") return `must not be empty; write ${such ?? form.text}`;
       return `must be ${Number(issue.minimum) + (issue.inclusive ? 0 : 1)} or more`;
     case "too_big":
       return `must be ${issue.maximum} or less`;
@@ -23,15 +49,17 @@ export function explain(issue: z.core.$ZodIssue, raw: unknown): string {
   }
 }
 
-function kindOf(expected: string, path: readonly string[]): string {
+function kindOf(expected: string, path: readonly string[], form: ValueForm): string {
   switch (expected) {
     case "string":
-      return "a text in quotes";
+      return form.text;
     case "int":
     case "number":
-      return "a whole number without quotes";
+      return form.number;
     case "boolean":
-      return "true or false, without quotes";
+      return form.boolean;
+    case "array":
+      return form.list;
     default:
       return `a table: write [${path.join(".")}] on a line of its own and its keys below`;
   }
@@ -41,18 +69,18 @@ function howToAdd(path: readonly string[]): string {
   const [table = "", name] = path.length === 1 ? ["", path[0]] : path;
   const keys = sections.find(([section]) => section === name)?.[1];
   if (keys === undefined)
-    return `write ${name} = ${exampleOf(path)}${table === "" ? " above the first [table]" : ` below [${table}]`}`;
+    return `write ${name} = ${exampleOf(path, tomlForm)}${table === "" ? " above the first [table]" : ` below [${table}]`}`;
   const [first = "", key] = Object.entries(keys).find(([, { type }]) => !type.isOptional()) ?? [];
-  return `write [${name}] on a line of its own, and below it ${first} = ${key === undefined ? "…" : sample(key)}`;
+  return `write [${name}] on a line of its own, and below it ${first} = ${key === undefined ? "…" : tomlForm.sample(sampleOf(key))}`;
 }
 
-function exampleOf(path: readonly string[]): string | undefined {
+function exampleOf(path: readonly string[], form: ValueForm): string | undefined {
   const key = keyAt(path);
-  return key === undefined || key.typeLabel === "boolean" ? undefined : sample(key);
+  return key === undefined || key.typeLabel === "boolean" ? undefined : form.sample(sampleOf(key));
 }
 
-function sample(key: Key): string {
-  return JSON.stringify(key.example ?? key.initial ?? defaultOf(key));
+function sampleOf(key: Key): unknown {
+  return key.example ?? key.initial ?? defaultOf(key);
 }
 
 function keyAt(path: readonly string[]): Key | undefined {

@@ -1,6 +1,7 @@
 import { Fault, messageOf } from "../base/fault.ts";
 import { memberAt } from "../base/validation-issue.ts";
 import type { LogHub } from "../log/hub.ts";
+import type { Overrides } from "./environment.ts";
 import { type Inspect, loadConfig } from "./load.ts";
 import type { ParsedConfig } from "./parse.ts";
 import type { RelativePath } from "./paths.ts";
@@ -62,6 +63,8 @@ export interface LiveOptions {
   readonly parts: readonly Part[];
   /** Runs before any part is prepared, so that a start that must fail creates nothing. */
   readonly inspect?: Inspect;
+  /** Settings in place of those in the file. */
+  readonly overrides?: Overrides;
 }
 
 /** ReadyPart is a part with the slice that it has prepared for. */
@@ -95,7 +98,7 @@ export class LiveConfig {
 
   /** Opens the parts in order. If one fails, those before it are closed again, and the error is thrown. */
   static async open(options: LiveOptions): Promise<LiveConfig> {
-    const { config, warnings } = await loadConfig(options.path, options.inspect);
+    const { config, warnings } = await loadConfig(options.path, options.inspect, options.overrides);
     const live = new LiveConfig(options, config);
     try {
       for (const part of options.parts) {
@@ -138,12 +141,16 @@ export class LiveConfig {
 
   async #reload(): Promise<Outcome> {
     if (this.#closing) return "refused";
-    const { path, hub } = this.#options;
+    const { path, hub, overrides } = this.#options;
     const log = hub.logger(target);
     const ready: ReadyPart[] = [];
     let parsed: ParsedConfig;
     try {
-      parsed = await loadConfig(path, (config, relative) => this.#inspectChanges(config, relative));
+      parsed = await loadConfig(
+        path,
+        (config, relative) => this.#inspectChanges(config, relative),
+        overrides,
+      );
       for (const [part, old] of this.#opened) {
         const slice = part.slice(parsed.config);
         this.#refuseWhenClosing();
@@ -198,8 +205,8 @@ export class LiveConfig {
 
   #warn(warnings: readonly Warning[]): void {
     const { hub } = this.#options;
-    for (const { about, field, why, line, column } of warnings) {
-      const message = `configuration key ${field} ${why}`;
+    for (const { about, field, from, why, line, column } of warnings) {
+      const message = `${from ?? `configuration key ${field}`} ${why}`;
       const fields = { key: field, why, line, column };
       const log = hub.logger(target);
       if (about === "filter") log.eventUnfiltered("config.warning", message, fields);

@@ -1,4 +1,5 @@
 import { readConfigFile } from "./default-config.ts";
+import { noOverrides } from "./environment.ts";
 import { type ParsedConfig, parseConfig } from "./parse.ts";
 import type { RelativePath } from "./paths.ts";
 import { ConfigFault, locateProblem, type Problem, Source, type Warning } from "./problem.ts";
@@ -22,11 +23,15 @@ export type Inspect = (
 ) => readonly Finding[] | Promise<readonly Finding[]>;
 
 /** `loadConfig` reads, parses and inspects a configuration file. Throws one ConfigFault with every problem and its position. */
-export async function loadConfig(path: string, inspect?: Inspect): Promise<ParsedConfig> {
+export async function loadConfig(
+  path: string,
+  inspect?: Inspect,
+  overrides = noOverrides,
+): Promise<ParsedConfig> {
   const text = await readConfigFile(path);
-  const parsed = parseConfig(text, path);
+  const parsed = parseConfig(text, path, overrides);
   const findings = (await inspect?.(parsed.config, parsed.relative)) ?? [];
-  const source = new Source(text, path);
+  const source = new Source(text, path, overrides.values);
   const wrong = findings.filter(({ isWarning }) => !isWarning);
   if (wrong.length > 0) throw new ConfigFault(wrong.map((found) => locateFinding(source, found)));
   const odd = findings.map(
@@ -36,12 +41,13 @@ export async function loadConfig(path: string, inspect?: Inspect): Promise<Parse
       about: "access",
     }),
   );
-  return { ...parsed, warnings: [...parsed.warnings, ...odd] };
+  return { ...parsed, warnings: [...overrides.warnings, ...parsed.warnings, ...odd] };
 }
 
 /** `locateFinding` adds the position in the file. A finding about a default has none: the file does not contain the key. */
 function locateFinding(source: Source, { path, why }: Finding): Problem {
-  if (source.locate(path).value !== undefined) return locateProblem(source, path, why);
+  if (source.overrideOf(path) !== undefined || source.locate(path).value !== undefined)
+    return locateProblem(source, path, why);
   const field = path.join(".");
   const problem = { field, why: `${why}; it is the default, because ${field} is not set` };
   return source.file === undefined ? problem : { ...problem, file: source.file };

@@ -1,12 +1,22 @@
 import { dirname, resolve } from "node:path";
 import { parse, TomlError } from "smol-toml";
+import type { z } from "zod";
 import { nearest } from "../base/nearest.ts";
 import { contractTargets, Filter, filterNames } from "../log/filter.ts";
 import { forbiddenCharacter } from "./characters.ts";
-import { explain, explainUnknown } from "./explain.ts";
+import { noOverrides } from "./environment.ts";
+import { explain, explainUnknown, plainForm, tomlForm } from "./explain.ts";
 import { duplicateOn, positionAt, unclosedQuote } from "./locate.ts";
 import { type RelativePath, resolvePaths } from "./paths.ts";
-import { ConfigFault, locateKey, locateProblem, type Problem, Source, type Warning } from "./problem.ts";
+import {
+  ConfigFault,
+  locateKey,
+  locateProblem,
+  type Override,
+  type Problem,
+  Source,
+  type Warning,
+} from "./problem.ts";
 import { type Config, configSchema, sections } from "./schema.ts";
 
 /** The number of unknown keys that are reported one by one. A file with more of them is not a configuration with typing errors. */
@@ -20,23 +30,47 @@ export interface ParsedConfig {
 }
 
 /**
- * `parseConfig` reads a whole configuration text. Relative paths in it start at the folder of `file`. Throws one ConfigFault with
- * every problem, unknown keys included.
+ * `parseConfig` reads a whole configuration text, with overrides in place of what it says. Relative paths in both start at the
+ * folder of `file`. Throws one ConfigFault with every problem, unknown keys included.
  */
-export function parseConfig(text: string, file?: string): ParsedConfig {
-  const source = new Source(text, file);
-  const raw = parseToml(source);
+export function parseConfig(text: string, file?: string, { values } = noOverrides): ParsedConfig {
+  const source = new Source(text, file, values);
+  const written = parseToml(source);
+  const raw = withOverrides(written, values);
   const read = configSchema.safeParse(raw);
-  const unknown = unknownKeys(source, raw);
+  const unknown = unknownKeys(source, written);
   if (!read.success) {
-    const wrong = read.error.issues.map((issue) =>
-      locateProblem(source, issue.path.map(String), explain(issue, raw)),
-    );
+    const wrong = read.error.issues.map((issue) => toProblem(source, issue, raw));
     // A misspelt key is often the reason why another one is missing.
     throw new ConfigFault([...wrong, ...unknown.map(({ about: _, ...problem }) => problem)]);
   }
   const { config, relative } = resolvePaths(read.data, dirname(resolve(file ?? "config.toml")));
   return { config, relative, warnings: [...unknown, ...unknownTargets(source, config)] };
+}
+
+/** `withOverrides` returns the values of a text with those of the overrides in their place. */
+function withOverrides(
+  written: Record<string, unknown>,
+  overrides: readonly Override[],
+): Record<string, unknown> {
+  const raw = { ...written };
+  for (const { path, value } of overrides) {
+    const [name = "", table] = [...path].reverse();
+    if (table === undefined) raw[name] = value;
+    // A table that is something else is left for the schema to refuse.
+    else if (raw[table] === undefined || isTable(raw[table])) raw[table] = { ...raw[table], [name]: value };
+  }
+  return raw;
+}
+
+function isTable(value: unknown): value is Record<string, unknown> {
+  return typeof value === "object" && value !== null && !Array.isArray(value);
+}
+
+function toProblem(source: Source, issue: z.core.$ZodIssue, raw: unknown): Problem {
+  const path = issue.path.map(String);
+  const isText = source.overrideOf(path) === undefined;
+  return locateProblem(source, path, explain(issue, raw, isText ? tomlForm : plainForm));
 }
 
 function parseToml(source: Source): Record<string, unknown> {

@@ -8,6 +8,8 @@ export interface Problem {
   readonly column?: number;
   /** The key with its table: `logging.log_filter`. */
   readonly field?: string;
+  /** The environment variable or option that the value comes from; undefined for the file, which `file` names then. */
+  readonly from?: string;
   /**
    * The reason, as the end of a sentence that begins with the key: `must be true or false`. Never the value itself, which may be a
    * password.
@@ -25,14 +27,30 @@ export interface Warning extends Problem {
   readonly about: "key" | "filter" | "access";
 }
 
-/** Source is a configuration text, with the name of its file for messages. */
+/** Override is a value that takes the place of the one in the file. */
+export interface Override {
+  /** The key, with its table. */
+  readonly path: readonly string[];
+  /** What sets it: `NODE_SERVER_WS_LISTENER` or `--listen`. */
+  readonly from: string;
+  /** As TOML would give it. Never shown, because it may be a secret. */
+  readonly value: unknown;
+}
+
+/** Source is a configuration text, with the name of its file for messages, and what overrides it. */
 export class Source {
   #keys: KeyIndex | undefined;
 
   constructor(
     readonly text: string,
     readonly file?: string,
+    readonly overrides: readonly Override[] = [],
   ) {}
+
+  /** Returns what sets the key at `path`, or at the beginning of it, in place of the text; undefined if nothing does. */
+  overrideOf(path: readonly string[]): Override | undefined {
+    return this.overrides.find((override) => override.path.every((name, at) => path[at] === name));
+  }
 
   /** Returns the position of a key. The text must be valid TOML. */
   locate(path: readonly string[]): Location {
@@ -41,16 +59,19 @@ export class Source {
   }
 }
 
-/** `formatProblem` writes `config.toml:5:15: ws_listener: must be …`, as compilers do. */
-export function formatProblem({ file, line, column, field, why }: Problem): string {
+/** `formatProblem` writes `config.toml:5:15: ws_listener: must be …`, as compilers do, or `NODE_SERVER_WS_LISTENER: must be …`. */
+export function formatProblem({ file, line, column, field, from, why }: Problem): string {
+  if (from !== undefined) return `${from}: ${why}`;
   const place = [file ?? (line === undefined ? undefined : "configuration"), line, column]
     .filter((part) => part !== undefined)
     .join(":");
   return [place, field, why].filter((part) => part !== undefined && part !== "").join(": ");
 }
 
-/** `locateProblem` makes a problem with the position of the value, or of the key if it has no value. */
+/** `locateProblem` makes a problem with the position of the value, or of the key if it has no value, or with what overrides it. */
 export function locateProblem(source: Source, path: readonly string[], why: string): Problem {
+  const override = source.overrideOf(path);
+  if (override !== undefined) return { field: path.join("."), from: override.from, why };
   const { key, value } = source.locate(path);
   return at(source, value ?? key, { field: path.join("."), why });
 }

@@ -17,7 +17,7 @@ const millisecondsFromOne = atLeastOne.max(maxTimerMs);
 const listener = z.string().transform((value, context) => {
   const address = parseAddress(value);
   if (address !== undefined) return address;
-  context.addIssue('must be an address and a port in quotes, such as "127.0.0.1:2211" or "[::1]:2211"');
+  context.addIssue('must be an address and a port, such as "127.0.0.1:2211" or "[::1]:2211"');
   return z.NEVER;
 });
 
@@ -62,10 +62,10 @@ export const topKeys = {
   server_uuid: key(
     "UUID",
     z
-      .string('must be a UUID in quotes, or "auto_gen"')
+      .string('must be a UUID, or "auto_gen"')
       .regex(
         /^(auto_gen|[0-9a-fA-F]{8}(-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12})$/,
-        'must be a UUID in quotes, or "auto_gen"',
+        'must be a UUID, or "auto_gen"',
       )
       .default("auto_gen"),
     "The identity that `node-server_uuid` returns. `auto_gen` creates one at the first start and stores it in a file beside this one.",

@@ -19,6 +19,7 @@ const problem = z
     line: z.int().optional(),
     column: z.int().optional(),
     field: text.optional(),
+    from: text.optional(),
     why: text,
   })
   .meta({ id: "ConfigProblem" });
@@ -90,6 +91,13 @@ export const events = {
     description: "A key is valid, but probably does not do what was intended.",
     fields: z.object({ key: text, why: text, line: z.int().optional(), column: z.int().optional() }),
     hidden: ["event", "why"],
+  },
+  "config.overridden": {
+    level: "INFO",
+    description:
+      "At the start: `keys` have the values of these environment variables or options (`from`, in the same order), not those in the file.",
+    fields: z.object({ keys: z.array(text), from: z.array(text) }),
+    hidden: ["event", "keys", "from"],
   },
   "config.recovered": {
     level: "WARN",

@@ -47,7 +47,7 @@ export const nodeConfig = {
     }),
   }),
   "node-server_edit_config": method({
-    doc: "Checks a whole configuration, writes it, and applies it after the answer was sent. If it cannot be applied, the server continues as before and logs the reason.",
+    doc: "Checks a whole configuration, writes it, and applies it after the answer was sent. It changes the file only: a key that an environment variable of the server or an option of its command line sets keeps that value. If it cannot be applied, the server continues as before and logs the reason.",
     need: superToken,
     effect: "destroys",
     warning: "It replaces the whole configuration of the server.",

@@ -74,9 +74,9 @@ const cases: Readonly<Record<string, Case>> = {
     ],
     bad: [
       ...notText,
-      ['"127.0.0.1"', /an address and a port in quotes/],
-      ['"127.0.0.1:65536"', /an address and a port in quotes/],
-      ['""', /an address and a port in quotes/],
+      ['"127.0.0.1"', /an address and a port, such as/],
+      ['"127.0.0.1:65536"', /an address and a port, such as/],
+      ['""', /an address and a port, such as/],
     ],
   },
   server_uuid: {
@@ -163,7 +163,7 @@ test("every key of the documentation is tried below, and no other", async () => 
   for (const line of (await readFile(join(import.meta.dir, "../../docs/config.md"), "utf8")).split("\n")) {
     const heading = /^## (?:`\[(\w+)\]`|Top level)$/.exec(line);
     if (heading !== null) table = heading[1] === undefined ? "" : `${heading[1]}.`;
-    const name = /^\| `(\w+)` \|/.exec(line)?.[1];
+    const name = /^\| `([a-z_]+)` \|/.exec(line)?.[1];
     if (name !== undefined) documented.push(table + name);
   }
   expect(documented).toEqual(Object.keys(cases));

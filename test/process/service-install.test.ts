@@ -111,6 +111,17 @@ test("a first start under systemd is refused with the command that shows the Sup
   expect((await server.service(place)).code).toBe(0);
 });
 
+test("settings of the environment are not the service's, and install says so", async () => {
+  await using server = await install();
+  const env = { NODE_SERVER_DATABASE_URL: "postgres://node:hunter2@127.0.0.1:1/node" };
+  const { code, stdout, stderr } = await server.service(["install", "--print"], { env });
+  expect(code).toBe(0);
+  expect(stderr).toContain(
+    "note: NODE_SERVER_DATABASE_URL is set here, but not for the service; write database_url into the configuration, or the variable into the unit with `systemctl edit node-server`\n",
+  );
+  expect(stdout + stderr).not.toContain("hunter2");
+});
+
 test("uninstall offers only what it uses", async () => {
   await using server = await install();
   const { stdout } = await server.service(["uninstall", "--help"]);

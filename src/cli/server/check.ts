@@ -1,4 +1,5 @@
 import { shownDatabase } from "../../base/database-url.ts";
+import { readOverrides } from "../../config/environment.ts";
 import { loadConfig } from "../../config/load.ts";
 import { formatProblem } from "../../config/problem.ts";
 import { type DatabaseState, probeDatabase } from "../../db/probe.ts";
@@ -17,12 +18,15 @@ export async function check({
   config: path,
   connect,
 }: CommandOptions & { readonly connect?: boolean }): Promise<number> {
-  const { config, warnings } = await loadConfig(path, preflight(path));
+  const overrides = readOverrides(process.env);
+  const { config, warnings } = await loadConfig(path, preflight(path), overrides);
   for (const warning of warnings) process.stderr.write(`warning: ${formatProblem(warning)}\n`);
   if (connect) {
     const state = await probeDatabase(config.database, new LogHub());
     process.stdout.write(`The database ${shownDatabase(config.database.database_url)} ${states[state]}.\n`);
   }
+  for (const { path: key, from } of overrides.values)
+    process.stdout.write(`${key.join(".")} has the value of ${from}.\n`);
   process.stdout.write(`${path} is a valid configuration.\n`);
   return exitCodes.done;
 }

@@ -1,6 +1,5 @@
 import { resolve } from "node:path";
 import { ensureSuperToken, parseGivenToken } from "../../auth/super-token.ts";
-import { parseAddress } from "../../base/address.ts";
 import { shownDatabase } from "../../base/database-url.ts";
 import { ensureConfigFile } from "../../config/default-config.ts";
 import { resolveServerUuid } from "../../config/server-uuid.ts";
@@ -18,8 +17,6 @@ export interface InitOptions extends CommandOptions {
 
 /** Makes what a first start would make, and exits. Only the credentials go to standard output. */
 export async function init({ config: path, listen }: InitOptions): Promise<number> {
-  if (listen !== undefined && parseAddress(listen) === undefined)
-    throw new WrongUsage(`--listen ${listen}: write ip:port or host:port, such as 0.0.0.0:2211`);
   const given = parseGivenToken(process.env);
   const say = (line: string) => process.stderr.write(`${line}\n`);
   const made = await ensureConfigFile(path, listen);

@@ -1,3 +1,4 @@
+import { readOverrides } from "../../config/environment.ts";
 import { type Inspect, loadConfig } from "../../config/load.ts";
 import type { Config } from "../../config/schema.ts";
 import { type Database, openDatabase } from "../../db/database.ts";
@@ -5,8 +6,9 @@ import { parseFilter } from "../../log/filter.ts";
 import { LogHub } from "../../log/hub.ts";
 import { TerminalSink } from "../../log/terminal.ts";
 
+/** Reads a configuration as a server in this environment would. */
 export async function readConfig(path: string, inspect?: Inspect): Promise<Config> {
-  return (await loadConfig(path, inspect)).config;
+  return (await loadConfig(path, inspect, readOverrides(process.env))).config;
 }
 
 /** Opens the database for a command that needs no server. Works beside a running one. */

@@ -16,8 +16,13 @@ import { openNotifier } from "./systemd-notify.ts";
 /** Pause between two starts of a new version that fails, in case it waits for something, such as its database. */
 const retryMs = 1000;
 
+export interface ServeOptions extends CommandOptions {
+  /** Takes the place of `ws_listener`, for this run. */
+  readonly listen?: string | undefined;
+}
+
 /** Runs the server until SIGTERM or SIGINT. */
-export async function serve({ config }: CommandOptions, command: Command): Promise<number> {
+export async function serve({ config, listen }: ServeOptions, command: Command): Promise<number> {
   // Installed first: neither a closed terminal or pipe nor a signal during the start may end the server.
   for (const stream of [process.stdout, process.stderr]) stream.on("error", () => {});
   let node: Node | undefined;
@@ -47,12 +52,15 @@ export async function serve({ config }: CommandOptions, command: Command): Promi
   if (isNew) process.stderr.write(`node-server: wrote a default configuration to ${resolve(config)}\n`);
   for (;;) {
     const restart = Promise.withResolvers<"restart">();
-    node = await open(config, {
-      binary,
-      startMode,
-      restart: () => restart.resolve("restart"),
-      isStopped: () => stopped !== undefined,
-    });
+    node = await open(
+      { config, listen },
+      {
+        binary,
+        startMode,
+        restart: () => restart.resolve("restart"),
+        isStopped: () => stopped !== undefined,
+      },
+    );
     await greet(node, binary, startMode);
     if (failure !== undefined)
       node.hub
@@ -103,10 +111,14 @@ interface Start {
 }
 
 /** Opens the node. A version on trial that fails starts again by itself, because nobody else may do so. */
-async function open(config: string, { binary, startMode, restart, isStopped }: Start): Promise<Node> {
+async function open(
+  { config, listen }: ServeOptions,
+  { binary, startMode, restart, isStopped }: Start,
+): Promise<Node> {
   try {
     return await openNode({
       configPath: config,
+      listen,
       workingDirectory: process.cwd(),
       env: process.env,
       show: showCredentials,

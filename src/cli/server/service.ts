@@ -5,6 +5,7 @@ import { Fault, messageOf } from "../../base/fault.ts";
 import { replaceFile } from "../../base/replace-file.ts";
 import { type User, userByName, userByUid } from "../../base/users.ts";
 import { isCompiled } from "../../build.ts";
+import { readOverrides } from "../../config/environment.ts";
 import { loadConfig } from "../../config/load.ts";
 import { type CommandOptions, exitCodes } from "../command.ts";
 import { accessNotes } from "./service-access.ts";
@@ -36,7 +37,8 @@ export async function installService(options: InstallOptions): Promise<number> {
   const writable = writableFolders(config, target);
   const unit = unitFile({ ...target, writable });
   const printNotes = () => {
-    for (const note of accessNotes(config, writable, target)) process.stderr.write(`note: ${note}\n`);
+    const notes = [...accessNotes(config, writable, target), ...environmentNotes(options)];
+    for (const note of notes) process.stderr.write(`note: ${note}\n`);
   };
   if (options.print) {
     process.stdout.write(unit);
@@ -68,6 +70,14 @@ export async function uninstallService(options: UninstallOptions): Promise<numbe
   if (options.start) systemctl("daemon-reload");
   process.stdout.write(`removed ${path}; configuration, database and files are untouched\n`);
   return exitCodes.done;
+}
+
+/** Lists the settings of this environment, which the service does not inherit. */
+function environmentNotes({ name }: InstallOptions): string[] {
+  return readOverrides(process.env).values.map(
+    ({ path, from }) =>
+      `${from} is set here, but not for the service; write ${path.at(-1)} into the configuration, or the variable into the unit with \`systemctl edit ${name}\``,
+  );
 }
 
 /** Returns the account that was given, else the one that called sudo, else the present one. Root must be given. */

@@ -1,0 +1,101 @@
+import { z } from "zod";
+import { nearest } from "../base/nearest.ts";
+import type { Override, Warning } from "./problem.ts";
+import { settings } from "./schema.ts";
+
+const prefix = "NODE_SERVER_";
+
+/** `otherVariables` are the variables with the prefix that are not keys, with their meaning for the docs. */
+export const otherVariables: Readonly<Record<string, string>> = {
+  NODE_SERVER_SUPER_TOKEN:
+    "`<key>:<secret>` of the Super Token that `init` or the first start creates, instead of printing new ones. `update` authenticates with it.",
+  NODE_SERVER_URL: "The address of the server that client commands talk to.",
+  NODE_SERVER_TOKEN: "The token that client commands and `update` authenticate with.",
+  NODE_SERVER_NEW_PASSWORD: "The password for `tokens create --password`.",
+};
+
+/** Variables that the program sets for its own child processes, and that its tests use. */
+const internalVariables = [
+  "NODE_SERVER_BINARY",
+  "NODE_SERVER_CHANNEL",
+  "NODE_SERVER_DATABASE_FILE",
+  "NODE_SERVER_PARENT",
+  "NODE_SERVER_SMOKE_TEST",
+];
+
+/** Overrides are the settings that do not come from the file. A reload reads the file again and keeps them. */
+export interface Overrides {
+  readonly values: readonly Override[];
+  /** Variables that look like a mistyped key. */
+  readonly warnings: readonly Warning[];
+}
+
+export const noOverrides: Overrides = { values: [], warnings: [] };
+
+/** `variableOf` is the environment variable that sets a key. The names of keys are unique, so the table is not part of it. */
+export function variableOf(name: string): string {
+  return prefix + name.toUpperCase();
+}
+
+/** `readOverrides` reads the settings in the environment. `listen`, from the command line, overrides `ws_listener` there. */
+export function readOverrides(
+  env: Readonly<Record<string, string | undefined>>,
+  { listen }: { readonly listen?: string | undefined } = {},
+): Overrides {
+  const values = settings.flatMap(({ name, path, key }): Override[] => {
+    if (name === "ws_listener" && listen !== undefined) return [{ path, from: "--listen", value: listen }];
+    const text = env[variableOf(name)];
+    // Compose files and scripts pass on an unset variable as an empty one.
+    if (text === undefined || text === "") return [];
+    return [{ path, from: variableOf(name), value: toValue(text, key.type) }];
+  });
+  return { values, warnings: unknownVariables(Object.keys(env)) };
+}
+
+/** `toValue` reads a text as the type of a key requires. A text that is no such value is left as it is, for the schema to refuse. */
+function toValue(text: string, type: z.ZodType): unknown {
+  const inner = innerType(type);
+  if (inner instanceof z.ZodNumber) return /^[+-]?\d+(\.\d+)?$/.test(text.trim()) ? Number(text) : text;
+  if (inner instanceof z.ZodBoolean) return booleans.get(text.trim().toLowerCase()) ?? text;
+  if (inner instanceof z.ZodArray)
+    return text
+      .split(",")
+      .map((item) => item.trim())
+      .filter((item) => item !== "");
+  return text;
+}
+
+const booleans: ReadonlyMap<string, boolean> = new Map([
+  ["true", true],
+  ["1", true],
+  ["false", false],
+  ["0", false],
+]);
+
+/** `innerType` is the type of a value that is present. */
+function innerType(type: unknown): unknown {
+  if (type instanceof z.ZodDefault || type instanceof z.ZodOptional || type instanceof z.ZodPrefault)
+    return innerType(type.def.innerType);
+  return type instanceof z.ZodPipe ? innerType(type.def.in) : type;
+}
+
+/**
+ * `unknownVariables` warns of variables that are close to a key. Others with the prefix are not ours: Kubernetes sets
+ * `NODE_SERVER_SERVICE_HOST` and the like for a service of this name.
+ */
+function unknownVariables(names: readonly string[]): Warning[] {
+  const variables = settings.map(({ name }) => variableOf(name));
+  const known = new Set([...variables, ...Object.keys(otherVariables), ...internalVariables]);
+  return names
+    .filter((name) => name.startsWith(prefix) && !known.has(name))
+    .flatMap((name): Warning[] => {
+      const [near] = nearest(
+        name.slice(prefix.length),
+        settings.map((setting) => setting.name),
+        1,
+      );
+      if (near === undefined) return [];
+      const why = `is unknown and has no effect; did you mean ${variableOf(near)}?`;
+      return [{ field: name, from: name, why, about: "key" }];
+    });
+}
