@@ -14,7 +14,7 @@ export type MethodDescription = { name: string; summary: string; description?: s
 
 export type OpenRpcDocument = { openrpc: string; info: { title: string; version: string; license: { name: string } }; methods: MethodDescription[] };
 
-export type Permission = { static_bucket_file: "read" | "write" | "delete" | "list" } | { static_bucket: "read" | "write" | "delete" } | { node: "exec_sql" | "get_database_type" | "list_all_agent_uuid" | "get_rt_pool" | "delete_agent_uuid" } | { monitoring_uuid: "list" | "delete" } | { token: "create" } | { db: "list" | "read" | "create" | "update" | "delete" | "exec_sql" } | { kv: string | { [name: string]: string } } | { task: string | { [name: string]: string } } | { crontab: string | { [name: string]: string } } | { crontab_result: string | { [name: string]: string } } | { terminal: string | { [name: string]: string } } | { js_worker: string | { [name: string]: string } } | { js_result: string | { [name: string]: string } } | { static_monitoring: string | { [name: string]: string } } | { dynamic_monitoring: string | { [name: string]: string } } | { dynamic_monitoring_summary: string | { [name: string]: string } };
+export type Permission = { static_bucket_file: "read" | "write" | "delete" | "list" } | { static_bucket: "read" | "write" | "delete" } | { node: "exec_sql" | "get_database_type" | "list_all_agent_uuid" | "read_logs" | "read_storage" | "metrics" | "get_rt_pool" | "delete_agent_uuid" } | { monitoring_uuid: "list" | "delete" } | { token: "create" } | { db: "list" | "read" | "create" | "update" | "delete" | "exec_sql" } | { kv: string | { [name: string]: string } } | { task: string | { [name: string]: string } } | { crontab: string | { [name: string]: string } } | { crontab_result: string | { [name: string]: string } } | { terminal: string | { [name: string]: string } } | { js_worker: string | { [name: string]: string } } | { js_result: string | { [name: string]: string } } | { static_monitoring: string | { [name: string]: string } } | { dynamic_monitoring: string | { [name: string]: string } } | { dynamic_monitoring_summary: string | { [name: string]: string } };
 
 export type Requirement = { kind: "anyone" | "owner" | "super" | "token" } | { kind: "all"; permissions: Permission[]; scope: { kind: "global" } | { kind: "static_bucket" | "agent_uuid" | "kv_namespace" | "js_worker" | "db"; param: string } } | { kind: "anywhere"; permissions: Permission[] };
 
@@ -78,6 +78,14 @@ export interface Methods {
   "static-bucket-file_list": { readonly params: { token?: string | undefined; name: string; path?: string | null | undefined }; readonly result: { path: string; size: number; mtime: number }[]; };
   /** Lists the agents that the token may see, sorted. In the scope of one agent, a List permission shows it only beside another permission on it. */
   "agent-uuid_list_all": { readonly params: { token?: string | undefined }; readonly result: string[]; };
+  /** Returns the log entries kept in memory, the oldest first; with a filter only those that pass it, with a limit only the newest of them. */
+  "log_list": { readonly params: { token?: string | undefined; log_filter?: string | null | undefined; limit?: number | null | undefined }; readonly result: LogEntry[]; };
+  /** Sends every new log entry that passes the filter, until unsubscribed. If a reader falls 512 entries behind, further ones are dropped and their number is sent. */
+  "log_stream": { readonly params: { token?: string | undefined; log_filter: string }; readonly result: string; readonly event: LogEntry; };
+  /** Ends a log stream of this connection; false if it has none with this id. */
+  "log_unsubscribe_stream": { readonly params: { subscription: string }; readonly result: boolean; };
+  /** Returns the size of each table in bytes: on PostgreSQL with its indexes and out-of-line storage, on SQLite without its indexes. */
+  "storage_read": { readonly params: { token?: string | undefined }; readonly result: { tables: { [name: string]: number }; total: number }; };
   /** Creates a token. Its secret is returned only here. A caller other than the Super Token can grant only what it holds. */
   "token_create": { readonly params: { father_token?: string | undefined; token_creation: { token_limit: Limit[]; username?: string | null; password?: string | null; timestamp_from?: number | null; timestamp_to?: number | null } }; readonly result: { key: string; secret: string }; };
   /** Returns a token without its hashes: the caller's own, or with `supertoken` any token, by key or user name. */
@@ -120,6 +128,9 @@ export const credentialParams: Readonly<Record<string, string>> = {
   "static-bucket-file_rename": "token",
   "static-bucket-file_list": "token",
   "agent-uuid_list_all": "token",
+  "log_list": "token",
+  "log_stream": "token",
+  "storage_read": "token",
   "token_create": "father_token",
   "token_get": "token",
   "token_list_all_tokens": "token",
@@ -133,7 +144,7 @@ export const credentialParams: Readonly<Record<string, string>> = {
 export const permissionFamilies = {
   static_bucket_file: ["read","write","delete","list"],
   static_bucket: ["read","write","delete"],
-  node: ["exec_sql","get_database_type","list_all_agent_uuid","get_rt_pool","delete_agent_uuid"],
+  node: ["exec_sql","get_database_type","list_all_agent_uuid","read_logs","read_storage","metrics","get_rt_pool","delete_agent_uuid"],
   monitoring_uuid: ["list","delete"],
   token: ["create"],
   db: ["list","read","create","update","delete","exec_sql"],

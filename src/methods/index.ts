@@ -6,8 +6,9 @@ import type { MethodTable } from "../rpc/method.ts";
 import type { Services } from "../services.ts";
 import { agentUuid, nodeAgents } from "./agent-uuid.ts";
 import { method } from "./declare.ts";
+import { log } from "./log.ts";
 import { nodeConfig } from "./node-config.ts";
-import { nodeDatabase } from "./node-database.ts";
+import { nodeDatabase, storage } from "./node-database.ts";
 import { nodeIdentity } from "./node-identity.ts";
 import { nodeLog } from "./node-log.ts";
 import { nodeSql } from "./node-sql.ts";
@@ -27,6 +28,8 @@ const namespaces = {
   ...staticBucket,
   ...staticBucketFile,
   ...agentUuid,
+  ...log,
+  ...storage,
   ...token,
 };
 

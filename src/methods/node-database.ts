@@ -3,7 +3,9 @@ import { globally, superToken } from "../auth/need.ts";
 import { RawJson } from "../base/raw-json.ts";
 import { method } from "./declare.ts";
 
-/** Methods of the `node-server` namespace about the database and its size. */
+const storageSizes = z.object({ tables: z.record(z.string(), z.int()), total: z.int() });
+
+/** `nodeDatabase` are the methods of the `node-server` namespace about the database and its size. */
 export const nodeDatabase = {
   "node-server_get_database_type": method({
     doc: "Returns the kind of the server's database.",
@@ -19,7 +21,24 @@ export const nodeDatabase = {
     need: superToken,
     effect: "reads",
     params: {},
-    result: z.object({ tables: z.record(z.string(), z.int()), total: z.int() }),
+    result: storageSizes,
+    fails: ["DatabaseError"],
+    example: {
+      params: { token: "<SUPER_TOKEN>" },
+      result: { tables: { crontab: 4096, token: 8192 }, total: 12288 },
+    },
+    run: async ({ database }) => storageResult(await database.operator.tableSizes()),
+  }),
+};
+
+/** `storage` is the namespace `storage`: the sizes for tokens that may read them and nothing else. */
+export const storage = {
+  storage_read: method({
+    doc: "Returns the size of each table in bytes: on PostgreSQL with its indexes and out-of-line storage, on SQLite without its indexes.",
+    need: globally("node.read_storage"),
+    effect: "reads",
+    params: {},
+    result: storageSizes,
     fails: ["DatabaseError"],
     example: {
       params: { token: "<SUPER_TOKEN>" },

@@ -4,10 +4,11 @@ import { Fault } from "../base/fault.ts";
 import { levels } from "../log/entry.ts";
 import { parseFilter } from "../log/filter.ts";
 import { openTail, tailNotice } from "../log/tail.ts";
-import { endReasons } from "../rpc/session.ts";
+import { type EndReason, endReasons } from "../rpc/session.ts";
 import { method, subscription } from "./declare.ts";
 
-const logEntry = z
+/** `logEntry` is an entry of the log as every method of the log returns it. */
+export const logEntry = z
   .object({
     timestamp: z.string(),
     level: z.enum(levels),
@@ -18,10 +19,12 @@ const logEntry = z
   })
   .meta({ id: "LogEntry" });
 
-const filterWords =
+/** `filterWords` describes a param that takes a log filter. */
+export const filterWords =
   "as `RUST_LOG`: `info`, `debug,db=trace`, `token`, `off`; `data.column` of a refusal is the place in it, `data.why` what is wrong there";
 
-const logFilter = z
+/** `logFilter` parses a log filter; a refusal has its column. */
+export const logFilter = z
   .string()
   .transform((text, context) => {
     try {
@@ -39,7 +42,25 @@ const logFilter = z
   })
   .describe(filterWords);
 
-/** `nodeLog` are the methods of the `node-server` namespace about the log: the entries kept in memory, and the live stream. */
+/** `exampleEntry` is an entry for the documents. */
+export const exampleEntry = {
+  timestamp: "2026-11-15T02:51:41.291+00:00",
+  level: "INFO",
+  target: "db",
+  message: "applied migration m20261115_000001_business_tables",
+  fields: { event: "database.migrated", version: "m20261115_000001_business_tables" },
+  spans: [],
+};
+
+/** `endEntry` is the last entry of a log stream whose token is not valid any more. */
+export function endEntry(reason: EndReason) {
+  return tailNotice("log.ended", `this log stream ends: ${endReasons[reason]}`, { reason });
+}
+
+/**
+ * `nodeLog` are the methods of the `node-server` namespace about the log: the entries kept in memory, and the live stream. The
+ * contract gives them to the Super Token alone; `log.ts` has the same for tokens with a permission.
+ */
 export const nodeLog = {
   "node-server_log": method({
     doc: "Returns the log entries kept in memory, the oldest first; with a filter only those that pass it.",
@@ -49,16 +70,7 @@ export const nodeLog = {
     result: z.array(logEntry),
     example: {
       params: { token: "<SUPER_TOKEN>" },
-      result: [
-        {
-          timestamp: "2026-11-15T02:51:41.291+00:00",
-          level: "INFO",
-          target: "db",
-          message: "applied migration m20261115_000001_business_tables",
-          fields: { event: "database.migrated", version: "m20261115_000001_business_tables" },
-          spans: [],
-        },
-      ],
+      result: [exampleEntry],
     },
     run: ({ ring }, { log_filter }) => {
       const entries = ring.entries();
@@ -71,7 +83,7 @@ export const nodeLog = {
     effect: "reads",
     params: { log_filter: logFilter },
     event: logEntry,
-    lastEvent: (reason) => tailNotice("log.ended", `this log stream ends: ${endReasons[reason]}`, { reason }),
+    lastEvent: endEntry,
     fails: ["NeedsWebSocket", "TooManySubscriptions"],
     example: {
       params: { token: "<SUPER_TOKEN>", log_filter: "info,db=trace" },
