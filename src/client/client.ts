@@ -129,13 +129,13 @@ export class NodeServerClient {
 
   /**
    * Yields the log entries that the server keeps in memory and then the new ones: none twice, and every possible gap is reported, also
-   * after a broken connection.
+   * after a broken connection. The token needs `{"node": "read_logs"}` in scope global, or is the Super Token.
    */
   followLog(options: FollowLogOptions): Subscription<LogEvent> {
     const { log_filter, signal } = options;
-    const plan = this.#plan("node-server_stream_log", { log_filter }, options, Number.POSITIVE_INFINITY);
+    const plan = this.#plan("log_stream", { log_filter }, options, Number.POSITIVE_INFINITY);
     const readMemory = (stop: AbortSignal) =>
-      this.call("node-server_log", { log_filter }, { signal: stop, timeoutMs: plan.connectTimeoutMs });
+      this.call("log_list", { log_filter }, { signal: stop, timeoutMs: plan.connectTimeoutMs });
     return new Subscription(
       (stop) => joinLog(connections(plan, { reconnect: true, onConnected: () => readMemory(stop) }, stop)),
       signal,

@@ -32,8 +32,8 @@ export const pages: readonly PageEntry[] = [
     path: "logs",
     title: "Logs",
     icon: "logs",
-    shown: isSuper,
-    needs: superToken,
+    shown: (rights) => rights.globally({ node: "read_logs" }),
+    needs: "the Super Token, or the permission Node::ReadLogs in scope global",
     load: () => import("./pages/logs/page.tsx"),
   },
   {

@@ -3,6 +3,7 @@ import { readFile } from "node:fs/promises";
 import type { LogEntry } from "../../src/log/entry.ts";
 import { openRelay } from "../client/relay.ts";
 import { loggedIn, User } from "../support/cli.ts";
+import { databaseKinds } from "../support/node.ts";
 import { newHome, story, until, within } from "../support/process.ts";
 
 /** A server of the tests is silent otherwise. */
@@ -32,6 +33,23 @@ story("logs shows what the server keeps, by a filter, as lines or as JSON", asyn
   expect(wrong).toMatchObject({ code: 2, stdout: "" });
   expect(wrong.stderr).toContain("loud");
 });
+
+for (const kind of databaseKinds)
+  story(`a token that may only read logs shows and follows them, until it is revoked (${kind})`, async () => {
+    await using scene = await loggedIn({ database: kind, logging: kept });
+    const { node, user } = scene;
+    const token = await node.newToken([{ scopes: ["global"], permissions: [{ node: "read_logs" }] }]);
+    const env = { NODE_SERVER_URL: node.url, NODE_SERVER_TOKEN: token };
+    node.node.hub.logger("task").info("n 1");
+    expect(await user.does(["logs"], { env })).toContain("n 1");
+    const follow = user.launch(["logs", "-f"], { env });
+    await until("the kept entry is shown", () => follow.stdout.includes("n 1"));
+    node.node.hub.logger("task").info("n 2");
+    await until("the new entry is shown", () => follow.stdout.includes("n 2"));
+    await node.call("token_edit", [node.superToken, token.split(":")[0], []]);
+    const { code, stderr } = await within("it ends", follow.exited);
+    expect([code, stderr]).toEqual([3, expect.stringContaining("its token was revoked or has expired")]);
+  });
 
 story("with -f the kept entries and the live ones are joined without a gap or a double", async () => {
   await using scene = await loggedIn({ logging: `${kept}memory_log_capacity = 1000000` });

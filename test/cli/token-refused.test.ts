@@ -35,8 +35,19 @@ for (const kind of databaseKinds) {
         expect(stderr).toContain(again);
         expect(stderr).not.toContain(token);
       }
-    const weak = await run(await node.newToken([]), "storage");
-    expect([weak.code, weak.stderr]).toEqual([3, "node-server: Permission Denied: Super token required\n"]);
+    const weak = await node.newToken([]);
+    for (const [missing, ...args] of [
+      ["Node::ReadStorage required in scope global", "storage"],
+      ["Node::ReadLogs required in scope global", "logs"],
+      ["Node::ReadLogs required in scope global", "logs", "-f"],
+      ["Super token required", "buckets"],
+    ]) {
+      const { code, stderr } = await run(weak, ...args);
+      expect([code, stderr]).toEqual([
+        3,
+        `node-server: Permission Denied: ${missing}; \`node-server status\` shows what this token may do\n`,
+      ]);
+    }
     const login = await user.run(["login", node.url], { stdin: "no:body" });
     expect([login.code, login.stderr]).toEqual([3, expect.stringContaining(wrong.text)]);
   });

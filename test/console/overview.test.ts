@@ -113,10 +113,42 @@ inBrowser("the overview shows a token what it may see, and says what else there 
     await using tab = await openConsole(node, { token });
     await asked(tab.page);
     expect(await region(tab.page, "Server").textContent()).toContain(`Database${database}`);
-    await region(tab.page, "More with the Super Token").waitFor();
+    const hidden = region(tab.page, "More with other permissions");
+    await hidden.getByText("Node::ReadLogs").waitFor();
+    await hidden.getByText("Node::ReadStorage").waitFor();
     expect(await region(tab.page, "Storage").count()).toBe(0);
   }
 });
+
+for (const database of databaseKinds)
+  inBrowser(
+    `a token that may read logs and storage sees both, and no page beyond (${database})`,
+    async () => {
+      await using node = await testNode({ database, logging: 'memory_log_filter = "info"' });
+      const log = node.node.hub.logger("task");
+      log.warn("it was broken before");
+      const reads = (...actions: readonly string[]) =>
+        node.newToken([{ scopes: ["global"], permissions: actions.map((node) => ({ node })) }]);
+      await using tab = await openConsole(node, { token: await reads("read_logs", "read_storage") });
+      const { page } = tab;
+      await region(page, "Warnings and errors").getByText("it was broken before").waitFor();
+      await region(page, "Storage").getByText("token", { exact: true }).waitFor();
+      expect(await region(page, "More with other permissions").count()).toBe(0);
+      expect(await page.getByRole("navigation").getByRole("link").allTextContents()).toEqual([
+        "Overview",
+        "Logs",
+        "API",
+      ]);
+      await page.getByRole("link", { name: "Logs", exact: true }).click();
+      await page.getByText("it was broken before").waitFor();
+      log.error("it breaks now");
+      await page.getByText("it breaks now").waitFor();
+
+      await using other = await openConsole(node, { token: await reads("read_storage") });
+      await region(other.page, "Storage").getByText("token", { exact: true }).waitFor();
+      await region(other.page, "More with other permissions").getByText("Node::ReadLogs").waitFor();
+    },
+  );
 
 inBrowser("the overview is readable by everybody", async () => {
   await using node = await testNode({ methods, logging: 'memory_log_filter = "info"' });

@@ -26,7 +26,7 @@ export async function logs(options: LogsOptions): Promise<number> {
     print(entries.map((entry) => `${json ? JSON.stringify(entry) : formatLine(entry, coloured)}\n`).join(""));
   await untilStopped(async ({ signal }) => {
     if (options.follow) await follow(client, filter ?? "info", show, signal);
-    else await show(await client.call("node-server_log", { log_filter: filter }, { signal }));
+    else await show(await client.call("log_list", { log_filter: filter }, { signal }));
   });
   return exitCodes.done;
 }

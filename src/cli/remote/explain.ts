@@ -1,6 +1,7 @@
 import {
   ClientError,
   type DenialReason,
+  MethodNotFound,
   NodeServerClient,
   NotNodeServer,
   PermissionDenied,
@@ -28,9 +29,11 @@ export async function explain(
   if (error instanceof PermissionDenied) {
     const rejection = error.reason && rejections[error.reason];
     return rejection === undefined
-      ? error.message
+      ? `${error.message}; \`node-server status\` shows what this token may do`
       : `${rejection}; log in again with \`node-server login ${target.url}\``;
   }
+  if (error instanceof MethodNotFound)
+    return `the server at ${target.url} does not know a method that this command needs; its version is older than this program's, update it`;
   if (error instanceof NotNodeServer) {
     const { origin } = new URL(target.url);
     const isBelow = target.url !== origin && (await isNodeServer(origin, target.fetch));

@@ -9,7 +9,7 @@ const barWidth = 30;
 /** Prints the size of each table, the largest first. */
 export async function storage(options: RemoteOptions & { readonly json?: boolean }): Promise<number> {
   const client = await connect(options);
-  const { tables, total } = await client.call("node-server_database_storage");
+  const { tables, total } = await client.call("storage_read");
   const sorted = Object.entries(tables).sort(([a, x], [b, y]) => y - x || a.localeCompare(b));
   const largest = Math.max(1, ...sorted.map(([, bytes]) => bytes));
   const terminal = process.stdout.isTTY === true;

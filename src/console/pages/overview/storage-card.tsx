@@ -20,7 +20,7 @@ export function StorageCard() {
     async (signal) => {
       const [uuid, storage] = await Promise.all([
         client.call("node-server_uuid", {}, { signal }),
-        client.call("node-server_database_storage", {}, { signal }),
+        client.call("storage_read", {}, { signal }),
       ]);
       return recordSample(uuid, storage);
     },
