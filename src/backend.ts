@@ -4,6 +4,7 @@ import { Authenticator } from "./auth/authenticator.ts";
 import { FailureLimiter } from "./auth/failure-limiter.ts";
 import { type PasswordCost, Passwords } from "./auth/passwords.ts";
 import { ensureSuperToken, type SuperCredentials } from "./auth/super-token.ts";
+import { TokenUses } from "./auth/token-uses.ts";
 import { Tokens } from "./auth/tokens.ts";
 import { shownDatabase } from "./base/database-url.ts";
 import { RefCounted } from "./base/ref-counted.ts";
@@ -27,6 +28,7 @@ interface Backend {
   readonly database: Database;
   readonly services: Services;
   readonly authenticator: Authenticator;
+  readonly tokenUses: TokenUses;
   /** The longest time that the configuration allows a call. */
   readonly maxCallMs: number;
 }
@@ -134,13 +136,14 @@ export class BackendPart implements Part<BackendSettings> {
         staleSeconds: settings.database.stale_seconds,
       });
       if (isStart) await this.#clearStaging(buckets);
+      const tokenUses = new TokenUses(database.tokenUses, { log: hub.logger("token") });
       const sqlTimeoutMs = settings.database.sql_timeout_ms;
       return {
         database,
         services: {
           ...services,
           serverUuid,
-          tokens: new Tokens(database, { onChanged: onTokensChanged, passwordCost }),
+          tokens: new Tokens(database, { uses: tokenUses, onChanged: onTokensChanged, passwordCost }),
           agents: new Agents(database),
           buckets,
           database,
@@ -151,7 +154,9 @@ export class BackendPart implements Part<BackendSettings> {
           passwords: this.#passwords,
           failures: this.#failures,
           hub,
+          uses: tokenUses,
         }),
+        tokenUses,
         maxCallMs: sqlTimeoutMs + 5000,
       };
     } catch (error) {
@@ -188,7 +193,12 @@ export class BackendPart implements Part<BackendSettings> {
   }
 
   #retire(backend: RefCounted<Backend>, timeoutMs: number): void {
-    const closed = backend.idle(timeoutMs).then(() => backend.value.database.close());
-    this.#retiring.add(closed);
+    this.#retiring.add(this.#closeWhenIdle(backend, timeoutMs));
+  }
+
+  async #closeWhenIdle(backend: RefCounted<Backend>, timeoutMs: number): Promise<void> {
+    await backend.idle(timeoutMs);
+    await backend.value.tokenUses.close();
+    await backend.value.database.close();
   }
 }

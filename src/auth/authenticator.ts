@@ -12,6 +12,7 @@ import { anyToken, isOpen, type Need } from "./need.ts";
 import type { Passwords } from "./passwords.ts";
 import type { Peer } from "./peer.ts";
 import { hashesMatch, hashSecret, noSecretHash } from "./secrets.ts";
+import type { TokenUses } from "./token-uses.ts";
 
 /** CredentialsRejected is thrown for an unknown name or a wrong secret or password. */
 export class CredentialsRejected extends Denied {
@@ -29,6 +30,7 @@ export interface AuthenticatorOptions {
   readonly passwords: Passwords;
   readonly failures: FailureLimiter;
   readonly hub: LogHub;
+  readonly uses: TokenUses;
 }
 
 /** Authenticator checks every credential of every protocol. */
@@ -36,14 +38,16 @@ export class Authenticator {
   readonly #database: Database;
   readonly #passwords: Passwords;
   readonly #failures: FailureLimiter;
+  readonly #uses: TokenUses;
   readonly #log;
   /** Rows that a database keeps come back as the same objects; their limits are read once. */
   readonly #callers = new WeakMap<TokenRow, Caller>();
 
-  constructor({ database, passwords, failures, hub }: AuthenticatorOptions) {
+  constructor({ database, passwords, failures, hub, uses }: AuthenticatorOptions) {
     this.#database = database;
     this.#passwords = passwords;
     this.#failures = failures;
+    this.#uses = uses;
     this.#log = hub.logger("token");
   }
 
@@ -67,13 +71,15 @@ export class Authenticator {
 
   #admitted(row: TokenRow, by: Caller["by"], need: Need): Caller {
     const caller = this.#callerOf(row, by);
-    const outside = outsideLifetime(row);
+    const now = Date.now();
+    const outside = outsideLifetime(row, now);
     if (outside !== undefined) {
       const { reason, detail } = outside;
       // Where the Super Token is required, every other token gets the same text, expired ones included.
       throw new Denied(reason, need.kind === "super" && !caller.isSuper ? superTokenRequired : detail);
     }
     authorise(caller, need);
+    this.#uses.record(row.id, now);
     return caller;
   }
 
@@ -96,8 +102,10 @@ export class Authenticator {
   }
 
   #recognised(row: TokenRow, by: Caller["by"]): Caller {
-    const outside = outsideLifetime(row);
+    const now = Date.now();
+    const outside = outsideLifetime(row, now);
     if (outside !== undefined) throw new Denied(outside.reason, outside.detail);
+    this.#uses.record(row.id, now);
     return this.#callerOf(row, by);
   }
 
@@ -110,9 +118,12 @@ export class Authenticator {
         "invalid_credentials",
         "the token was deleted or changed meanwhile; nothing was changed",
       );
-    const outside = outsideLifetime(row);
+    const now = Date.now();
+    const outside = outsideLifetime(row, now);
     if (outside !== undefined) throw new Denied(outside.reason, outside.detail);
     authorise(toCaller(row, caller.by), need);
+    // A stream that stays open uses its token.
+    this.#uses.record(row.id, now);
   }
 
   /** Whether `assertStillAdmitted` would pass. For work that outlives the check of its token, such as subscriptions. */
@@ -196,8 +207,10 @@ function toCaller(row: TokenRow, by: Caller["by"]): Caller {
 }
 
 /** Why a token cannot be used now; undefined inside its lifetime. */
-function outsideLifetime({ from, to }: TokenRow): { reason: DenialReason; detail: string } | undefined {
-  const now = Date.now();
+function outsideLifetime(
+  { from, to }: TokenRow,
+  now: number,
+): { reason: DenialReason; detail: string } | undefined {
   if (from !== null && now < from) return { reason: "not_yet_valid", detail: "Token is not yet valid" };
   if (to !== null && now >= to) return { reason: "expired", detail: "Token has expired" };
   return undefined;

@@ -54,7 +54,7 @@ export async function ensureSuperToken(
   }
   const made = await make(database, given, passwordCost);
   let first = false;
-  const row = { ...made.row, from: null, to: null, limits: [], username, createdBy: null };
+  const row = { ...made.row, from: null, to: null, limits: [], username, createdBy: null, name: null };
   await database.tokens.insertSuper(row, () => {
     first = true;
     if (given === undefined) show(made.credentials);

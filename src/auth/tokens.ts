@@ -10,6 +10,7 @@ import { limitsCover, toLimits } from "./limit.ts";
 import type { tokenLimit } from "./limit-schema.ts";
 import { hashPassword, type PasswordCost } from "./passwords.ts";
 import { hashSecret } from "./secrets.ts";
+import type { TokenUses } from "./token-uses.ts";
 
 export interface KeyAndSecret {
   readonly key: string;
@@ -27,6 +28,13 @@ export interface TokenCreation {
   readonly password?: string | null | undefined;
   readonly timestamp_from?: number | null | undefined;
   readonly timestamp_to?: number | null | undefined;
+  readonly name?: string | null | undefined;
+}
+
+/** TokenEdit is what `Tokens.edit` changes: all limits, and the name unless it is undefined. */
+export interface TokenEdit {
+  readonly limits: TokenLimit;
+  readonly name?: string | null | undefined;
 }
 
 /** A token as its owner and the Super Token may see it: everything but the hashes. */
@@ -38,6 +46,9 @@ export interface TokenRecord {
   readonly token_limit: unknown;
   readonly username: string | null;
   readonly created_by: string | null;
+  readonly name: string | null;
+  readonly created_at: number | null;
+  readonly last_used_at: number | null;
 }
 
 export interface TokenDeletion {
@@ -47,6 +58,7 @@ export interface TokenDeletion {
 }
 
 export interface TokensOptions {
+  readonly uses: TokenUses;
   /** Called when a token that existed lost something. */
   readonly onChanged: () => void;
   readonly passwordCost: PasswordCost | undefined;
@@ -55,11 +67,13 @@ export interface TokensOptions {
 /** Makes, shows and changes tokens. Nothing is cached: a change is in force for the next call, on every server of the database. */
 export class Tokens {
   readonly #database: Database;
+  readonly #uses: TokenUses;
   readonly #changed: () => void;
   readonly #passwordCost: PasswordCost | undefined;
 
-  constructor(database: Database, { onChanged, passwordCost }: TokensOptions) {
+  constructor(database: Database, { uses, onChanged, passwordCost }: TokensOptions) {
     this.#database = database;
+    this.#uses = uses;
     this.#changed = onChanged;
     this.#passwordCost = passwordCost;
   }
@@ -89,6 +103,7 @@ export class Tokens {
       username,
       passwordHash: password === null ? null : await hashPassword(password, this.#passwordCost),
       createdBy: creator.isSuper ? null : creator.key,
+      name: wish.name ?? null,
     };
     const outcome = await this.#database.tokens.insert(row);
     if (outcome !== "inserted") throw nameRefusal(username, outcome);
@@ -99,23 +114,23 @@ export class Tokens {
   async own(key: string): Promise<TokenRecord> {
     const row = await this.#database.tokens.byKey(key);
     if (row === undefined) throw notFound();
-    return toRecord(row);
+    return this.#toRecord(row);
   }
 
   /** By key, else by user name. */
   async get(target: string): Promise<TokenRecord> {
-    return toRecord(await this.#find(target));
+    return this.#toRecord(await this.#find(target));
   }
 
   async *list(): AsyncGenerator<TokenRecord> {
-    for await (const row of this.#database.tokens.list()) yield toRecord(row);
+    for await (const row of this.#database.tokens.list()) yield this.#toRecord(row);
   }
 
-  async edit(target: string, limits: TokenLimit): Promise<{ id: number; token_key: string }> {
+  async edit(target: string, { limits, name }: TokenEdit): Promise<{ id: number; token_key: string }> {
     refuseTooLarge(limits);
     const row = await this.#find(target);
     if (row.isSuper) throw new Denied("missing_permission", "the Super Token cannot be edited");
-    await this.#database.tokens.update(row.id, { limits });
+    await this.#database.tokens.update(row.id, { limits, ...(name === undefined ? {} : { name }) });
     this.#changed();
     return { id: row.id, token_key: row.key };
   }
@@ -151,6 +166,21 @@ export class Tokens {
     await this.#database.tokens.update(row.id, { secretHash: hashSecret(secret) });
     this.#changed();
     return { key: row.key, secret };
+  }
+
+  #toRecord(row: TokenRow): TokenRecord {
+    return {
+      version: row.version,
+      token_key: row.key,
+      timestamp_from: row.from,
+      timestamp_to: row.to,
+      token_limit: row.limits,
+      username: row.username,
+      created_by: row.createdBy,
+      name: row.name,
+      created_at: row.createdAt,
+      last_used_at: this.#uses.lastUse(row.id, row.lastUsedAt),
+    };
   }
 
   /** Refuses a text that is one token's key and another's user name: acting on the wrong one cannot be undone. */
@@ -221,16 +251,4 @@ function refuseMoreThan(creator: Caller, limits: TokenLimit, to: number | null):
       },
     );
   }
-}
-
-function toRecord(row: TokenRow): TokenRecord {
-  return {
-    version: row.version,
-    token_key: row.key,
-    timestamp_from: row.from,
-    timestamp_to: row.to,
-    token_limit: row.limits,
-    username: row.username,
-    created_by: row.createdBy,
-  };
 }

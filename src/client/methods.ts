@@ -20,7 +20,7 @@ export type Requirement = { kind: "anyone" | "owner" | "super" | "token" } | { k
 
 export type Scope = "global" | { global: null } | { static_bucket: string } | { global_static_bucket: string } | { agent_uuid: string } | { kv_namespace: string } | { js_worker: string } | { db: string };
 
-export type Token = { version: number; token_key: string; timestamp_from: number | null; timestamp_to: number | null; token_limit: unknown; username: string | null; created_by: string | null };
+export type Token = { version: number; token_key: string; timestamp_from: number | null; timestamp_to: number | null; token_limit: unknown; username: string | null; created_by: string | null; name: string | null; created_at: number | null; last_used_at: number | null };
 
 export type VersionRecord = { binary_type: string; build_time: string; cargo_target_triple: string; cargo_version: string; git_branch: string; git_commit_date: string; git_commit_message: string; git_commit_sha: string; rustc_channel: string; rustc_commit_date: string; rustc_commit_hash: string; rustc_llvm_version: string; rustc_version: string };
 
@@ -87,13 +87,13 @@ export interface Methods {
   /** Returns the size of each table in bytes: on PostgreSQL with its indexes and out-of-line storage, on SQLite without its indexes. */
   "storage_read": { readonly params: { token?: string | undefined }; readonly result: { tables: { [name: string]: number }; total: number }; };
   /** Creates a token. Its secret is returned only here. A caller other than the Super Token can grant only what it holds. */
-  "token_create": { readonly params: { father_token?: string | undefined; token_creation: { token_limit: Limit[]; username?: string | null; password?: string | null; timestamp_from?: number | null; timestamp_to?: number | null } }; readonly result: { key: string; secret: string }; };
+  "token_create": { readonly params: { father_token?: string | undefined; token_creation: { token_limit: Limit[]; username?: string | null; password?: string | null; timestamp_from?: number | null; timestamp_to?: number | null; name?: string | null } }; readonly result: { key: string; secret: string }; };
   /** Returns a token without its hashes: the caller's own, or with `supertoken` any token, by key or user name. */
   "token_get": { readonly params: { token?: string | undefined; supertoken?: string | null | undefined }; readonly result: Token; };
   /** Lists all tokens, by id. */
   "token_list_all_tokens": { readonly params: { token?: string | undefined }; readonly result: { tokens: Token[] }; };
-  /** Replaces what a token may do: `limit` becomes the whole list, so send every limit that should stay, also those that you do not know. The Super Token cannot be edited. */
-  "token_edit": { readonly params: { token?: string | undefined; target_token: string; limit: Limit[] }; readonly result: { success: true; id: number; token_key: string }; };
+  /** Replaces what a token may do: `limit` becomes the whole list, so send every limit that should stay, also those that you do not know. With `name` it also gets this name, or none with null. The Super Token cannot be edited. */
+  "token_edit": { readonly params: { token?: string | undefined; target_token: string; limit: Limit[]; name?: string | null | undefined }; readonly result: { success: true; id: number; token_key: string }; };
   /** Deletes a token. Tokens that it created stay valid, and their number is returned. The Super Token cannot be deleted. */
   "token_delete": { readonly params: { token?: string | undefined; target_token: string }; readonly result: { message: string; rows_affected: number; matched_by: "token_key" | "username"; created_tokens_left: number }; };
   /** Sets the password of a token that has a user name; the old one is invalid at once. */

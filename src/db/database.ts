@@ -12,6 +12,7 @@ import type { OperatorSql } from "./operator/operator-sql.ts";
 import { openPostgres } from "./postgres.ts";
 import { openSqlite } from "./sqlite.ts";
 import { TokenRows } from "./token-rows.ts";
+import { TokenUseRows } from "./token-use-rows.ts";
 
 /** DatabaseSettings are the keys of the `[database]` table of the configuration. */
 export interface DatabaseSettings {
@@ -32,6 +33,7 @@ export class Database {
   readonly #dialect: Dialect;
   readonly kind: "sqlite" | "postgres";
   readonly tokens: TokenRows;
+  readonly tokenUses: TokenUseRows;
   readonly agents: AgentRows;
   readonly buckets: BucketRows;
   readonly kv: KvRows;
@@ -40,6 +42,7 @@ export class Database {
     this.#dialect = dialect;
     this.kind = dialect.kind;
     this.tokens = new TokenRows(dialect);
+    this.tokenUses = new TokenUseRows(dialect);
     this.agents = new AgentRows(dialect);
     this.buckets = new BucketRows(dialect);
     this.kv = new KvRows(dialect);

@@ -37,6 +37,14 @@ const migrations: readonly Migration[] = [
     statements: () => ['UPDATE "token" SET "username_skeleton" = NULL'],
     fill: fillSkeletons,
   },
+  {
+    version: "m20261116_000002_token_name_and_times",
+    statements: ({ columnTypes: { types } }) => [
+      `ALTER TABLE "token" ADD COLUMN "name" ${types.str}`,
+      `ALTER TABLE "token" ADD COLUMN "created_at" ${types.big}`,
+      `ALTER TABLE "token" ADD COLUMN "last_used_at" ${types.big}`,
+    ],
+  },
 ];
 
 /**

@@ -23,6 +23,9 @@ export interface Schema {
     created_by: string | null;
     /** `skeletonOf` the user name; null without one, and if an older token has a similar name. */
     username_skeleton: string | null;
+    name: string | null;
+    created_at: MaybeBig;
+    last_used_at: MaybeBig;
   };
   monitoring_uuid: {
     id: Generated<number | bigint>;

@@ -32,11 +32,17 @@ export interface TokenRow {
    * column.
    */
   readonly createdBy: string | null;
+  /** A label for people. */
+  readonly name: string | null;
+  /** Unix milliseconds; null for rows older than this column. */
+  readonly createdAt: number | null;
+  /** Unix milliseconds, as `TokenUseRows` stored it; null if the token was not used since this column exists. */
+  readonly lastUsedAt: number | null;
 }
 
-export type NewToken = Omit<TokenRow, "id" | "isSuper" | "version">;
+export type NewToken = Omit<TokenRow, "id" | "isSuper" | "version" | "createdAt" | "lastUsedAt">;
 export type Insertion = "inserted" | "taken" | "confusable";
-export type TokenChange = Partial<Pick<TokenRow, "secretHash" | "limits" | "passwordHash">>;
+export type TokenChange = Partial<Pick<TokenRow, "secretHash" | "limits" | "passwordHash" | "name">>;
 
 type Columns = Selectable<Schema["token"]>;
 type PasswordColumns = Pick<Columns, "token_key" | "password_hash">;
@@ -61,7 +67,7 @@ export class TokenRows {
     this.#proven = dialect.query
       .selectFrom("token")
       .select(["id", "version", "token_key", "token_hash", "time_stamp_from", "time_stamp_to"])
-      .select(["username", "password_hash", "created_by"])
+      .select(["username", "password_hash", "created_by", "name", "created_at", "last_used_at"])
       .select((row) =>
         row.case().when("token_hash", "=", "").then(row.ref("token_limit")).end().as("token_limit"),
       )
@@ -194,13 +200,14 @@ export class TokenRows {
   }
 
   async update(id: number, change: TokenChange): Promise<void> {
-    const { secretHash, limits, passwordHash } = change;
+    const { secretHash, limits, passwordHash, name } = change;
     await this.#dialect.query
       .updateTable("token")
       .set({
         ...(secretHash === undefined ? {} : { token_hash: secretHash }),
         ...(limits === undefined ? {} : { token_limit: this.#dialect.json(limits) }),
         ...(passwordHash === undefined ? {} : { password_hash: passwordHash }),
+        ...(name === undefined ? {} : { name }),
       })
       .where("id", "=", id)
       .execute();
@@ -251,6 +258,8 @@ export class TokenRows {
       password_hash: token.passwordHash,
       created_by: token.createdBy,
       username_skeleton: token.username === null ? null : skeletonOf(token.username),
+      name: token.name,
+      created_at: Date.now(),
     };
   }
 
@@ -261,14 +270,21 @@ export class TokenRows {
       version: Number(row.version),
       key: row.token_key,
       secretHash: row.token_hash,
-      from: row.time_stamp_from === null ? null : Number(row.time_stamp_from),
-      to: row.time_stamp_to === null ? null : Number(row.time_stamp_to),
+      from: toNumber(row.time_stamp_from),
+      to: toNumber(row.time_stamp_to),
       limits: this.#dialect.fromJson(row.token_limit),
       username: row.username,
       passwordHash: row.password_hash,
       createdBy: row.created_by,
+      name: row.name,
+      createdAt: toNumber(row.created_at),
+      lastUsedAt: toNumber(row.last_used_at),
     };
   }
+}
+
+function toNumber(value: number | bigint | null): number | null {
+  return value === null ? null : Number(value);
 }
 
 /** `hasToken` tells whether a token has this value in an indexed column. */

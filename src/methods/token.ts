@@ -3,7 +3,7 @@ import { keyOfWholeToken, loggedName } from "../auth/credentials.ts";
 import { tokenLimit } from "../auth/limit-schema.ts";
 import { anyToken, globally, superToken } from "../auth/need.ts";
 import type { TokenRecord } from "../auth/tokens.ts";
-import { usernameProblem } from "../auth/username.ts";
+import { labelProblem, usernameProblem } from "../auth/username.ts";
 import { Fault } from "../base/fault.ts";
 import { RawJson } from "../base/raw-json.ts";
 import { nextTurn } from "../base/turns.ts";
@@ -25,6 +25,16 @@ const username = z
     "without `|`, invisible characters and white space at its ends, in one writing system, and not like another token's key or user name; one with `:` cannot be used for Basic authentication (WebDAV)",
   );
 
+const label = z
+  .string()
+  .min(1)
+  .max(100)
+  .superRefine((name, context) => {
+    const problem = labelProblem(name);
+    if (problem !== undefined) context.addIssue(problem);
+  })
+  .describe("a label for people; without invisible characters and white space at its ends");
+
 const keyAndSecret = z.object({ key: z.string(), secret: z.string() });
 
 const tokenRecord = z
@@ -39,6 +49,13 @@ const tokenRecord = z
       .string()
       .nullable()
       .describe("key of the token that made it; null: the Super Token did, or it was not recorded yet"),
+    name: z.string().nullable().describe("a label for people"),
+    created_at: unixMs.nullable().describe("null: before this was recorded"),
+    last_used_at: unixMs
+      .nullable()
+      .describe(
+        "to the minute; a use on another server of the same database is missing for up to a minute; null: never used, or before this was recorded",
+      ),
   })
   .meta({ id: "Token" });
 
@@ -55,6 +72,7 @@ export const token = {
         password: password.nullish(),
         timestamp_from: unixMs.nullish(),
         timestamp_to: unixMs.nullish(),
+        name: label.nullish(),
       }),
     },
     credential: ({ father_token }) => father_token,
@@ -64,6 +82,7 @@ export const token = {
       params: {
         father_token: "<SUPER_TOKEN>",
         token_creation: {
+          name: "website, read-only",
           token_limit: [
             { scopes: [{ static_bucket: "site" }], permissions: [{ static_bucket_file: "read" }] },
           ],
@@ -94,6 +113,9 @@ export const token = {
         token_limit: [{ scopes: [{ static_bucket: "site" }], permissions: [{ static_bucket_file: "read" }] }],
         username: "alice",
         created_by: null,
+        name: "laptop of Alice",
+        created_at: 1794707501291,
+        last_used_at: null,
       },
     },
     run: ({ tokens, caller }, { token, supertoken }) =>
@@ -117,6 +139,9 @@ export const token = {
             token_limit: [],
             username: "root",
             created_by: null,
+            name: null,
+            created_at: 1794707501291,
+            last_used_at: 1794707561000,
           },
         ],
       },
@@ -126,11 +151,15 @@ export const token = {
       listResult(tokens.list(), resultBudgetBytes, limits().maxAnswerBytes),
   }),
   token_edit: method({
-    doc: "Replaces what a token may do: `limit` becomes the whole list, so send every limit that should stay, also those that you do not know. The Super Token cannot be edited.",
+    doc: "Replaces what a token may do: `limit` becomes the whole list, so send every limit that should stay, also those that you do not know. With `name` it also gets this name, or none with null. The Super Token cannot be edited.",
     need: superToken,
     effect: "destroys",
     warning: "The token may do only what is sent here, from the next call on.",
-    params: { target_token: target, limit: tokenLimit },
+    params: {
+      target_token: target,
+      limit: tokenLimit,
+      name: label.nullish().describe("left out: the name stays; null: none"),
+    },
     logged: { target_token: loggedName },
     result: z.object({ success: z.literal(true), id: z.int(), token_key: z.string() }),
     fails: ["NotFound", "InvalidInput"],
@@ -142,9 +171,9 @@ export const token = {
       },
       result: { success: true, id: 2, token_key: "c3vRzqVb0Ytn1cUa" },
     },
-    run: async ({ tokens }, { target_token, limit }) => ({
+    run: async ({ tokens }, { target_token, limit, name }) => ({
       success: true as const,
-      ...(await tokens.edit(target_token, limit)),
+      ...(await tokens.edit(target_token, { limits: limit, name })),
     }),
   }),
   token_delete: method({

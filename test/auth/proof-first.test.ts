@@ -21,6 +21,7 @@ eachDatabase("the limits of a token are read for the right secret only", async (
     username: "u",
     passwordHash: "hash",
     createdBy: null,
+    name: null,
   });
   expect(await database.tokens.byKeyWithSecret("k", secretHash)).toMatchObject({ key: "k", limits });
   expect(await database.tokens.byKeyWithSecret("k", hashSecret("wrong"))).toMatchObject({

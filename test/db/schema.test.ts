@@ -16,7 +16,7 @@ const columns: Readonly<Record<string, string>> = {
     "uuid_id int N, timestamp big N, cpu_usage small ?, gpu_usage small ?, used_swap big ?, total_swap big ?, used_memory big ?, total_memory big ?, available_memory big ?, load_one small ?, load_five small ?, load_fifteen small ?, uptime int ?, boot_time big ?, process_count int ?, total_space big ?, available_space big ?, read_speed big ?, write_speed big ?, tcp_connections int ?, udp_connections int ?, total_received big ?, total_transmitted big ?, transmit_speed big ?, receive_speed big ?, storage_time big ?",
   task: "uuid uuid N, token str N, cron_source str ?, timestamp big ?, success bool ?=false, error_message str ?, task_event_type json N, task_event_result json ?",
   token:
-    "version int N=1, token_key str N, token_hash str N, time_stamp_from big ?, time_stamp_to big ?, token_limit json N, username str ?, password_hash str ?, created_by str ?, username_skeleton str ?",
+    "version int N=1, token_key str N, token_hash str N, time_stamp_from big ?, time_stamp_to big ?, token_limit json N, username str ?, password_hash str ?, created_by str ?, username_skeleton str ?, name str ?, created_at big ?, last_used_at big ?",
   kv: "namespace str N, key str N, value json N",
   crontab: "name str N, enable bool N, cron_expression str N, cron_type json N, last_run_time big ?",
   crontab_result:

@@ -23,7 +23,8 @@ describe("the example in the documents works", () => {
       const token_limit = [
         { scopes: [{ static_bucket: "site" }], permissions: [{ static_bucket_file: "read" }] },
       ];
-      await node.newToken(token_limit, { username: "alice", password: "incorrect horse" });
+      const alice = { name: "laptop of Alice", username: "alice", password: "incorrect horse" };
+      await node.newToken(token_limit, alice);
       if (name !== "static-bucket_create")
         await node.call("static-bucket_create", [node.superToken, "site", null, false, true]);
       if (name.startsWith("static-bucket-file")) {
