@@ -18,6 +18,7 @@ import type { CloseReason } from "./http/jsonrpc/rpc-socket.ts";
 import { DescriptorWatch } from "./http/listen/descriptor-watch.ts";
 import { ListenerSlot } from "./http/listen/listener-slot.ts";
 import { ConnectionLimiter, Delays, UnsizedBodies } from "./http/request/connection-limiter.ts";
+import { RequestObservers } from "./http/request/request-observer.ts";
 import { type HttpDeps, idleSeconds } from "./http/routes.ts";
 import { MemoryCache } from "./http/static/memory-cache.ts";
 import { parseFilter } from "./log/filter.ts";
@@ -116,6 +117,7 @@ export async function openNode(options: NodeOptions): Promise<Node> {
     turns,
     acquire,
   });
+  const observers = new RequestObservers();
   const contentBudget = new ContentBudget(idleSeconds * 1000);
   const memory = new MemoryBudget(() => limits.clientBytes);
   const httpDeps: HttpDeps = {
@@ -127,6 +129,7 @@ export async function openNode(options: NodeOptions): Promise<Node> {
       delays: new Delays(1000),
       maxRequestBytes: () => limits.maxRequestBytes,
     },
+    observers,
     turns,
     memory,
     unsizedBodies: new UnsizedBodies(4),

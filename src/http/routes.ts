@@ -12,6 +12,7 @@ import {
   terminalNeedsUpgrade,
 } from "./jsonrpc/websocket.ts";
 import { addressOf, clientLeft } from "./request/client-address.ts";
+import type { HandlerName, RequestObservers } from "./request/request-observer.ts";
 import { handlerOf, methodsOf, type Route, RouteTable } from "./route-table.ts";
 import { type BucketRouteOptions, serveRoot, serveStatic, staticPrefix } from "./static/serve.ts";
 import { webdavPrefix } from "./webdav/dav-path.ts";
@@ -19,7 +20,9 @@ import { serveWebdav, type WebdavOptions } from "./webdav/handler.ts";
 import { optionsHeaders } from "./webdav/verbs/options.ts";
 
 /** HttpDeps is what the routes of all listeners share. */
-export interface HttpDeps extends WebdavOptions, BucketRouteOptions, Omit<SocketOptions, "sockets"> {}
+export interface HttpDeps extends WebdavOptions, BucketRouteOptions, Omit<SocketOptions, "sockets"> {
+  readonly observers: RequestObservers;
+}
 
 /** ListenerDeps is what the routes of one listener use. */
 export interface ListenerDeps extends HttpDeps, SocketOptions {}
@@ -41,20 +44,45 @@ interface RoutedRequest {
   readonly deps: ListenerDeps;
 }
 
-type Handler = (routed: RoutedRequest) => Answer;
+interface Handler {
+  readonly name: HandlerName;
+  answer(routed: RoutedRequest): Answer;
+}
 
-const post: Handler = ({ request, server, deps }) => answerPost(request, server, deps.jsonRpc);
-const socket: Handler = ({ request, server, deps }) => openSocket(request, server, deps);
-const root: Handler = ({ request, path, deps }) => serveRoot(request, path, deps);
-const files: Handler = ({ request, path, deps }) => serveStatic(request, path, deps);
-const webConsole: Handler = ({ request, path, deps }) => serveConsole(request, path, deps.console);
-const webdav: Handler = ({ request, path, server, deps }) => {
-  const address = addressOf(request, server);
-  if (address === undefined) return clientLeft();
-  const restartIdleTimer = () => server.timeout(request, idleSeconds);
-  return serveWebdav({ request, rawPath: path, address, restartIdleTimer }, deps);
+const post: Handler = {
+  name: "jsonrpc",
+  answer: ({ request, server, deps }) => answerPost(request, server, deps.jsonRpc),
 };
-const jsonRpcOptions: Handler = () => preflight(Object.keys(jsonRpc));
+const socket: Handler = {
+  name: "jsonrpc",
+  answer: ({ request, server, deps }) => openSocket(request, server, deps),
+};
+const jsonRpcOptions: Handler = { name: "jsonrpc", answer: () => preflight(Object.keys(jsonRpc)) };
+const root: Handler = {
+  name: "static",
+  answer: ({ request, path, deps }) => serveRoot(request, path, deps),
+};
+const rootOptions: Handler = { name: "other", answer: answerRootOptions };
+const files: Handler = {
+  name: "static",
+  answer: ({ request, path, deps }) => serveStatic(request, path, deps),
+};
+const webConsole: Handler = {
+  name: "console",
+  answer: ({ request, path, deps }) => serveConsole(request, path, deps.console),
+};
+const webdav: Handler = {
+  name: "webdav",
+  answer({ request, path, server, deps }) {
+    const address = addressOf(request, server);
+    if (address === undefined) return clientLeft();
+    const restartIdleTimer = () => server.timeout(request, idleSeconds);
+    return serveWebdav({ request, rawPath: path, address, restartIdleTimer }, deps);
+  },
+};
+const terminal: Handler = { name: "other", answer: terminalNeedsUpgrade };
+const terminalSocket: Handler = { name: "other", answer: refuseTerminal };
+const nothing: Handler = { name: "other", answer: notFound };
 const jsonRpc = { POST: post, OPTIONS: jsonRpcOptions };
 
 /** Every address of the server. `/node/…` belongs to the server, whatever the bucket at the root contains. */
@@ -63,40 +91,69 @@ const routes = new RouteTable<Handler>([
   { path: "/node/rpc", methods: jsonRpc, socket },
   // Also an address of JSON-RPC, because an existing dashboard strips the path of every server's address.
   { path: "/", methods: { GET: root, HEAD: root, POST: post, OPTIONS: rootOptions }, socket },
-  { path: "/terminal", serve: terminalNeedsUpgrade, socket: refuseTerminal },
+  { path: "/terminal", serve: terminal, socket: terminalSocket },
   { path: `${staticPrefix}*`, serve: files },
   { path: webdavPrefix, serve: webdav },
   { path: `${webdavPrefix}/*`, serve: webdav },
   { path: "/node/console", serve: webConsole },
   { path: "/node/console/*", serve: webConsole },
-  { path: "/node", serve: notFound },
-  { path: "/node/*", serve: notFound },
+  { path: "/node", serve: nothing },
+  { path: "/node/*", serve: nothing },
   { path: "*", serve: root },
 ]);
 
 /** Router answers the requests of one listener. */
 export class Router {
   readonly #deps: ListenerDeps;
+  readonly #toErrorResponse: (error: unknown) => Response;
   #lastHost: string | null = null;
+  /** The handler that `#dispatch` has called last. */
+  #handler: HandlerName = "static";
 
-  constructor(deps: ListenerDeps) {
+  /** `toErrorResponse` answers for a handler that failed. */
+  constructor(deps: ListenerDeps, toErrorResponse: (error: unknown) => Response) {
     this.#deps = deps;
+    this.#toErrorResponse = toErrorResponse;
   }
 
   route(request: Request, server: Server<RpcSocket>): Answer {
-    return this.#deps.static.cache.answer(request) ?? this.#dispatch(request, server);
+    const startedAt = performance.now();
+    const { observers } = this.#deps;
+    observers.started(request, server);
+    const answer = this.#answer(request, server);
+    const arrived = { request, server, handler: this.#handler, startedAt };
+    const ended = (response: Response) => {
+      observers.ended(arrived, response);
+      return response;
+    };
+    if (answer instanceof Promise)
+      return answer.then(ended, (error: unknown) => ended(this.#toErrorResponse(error)));
+    observers.ended(arrived, answer);
+    return answer;
+  }
+
+  #answer(request: Request, server: Server<RpcSocket>): Answer {
+    try {
+      this.#handler = "static";
+      return this.#deps.static.cache.answer(request) ?? this.#dispatch(request, server);
+    } catch (error) {
+      return this.#toErrorResponse(error);
+    }
   }
 
   #dispatch(request: Request, server: Server<RpcSocket>): Answer {
+    this.#handler = "other";
     const path = pathOf(request.url);
     if (path === undefined || !this.#isValidHost(request.headers.get("host")))
       return plainText(400, "400 Bad Request: invalid Host header.");
     const route = routes.find(path);
     if (route === undefined) return notFound();
     const routed = { request, path, server, deps: this.#deps };
-    if (isHandshake(request)) return route.socket === undefined ? refuseHandshake() : route.socket(routed);
-    const handler = handlerOf(route, request.method);
-    return handler === undefined ? refuseMethod(route) : handler(routed);
+    const isSocket = isHandshake(request);
+    const handler = isSocket ? route.socket : handlerOf(route, request.method);
+    if (handler === undefined) return isSocket ? refuseHandshake() : refuseMethod(route);
+    this.#handler = handler.name;
+    return handler.answer(routed);
   }
 
   /**
@@ -121,7 +178,7 @@ function refuseMethod(route: Route<Handler>): Response {
 }
 
 /** OPTIONS at `/` has two askers: the CORS preflight of a dashboard, and Windows, which asks here whether the server does WebDAV. */
-function rootOptions(): Response {
+function answerRootOptions(): Response {
   const allow = `${optionsHeaders.allow}, POST`;
   return new Response(null, {
     status: 204,

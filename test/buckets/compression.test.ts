@@ -10,6 +10,7 @@ import { isSettled, type OpenFile } from "../../src/buckets/file-store.ts";
 import { treePath } from "../../src/buckets/path.ts";
 import { Compression } from "../../src/http/content/compression.ts";
 import { ContentBudget } from "../../src/http/content/content-budget.ts";
+import { StreamMeter } from "../../src/http/request/response-size.ts";
 import { tempFolder } from "../support/node.ts";
 import { until } from "../support/process.ts";
 
@@ -73,7 +74,10 @@ test("eight large files are compressed while they are sent, and the next when on
   const compression = new Compression(new ContentBudget(30_000));
   const streams = files.map((file) => compression.stream(file, "zstd"));
   expect(streams.map((stream) => stream !== undefined)).toEqual([...Array(8).fill(true), false, false]);
-  const sent = await new Response(streams[0]?.start()).bytes();
+  const meter = new StreamMeter();
+  const counted = new Promise((resolve) => meter.whenEnded(resolve));
+  const sent = await new Response(streams[0]?.start(meter)).bytes();
+  expect(await counted).toBe(sent.byteLength);
   // A decoder that refuses windows above 256 KiB.
   const small = { params: { [constants.ZSTD_d_windowLogMax]: 18 } };
   expect(zstdDecompressSync(sent, small).toString()).toBe(textOf(0));
@@ -82,7 +86,7 @@ test("eight large files are compressed while they are sent, and the next when on
     next?.cancel();
     return next !== undefined;
   });
-  const abandoned = streams[1]?.start().getReader();
+  const abandoned = streams[1]?.start(new StreamMeter()).getReader();
   await abandoned?.read();
   await abandoned?.cancel();
   for (const stream of streams.slice(2)) stream?.cancel();
@@ -96,6 +100,6 @@ test("a large file that is cut short while it is compressed is not taken for who
   const file = await openFile(path);
   const stream = new Compression(new ContentBudget(30_000)).stream(file, "gzip");
   await truncate(path, 1000);
-  await expect(new Response(stream?.start()).bytes()).rejects.toThrow("cut short");
+  await expect(new Response(stream?.start(new StreamMeter())).bytes()).rejects.toThrow("cut short");
   await until("the file is closed", () => areClosed([file]));
 });

@@ -1,5 +1,6 @@
 import { randomBytes } from "node:crypto";
 import type { ConsoleFiles } from "../../bundle.ts";
+import { textResponse } from "../request/response-size.ts";
 import type { Handover } from "./handover.ts";
 
 const icon =
@@ -22,7 +23,7 @@ const pageHeaders = {
 export function consolePage(files: ConsoleFiles, state: PageState): Response {
   const nonce = randomBytes(18).toString("base64");
   const headers = { ...pageHeaders, "content-security-policy": policy(nonce) };
-  return new Response(pageText(files, nonce, state), { headers });
+  return textResponse(pageText(files, nonce, state), { headers });
 }
 
 function policy(nonce: string): string {

@@ -1,6 +1,7 @@
-import { pipeline, Readable } from "node:stream";
+import { pipeline, Readable, Transform } from "node:stream";
 import { FairSemaphore } from "../../base/fair-semaphore.ts";
 import { isSettled, type OpenFile } from "../../buckets/file-store.ts";
+import type { StreamMeter } from "../request/response-size.ts";
 import type { ContentBudget } from "./content-budget.ts";
 import { compress, compressor, type Encoding } from "./encoding.ts";
 
@@ -13,7 +14,8 @@ const maxStreams = 8;
 
 /** CompressedStream is a large file that can be compressed while it is sent. One of its methods must be called, once. */
 export interface CompressedStream {
-  start(): ReadableStream<Uint8Array>;
+  /** `meter` counts the compressed bytes. */
+  start(meter: StreamMeter): ReadableStream<Uint8Array>;
   cancel(): void;
 }
 
@@ -72,11 +74,19 @@ export class Compression {
       void file[Symbol.asyncDispose]();
     };
     return {
-      start: () => {
-        const compressed = compressor(encoding);
-        // `close` is called once: all was sent, or the client left and the stream was destroyed with it.
-        pipeline(file.chunks(), compressed, close);
-        return Readable.toWeb(compressed) as unknown as ReadableStream<Uint8Array>;
+      start: (meter) => {
+        const counted = new Transform({
+          transform(chunk: Uint8Array, _, done) {
+            meter.add(chunk.byteLength);
+            done(null, chunk);
+          },
+        });
+        // Called once: all was sent, or the client left and the stream was destroyed with it.
+        pipeline(file.chunks(), compressor(encoding), counted, () => {
+          meter.end();
+          close();
+        });
+        return Readable.toWeb(counted) as unknown as ReadableStream<Uint8Array>;
       },
       cancel: close,
     };

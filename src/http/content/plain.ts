@@ -1,6 +1,8 @@
+import { textResponse } from "../request/response-size.ts";
+
 /** plainText is a response of one line for people. */
 export function plainText(status: number, line: string, headers: Record<string, string> = {}): Response {
-  return new Response(`${line}\n`, {
+  return textResponse(`${line}\n`, {
     status,
     headers: { "content-type": "text/plain; charset=utf-8", "x-content-type-options": "nosniff", ...headers },
   });

@@ -1,4 +1,5 @@
 import type { ByteRange } from "../../buckets/file-store.ts";
+import { metered, StreamMeter, sized } from "../request/response-size.ts";
 import { evaluateConditions, mayUseRange } from "./conditions.ts";
 import { contentRange, parseRanges } from "./ranges.ts";
 import type { Body, Representation, SizedBody } from "./representation.ts";
@@ -35,16 +36,21 @@ function respondRange(request: Request, representation: Representation, body: Si
   }
   const [only] = ranges;
   if (ranges.length > 1 || only === undefined) return multipart(headers, { body, size }, ranges);
-  return new Response(toSend(body, only), {
+  const response = new Response(toSend(body, only), {
     status: 206,
     headers: { ...headers, "content-range": contentRange(only, size), ...dispositionOf(body) },
   });
+  return sized(response, only.end + 1 - only.start);
 }
 
 /** respondWhole answers GET and HEAD with the whole content, whatever their conditions say. */
 export function respondWhole({ method }: Request, { headers, body }: Representation, status = 200): Response {
-  if (method !== "HEAD")
-    return new Response(toSend(body), { status, headers: { ...headers, ...dispositionOf(body) } });
+  if (method !== "HEAD") {
+    const init = { status, headers: { ...headers, ...dispositionOf(body) } };
+    if (body.kind !== "stream") return sized(new Response(toSend(body), init), sizeOf(body));
+    const meter = new StreamMeter();
+    return sized(new Response(body.stream.start(meter), init), meter);
+  }
   const length = body.kind === "stream" ? {} : { "content-length": String(sizeOf(body)) };
   release(body);
   return new Response(null, { status, headers: { ...headers, ...length } });
@@ -89,10 +95,12 @@ function multipart(
     }
     yield Buffer.from(`\r\n--${boundary}--\r\n`);
   }
-  return new Response(
-    pullStream(parts(), () => release(body)),
+  const meter = new StreamMeter();
+  const response = new Response(
+    pullStream(metered(parts(), meter), () => release(body)),
     { status: 206, headers: { ...headers, "content-type": `multipart/byteranges; boundary=${boundary}` } },
   );
+  return sized(response, meter);
 }
 
 /** A stream that takes the next part when the client has room for it. `done` is called once, also if the client left before the first part. */
@@ -127,14 +135,12 @@ function release(body: Body): void {
 }
 
 /** toSend is the content for a `Response`, all of it or a range. It must be returned without waiting for I/O (see `OpenFile.body`); the body needs no release afterwards. */
-function toSend(body: Body, range?: ByteRange): Blob | ReadableStream<Uint8Array> {
+function toSend(body: SizedBody, range?: ByteRange): Blob | ReadableStream<Uint8Array> {
   switch (body.kind) {
     case "memory":
       return range === undefined ? body.blob : body.blob.slice(range.start, range.end + 1);
     case "file":
       return body.file.body(range);
-    case "stream":
-      return body.stream.start();
   }
 }
 

@@ -8,6 +8,7 @@ import type { Reply } from "../../rpc/reply.ts";
 import { memoryIsFull } from "../../rpc/request-state.ts";
 import { bodyChunks } from "../request/body-chunks.ts";
 import type { ConnectionLimiter, Delays, UnsizedBodies } from "../request/connection-limiter.ts";
+import { StreamMeter, sized, textResponse } from "../request/response-size.ts";
 import { PostSource } from "./post-source.ts";
 
 /** Any origin may call: the token is in the body, and no call reads a cookie. */
@@ -70,33 +71,43 @@ const maxUnpacedChars = 64 * 1024;
 
 function toResponse({ body, refusal }: Reply, source: PostSource): Response {
   const large = typeof body === "string" && body.length > maxUnpacedChars ? new LargeAnswer([body]) : body;
-  if (large instanceof LargeAnswer) return new Response(paced(large, source), okInit);
+  if (large instanceof LargeAnswer) {
+    const meter = new StreamMeter();
+    return sized(new Response(paced(large, source, meter), okInit), meter);
+  }
   source.finish();
   if (large === undefined) return new Response(null, { status: 204, headers: cors });
-  if (refusal === undefined) return new Response(large, okInit);
+  if (refusal === undefined) return textResponse(large, okInit);
   if (refusal.kind === "Busy")
-    return new Response(large, { status: 503, headers: { ...jsonHeaders, ...retryAfter } });
-  return new Response(large, { status: refusal.kind === "RequestTooBig" ? 413 : 200, headers: jsonHeaders });
+    return textResponse(large, { status: 503, headers: { ...jsonHeaders, ...retryAfter } });
+  return textResponse(large, { status: refusal.kind === "RequestTooBig" ? 413 : 200, headers: jsonHeaders });
 }
 
 /** The permit is kept until the answer is read, so that clients that do not read cannot be many. */
-function paced(answer: LargeAnswer, source: PostSource): ReadableStream<Uint8Array> {
+function paced(answer: LargeAnswer, source: PostSource, meter: StreamMeter): ReadableStream<Uint8Array> {
   const pieces = answer.pieces();
+  const finish = () => {
+    source.finish();
+    meter.end();
+  };
   return new ReadableStream<Uint8Array>(
     {
       async pull(controller) {
         try {
           const { value, done } = await pieces.next();
-          if (value !== undefined) controller.enqueue(value);
+          if (value !== undefined) {
+            meter.add(value.byteLength);
+            controller.enqueue(value);
+          }
           if (!done) return;
           controller.close();
         } catch (error) {
           controller.error(error);
         }
-        source.finish();
+        finish();
       },
       async cancel() {
-        source.finish();
+        finish();
         // A generator that was never started runs no `finally` of its own.
         await answer[Symbol.asyncDispose]();
         await pieces.return(undefined);
@@ -144,7 +155,7 @@ function tooBig(limit: number): Response {
 
 function refuse(status: number, fault: Fault, headers: Record<string, string> = {}): Response {
   const body = JSON.stringify({ jsonrpc: "2.0", error: toWireError(fault), id: null });
-  return new Response(body, { status, headers: { ...jsonHeaders, ...headers } });
+  return textResponse(body, { status, headers: { ...jsonHeaders, ...headers } });
 }
 
 function isJson(contentType: string | null): boolean {

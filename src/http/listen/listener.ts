@@ -123,18 +123,20 @@ function bindingOf(bindAddress: BindAddress) {
 }
 
 function handlers(deps: ListenerDeps, limits: SizeLimits, log: Logger) {
-  const router = new Router(deps);
+  const toErrorResponse = (error: unknown) => {
+    if (isOutOfDescriptors(error)) return serviceUnavailable(outOfDescriptors);
+    const { kind, detail, message } = toFault(error, log);
+    if (kind === "DatabaseError") return serviceUnavailable(detail);
+    return plainText(500, `500 ${message}`);
+  };
+  const router = new Router(deps, toErrorResponse);
   return {
     development: false,
     // Bodies are bounded where they are read: an upload may be larger than a call.
     maxRequestBodySize: Number.MAX_SAFE_INTEGER,
     fetch: (request: Request, server: Server<RpcSocket>) => router.route(request, server),
-    error: (error: unknown) => {
-      if (isOutOfDescriptors(error)) return serviceUnavailable(outOfDescriptors);
-      const { kind, detail, message } = toFault(error, log);
-      if (kind === "DatabaseError") return serviceUnavailable(detail);
-      return plainText(500, `500 ${message}`);
-    },
+    // For what Bun itself fails at, such as opening the file of a response; the router has reported that request already.
+    error: toErrorResponse,
     websocket: {
       data: undefined as unknown as RpcSocket,
       idleTimeout: socketIdleSeconds,

@@ -10,6 +10,7 @@ import {
   respond,
 } from "../content/respond.ts";
 import type { Variant } from "../content/variants.ts";
+import { sized } from "../request/response-size.ts";
 import { type CachedFile, type CachedVariant, CacheEntries, type CacheEntry } from "./cache-entries.ts";
 import { corsHeaders } from "./cors.ts";
 
@@ -109,7 +110,7 @@ export class MemoryCache {
       });
       // With TLS the content is copied in any case, and from a file it costs a quarter more.
       const isSentByKernel = blob.size > maxCopiedBytes && request.url.startsWith("http:");
-      return new Response(isSentByKernel ? this.#held(variant) : blob, variant.whole);
+      return sized(new Response(isSentByKernel ? this.#held(variant) : blob, variant.whole), blob.size);
     }
     if (known !== representation.etag) return respond(request, representation);
     variant.notModified ??= new Response(null, {

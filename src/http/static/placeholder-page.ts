@@ -1,3 +1,5 @@
+import { textResponse } from "../request/response-size.ts";
+
 const page = (more: string) => `<!doctype html>
 <html lang="en">
 <head>
@@ -29,5 +31,5 @@ const pageHeaders = {
 
 /** placeholderPage is shown at `/` while no bucket is the HTTP root. */
 export function placeholderPage({ console }: { readonly console: boolean }): Response {
-  return new Response(console ? withConsole : withoutConsole, { headers: pageHeaders });
+  return textResponse(console ? withConsole : withoutConsole, { headers: pageHeaders });
 }

@@ -12,6 +12,7 @@ import { inSpan } from "../../log/span.ts";
 import type { Lease } from "../../rpc/lease.ts";
 import type { Services } from "../../services.ts";
 import { methodNotAllowed, plainText, serviceUnavailable } from "../content/plain.ts";
+import { maxUnreadBytes } from "../request/body-chunks.ts";
 import type { Delays, UnsizedBodies } from "../request/connection-limiter.ts";
 import { authenticate, refuseCredentials } from "./authentication.ts";
 import { isFromBrowser } from "./browser-request.ts";
@@ -41,9 +42,6 @@ export interface IncomingRequest {
   /** Restarts the time without progress after which the connection is dropped. */
   restartIdleTimer(): void;
 }
-
-/** Bun buffers up to this much of the body of a request that is not read, because its caller is not known yet. */
-const maxUnreadBytes = 1024 * 1024;
 
 /**
  * serveWebdav answers one request on the WebDAV route. Until its caller is known, its body is counted in the memory budget. Above

@@ -2,6 +2,7 @@ import { escapeXml } from "../../../base/xml-text.ts";
 import { splitPath, type TreePath, treeRoot } from "../../../buckets/path.ts";
 import { respond } from "../../content/respond.ts";
 import { plainVariant } from "../../content/variants.ts";
+import { textResponse } from "../../request/response-size.ts";
 import { assertIf } from "../conditions.ts";
 import { hrefOf } from "../dav-path.ts";
 import type { DavRequest } from "../dav-request.ts";
@@ -34,7 +35,8 @@ const pageHeaders = {
 };
 
 function page(html: string | null): Response {
-  return new Response(html, { headers: pageHeaders });
+  const init = { headers: pageHeaders };
+  return html === null ? new Response(null, init) : textResponse(html, init);
 }
 
 /** More entries than a page of HTML is good for. */

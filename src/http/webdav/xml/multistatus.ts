@@ -1,5 +1,6 @@
 import { STATUS_CODES } from "node:http";
 import { escapeXml } from "../../../base/xml-text.ts";
+import { metered, StreamMeter, sized, textResponse } from "../../request/response-size.ts";
 
 const head = '<?xml version="1.0" encoding="utf-8"?>\n';
 const xmlHeaders = {
@@ -17,7 +18,7 @@ export function xmlResponse(
   xml: string,
   headers: Readonly<Record<string, string>> = {},
 ): Response {
-  return new Response(head + xml, { status, headers: { ...xmlHeaders, ...headers } });
+  return textResponse(head + xml, { status, headers: { ...xmlHeaders, ...headers } });
 }
 
 /** errorResponse names the condition of RFC 4918 §16 that failed. */
@@ -63,7 +64,8 @@ export async function multistatus(responses: AsyncGenerator<string | Uint8Array>
     for await (const part of responses) yield toBytes(part);
     yield Buffer.from(end);
   }
-  return new Response(parts(), { status: 207, headers: xmlHeaders });
+  const meter = new StreamMeter();
+  return sized(new Response(metered(parts(), meter), { status: 207, headers: xmlHeaders }), meter);
 }
 
 function toText(part: string | Uint8Array): string {
