@@ -99,6 +99,7 @@ export class BackendPart implements Part<BackendSettings> {
           });
         },
         discard: async () => {
+          next.services.buckets.close();
           await next.database.close();
           lock.discard();
         },
@@ -127,14 +128,16 @@ export class BackendPart implements Part<BackendSettings> {
     const isStart = this.#current === undefined;
     const serverUuid = await resolveServerUuid(settings.server_uuid, configPath, file);
     const database = await openDatabase(settings.database, hub, { create: isStart });
+    const buckets = new Buckets(database, {
+      staticPath: settings.static_path,
+      syncUploads: settings.sync_uploads,
+      serverUuid,
+      staleSeconds: settings.database.stale_seconds,
+      log: this.#log,
+    });
     try {
       await this.#requireSuperToken(database, settings);
-      const buckets = new Buckets(database, {
-        staticPath: settings.static_path,
-        syncUploads: settings.sync_uploads,
-        serverUuid,
-        staleSeconds: settings.database.stale_seconds,
-      });
+      await buckets.store.look();
       if (isStart) await this.#clearStaging(buckets);
       const tokenUses = new TokenUses(database.tokenUses, { log: hub.logger("token") });
       const sqlTimeoutMs = settings.database.sql_timeout_ms;
@@ -160,6 +163,7 @@ export class BackendPart implements Part<BackendSettings> {
         maxCallMs: sqlTimeoutMs + 5000,
       };
     } catch (error) {
+      buckets.close();
       await database.close();
       throw error;
     }
@@ -193,6 +197,7 @@ export class BackendPart implements Part<BackendSettings> {
   }
 
   #retire(backend: RefCounted<Backend>, timeoutMs: number): void {
+    backend.value.services.buckets.close();
     this.#retiring.add(this.#closeWhenIdle(backend, timeoutMs));
   }
 

@@ -1,11 +1,13 @@
 import { resolve } from "node:path";
 import { Fault } from "../base/fault.ts";
 import type { Database } from "../db/database.ts";
+import type { Logger } from "../log/hub.ts";
 import { BucketCache, type BucketKey, httpRoot } from "./bucket-cache.ts";
 import { BucketFiles } from "./bucket-files.ts";
 import { claimFolder, type FolderClaim, restoreFolder } from "./disk/bucket-folder.ts";
 import { DiskStore } from "./disk/disk-store.ts";
 import { Staging } from "./disk/staging.ts";
+import { StoreWatch } from "./disk/store-watch.ts";
 import { locksNamespace, propertiesNamespace } from "./metadata/kv-keys.ts";
 import { type Bucket, checkBucketName, checkBucketPath, refuseConflict } from "./record.ts";
 
@@ -16,6 +18,7 @@ export interface BucketSettings {
   readonly serverUuid: string;
   /** How long plain HTTP is served from the last known records while the database is away. */
   readonly staleSeconds: number;
+  readonly log: Logger;
 }
 
 /** The staging folder below `static_path`. No bucket can have this path: `~` is not allowed in one. */
@@ -28,6 +31,8 @@ type Claimant = Pick<FolderClaim, "mayTakeOver">;
 
 /** Buckets manages the records of the buckets and hands out the files of each. */
 export class Buckets {
+  /** Whether the folder of all buckets can be used. */
+  readonly store: StoreWatch;
   readonly #database: Database;
   readonly #settings: BucketSettings;
   readonly #cache: BucketCache;
@@ -41,6 +46,16 @@ export class Buckets {
     this.#settings = settings;
     this.#cache = new BucketCache((keys) => this.#readRecords(keys), settings.staleSeconds * 1000);
     this.#staging = new Staging(resolve(settings.staticPath, stagingFolder, settings.serverUuid));
+    this.store = new StoreWatch({
+      path: resolve(settings.staticPath),
+      hasBuckets: async () => (await database.buckets.names()).length > 0,
+      log: settings.log,
+    });
+  }
+
+  /** close ends the watch of the folder; calls that run may still use the files. */
+  close(): void {
+    this.store.close();
   }
 
   /** clearStaging finishes or undoes what a crash interrupted. To be called once, before any change. Returns what could not be cleared. */
@@ -137,7 +152,10 @@ export class Buckets {
     return this.filesOf(await this.require(name));
   }
 
+  /** filesOf returns the files of a bucket. IoError with the reason `unavailable` while the folder of all buckets is missing. */
   filesOf({ name, path }: Pick<Bucket, "name" | "path">): BucketFiles {
+    // Otherwise every file would be answered as deleted, and a client that synchronises would delete its own copies.
+    if (this.store.isMissing) throw storeIsMissing();
     const key = `${name}\n${path}`;
     let files = this.#files.get(key);
     if (files === undefined) {
@@ -174,6 +192,14 @@ export class Buckets {
     if (root !== undefined) records.set(httpRoot, root);
     return records;
   }
+}
+
+function storeIsMissing(): Fault {
+  return new Fault(
+    "IoError",
+    "the folder of the buckets is missing on the server; its operator has to put it back",
+    { reason: "unavailable" },
+  );
 }
 
 function noBucket(name: string): Fault {

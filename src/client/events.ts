@@ -51,6 +51,10 @@ export interface ServerEvents {
   "database.write_failed": { reason: string };
   /** The database accepts writes again. */
   "database.write_restored": Record<never, never>;
+  /** The folder of the buckets (`static_path`) is missing, cannot be written, or its disk is full; requests for files may fail. */
+  "store.lost": { static_path: string; reason: string };
+  /** The folder of the buckets can be used again. */
+  "store.restored": { static_path: string; lost_ms: number };
   /** A release is being downloaded; repeated with the progress, at most once a second. */
   "update.downloading": { tag: string; bytes?: number; total?: number; percent?: number };
   /** The downloaded binary is started once as a test. */
@@ -93,6 +97,8 @@ export const serverEvents = {
   "database.silent": "WARN",
   "database.write_failed": "ERROR",
   "database.write_restored": "INFO",
+  "store.lost": "ERROR",
+  "store.restored": "INFO",
   "update.downloading": "INFO",
   "update.testing": "INFO",
   "update.installed": "INFO",

@@ -143,6 +143,19 @@ export const events = {
     description: "The database accepts writes again.",
     fields: nothing,
   },
+  "store.lost": {
+    level: "ERROR",
+    description:
+      "The folder of the buckets (`static_path`) is missing, cannot be written, or its disk is full; requests for files may fail.",
+    fields: z.object({ static_path: text, reason: text }),
+    hidden: [],
+  },
+  "store.restored": {
+    level: "INFO",
+    description: "The folder of the buckets can be used again.",
+    fields: z.object({ static_path: text, lost_ms: z.int() }),
+    hidden: [],
+  },
   "update.downloading": {
     level: "INFO",
     description: "A release is being downloaded; repeated with the progress, at most once a second.",

@@ -12,7 +12,7 @@ import { errorResponse, statuses } from "./xml/multistatus.ts";
 /** statusOf maps a fault to the status that WebDAV has for it. */
 function statusOf(fault: Fault): number {
   if (fault instanceof LockedFault) return 423;
-  if (isOutOfDescriptors(fault)) return 503;
+  if (isOutOfDescriptors(fault) || fault.data.reason === "unavailable") return 503;
   if (isDiskFull(fault) || fault instanceof TooManyLocksFault) return 507;
   switch (fault.kind) {
     case "NotFound":
