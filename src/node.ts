@@ -4,7 +4,7 @@ import { BackendPart } from "./backend.ts";
 import { clearLeftoversOf } from "./base/leftovers.ts";
 import { MemoryBudget } from "./base/memory-budget.ts";
 import { Turns } from "./base/turns.ts";
-import { sourceProgram } from "./build.ts";
+import { build, sourceProgram } from "./build.ts";
 import { type ConsoleFiles, loadConsole } from "./bundle.ts";
 import { ConfigFile, finishOverwrite } from "./config/config-file.ts";
 import { readOverrides } from "./config/environment.ts";
@@ -14,6 +14,7 @@ import { placesOf } from "./config/server-uuid.ts";
 import { Console } from "./http/console/console.ts";
 import { Compression } from "./http/content/compression.ts";
 import { ContentBudget } from "./http/content/content-budget.ts";
+import { Readiness } from "./http/health/readiness.ts";
 import type { CloseReason } from "./http/jsonrpc/rpc-socket.ts";
 import { DescriptorWatch } from "./http/listen/descriptor-watch.ts";
 import { ListenerSlot } from "./http/listen/listener-slot.ts";
@@ -86,13 +87,14 @@ export async function openNode(options: NodeOptions): Promise<Node> {
   let limits = noLimits;
   let releases: UpdateSettings = { releaseUrl: undefined, publicKey: undefined };
   const updater = new Updater(options.program?.installed ?? sourceProgram, () => releases, log);
+  const uptimeMs = () => Math.floor(performance.now() - openedAt);
   const backend = new BackendPart({
     configPath: options.configPath,
     env: options.env,
     show: options.show,
     hub,
     services: {
-      uptimeMs: () => Math.floor(performance.now() - openedAt),
+      uptimeMs,
       hub,
       ring,
       configFile: new ConfigFile(options.configPath, options.workingDirectory, overrides),
@@ -101,7 +103,9 @@ export async function openNode(options: NodeOptions): Promise<Node> {
       scheduleRestart: () => {
         const { program, restartDelayMs = 3000 } = options;
         log.event("server.restart_scheduled", "restart scheduled", { delay_ms: restartDelayMs });
-        setTimeout(() => program?.restart(), restartDelayMs);
+        if (program === undefined) return;
+        readiness.startDraining();
+        setTimeout(() => program.restart(), restartDelayMs);
       },
     },
     maxResponseBytes: () => limits.maxResponseBytes,
@@ -110,6 +114,7 @@ export async function openNode(options: NodeOptions): Promise<Node> {
     rejectionDelayMs: options.rejectionDelayMs,
   });
   const acquire = () => backend.acquire();
+  const readiness = new Readiness({ acquire, log });
   const engine = new Engine<Services>({
     methods: { ...methods, ...options.extraMethods },
     hub,
@@ -130,6 +135,7 @@ export async function openNode(options: NodeOptions): Promise<Node> {
       maxRequestBytes: () => limits.maxRequestBytes,
     },
     observers,
+    health: { version: build.cargo_version, uptimeMs, readiness },
     turns,
     memory,
     unsizedBodies: new UnsizedBodies(4),
@@ -187,6 +193,7 @@ export async function openNode(options: NodeOptions): Promise<Node> {
   });
   const descriptors = new DescriptorWatch([tcp, unix], log);
   const close = async (why: CloseReason = "stop") => {
+    readiness.startDraining();
     leftovers[Symbol.dispose]();
     descriptors[Symbol.dispose]();
     tcp.stopAccepting(why);

@@ -53,6 +53,11 @@ export class Database {
     return this.#dialect.operator;
   }
 
+  /** Reads a row, to prove that the database answers. Throws as every statement does. */
+  async ping(): Promise<void> {
+    await this.#dialect.query.selectFrom("token").select("id").limit(1).execute();
+  }
+
   /** Waits until running statements have ended, at most a few seconds on PostgreSQL, and closes all connections. */
   close(): Promise<void> {
     return this.#dialect.close();

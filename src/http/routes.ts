@@ -1,6 +1,7 @@
 import type { Server } from "bun";
 import { serveConsole } from "./console/console.ts";
 import { methodNotAllowed, notFound, plainText } from "./content/plain.ts";
+import { type HealthOptions, serveHealth, serveReady } from "./health/health.ts";
 import { answerPost, cors, preflight } from "./jsonrpc/post.ts";
 import type { RpcSocket } from "./jsonrpc/rpc-socket.ts";
 import {
@@ -22,6 +23,7 @@ import { optionsHeaders } from "./webdav/verbs/options.ts";
 /** HttpDeps is what the routes of all listeners share. */
 export interface HttpDeps extends WebdavOptions, BucketRouteOptions, Omit<SocketOptions, "sockets"> {
   readonly observers: RequestObservers;
+  readonly health: HealthOptions;
 }
 
 /** ListenerDeps is what the routes of one listener use. */
@@ -80,6 +82,8 @@ const webdav: Handler = {
     return serveWebdav({ request, rawPath: path, address, restartIdleTimer }, deps);
   },
 };
+const health: Handler = { name: "health", answer: ({ deps }) => serveHealth(deps.health) };
+const ready: Handler = { name: "health", answer: ({ deps }) => serveReady(deps.health) };
 const terminal: Handler = { name: "other", answer: terminalNeedsUpgrade };
 const terminalSocket: Handler = { name: "other", answer: refuseTerminal };
 const nothing: Handler = { name: "other", answer: notFound };
@@ -97,6 +101,8 @@ const routes = new RouteTable<Handler>([
   { path: `${webdavPrefix}/*`, serve: webdav },
   { path: "/node/console", serve: webConsole },
   { path: "/node/console/*", serve: webConsole },
+  { path: "/node/health", methods: { GET: health, HEAD: health } },
+  { path: "/node/ready", methods: { GET: ready, HEAD: ready } },
   { path: "/node", serve: nothing },
   { path: "/node/*", serve: nothing },
   { path: "*", serve: root },

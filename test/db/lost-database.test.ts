@@ -9,6 +9,7 @@ import { settingsFor } from "../support/database-settings.ts";
 import { type TestNode, testNode } from "../support/node.ts";
 import { newPostgresDatabase, stoppablePostgres } from "../support/postgres.ts";
 import { until } from "../support/process.ts";
+import { untilMissing } from "../support/ready.ts";
 import { openSocket } from "../support/socket.ts";
 
 const logging = 'memory_log_filter = "info"\nmemory_log_capacity = 1000\n';
@@ -88,6 +89,8 @@ test("a lost PostgreSQL is told once, answered alike everywhere, and its return 
       });
     expect(texts.join("") + JSON.stringify(errors)).not.toMatch(/127\.0\.0\.1|postgres|Failed|ECONN/i);
     expect(await node.call("node-server_hello")).toBe("Node Server Is Running!");
+    expect((await fetch(`${node.url}/node/health`)).status).toBe(200);
+    await untilMissing(node, "database");
   }
   await hears(node, [lost]);
   const [line] = node.node.ring.entries().filter(({ fields }) => fields.event === "database.lost");
@@ -105,6 +108,7 @@ test("a lost PostgreSQL is told once, answered alike everywhere, and its return 
   });
   expect(await (await fetch(`${node.url}/node/static/site/a.txt`)).text()).toBe("hello");
   expect(await node.call("token_get", { token })).toMatchObject({ username: "root" });
+  await untilMissing(node);
   expect(node.node.ring.entries().filter(({ level }) => level === "ERROR")).toHaveLength(1);
 }, 60_000);
 

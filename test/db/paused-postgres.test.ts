@@ -1,9 +1,11 @@
 import { expect, test } from "bun:test";
 import { SQL } from "bun";
 import type { LogEntry } from "../../src/log/entry.ts";
+import { openRelay } from "../client/relay.ts";
 import { type TestNode, testNode } from "../support/node.ts";
 import { stoppablePostgres } from "../support/postgres.ts";
 import { until } from "../support/process.ts";
+import { untilMissing } from "../support/ready.ts";
 import { webdavSite } from "../support/webdav.ts";
 
 const silent = {
@@ -38,6 +40,8 @@ test("while PostgreSQL is paused calls fail in time and plain HTTP goes on with 
   expect(await node.refused("token_get", { token })).toEqual(silent);
   const refused = await dav("PUT", "/b.txt", {}, "b");
   expect([refused.status, refused.headers.get("retry-after")]).toEqual([503, "5"]);
+  await untilMissing(node, "database");
+  expect((await fetch(`${node.url}/node/health`)).status).toBe(200);
   // More callers than connections.
   const crowd = await Promise.all(Array.from({ length: 25 }, () => node.refused("token_get", { token })));
   for (const { code, data } of crowd) expect([code, data.reason]).toEqual([103, "unavailable"]);
@@ -63,11 +67,54 @@ test("while PostgreSQL is paused calls fail in time and plain HTTP goes on with 
   );
   expect((await get()).status).toBe(200);
   expect((await dav("PUT", "/b.txt", {}, "b")).status).toBe(201);
+  await untilMissing(node);
   expect(eventsOf(node)).toEqual([
     ["WARN", "database.silent"],
     ["ERROR", "database.lost"],
     ["INFO", "database.restored"],
   ]);
+}, 60_000);
+
+test("behind a network that went silent every transport answers in time, and all is well when it speaks again", async () => {
+  await using postgres = await stoppablePostgres();
+  const { port } = new URL(postgres.url);
+  await using relay = await openRelay(Number(port));
+  await using node = await testNode({
+    databaseUrl: postgres.url.replace(port, new URL(relay.url).port),
+    logging,
+    databaseKeys: "answer_timeout_ms = 500\nconnect_timeout_ms = 500\nstale_seconds = 0\n",
+  });
+  const { superToken: token } = node;
+  const { dav } = await webdavSite(node);
+  expect((await dav("PUT", "/a.txt", {}, "hello")).status).toBe(201);
+  await using socket = await node.socket();
+  const get = () => fetch(`${node.url}/node/static/site/a.txt`);
+  await untilMissing(node);
+
+  relay.silence();
+  await untilMissing(node, "database");
+  await until("plain HTTP needs the database", async () => (await get()).status === 503);
+  for (const { status, headers } of [
+    await get(),
+    await dav("GET", "/a.txt"),
+    await dav("PUT", "/b.txt", {}, "b"),
+  ])
+    expect([status, headers.get("retry-after")]).toEqual([503, "5"]);
+  for (const error of [
+    await node.refused("token_get", { token }),
+    (await socket.call("token_get", { token })).error,
+  ])
+    expect(error).toMatchObject({ code: 103, data: { reason: "unavailable" } });
+  expect((await fetch(`${node.url}/node/health`)).status).toBe(200);
+  expect((await fetch(`${node.url}/node/console/`)).status).toBe(200);
+  await until("the log tells the loss", () => eventsOf(node).some(([, event]) => event === "database.lost"));
+
+  relay.speak();
+  await untilMissing(node);
+  expect(await node.call("token_get", { token })).toMatchObject({ username: "root" });
+  expect((await get()).status).toBe(200);
+  expect((await dav("PUT", "/b.txt", {}, "b")).status).toBe(201);
+  expect(eventsOf(node).filter(([, event]) => event === "database.lost")).toHaveLength(1);
 }, 60_000);
 
 test("a statement that PostgreSQL does not answer is cancelled there, others are not cut, and exec_sql has its own limit", async () => {

@@ -6,6 +6,7 @@ import { join } from "node:path";
 import { SQL } from "bun";
 import type { PasswordCost } from "../../src/auth/passwords.ts";
 import { ensureSuperToken } from "../../src/auth/super-token.ts";
+import { sourceProgram } from "../../src/build.ts";
 import { type ConsoleFiles, loadConsole } from "../../src/bundle.ts";
 import { openDatabase } from "../../src/db/database.ts";
 import { LogHub } from "../../src/log/hub.ts";
@@ -53,6 +54,8 @@ export interface TestNodeOptions {
   /** Hash passwords at the product's cost, for tests that are about the time of a check. */
   readonly realPasswordCost?: boolean;
   readonly rejectionDelayMs?: number;
+  /** Called in place of a restart into another binary. */
+  readonly restart?: () => void;
 }
 
 export interface TestNode extends AsyncDisposable {
@@ -116,6 +119,9 @@ export async function testNode(options: TestNodeOptions = {}): Promise<TestNode>
     },
     loadConsole: sharedConsole,
     ...(options.rejectionDelayMs === undefined ? {} : { rejectionDelayMs: options.rejectionDelayMs }),
+    ...(options.restart === undefined
+      ? {}
+      : { program: { installed: sourceProgram, restart: options.restart } }),
     ...(options.realPasswordCost ? {} : { passwordCost: lowPasswordCost }),
     ...(options.methods === undefined ? {} : { extraMethods: options.methods }),
   });

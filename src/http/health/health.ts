@@ -1,0 +1,36 @@
+import { textResponse } from "../request/response-size.ts";
+import type { Readiness } from "./readiness.ts";
+
+export interface HealthOptions {
+  readonly version: string;
+  readonly uptimeMs: () => number;
+  readonly readiness: Readiness;
+}
+
+const headers = {
+  "content-type": "application/json",
+  "x-content-type-options": "nosniff",
+  "cache-control": "no-store",
+};
+
+/** Sent while the server is not ready. A check is valid for a second, and an outage rarely lasts less than a few. */
+const retryAfterSeconds = 5;
+
+/** serveHealth answers `GET /node/health`: the process is alive. It uses neither the database nor the disk. */
+export function serveHealth({ version, uptimeMs }: HealthOptions): Response {
+  return json({ status: "ok", version, uptime_ms: uptimeMs() }, { headers });
+}
+
+/** serveReady answers `GET /node/ready`: 200, or 503 with the missing parts. It names no host and no path, because anybody may ask. */
+export async function serveReady({ readiness }: HealthOptions): Promise<Response> {
+  const missing = await readiness.missing();
+  if (missing.length === 0) return json({ status: "ready" }, { headers });
+  return json(
+    { status: "unavailable", missing },
+    { status: 503, headers: { ...headers, "retry-after": String(retryAfterSeconds) } },
+  );
+}
+
+function json(value: unknown, init: ResponseInit): Response {
+  return textResponse(`${JSON.stringify(value)}\n`, init);
+}

@@ -1,0 +1,79 @@
+import { expect, test } from "bun:test";
+import { z } from "zod";
+import { anyone } from "../../src/auth/need.ts";
+import { method } from "../../src/methods/declare.ts";
+import { eachDatabase, testNode } from "../support/node.ts";
+
+eachDatabase(
+  "anybody may ask whether the server is alive and ready, by GET and by HEAD",
+  async (database) => {
+    await using node = await testNode({ database });
+    const health = await fetch(`${node.url}/node/health`);
+    expect([health.status, health.headers.get("cache-control")]).toEqual([200, "no-store"]);
+    expect(await health.json()).toEqual({
+      status: "ok",
+      version: ((await node.call("node-server_version")) as { cargo_version: string }).cargo_version,
+      uptime_ms: expect.any(Number),
+    });
+    const ready = await fetch(`${node.url}/node/ready`);
+    expect([ready.status, await ready.json()]).toEqual([200, { status: "ready" }]);
+    for (const path of ["health", "ready"]) {
+      const head = await fetch(`${node.url}/node/${path}`, { method: "HEAD" });
+      expect([head.status, await head.text()]).toEqual([200, ""]);
+      const post = await fetch(`${node.url}/node/${path}`, { method: "POST" });
+      expect([post.status, post.headers.get("allow")]).toEqual([405, "GET, HEAD"]);
+    }
+  },
+);
+
+eachDatabase(
+  "however many ask whether the server is ready, the database is asked about once a second",
+  async (database) => {
+    await using node = await testNode({
+      database,
+      logging: 'memory_log_filter = "off,db=trace"\nmemory_log_capacity = 10000\n',
+    });
+    const startedAt = performance.now();
+    for (let round = 0; round < 5; round += 1)
+      await Promise.all(
+        Array.from({ length: 100 }, async () => {
+          const { status } = await fetch(`${node.url}/node/ready`);
+          expect(status).toBe(200);
+        }),
+      );
+    const seconds = (performance.now() - startedAt) / 1000;
+    const pings = node.node.ring
+      .entries()
+      .filter(({ message }) => /^select "id" from "token" limit/.test(message));
+    expect(pings.length).toBeGreaterThanOrEqual(1);
+    expect(pings.length).toBeLessThanOrEqual(Math.ceil(seconds) + 1);
+  },
+);
+
+test("a server that restarts shortly says so, and still answers", async () => {
+  const methods = {
+    test_restart: method({
+      doc: "Schedules a restart.",
+      need: anyone,
+      effect: "changes",
+      params: {},
+      result: z.null(),
+      example: { params: {}, result: null },
+      run: ({ scheduleRestart }) => {
+        scheduleRestart();
+        return null;
+      },
+    }),
+  };
+  const restarted = Promise.withResolvers<void>();
+  await using node = await testNode({ methods, restart: restarted.resolve });
+  const ready = async () => {
+    const response = await fetch(`${node.url}/node/ready`);
+    return [response.status, await response.json()];
+  };
+  expect(await ready()).toEqual([200, { status: "ready" }]);
+  await node.call("test_restart");
+  expect(await ready()).toEqual([503, { status: "unavailable", missing: ["draining"] }]);
+  expect((await fetch(`${node.url}/node/health`)).status).toBe(200);
+  await restarted.promise;
+});
