@@ -18,6 +18,7 @@ import { Readiness } from "./http/health/readiness.ts";
 import type { CloseReason } from "./http/jsonrpc/rpc-socket.ts";
 import { DescriptorWatch } from "./http/listen/descriptor-watch.ts";
 import { ListenerSlot } from "./http/listen/listener-slot.ts";
+import { ClientAddresses } from "./http/request/client-address.ts";
 import { ConnectionLimiter, Delays, UnsizedBodies } from "./http/request/connection-limiter.ts";
 import { RequestObservers } from "./http/request/request-observer.ts";
 import { type HttpDeps, idleSeconds } from "./http/routes.ts";
@@ -35,6 +36,7 @@ import {
   limitSettings,
   listeningPart,
   noLimits,
+  proxySettings,
   releaseSettings,
   sinkSettings,
   tcpAddress,
@@ -125,9 +127,12 @@ export async function openNode(options: NodeOptions): Promise<Node> {
   const observers = new RequestObservers();
   const contentBudget = new ContentBudget(idleSeconds * 1000);
   const memory = new MemoryBudget(() => limits.clientBytes);
+  const addresses = new ClientAddresses();
   const httpDeps: HttpDeps = {
+    addresses,
     jsonRpc: {
       engine,
+      addresses,
       connections: new ConnectionLimiter(() => limits.maxConnections),
       memory,
       unsizedBodies: new UnsizedBodies(1),
@@ -161,6 +166,7 @@ export async function openNode(options: NodeOptions): Promise<Node> {
     tcp.applyLimits();
     unix.applyLimits();
   });
+  const proxiesPart = settingPart("trusted proxies", proxySettings, (slice) => addresses.apply(slice));
   const releasesPart = settingPart("releases", releaseSettings, (slice) => {
     releases = slice;
   });
@@ -176,6 +182,7 @@ export async function openNode(options: NodeOptions): Promise<Node> {
 
   const parts = [
     limitsPart,
+    proxiesPart,
     releasesPart,
     loggingPart,
     backend,

@@ -4,6 +4,7 @@ import type { Config } from "./config/schema.ts";
 import type { BindAddress } from "./http/listen/listener.ts";
 import type { ListenerSlot } from "./http/listen/listener-slot.ts";
 import { readTls } from "./http/listen/tls.ts";
+import type { ProxySettings } from "./http/request/client-address.ts";
 import { parseFilter } from "./log/filter.ts";
 import type { SinkSettings } from "./log/sinks.ts";
 import type { UpdateSettings } from "./update/updater.ts";
@@ -54,6 +55,10 @@ export function limitSettings(config: Config): Limits {
     maxUploadBytes: config.max_upload_size,
     console: config.console,
   };
+}
+
+export function proxySettings({ trusted_proxies: trusted, proxy_header: header }: Config): ProxySettings {
+  return { trusted, header };
 }
 
 export function releaseSettings(config: Config): UpdateSettings {

@@ -2,6 +2,7 @@ import { z } from "zod";
 import { parseAddress } from "../base/address.ts";
 import { parseDatabaseUrl } from "../base/database-url.ts";
 import { Fault } from "../base/fault.ts";
+import { type IpNetwork, parseIpNetwork } from "../base/ip-network.ts";
 import { parsePublicKeys } from "../base/minisign-key.ts";
 import { parseFilter } from "../log/filter.ts";
 import { type Key, key, sqliteFilePart } from "./key.ts";
@@ -55,6 +56,24 @@ const databaseUrl = readBy((text) => {
   return text;
 });
 
+/** `proxies` reads a list of networks. A network of all addresses is refused: every client could claim any address. */
+const proxies = z
+  .array(z.unknown(), 'must be a list in brackets, such as ["127.0.0.1", "10.0.0.0/8"]')
+  .transform(
+    (items, context): ReadonlyArray<IpNetwork | "unix"> =>
+      items.map((item, at) => {
+        if (item === "unix") return item;
+        const network = typeof item === "string" ? parseIpNetwork(item) : undefined;
+        if (network !== undefined && network.prefix > 0) return network;
+        context.addIssue(
+          network === undefined
+            ? `has an invalid item ${at + 1}: write an address such as "127.0.0.1", a network such as "10.0.0.0/8" or "2001:db8::/32", or "unix"`
+            : `has an item ${at + 1} that trusts every client to name its own address; list the proxies alone`,
+        );
+        return z.NEVER;
+      }),
+  );
+
 export const topKeys = {
   ws_listener: key("address", listener, "The address of HTTP and WebSocket. Port 0 means any free port.", {
     initial: "127.0.0.1:2211",
@@ -70,6 +89,18 @@ export const topKeys = {
       .default("auto_gen"),
     "The identity that `node-server_uuid` returns. `auto_gen` creates one at the first start and stores it in a file beside this one.",
     { initial: "auto_gen" },
+  ),
+  trusted_proxies: key(
+    "list",
+    proxies.default([]),
+    'Reverse proxies that are trusted to name the client\'s address: addresses or networks, and `"unix"` for clients of the Unix socket. Without them the address is that of the connection.',
+  ),
+  proxy_header: key(
+    "text",
+    z
+      .enum(["x-forwarded-for", "forwarded"], 'must be "x-forwarded-for" or "forwarded"')
+      .default("x-forwarded-for"),
+    "The header in which the trusted proxies name the client: `x-forwarded-for` or `forwarded` (RFC 7239). No other is read, because it may come from the client.",
   ),
   jsonrpc_max_connections: key(
     "number",

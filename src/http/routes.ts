@@ -12,7 +12,7 @@ import {
   type SocketOptions,
   terminalNeedsUpgrade,
 } from "./jsonrpc/websocket.ts";
-import { addressOf, clientLeft } from "./request/client-address.ts";
+import { type ClientAddresses, clientLeft } from "./request/client-address.ts";
 import type { HandlerName, RequestObservers } from "./request/request-observer.ts";
 import { handlerOf, methodsOf, type Route, RouteTable } from "./route-table.ts";
 import { type BucketRouteOptions, serveRoot, serveStatic, staticPrefix } from "./static/serve.ts";
@@ -24,6 +24,7 @@ import { optionsHeaders } from "./webdav/verbs/options.ts";
 export interface HttpDeps extends WebdavOptions, BucketRouteOptions, Omit<SocketOptions, "sockets"> {
   readonly observers: RequestObservers;
   readonly health: HealthOptions;
+  readonly addresses: ClientAddresses;
 }
 
 /** ListenerDeps is what the routes of one listener use. */
@@ -76,7 +77,7 @@ const webConsole: Handler = {
 const webdav: Handler = {
   name: "webdav",
   answer({ request, path, server, deps }) {
-    const address = addressOf(request, server);
+    const address = deps.addresses.of(request, server);
     if (address === undefined) return clientLeft();
     const restartIdleTimer = () => server.timeout(request, idleSeconds);
     return serveWebdav({ request, rawPath: path, address, restartIdleTimer }, deps);

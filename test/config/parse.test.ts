@@ -30,6 +30,8 @@ test("a file with the two required keys gets every default", () => {
     config: {
       ws_listener: { host: "127.0.0.1", port: 2211 },
       server_uuid: "auto_gen",
+      trusted_proxies: [],
+      proxy_header: "x-forwarded-for",
       jsonrpc_max_connections: 100,
       max_request_body_size: 10 * MiB,
       max_response_body_size: 100 * MiB,

@@ -3,12 +3,13 @@ import { networkOf } from "../../base/address.ts";
 import { Fault } from "../../base/fault.ts";
 import type { MemoryAccount, MemoryBudget } from "../../base/memory-budget.ts";
 import type { RequestSource } from "../../rpc/request-state.ts";
-import { addressOf } from "../request/client-address.ts";
+import type { ClientAddresses } from "../request/client-address.ts";
 import type { Delays, Permit } from "../request/connection-limiter.ts";
 
 export interface PostSourceOptions {
   readonly request: Request;
   readonly server: Server<unknown>;
+  readonly addresses: ClientAddresses;
   readonly permit: Permit;
   readonly memory: MemoryBudget;
   readonly delays: Delays;
@@ -21,6 +22,7 @@ export class PostSource implements RequestSource {
   readonly isProven = false;
   readonly #request: Request;
   readonly #server: Server<unknown>;
+  readonly #addresses: ClientAddresses;
   #address: string | undefined;
   readonly #permit: Permit;
   readonly #memory: MemoryBudget;
@@ -31,9 +33,10 @@ export class PostSource implements RequestSource {
   #bodyBytes = 0;
   #answerBytes = 0;
 
-  constructor({ request, server, permit, memory, delays }: PostSourceOptions) {
+  constructor({ request, server, addresses, permit, memory, delays }: PostSourceOptions) {
     this.#request = request;
     this.#server = server;
+    this.#addresses = addresses;
     this.#permit = permit;
     this.#memory = memory;
     this.#delays = delays;
@@ -41,7 +44,7 @@ export class PostSource implements RequestSource {
 
   /** Read when it is needed, because it takes a system call. */
   get address(): string {
-    this.#address ??= addressOf(this.#request, this.#server);
+    this.#address ??= this.#addresses.of(this.#request, this.#server);
     if (this.#address === undefined) throw new Fault("Other", "the client has disconnected");
     return this.#address;
   }

@@ -7,6 +7,7 @@ import { LargeAnswer } from "../../rpc/large-answer.ts";
 import type { Reply } from "../../rpc/reply.ts";
 import { memoryIsFull } from "../../rpc/request-state.ts";
 import { bodyChunks } from "../request/body-chunks.ts";
+import type { ClientAddresses } from "../request/client-address.ts";
 import type { ConnectionLimiter, Delays, UnsizedBodies } from "../request/connection-limiter.ts";
 import { StreamMeter, sized, textResponse } from "../request/response-size.ts";
 import { PostSource } from "./post-source.ts";
@@ -18,6 +19,7 @@ const okInit: ResponseInit = { headers: new Headers(jsonHeaders) };
 
 export interface JsonRpcOptions {
   readonly engine: Pick<Engine<object>, "answer">;
+  readonly addresses: ClientAddresses;
   readonly connections: ConnectionLimiter;
   readonly memory: MemoryBudget;
   readonly unsizedBodies: UnsizedBodies;
@@ -34,10 +36,10 @@ export async function answerPost(
   if (!isJson(request.headers.get("content-type"))) {
     return refuse(415, new Fault("InvalidRequest", "the content type must be application/json"));
   }
-  const { connections, memory, delays } = options;
+  const { addresses, connections, memory, delays } = options;
   const permit = connections.tryAcquire();
   if (permit === undefined) return busy();
-  const source = new PostSource({ request, server, permit, memory, delays });
+  const source = new PostSource({ request, server, addresses, permit, memory, delays });
   let reply: Reply;
   try {
     const maxBytes = options.maxRequestBytes();

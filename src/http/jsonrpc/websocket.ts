@@ -1,7 +1,7 @@
 import type { Server } from "bun";
 import type { Turns } from "../../base/turns.ts";
 import { plainText } from "../content/plain.ts";
-import { addressOf, clientLeft } from "../request/client-address.ts";
+import { clientLeft } from "../request/client-address.ts";
 import { busy, cors, type JsonRpcOptions } from "./post.ts";
 import { RpcSocket } from "./rpc-socket.ts";
 
@@ -26,8 +26,8 @@ export function openSocket(
   server: Server<RpcSocket>,
   { jsonRpc, turns, sockets }: SocketOptions,
 ): Response | undefined {
-  const { connections, engine, memory } = jsonRpc;
-  const address = addressOf(request, server);
+  const { addresses, connections, engine, memory } = jsonRpc;
+  const address = addresses.of(request, server);
   if (address === undefined) return clientLeft();
   const permit = connections.tryAcquire();
   if (permit === undefined) return busy();

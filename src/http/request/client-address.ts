@@ -1,13 +1,69 @@
 import type { Server } from "bun";
+import { canonicalIp, type IpNetwork, IpNetworks } from "../../base/ip-network.ts";
 import { plainText } from "../content/plain.ts";
+import { hopsOf, type ProxyHeader } from "./forwarded.ts";
 
-/**
- * addressOf returns the client's IP address. Call it when the request arrives: Bun forgets it when the client disconnects.
- * Undefined: the client has disconnected already. Its request must not be served, because a failed password could not be counted
- * against an address.
- */
-export function addressOf(request: Request, server: Server<unknown>): string | undefined {
-  return server.requestIP(request)?.address ?? (server.port === undefined ? "local" : undefined);
+/** `localPeer` is the address of every client of the Unix socket. */
+const localPeer = "local";
+/** A chain of more proxies than this is not followed, so that a long header costs little. */
+const maxHops = 32;
+
+/** ProxySettings say whose word about a client's address is taken. */
+export interface ProxySettings {
+  /** Networks of the proxies; `unix` for clients of the Unix socket. */
+  readonly trusted: ReadonlyArray<IpNetwork | "unix">;
+  /** The header that the proxies set. Another one may come from the client, so it is never read. */
+  readonly header: ProxyHeader;
+}
+
+/** ClientAddresses finds the IP addresses of clients, also behind trusted proxies. */
+export class ClientAddresses {
+  #networks = new IpNetworks([]);
+  #trustsUnix = false;
+  #trustsAny = false;
+  #header: ProxyHeader = "x-forwarded-for";
+
+  apply({ trusted, header }: ProxySettings): void {
+    this.#networks = new IpNetworks(trusted.filter((network) => network !== "unix"));
+    this.#trustsUnix = trusted.includes("unix");
+    this.#trustsAny = trusted.length > 0;
+    this.#header = header;
+  }
+
+  /**
+   * Returns the client's IP address. Call it when the request arrives: Bun forgets it when the client disconnects. Undefined: the
+   * client has disconnected already. Its request must not be served, because a failed password could not be counted against an
+   * address.
+   */
+  of(request: Request, server: Server<unknown>): string | undefined {
+    const peer = peerOf(request, server);
+    if (!this.#trustsAny || peer === undefined || !this.#trusts(peer)) return peer;
+    const value = request.headers.get(this.#header);
+    return value === null ? peer : (this.#clientIn(value) ?? peer);
+  }
+
+  #trusts(address: string): boolean {
+    return address === localPeer ? this.#trustsUnix : this.#networks.includes(address);
+  }
+
+  /** The nearest hop that is not a trusted proxy; the farthest if all are. Undefined if a hop before it cannot be read. */
+  #clientIn(value: string): string | undefined {
+    let hops = 0;
+    let last: string | undefined;
+    for (const address of hopsOf(this.#header, value)) {
+      if (address === undefined || ++hops > maxHops) return undefined;
+      if (!this.#trusts(address)) return address;
+      last = address;
+    }
+    return last;
+  }
+}
+
+function peerOf(request: Request, server: Server<unknown>): string | undefined {
+  const address = server.requestIP(request)?.address;
+  if (address === undefined) return server.port === undefined ? localPeer : undefined;
+  // IPv4, the usual case, is canonical already.
+  return address.includes(":") ? (canonicalIp(address) ?? address) : address;
 }
 
 /** clientLeft is the response to a client that has disconnected; it is not sent. */
