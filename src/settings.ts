@@ -96,8 +96,18 @@ export function tcpAddress({ ws_listener, tls_cert, tls_key }: Config): BindAddr
   return { at: "tcp", address: ws_listener, tls };
 }
 
-export function unixAddress({ enable_unix_socket, unix_socket_path }: Config): BindAddress | undefined {
-  return enable_unix_socket ? { at: "unix", path: unix_socket_path } : undefined;
+export function unixAddress({
+  enable_unix_socket,
+  unix_socket_path,
+  unix_socket_mode,
+  unix_socket_group,
+}: Config): BindAddress | undefined {
+  if (!enable_unix_socket) return undefined;
+  return {
+    at: "unix",
+    path: unix_socket_path,
+    access: { mode: Number.parseInt(unix_socket_mode, 8), group: unix_socket_group },
+  };
 }
 
 /** `listeningPart` makes a listener a part of the configuration. */

@@ -23,8 +23,15 @@ export function nameOfUid(uid: number): string {
   return userByUid(uid)?.name ?? String(uid);
 }
 
+/** `groupId` is the number of a group, given by its name or number; undefined if there is none with this name. */
+export function groupId(group: string): number | undefined {
+  if (/^\d+$/.test(group)) return Number(group);
+  const [, , gid] = rowsOf("group").find(([name]) => name === group) ?? askDirectory("group", group) ?? [];
+  return gid === undefined ? undefined : Number(gid);
+}
+
 function find(key: string, matches: (row: string[]) => boolean): User | undefined {
-  const [name, , uid, gid] = rowsOf("passwd").find(matches) ?? askDirectory(key) ?? [];
+  const [name, , uid, gid] = rowsOf("passwd").find(matches) ?? askDirectory("passwd", key) ?? [];
   if (name === undefined || uid === undefined || gid === undefined) return undefined;
   const others = rowsOf("group").filter(([, , , members]) => members?.split(",").includes(name));
   return { name, uid: Number(uid), gids: [gid, ...others.map(([, , other]) => other)].map(Number) };
@@ -39,10 +46,10 @@ function rowsOf(database: "passwd" | "group"): string[][] {
   }
 }
 
-/** `askDirectory` finds accounts of a directory service (LDAP, systemd-homed), which are not in the file. */
-function askDirectory(key: string): string[] | undefined {
+/** `askDirectory` finds accounts and groups of a directory service (LDAP, systemd-homed), which are not in the file. */
+function askDirectory(database: "passwd" | "group", key: string): string[] | undefined {
   if (Bun.which("getent") === null || !/^[\w.@-]+$/.test(key)) return undefined;
-  const { exitCode, stdout } = Bun.spawnSync(["getent", "passwd", key]);
+  const { exitCode, stdout } = Bun.spawnSync(["getent", database, key]);
   return exitCode === 0 ? fieldsOf(stdout.toString().trim()) : undefined;
 }
 

@@ -130,6 +130,20 @@ export const topKeys = {
     "The path of that socket; default: `node.sock` beside the database.",
     { example: "data/node.sock" },
   ),
+  unix_socket_mode: key(
+    "text",
+    z
+      .string('must be an octal mode in quotes, such as "0660"')
+      .regex(/^0?[0-7]{3}$/, 'must be an octal mode in quotes, such as "0660"')
+      .default("0600"),
+    'Who may connect to that socket: an octal mode, such as "0660" for its user and its group.',
+  ),
+  unix_socket_group: key(
+    "text",
+    text.optional(),
+    "The group of that socket, by name or number; default: that of the server's process. The server's user must be a member of it.",
+    { example: "www-data" },
+  ),
   tls_cert: key(
     "path",
     text.optional(),

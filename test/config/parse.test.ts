@@ -40,6 +40,7 @@ test("a file with the two required keys gets every default", () => {
       enable_unix_socket: false,
       static_path: "/srv/node/static",
       unix_socket_path: "/srv/node/data/node.sock",
+      unix_socket_mode: "0600",
       sync_uploads: true,
       static_cache_bytes: 64 * MiB,
       console: true,

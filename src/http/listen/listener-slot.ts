@@ -34,6 +34,8 @@ export class ListenerSlot {
   /** Binds `address` (undefined: none) beside the current one. The caller must call exactly one of the two functions. */
   async prepare(address: BindAddress | undefined): Promise<{ commit(): void; discard(): Promise<void> }> {
     const old = this.#current;
+    const changed = old && address && prepareAccess(old, address);
+    if (changed) return changed;
     const { next, tookOver } = await this.#bind(address, old);
     return {
       commit: () => {
@@ -148,6 +150,17 @@ export class ListenerSlot {
       .finally(() => this.#closing.delete(closing));
     this.#closing.add(closing);
   }
+}
+
+/** For a Unix socket that stays at its path: it cannot be bound twice, and only who may connect has changed. */
+function prepareAccess(
+  listener: Listener,
+  next: BindAddress,
+): { commit(): void; discard(): Promise<void> } | undefined {
+  const { bindAddress: old } = listener;
+  if (next.at !== "unix" || old.at !== "unix" || next.path !== old.path) return undefined;
+  listener.setAccess(next);
+  return { commit() {}, discard: async () => listener.setAccess(old) };
 }
 
 function samePort(next: BindAddress, { bindAddress: old, port }: Listener): boolean {

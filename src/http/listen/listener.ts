@@ -1,6 +1,4 @@
-import { chmodSync, lstatSync, mkdirSync, rmSync } from "node:fs";
-import { connect } from "node:net";
-import { dirname } from "node:path";
+import { rmSync } from "node:fs";
 import type { Server } from "bun";
 import { type Address, formatAddress } from "../../base/address.ts";
 import { isOutOfDescriptors, outOfDescriptors } from "../../base/exhausted.ts";
@@ -11,6 +9,7 @@ import { plainText, serviceUnavailable } from "../content/plain.ts";
 import { type CloseReason, type RpcSocket, socketIdleSeconds } from "../jsonrpc/rpc-socket.ts";
 import { type HttpDeps, idleSeconds, type ListenerDeps, Router } from "../routes.ts";
 import type { Tls } from "./tls.ts";
+import { bindUnixSocket, clearStaleSocket, type SocketAccess, setSocketAccess } from "./unix-socket.ts";
 
 /** Unread bytes beyond one answer of the largest size after which a WebSocket client is disconnected. */
 const maxBacklogBytes = 16 * 1024 * 1024;
@@ -18,7 +17,7 @@ const maxBacklogBytes = 16 * 1024 * 1024;
 /** BindAddress is where a listener accepts connections. */
 export type BindAddress =
   | { readonly at: "tcp"; readonly address: Address; readonly tls: Tls | undefined }
-  | { readonly at: "unix"; readonly path: string };
+  | { readonly at: "unix"; readonly path: string; readonly access: SocketAccess };
 
 export interface SizeLimits {
   readonly maxMessageBytes: number;
@@ -32,7 +31,7 @@ export interface ListenOptions {
 
 /** Listener accepts connections at one address. Bun's limits are all set here, none is left at its default. */
 export class Listener {
-  readonly bindAddress: BindAddress;
+  #bindAddress: BindAddress;
   /** The port that is bound, also if any was requested. Bun forgets it when it stops accepting. */
   readonly port: number | undefined;
   readonly #server: Server<RpcSocket>;
@@ -41,7 +40,7 @@ export class Listener {
   private constructor(server: Server<RpcSocket>, deps: ListenerDeps, bindAddress: BindAddress) {
     this.#server = server;
     this.#deps = deps;
-    this.bindAddress = bindAddress;
+    this.#bindAddress = bindAddress;
     this.port = server.port;
   }
 
@@ -53,10 +52,15 @@ export class Listener {
     if (bindAddress.at === "unix") await clearStaleSocket(bindAddress.path);
     const deps: ListenerDeps = { ...shared, sockets: new Set() };
     try {
-      const server = Bun.serve<RpcSocket>({ ...bindingOf(bindAddress), ...handlers(deps, limits(), log) });
-      if (bindAddress.at === "unix") chmodSync(bindAddress.path, 0o600);
+      const serve = (binding: Binding) =>
+        Bun.serve<RpcSocket>({ ...binding, ...handlers(deps, limits(), log) });
+      const server =
+        bindAddress.at === "unix"
+          ? bindUnixSocket(bindAddress, (unix) => serve({ unix }))
+          : serve(bindingOf(bindAddress));
       return new Listener(server, deps, bindAddress);
     } catch (error) {
+      if (error instanceof Fault) throw error;
       throw new Fault(
         "IoError",
         `cannot listen on ${describe(bindAddress)}: ${reasonOf(error, bindAddress)}`,
@@ -64,6 +68,16 @@ export class Listener {
         { cause: error },
       );
     }
+  }
+
+  get bindAddress(): BindAddress {
+    return this.#bindAddress;
+  }
+
+  /** Changes who may connect to a Unix socket. */
+  setAccess(bindAddress: BindAddress & { at: "unix" }): void {
+    setSocketAccess(bindAddress.path, bindAddress.access);
+    this.#bindAddress = bindAddress;
   }
 
   /** The URL to connect to; `unix:` and the path for a Unix socket. */
@@ -109,9 +123,9 @@ export class Listener {
   }
 }
 
-function bindingOf(bindAddress: BindAddress) {
-  if (bindAddress.at === "unix") return { unix: bindAddress.path };
-  const { address, tls } = bindAddress;
+type Binding = { readonly unix: string } | ReturnType<typeof bindingOf>;
+
+function bindingOf({ address, tls }: BindAddress & { at: "tcp" }) {
   return {
     hostname: address.host,
     port: address.port,
@@ -170,24 +184,4 @@ function reasonOf(error: unknown, bindAddress: BindAddress): string {
     default:
       return messageOf(error);
   }
-}
-
-/** Removes a socket file whose server is gone. Throws if a server answers there, or if the file is not a socket. */
-async function clearStaleSocket(path: string): Promise<void> {
-  const refuse = (why: string) => new Fault("IoError", `cannot listen on ${path}: ${why}`, { path });
-  try {
-    mkdirSync(dirname(path), { recursive: true });
-    if (!lstatSync(path).isSocket())
-      throw refuse("a file that is not a socket exists there; move it or change unix_socket_path");
-  } catch (error) {
-    if (error instanceof Fault) throw error;
-    if (codeOf(error) === "ENOENT") return;
-    throw refuse(messageOf(error));
-  }
-  const alive = await new Promise<boolean>((resolve) => {
-    const probe = connect(path, () => resolve(true)).on("error", () => resolve(false));
-    probe.unref();
-  });
-  if (alive) throw refuse("another program listens there; stop it or change unix_socket_path");
-  rmSync(path, { force: true });
 }

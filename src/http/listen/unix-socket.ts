@@ -1,0 +1,84 @@
+import { chmodSync, chownSync, lstatSync, mkdirSync, mkdtempSync, renameSync, rmSync } from "node:fs";
+import { connect } from "node:net";
+import { basename, dirname, join } from "node:path";
+import type { Server } from "bun";
+import { currentUser } from "../../base/access.ts";
+import { codeOf, Fault, messageOf } from "../../base/fault.ts";
+import { groupId } from "../../base/users.ts";
+
+/** SocketAccess says who may connect to a Unix socket. */
+export interface SocketAccess {
+  readonly mode: number;
+  /** A name or a number; undefined keeps the group of the process. */
+  readonly group: string | undefined;
+}
+
+/** The kernel takes 108 bytes as the path of a socket. Clients can shorten the path to the folder, but not the name. */
+const maxNameBytes = 90;
+
+/**
+ * bindUnixSocket binds in a folder that only this user can enter, and moves the socket into place once it has its mode and group. So
+ * there is no moment in which others can connect, and the umask of the process, which threads that create files share, stays as it is.
+ */
+export function bindUnixSocket<T>(
+  { path, access }: { readonly path: string; readonly access: SocketAccess },
+  serve: (path: string) => Server<T>,
+): Server<T> {
+  if (Buffer.byteLength(basename(path)) > maxNameBytes)
+    throw new Error(`its name is longer than ${maxNameBytes} bytes; change unix_socket_path`);
+  const folder = mkdtempSync(join(dirname(path), ".sock-"));
+  const beside = join(folder, "s");
+  try {
+    const server = serve(beside);
+    try {
+      setSocketAccess(beside, access);
+      renameSync(beside, path);
+    } catch (error) {
+      void server.stop(true);
+      throw error;
+    }
+    return server;
+  } finally {
+    rmSync(folder, { recursive: true, force: true });
+  }
+}
+
+/** setSocketAccess throws if there is no such group, or if this user may not use it; nothing is changed then. */
+export function setSocketAccess(path: string, { mode, group }: SocketAccess): void {
+  const gid = group === undefined ? process.getegid?.() : groupId(group);
+  if (gid === undefined && group !== undefined) throw new Fault("InvalidInput", noSuchGroup(group));
+  try {
+    if (gid !== undefined) chownSync(path, -1, gid);
+  } catch (error) {
+    if (codeOf(error) !== "EPERM") throw error;
+    throw new Fault(
+      "IoError",
+      `the socket cannot be given the group ${group}: ${currentUser()} is not a member of it; run \`usermod -aG ${group} ${currentUser()}\` and start the server anew, or change unix_socket_group`,
+    );
+  }
+  chmodSync(path, mode);
+}
+
+export function noSuchGroup(group: string): string {
+  return `there is no group ${group}; create it, or name another in unix_socket_group`;
+}
+
+/** clearStaleSocket removes a socket file whose server is gone. Throws if a server answers there, or if the file is not a socket. */
+export async function clearStaleSocket(path: string): Promise<void> {
+  const refuse = (why: string) => new Fault("IoError", `cannot listen on ${path}: ${why}`, { path });
+  try {
+    mkdirSync(dirname(path), { recursive: true });
+    if (!lstatSync(path).isSocket())
+      throw refuse("a file that is not a socket exists there; move it or change unix_socket_path");
+  } catch (error) {
+    if (error instanceof Fault) throw error;
+    if (codeOf(error) === "ENOENT") return;
+    throw refuse(messageOf(error));
+  }
+  const alive = await new Promise<boolean>((resolve) => {
+    const probe = connect(path, () => resolve(true)).on("error", () => resolve(false));
+    probe.unref();
+  });
+  if (alive) throw refuse("another program listens there; stop it or change unix_socket_path");
+  rmSync(path, { force: true });
+}

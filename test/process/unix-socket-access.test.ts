@@ -1,0 +1,77 @@
+import { expect } from "bun:test";
+import { lstatSync, readdirSync } from "node:fs";
+import { hello, helloAt, newHome, story, until } from "../support/process.ts";
+import { openSocket } from "../support/socket.ts";
+
+const local = "http://localhost";
+const isRoot = process.getuid?.() === 0;
+/** A group that this user may give to a file, and its number. */
+const gid = isRoot ? 1 : (process.getgid?.() ?? 0);
+const group = isRoot ? "daemon" : String(gid);
+const socketWith = (lines: string) => ({
+  top: `enable_unix_socket = true\nunix_socket_path = "node.sock"\n${lines}`,
+});
+
+const accessOf = (path: string) => {
+  const { mode, gid } = lstatSync(path);
+  return { mode: mode & 0o777, gid };
+};
+
+story("the Unix socket has the configured mode and group, and nothing is left beside it", async () => {
+  await using home = await newHome(socketWith(`unix_socket_mode = "0660"\nunix_socket_group = "${group}"`));
+  const server = await home.serve();
+  await server.says(/listening on unix:/);
+  const unix = home.file("node.sock");
+  expect(accessOf(unix)).toEqual({ mode: 0o660, gid });
+  expect(await helloAt(local, { unix })).toBe(hello);
+  expect(readdirSync(home.path).filter((name) => name.startsWith(".sock-"))).toEqual([]);
+});
+
+story("at no moment of a start is the socket open to more users than configured", async () => {
+  await using home = await newHome(socketWith(""));
+  await home.run(["init"]);
+  const modes = new Set<number>();
+  const running = home.launch({ as: ["sh", "-c", 'umask 0; exec "$@"', "sh"] });
+  const unix = home.file("node.sock");
+  await until("the socket answers", async () => {
+    for (let look = 0; look < 1000; look++) {
+      const stat = lstatSync(unix, { throwIfNoEntry: false });
+      if (stat !== undefined) modes.add(stat.mode & 0o777);
+    }
+    return modes.size === 0 ? undefined : helloAt(local, { unix }).catch(() => undefined);
+  });
+  expect([...modes]).toEqual([0o600]);
+  running.signal("SIGTERM");
+  await running.exited;
+});
+
+story("a reload changes mode and group of a socket that stays where it is", async () => {
+  await using home = await newHome(socketWith(""));
+  const server = await home.serve();
+  await server.says(/listening on unix:/);
+  const unix = home.file("node.sock");
+  await using socket = await openSocket(server.url);
+  await home.configure(socketWith(`unix_socket_mode = "0666"\nunix_socket_group = "${group}"`));
+  server.signal("SIGHUP");
+  await server.says(/configuration reloaded: unix socket/);
+  expect(accessOf(unix)).toEqual({ mode: 0o666, gid });
+  expect(await helloAt(local, { unix })).toBe(hello);
+  expect(await socket.call("node-server_hello")).toMatchObject({ result: hello });
+  await home.configure(socketWith('unix_socket_group = "no-such-group"'));
+  server.signal("SIGHUP");
+  await server.says(/there is no group no-such-group; create it, or name another in unix_socket_group/);
+  expect(accessOf(unix)).toEqual({ mode: 0o666, gid });
+});
+
+story("a mode that is not octal text and an unknown group are named by check", async () => {
+  await using home = await newHome(socketWith("unix_socket_mode = 660"));
+  const wrong = await home.run(["check"]);
+  expect(wrong.code).toBe(1);
+  expect(wrong.stderr + wrong.stdout).toContain(
+    'unix_socket_mode: must be an octal mode in quotes, such as "0660"',
+  );
+  await using other = await newHome(socketWith('unix_socket_group = "no-such-group"'));
+  const unknown = await other.run(["check"]);
+  expect(unknown.code).toBe(1);
+  expect(unknown.stderr + unknown.stdout).toMatch(/unix_socket_group: there is no group no-such-group/);
+});
