@@ -1,8 +1,8 @@
 import type { Command } from "commander";
 import { nearest } from "../base/nearest.ts";
 import { parseServerUrl } from "./login/known-servers.ts";
-import { readCa, trustingFetch } from "./remote/ca.ts";
-import { findTarget, type Target } from "./remote/remote.ts";
+import { readCa } from "./remote/ca.ts";
+import { fetchFor, findTarget, type Target } from "./remote/remote.ts";
 
 /** A line that names the help of a command. The help itself is not printed, because the error above it would scroll away. */
 export function helpLine(command: Command, ...more: string[]): string {
@@ -59,8 +59,6 @@ export async function targetOf(
   const { server, ca } = command.opts<{ server?: string; ca?: string }>();
   if (command.name() !== "login") return findTarget({ ...(server && { server }), ...(ca && { ca }) });
   const [address = ""] = command.args;
-  return {
-    url: parseServerUrl(address),
-    fetch: ca === undefined ? fetch : trustingFetch({ ca: readCa(ca) }),
-  };
+  const url = parseServerUrl(address);
+  return { url, fetch: fetchFor(url, ca === undefined ? undefined : readCa(ca)) };
 }

@@ -6,7 +6,7 @@ export const json: OptionRow = ["--json", "print JSON"];
 export const yes: OptionRow = ["-y, --yes", "do not ask for confirmation"];
 /** Options of every command that talks to a server. */
 export const remote: readonly OptionRow[] = [
-  ["-s, --server <name>", "the name of a saved server, or an address"],
+  ["-s, --server <name>", "the name of a saved server, or an address (https://host:port, unix:/path)"],
   ["--ca <file>", "check the server's certificate against this file (PEM)"],
 ];
 export const remoteJson = [...remote, json];

@@ -4,12 +4,15 @@ export type ParsedServerUrl =
   | { readonly problem: "invalid" }
   | { readonly problem: "credentials"; readonly host: string };
 
-/** Reads `https://host:port`, also with a path, a slash at the end, or `/jsonrpc`. `base` is what a relative address is relative to. */
+/**
+ * Reads `https://host:port`, also with a path, a slash at the end, or `/jsonrpc`. `http+unix://` and the encoded path of a socket is for
+ * clients whose `fetch` and `WebSocket` know it. `base` is what a relative address is relative to.
+ */
 export function readServerUrl(text: string, base?: string): ParsedServerUrl {
   const url = URL.canParse(text, base) ? new URL(text, base) : undefined;
-  if (url === undefined || !/^https?:$/.test(url.protocol)) return { problem: "invalid" };
+  if (url === undefined || !/^(https?|http\+unix):$/.test(url.protocol)) return { problem: "invalid" };
   if (url.username !== "" || url.password !== "") return { problem: "credentials", host: url.host };
-  return { url: `${url.origin}${url.pathname}`.replace(/\/+$/, "").replace(/\/jsonrpc$/, "") };
+  return { url: `${url.protocol}//${url.host}${url.pathname}`.replace(/\/+$/, "").replace(/\/jsonrpc$/, "") };
 }
 
 /** Replaces credentials in an address, so that it can be shown. */

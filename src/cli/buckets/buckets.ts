@@ -2,6 +2,7 @@ import { Fault } from "../../base/fault.ts";
 import type { NodeServerClient, ResultOf } from "../../client/index.ts";
 import { exitCodes } from "../command.ts";
 import { connect, type RemoteOptions } from "../remote/remote.ts";
+import { webAddress } from "../remote/unix.ts";
 import { columns } from "../terminal/columns.ts";
 import { confirm } from "../terminal/confirm.ts";
 import { print } from "../terminal/output.ts";
@@ -38,7 +39,7 @@ export async function createBucket(name: string, options: BucketOptions): Promis
     cors: options.cors,
   });
   printAddress(client, bucket);
-  process.stderr.write(`note: ${publicNote(`${client.url}/node/static/${bucket.name}/…`)}\n`);
+  process.stderr.write(`note: ${publicNote(webAddress(client.url, `/node/static/${bucket.name}/…`))}\n`);
   return showOne(bucket, options);
 }
 
@@ -79,7 +80,7 @@ export async function deleteBucket(name: string, options: BucketOptions): Promis
 function printAddress({ url }: NodeServerClient, { name, is_http_root, enable }: Bucket): void {
   if (!enable)
     return void process.stderr.write(`${name} is off: \`node-server buckets update ${name} --enable\`\n`);
-  process.stderr.write(`${url}${is_http_root ? "/" : `/node/static/${name}/`}\n`);
+  process.stderr.write(`${webAddress(url, is_http_root ? "/" : `/node/static/${name}/`)}\n`);
 }
 
 async function showOne(bucket: Bucket, options: BucketOptions): Promise<number> {

@@ -1,5 +1,6 @@
 import { needWords } from "../../rpc/discover.ts";
 import { type NamedTypes, typeText } from "../../rpc/type-text.ts";
+import { isUnixAddress } from "../remote/unix.ts";
 import { credentialOf, findMethod, methodNames, paramsOf } from "./declared.ts";
 
 /** The help of a method, from its declaration: what it does, needs, takes and returns. */
@@ -45,7 +46,10 @@ function curlLine(name: string, url: string): string {
     id: 1,
   };
   const body = quoted(JSON.stringify(request)).replace(mark, `'"$NODE_SERVER_TOKEN"'`);
-  return `curl -sS -H 'content-type: application/json' -d ${body} ${quoted(`${url}/jsonrpc`)}`;
+  const address = isUnixAddress(url)
+    ? `--unix-socket ${quoted(url.slice("unix:".length))} http://localhost/jsonrpc`
+    : quoted(`${url}/jsonrpc`);
+  return `curl -sS -H 'content-type: application/json' -d ${body} ${address}`;
 }
 
 function exampleArguments(name: string): string {

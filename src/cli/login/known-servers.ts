@@ -1,9 +1,10 @@
 import { mkdir, readFile } from "node:fs/promises";
-import { dirname, join } from "node:path";
+import { basename, dirname, join } from "node:path";
 import { accessMessage, folderProblem } from "../../base/access.ts";
 import { codeOf, Fault, messageOf } from "../../base/fault.ts";
 import { replaceFile } from "../../base/replace-file.ts";
 import { hideCredentials, readServerUrl } from "../../client/server-url.ts";
+import { isUnixAddress, toUnixAddress } from "../remote/unix.ts";
 import { WrongUsage } from "../terminal/wrong-usage.ts";
 import { configFolder, type Environment } from "../user-folders.ts";
 
@@ -63,8 +64,9 @@ export function knownServer({ servers }: KnownServers, name: string): KnownServe
   return Object.hasOwn(servers, name) ? servers[name] : undefined;
 }
 
-/** Reads an address; throws when it is invalid. `command` is the command that it is an argument of, for the message. */
+/** Reads the address of a server or of its Unix socket; throws when it is invalid. `command` is the command that it is an argument of, for the message. */
 export function parseServerUrl(text: string, command?: string): string {
+  if (isUnixAddress(text)) return toUnixAddress(text);
   const read = readServerUrl(text);
   if ("url" in read) return read.url;
   throw new WrongUsage(
@@ -85,7 +87,10 @@ export function parseServerName(text: string): string {
 /** Makes a name from an address, without characters that break a shell's completion. */
 export function nameFromUrl(url: string): string {
   const { hostname, port } = new URL(url);
-  const name = [hostname, port].join("-").replace(/[^A-Za-z0-9_.-]+/g, "-");
+  const name = (isUnixAddress(url) ? basename(url) : [hostname, port].join("-")).replace(
+    /[^A-Za-z0-9_.-]+/g,
+    "-",
+  );
   return name.replace(/^[-.]+|[-.]+$/g, "").slice(0, 64) || "server";
 }
 
@@ -115,5 +120,5 @@ function whyNoAddress(text: string, command: string | undefined): string {
     command === undefined ? `${scheme}://${shown}` : `\`${command} ${scheme}://${shown}\``;
   return /^[\w.[\]-]+(:\d+)?(\/\S*)?$/.test(text)
     ? `${shown} has no scheme: write ${written("https")}, or ${written("http")} where the server has no certificate`
-    : `${shown} is no address of a server; write it as https://host:port`;
+    : `${shown} is no address of a server; write it as https://host:port, or as unix:/path/node.sock`;
 }

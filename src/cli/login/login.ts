@@ -2,8 +2,8 @@ import { resolve } from "node:path";
 import { Fault } from "../../base/fault.ts";
 import { visible } from "../../base/visible-text.ts";
 import { exitCodes } from "../command.ts";
-import { readCa, trustingFetch } from "../remote/ca.ts";
-import { clientFor } from "../remote/remote.ts";
+import { readCa } from "../remote/ca.ts";
+import { clientFor, fetchFor } from "../remote/remote.ts";
 import { askSecret } from "../terminal/ask.ts";
 import { say } from "../terminal/output.ts";
 import {
@@ -30,7 +30,7 @@ export async function login(address: string, { name: wanted, ca: file }: LoginOp
   const before = Object.entries(known.servers).find(([, server]) => server.url === url)?.[0];
   const name = chosen ?? before ?? nameFromUrl(url);
   const ca = file === undefined ? undefined : readCa(file);
-  const fetch = ca === undefined ? globalThis.fetch : trustingFetch({ ca });
+  const fetch = fetchFor(url, ca);
   const client = (token?: string) => clientFor({ url, token, ca, fetch }, { timeoutMs: 30_000 });
   // Checks first that a node-server answers: the token is sent to nothing else.
   await client().call("node-server_version");

@@ -10,6 +10,7 @@ import {
 } from "../../client/index.ts";
 import { toUnreachable } from "../../client/unreachable.ts";
 import type { Target } from "./remote.ts";
+import { isUnixAddress, whyNoUnixAnswer } from "./unix.ts";
 
 /** The timeout of a probe. The command has failed already, and its user waits for the reason. */
 const probeTimeoutMs = 3000;
@@ -34,6 +35,10 @@ export async function explain(
   }
   if (error instanceof MethodNotFound)
     return `the server at ${target.url} does not know a method that this command needs; its version is older than this program's, update it`;
+  if (isUnixAddress(target.url))
+    return error instanceof Unreachable
+      ? `${target.url} cannot be reached: ${whyNoUnixAnswer(target.url)}`
+      : error.message;
   if (error instanceof NotNodeServer) {
     const { origin } = new URL(target.url);
     const isBelow = target.url !== origin && (await isNodeServer(origin, target.fetch));

@@ -12,6 +12,7 @@ import { type KnownServers, knownServer, parseServerUrl, readServers } from "../
 import { WrongUsage } from "../terminal/wrong-usage.ts";
 import type { Environment } from "../user-folders.ts";
 import { readCa, trustingFetch, trustingSocket } from "./ca.ts";
+import { isUnixAddress, UnixWebSocket, unixClientUrl, unixFetch } from "./unix.ts";
 
 /** RemoteOptions are the options of every command that talks to a server. */
 export interface RemoteOptions {
@@ -23,6 +24,7 @@ export interface RemoteOptions {
 
 /** Target is a server to talk to, and how. */
 export interface Target {
+  /** `https://host:port`, or `unix:` and a path. */
   readonly url: string;
   readonly token: string | undefined;
   /** True if the token was saved by `login`, false if it comes from the environment. */
@@ -65,8 +67,16 @@ export function clientFor(
   { url, token, ca, fetch }: Pick<Target, "url" | "token" | "ca" | "fetch">,
   options: ClientOptions = {},
 ): NodeServerClient {
+  if (isUnixAddress(url))
+    return new NodeServerClient(unixClientUrl(url), { token, fetch, WebSocket: UnixWebSocket, ...options });
   const WebSocket = ca === undefined ? undefined : trustingSocket({ ca });
   return new NodeServerClient(url, { token, fetch, WebSocket, ...options });
+}
+
+/** Chooses how requests reach an address: through a Unix socket, or with these certificates (PEM) trusted. */
+export function fetchFor(url: string, ca: string | undefined): Fetch {
+  if (isUnixAddress(url)) return unixFetch;
+  return ca === undefined ? globalThis.fetch : trustingFetch({ ca });
 }
 
 /** The exit code of an error. Scripts can distinguish refused and unreachable from failed. */
@@ -103,7 +113,7 @@ export async function findTarget(options: RemoteOptions, env: Environment = proc
     token: variable ?? login?.token,
     isSaved: variable === undefined && login !== undefined,
     ca,
-    fetch: ca === undefined ? globalThis.fetch : trustingFetch({ ca }),
+    fetch: fetchFor(url, ca),
   };
 }
 
@@ -111,7 +121,7 @@ function urlOf(server: string | undefined, given: string | undefined, known: Kno
   if (server !== undefined) {
     const url = knownServer(known, server)?.url;
     if (url !== undefined) return url;
-    if (/^https?:\/\//i.test(server)) return parseServerUrl(server);
+    if (/^https?:\/\//i.test(server) || isUnixAddress(server)) return parseServerUrl(server);
     throw new WrongUsage(`there is no saved server ${server}; \`node-server servers\` lists them`);
   }
   const url = given ?? (known.current === undefined ? undefined : knownServer(known, known.current)?.url);

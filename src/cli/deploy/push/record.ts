@@ -43,8 +43,7 @@ export class PushRecord {
   }
 
   static async open({ server, bucket, dir }: RecordSubject, env: Environment): Promise<PushRecord> {
-    const { origin, pathname } = new URL(server);
-    const subject = { server: origin + pathname.replace(/\/$/, ""), bucket, dir };
+    const subject = { server, bucket, dir };
     const name = hashBytes(new TextEncoder().encode(JSON.stringify(subject))).slice(0, 32);
     const path = join(stateFolder(env), "push", `${name}.json`);
     return new PushRecord(path, subject, await readRows(path));
