@@ -7,7 +7,7 @@ import { AgentRows } from "./agent-rows.ts";
 import { BucketRows } from "./bucket-rows.ts";
 import type { Dialect } from "./dialect.ts";
 import { KvRows } from "./kv-rows.ts";
-import { migrate } from "./migrations.ts";
+import { type MigrationHook, migrate } from "./migrations.ts";
 import type { OperatorSql } from "./operator/operator-sql.ts";
 import { openPostgres } from "./postgres.ts";
 import { openSqlite } from "./sqlite.ts";
@@ -64,6 +64,12 @@ export class Database {
   }
 }
 
+export interface OpenOptions {
+  readonly create: boolean;
+  /** Makes a copy of a database that migrations are about to change. */
+  readonly beforeMigration?: MigrationHook | undefined;
+}
+
 /**
  * `openDatabase` opens a database and brings its schema up to date. A server takes a `ServerLock` first; a command that changes a
  * row beside a running server does not. With `create: false` a database that does not exist or is empty is left unchanged, and
@@ -72,13 +78,13 @@ export class Database {
 export async function openDatabase(
   settings: DatabaseSettings,
   hub: LogHub,
-  { create }: { readonly create: boolean },
+  { create, beforeMigration }: OpenOptions,
 ): Promise<Database> {
   if (!create) requireFile(settings);
   const dialect = await openDialect(settings, hub);
   try {
     if (!create && !(await dialect.hasSchema())) throw notMade(settings, "is empty");
-    await migrate(dialect, hub.logger("sea_orm_migration"));
+    await migrate(dialect, { log: hub.logger("sea_orm_migration"), beforeMigration });
     dialect.limitAnswers();
     return new Database(dialect);
   } catch (error) {

@@ -1,4 +1,5 @@
 import type { Kysely, Transaction } from "kysely";
+import type { RowWriter } from "./dump/row-writer.ts";
 import type { OperatorSql } from "./operator/operator-sql.ts";
 import type { Schema } from "./schema.ts";
 import type { ColumnTypes } from "./tables.ts";
@@ -41,6 +42,9 @@ export interface Dialect {
    * schema is up to date: a migration may take long.
    */
   limitAnswers(): void;
+
+  /** Writes rows of a backup. */
+  readonly rowWriter: RowWriter;
 
   /** For `node-server_exec_sql` and `node-server_database_storage`. */
   readonly operator: OperatorSql;

@@ -47,26 +47,33 @@ const migrations: readonly Migration[] = [
   },
 ];
 
+/** MigrationHook runs before migrations change an existing database; `versions` are those to come. If it throws, nothing changes. */
+export type MigrationHook = (versions: readonly string[]) => Promise<void>;
+
+export interface MigrateOptions {
+  readonly log: Logger;
+  readonly beforeMigration?: MigrationHook | undefined;
+}
+
 /**
  * `migrate` brings the schema up to date. Each migration is one transaction under the database's own lock, so two servers can start
  * together, and after a crash a migration is complete or not begun.
  */
-export async function migrate(dialect: Dialect, log: Logger): Promise<void> {
-  await dialect.exclusively(async (transaction) => {
-    await sql`CREATE TABLE IF NOT EXISTS seaql_migrations (version varchar PRIMARY KEY, applied_at bigint NOT NULL)`.execute(
-      transaction,
-    );
-    refuseNewer(await appliedVersions(transaction));
+export async function migrate(dialect: Dialect, { log, beforeMigration }: MigrateOptions): Promise<void> {
+  const applied = await dialect.exclusively(async (transaction) => {
+    await createRecord(transaction);
+    const versions = await appliedVersions(transaction);
+    refuseNewer(versions);
+    return versions;
   });
+  const pending = migrations.map(({ version }) => version).filter((version) => !applied.includes(version));
+  // A new database has nothing to lose.
+  if (applied.length > 0 && pending.length > 0) await beforeMigration?.(pending);
   for (const migration of migrations) {
     await dialect.exclusively(async (transaction) => {
       if ((await appliedVersions(transaction)).includes(migration.version)) return;
-      for (const statement of migration.statements(dialect)) await sql.raw(statement).execute(transaction);
-      await migration.fill?.(transaction);
-      await transaction
-        .insertInto("seaql_migrations")
-        .values({ version: migration.version, applied_at: Date.now() })
-        .execute();
+      await apply(migration, dialect, transaction);
+      await recordMigrations(transaction, [{ version: migration.version, applied_at: Date.now() }]);
       log.event("database.migrated", `applied migration ${migration.version}`, {
         version: migration.version,
       });
@@ -74,19 +81,56 @@ export async function migrate(dialect: Dialect, log: Logger): Promise<void> {
   }
 }
 
+/** `applyMigrations` creates the schema that these migrations make, in a database without one. It does not record them. */
+export async function applyMigrations(
+  dialect: Dialect,
+  transaction: Transaction<Schema>,
+  versions: readonly string[],
+): Promise<void> {
+  await createRecord(transaction);
+  for (const migration of migrations)
+    if (versions.includes(migration.version)) await apply(migration, dialect, transaction);
+}
+
+export async function recordMigrations(
+  transaction: Transaction<Schema>,
+  applied: readonly { readonly version: string; readonly applied_at: number }[],
+): Promise<void> {
+  for (const { version, applied_at } of applied)
+    await transaction.insertInto("seaql_migrations").values({ version, applied_at }).execute();
+}
+
+async function createRecord(transaction: Transaction<Schema>): Promise<void> {
+  await sql`CREATE TABLE IF NOT EXISTS seaql_migrations (version varchar PRIMARY KEY, applied_at bigint NOT NULL)`.execute(
+    transaction,
+  );
+}
+
+async function apply(
+  migration: Migration,
+  dialect: Dialect,
+  transaction: Transaction<Schema>,
+): Promise<void> {
+  for (const statement of migration.statements(dialect)) await sql.raw(statement).execute(transaction);
+  await migration.fill?.(transaction);
+}
+
 export async function appliedVersions(database: Kysely<Schema>): Promise<string[]> {
   const rows = await database.selectFrom("seaql_migrations").select("version").orderBy("version").execute();
   return rows.map(({ version }) => version);
 }
 
+/** `unknownVersions` are the migrations that this version of node-server does not have. */
+export function unknownVersions(versions: readonly string[]): string[] {
+  return versions.filter((version) => !migrations.some((migration) => migration.version === version));
+}
+
 /** `refuseNewer` throws if the schema has a migration that this version does not know. */
 export function refuseNewer(versions: readonly string[]): void {
-  const unknown = versions.filter(
-    (version) => !migrations.some((migration) => migration.version === version),
-  );
-  if (unknown.length === 0) return;
+  const newest = unknownVersions(versions).at(-1);
+  if (newest === undefined) return;
   throw new Fault(
     "DatabaseError",
-    `the database was created by a newer version of node-server (migration ${unknown.at(-1)}); update node-server, or name another database in database_url`,
+    `the database was created by a newer version of node-server (migration ${newest}); update node-server, name another database in database_url, or restore the copy that was made before the migration (\`node-server restore\`)`,
   );
 }

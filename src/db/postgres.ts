@@ -1,10 +1,18 @@
 import { SQL } from "bun";
-import { Kysely, PostgresAdapter, PostgresIntrospector, PostgresQueryCompiler, sql as raw } from "kysely";
+import {
+  Kysely,
+  PostgresAdapter,
+  PostgresIntrospector,
+  PostgresQueryCompiler,
+  sql as raw,
+  type Transaction,
+} from "kysely";
 import { shownDatabase } from "../base/database-url.ts";
 import { Fault } from "../base/fault.ts";
 import type { Logger } from "../log/hub.ts";
 import type { Dialect } from "./dialect.ts";
 import { PooledDriver } from "./driver.ts";
+import { postgresRowWriter } from "./dump/postgres-row-writer.ts";
 import { PostgresOperator } from "./operator/postgres/postgres-operator.ts";
 import { isCrowded, toSetupFault, whyUnreachable } from "./postgres-errors.ts";
 import { PostgresPool } from "./postgres-pool.ts";
@@ -30,6 +38,9 @@ const columnTypes: ColumnTypes = {
 /** The key of the advisory lock under which schemas change: "node" in ASCII, to avoid collisions with other programs. */
 const exclusiveLock = 0x6e6f6465;
 
+/** `sessionName` is the `application_name` of this server's connections, by which another process finds them. */
+export const sessionName = "node-server";
+
 export interface PostgresOptions {
   readonly connectTimeoutMs: number;
   readonly acquireTimeoutMs: number;
@@ -48,6 +59,7 @@ export async function openPostgres(url: string, options: PostgresOptions, log: L
       url,
       adapter: "postgres",
       bigint: true,
+      connection: { application_name: sessionName },
       max: options.maxConnections,
       connectionTimeout: options.connectTimeoutMs / 1000,
       idleTimeout: options.idleTimeoutMs / 1000,
@@ -99,6 +111,7 @@ export async function openPostgres(url: string, options: PostgresOptions, log: L
     kind: "postgres",
     query,
     columnTypes,
+    rowWriter: postgresRowWriter,
     async hasSchema() {
       const { rows } = await raw<{ made: boolean }>`
         SELECT to_regclass('seaql_migrations') IS NOT NULL AS made`.execute(query);
@@ -113,7 +126,7 @@ export async function openPostgres(url: string, options: PostgresOptions, log: L
     fromJson: (value) => value,
     exclusively: (work) =>
       query.transaction().execute(async (transaction) => {
-        await raw`SELECT pg_advisory_xact_lock(${exclusiveLock})`.execute(transaction);
+        await lockSchema(transaction);
         return work(transaction);
       }),
     async resetIdSequence(transaction, table) {
@@ -133,6 +146,11 @@ export async function openPostgres(url: string, options: PostgresOptions, log: L
       await query.destroy();
     },
   };
+}
+
+/** `lockSchema` takes the lock of `exclusively` until the transaction ends. */
+export async function lockSchema(transaction: Transaction<Schema>): Promise<void> {
+  await raw`SELECT pg_advisory_xact_lock(${exclusiveLock})`.execute(transaction);
 }
 
 /** `tableSizes` returns the total size of each table of the current schema in bytes, with indexes and out-of-line storage. */

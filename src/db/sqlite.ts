@@ -6,6 +6,7 @@ import { Fault, messageOf } from "../base/fault.ts";
 import type { Logger } from "../log/hub.ts";
 import type { Dialect } from "./dialect.ts";
 import { PooledDriver } from "./driver.ts";
+import { sqliteRowWriter } from "./dump/sqlite-row-writer.ts";
 import { SqliteOperator } from "./operator/sqlite/sqlite-operator.ts";
 import type { Schema } from "./schema.ts";
 import { openConnections, type SqliteConnections, toSource } from "./sqlite-connections.ts";
@@ -77,6 +78,7 @@ export async function openSqlite({ path, mode }: SqliteFile, options: SqliteOpti
     kind: "sqlite",
     query,
     columnTypes,
+    rowWriter: sqliteRowWriter,
     // Asked on the connection that never writes, for which every commit is another's.
     dataVersion() {
       watch.assertPresent();

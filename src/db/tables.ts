@@ -175,6 +175,9 @@ export const firstTables: Readonly<Record<string, Table>> = {
   },
 };
 
+/** `businessTables` are the names of the tables that hold the server's data. */
+export const businessTables: readonly string[] = Object.keys(firstTables);
+
 /** ColumnTypes are the names of the logical types in one database. */
 export interface ColumnTypes {
   readonly id: string;

@@ -1,0 +1,82 @@
+/**
+ * PortableValue is a value of a column in a form that is the same for both databases and loses nothing: a number is an integer that
+ * JavaScript represents exactly; integers beyond, floating-point numbers and bytes are objects that name their kind. JSON columns
+ * are text.
+ */
+export type PortableValue =
+  | null
+  | boolean
+  | number
+  | string
+  | { readonly integer: string }
+  | { readonly real: string }
+  | { readonly blob: string };
+
+/** PortableRow has the values of a row in the order of `TableShape.columns`. */
+export type PortableRow = readonly PortableValue[];
+
+export interface TableShape {
+  readonly name: string;
+  readonly columns: readonly string[];
+  /** The largest automatic id that was ever given out, in decimal digits; "0" for none. Deleted rows count. */
+  readonly lastId: string;
+}
+
+export interface AppliedMigration {
+  readonly version: string;
+  /** Milliseconds since 1970. */
+  readonly applied_at: number;
+}
+
+/** DatabaseShape describes what is in a database: everything about it but the rows. */
+export interface DatabaseShape {
+  readonly kind: "sqlite" | "postgres";
+  readonly migrations: readonly AppliedMigration[];
+  readonly tables: readonly TableShape[];
+}
+
+/** DatabaseSnapshot is one state of a database, however long it is read and whatever is written meanwhile. */
+export interface DatabaseSnapshot extends DatabaseShape {
+  /** Names of tables that are not this server's, which a backup does not contain. */
+  readonly otherTables: readonly string[];
+  /** Reads the rows of a table by ascending id, in batches of about a megabyte. */
+  rows(table: TableShape): AsyncIterable<readonly PortableRow[]>;
+  close(): Promise<void>;
+}
+
+/** The size at which a batch of rows ends. */
+export const batchBytes = 1024 * 1024;
+
+/** `portableInteger` keeps every digit. */
+export function portableInteger(value: bigint): PortableValue {
+  const number = Number(value);
+  return Number.isSafeInteger(number) ? number : { integer: String(value) };
+}
+
+/** `portableReal` keeps the sign of zero and the infinities, which JSON has not. */
+export function portableReal(value: number): PortableValue {
+  return { real: Object.is(value, -0) ? "-0" : String(value) };
+}
+
+/** `parsePortableRow` reads a line of a backup. Throws SyntaxError for anything but an array of portable values. */
+export function parsePortableRow(line: string): PortableRow {
+  const row: unknown = JSON.parse(line);
+  if (Array.isArray(row) && row.every(isPortable)) return row as PortableRow;
+  throw new SyntaxError("it is not an array of portable values");
+}
+
+function isPortable(value: unknown): value is PortableValue {
+  if (value === null || typeof value === "boolean" || typeof value === "string") return true;
+  if (typeof value === "number") return Number.isSafeInteger(value);
+  if (typeof value !== "object" || Array.isArray(value)) return false;
+  const [[name, text] = [], ...more] = Object.entries(value);
+  if (more.length > 0 || typeof text !== "string") return false;
+  if (name === "integer") return /^-?\d{1,19}$/.test(text);
+  if (name === "real") return text !== "" && !Number.isNaN(Number(text));
+  return name === "blob" && /^[A-Za-z0-9+/]*={0,2}$/.test(text);
+}
+
+/** `minifyJson` removes the spaces that PostgreSQL puts between the parts of a JSON value; nothing else changes. */
+export function minifyJson(text: string): string {
+  return text.replace(/"(?:[^"\\]|\\.)*"|\s+/g, (part) => (part.startsWith('"') ? part : ""));
+}

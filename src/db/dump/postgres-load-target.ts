@@ -1,0 +1,70 @@
+import { type ControlledTransaction, sql } from "kysely";
+import { Fault } from "../../base/fault.ts";
+import type { Dialect } from "../dialect.ts";
+import { lockSchema, sessionName } from "../postgres.ts";
+import type { Schema } from "../schema.ts";
+import type { DatabaseShape } from "./portable.ts";
+import { type InsertRows, type LoadReport, type LoadTarget, loadTables } from "./table-loader.ts";
+
+/** PostgresLoadTarget replaces the tables in one transaction. */
+export class PostgresLoadTarget implements LoadTarget {
+  readonly #dialect: Dialect;
+  readonly #transaction: ControlledTransaction<Schema>;
+
+  private constructor(dialect: Dialect, transaction: ControlledTransaction<Schema>) {
+    this.#dialect = dialect;
+    this.#transaction = transaction;
+  }
+
+  /** Takes over the dialect, which is closed with this target. */
+  static async open(dialect: Dialect): Promise<PostgresLoadTarget> {
+    try {
+      await refuseOthers(dialect);
+      const transaction = await dialect.query.startTransaction().execute();
+      const target = new PostgresLoadTarget(dialect, transaction);
+      // A session that is idle in a transaction would hold this one up for ever.
+      await sql`SET LOCAL lock_timeout = '10s'`.execute(transaction);
+      await lockSchema(transaction);
+      return target;
+    } catch (error) {
+      await dialect.close();
+      throw error;
+    }
+  }
+
+  async load(shape: DatabaseShape, work: (insert: InsertRows) => Promise<void>): Promise<LoadReport> {
+    try {
+      return await loadTables(this.#dialect, this.#transaction, { shape, work });
+    } catch (error) {
+      throw this.#dialect.toSetupFault(error);
+    }
+  }
+
+  async commit(): Promise<undefined> {
+    await refuseOthers(this.#dialect, this.#transaction);
+    await this.#transaction.commit().execute();
+    await this.#dialect.close();
+  }
+
+  async discard(): Promise<void> {
+    await this.#transaction.rollback().execute();
+    await this.#dialect.close();
+  }
+}
+
+/** PostgreSQL has no lock of a running server, but its sessions show one. */
+async function refuseOthers(
+  { query }: Dialect,
+  on: ControlledTransaction<Schema> | Dialect["query"] = query,
+): Promise<void> {
+  const { rows } = await sql<{ client: string | null; count: bigint }>`
+    SELECT coalesce(host(client_addr), 'this machine') AS client, count(*) AS count FROM pg_stat_activity
+    WHERE datname = current_database() AND pid <> pg_backend_pid() AND application_name = ${sessionName}
+    GROUP BY 1`.execute(on);
+  const [other] = rows;
+  if (other === undefined) return;
+  throw new Fault(
+    "DatabaseError",
+    `a node-server uses this database (${other.count} connections from ${other.client}); stop it first`,
+  );
+}

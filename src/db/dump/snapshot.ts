@@ -1,0 +1,22 @@
+import { parseDatabaseUrl } from "../../base/database-url.ts";
+import type { LogHub } from "../../log/hub.ts";
+import { type DatabaseSettings, openDialect, requireFile } from "../database.ts";
+import type { DatabaseSnapshot } from "./portable.ts";
+import { openPostgresSnapshot } from "./postgres-snapshot.ts";
+import { openSqliteSnapshot } from "./sqlite-snapshot.ts";
+
+/** The least time that PostgreSQL has for an answer: a batch of rows may have to be read from a slow disk. */
+const minAnswerMs = 60_000;
+
+/** `openSnapshot` opens a database for reading beside a running server. It creates nothing; throws if there is nothing to read. */
+export async function openSnapshot(settings: DatabaseSettings, hub: LogHub): Promise<DatabaseSnapshot> {
+  const place = parseDatabaseUrl(settings.database_url);
+  if ("sqlite" in place) {
+    requireFile(settings);
+    return openSqliteSnapshot(place.sqlite.path);
+  }
+  const answer_timeout_ms = Math.max(settings.answer_timeout_ms, minAnswerMs);
+  const dialect = await openDialect({ ...settings, answer_timeout_ms, max_connections: 1 }, hub);
+  dialect.limitAnswers();
+  return openPostgresSnapshot(dialect);
+}

@@ -1,0 +1,123 @@
+import { Database } from "bun:sqlite";
+import { existsSync } from "node:fs";
+import { chown, link, lstat, open, rename, rm, stat } from "node:fs/promises";
+import { basename, dirname, join } from "node:path";
+import { codeOf, Fault } from "../../base/fault.ts";
+import { Folder } from "../../base/folder.ts";
+import { temporaryName } from "../../base/leftovers.ts";
+import type { Dialect } from "../dialect.ts";
+import { canonicalPath, lockSqlite } from "../sqlite-lock.ts";
+import type { DatabaseShape } from "./portable.ts";
+import { type InsertRows, type LoadReport, type LoadTarget, loadTables } from "./table-loader.ts";
+
+const sideFiles = ["-wal", "-shm"];
+
+/** SqliteLoadTarget builds a new file beside the database, which then takes its place; the former one is kept under another name. */
+export class SqliteLoadTarget implements LoadTarget {
+  readonly #path: string;
+  readonly #newPath: string;
+  readonly #unlock: () => void;
+  readonly #openDialect: (path: string) => Promise<Dialect>;
+
+  private constructor(path: string, unlock: () => void, openDialect: (path: string) => Promise<Dialect>) {
+    this.#path = path;
+    this.#newPath = join(dirname(path), temporaryName(basename(path)));
+    this.#unlock = unlock;
+    this.#openDialect = openDialect;
+  }
+
+  /** The server's own lock keeps a server from starting meanwhile, and fails if one runs. */
+  static async open(
+    path: string,
+    openDialect: (path: string) => Promise<Dialect>,
+  ): Promise<SqliteLoadTarget> {
+    const real = canonicalPath(path);
+    return new SqliteLoadTarget(real, await lockSqlite(real), openDialect);
+  }
+
+  async load(shape: DatabaseShape, work: (insert: InsertRows) => Promise<void>): Promise<LoadReport> {
+    const dialect = await this.#openDialect(this.#newPath);
+    try {
+      return await dialect.exclusively((transaction) => loadTables(dialect, transaction, { shape, work }));
+    } finally {
+      // The last connection moves everything from the -wal file into the database.
+      await dialect.close();
+    }
+  }
+
+  /** Where the rows are before `commit`, for those who want to read them again. */
+  get newPath(): string {
+    return this.#newPath;
+  }
+
+  async commit(): Promise<string | undefined> {
+    const folder = await Folder.open(dirname(this.#path));
+    try {
+      await sync(this.#newPath);
+      await this.#takeOwner();
+      const kept = existsSync(this.#path) ? await this.#keepOld() : undefined;
+      await rename(this.#newPath, this.#path);
+      await folder.sync();
+      return kept;
+    } finally {
+      await folder.close();
+      await this.#removeNew();
+      this.#unlock();
+    }
+  }
+
+  async discard(): Promise<void> {
+    await this.#removeNew();
+    this.#unlock();
+  }
+
+  /** As root, the new file gets the owner of the former one, or of the folder: a server must be able to write it. */
+  async #takeOwner(): Promise<void> {
+    if (process.geteuid?.() !== 0) return;
+    const { uid, gid } = await stat(existsSync(this.#path) ? this.#path : dirname(this.#path));
+    await chown(this.#newPath, uid, gid);
+  }
+
+  /** Gives the former file a second name, so that there is a database at its path at every moment. */
+  async #keepOld(): Promise<string> {
+    foldLog(this.#path);
+    const time = new Date().toISOString().replace(/[-:]|\.\d+/g, "");
+    const kept = `${this.#path}.before-restore-${time}`;
+    await link(this.#path, kept);
+    // SQLite has removed them, unless the file is damaged or another program has it open.
+    for (const end of sideFiles) await renameIfThere(this.#path + end, kept + end);
+    return kept;
+  }
+
+  async #removeNew(): Promise<void> {
+    for (const end of ["", ...sideFiles, "-journal"]) await rm(this.#newPath + end, { force: true });
+  }
+}
+
+/** `foldLog` moves what the -wal file holds into the database. A damaged database stays as it is. */
+function foldLog(path: string): void {
+  let busy: bigint | number = 0;
+  try {
+    using file = new Database(path, { readwrite: true });
+    file.run("PRAGMA busy_timeout = 5000");
+    busy = (file.query("PRAGMA wal_checkpoint(TRUNCATE)").get() as { busy: number } | null)?.busy ?? 0;
+  } catch (error) {
+    if (codeOf(error)?.startsWith("SQLITE_") !== true) throw error;
+  }
+  if (Number(busy) !== 0)
+    throw new Fault("DatabaseError", `another program has the database ${path} open; close it and try again`);
+}
+
+async function renameIfThere(from: string, to: string): Promise<void> {
+  try {
+    await lstat(from);
+    await rename(from, to);
+  } catch (error) {
+    if (codeOf(error) !== "ENOENT") throw error;
+  }
+}
+
+async function sync(path: string): Promise<void> {
+  await using file = await open(path, "r+");
+  await file.sync();
+}
