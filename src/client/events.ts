@@ -67,8 +67,12 @@ export interface ServerEvents {
   "update.not_started": { reason: string };
   /** The new version has started. */
   "update.completed": { from: string; to: string };
-  /** The new version did not start; the previous version runs again. */
-  "update.reverted": { failed: string; running: string };
+  /** The new version did not start; the previous version runs again. `backup` is the copy of the database from before its migration, if it made one. */
+  "update.reverted": { failed: string; running: string; backup?: string };
+  /** The server made a backup by itself: by `backup_every`, or before the migration that `before` names. `left_out` counts what the backup does not contain although it exists. */
+  "backup.made": { path: string; bytes: number; elapsed_ms: number; left_out: number; before?: string };
+  /** No backup could be made; the server tries again after `retry_ms`. */
+  "backup.failed": { folder: string; reason: string; retry_ms: number };
   /** A reader of the log, or the log file, was too slow for this many entries. Only that reader gets this entry. */
   "log.dropped": { dropped: number };
   /** The server ends a log stream. Only its reader gets this entry, as the last one. */
@@ -106,6 +110,8 @@ export const serverEvents = {
   "update.not_started": "ERROR",
   "update.completed": "INFO",
   "update.reverted": "ERROR",
+  "backup.made": "INFO",
+  "backup.failed": "ERROR",
   "log.dropped": "WARN",
   "log.ended": "WARN",
 } as const;

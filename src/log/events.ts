@@ -194,8 +194,27 @@ export const events = {
   },
   "update.reverted": {
     level: "ERROR",
-    description: "The new version did not start; the previous version runs again.",
-    fields: z.object({ failed: text, running: text }),
+    description:
+      "The new version did not start; the previous version runs again. `backup` is the copy of the database from before its migration, if it made one.",
+    fields: z.object({ failed: text, running: text, backup: text.optional() }),
+  },
+  "backup.made": {
+    level: "INFO",
+    description:
+      "The server made a backup by itself: by `backup_every`, or before the migration that `before` names. `left_out` counts what the backup does not contain although it exists.",
+    fields: z.object({
+      path: text,
+      bytes: z.int(),
+      elapsed_ms: z.int(),
+      left_out: z.int(),
+      before: text.optional(),
+    }),
+    hidden: ["event", "path"],
+  },
+  "backup.failed": {
+    level: "ERROR",
+    description: "No backup could be made; the server tries again after `retry_ms`.",
+    fields: z.object({ folder: text, reason: text, retry_ms: z.int() }),
   },
   "log.dropped": {
     level: "WARN",

@@ -39,6 +39,8 @@ export interface DatabaseShape {
 export interface DatabaseSnapshot extends DatabaseShape {
   /** Names of tables that are not this server's, which a backup does not contain. */
   readonly otherTables: readonly string[];
+  /** Columns, as `table.column`, whose values the database itself keeps as JSON: it may write the same value in another form. */
+  readonly jsonColumns: ReadonlySet<string>;
   /** Reads the rows of a table by ascending id, in batches of about a megabyte. */
   rows(table: TableShape): AsyncIterable<readonly PortableRow[]>;
   close(): Promise<void>;

@@ -3,7 +3,8 @@ import { Fault } from "../../base/fault.ts";
 import type { Dialect } from "../dialect.ts";
 import { lockSchema, sessionName } from "../postgres.ts";
 import type { Schema } from "../schema.ts";
-import type { DatabaseShape } from "./portable.ts";
+import type { DatabaseShape, DatabaseSnapshot } from "./portable.ts";
+import { readSnapshot } from "./postgres-snapshot.ts";
 import { type InsertRows, type LoadReport, type LoadTarget, loadTables } from "./table-loader.ts";
 
 /** PostgresLoadTarget replaces the tables in one transaction. */
@@ -40,6 +41,10 @@ export class PostgresLoadTarget implements LoadTarget {
     }
   }
 
+  loaded(): Promise<DatabaseSnapshot> {
+    return readSnapshot(this.#transaction, async () => {});
+  }
+
   async commit(): Promise<undefined> {
     await refuseOthers(this.#dialect, this.#transaction);
     await this.#transaction.commit().execute();
@@ -47,13 +52,14 @@ export class PostgresLoadTarget implements LoadTarget {
   }
 
   async discard(): Promise<void> {
-    await this.#transaction.rollback().execute();
+    // A COMMIT that failed has ended the transaction.
+    if (!this.#transaction.isCommitted) await this.#transaction.rollback().execute();
     await this.#dialect.close();
   }
 }
 
-/** PostgreSQL has no lock of a running server, but its sessions show one. */
-async function refuseOthers(
+/** `refuseOthers` throws if a server uses the database. PostgreSQL has no lock of a running server, but its sessions show one. */
+export async function refuseOthers(
   { query }: Dialect,
   on: ControlledTransaction<Schema> | Dialect["query"] = query,
 ): Promise<void> {

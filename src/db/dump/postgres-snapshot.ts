@@ -29,14 +29,18 @@ export async function openPostgresSnapshot(dialect: Dialect): Promise<DatabaseSn
   };
   try {
     await sql`SET TRANSACTION ISOLATION LEVEL REPEATABLE READ READ ONLY`.execute(transaction);
-    return await toSnapshot(transaction, close);
+    return await readSnapshot(transaction, close);
   } catch (error) {
     await close();
     throw error;
   }
 }
 
-async function toSnapshot(transaction: Transaction, close: () => Promise<void>): Promise<DatabaseSnapshot> {
+/** `readSnapshot` reads what `transaction` sees. `close` is what closing the snapshot does. */
+export async function readSnapshot(
+  transaction: Transaction,
+  close: () => Promise<void>,
+): Promise<DatabaseSnapshot> {
   const { rows: found } = await sql<{ name: string }>`
     SELECT tablename AS name FROM pg_tables WHERE schemaname = current_schema() ORDER BY tablename`.execute(
     transaction,
@@ -62,6 +66,11 @@ async function toSnapshot(transaction: Transaction, close: () => Promise<void>):
     migrations: migrations.map(({ version, applied_at }) => ({ version, applied_at: Number(applied_at) })),
     tables,
     otherTables: names.filter((name) => name !== "seaql_migrations" && !businessTables.includes(name)),
+    jsonColumns: new Set(
+      [...columns].flatMap(([table, own]) =>
+        own.filter(({ type }) => type === "json" || type === "jsonb").map(({ name }) => `${table}.${name}`),
+      ),
+    ),
     rows: ({ name }) => readRows(transaction, name, columns.get(name) ?? []),
     close,
   };

@@ -7,7 +7,8 @@ import { Folder } from "../../base/folder.ts";
 import { temporaryName } from "../../base/leftovers.ts";
 import type { Dialect } from "../dialect.ts";
 import { canonicalPath, lockSqlite } from "../sqlite-lock.ts";
-import type { DatabaseShape } from "./portable.ts";
+import type { DatabaseShape, DatabaseSnapshot } from "./portable.ts";
+import { openSqliteSnapshot } from "./sqlite-snapshot.ts";
 import { type InsertRows, type LoadReport, type LoadTarget, loadTables } from "./table-loader.ts";
 
 const sideFiles = ["-wal", "-shm"];
@@ -45,9 +46,8 @@ export class SqliteLoadTarget implements LoadTarget {
     }
   }
 
-  /** Where the rows are before `commit`, for those who want to read them again. */
-  get newPath(): string {
-    return this.#newPath;
+  loaded(): Promise<DatabaseSnapshot> {
+    return openSqliteSnapshot(this.#newPath);
   }
 
   async commit(): Promise<string | undefined> {
@@ -58,11 +58,10 @@ export class SqliteLoadTarget implements LoadTarget {
       const kept = existsSync(this.#path) ? await this.#keepOld() : undefined;
       await rename(this.#newPath, this.#path);
       await folder.sync();
+      await this.discard();
       return kept;
     } finally {
       await folder.close();
-      await this.#removeNew();
-      this.#unlock();
     }
   }
 

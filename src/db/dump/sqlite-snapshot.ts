@@ -76,6 +76,7 @@ function toSnapshot(file: Database): DatabaseSnapshot {
     migrations: migrations.map(({ version, applied_at }) => ({ version, applied_at: Number(applied_at) })),
     tables,
     otherTables: names.filter((name) => name !== "seaql_migrations" && !businessTables.includes(name)).sort(),
+    jsonColumns: new Set(),
     rows: (table) => readRows(file, table, flags.get(table.name) ?? new Set()),
     async close() {
       file.close();

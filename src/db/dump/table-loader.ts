@@ -4,7 +4,7 @@ import type { Dialect } from "../dialect.ts";
 import { applyMigrations, recordMigrations } from "../migrations.ts";
 import type { Schema } from "../schema.ts";
 import { businessTables } from "../tables.ts";
-import type { DatabaseShape, PortableRow, TableShape } from "./portable.ts";
+import type { DatabaseShape, DatabaseSnapshot, PortableRow, TableShape } from "./portable.ts";
 import type { WritableColumn } from "./row-writer.ts";
 
 /** The number of values in one INSERT: databases limit the number of parameters. */
@@ -26,6 +26,8 @@ export type InsertRows = (table: string, rows: readonly PortableRow[]) => Promis
 export interface LoadTarget {
   /** Replaces the tables; see `loadTables`. */
   load(shape: DatabaseShape, work: (insert: InsertRows) => Promise<void>): Promise<LoadReport>;
+  /** Opens what was loaded for reading; to be closed before `commit`. */
+  loaded(): Promise<DatabaseSnapshot>;
   /** Puts the new tables in force. Returns the path of the former database, if that was kept. */
   commit(): Promise<string | undefined>;
   discard(): Promise<void>;

@@ -1,0 +1,77 @@
+import { lstat, mkdir, readdir, rm } from "node:fs/promises";
+import { join } from "node:path";
+import { codeOf } from "../base/fault.ts";
+import { isTemporaryName } from "../base/leftovers.ts";
+
+const ending = ".tar.zst";
+
+/** A backup that the server made by itself, found in its folder. */
+export interface FoundBackup {
+  readonly path: string;
+  /** Milliseconds since 1970, from the name: a copied file keeps it. */
+  readonly madeAtMs: number;
+}
+
+/** BackupFolder is where a server keeps the backups that it makes by itself. Several servers may share the folder. */
+export class BackupFolder {
+  readonly path: string;
+  readonly #prefix: string;
+
+  constructor(path: string, serverUuid: string) {
+    this.path = path;
+    this.#prefix = `node-server-${serverUuid.slice(0, 8)}-`;
+  }
+
+  /** Creates the folder if it is missing; only its owner may enter it, because backups contain secrets. */
+  async create(): Promise<void> {
+    await mkdir(this.path, { recursive: true, mode: 0o700 });
+  }
+
+  /** Returns the path of a new backup. One before a migration is named after it, and `prune` leaves it alone. */
+  newPath(migration?: string): string {
+    const time = new Date().toISOString().replace(/[-:]|\.\d+/g, "");
+    const reason = migration === undefined ? "" : `-before-${migration.replace(/[^\w.-]/g, "_")}`;
+    return join(this.path, `${this.#prefix}${time}${reason}${ending}`);
+  }
+
+  /** Returns this server's regular backups, the newest first. */
+  async list(): Promise<FoundBackup[]> {
+    const found: FoundBackup[] = [];
+    for (const name of await namesIn(this.path)) {
+      const madeAtMs = this.#timeOf(name);
+      if (madeAtMs !== undefined) found.push({ path: join(this.path, name), madeAtMs });
+    }
+    return found.sort((a, b) => b.madeAtMs - a.madeAtMs);
+  }
+
+  /** Removes all regular backups but the newest `keep`, and what a killed process left unfinished. */
+  async prune(keep: number): Promise<void> {
+    for (const name of await namesIn(this.path)) {
+      const [, of = ""] = /^\.node-server-[0-9a-f]{16}-(.*)\.tmp$/.exec(name) ?? [];
+      if (of.startsWith(this.#prefix) && isTemporaryName(name, of)) await removeFile(join(this.path, name));
+    }
+    for (const { path } of (await this.list()).slice(keep)) await removeFile(path);
+  }
+
+  #timeOf(name: string): number | undefined {
+    if (!name.startsWith(this.#prefix) || !name.endsWith(ending)) return undefined;
+    const time = name.slice(this.#prefix.length, -ending.length);
+    const [, year, month, day, hour, minute, second] =
+      /^(\d{4})(\d\d)(\d\d)T(\d\d)(\d\d)(\d\d)Z$/.exec(time) ?? [];
+    const ms = Date.parse(`${year}-${month}-${day}T${hour}:${minute}:${second}Z`);
+    return Number.isNaN(ms) ? undefined : ms;
+  }
+}
+
+async function namesIn(folder: string): Promise<string[]> {
+  try {
+    return await readdir(folder);
+  } catch (error) {
+    if (codeOf(error) === "ENOENT") return [];
+    throw error;
+  }
+}
+
+async function removeFile(path: string): Promise<void> {
+  if ((await lstat(path)).isFile()) await rm(path, { force: true });
+}

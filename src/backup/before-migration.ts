@@ -1,0 +1,57 @@
+import { Fault, messageOf } from "../base/fault.ts";
+import type { MigrationHook } from "../db/migrations.ts";
+import type { Logger } from "../log/hub.ts";
+import { BackupFolder } from "./backup-folder.ts";
+import { backUpInChild } from "./backup-process.ts";
+import type { BackupSource } from "./make-backup.ts";
+
+export interface BeforeMigrationOptions {
+  readonly source: Omit<BackupSource, "staticPath"> & { readonly serverUuid: string };
+  /** The folder of the backup. */
+  readonly folder: string;
+  readonly log: Logger;
+  /** Receives the path of the backup before the first migration is applied. */
+  onMade?(path: string): Promise<void>;
+}
+
+/**
+ * `copyBeforeMigration` makes a backup of a database, without files, before migrations change it: an older version of the server
+ * refuses the migrated database, so the backup is the way back. If it fails, the migrations are not applied.
+ */
+export function copyBeforeMigration({
+  source,
+  folder: path,
+  log,
+  onMade,
+}: BeforeMigrationOptions): MigrationHook {
+  return async ([first = "", ...more]) => {
+    const before = more.at(-1) ?? first;
+    const folder = new BackupFolder(path, source.serverUuid);
+    const begin = performance.now();
+    const target = folder.newPath(before);
+    try {
+      await folder.create();
+      const result = await backUpInChild(
+        target,
+        { ...source, staticPath: undefined },
+        new AbortController().signal,
+      );
+      log.event("backup.made", `the database was copied before its migration: ${target}`, {
+        path: target,
+        bytes: result.compressedBytes,
+        elapsed_ms: Math.round(performance.now() - begin),
+        left_out: result.otherTables.length,
+        before,
+      });
+    } catch (error) {
+      const why = error instanceof Fault ? error.detail : messageOf(error);
+      throw new Fault(
+        "IoError",
+        `the database needs the migration ${before}, and no copy of it could be made first in ${path}: ${why}. Nothing was changed. Free some space, or set backup_dir to a folder with enough; backup_before_migration = false goes on without a copy`,
+        {},
+        { cause: error },
+      );
+    }
+    await onMade?.(target);
+  };
+}

@@ -1,0 +1,174 @@
+import { constants, type Stats } from "node:fs";
+import { type FileHandle, lstat, open, readdir, realpath } from "node:fs/promises";
+import { codeOf, messageOf } from "../base/fault.ts";
+import { asyncFileCalls } from "../base/file-calls.ts";
+import { Folder, heldPlace, isInside } from "../base/folder.ts";
+import { listedPath, stagedPrefix, type TreePath, treeRoot } from "../buckets/path.ts";
+import { filesFolder } from "./manifest.ts";
+import { bytesMember, folderMember, type Member } from "./member.ts";
+
+/** A file up to this size is read whole, and again if it changed meanwhile. */
+const maxWholeBytes = 1024 * 1024;
+const chunkBytes = 256 * 1024;
+const maxAttempts = 3;
+
+export interface BucketTree {
+  /** The real path of the folder of all buckets. */
+  readonly staticPath: string;
+  /** The bucket's path below it, its form checked. */
+  readonly path: string;
+  /** Receives what is left out, and files that changed while they were read. */
+  note(text: string): void;
+}
+
+/**
+ * `bucketMembers` are the folders and files of a bucket. Links are not stored: one that leads to a file in the same bucket is
+ * stored as that file, any other is left out.
+ */
+export async function* bucketMembers(tree: BucketTree): AsyncGenerator<Member> {
+  let root: Folder;
+  try {
+    root = await openBucket(tree);
+  } catch (error) {
+    if (codeOf(error) === undefined) throw error;
+    return tree.note(`${tree.path}: the folder of the bucket cannot be read (${codeOf(error)})`);
+  }
+  try {
+    yield* new Walk(tree, root).folder(root, treeRoot);
+  } finally {
+    await root.close();
+  }
+}
+
+/** Each segment is opened in the one before it, without following links. */
+async function openBucket({ staticPath, path }: BucketTree): Promise<Folder> {
+  let folder = await Folder.open(await realpath(staticPath));
+  for (const segment of path.split("/")) {
+    const above = folder;
+    try {
+      folder = await above.openChild(segment);
+    } finally {
+      await above.close();
+    }
+  }
+  return folder;
+}
+
+class Walk {
+  readonly #tree: BucketTree;
+  readonly #root: Folder;
+
+  constructor(tree: BucketTree, root: Folder) {
+    this.#tree = tree;
+    this.#root = root;
+  }
+
+  async *folder(folder: Folder, path: TreePath): AsyncGenerator<Member> {
+    const { mode, mtimeMs } = await lstat(folder.at("."));
+    yield folderMember(`${this.#nameOf(path)}/`, attributesOf({ mode, mtimeMs }));
+    for (const name of (await readdir(folder.at("."))).sort()) {
+      if (name.startsWith(stagedPrefix)) continue;
+      const at = listedPath(path, name);
+      if (at === undefined || name.includes("\ufffd")) {
+        this.#note(path, `${JSON.stringify(name)} is left out: no path of a bucket can name it`);
+        continue;
+      }
+      try {
+        yield* this.#entry(folder, name, at);
+      } catch (error) {
+        // It was removed meanwhile.
+        if (codeOf(error) === "ENOENT") continue;
+        if (codeOf(error) !== "EACCES") throw error;
+        this.#note(at, `is left out: ${messageOf(error)}`);
+      }
+    }
+  }
+
+  async *#entry(folder: Folder, name: string, path: TreePath): AsyncGenerator<Member> {
+    const stats = await lstat(folder.at(name));
+    if (stats.isDirectory()) {
+      const child = await folder.openChild(name);
+      try {
+        yield* this.folder(child, path);
+      } finally {
+        await child.close();
+      }
+    } else if (stats.isFile() || stats.isSymbolicLink()) yield* this.#file(folder.at(name), path);
+    else this.#note(path, "is left out: it is neither a file nor a folder");
+  }
+
+  async *#file(diskPath: string, path: TreePath): AsyncGenerator<Member> {
+    const file = await open(diskPath, constants.O_RDONLY | constants.O_NONBLOCK);
+    try {
+      const stats = await file.stat();
+      const { real } = await heldPlace(file, diskPath, asyncFileCalls);
+      if (!stats.isFile() || !isInside(real, this.#root.realPath))
+        return this.#note(path, "is left out: it is a link that leads to no file of this bucket");
+      if (stats.size > maxWholeBytes) yield this.#largeFile(file, stats, path);
+      else yield await this.#smallFile(file, path);
+    } finally {
+      await file.close();
+    }
+  }
+
+  async #smallFile(file: FileHandle, path: TreePath): Promise<Member> {
+    for (let attempt = 1; ; attempt += 1) {
+      const before = await file.stat();
+      const bytes = Buffer.alloc(before.size);
+      const length = await readFully(file, bytes, 0);
+      const isSame = length === bytes.length && isUnchanged(before, await file.stat());
+      if (!isSame && attempt < maxAttempts) continue;
+      if (!isSame) this.#note(path, "changed while it was read");
+      return bytesMember(this.#nameOf(path), bytes.subarray(0, length), attributesOf(before));
+    }
+  }
+
+  /** Its size is written before its content. The server replaces files and never changes one, so only another program can. */
+  #largeFile(file: FileHandle, before: Stats, path: TreePath): Member {
+    const note = () => this.#note(path, "changed while it was read");
+    return {
+      ...attributesOf(before),
+      name: this.#nameOf(path),
+      kind: "file",
+      size: before.size,
+      async *content() {
+        for (let at = 0; at < before.size; ) {
+          const bytes = Buffer.alloc(Math.min(chunkBytes, before.size - at));
+          // A file that became shorter is filled up with zeros.
+          await readFully(file, bytes, at);
+          at += bytes.length;
+          yield bytes;
+        }
+        if (!isUnchanged(before, await file.stat())) note();
+      },
+    };
+  }
+
+  #nameOf(path: TreePath): string {
+    const { path: bucket } = this.#tree;
+    return `${filesFolder}${path === treeRoot ? bucket : `${bucket}/${path}`}`;
+  }
+
+  #note(path: TreePath, why: string): void {
+    this.#tree.note(`${this.#nameOf(path).slice(filesFolder.length)} ${why}`);
+  }
+}
+
+/** `readFully` returns fewer bytes than asked for only at the end of the file. */
+async function readFully(file: FileHandle, bytes: Buffer, position: number): Promise<number> {
+  let at = 0;
+  while (at < bytes.length) {
+    const { bytesRead } = await file.read(bytes, at, bytes.length - at, position + at);
+    if (bytesRead === 0) break;
+    at += bytesRead;
+  }
+  return at;
+}
+
+function isUnchanged(before: Stats, after: Stats): boolean {
+  return before.size === after.size && before.mtimeMs === after.mtimeMs;
+}
+
+function attributesOf({ mode, mtimeMs }: Pick<Stats, "mode" | "mtimeMs">) {
+  return { mode: mode & 0o777, modifiedMs: mtimeMs };
+}

@@ -1,0 +1,164 @@
+import type { DatabaseSettings } from "../db/database.ts";
+import { openLoadTarget } from "../db/dump/load-target.ts";
+import { type DatabaseShape, type PortableRow, parsePortableRow } from "../db/dump/portable.ts";
+import type { InsertRows, LoadReport } from "../db/dump/table-loader.ts";
+import type { LogHub } from "../log/hub.ts";
+import { bucketPathOf, tableOf } from "./member-rules.ts";
+import { membersOf, type VerifiedBackup } from "./read-backup.ts";
+import { StagedBuckets } from "./staged-buckets.ts";
+import { damaged, type TarMember } from "./tar-reader.ts";
+
+export interface RestoreOptions {
+  readonly database: DatabaseSettings;
+  /** Where the files of the buckets go; undefined leaves the files on the disk as they are. */
+  readonly staticPath: string | undefined;
+  readonly hub: LogHub;
+  /** Called with the number of compressed bytes that were read since the last call. */
+  onBytes?(bytes: number): void;
+}
+
+export interface RestoreReport extends LoadReport {
+  /** The path of the former database, if it was kept. */
+  readonly formerDatabase: string | undefined;
+  /** Replaced folders of buckets that could not be removed. */
+  readonly remains: readonly string[];
+}
+
+/** The number of rows that are written at once. */
+const rowsAtOnce = 500;
+
+/**
+ * `restoreBackup` replaces the database, and the files of the buckets if requested. Everything is complete and compared with the
+ * manifest before anything is replaced; if it throws, database and files are as they were.
+ */
+export async function restoreBackup(
+  backup: VerifiedBackup,
+  { database, staticPath, hub, onBytes }: RestoreOptions,
+): Promise<RestoreReport> {
+  const target = await openLoadTarget(database, hub);
+  const members = new MemberQueue(membersOf(backup, onBytes));
+  let buckets: StagedBuckets | undefined;
+  let report: LoadReport;
+  let formerDatabase: string | undefined;
+  try {
+    report = await target.load(shapeOf(backup), (insert) => loadRows(backup, members, insert));
+    if (staticPath !== undefined) {
+      buckets = await StagedBuckets.open(staticPath);
+      await stageFiles(backup, members, buckets);
+      await buckets.switchOver();
+    }
+    formerDatabase = await target.commit();
+  } catch (error) {
+    try {
+      await buckets?.undo();
+    } finally {
+      await target.discard();
+    }
+    throw error;
+  } finally {
+    await members.close();
+  }
+  return { ...report, formerDatabase, remains: (await buckets?.finish()) ?? [] };
+}
+
+function shapeOf({ header: { database } }: VerifiedBackup): DatabaseShape {
+  const { kind, migrations, tables } = database;
+  return {
+    kind,
+    migrations,
+    tables: tables.map(({ name, columns, last_id }) => ({ name, columns, lastId: last_id })),
+  };
+}
+
+/** Reads the members up to the first one of the files. */
+async function loadRows(
+  { header, manifest }: VerifiedBackup,
+  members: MemberQueue,
+  insert: InsertRows,
+): Promise<void> {
+  const counts: Record<string, number> = {};
+  for (let member = await members.peek(); member !== undefined; member = await members.peek()) {
+    const table = tableOf(member, header);
+    if (bucketPathOf(member, header) !== undefined) break;
+    members.shift();
+    if (table === undefined) for await (const _ of member.content());
+    else
+      for await (const rows of rowsOf(member)) {
+        counts[table] = (counts[table] ?? 0) + rows.length;
+        await insert(table, rows);
+      }
+  }
+  for (const { name } of header.database.tables)
+    if ((counts[name] ?? 0) !== (manifest.rows[name] ?? 0))
+      throw damaged(`the table ${name} has ${counts[name] ?? 0} rows instead of ${manifest.rows[name]}`);
+}
+
+async function* rowsOf(member: TarMember): AsyncGenerator<readonly PortableRow[]> {
+  let rows: PortableRow[] = [];
+  for await (const line of linesOf(member)) {
+    rows.push(parsed(line, member.name));
+    if (rows.length < rowsAtOnce) continue;
+    yield rows;
+    rows = [];
+  }
+  if (rows.length > 0) yield rows;
+}
+
+async function* linesOf(member: TarMember): AsyncGenerator<string> {
+  const decoder = new TextDecoder("utf-8", { fatal: true });
+  let rest = "";
+  for await (const bytes of member.content()) {
+    const lines = (rest + decoder.decode(bytes, { stream: true })).split("\n");
+    rest = lines.pop() ?? "";
+    yield* lines;
+  }
+  if (rest !== "") throw damaged(`the last line of ${member.name} is incomplete`);
+}
+
+function parsed(line: string, name: string): PortableRow {
+  try {
+    return parsePortableRow(line);
+  } catch (error) {
+    if (!(error instanceof SyntaxError)) throw error;
+    throw damaged(`a line of ${name} is not a row`);
+  }
+}
+
+async function stageFiles(
+  { header }: VerifiedBackup,
+  members: MemberQueue,
+  buckets: StagedBuckets,
+): Promise<void> {
+  for (let member = await members.peek(); member !== undefined; member = await members.peek()) {
+    const at = bucketPathOf(member, header);
+    if (at === undefined) throw damaged(`${member.name} is in the wrong place`);
+    members.shift();
+    await buckets.add(at, member);
+  }
+}
+
+/** MemberQueue lets one reader stop in front of a member that belongs to the next. */
+class MemberQueue {
+  readonly #members: AsyncGenerator<TarMember>;
+  #next: TarMember | undefined;
+
+  constructor(members: AsyncGenerator<TarMember>) {
+    this.#members = members;
+  }
+
+  async peek(): Promise<TarMember | undefined> {
+    if (this.#next === undefined) {
+      const { done, value } = await this.#members.next();
+      this.#next = done ? undefined : value;
+    }
+    return this.#next;
+  }
+
+  shift(): void {
+    this.#next = undefined;
+  }
+
+  async close(): Promise<void> {
+    await this.#members.return(undefined);
+  }
+}

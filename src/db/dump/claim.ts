@@ -1,0 +1,41 @@
+import { existsSync, statSync } from "node:fs";
+import { sql } from "kysely";
+import { parseDatabaseUrl } from "../../base/database-url.ts";
+import type { LogHub } from "../../log/hub.ts";
+import { type DatabaseSettings, databaseFile, openDialect } from "../database.ts";
+import { lockSqlite } from "../sqlite-lock.ts";
+import { businessTables } from "../tables.ts";
+import { refuseOthers } from "./postgres-load-target.ts";
+
+/**
+ * `claimDatabase` throws DatabaseError if a server uses the database. On SQLite it also keeps one from starting until the returned
+ * function is called.
+ */
+export async function claimDatabase(settings: DatabaseSettings, hub: LogHub): Promise<() => void> {
+  const place = parseDatabaseUrl(settings.database_url);
+  if ("sqlite" in place) return lockSqlite(place.sqlite.path);
+  const dialect = await openDialect({ ...settings, max_connections: 1 }, hub);
+  try {
+    await refuseOthers(dialect);
+  } finally {
+    await dialect.close();
+  }
+  return () => {};
+}
+
+/** `isUnused` tells whether a database has no row of a server: it does not exist, has no schema, or all its tables are empty. */
+export async function isUnused(settings: DatabaseSettings, hub: LogHub): Promise<boolean> {
+  const file = databaseFile(settings.database_url);
+  if (file !== undefined && (!existsSync(file) || statSync(file).size === 0)) return true;
+  const dialect = await openDialect({ ...settings, max_connections: 1 }, hub);
+  try {
+    if (!(await dialect.hasSchema())) return true;
+    for (const table of businessTables) {
+      const { rows } = await sql`SELECT 1 FROM ${sql.table(table)} LIMIT 1`.execute(dialect.query);
+      if (rows.length > 0) return false;
+    }
+    return true;
+  } finally {
+    await dialect.close();
+  }
+}
