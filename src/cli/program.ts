@@ -1,3 +1,4 @@
+import { backupCommands } from "./backup/commands.ts";
 import { buckets } from "./buckets/bucket-commands.ts";
 import type { CommandRow } from "./command-row.ts";
 import { shells } from "./completion/shells.ts";
@@ -72,6 +73,7 @@ const serverCommands: readonly CommandRow[] = [
     options: [["--tag <tag>", "the version, as vX.Y.Z (default: the newest release)"]],
     load: async () => (await import("./server/update.ts")).update,
   },
+  ...backupCommands,
   service,
   {
     name: "release-server <folder>",
@@ -251,5 +253,11 @@ export const commands: readonly CommandRow[] = [
     description: "",
     hidden: true,
     load: async () => (await import("./server/sql-child.ts")).sqlChild,
+  },
+  {
+    name: "backup-child",
+    description: "",
+    hidden: true,
+    load: async () => (await import("./backup/backup-child.ts")).backupChild,
   },
 ];

@@ -1,0 +1,82 @@
+import { stat } from "node:fs/promises";
+import { resolve } from "node:path";
+import { type CopyReport, copyDatabase } from "../../backup/copy-database.ts";
+import { parseDatabaseUrl, shownDatabase } from "../../base/database-url.ts";
+import { Fault } from "../../base/fault.ts";
+import { replaceFile } from "../../base/replace-file.ts";
+import { readConfigFile } from "../../config/default-config.ts";
+import { replaceDatabaseUrl } from "../../config/replace-value.ts";
+import type { Config } from "../../config/schema.ts";
+import { LogHub } from "../../log/hub.ts";
+import { type CommandOptions, exitCodes } from "../command.ts";
+import { readConfig } from "../server/open.ts";
+import { findRunning } from "../server/running.ts";
+import { columns } from "../terminal/columns.ts";
+import { print, say } from "../terminal/output.ts";
+import { countText } from "../terminal/quantities.ts";
+import { StatusLine } from "../terminal/status-line.ts";
+import { WrongUsage } from "../terminal/wrong-usage.ts";
+
+export interface MigrateOptions extends CommandOptions {
+  readonly to?: string;
+  readonly writeConfig?: boolean;
+}
+
+/** Copies the configured database into an empty one of either kind. The password of a URL is in no output. */
+export async function migrate({ config: path, to, writeConfig }: MigrateOptions): Promise<number> {
+  const target = checkedUrl(to);
+  const config = await readConfig(path);
+  const { database } = config;
+  const [source, shown] = [shownDatabase(database.database_url), shownDatabase(target)];
+  if (source === shown) throw new WrongUsage(`${shown} is the configured database already`);
+  await refuseRunning(config);
+  const line = new StatusLine();
+  let report: CopyReport;
+  try {
+    report = await copyDatabase({
+      from: database,
+      to: { ...database, database_url: target },
+      hub: new LogHub(),
+      progress: ({ doing, table, rows }) => line.update(() => `${doing} ${table}: ${countText(rows, "row")}`),
+    });
+  } finally {
+    line.clear();
+  }
+  await print(
+    columns(
+      ["TABLE", "ROWS", "SHA-256"],
+      report.tables.map(({ name, rows, sha256 }) => [name, String(rows), sha256]),
+    ),
+  );
+  if (report.otherTables.length > 0)
+    say(`note: these tables are not node-server's, and stay behind: ${report.otherTables.join(", ")}`);
+  say(`${source} was copied to ${shown}; rows and checksums of all tables are the same.`);
+  if (writeConfig) {
+    const text = replaceDatabaseUrl(await readConfigFile(path), target);
+    const { mode, uid, gid } = await stat(path);
+    await replaceFile(path, text, { mode, uid, gid });
+    say(`database_url in ${resolve(path)} names the new database; the next start uses it.`);
+  } else
+    say(
+      `Now write the URL of --to as database_url into ${resolve(path)}, and start the server. The old database stays as it is.`,
+    );
+  return exitCodes.done;
+}
+
+function checkedUrl(to: string | undefined): string {
+  if (to === undefined) throw new WrongUsage("--to is missing: write --to postgres://… or --to sqlite://…");
+  try {
+    parseDatabaseUrl(to);
+    return to;
+  } catch (error) {
+    if (error instanceof Fault) throw new WrongUsage(`the URL of --to ${error.detail}`);
+    throw error;
+  }
+}
+
+/** A server that writes on would not be in the copy. Its lock and its connections are looked at, too. */
+async function refuseRunning(config: Config): Promise<void> {
+  const running = await findRunning(config);
+  if (running !== undefined)
+    throw new Fault("Other", `the server of this configuration runs at ${running.url}; stop it first`);
+}

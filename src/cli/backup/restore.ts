@@ -1,0 +1,123 @@
+import { existsSync, statSync } from "node:fs";
+import { join, resolve } from "node:path";
+import { type VerifiedBackup, verifyBackup } from "../../backup/read-backup.ts";
+import { restoreBackup } from "../../backup/restore.ts";
+import { shownDatabase } from "../../base/database-url.ts";
+import { Fault } from "../../base/fault.ts";
+import type { Config } from "../../config/schema.ts";
+import { databaseFile } from "../../db/database.ts";
+import { probeDatabase } from "../../db/probe.ts";
+import { LogHub } from "../../log/hub.ts";
+import { type CommandOptions, exitCodes } from "../command.ts";
+import { findRunning } from "../server/running.ts";
+import { confirm } from "../terminal/confirm.ts";
+import { say } from "../terminal/output.ts";
+import { ProgressLine } from "../terminal/progress-line.ts";
+import { countText, sizeText } from "../terminal/quantities.ts";
+import { WrongUsage } from "../terminal/wrong-usage.ts";
+import { RestoredConfig } from "./restored-config.ts";
+
+export interface RestoreCommandOptions extends CommandOptions {
+  readonly yes?: boolean;
+  /** `--files` or `--no-files`; undefined restores files if the backup has them. */
+  readonly files?: boolean;
+  readonly replaceConfig?: boolean;
+}
+
+/** Replaces the database of a stopped server, and the files of its buckets, by those of a backup. */
+export async function restore(
+  file: string,
+  { config: configPath, yes, files, replaceConfig = false }: RestoreCommandOptions,
+): Promise<number> {
+  const backup = await withProgress("checking", file, (onBytes) => verifyBackup(file, onBytes));
+  if (files && backup.header.buckets === null)
+    throw new WrongUsage(`${file} was made without --files; it contains no files of buckets`);
+  const withFiles = backup.header.buckets !== null && files !== false;
+  const restored = await RestoredConfig.open(configPath, backup, { replace: replaceConfig });
+  try {
+    const { config } = restored;
+    await refuseRunning(config);
+    say(describe(backup));
+    if (await hasSomething(config, backup, withFiles))
+      await confirm(
+        `The database ${shownDatabase(config.database.database_url)}${withFiles ? ` and all files of ${countText(backup.header.buckets?.length ?? 0, "bucket")} below ${resolve(config.static_path)}` : ""} will be replaced.`,
+        yes,
+      );
+    const report = await withProgress("restoring", file, (onBytes) =>
+      restoreBackup(backup, {
+        database: config.database,
+        staticPath: withFiles ? resolve(config.static_path) : undefined,
+        hub: new LogHub(),
+        onBytes,
+      }),
+    );
+    for (const line of await restored.finish()) say(line);
+    for (const column of report.unknownColumns)
+      say(`note: the values of ${column} are left out: this server has no such column`);
+    for (const path of report.remains) say(`note: the replaced folder ${path} could not be removed`);
+    if (report.formerDatabase !== undefined)
+      say(`The former database is kept as ${report.formerDatabase}; remove it when you do not need it.`);
+    say(`Restored. \`node-server check --connect\` looks at the result; \`node-server serve\` starts it.`);
+    return exitCodes.done;
+  } finally {
+    await restored.close();
+  }
+}
+
+function describe({ header, manifest }: VerifiedBackup): string {
+  const { made_at, node_server, database } = header;
+  const content = [
+    countText(manifest.rows.token ?? 0, "token"),
+    countText(manifest.rows.static_file ?? 0, "bucket"),
+    ...(header.buckets === null
+      ? []
+      : [`${countText(manifest.files.count, "file")} (${sizeText(manifest.files.bytes)})`]),
+  ];
+  return `The backup is complete: made ${made_at} by node-server ${node_server} on ${database.kind}, with ${content.join(", ")}.`;
+}
+
+/** SQLite has a lock for this. A server on PostgreSQL that is idle has no connection, but answers at its address. */
+async function refuseRunning(config: Config): Promise<void> {
+  if (databaseFile(config.database.database_url) !== undefined) return;
+  const running = await findRunning(config);
+  if (running !== undefined)
+    throw new Fault("Other", `the server of this configuration runs at ${running.url}; stop it first`);
+}
+
+/** Tells whether anything would be replaced. */
+async function hasSomething(
+  config: Config,
+  { header }: VerifiedBackup,
+  withFiles: boolean,
+): Promise<boolean> {
+  if (withFiles && header.buckets?.some(({ path }) => existsSync(join(resolve(config.static_path), path))))
+    return true;
+  try {
+    return (await probeDatabase(config.database, new LogHub())) === "ready";
+  } catch (error) {
+    // A database that is damaged or of a newer version is one that can be replaced.
+    if (error instanceof Fault) return true;
+    throw error;
+  }
+}
+
+async function withProgress<T>(
+  what: string,
+  file: string,
+  work: (onBytes: (bytes: number) => void) => Promise<T>,
+): Promise<T> {
+  const total = statSync(file).size;
+  if (!process.stderr.isTTY) return work(() => {});
+  const line = new ProgressLine(what);
+  let done = 0;
+  const state = () => `${sizeText(done)} of ${sizeText(total)}`;
+  const share = () => Math.min(1, total === 0 ? 1 : done / total);
+  try {
+    return await work((bytes) => {
+      done += bytes;
+      line.update(share(), state);
+    });
+  } finally {
+    line.end(share(), state);
+  }
+}

@@ -1,0 +1,96 @@
+import { existsSync } from "node:fs";
+import { mkdir, rename, rm, stat } from "node:fs/promises";
+import { basename, dirname, join, resolve } from "node:path";
+import type { VerifiedBackup } from "../../backup/read-backup.ts";
+import { temporaryName } from "../../base/leftovers.ts";
+import { type Ownership, replaceFile, writeWhole } from "../../base/replace-file.ts";
+import type { Config } from "../../config/schema.ts";
+import { findServerUuid, placesOf } from "../../config/server-uuid.ts";
+import { databaseFile } from "../../db/database.ts";
+import { readConfig } from "../server/open.ts";
+
+/**
+ * RestoredConfig is the configuration that a restored server uses: the one on the disk, or that of the backup, if there is none or
+ * if it is to be replaced. Nothing is changed before `finish`.
+ */
+export class RestoredConfig {
+  readonly config: Config;
+  readonly #path: string;
+  readonly #backup: VerifiedBackup;
+  /** The backup's configuration, written beside; undefined if the one on the disk stays. */
+  readonly #beside: string | undefined;
+  readonly #replaces: boolean;
+
+  private constructor(
+    config: Config,
+    backup: VerifiedBackup,
+    { path, beside, replaces }: { path: string; beside: string | undefined; replaces: boolean },
+  ) {
+    this.config = config;
+    this.#backup = backup;
+    this.#path = path;
+    this.#beside = beside;
+    this.#replaces = replaces;
+  }
+
+  static async open(
+    path: string,
+    backup: VerifiedBackup,
+    { replace }: { readonly replace: boolean },
+  ): Promise<RestoredConfig> {
+    const exists = existsSync(path);
+    if (exists && !replace)
+      return new RestoredConfig(await readConfig(path), backup, { path, beside: undefined, replaces: false });
+    await mkdir(dirname(path), { recursive: true });
+    const beside = join(dirname(path), temporaryName(basename(path)));
+    await writeWhole(beside, backup.config, await ownershipFor(path, 0o600));
+    try {
+      // Read from this folder, so that everything in it is found where it will be.
+      const config = await readConfig(beside);
+      return new RestoredConfig(config, backup, { path, beside, replaces: exists });
+    } catch (error) {
+      await rm(beside, { force: true });
+      throw error;
+    }
+  }
+
+  /** Puts configuration and UUID in place. Returns what was done, for people. */
+  async finish(): Promise<string[]> {
+    const lines: string[] = [];
+    if (this.#beside !== undefined) {
+      await rename(this.#beside, this.#path);
+      lines.push(`The configuration of the backup is now ${resolve(this.#path)}.`);
+    } else lines.push(`The configuration ${resolve(this.#path)} exists and stays as it is.`);
+    lines.push(...(await this.#restoreUuid()));
+    return lines;
+  }
+
+  async close(): Promise<void> {
+    if (this.#beside !== undefined) await rm(this.#beside, { force: true });
+  }
+
+  async #restoreUuid(): Promise<string[]> {
+    const { server_uuid: uuid } = this.#backup.header;
+    const { server_uuid: setting, database } = this.config;
+    // A UUID in the configuration is in effect already.
+    if (uuid === null || setting !== "auto_gen") return [];
+    const file = databaseFile(database.database_url);
+    const present = await findServerUuid(setting, this.#path, file);
+    if (present === uuid) return [];
+    if (present !== undefined && !this.#replaces)
+      return [
+        `The server's UUID here is ${present}, in the backup it is ${uuid}; to use the latter, write server_uuid = "${uuid}" into the configuration.`,
+      ];
+    const [place = ""] = placesOf(this.#path, file);
+    await replaceFile(place, `${uuid}\n`, await ownershipFor(place, 0o644));
+    return [`The server's UUID is ${uuid}, as in the backup.`];
+  }
+}
+
+/** Mode and owner of the file that is replaced. As root, a new file gets the owner of its folder, who runs the server. */
+async function ownershipFor(path: string, mode: number): Promise<Ownership> {
+  if (existsSync(path)) return stat(path);
+  if (process.geteuid?.() !== 0) return { mode };
+  const { uid, gid } = await stat(dirname(path));
+  return { mode, uid, gid };
+}
