@@ -6,6 +6,9 @@ import { type PasswordCost, Passwords } from "./auth/passwords.ts";
 import { ensureSuperToken, type SuperCredentials } from "./auth/super-token.ts";
 import { TokenUses } from "./auth/token-uses.ts";
 import { Tokens } from "./auth/tokens.ts";
+import { copyBeforeMigration } from "./backup/before-migration.ts";
+import type { BackupSource } from "./backup/make-backup.ts";
+import type { BackupSettings } from "./backup/schedule.ts";
 import { shownDatabase } from "./base/database-url.ts";
 import { RefCounted } from "./base/ref-counted.ts";
 import { Buckets } from "./buckets/buckets.ts";
@@ -29,6 +32,7 @@ interface Backend {
   readonly services: Services;
   readonly authenticator: Authenticator;
   readonly tokenUses: TokenUses;
+  readonly settings: BackendSettings;
   /** The longest time that the configuration allows a call. */
   readonly maxCallMs: number;
 }
@@ -44,6 +48,9 @@ export interface BackendOptions {
   /** The services that outlive a backend. */
   readonly services: Omit<Services, ServicesOfBackend>;
   readonly maxResponseBytes: () => number;
+  readonly backups: () => BackupSettings | undefined;
+  /** Receives the path of a copy that was made before a migration. */
+  readonly onMigrationBackup: ((path: string) => Promise<void>) | undefined;
   /** Called when tokens were changed or deleted. */
   readonly onTokensChanged: () => void;
   readonly passwordCost: PasswordCost | undefined;
@@ -80,6 +87,17 @@ export class BackendPart implements Part<BackendSettings> {
   /** The present services, for answers that need no waiting. */
   get services(): Services {
     return this.#currentBackend().value.services;
+  }
+
+  /** What a backup of the present database and its buckets is made of. */
+  get backupSource(): BackupSource & { readonly serverUuid: string } {
+    const { services, settings } = this.#currentBackend().value;
+    return {
+      database: settings.database,
+      configPath: resolve(this.#options.configPath),
+      serverUuid: services.serverUuid,
+      staticPath: settings.static_path,
+    };
   }
 
   async prepare(settings: BackendSettings): Promise<Prepared> {
@@ -127,7 +145,10 @@ export class BackendPart implements Part<BackendSettings> {
     const { hub, configPath, services, maxResponseBytes, onTokensChanged, passwordCost } = this.#options;
     const isStart = this.#current === undefined;
     const serverUuid = await resolveServerUuid(settings.server_uuid, configPath, file);
-    const database = await openDatabase(settings.database, hub, { create: isStart });
+    const database = await openDatabase(settings.database, hub, {
+      create: isStart,
+      beforeMigration: this.#beforeMigration(settings, serverUuid),
+    });
     const buckets = new Buckets(database, {
       staticPath: settings.static_path,
       syncUploads: settings.sync_uploads,
@@ -143,6 +164,7 @@ export class BackendPart implements Part<BackendSettings> {
       const sqlTimeoutMs = settings.database.sql_timeout_ms;
       return {
         database,
+        settings,
         services: {
           ...services,
           serverUuid,
@@ -167,6 +189,18 @@ export class BackendPart implements Part<BackendSettings> {
       await database.close();
       throw error;
     }
+  }
+
+  #beforeMigration({ database }: BackendSettings, serverUuid: string) {
+    const { configPath, backups, onMigrationBackup: onMade } = this.#options;
+    const settings = backups();
+    if (!settings?.beforeMigration) return undefined;
+    return copyBeforeMigration({
+      source: { database, configPath: resolve(configPath), serverUuid },
+      folder: settings.folder,
+      log: this.#log,
+      ...(onMade && { onMade }),
+    });
   }
 
   /**

@@ -1,6 +1,7 @@
 import type { PasswordCost } from "./auth/passwords.ts";
 import type { SuperCredentials } from "./auth/super-token.ts";
 import { BackendPart } from "./backend.ts";
+import { BackupSchedule, type BackupSettings } from "./backup/schedule.ts";
 import { clearLeftoversOf } from "./base/leftovers.ts";
 import { MemoryBudget } from "./base/memory-budget.ts";
 import { Turns } from "./base/turns.ts";
@@ -33,6 +34,7 @@ import { Engine } from "./rpc/engine.ts";
 import type { MethodTable } from "./rpc/method.ts";
 import type { Services } from "./services.ts";
 import {
+  backupSettings,
   limitSettings,
   listeningPart,
   noLimits,
@@ -54,7 +56,12 @@ export interface NodeOptions {
   /** Callers may read and rewrite a configuration below this folder only. */
   readonly workingDirectory: string;
   /** The program that can be updated; `restart` closes the node and executes the binary on the disk. */
-  readonly program?: { readonly installed: Installed; restart(): void };
+  readonly program?: {
+    readonly installed: Installed;
+    restart(): void;
+    /** Receives the path of a copy of the database that was made before a migration. */
+    onMigrationBackup?(path: string): Promise<void>;
+  };
   /** Time between the answer to an update and the restart, for clients to get ready; by default 3 seconds. */
   readonly restartDelayMs?: number;
   /** Methods in addition to the product's own. */
@@ -90,6 +97,7 @@ export async function openNode(options: NodeOptions): Promise<Node> {
   let releases: UpdateSettings = { releaseUrl: undefined, publicKey: undefined };
   const updater = new Updater(options.program?.installed ?? sourceProgram, () => releases, log);
   const uptimeMs = () => Math.floor(performance.now() - openedAt);
+  const backups = new BackupSchedule({ source: () => backend.backupSource, log });
   const backend = new BackendPart({
     configPath: options.configPath,
     env: options.env,
@@ -111,6 +119,8 @@ export async function openNode(options: NodeOptions): Promise<Node> {
       },
     },
     maxResponseBytes: () => limits.maxResponseBytes,
+    backups: () => backups.settings,
+    onMigrationBackup: options.program?.onMigrationBackup,
     onTokensChanged: () => void engine.recheck(),
     passwordCost: options.passwordCost,
     rejectionDelayMs: options.rejectionDelayMs,
@@ -171,6 +181,15 @@ export async function openNode(options: NodeOptions): Promise<Node> {
     releases = slice;
   });
 
+  const backupsPart: Part<BackupSettings> = {
+    ...settingPart(
+      "backups",
+      (config) => backupSettings(config, options.configPath),
+      (slice) => backups.apply(slice),
+    ),
+    close: () => backups.close(),
+  };
+
   const sinks = new LogSinks(hub, ring);
   const loggingPart: Part<SinkSettings> = {
     name: "logging",
@@ -185,6 +204,7 @@ export async function openNode(options: NodeOptions): Promise<Node> {
     proxiesPart,
     releasesPart,
     loggingPart,
+    backupsPart,
     backend,
     listeningPart("listener", tcp, tcpAddress),
     listeningPart("unix socket", unix, unixAddress),
@@ -198,6 +218,7 @@ export async function openNode(options: NodeOptions): Promise<Node> {
     inspect: preflight(options.configPath),
     overrides,
   });
+  backups.start();
   const descriptors = new DescriptorWatch([tcp, unix], log);
   const close = async (why: CloseReason = "stop") => {
     readiness.startDraining();
@@ -205,8 +226,10 @@ export async function openNode(options: NodeOptions): Promise<Node> {
     descriptors[Symbol.dispose]();
     tcp.stopAccepting(why);
     unix.stopAccepting(why);
+    const backedUp = backups.close();
     // A call that waits for a download would delay the closing of the listeners.
     await updater.close();
+    await backedUp;
     await live.close();
   };
   const odd = options.env.RUST_LOG ? explainTargets(parseFilter(options.env.RUST_LOG)) : undefined;

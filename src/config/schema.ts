@@ -74,6 +74,19 @@ const proxies = z
       }),
   );
 
+/** Milliseconds of the units in which an interval is written. */
+const intervalUnits: Readonly<Record<string, number>> = { s: 1000, m: 60_000, h: 3_600_000, d: 86_400_000 };
+
+const interval = readBy((value) => {
+  const [, count = "0", unit = ""] = /^(\d{1,6})([smhd])$/.exec(value) ?? [];
+  const ms = Number(count) * (intervalUnits[unit] ?? 0);
+  if (ms > 0) return ms;
+  throw new Fault(
+    "InvalidInput",
+    'must be a number and a unit (s, m, h or d) in quotes, such as "24h" or "7d"',
+  );
+});
+
 export const topKeys = {
   ws_listener: key("address", listener, "The address of HTTP and WebSocket. Port 0 means any free port.", {
     initial: "127.0.0.1:2211",
@@ -161,6 +174,33 @@ export const topKeys = {
     "bytes",
     count.default(64 * MiB),
     "Memory for small files that are requested often.",
+  ),
+  backup_dir: key(
+    "path",
+    text.optional(),
+    "The folder of the backups that the server makes by itself; default: `backup` beside the SQLite file, or beside this file for PostgreSQL.",
+    { example: "backup" },
+  ),
+  backup_every: key(
+    "interval",
+    interval.optional(),
+    "Make a backup this often, such as `24h`, `12h` or `7d`; without it none is made, except before a migration.",
+    { example: "24h" },
+  ),
+  backup_keep: key(
+    "number",
+    atLeastOne.default(7),
+    "The number of these backups that are kept; older ones are removed after a new one is complete.",
+  ),
+  backup_files: key(
+    "boolean",
+    z.boolean().default(false),
+    "Put the files of all buckets into these backups, too.",
+  ),
+  backup_before_migration: key(
+    "boolean",
+    z.boolean().default(true),
+    "Make a backup of the database before an update changes its schema, and refuse to start if that fails.",
   ),
   console: key(
     "boolean",

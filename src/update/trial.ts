@@ -10,6 +10,8 @@ interface Trial {
   readonly to: string;
   /** The number of starts of the new version so far. */
   readonly starts: number;
+  /** The copy of the database that the new version made before its migration. */
+  readonly backup?: string;
   /** True if it was rolled back and that is not logged yet. */
   readonly takenBack?: true;
 }
@@ -23,9 +25,14 @@ export type StartMode =
   /** One of the first starts of a new version. */
   | { readonly kind: "trial"; readonly from: string }
   /** The update was rolled back: this is the old version again. */
-  | { readonly kind: "taken back"; readonly failed: string }
+  | { readonly kind: "taken back"; readonly failed: string; readonly backup?: string | undefined }
   /** The old binary has been restored; this process must exec into it. */
-  | { readonly kind: "give up"; readonly from: string; readonly to: string };
+  | {
+      readonly kind: "give up";
+      readonly from: string;
+      readonly to: string;
+      readonly backup?: string | undefined;
+    };
 
 /**
  * `beginTrial` must be called first by every start: it determines whether this version is on trial, and counts the start. Throws if
@@ -38,7 +45,9 @@ export async function beginTrial(binary: Binary, version: string): Promise<Start
   if (trial.to !== version || trial.takenBack) {
     // This is the old version: it was restored, or the new one was never put in place.
     await endTrial(binary);
-    return trial.takenBack ? { kind: "taken back", failed: trial.to } : { kind: "ordinary" };
+    return trial.takenBack
+      ? { kind: "taken back", failed: trial.to, backup: trial.backup }
+      : { kind: "ordinary" };
   }
   if (trial.starts < maxStarts) {
     await write(binary, { ...trial, starts: trial.starts + 1 });
@@ -46,7 +55,13 @@ export async function beginTrial(binary: Binary, version: string): Promise<Start
   }
   await write(binary, { ...trial, takenBack: true });
   await binary.restore();
-  return { kind: "give up", from: trial.from, to: trial.to };
+  return { kind: "give up", from: trial.from, to: trial.to, backup: trial.backup };
+}
+
+/** `recordBackup` remembers, for a roll-back, where the version on trial has copied the database to before its migration. */
+export async function recordBackup(binary: Binary, backup: string): Promise<void> {
+  const trial = await read(binary);
+  if (trial !== undefined) await write(binary, { ...trial, backup });
 }
 
 /**

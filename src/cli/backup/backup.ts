@@ -30,7 +30,7 @@ export function backup(
         configPath,
         databaseFile(config.database.database_url),
       ),
-      staticPath: files ? resolve(config.static_path) : undefined,
+      staticPath: files ? config.static_path : undefined,
     };
     const line = new StatusLine();
     const options = {

@@ -1,5 +1,5 @@
 import { existsSync, statSync } from "node:fs";
-import { join, resolve } from "node:path";
+import { join } from "node:path";
 import { type VerifiedBackup, verifyBackup } from "../../backup/read-backup.ts";
 import { restoreBackup } from "../../backup/restore.ts";
 import { shownDatabase } from "../../base/database-url.ts";
@@ -40,13 +40,13 @@ export async function restore(
     say(describe(backup));
     if (await hasSomething(config, backup, withFiles))
       await confirm(
-        `The database ${shownDatabase(config.database.database_url)}${withFiles ? ` and all files of ${countText(backup.header.buckets?.length ?? 0, "bucket")} below ${resolve(config.static_path)}` : ""} will be replaced.`,
+        `The database ${shownDatabase(config.database.database_url)}${withFiles ? ` and all files of ${countText(backup.header.buckets?.length ?? 0, "bucket")} below ${config.static_path}` : ""} will be replaced.`,
         yes,
       );
     const report = await withProgress("restoring", file, (onBytes) =>
       restoreBackup(backup, {
         database: config.database,
-        staticPath: withFiles ? resolve(config.static_path) : undefined,
+        staticPath: withFiles ? config.static_path : undefined,
         hub: new LogHub(),
         onBytes,
       }),
@@ -90,7 +90,7 @@ async function hasSomething(
   { header }: VerifiedBackup,
   withFiles: boolean,
 ): Promise<boolean> {
-  if (withFiles && header.buckets?.some(({ path }) => existsSync(join(resolve(config.static_path), path))))
+  if (withFiles && header.buckets?.some(({ path }) => existsSync(join(config.static_path, path))))
     return true;
   try {
     return (await probeDatabase(config.database, new LogHub())) === "ready";

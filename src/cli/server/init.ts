@@ -26,7 +26,7 @@ export async function init({ config: path, listen }: InitOptions): Promise<numbe
   say(made ? `Configuration written to ${shown}.` : `The configuration ${shown} exists; it stays as it is.`);
   const config = await readConfig(path, preflight(path));
   await resolveServerUuid(config.server_uuid, path, databaseFile(config.database.database_url));
-  const first = await withDatabase(config, { create: true }, (database) =>
+  const first = await withDatabase(config, { create: true, configPath: path }, (database) =>
     ensureSuperToken(database, process.env, {
       show: showCredentials,
       log: { warn: (text) => say(`${text}.`) },

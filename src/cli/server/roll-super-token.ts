@@ -12,6 +12,6 @@ export async function rollSuper({
 }: CommandOptions & { readonly yes?: boolean }): Promise<number> {
   const config = await readConfig(path, inspectDatabase);
   await confirm("The present Super Token and root password will be invalid at once.", yes);
-  showCredentials(await withDatabase(config, { create: false }, rollSuperToken));
+  showCredentials(await withDatabase(config, { create: false, configPath: path }, rollSuperToken));
   return exitCodes.done;
 }

@@ -2,13 +2,14 @@ import { realpathSync } from "node:fs";
 import { resolve } from "node:path";
 import type { Command } from "commander";
 import { parseGivenToken } from "../../auth/super-token.ts";
+import { shellQuoted } from "../../base/access.ts";
 import { messageOf } from "../../base/fault.ts";
 import { build, isCompiled } from "../../build.ts";
 import { ensureConfigFile } from "../../config/default-config.ts";
 import { type Node, openNode } from "../../node.ts";
 import { Binary } from "../../update/binary.ts";
 import { execInto } from "../../update/exec-into.ts";
-import { beginTrial, endTrial, type StartMode } from "../../update/trial.ts";
+import { beginTrial, endTrial, recordBackup, type StartMode } from "../../update/trial.ts";
 import { type CommandOptions, exitCodes } from "../command.ts";
 import { showCredentials } from "./credentials.ts";
 import { openNotifier } from "./systemd-notify.ts";
@@ -98,9 +99,18 @@ async function begin(binary: Binary | undefined): Promise<StartMode> {
   if (binary === undefined) return { kind: "ordinary" };
   const startMode = await beginTrial(binary, build.cargo_version);
   if (startMode.kind !== "give up") return startMode;
-  const { from, to } = startMode;
-  process.stderr.write(`node-server: version ${to} failed to start twice; going back to ${from}\n`);
+  const { from, to, backup } = startMode;
+  process.stderr.write(
+    `node-server: version ${to} failed to start twice; going back to ${from}${restoreHint(backup)}\n`,
+  );
   execInto(binary);
+}
+
+/** What to do if the version that was rolled back has migrated the database, which the old version then refuses. */
+function restoreHint(backup: string | undefined): string {
+  return backup === undefined
+    ? ""
+    : `; the database from before its migration is in ${backup}: \`node-server restore ${shellQuoted(backup)}\` puts it back`;
 }
 
 interface Start {
@@ -125,9 +135,15 @@ async function open(
       program: {
         installed: { binary, version: build.cargo_version, triple: build.cargo_target_triple },
         restart,
+        ...(binary !== undefined &&
+          startMode.kind === "trial" && { onMigrationBackup: (path) => recordBackup(binary, path) }),
       },
     });
   } catch (error) {
+    if (startMode.kind === "taken back" && startMode.backup !== undefined)
+      process.stderr.write(
+        `node-server: version ${startMode.failed} was rolled back${restoreHint(startMode.backup)}\n`,
+      );
     if (startMode.kind !== "trial" || binary === undefined) throw error;
     process.stderr.write(`node-server: version ${build.cargo_version} did not start: ${messageOf(error)}\n`);
     await Bun.sleep(retryMs);
@@ -147,6 +163,7 @@ async function greet(node: Node, binary: Binary | undefined, startMode: StartMod
     log.event("update.reverted", "an update was rolled back because it did not start", {
       failed: startMode.failed,
       running: build.cargo_version,
+      ...(startMode.backup !== undefined && { backup: startMode.backup }),
     });
 }
 
