@@ -62,6 +62,13 @@ const serverCommands: readonly CommandRow[] = [
     load: async () => (await import("./server/check.ts")).check,
   },
   {
+    name: "health [url]",
+    description:
+      "ask a server whether it is well (default: the one of the configuration); 0 if it is, else 1",
+    options: [["--ready", "also whether it can do its work: database, files"]],
+    load: async () => (await import("./server/health.ts")).health,
+  },
+  {
     name: "version",
     description: "print the version and the build",
     options: [["--json", "print the whole build record as JSON"]],

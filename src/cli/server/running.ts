@@ -5,6 +5,7 @@ import {
   ClientError,
   type ClientOptions,
   eventOf,
+  type Fetch,
   NodeServerClient,
   type SubscribeOptions,
 } from "../../client/index.ts";
@@ -14,12 +15,16 @@ import { trustingFetch, trustingSocket } from "../remote/ca.ts";
 import { askSecret } from "../terminal/ask.ts";
 import { openProgress } from "./progress.ts";
 
+/** ServerAccess are the options of a client that reaches the server of a configuration. */
+export interface ServerAccess extends Pick<ClientOptions, "WebSocket"> {
+  readonly fetch: Fetch;
+}
+
 /** RunningServer is the server of a configuration, found running. */
 export interface RunningServer {
   readonly url: string;
   readonly version: string;
-  /** Options of a client that reaches it. */
-  readonly access: Pick<ClientOptions, "fetch" | "WebSocket">;
+  readonly access: ServerAccess;
 }
 
 /** The time that a server may take to restart as another version. */
@@ -28,12 +33,17 @@ const versionTimeoutMs = 3000;
 /** Addresses to reach a server that listens on every interface. */
 const loopback: Readonly<Record<string, string>> = { "0.0.0.0": "127.0.0.1", "::": "::1" };
 
-/** Returns the running server of a configuration; undefined when none answers. */
-export async function findRunning({ ws_listener, tls_cert }: Config): Promise<RunningServer | undefined> {
+/** Returns the address of the server that a configuration describes, as it is reached from this machine. */
+export function serverOf({ ws_listener, tls_cert }: Config): { url: string; access: ServerAccess } {
   const host = loopback[ws_listener.host] ?? ws_listener.host;
   const scheme = tls_cert === undefined ? "http" : "https";
   const url = `${scheme}://${formatAddress({ host, port: ws_listener.port })}`;
-  const access = accessTo(tls_cert);
+  return { url, access: accessTo(tls_cert) };
+}
+
+/** Returns the running server of a configuration; undefined when none answers. */
+export async function findRunning(config: Config): Promise<RunningServer | undefined> {
+  const { url, access } = serverOf(config);
   try {
     return { url, version: await versionOf(url, access), access };
   } catch (error) {
@@ -64,7 +74,7 @@ export async function updateRunning(
   }
 }
 
-async function untilRestarted(url: string, tag: Tag, access: RunningServer["access"]): Promise<void> {
+async function untilRestarted(url: string, tag: Tag, access: ServerAccess): Promise<void> {
   const deadline = Date.now() + restartTimeoutMs;
   while (Date.now() < deadline) {
     await Bun.sleep(250);
@@ -93,7 +103,7 @@ async function showProgress(client: NodeServerClient, tag: Tag, options: Subscri
   }
 }
 
-function accessTo(certificate: string | undefined): RunningServer["access"] {
+function accessTo(certificate: string | undefined): ServerAccess {
   // The server's own certificate is trusted, whatever name it is reached by here.
   const tls =
     certificate === undefined
@@ -107,7 +117,7 @@ function accessTo(certificate: string | undefined): RunningServer["access"] {
   };
 }
 
-async function versionOf(url: string, access: RunningServer["access"]): Promise<string> {
+async function versionOf(url: string, access: ServerAccess): Promise<string> {
   const client = new NodeServerClient(url, { ...access, timeoutMs: versionTimeoutMs });
   return (await client.call("node-server_version")).cargo_version;
 }
