@@ -1,10 +1,11 @@
 # docker build -t node-server .
-# docker run --rm -it -v node-server:/data node-server init --listen 0.0.0.0:2211
-# docker run -d -p 2211:2211 -v node-server:/data node-server
+# docker run --rm -it -v node-server:/data node-server init
+# docker run -d --name node-server --restart unless-stopped -p 2211:2211 -v node-server:/data node-server
 #
-# The second line makes /data/config.toml and the database, and shows the Super Token on your terminal: made by the first start in the
-# background, it would stay readable in `docker logs`. A server in a container must listen on 0.0.0.0 to be reached from outside of it.
-# Everything the server keeps is in /data: configuration, database, buckets.
+# The second line creates /data/config.toml and the database, and shows the Super Token on your terminal: created by the first start in
+# the background, it would stay readable in `docker logs`. So the third line refuses an empty volume.
+# Everything the server keeps is in /data: configuration, database, buckets. The variables NODE_SERVER_<KEY> set every key of the
+# configuration (docs/config.md); deploy/ has examples for Docker Compose and Kubernetes.
 
 FROM node:20-bookworm AS build
 WORKDIR /build
@@ -27,6 +28,10 @@ USER 10001:10001
 WORKDIR /data
 VOLUME /data
 EXPOSE 2211
+# A server that listens on 127.0.0.1 cannot be reached from outside of its container.
+ENV NODE_SERVER_WS_LISTENER=0.0.0.0:2211
+HEALTHCHECK --interval=30s --timeout=5s --start-period=60s --retries=3 CMD ["/app/node-server", "health"]
 STOPSIGNAL SIGTERM
 ENTRYPOINT ["/app/node-server"]
-CMD ["serve"]
+# With -c, a configuration that does not exist is refused, not created.
+CMD ["serve", "-c", "/data/config.toml"]

@@ -3,7 +3,8 @@ import { existsSync, readFileSync } from "node:fs";
 import { cp, rm, stat, symlink } from "node:fs/promises";
 import { join, relative, resolve } from "node:path";
 import { tempFolder } from "../support/node.ts";
-import { newHome } from "../support/process.ts";
+import { freePort } from "../support/postgres.ts";
+import { hello, helloAt, newHome } from "../support/process.ts";
 import { openTool } from "../support/tools.ts";
 
 const root = resolve(import.meta.dir, "../..");
@@ -32,6 +33,9 @@ const all = (stage: readonly Step[], word: string) =>
   stage.filter((step) => step.word === word).map(({ rest }) => rest);
 const last = (stage: readonly Step[], word: string) => all(stage, word).at(-1) ?? "";
 
+/** What the container runs. */
+const command = JSON.parse(last(runtime, "CMD")) as string[];
+
 /** What the build stage copies from this folder. */
 const copied = all(build, "COPY").flatMap((rest) => rest.split(/ +/).slice(0, -1));
 const ignored = readFileSync(join(root, ".dockerignore"), "utf8").split("\n");
@@ -40,7 +44,9 @@ test("two stages, of words that a Dockerfile has", () => {
   expect(stages()).toHaveLength(2);
   expect(build[0]).toEqual({ word: "FROM", rest: "node:20-bookworm AS build" });
   expect(runtime[0]).toEqual({ word: "FROM", rest: "debian:bookworm-slim" });
-  const words = "FROM WORKDIR COPY RUN USER VOLUME EXPOSE STOPSIGNAL ENTRYPOINT CMD".split(" ");
+  const words = "FROM WORKDIR COPY RUN USER VOLUME EXPOSE ENV HEALTHCHECK STOPSIGNAL ENTRYPOINT CMD".split(
+    " ",
+  );
   expect([...build, ...runtime].map(({ word }) => word).filter((word) => !words.includes(word))).toEqual([]);
 });
 
@@ -84,17 +90,48 @@ test("its data is a volume, in which it works, and a stop is the signal that it 
   expect(last(runtime, "STOPSIGNAL")).toBe("SIGTERM");
   // As JSON, so that no shell stands between the server and its signals.
   expect(JSON.parse(last(runtime, "ENTRYPOINT"))).toEqual(["/app/node-server"]);
-  expect(JSON.parse(last(runtime, "CMD"))).toEqual(["serve"]);
+  expect(command).toEqual(["serve", "-c", "/data/config.toml"]);
 });
 
-test("the commands at its top make a server that listens for everybody, on the port that is exposed", async () => {
+/** The commands at the top of the Dockerfile, without `docker run` and its options, in a folder in place of /data. */
+function commandsFor(folder: string): { init: string[]; serve: string[] } {
   const text = readFileSync(join(root, "Dockerfile"), "utf8");
+  const runs = [...text.matchAll(/^# docker run .* -v node-server:\/data node-server ?(.*)$/gm)];
+  const [init = "", serve = ""] = runs.map(([, args = ""]) => args);
+  expect(serve).toBe("");
+  return { init: init.split(" "), serve: command.map((word) => word.replace("/data", folder)) };
+}
+
+test("an empty volume is refused, and the commands at its top make a server that everybody can reach", async () => {
   const port = last(runtime, "EXPOSE");
-  const [, made = ""] = /^# docker run .* node-server (init .*)$/m.exec(text) ?? [];
-  expect(text).toMatch(new RegExp(`^# docker run -d -p ${port}:${port} `, "m"));
-  expect(made).toBe(`init --listen 0.0.0.0:${port}`);
+  const [name, address] = last(runtime, "ENV").split("=");
+  expect([name, address]).toEqual(["NODE_SERVER_WS_LISTENER", `0.0.0.0:${port}`]);
+  expect(readFileSync(join(root, "Dockerfile"), "utf8")).toMatch(
+    new RegExp(`^# docker run -d .*-p ${port}:${port} `, "m"),
+  );
   await using home = await newHome();
   await rm(home.configPath);
-  await home.run(made.split(" "));
-  expect(readFileSync(home.file("config.toml"), "utf8")).toContain(`\nws_listener = "0.0.0.0:${port}"\n`);
+  const { init, serve } = commandsFor(home.path);
+  // Another program may have the image's port on this machine.
+  const env = { NODE_SERVER_WS_LISTENER: `0.0.0.0:${await freePort()}` };
+  const refused = await home.run(serve, { env });
+  expect(refused).toMatchObject({ code: 1, stdout: "" });
+  expect(refused.stderr).toContain("config.toml does not exist; ");
+  expect((await home.run(init, { env })).stdout).toStartWith("Super Token: ");
+  const server = await home.launch({ env }, serve).ready();
+  expect(server.stdout).toBe("");
+  expect(await helloAt(`http://127.0.0.1:${server.address.port}`)).toBe(hello);
+  await server.stop();
+});
+
+test("it is asked for its health by the binary itself, which ends with 0 while the server is well", async () => {
+  const [, probe = ""] = /^(?:--\S+ )+CMD (.*)$/.exec(last(runtime, "HEALTHCHECK")) ?? [];
+  const [program, ...args] = JSON.parse(probe) as string[];
+  expect([program, ...args]).toEqual([...(JSON.parse(last(runtime, "ENTRYPOINT")) as string[]), "health"]);
+  await using home = await newHome();
+  const env = { NODE_SERVER_WS_LISTENER: `0.0.0.0:${await freePort()}` };
+  expect((await home.run(args, { env })).code).toBe(1);
+  const server = await home.serve({ env });
+  expect((await home.run(args, { env })).code).toBe(0);
+  await server.stop();
 });
