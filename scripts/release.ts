@@ -6,6 +6,10 @@ import { constants, gzip, zstdCompress } from "node:zlib";
 import { version } from "../package.json";
 import { messageOf } from "../src/base/fault.ts";
 import { bundleConsole, packConsole } from "../src/bundle.ts";
+import { completionScripts } from "../src/cli/completion/completion.ts";
+import { shells } from "../src/cli/completion/shells.ts";
+import { manPage } from "../src/cli/manual/man-page.ts";
+import { commands } from "../src/cli/program.ts";
 import { binaryName, parseTag } from "../src/update/release.ts";
 import { compile, ownTriple } from "./compile.ts";
 import { readSecretKey, signFile } from "./minisign.ts";
@@ -84,11 +88,21 @@ try {
 } finally {
   await rm(runtimes, { recursive: true, force: true });
 }
+for (const [name, text] of Object.entries(texts())) {
+  await Bun.write(join(folder, name), text);
+  sums.push(`${await sha256(join(folder, name))}  ${name}`);
+}
 await Bun.write(join(folder, "SHA256SUMS"), `${sums.join("\n")}\n`);
 await Bun.write(join(folder, "TAG"), `${tag}\n`);
 console.log(
   `${folder}: ${tag}, ${(await readdir(folder)).length} files${key === undefined ? ", not signed (--key)" : ", signed"}`,
 );
+
+/** The files that are the same for every system: the manual page, and a completion script for each shell. */
+function texts(): Record<string, string> {
+  const scripts = shells.map((shell) => [`node-server.${shell}`, completionScripts[shell]] as const);
+  return { "node-server.1": manPage(commands, values.version), ...Object.fromEntries(scripts) };
+}
 
 function readKey(path: string) {
   try {

@@ -36,16 +36,21 @@ export interface CommandRow {
   readonly load?: () => Promise<(...given: never[]) => Promise<number>>;
 }
 
-/** Adds the command of a row, and those below it, to a commander program. `onExit` receives the exit code of the one that ran. */
-export function addCommand(parent: Command, row: CommandRow, onExit: (code: number) => void): void {
-  const { isDefault = false, hidden = false, load, ownHelp, notes } = row;
-  const command = parent.command(row.name, { isDefault, hidden }).description(row.description);
-  for (const [flags, description, { default: value, parse } = {}] of row.options ?? []) {
+/** Adds the options of rows to a command. */
+export function addOptions(command: Command, rows: readonly OptionRow[]): void {
+  for (const [flags, description, { default: value, parse } = {}] of rows) {
     const option = command.createOption(flags, description);
     if (value !== undefined) option.default(value);
     if (parse !== undefined) option.argParser(parse as (value: string, before: unknown) => unknown);
     command.addOption(option);
   }
+}
+
+/** Adds the command of a row, and those below it, to a commander program. `onExit` receives the exit code of the one that ran. */
+export function addCommand(parent: Command, row: CommandRow, onExit: (code: number) => void): void {
+  const { isDefault = false, hidden = false, load, ownHelp, notes } = row;
+  const command = parent.command(row.name, { isDefault, hidden }).description(row.description);
+  addOptions(command, row.options ?? []);
   if (row.choices !== undefined) command.registeredArguments[0]?.choices(row.choices);
   if (ownHelp !== undefined) command.helpOption(false).option("-h, --help", ownHelp);
   if (notes !== undefined) command.addHelpText("after", typeof notes === "string" ? () => notes : notes);

@@ -1,5 +1,16 @@
+export const programDescription = "One executable: a JSON-RPC control plane and static file buckets.";
+
 /** Exit codes, which scripts rely on. */
 export const exitCodes = { done: 0, failed: 1, usage: 2, refused: 3, unreachable: 4 } as const;
+
+/** `exitMeanings` are the exit codes in words. */
+export const exitMeanings: Readonly<Record<keyof typeof exitCodes, string>> = {
+  done: "It is done.",
+  failed: "It failed.",
+  usage: "The command line is wrong.",
+  refused: "The server refused the token, or what was asked of it.",
+  unreachable: "The server cannot be reached.",
+};
 
 /** CommandOptions are the options of the program itself, which every command is given. */
 export interface CommandOptions {

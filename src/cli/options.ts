@@ -1,7 +1,12 @@
 import { InvalidArgumentError } from "commander";
 import { parseAddress } from "../base/address.ts";
+import { defaultConfigPath } from "./command.ts";
 import type { OptionRow } from "./command-row.ts";
 
+/** Options of the program itself. */
+export const globalOptions: readonly OptionRow[] = [
+  ["-c, --config <path>", "the configuration file", { default: defaultConfigPath }],
+];
 export const json: OptionRow = ["--json", "print JSON"];
 export const yes: OptionRow = ["-y, --yes", "do not ask for confirmation"];
 /** Options of every command that talks to a server. */

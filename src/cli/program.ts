@@ -162,6 +162,14 @@ const clientCommands: readonly CommandRow[] = [
     load: async () => (await import("./completion/completion.ts")).completion,
   },
   {
+    name: "man",
+    description: "print the manual page, node-server(1)",
+    load: async () => {
+      const { printManPage } = await import("./manual/man-page.ts");
+      return () => printManPage(commands);
+    },
+  },
+  {
     name: "complete [words...]",
     description: "",
     hidden: true,

@@ -2,10 +2,11 @@ import { Command, CommanderError } from "commander";
 import { Fault, messageOf } from "../base/fault.ts";
 import { build } from "../build.ts";
 import { ClientError } from "../client/index.ts";
-import { defaultConfigPath, exitCodes } from "./command.ts";
-import { addCommand } from "./command-row.ts";
+import { exitCodes, programDescription } from "./command.ts";
+import { addCommand, addOptions } from "./command-row.ts";
 import { adviseHelp, helpLineAfter, refuseUnknownCommands, targetOf } from "./failed-command.ts";
 import { explainFileError } from "./file-error.ts";
+import { globalOptions } from "./options.ts";
 import { commands } from "./program.ts";
 import { explain } from "./remote/explain.ts";
 import { exitCodeOf } from "./remote/remote.ts";
@@ -17,13 +18,13 @@ export async function run(args: readonly string[]): Promise<number> {
   let code: number = exitCodes.done;
   let chosen: Command | undefined;
   const program = new Command("node-server")
-    .description("One executable: a JSON-RPC control plane and static file buckets.")
-    .option("-c, --config <path>", "the configuration file", defaultConfigPath)
+    .description(programDescription)
     .version(build.cargo_version, "-V, --version", "print the version")
     .exitOverride()
     .hook("preAction", (_, command) => {
       chosen = command;
     });
+  addOptions(program, globalOptions);
   for (const row of commands)
     addCommand(program, row, (exitCode) => {
       code = exitCode;

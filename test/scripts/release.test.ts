@@ -16,6 +16,7 @@ const temp = await tempFolder();
 const out = join(temp.path, "release");
 const name = binaryName(ownTriple());
 const tag = "v4.5.6";
+const texts = ["node-server.1", "node-server.bash", "node-server.zsh", "node-server.fish"];
 
 async function script(file: string, ...args: string[]) {
   const child = Bun.spawn([process.execPath, `scripts/${file}`, ...args], {
@@ -63,10 +64,10 @@ const at = (file: string) => join(out, file);
 
 test("a release is its binary, the packed forms, the signature, the sums and the tag, and nothing else", async () => {
   expect((await readdir(out)).sort()).toEqual(
-    ["SHA256SUMS", "TAG", name, `${name}.gz`, `${name}.minisig`, `${name}.zst`].sort(),
+    ["SHA256SUMS", "TAG", name, `${name}.gz`, `${name}.minisig`, `${name}.zst`, ...texts].sort(),
   );
   expect(await readFile(at("TAG"), "utf8")).toBe("v4.5.6\n");
-  expect(told).toContain(`${tag}, 6 files, signed`);
+  expect(told).toContain(`${tag}, 10 files, signed`);
 });
 
 test("the binary runs, and says which version and system it is for", async () => {
@@ -78,6 +79,15 @@ test("the binary runs, and says which version and system it is for", async () =>
     cargo_target_triple: ownTriple(),
   });
   expect((await stat(at(name))).mode & 0o777).toBe(0o755);
+});
+
+test("the manual page and the completion scripts are those that the binary prints", async () => {
+  await using program = await openTool(at(name));
+  expect(await readFile(at("node-server.1"), "utf8")).toBe(await program.does(["man"]));
+  for (const shell of ["bash", "zsh", "fish"])
+    expect(await readFile(at(`node-server.${shell}`), "utf8")).toBe(
+      await program.does(["completion", shell]),
+    );
 });
 
 test("the packed forms unpack to the binary, and are smaller", async () => {
@@ -94,7 +104,7 @@ test("the packed forms unpack to the binary, and are smaller", async () => {
 
 test("the sums are those of every file for download, in the form that sha256sum checks", async () => {
   const lines = (await readFile(at("SHA256SUMS"), "utf8")).trimEnd().split("\n");
-  expect(lines.map((line) => line.slice(66))).toEqual([name, `${name}.gz`, `${name}.zst`]);
+  expect(lines.map((line) => line.slice(66))).toEqual([name, `${name}.gz`, `${name}.zst`, ...texts]);
   for (const line of lines) {
     const sum = createHash("sha256")
       .update(await readFile(at(line.slice(66))))
@@ -106,7 +116,7 @@ test("the sums are those of every file for download, in the form that sha256sum 
   // It looks for the files where it runs.
   await using shell = await openTool("/bin/sh");
   const checked = await shell.does(["-c", `cd "$1" && exec sha256sum --strict -c SHA256SUMS`, "sh", out]);
-  expect(checked).toBe(`${name}: OK\n${name}.gz: OK\n${name}.zst: OK\n`);
+  expect(checked).toBe([name, `${name}.gz`, `${name}.zst`, ...texts].map((file) => `${file}: OK\n`).join(""));
 });
 
 test("the signature is valid for this file in this version, for the server and for minisign", async () => {
@@ -138,7 +148,7 @@ test("the folder can be served to servers as it is", async () => {
   const releases = new ReleaseServer(out);
   const ask = (path: string) => releases.answer(new Request(`http://here/${path}`));
   expect(await (await ask("latest")).text()).toBe("v4.5.6\n");
-  for (const file of [name, `${name}.minisig`, "SHA256SUMS"])
+  for (const file of [name, `${name}.minisig`, "SHA256SUMS", "node-server.1"])
     expect([file, (await ask(`${file}?tag=${tag}`)).status]).toEqual([file, 200]);
 });
 

@@ -3,7 +3,7 @@ import { print } from "../terminal/output.ts";
 import type { Shell } from "./shells.ts";
 
 /** Scripts by shell. Each asks the program for the candidates, so that a script never becomes outdated. */
-const scripts: Readonly<Record<Shell, string>> = {
+export const completionScripts: Readonly<Record<Shell, string>> = {
   bash: `# node-server, completion for bash. In ~/.bashrc: source <(node-server completion bash)
 _node_server() {
   local word IFS=$'\\n'
@@ -52,6 +52,6 @@ complete -c node-server -f -a '(__node_server_complete)'
 };
 
 export async function completion(shell: Shell): Promise<number> {
-  await print(scripts[shell]);
+  await print(completionScripts[shell]);
   return exitCodes.done;
 }

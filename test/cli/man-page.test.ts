@@ -1,0 +1,40 @@
+import { expect, test } from "bun:test";
+import type { CommandRow } from "../../src/cli/command-row.ts";
+import { manPage } from "../../src/cli/manual/man-page.ts";
+import { commands } from "../../src/cli/program.ts";
+import { findTool } from "../support/tools.ts";
+
+/** Every command that people run, with the names of its groups. */
+function leaves(rows: readonly CommandRow[], above = "node-server"): { name: string; row: CommandRow }[] {
+  return rows
+    .filter(({ hidden }) => !hidden)
+    .flatMap((row) => {
+      const name = `${above} ${row.name}`;
+      return [...(row.load === undefined ? [] : [{ name, row }]), ...leaves(row.commands ?? [], name)];
+    });
+}
+
+test("the manual page has every command and option, and groff formats it without a warning", async () => {
+  await using groff = await findTool("the manual page", "groff", "groff-base");
+  if (groff === undefined) return;
+  const { code, stdout, stderr } = await groff.run(["-man", "-Tutf8", "-ww", "-rLL=200n"], {
+    stdin: manPage(commands, "1.2.3"),
+  });
+  expect({ code, stderr }).toEqual({ code: 0, stderr: "" });
+  const text = plain(stdout);
+  expect(text).toContain("node-server 1.2.3");
+  for (const { name, row } of leaves(commands)) {
+    const [, section = ""] = text.split(`\n   ${name}\n`);
+    expect([name, section === ""]).toEqual([name, false]);
+    const own = section.split(/\n {0,3}\S/)[0] ?? "";
+    for (const [flags] of row.options ?? [])
+      expect([name, flags, own.includes(flags.replace(/[<>]/g, ""))]).toEqual([name, flags, true]);
+  }
+  for (const word of ["EXIT STATUS", "NODE_SERVER_<KEY>", "NODE_SERVER_TOKEN", "servers.json"])
+    expect(text).toContain(word);
+});
+
+/** What a terminal shows of groff's output: without escape sequences and overstrikes. */
+function plain(text: string): string {
+  return text.replace(new RegExp(`${String.fromCharCode(27)}\\[[0-9;]*m`, "g"), "").replace(/.\x08/g, "");
+}
