@@ -5,7 +5,7 @@ import { configText, initDatabase, tempFolder } from "./node.ts";
 const root = resolve(import.meta.dir, "../..");
 export const source = resolve(root, "src/main.ts");
 const built = await tempFolder();
-const binary = join(built.path, "node-server");
+export const binary = join(built.path, "node-server");
 
 /** Compiles the binary, or copies the one that CI names. For `beforeAll`. */
 export function buildBinary() {
