@@ -9,6 +9,8 @@ export interface Key<T extends z.ZodType = z.ZodType> {
   readonly typeLabel: string;
   /** Where the file path is in a value; undefined for keys that name no file. */
   readonly file?: FilePart;
+  /** What the server does with the path: it creates or changes a file there (the default), writes into a folder, or only reads. */
+  readonly fileUse?: "write" | "folder" | "read";
   /** The value in a new file. A key without it is written commented out, with its default. */
   readonly initial?: string;
   /** A valid value for error messages, for keys that have neither `initial` nor a default. */
@@ -37,7 +39,7 @@ export function key<T extends z.ZodType>(
   typeLabel: string,
   type: T,
   description: string,
-  more: Pick<Key, "initial" | "example" | "file"> = {},
+  more: Pick<Key, "initial" | "example" | "file" | "fileUse"> = {},
 ): Key<T> {
   const file = typeLabel === "path" ? { file: wholeValue } : {};
   return { type, description, typeLabel, ...file, ...more };

@@ -39,6 +39,24 @@ export function resolvePaths(
   return { config: { ...config, unix_socket_path }, relative };
 }
 
+/** ConfiguredFile is a file or folder that a configuration names. */
+export interface ConfiguredFile {
+  readonly name: string;
+  readonly path: string;
+  readonly use: "write" | "folder" | "read";
+}
+
+/** `configuredFiles` lists the files and folders of all keys that have a value. */
+export function configuredFiles(config: Config): ConfiguredFile[] {
+  return settings.flatMap(({ name, table, key }) => {
+    const holder = (table === undefined ? config : config[table]) as Record<string, unknown>;
+    const value = holder[name];
+    if (key.file === undefined || typeof value !== "string") return [];
+    const path = key.file.read(value);
+    return path === undefined ? [] : [{ name, path, use: key.fileUse ?? "write" }];
+  });
+}
+
 /** MovedPath is a file that exists only where earlier versions looked for it: relative paths started at the working directory. */
 export interface MovedPath {
   /** The key that names it. */

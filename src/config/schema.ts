@@ -161,10 +161,20 @@ export const topKeys = {
     "path",
     text.optional(),
     "PEM certificate chain; with `tls_key` the listener serves https and wss.",
-    { example: "cert.pem" },
+    { example: "cert.pem", fileUse: "read" },
   ),
-  tls_key: key("path", text.optional(), "PEM private key of `tls_cert`.", { example: "key.pem" }),
-  static_path: key("path", text.default("./static/"), "The folder that contains the folders of all buckets."),
+  tls_key: key("path", text.optional(), "PEM private key of `tls_cert`.", {
+    example: "key.pem",
+    fileUse: "read",
+  }),
+  static_path: key(
+    "path",
+    text.default("./static/"),
+    "The folder that contains the folders of all buckets.",
+    {
+      fileUse: "folder",
+    },
+  ),
   sync_uploads: key(
     "boolean",
     z.boolean().default(true),

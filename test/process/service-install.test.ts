@@ -44,7 +44,7 @@ test("the server may write to every folder that its configuration names, and to 
   await using server = await install(settings);
   const shown = await server.service(["install", "--print"]);
   const etc = join(server.folder, "etc");
-  expect(shown.stdout).toContain(`\nReadWritePaths="${etc}" "${files}" "${logs}" "${sockets}"\n`);
+  expect(shown.stdout).toContain(`\nReadWritePaths="${etc}" "${sockets}" "${files}" "${logs}"\n`);
   await using updated = await install({
     ...settings,
     top: `${settings.top}\n${updating}`,
@@ -52,12 +52,12 @@ test("the server may write to every folder that its configuration names, and to 
   });
   const more = await updated.service(["install", "--print"]);
   const [home, bin] = [join(updated.folder, "etc"), join(updated.folder, "bin")];
-  expect(more.stdout).toContain(`\nReadWritePaths="${home}" "${files}" "${logs}" "${sockets}" "${bin}"\n`);
+  expect(more.stdout).toContain(`\nReadWritePaths="${home}" "${sockets}" "${files}" "${logs}" "${bin}"\n`);
 
   const unmade = await server.service(["install", "--no-start", "--dir", server.units]);
   expect(unmade).toMatchObject({ code: 1, stdout: "" });
   expect(unmade.stderr).toContain(
-    `${files} must exist before the service; run \`install -d -o daemon ${files}\``,
+    `${sockets} must exist before the service; run \`install -d -o daemon ${sockets}\``,
   );
   expect(existsSync(server.units)).toBe(false);
 });

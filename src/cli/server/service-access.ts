@@ -6,7 +6,7 @@ import { isInside } from "../../base/folder.ts";
 import type { Config } from "../../config/schema.ts";
 import { placesOf } from "../../config/server-uuid.ts";
 import { databaseFile } from "../../db/database.ts";
-import type { ServiceTarget } from "./service-paths.ts";
+import { type ServiceTarget, usedFiles } from "./service-paths.ts";
 
 const { read, write, enter } = accessBits;
 
@@ -61,15 +61,18 @@ function adviceFor(path: string, { binary, user }: ServiceTarget): string {
 /** The files that a configuration names. */
 function filesOf(config: Config, configPath: string): Required[] {
   const file = databaseFile(config.database.database_url);
-  const { json_log_file } = config.logging;
-  const readOnly = [configPath, ...placesOf(configPath, file), config.tls_cert, config.tls_key];
-  const written = [
-    ...(file === undefined ? [] : [dirname(file), file, `${file}-wal`, `${file}-shm`]),
-    config.static_path,
-    json_log_file,
+  const used = usedFiles(config).map(({ path, use }) => ({ path, isRead: use === "read" }));
+  const readOnly = [
+    configPath,
+    ...placesOf(configPath, file),
+    ...used.filter(({ isRead }) => isRead).map(({ path }) => path),
   ];
-  const required = (paths: readonly (string | undefined)[], bits: number, verb: Required["verb"]) =>
-    paths.flatMap((path) => (path === undefined ? [] : [{ path, bits, verb }]));
+  const written = [
+    ...(file === undefined ? [] : [dirname(file), `${file}-wal`, `${file}-shm`]),
+    ...used.filter(({ isRead }) => !isRead).map(({ path }) => path),
+  ];
+  const required = (paths: readonly string[], bits: number, verb: Required["verb"]) =>
+    paths.map((path) => ({ path, bits, verb }));
   return [...required(readOnly, read, "read"), ...required(written, read | write, "write to")];
 }
 

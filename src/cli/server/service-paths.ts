@@ -5,8 +5,8 @@ import { shownDatabase } from "../../base/database-url.ts";
 import { Fault } from "../../base/fault.ts";
 import { isInside } from "../../base/folder.ts";
 import type { User } from "../../base/users.ts";
+import { type ConfiguredFile, configuredFiles } from "../../config/paths.ts";
 import type { Config } from "../../config/schema.ts";
-import { databaseFile } from "../../db/database.ts";
 import { probeDatabase } from "../../db/probe.ts";
 import { LogHub } from "../../log/hub.ts";
 
@@ -17,16 +17,20 @@ export interface ServiceTarget {
   readonly user: User;
 }
 
+/** Lists what the server uses of the files and folders in its configuration. */
+export function usedFiles(config: Config): ConfiguredFile[] {
+  return configuredFiles(config).filter(
+    ({ name }) => name !== "unix_socket_path" || config.enable_unix_socket,
+  );
+}
+
 /** Lists the folders that the server writes to, without those inside another one. */
 export function writableFolders(config: Config, { binary, config: path }: ServiceTarget): string[] {
-  const file = databaseFile(config.database.database_url);
-  const { json_log_file } = config.logging;
   const folders = [
     dirname(path),
-    ...(file === undefined ? [] : [dirname(file)]),
-    config.static_path,
-    ...(json_log_file === undefined ? [] : [dirname(json_log_file)]),
-    ...(config.enable_unix_socket ? [dirname(config.unix_socket_path)] : []),
+    ...usedFiles(config).flatMap(({ path: own, use }) =>
+      use === "read" ? [] : [use === "folder" ? own : dirname(own)],
+    ),
     // Self-update replaces the binary in its folder.
     ...(config.release_url === undefined ? [] : [dirname(binary)]),
   ];
