@@ -4,7 +4,7 @@ import type { CommandRow } from "./command-row.ts";
 import { shells } from "./completion/shells.ts";
 import { pushNotes } from "./deploy/push/notes.ts";
 import { gather, json, listen, remote, remoteJson, unit, yes } from "./options.ts";
-import { parseAllow, parseDuration } from "./tokens/token-options.ts";
+import { tokenCreation } from "./tokens/token-options.ts";
 
 const service: CommandRow = {
   name: "service",
@@ -98,6 +98,7 @@ const clientCommands: readonly CommandRow[] = [
     options: [
       ["--name <name>", "the name of the server here (default: from the address)"],
       ["--ca <file>", "check the server's certificate against this file (PEM); saved with the login"],
+      json,
     ],
     load: async () => (await import("./login/login.ts")).login,
   },
@@ -190,16 +191,8 @@ const tokens: CommandRow = {
     },
     {
       name: "create",
-      description: "create a token for buckets; its secret is printed only once",
-      options: [
-        ...remoteJson,
-        ["--bucket <name>", "a bucket that it may access; repeatable", { parse: gather }],
-        ["--allow <actions>", "a list of read,write,delete,list (default: read)", { parse: parseAllow }],
-        ["--webdav <bucket>", "a bucket that it may mount and push to: all four actions", { parse: gather }],
-        ["--username <name>", "a user name in addition to the key"],
-        ["--password", "also a password: asked for, or from NODE_SERVER_NEW_PASSWORD"],
-        ["--expires <time>", "after 90m, 12h, 30d, 4w or 1y (default: never)", { parse: parseDuration }],
-      ],
+      description: "create a token; its secret is printed only once",
+      options: tokenCreation,
       load: async () => (await import("./tokens/tokens.ts")).createToken,
     },
     {

@@ -17,7 +17,7 @@ story("a token from standard input is checked, kept for its owner alone, and use
   expect({ code, stdout, stderr }).toEqual({
     code: 0,
     stdout: "",
-    stderr: `logged in to one (${node.url}) as root\n`,
+    stderr: `logged in to one (${node.url}) as root\nmay: everything (Super Token)\n`,
   });
   expect((await stat(user.file(kept))).mode & 0o777).toBe(0o600);
   expect((await stat(user.file(".config/node-server"))).mode & 0o777).toBe(0o700);

@@ -50,9 +50,11 @@ story(
     expect((await push(token)).code).toBe(0);
     const listed = await run("tokens", "list");
     expect(listed.stdout).toContain(`${key}\tci\t20`);
-    expect(listed.stdout).toContain("static_bucket:site → read, write, delete, list");
+    expect(listed.stdout).toContain("\tread, write, delete and list files in bucket site\t");
     expect(listed.stdout).not.toContain(secret);
-    expect(listed.stdout).toMatch(/^\S+\troot\tnever\teverything \(Super Token\)\t-$/m);
+    expect(listed.stdout).toMatch(
+      /^\S+\troot\tnever\teverything \(Super Token\)\t-\t-\t[-\d]+ [\d:]+\tjust now$/m,
+    );
     const rolled = await run("tokens", "roll", key, "--yes", "--json");
     const renewed = JSON.parse(rolled.stdout) as { key: string; secret: string };
     expect(renewed.key).toBe(key);
@@ -92,6 +94,7 @@ story("a token may do what --allow names and nothing else; nonsense is wrong usa
     ["create"],
     ["create", "--bucket", "site", "--allow", "everything"],
     ["create", "--bucket", "site", "--expires", "soon"],
+    ["create", "--node", "read_logs,everything"],
     ["create", "--bucket", "site", "--password"],
     ["destroy", "x"],
   ];
@@ -108,7 +111,7 @@ story("the list names the token that made another, and deleting the maker says w
   const maker = await node.newToken(may, { username: "maker" });
   const [key = ""] = maker.split(":");
   await node.call("token_create", [maker, { token_limit: [], username: "made" }]);
-  expect((await run("tokens", "list")).stdout).toMatch(new RegExp(`^\\S+\\tmade\\t.*\\t${key}$`, "m"));
+  expect((await run("tokens", "list")).stdout).toMatch(new RegExp(`^\\S+\\tmade\\t.*\\t${key}\\t`, "m"));
   const ended = await run("tokens", "delete", "maker", "-y");
   expect([ended.code, ended.stdout]).toEqual([0, ""]);
   expect(ended.stderr).toContain("tokens that it created still work: 1");

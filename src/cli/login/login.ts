@@ -5,7 +5,9 @@ import { exitCodes } from "../command.ts";
 import { readCa } from "../remote/ca.ts";
 import { clientFor, fetchFor } from "../remote/remote.ts";
 import { askSecret } from "../terminal/ask.ts";
-import { say } from "../terminal/output.ts";
+import { print, say } from "../terminal/output.ts";
+import { minuteText } from "../terminal/quantities.ts";
+import { isSuperToken, mayText, tokenState } from "../tokens/may.ts";
 import {
   nameFromUrl,
   parseServerName,
@@ -19,10 +21,14 @@ export interface LoginOptions {
   readonly name?: string;
   /** A file with the certificates that the server's own is checked against; kept with the login. */
   readonly ca?: string;
+  readonly json?: boolean;
 }
 
 /** Saves a server and a token that it accepts, and makes it the one in use. */
-export async function login(address: string, { name: wanted, ca: file }: LoginOptions): Promise<number> {
+export async function login(
+  address: string,
+  { name: wanted, ca: file, json }: LoginOptions,
+): Promise<number> {
   const url = parseServerUrl(address, "node-server login");
   const chosen = wanted === undefined ? undefined : parseServerName(wanted);
   const known = await readServers(process.env);
@@ -36,10 +42,14 @@ export async function login(address: string, { name: wanted, ca: file }: LoginOp
   await client().call("node-server_version");
   if (isUnencrypted(url)) say(`note: ${url} is not encrypted; anyone on the network path can read the token`);
   const token = await tokenFor(url);
-  const { username, token_key } = await client(token).call("token_get");
+  const own = await client(token).call("token_get");
+  const isSuper = await isSuperToken(client(token), { key: own.token_key, token });
   const server = { url, token, ...(file === undefined ? {} : { ca: resolve(file) }) };
   await writeServers({ current: name, servers: { ...known.servers, [name]: server } }, process.env);
-  say(`logged in to ${name} (${url}) as ${visible(username ?? token_key)}`);
+  say(`logged in to ${name} (${url}) as ${visible(own.username ?? own.token_key)}`);
+  const end = own.timestamp_to === null ? "" : `; expires ${minuteText(own.timestamp_to)} UTC`;
+  say(`may: ${visible(mayText(own, isSuper))}${end}`);
+  if (json) await print(`${JSON.stringify({ name, url, token: tokenState(own), super: isSuper })}\n`);
   return exitCodes.done;
 }
 

@@ -11,7 +11,8 @@ import {
   type Target,
 } from "../remote/remote.ts";
 import { print } from "../terminal/output.ts";
-import { countText, numberText, timeText } from "../terminal/quantities.ts";
+import { countText, minuteText, numberText, timeText } from "../terminal/quantities.ts";
+import { mayText, tokenState } from "../tokens/may.ts";
 
 /** Prints the state of a server and of the token in use. */
 export async function status(options: RemoteOptions & { readonly json?: boolean }): Promise<number> {
@@ -91,8 +92,7 @@ function stateOf({ url }: Target, { version, uuid, answeredMs, answers }: Answer
     uptime_ms: uptime instanceof Error ? null : uptime,
     database: database instanceof Error ? null : database.data,
     database_error: broken?.message ?? null,
-    token:
-      own instanceof Error ? null : { key: own.token_key, username: own.username, ends: own.timestamp_to },
+    token: own instanceof Error ? null : tokenState(own),
     super: !(buckets instanceof Error),
     buckets: buckets instanceof Error ? null : buckets.length,
   };
@@ -109,6 +109,8 @@ function linesOf(state: State, { own, database }: Answers["answers"]): string {
     ...(state.uptime_ms === null ? {} : { up: durationText(state.uptime_ms) }),
     database: databaseText(state, database),
     token: tokenText(state, own),
+    ...(own instanceof Error ? {} : { may: mayText(own, state.super) }),
+    ...(state.token?.ends == null ? {} : { expires: `${minuteText(state.token.ends)} UTC` }),
     ...(state.buckets === null ? {} : { buckets: numberText(state.buckets) }),
   };
   return Object.entries(rows)
@@ -124,8 +126,8 @@ function databaseText({ database, database_error }: State, answer: Answers["answ
   );
 }
 
-function tokenText({ token, super: isSuper }: State, own: Answers["answers"]["own"]): string {
-  if (token !== null) return whose(token, isSuper);
+function tokenText({ token }: State, own: Answers["answers"]["own"]): string {
+  if (token !== null) return whose(token);
   if (own instanceof NoToken) return "none";
   return own instanceof DatabaseError ? "cannot be checked without the database" : "not accepted";
 }
@@ -137,8 +139,7 @@ function durationText(ms: number): string {
   return `${countText(Math.floor(hours / 24), "day")} ${hours % 24} h`;
 }
 
-function whose({ key, username, ends }: NonNullable<State["token"]>, isSuper: boolean): string {
-  const name = username === null ? key : `${username} (${key})`;
-  const end = ends === null ? "" : `, until ${new Date(ends).toISOString()}`;
-  return `${name}${isSuper ? ", the Super Token" : ""}${end}`;
+function whose({ key, username, name }: NonNullable<State["token"]>): string {
+  const label = name === null ? "" : `, ${name}`;
+  return `${username === null ? key : `${username} (${key})`}${label}`;
 }

@@ -19,6 +19,20 @@ export function timeText(seconds: number): string {
   return `${Math.floor(whole / 3600)} h ${Math.floor((whole % 3600) / 60)} min`;
 }
 
+/** `2026-11-16 09:30`, in UTC. */
+export function minuteText(at: number): string {
+  return new Date(at).toISOString().slice(0, 16).replace("T", " ");
+}
+
+/** `5 min ago`, `3 h ago`, `12 days ago`: how long ago a time was that is known to the minute. */
+export function agoText(at: number, now = Date.now()): string {
+  const minutes = Math.floor((now - at) / 60_000);
+  if (minutes < 1) return "just now";
+  if (minutes < 60) return `${minutes} min ago`;
+  const hours = Math.floor(minutes / 60);
+  return hours < 48 ? `${hours} h ago` : `${countText(Math.floor(hours / 24), "day")} ago`;
+}
+
 /** `3,361`. */
 export function numberText(count: number): string {
   return count.toLocaleString("en-US");

@@ -1,19 +1,55 @@
 import { InvalidArgumentError } from "commander";
+import { permissionNames } from "../../auth/permission.ts";
+import type { OptionRow } from "../command-row.ts";
+import { gather, remoteJson } from "../options.ts";
 
 export const fileActions = ["read", "write", "delete", "list"] as const;
 export type FileAction = (typeof fileActions)[number];
 
+/** `nodeActions` are the permissions on the server itself, which a token holds in scope global. */
+export const nodeActions = Object.keys(permissionNames).flatMap((name) =>
+  name.startsWith("node.") ? [name.slice("node.".length)] : [],
+);
+
+/** `tokenCreation` are the options of `tokens create`. */
+export const tokenCreation: readonly OptionRow[] = [
+  ...remoteJson,
+  ["--bucket <name>", "a bucket that it may access; repeatable", { parse: gather }],
+  ["--allow <actions>", "a list of read,write,delete,list (default: read)", { parse: parseAllow }],
+  ["--webdav <bucket>", "a bucket that it may mount and push to: all four actions", { parse: gather }],
+  [
+    "--node <permissions>",
+    `permissions on the server itself, a list of ${nodeActions.join(",")}`,
+    { parse: parseNode },
+  ],
+  ["--name <name>", "a label, to tell it from others in lists"],
+  ["--username <name>", "a user name in addition to the key"],
+  ["--password", "also a password: asked for, or from NODE_SERVER_NEW_PASSWORD"],
+  ["--expires <time>", "after 90m, 12h, 30d, 4w or 1y (default: never)", { parse: parseDuration }],
+];
+
 /** parseAllow reads `--allow read,write`. */
-export function parseAllow(text: string): FileAction[] {
-  const actions = text.split(",").map((word) => word.trim());
-  const unknown = actions.find((word) => !(fileActions as readonly string[]).includes(word));
-  if (unknown !== undefined)
-    throw new InvalidArgumentError(`${unknown || "nothing"} is not one of ${fileActions.join(", ")}.`);
-  return actions as FileAction[];
+function parseAllow(text: string): FileAction[] {
+  return parseList(text, fileActions);
+}
+
+/** parseNode reads `--node read_logs,metrics`. */
+function parseNode(text: string): string[] {
+  return parseList(text, nodeActions);
+}
+
+function parseList<T extends string>(text: string, known: readonly T[]): T[] {
+  return text.split(",").map((part) => {
+    const word = part.trim();
+    const found = known.find((one) => one === word);
+    if (found === undefined)
+      throw new InvalidArgumentError(`${word || "nothing"} is not one of ${known.join(", ")}.`);
+    return found;
+  });
 }
 
 /** parseDuration reads a time such as `30d`, as milliseconds. */
-export function parseDuration(text: string): number {
+function parseDuration(text: string): number {
   const [, count, unit = ""] = /^(\d{1,6})(m|h|d|w|y)$/.exec(text) ?? [];
   const ms = { m: 60e3, h: 3600e3, d: 86_400e3, w: 604_800e3, y: 365 * 86_400e3 }[unit];
   if (count === undefined || ms === undefined || Number(count) === 0)

@@ -1,12 +1,20 @@
-import { type NodeServerClient, PermissionDenied, type ResultOf } from "../../client/index.ts";
+import {
+  type Limit,
+  type NodeServerClient,
+  type Permission,
+  PermissionDenied,
+  type ResultOf,
+} from "../../client/index.ts";
 import { exitCodes } from "../command.ts";
 import { renewLogin } from "../login/renew-login.ts";
 import { clientFor, connect, findServer, type RemoteOptions } from "../remote/remote.ts";
 import { askSecret } from "../terminal/ask.ts";
 import { columns } from "../terminal/columns.ts";
 import { confirm } from "../terminal/confirm.ts";
-import { print } from "../terminal/output.ts";
+import { print, say } from "../terminal/output.ts";
+import { agoText, minuteText } from "../terminal/quantities.ts";
 import { WrongUsage } from "../terminal/wrong-usage.ts";
+import { mayText } from "./may.ts";
 import { type FileAction, fileActions } from "./token-options.ts";
 
 type Token = ResultOf<"token_get">;
@@ -20,6 +28,9 @@ export interface NewTokenOptions extends TokenOptions {
   readonly bucket?: readonly string[];
   readonly allow?: readonly FileAction[];
   readonly webdav?: readonly string[];
+  /** Permissions on the server itself. */
+  readonly node?: readonly string[];
+  readonly name?: string;
   readonly username?: string;
   readonly password?: boolean;
   /** Milliseconds from now. */
@@ -31,19 +42,20 @@ export async function listTokens(options: TokenOptions): Promise<number> {
   const { tokens } = await client.call("token_list_all_tokens");
   // Only the Super Token may list them, so the caller's own is the Super Token.
   const own = await client.call("token_get");
-  const may = (token: Token) =>
-    token.token_key === own.token_key ? "everything (Super Token)" : limitsOf(token);
   await print(
     options.json
       ? `${JSON.stringify(tokens)}\n`
       : columns(
-          ["KEY", "USER", "EXPIRES", "PERMISSIONS", "CREATED BY"],
+          ["KEY", "USER", "EXPIRES", "PERMISSIONS", "CREATED BY", "NAME", "CREATED", "LAST USED"],
           tokens.map((token) => [
             token.token_key,
             token.username ?? "-",
             endOf(token),
-            may(token),
+            mayText(token, token.token_key === own.token_key),
             token.created_by ?? "-",
+            token.name ?? "-",
+            token.created_at == null ? "-" : minuteText(token.created_at),
+            token.last_used_at == null ? "-" : agoText(token.last_used_at),
           ]),
         ),
   );
@@ -52,9 +64,11 @@ export async function listTokens(options: TokenOptions): Promise<number> {
 
 /** Creates a token and prints its secret once, to standard output. */
 export async function createToken(options: NewTokenOptions): Promise<number> {
-  const { bucket = [], allow = ["read"], webdav = [], username, expires } = options;
-  if (bucket.length + webdav.length === 0)
-    throw new WrongUsage("say what the token may do: --webdav BUCKET, or --bucket BUCKET --allow read,list");
+  const { bucket = [], allow = ["read"], webdav = [], node = [], name, username, expires } = options;
+  if (bucket.length + webdav.length + node.length === 0)
+    throw new WrongUsage(
+      "say what the token may do: --webdav BUCKET, --bucket BUCKET --allow read,list, or --node read_logs",
+    );
   if (options.password && username === undefined) throw new WrongUsage("--password needs --username");
   const client = await connect(options);
   const password = options.password ? await newPassword(username ?? "") : undefined;
@@ -63,18 +77,27 @@ export async function createToken(options: NewTokenOptions): Promise<number> {
     permissions: actions.map((static_bucket_file) => ({ static_bucket_file })),
   });
   await warnOfMissing(client, [...bucket, ...webdav]);
+  if (node.includes("exec_sql"))
+    say("note: exec_sql means full trust: whoever has this token can do anything on the server");
   const made = await client.call("token_create", {
     token_creation: {
       token_limit: [
         ...(bucket.length === 0 ? [] : [limit(bucket, allow)]),
         ...(webdav.length === 0 ? [] : [limit(webdav, fileActions)]),
+        ...(node.length === 0 ? [] : [onServer(node)]),
       ],
+      ...(name === undefined ? {} : { name }),
       ...(username === undefined ? {} : { username }),
       ...(password === undefined ? {} : { password }),
       ...(expires === undefined ? {} : { timestamp_to: Date.now() + expires }),
     },
   });
   return showSecret(made, options);
+}
+
+/** The limit of permissions on the server itself. */
+function onServer(actions: readonly string[]): Limit {
+  return { scopes: ["global"], permissions: actions.map((node) => ({ node }) as Permission) };
 }
 
 /** Warns of buckets that do not exist, which may be mistyped. Skipped if the caller may not read buckets. */
@@ -130,27 +153,6 @@ async function showSecret(
 
 function endOf({ timestamp_to }: Token): string {
   if (timestamp_to === null) return "never";
-  const day = new Date(timestamp_to).toISOString().slice(0, 16).replace("T", " ");
-  return timestamp_to < Date.now() ? `${day} (over)` : day;
-}
-
-/** `static_bucket:site → read, list`; what has another shape is shown as it is stored. */
-function limitsOf({ token_limit }: Token): string {
-  if (!Array.isArray(token_limit)) return JSON.stringify(token_limit);
-  const describe = (parts: unknown) =>
-    Array.isArray(parts) ? parts.map(wordOf).join(", ") : JSON.stringify(parts);
-  return token_limit
-    .map(
-      ({ scopes, permissions }: Record<string, unknown>) => `${describe(scopes)} → ${describe(permissions)}`,
-    )
-    .join("; ");
-}
-
-function wordOf(part: unknown): string {
-  if (typeof part === "string") return part;
-  const [first] = Object.entries((part ?? {}) as Record<string, unknown>);
-  if (first === undefined) return "-";
-  const [family, value] = first;
-  if (family === "static_bucket_file" && typeof value === "string") return value;
-  return value === null ? family : `${family}:${typeof value === "string" ? value : JSON.stringify(value)}`;
+  const end = minuteText(timestamp_to);
+  return timestamp_to < Date.now() ? `${end} (over)` : end;
 }

@@ -1,0 +1,113 @@
+import { type Grant, type Limit, toLimits } from "../../auth/limit.ts";
+import type { Permission, Scope } from "../../auth/permission.ts";
+import { type NodeServerClient, PermissionDenied, type ResultOf } from "../../client/index.ts";
+
+type Token = ResultOf<"token_get">;
+
+/** Each permission as a verb and its object; permissions with the same object become one phrase. */
+const phrases: Readonly<Record<Permission, readonly [verb: string, object: string]>> = {
+  "static_bucket_file.read": ["read", "files"],
+  "static_bucket_file.write": ["write", "files"],
+  "static_bucket_file.delete": ["delete", "files"],
+  "static_bucket_file.list": ["list", "files"],
+  "static_bucket.read": ["see", "bucket records"],
+  "static_bucket.write": ["change", "bucket records"],
+  "static_bucket.delete": ["delete", "bucket records"],
+  "node.exec_sql": ["run", "SQL"],
+  "node.get_database_type": ["see", "the kind of database"],
+  "node.list_all_agent_uuid": ["list", "agents"],
+  "node.read_logs": ["read", "logs"],
+  "node.read_storage": ["read", "table sizes"],
+  "node.metrics": ["read", "metrics"],
+  "monitoring_uuid.list": ["list", "agents"],
+  "monitoring_uuid.delete": ["delete", "agents"],
+  "token.create": ["create", "tokens"],
+  "db.list": ["list", "databases"],
+  "db.read": ["read", "databases"],
+  "db.create": ["create", "databases"],
+  "db.update": ["update", "databases"],
+  "db.delete": ["delete", "databases"],
+  "db.exec_sql": ["run SQL in", "databases"],
+};
+
+/** Objects that belong to a place, so that scope global says something about them. */
+const placed: ReadonlySet<string> = new Set(["files", "bucket records", "databases", "agents"]);
+
+/** Words before the name of a scope, and for all names with `*` alone. */
+const scopePhrases: Readonly<Record<string, readonly [one: string, all: string]>> = {
+  static_bucket: ["in bucket", "in every bucket"],
+  agent_uuid: ["for agent", ""],
+  kv_namespace: ["in KV namespace", ""],
+  js_worker: ["for JS worker", ""],
+  db: ["in database", "in every database"],
+};
+
+/** `mayText` says in plain words what a token may do: `read and list files in bucket site; read logs`. */
+export function mayText({ token_limit }: Pick<Token, "token_limit">, isSuper: boolean): string {
+  if (isSuper) return "everything (Super Token)";
+  const lines = toLimits(token_limit).flatMap(limitText);
+  return lines.length === 0 ? "nothing" : lines.join("; ");
+}
+
+/** `tokenState` is what programs get of the token in use (`status --json`, `login --json`). An older server has no name and times. */
+export function tokenState(token: Token) {
+  return {
+    key: token.token_key,
+    username: token.username,
+    name: token.name ?? null,
+    ends: token.timestamp_to,
+    created_at: token.created_at ?? null,
+    last_used_at: token.last_used_at ?? null,
+    limits: token.token_limit,
+  };
+}
+
+/** `isSuperToken` tells whether a client's token is the Super Token, by a call that only this may make. */
+export async function isSuperToken(
+  client: NodeServerClient,
+  { key, token }: { readonly key: string; readonly token: string },
+): Promise<boolean> {
+  try {
+    await client.call("token_get", { token: key, supertoken: token });
+    return true;
+  } catch (error) {
+    if (error instanceof PermissionDenied) return false;
+    throw error;
+  }
+}
+
+/** One line for a limit; none for one that grants nothing. */
+function limitText({ scopes, permissions }: Limit): string[] {
+  if (scopes.length === 0 || permissions.length === 0) return [];
+  const groups = Map.groupBy(permissions, (grant) => phraseOf(grant)?.[1] ?? "");
+  const parts = [...groups].flatMap(([object, grants]) =>
+    object === ""
+      ? grants.map(otherText)
+      : `${enumerate([...new Set(grants.map((grant) => phraseOf(grant)?.[0] ?? ""))])} ${object}`,
+  );
+  const isPlaced = [...groups.keys()].some((object) => placed.has(object));
+  const places = scopes.map((scope) => placeText(scope, isPlaced)).filter((text) => text !== "");
+  return [[parts.join(", "), enumerate(places)].filter((text) => text !== "").join(" ")];
+}
+
+function phraseOf({ permission, pattern }: Grant): readonly [string, string] | undefined {
+  if (pattern !== undefined || !Object.hasOwn(phrases, permission)) return undefined;
+  return phrases[permission as Permission];
+}
+
+/** A permission of the wider system as it is stored. */
+function otherText({ permission, pattern }: Grant): string {
+  return pattern === undefined ? permission : `${permission} (${pattern})`;
+}
+
+function placeText(scope: Scope, isPlaced: boolean): string {
+  if (scope.in === "global") return isPlaced ? "everywhere" : "";
+  const [one = scope.in, all = ""] = scopePhrases[scope.in] ?? [];
+  return scope.name === "*" && all !== "" ? all : `${one} ${scope.name}`;
+}
+
+/** `read, write and list`. */
+function enumerate(parts: readonly string[]): string {
+  const last = parts.at(-1) ?? "";
+  return parts.length < 2 ? last : `${parts.slice(0, -1).join(", ")} and ${last}`;
+}
