@@ -191,7 +191,7 @@ for (const database of databaseKinds)
       await alice.getByRole("button", { name: "Edit" }).click();
       const group = page.getByRole("group", { name: "Files" });
       for (const action of ["write", "delete"]) await group.getByLabel(action).uncheck();
-      await page.getByRole("button", { name: "Save the limits" }).click();
+      await page.getByRole("button", { name: "Save" }).click();
       await alice.getByText("Files: read, list, in bucket site").waitFor();
       expect((await tokensOf(node))[0]?.token_limit).toEqual([
         {

@@ -8,6 +8,7 @@ import { useBucketNames } from "./bucket-names.ts";
 import { usernameHint, usernameProblem } from "./credential-rules.ts";
 import { draftSummary } from "./limits.ts";
 import { LimitsForm } from "./limits-form.tsx";
+import { NameField } from "./name-field.tsx";
 import { newSecret } from "./new-secret.tsx";
 import { PasswordField } from "./password-form.tsx";
 import { PurposePicker } from "./purpose-picker.tsx";
@@ -89,8 +90,9 @@ export function CreateForm({ purpose, bucket, onDone, onCancel }: CreateFormProp
           />
         </details>
       </section>
-      <section class="card form" aria-label="User name and time">
+      <section class="card form" aria-label="Name, user name and time">
         <h2>Optional</h2>
+        <NameField name={draft.name} onChange={(name) => change({ name })} />
         <div class="tokens-pair">
           <Field
             label="User name"

@@ -25,6 +25,14 @@ export function passwordProblem(password: string): string | undefined {
 /** Invisible characters, as in `auth/username.ts` of the server, which checks more. */
 const invisible = /[\p{Cc}\p{Cf}\p{Cs}\p{Zl}\p{Zp}\p{Default_Ignorable_Code_Point}\u2800]/u;
 
+/** Reason why the server would refuse a name, for common mistakes; undefined for an empty one. */
+export function nameProblem(name: string): string | undefined {
+  if (name.length > 100) return "It can have at most 100 characters.";
+  if (invisible.test(name)) return "It cannot contain invisible characters.";
+  if (name.trim() !== name) return "It cannot start or end with a space.";
+  return undefined;
+}
+
 /** Reason why the server would refuse a user name, for common mistakes; undefined for an empty one. */
 export function usernameProblem(name: string): string | undefined {
   if (name.length > 128) return "It can have at most 128 characters.";

@@ -1,9 +1,9 @@
 import type { Limit, ParamsOf, Permission, Token } from "../../../client/index.ts";
-import { passwordProblem, usernameProblem } from "./credential-rules.ts";
+import { nameProblem, passwordProblem, usernameProblem } from "./credential-rules.ts";
 import { limitsProblem } from "./limits.ts";
 import { parseLocalTime, toLocalTime } from "./validity.ts";
 
-export type PurposeName = "webdav" | "read" | "deploy" | "sql" | "own";
+export type PurposeName = "webdav" | "read" | "deploy" | "watch" | "sql" | "own";
 
 export interface Purpose {
   readonly title: string;
@@ -31,6 +31,17 @@ export const purposes: Readonly<Record<PurposeName, Purpose>> = {
     text: "Push a folder from the command line or from CI: write, list, read and delete files.",
     needsBucket: true,
     limits: (bucket) => inBucket(bucket, ["write", "list", "read", "delete"]),
+  },
+  watch: {
+    title: "Logs and metrics",
+    text: "Read the log, the metrics and the size of the tables, and change nothing.",
+    needsBucket: false,
+    limits: () => [
+      {
+        scopes: ["global"],
+        permissions: [{ node: "read_logs" }, { node: "metrics" }, { node: "read_storage" }],
+      },
+    ],
   },
   sql: {
     title: "SQL",
@@ -62,6 +73,7 @@ export interface TokenDraft {
   readonly purpose: PurposeName;
   readonly bucket: string;
   readonly limits: readonly Limit[];
+  readonly name: string;
   readonly username: string;
   readonly password: string;
   /** Whether the password was generated here, so that it must be shown once. */
@@ -78,6 +90,7 @@ export function newDraft(purpose: PurposeName, bucket: string, creator: Token | 
     purpose,
     bucket,
     limits: purposes[purpose].limits(bucket),
+    name: "",
     username: "",
     password: "",
     isGenerated: false,
@@ -102,13 +115,15 @@ export function draftProblem({
   purpose,
   bucket,
   limits,
+  name,
   username,
   password,
   from,
   to,
 }: TokenDraft): string | undefined {
   if (lacksBucket({ purpose, bucket })) return "Choose a bucket.";
-  const wrong = limitsProblem(limits) ?? usernameProblem(username) ?? passwordProblem(password);
+  const wrong =
+    limitsProblem(limits) ?? nameProblem(name) ?? usernameProblem(username) ?? passwordProblem(password);
   if (wrong !== undefined) return wrong;
   if (password !== "" && username === "") return "A password needs a user name.";
   return validityProblem(from, to);
@@ -122,6 +137,7 @@ export function validityProblem(from: string, to: string): string | undefined {
 export function toCreation(draft: TokenDraft): ParamsOf<"token_create">["token_creation"] {
   return {
     token_limit: [...draft.limits],
+    name: draft.name === "" ? null : draft.name,
     username: draft.username === "" ? null : draft.username,
     password: draft.password === "" ? null : draft.password,
     timestamp_from: parseLocalTime(draft.from),

@@ -5,10 +5,11 @@ import { replaceQuery, route } from "../../route.ts";
 import { useSession } from "../../session.ts";
 import { Button } from "../../ui/button.tsx";
 import { Field, typed } from "../../ui/field.tsx";
+import { visibleText } from "../../ui/visible-text.tsx";
 import { limitSummary } from "./limits.ts";
 import { PasswordDialog } from "./password-form.tsx";
 import { deleteToken, displayName, rotateSecret } from "./token-actions.ts";
-import { validityOf } from "./validity.ts";
+import { timesOf, validityOf } from "./validity.ts";
 
 export interface TokenListProps {
   /** Tokens in the server's order: the Super Token has the lowest id and is first. */
@@ -30,7 +31,7 @@ export function TokenList({ tokens, onEdit, onChanged }: TokenListProps) {
   const shown = all ? found : found.slice(0, maxInitialTokens);
   return (
     <>
-      <Field label="Find" hint="By key, user name, creator, bucket or permission.">
+      <Field label="Find" hint="By name, key, user name, creator, bucket or permission.">
         <input
           type="search"
           value={wanted}
@@ -66,8 +67,8 @@ export function TokenList({ tokens, onEdit, onChanged }: TokenListProps) {
   );
 }
 
-function isFound({ token_key, username, created_by, token_limit }: Token, wanted: string): boolean {
-  const text = [token_key, username ?? "", created_by ?? "", ...limitSummary(token_limit)]
+function isFound({ token_key, name, username, created_by, token_limit }: Token, wanted: string): boolean {
+  const text = [token_key, name ?? "", username ?? "", created_by ?? "", ...limitSummary(token_limit)]
     .join(" ")
     .toLowerCase();
   return wanted
@@ -104,6 +105,7 @@ function TokenCard({ token, isSuper, now, onEdit, onPassword, onGone }: TokenCar
   return (
     <li class="card tokens-token" aria-label={displayName(token)}>
       <div class="tokens-head">
+        {token.name !== null && <strong>{visibleText(token.name)}</strong>}
         {token.username !== null && <strong>{token.username}</strong>}
         <code>{token.token_key}</code>
         {isSuper && <span class="badge accent">Super Token</span>}
@@ -115,6 +117,7 @@ function TokenCard({ token, isSuper, now, onEdit, onPassword, onGone }: TokenCar
           </span>
         )}
       </div>
+      <p class="muted">{timesOf(token, now)}</p>
       <ul class="tokens-summary">
         {isSuper ? (
           <li>Everything. It cannot be edited or deleted.</li>

@@ -17,6 +17,21 @@ export function validityOf(
   return { state: "valid", text: `expires in ${duration(to - now)}, on ${time(to)}` };
 }
 
+/** `Created on …, last used 5 minutes ago`. The server knows uses to the minute. */
+export function timesOf(
+  { created_at, last_used_at }: Pick<Token, "created_at" | "last_used_at">,
+  now: number,
+): string {
+  const created = created_at === null ? "" : `Created on ${time(created_at)}, `;
+  const used = last_used_at === null ? "not used yet" : `last used ${ago(now - last_used_at)}`;
+  const text = `${created}${used}`;
+  return text.charAt(0).toUpperCase() + text.slice(1);
+}
+
+function ago(ms: number): string {
+  return ms < 60_000 ? "just now" : `${duration(ms)} ago`;
+}
+
 /** Value of a `datetime-local` input in Unix milliseconds; null when it is empty. */
 export function parseLocalTime(text: string): number | null {
   const at = new Date(text).getTime();

@@ -1,0 +1,20 @@
+import { Field, typed } from "../../ui/field.tsx";
+import { nameProblem } from "./credential-rules.ts";
+
+export interface NameFieldProps {
+  readonly name: string;
+  readonly onChange: (name: string) => void;
+}
+
+/** Field for the name of a token, which is a label for people. */
+export function NameField({ name, onChange }: NameFieldProps) {
+  return (
+    <Field
+      label="Name"
+      hint="To tell it from others, such as “laptop of Alice”. Nobody signs in with it."
+      error={nameProblem(name)}
+    >
+      <input type="text" autocomplete="off" value={name} onInput={(event: Event) => onChange(typed(event))} />
+    </Field>
+  );
+}

@@ -1,0 +1,80 @@
+import { expect, test } from "bun:test";
+import { nameProblem } from "../../src/console/pages/tokens/credential-rules.ts";
+import { timesOf } from "../../src/console/pages/tokens/validity.ts";
+import { databaseKinds, type TestNode } from "../support/node.ts";
+import { inBrowser, openConsole, shoot, testNode } from "./browser.ts";
+
+interface Listed {
+  readonly token_key: string;
+  readonly name: string | null;
+  readonly token_limit: unknown;
+}
+
+/** The newest token of the server. */
+async function newestOf(node: TestNode): Promise<Listed | undefined> {
+  const { tokens } = (await node.call("token_list_all_tokens", [node.superToken])) as { tokens: Listed[] };
+  return tokens.at(-1);
+}
+
+for (const database of databaseKinds)
+  inBrowser(`a token for watching gets a name, shows its use, and is renamed (${database})`, async () => {
+    await using node = await testNode({ database });
+    await using tab = await openConsole(node, { at: "/tokens?preset=webdav" });
+    const { page } = tab;
+    await page.getByRole("button", { name: "Logs and metrics" }).click();
+    await page.getByText("Server: read the log, see the size of the tables, read the metrics").waitFor();
+    const name = page.getByLabel("Name", { exact: true });
+    await name.fill("on call ");
+    await page.getByText("It cannot start or end with a space.").first().waitFor();
+    expect(await page.getByRole("button", { name: "Create the token" }).isDisabled()).toBe(true);
+    await name.fill("on call");
+    await page.getByRole("button", { name: "Create the token" }).click();
+    const dialog = page.getByRole("dialog", { name: "The new token" });
+    const token = (await dialog.locator("dd code").first().textContent()) ?? "";
+    await dialog.getByRole("button", { name: "I have copied it" }).click();
+    const made = await newestOf(node);
+    expect(made).toMatchObject({
+      name: "on call",
+      token_limit: [
+        {
+          scopes: ["global"],
+          permissions: [{ node: "read_logs" }, { node: "metrics" }, { node: "read_storage" }],
+        },
+      ],
+    });
+
+    const card = page.getByRole("listitem", { name: made?.token_key ?? "", exact: true });
+    await card.getByText("on call", { exact: true }).waitFor();
+    await card.getByText(/^Created on [-\d]+ [:\d]+, not used yet$/).waitFor();
+    await node.call("log_list", { token });
+    await page.reload();
+    await card.getByText(/^Created on [-\d]+ [:\d]+, last used just now$/).waitFor();
+    await page.getByLabel("Find").fill("on call");
+    await page.getByText("1 of 2 tokens").waitFor();
+    await shoot(page, "tokens-named");
+
+    await card.getByRole("button", { name: "Edit" }).click();
+    expect(await name.inputValue()).toBe("on call");
+    await shoot(page, "tokens-edit-name");
+    await name.fill("night shift");
+    await page.getByRole("button", { name: "Save" }).click();
+    await page.getByText("Saved. The limits apply from the next call on.").waitFor();
+    expect((await newestOf(node))?.name).toBe("night shift");
+    expect((await newestOf(node))?.token_limit).toEqual(made?.token_limit);
+  });
+
+test("the name of a token is checked as the server does, for common mistakes", () => {
+  for (const name of ["", "x".repeat(100), "Резервная копия NAS"]) expect(nameProblem(name)).toBeUndefined();
+  for (const name of ["x".repeat(101), "a\nb", "r\u200Boot", " a", "a "])
+    expect([name, nameProblem(name)]).toEqual([name, expect.any(String)]);
+});
+
+test("the times of a token are told in words, also where they are not known", () => {
+  const now = Date.now();
+  const text = (created_at: number | null, last_used_at: number | null) =>
+    timesOf({ created_at, last_used_at }, now);
+  expect(text(null, null)).toBe("Not used yet");
+  expect(text(null, now - 59_000)).toBe("Last used just now");
+  expect(text(null, now - 3 * 86_400_000)).toBe("Last used 3 days ago");
+  expect(text(now, now + 5000)).toMatch(/^Created on [-\d]+ [:\d]+, last used just now$/);
+});
