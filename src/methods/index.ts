@@ -8,13 +8,14 @@ import { agentUuid, nodeAgents } from "./agent-uuid.ts";
 import { method } from "./declare.ts";
 import { log } from "./log.ts";
 import { nodeConfig } from "./node-config.ts";
-import { nodeDatabase, storage } from "./node-database.ts";
+import { nodeDatabase } from "./node-database.ts";
 import { nodeIdentity } from "./node-identity.ts";
 import { nodeLog } from "./node-log.ts";
 import { nodeSql } from "./node-sql.ts";
 import { nodeUpdate } from "./node-update.ts";
 import { staticBucket } from "./static-bucket.ts";
 import { staticBucketFile } from "./static-bucket-file.ts";
+import { storage } from "./storage.ts";
 import { token } from "./token.ts";
 
 const namespaces = {

@@ -3,7 +3,8 @@ import { globally, superToken } from "../auth/need.ts";
 import { RawJson } from "../base/raw-json.ts";
 import { method } from "./declare.ts";
 
-const storageSizes = z.object({ tables: z.record(z.string(), z.int()), total: z.int() });
+/** `storageSizes` is the size of each table and their sum, in bytes. */
+export const storageSizes = z.object({ tables: z.record(z.string(), z.int()), total: z.int() });
 
 /** `nodeDatabase` are the methods of the `node-server` namespace about the database and its size. */
 export const nodeDatabase = {
@@ -31,25 +32,8 @@ export const nodeDatabase = {
   }),
 };
 
-/** `storage` is the namespace `storage`: the sizes for tokens that may read them and nothing else. */
-export const storage = {
-  storage_read: method({
-    doc: "Returns the size of each table in bytes: on PostgreSQL with its indexes and out-of-line storage, on SQLite without its indexes.",
-    need: globally("node.read_storage"),
-    effect: "reads",
-    params: {},
-    result: storageSizes,
-    fails: ["DatabaseError"],
-    example: {
-      params: { token: "<SUPER_TOKEN>" },
-      result: { tables: { crontab: 4096, token: 8192 }, total: 12288 },
-    },
-    run: async ({ database }) => storageResult(await database.operator.tableSizes()),
-  }),
-};
-
 /** `storageResult` writes the JSON as text: an object would put names that look like numbers first. The migrations table is left out. */
-function storageResult(sizes: ReadonlyMap<string, number>): RawJson {
+export function storageResult(sizes: ReadonlyMap<string, number>): RawJson {
   const tables = [...sizes]
     .filter(([name]) => name !== "seaql_migrations")
     .sort(([a], [b]) => (a < b ? -1 : 1));

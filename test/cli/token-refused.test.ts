@@ -1,5 +1,5 @@
 import { expect } from "bun:test";
-import { loggedIn } from "../support/cli.ts";
+import { loggedIn, User } from "../support/cli.ts";
 import { databaseKinds } from "../support/node.ts";
 import { story } from "../support/process.ts";
 
@@ -52,6 +52,29 @@ for (const kind of databaseKinds) {
     expect([login.code, login.stderr]).toEqual([3, expect.stringContaining(wrong.text)]);
   });
 }
+
+story("a server that is too old for a command is named as such", async () => {
+  await using user = await User.open();
+  // An older server answers so to every method that it does not know.
+  using older = Bun.serve({
+    hostname: "127.0.0.1",
+    port: 0,
+    fetch: async (request) =>
+      Response.json({
+        jsonrpc: "2.0",
+        error: { code: -32601, message: "Method not found", data: { kind: "MethodNotFound" } },
+        id: ((await request.json()) as { id: unknown }).id,
+      }),
+  });
+  const url = older.url.origin;
+  const { code, stderr } = await user.run(["storage"], {
+    env: { NODE_SERVER_URL: url, NODE_SERVER_TOKEN: "a:b" },
+  });
+  expect([code, stderr]).toEqual([
+    1,
+    `node-server: the server at ${url} does not know a method that this command needs; its version is older than this program's, update it\n`,
+  ]);
+});
 
 story("users whose names hold a colon are made, logged in, rolled and ended by name", async () => {
   await using scene = await loggedIn();
