@@ -13,6 +13,7 @@ import {
 } from "./manifest.ts";
 import { checkHeader, checkMember } from "./member-rules.ts";
 import { damaged, readTar, type TarMember } from "./tar-reader.ts";
+import { assertWholeFrames } from "./zstd-frames.ts";
 
 /** The largest members that are read into memory as a whole. The manifest has a line for each file of the buckets. */
 const maxBytes = { header: 16 * 1024 * 1024, manifest: 1024 * 1024 * 1024 };
@@ -30,6 +31,7 @@ export async function verifyBackup(
   path: string,
   onBytes: (bytes: number) => void = () => {},
 ): Promise<VerifiedBackup> {
+  await assertWholeFrames(path);
   const members = readTar(decompressed(path, onBytes));
   const first = await members.next();
   if (first.done || first.value.name !== headerName)

@@ -100,11 +100,19 @@ function parsePax(bytes: Uint8Array): Partial<TarEntry> {
       /^([^=]*)=(.*)\n$/s.exec(buffer.toString("utf8", space + 1, at + length)) ?? [];
     if (key === "path") found.name = value;
     else if (key === "size" && /^\d{1,15}$/.test(value)) found.size = Number(value);
-    else if (key === "mtime" && /^-?\d+(\.\d+)?$/.test(value)) found.modifiedMs = Number(value) * 1000;
+    else if (key === "mtime" && secondsForm.test(value)) found.modifiedMs = millisecondsOf(value);
     else throw damaged("an extended header is invalid");
     at += length;
   }
   return found;
+}
+
+const secondsForm = /^\d{1,12}(\.\d{1,9})?$/;
+
+/** The parts are read one by one: the product of a fraction and 1000 is not exact. */
+function millisecondsOf(seconds: string): number {
+  const [whole, fraction = ""] = seconds.split(".");
+  return Number(whole) * 1000 + Number(fraction.padEnd(9, "0")) / 1_000_000;
 }
 
 function paddingOf(size: number): number {

@@ -28,7 +28,7 @@ export function tarHeader(entry: TarEntry): Buffer {
   const short = isPlain ? splitName(name) : undefined;
   if (short === undefined) records.push(paxRecord("path", name));
   if (size > maxOctal) records.push(paxRecord("size", String(size)));
-  if (modifiedMs % 1000 !== 0 || modifiedMs < 0) records.push(paxRecord("mtime", String(modifiedMs / 1000)));
+  if (modifiedMs % 1000 !== 0) records.push(paxRecord("mtime", secondsText(modifiedMs)));
   const own = ustarBlock(
     entry,
     short ?? { prefix: "", name: name.replace(/[^\x20-\x7e]/g, "_").slice(0, 100) },
@@ -47,6 +47,13 @@ export function tarHeader(entry: TarEntry): Buffer {
 /** `padding` are the zeros after a content of this size. */
 export function padding(size: number): Buffer {
   return Buffer.alloc((blockBytes - (size % blockBytes)) % blockBytes);
+}
+
+/** `secondsText` is a time in seconds with six digits after the point; times before 1970 become 0. */
+function secondsText(ms: number): string {
+  const microseconds = Math.max(0, Math.round(ms * 1000));
+  const seconds = Math.floor(microseconds / 1_000_000);
+  return `${seconds}.${String(microseconds % 1_000_000).padStart(6, "0")}`;
 }
 
 /** A record is `<length> <key>=<value>\n`, and the length includes its own digits. */

@@ -1,22 +1,14 @@
 import { expect } from "bun:test";
-import { openDatabase } from "../../src/db/database.ts";
+import { databaseFile, openDatabase } from "../../src/db/database.ts";
 import { openLoadTarget } from "../../src/db/dump/load-target.ts";
-import type { PortableRow } from "../../src/db/dump/portable.ts";
 import { openSnapshot } from "../../src/db/dump/snapshot.ts";
+import { ServerLock } from "../../src/db/server-lock.ts";
 import { LogHub } from "../../src/log/hub.ts";
 import { settingsFor } from "../support/database-settings.ts";
 import { eachDatabase, newDatabase, tempFolder } from "../support/node.ts";
+import { rowsOf } from "./support.ts";
 
 const hub = new LogHub();
-
-async function rowsOf(url: string): Promise<Record<string, PortableRow[]>> {
-  const snapshot = await openSnapshot(settingsFor(url), hub);
-  const tables: Record<string, PortableRow[]> = {};
-  for (const table of snapshot.tables)
-    tables[table.name] = (await Array.fromAsync(snapshot.rows(table))).flat();
-  await snapshot.close();
-  return tables;
-}
 
 async function copy(from: string, to: string): Promise<void> {
   const source = await openSnapshot(settingsFor(from), hub);
@@ -57,3 +49,37 @@ line "2" é \u{1f600}', ${bytes}, '{"b":[1,2.50,{"a":null}],"n":1234567890123456
   expect(before.js_worker?.[0]).toContainEqual({ blob: "AP8Q" });
   await Promise.all([place.drop(), other.drop(), again.drop()]);
 });
+
+eachDatabase(
+  "a database that a server uses is not replaced, and what was read of it is one state",
+  async (kind) => {
+    await using folder = await tempFolder();
+    await using elsewhere = await tempFolder();
+    const place = await newDatabase(kind, folder.path);
+    const database = await openDatabase(settingsFor(place.url), hub, { create: true });
+    // On SQLite the server's lock tells it, on PostgreSQL its sessions.
+    const lock = new ServerLock();
+    (await lock.prepare(databaseFile(place.url))).commit();
+    await expect(openLoadTarget(settingsFor(place.url), hub)).rejects.toThrow(
+      kind === "sqlite"
+        ? /in use by another node-server/
+        : /a node-server uses this database \(\d+ connections from/,
+    );
+    const snapshot = await openSnapshot(settingsFor(place.url), hub);
+    await place.run("INSERT INTO kv (namespace, key, value) VALUES ('n', 'k', '1')");
+    await place.run("CREATE TABLE of_the_operator (id int)");
+    const kv = snapshot.tables.find(({ name }) => name === "kv");
+    expect(kv && (await Array.fromAsync(snapshot.rows(kv)))).toEqual([]);
+    expect(snapshot.otherTables).toEqual([]);
+    await snapshot.close();
+    lock.close();
+    await database.close();
+    const later = await openSnapshot(settingsFor(place.url), hub);
+    expect(later.otherTables).toEqual(["of_the_operator"]);
+    await later.close();
+    const other = await newDatabase(kind, elsewhere.path);
+    await copy(place.url, other.url);
+    expect((await rowsOf(other.url)).kv).toEqual([[1, "n", "k", "1"]]);
+    await Promise.all([place.drop(), other.drop()]);
+  },
+);

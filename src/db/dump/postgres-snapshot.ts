@@ -93,7 +93,9 @@ async function* readRows(
   columns: readonly PostgresColumn[],
 ): AsyncGenerator<readonly PortableRow[]> {
   const list = sql.join(columns.map(({ name, read }) => sql`${read} AS ${sql.ref(name)}`));
-  await sql`DECLARE dump NO SCROLL CURSOR FOR SELECT ${list} FROM ${sql.table(table)} ORDER BY id`.execute(
+  // `ORDER BY id` alone would be the text of that name in the list.
+  const order = sql.ref(`${table}.id`);
+  await sql`DECLARE dump NO SCROLL CURSOR FOR SELECT ${list} FROM ${sql.table(table)} ORDER BY ${order}`.execute(
     transaction,
   );
   for (let count = firstRows; ; ) {

@@ -1,5 +1,5 @@
 import { Database } from "bun:sqlite";
-import { existsSync } from "node:fs";
+import { closeSync, existsSync, openSync, readSync } from "node:fs";
 import { chown, link, lstat, open, rename, rm, stat } from "node:fs/promises";
 import { basename, dirname, join } from "node:path";
 import { codeOf, Fault } from "../../base/fault.ts";
@@ -11,6 +11,8 @@ import type { DatabaseShape, DatabaseSnapshot } from "./portable.ts";
 import { openSqliteSnapshot } from "./sqlite-snapshot.ts";
 import { type InsertRows, type LoadReport, type LoadTarget, loadTables } from "./table-loader.ts";
 
+/** Names that are tried for the former file. */
+const maxNames = 100;
 const sideFiles = ["-wal", "-shm"];
 
 /** SqliteLoadTarget builds a new file beside the database, which then takes its place; the former one is kept under another name. */
@@ -80,12 +82,24 @@ export class SqliteLoadTarget implements LoadTarget {
   /** Gives the former file a second name, so that there is a database at its path at every moment. */
   async #keepOld(): Promise<string> {
     foldLog(this.#path);
-    const time = new Date().toISOString().replace(/[-:]|\.\d+/g, "");
-    const kept = `${this.#path}.before-restore-${time}`;
-    await link(this.#path, kept);
+    const kept = await this.#linkOld();
     // SQLite has removed them, unless the file is damaged or another program has it open.
     for (const end of sideFiles) await renameIfThere(this.#path + end, kept + end);
     return kept;
+  }
+
+  /** Links the former file under a name that is free. */
+  async #linkOld(): Promise<string> {
+    const time = new Date().toISOString().replace(/[-:]|\.\d+/g, "");
+    for (let number = 1; ; number += 1) {
+      const kept = `${this.#path}.before-restore-${time}${number === 1 ? "" : `-${number}`}`;
+      try {
+        await link(this.#path, kept);
+        return kept;
+      } catch (error) {
+        if (codeOf(error) !== "EEXIST" || number === maxNames) throw error;
+      }
+    }
   }
 
   async #removeNew(): Promise<void> {
@@ -95,6 +109,8 @@ export class SqliteLoadTarget implements LoadTarget {
 
 /** `foldLog` moves what the -wal file holds into the database. A damaged database stays as it is. */
 function foldLog(path: string): void {
+  // Beside a file that is no database SQLite deletes the -wal file.
+  if (!isSqlite(path)) return;
   let busy: bigint | number = 0;
   try {
     using file = new Database(path, { readwrite: true });
@@ -105,6 +121,17 @@ function foldLog(path: string): void {
   }
   if (Number(busy) !== 0)
     throw new Fault("DatabaseError", `another program has the database ${path} open; close it and try again`);
+}
+
+function isSqlite(path: string): boolean {
+  const header = Buffer.alloc(16);
+  const file = openSync(path, "r");
+  try {
+    readSync(file, header, 0, header.length, 0);
+    return header.toString("latin1") === "SQLite format 3\0";
+  } finally {
+    closeSync(file);
+  }
 }
 
 async function renameIfThere(from: string, to: string): Promise<void> {

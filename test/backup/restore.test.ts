@@ -1,0 +1,205 @@
+import { expect, test } from "bun:test";
+import { cp, mkdir, rename, rm, stat, symlink, utimes, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { User } from "../support/cli.ts";
+import { eachDatabase, newDatabase } from "../support/node.ts";
+import { Home, newHome } from "../support/process.ts";
+import { findTool } from "../support/tools.ts";
+import { readArchive, rowsOf, treeOf } from "./support.ts";
+
+const modified = new Date("2024-02-29T12:34:56.789Z");
+
+/** A server with a bucket `site` of some files; the address of the server and its Super Token. */
+async function serveSite(home: Home): Promise<{ url: string; token: string; stop(): Promise<void> }> {
+  const server = await home.serve();
+  const { superToken: token, url } = server;
+  await server.call("static-bucket_create", { token, name: "site", path: "pages/site" });
+  await server.call("static-bucket-file_upload", { token, name: "site", path: "index.html", body: "hello" });
+  await server.call("static-bucket-file_upload", {
+    token,
+    name: "site",
+    path: "ü/日本.txt",
+    body: "long ago",
+  });
+  const folder = home.file("static/pages/site");
+  await mkdir(join(folder, "empty"));
+  await mkdir(join(folder, ".~staged-upload"));
+  await writeFile(join(folder, "large.bin"), Buffer.alloc(3_000_000, "large "));
+  await symlink("index.html", join(folder, "alias.html"));
+  await symlink("/etc/passwd", join(folder, "outside"));
+  await symlink("..", join(folder, "up"));
+  await utimes(join(folder, "index.html"), modified, modified);
+  return { url, token, stop: async () => void (await server.stop()) };
+}
+
+eachDatabase(
+  "a server moves to another machine with one file: tokens, identity, buckets and files",
+  async (kind) => {
+    await using old = await newHome();
+    const postgres = kind === "postgres" ? await newDatabase(kind, old.path) : undefined;
+    const urlIn = (home: Home) => postgres?.url ?? `sqlite://${home.file("data/node.db")}`;
+    if (postgres !== undefined) await old.configure({}, postgres.url);
+    const site = await serveSite(old);
+    const uuid = (await old.run(["get-uuid"])).stdout;
+    const made = await old.run(["backup", "all.tar.zst", "--files"]);
+    expect(made).toMatchObject({ code: 0, stdout: "" });
+    expect(made.stderr).toContain(
+      "pages/site/outside is left out: it is a link that leads to no file of this bucket",
+    );
+    expect(made.stderr).toContain("pages/site/up is left out");
+    expect((await stat(old.file("all.tar.zst"))).mode & 0o777).toBe(0o600);
+    await site.stop();
+    const names = (await readArchive(old.file("all.tar.zst"))).map(({ name }) => name);
+    expect(names.filter((name) => name.startsWith("files/"))).toEqual([
+      "files/pages/site/",
+      "files/pages/site/alias.html",
+      "files/pages/site/empty/",
+      "files/pages/site/index.html",
+      "files/pages/site/large.bin",
+      "files/pages/site/ü/",
+      "files/pages/site/ü/日本.txt",
+    ]);
+    const before = { rows: await rowsOf(urlIn(old)), files: await treeOf(old.file("static/pages/site")) };
+    await postgres?.run("DROP SCHEMA public CASCADE; CREATE SCHEMA public");
+
+    await using machine = await Home.open();
+    const restored = await machine.run(["restore", join(old.path, "all.tar.zst")]);
+    expect({ code: restored.code, stderr: restored.stderr }).toMatchObject({ code: 0 });
+    expect((await machine.run(["get-uuid"])).stdout).toBe(uuid);
+    expect((await stat(machine.configPath)).mode & 0o777).toBe(0o600);
+    if (kind === "sqlite") expect((await stat(machine.file("data/node.db"))).mode & 0o777).toBe(0o600);
+    expect(await rowsOf(urlIn(machine))).toEqual(before.rows);
+    const { outside, up, ".~staged-upload": staged, ...files } = before.files;
+    const alias = before.files["index.html"] ?? "";
+    expect(await treeOf(machine.file("static/pages/site"))).toEqual({ ...files, "alias.html": alias });
+    expect((await stat(machine.file("static/pages/site/index.html"))).mtime).toEqual(modified);
+    const server = await machine.serve();
+    expect(await server.call("static-bucket_read", { token: site.token, name: "site" })).toMatchObject({
+      path: "pages/site",
+    });
+    expect(await (await fetch(`${server.url}/node/static/site/index.html`)).text()).toBe("hello");
+    await server.stop();
+    await postgres?.drop();
+  },
+);
+
+eachDatabase("a restore is refused while a server runs, and asks before it replaces", async (kind) => {
+  await using home = await newHome();
+  const database = await newDatabase(kind, home.path);
+  await home.configure({}, database.url);
+  const site = await serveSite(home);
+  await home.run(["backup", "all.tar.zst", "--files"]);
+  const running = await home.run(["restore", "all.tar.zst", "--yes"]);
+  expect(running).toMatchObject({
+    code: 1,
+    stderr: expect.stringMatching(
+      kind === "sqlite"
+        ? /in use by another node-server, process \d+/
+        : /a node-server uses this database|runs at http/,
+    ),
+  });
+  await site.stop();
+  await database.run("DELETE FROM static_file");
+  await writeFile(home.file("static/pages/site/index.html"), "changed");
+  const asked = await home.run(["restore", "all.tar.zst"]);
+  expect(asked).toMatchObject({
+    code: 1,
+    stderr: expect.stringMatching(
+      /will be replaced\. Type yes to continue: node-server: not confirmed, nothing changed/,
+    ),
+  });
+  expect((await rowsOf(database.url)).static_file).toEqual([]);
+  const withoutFiles = await home.run(["restore", "all.tar.zst", "--no-files"], { stdin: "yes\n" });
+  expect(withoutFiles.code).toBe(0);
+  expect((await rowsOf(database.url)).static_file).toHaveLength(1);
+  expect(await Bun.file(home.file("static/pages/site/index.html")).text()).toBe("changed");
+  if (kind === "sqlite") {
+    const [, former = ""] = /The former database is kept as (\S+);/.exec(withoutFiles.stderr) ?? [];
+    expect((await rowsOf(`sqlite://${former}`)).static_file).toEqual([]);
+  }
+  expect((await home.run(["restore", "all.tar.zst", "--yes"])).code).toBe(0);
+  expect(await Bun.file(home.file("static/pages/site/index.html")).text()).toBe("hello");
+  expect(
+    Object.keys(await treeOf(home.file("static/pages"))).filter((name) => name.includes("~staged")),
+  ).toEqual([]);
+  await database.drop();
+});
+
+test("a damaged database is replaced, and what it was is kept with its -wal file", async () => {
+  await using home = await newHome();
+  const site = await serveSite(home);
+  await home.run(["backup", "b.tar.zst"]);
+  await site.stop();
+  await writeFile(home.file("data/node.db"), "no database");
+  await writeFile(home.file("data/node.db-wal"), "its log");
+  const restored = await home.run(["restore", "b.tar.zst", "--yes"]);
+  expect({ code: restored.code, stderr: restored.stderr }).toMatchObject({ code: 0 });
+  const [, former = ""] = /The former database is kept as (\S+);/.exec(restored.stderr) ?? [];
+  expect(await Bun.file(former).text()).toBe("no database");
+  expect(await Bun.file(`${former}-wal`).text()).toBe("its log");
+  const server = await home.serve();
+  expect(await server.call("static-bucket_list", { token: site.token })).toHaveLength(1);
+});
+
+test("configuration and UUID stay, unless they are missing or --replace-config is given", async () => {
+  await using old = await newHome({ top: "# of the backup\n" });
+  await (await serveSite(old)).stop();
+  const uuid = (await old.run(["get-uuid"])).stdout.trim();
+  await old.run(["backup", "b.tar.zst"]);
+  await using home = await newHome({ top: "# of this machine\n" });
+  await home.run(["init"]);
+  const own = (await home.run(["get-uuid"])).stdout.trim();
+  const path = join(old.path, "b.tar.zst");
+  const kept = await home.run(["restore", path, "--yes"]);
+  expect(kept.stderr).toContain(`The server's UUID here is ${own}, in the backup it is ${uuid}`);
+  expect(await Bun.file(home.configPath).text()).toContain("# of this machine");
+  expect((await home.run(["restore", path, "--yes", "--replace-config"])).code).toBe(0);
+  expect(await Bun.file(home.configPath).text()).toContain("# of the backup");
+  expect((await home.run(["get-uuid"])).stdout.trim()).toBe(uuid);
+  expect(await home.run(["restore", path, "--files"])).toMatchObject({
+    code: 2,
+    stderr: expect.stringMatching(/was made without --files/),
+  });
+});
+
+test("a backup on standard output is what zstd and tar read, and needs no running server", async () => {
+  await using tool = await findTool("reading a backup", "zstd");
+  await using user = await User.open();
+  await user.does(["init"]);
+  await user.shell('"$@" > b.tar.zst', ["backup", "-"]);
+  expect((await user.run(["restore", "b.tar.zst", "--yes"])).code).toBe(0);
+  if (tool === undefined) return;
+  await cp(user.file("b.tar.zst"), join(tool.home, "b.tar.zst"));
+  await tool.does(["--test", "b.tar.zst"]);
+  await tool.does(["-d", "b.tar.zst"]);
+  const listed = await Bun.$`tar -tf b.tar`.cwd(tool.home).text();
+  expect(listed.trim().split("\n")).toEqual([
+    "backup.json",
+    "config.toml",
+    "database/token/000001.jsonl",
+    "manifest.json",
+  ]);
+});
+
+test("a backup that cannot be written leaves nothing, and says why", async () => {
+  await using user = await User.open();
+  await user.does(["init"]);
+  await mkdir(user.file("folder"));
+  expect(await user.run(["backup", "folder"])).toMatchObject({
+    code: 1,
+    stderr: expect.stringMatching(/folder is not a regular file/),
+  });
+  expect(await user.run(["backup", "missing/b.tar.zst"])).toMatchObject({
+    code: 1,
+    stderr: expect.stringMatching(/does not exist/),
+  });
+  await rename(user.file("data/node.db"), user.file("data/away.db"));
+  expect(await user.run(["backup", "b.tar.zst"])).toMatchObject({
+    code: 1,
+    stderr: expect.stringMatching(/data\/node\.db does not exist/),
+  });
+  await rm(user.file("data/away.db"));
+  expect(
+    Object.keys(await treeOf(user.file("."))).filter((name) => /tar\.zst|tmp|node\.db$/.test(name)),
+  ).toEqual([]);
+});

@@ -1,0 +1,80 @@
+import { createHash } from "node:crypto";
+import { readdir, readFile, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { type BackupManifest, manifestName } from "../../src/backup/manifest.ts";
+import { endOfArchive, padding, type TarEntry, tarHeader } from "../../src/backup/tar.ts";
+import { readTar } from "../../src/backup/tar-reader.ts";
+import type { PortableRow } from "../../src/db/dump/portable.ts";
+import { openSnapshot } from "../../src/db/dump/snapshot.ts";
+import { LogHub } from "../../src/log/hub.ts";
+import { settingsFor } from "../support/database-settings.ts";
+
+/** A member of an archive with its whole content. */
+export interface WholeMember extends TarEntry {
+  readonly bytes: Buffer;
+}
+
+export async function readArchive(path: string): Promise<WholeMember[]> {
+  const tar = await Bun.zstdDecompress(await readFile(path));
+  const members: WholeMember[] = [];
+  for await (const { content, ...entry } of readTar(once(tar)))
+    members.push({
+      ...entry,
+      bytes: Buffer.concat(await Array.fromAsync(content(), (part) => Buffer.from(part))),
+    });
+  return members;
+}
+
+/** Writes an archive with these members; its manifest says what they are, unless it is one of them. */
+export async function writeArchive(path: string, members: readonly WholeMember[]): Promise<void> {
+  const parts = members.flatMap(({ bytes, ...entry }) => [
+    tarHeader({ ...entry, size: bytes.length }),
+    bytes,
+    padding(bytes.length),
+  ]);
+  await writeFile(path, await Bun.zstdCompress(Buffer.concat([...parts, endOfArchive])));
+}
+
+/** The members with a manifest that fits them. */
+export function withManifest(members: readonly WholeMember[]): WholeMember[] {
+  const own = members.filter(({ name }) => name !== manifestName);
+  const old = members.find(({ name }) => name === manifestName);
+  const manifest = JSON.parse(old?.bytes.toString() ?? "{}") as BackupManifest;
+  const listed = own.map(({ name, bytes }) => ({ name, size: bytes.length, sha256: sha256(bytes) }));
+  return [...own, textMember(manifestName, JSON.stringify({ ...manifest, members: listed }))];
+}
+
+export function textMember(name: string, text: string): WholeMember {
+  const bytes = Buffer.from(text);
+  return { name, kind: "file", size: bytes.length, mode: 0o600, modifiedMs: 0, bytes };
+}
+
+export function sha256(bytes: Uint8Array | string): string {
+  return createHash("sha256").update(bytes).digest("hex");
+}
+
+/** All rows of a database in the portable form, by table. */
+export async function rowsOf(url: string): Promise<Record<string, PortableRow[]>> {
+  const snapshot = await openSnapshot(settingsFor(url), new LogHub());
+  const tables: Record<string, PortableRow[]> = {};
+  for (const table of snapshot.tables)
+    tables[table.name] = (await Array.fromAsync(snapshot.rows(table))).flat();
+  await snapshot.close();
+  return tables;
+}
+
+/** The paths below a folder, each with its content; links are not followed. */
+export async function treeOf(folder: string, prefix = ""): Promise<Record<string, string>> {
+  const found: Record<string, string> = {};
+  for (const entry of await readdir(folder, { withFileTypes: true })) {
+    const [path, name] = [join(folder, entry.name), `${prefix}${entry.name}`];
+    if (entry.isFile()) found[name] = sha256(await readFile(path));
+    else found[name] = entry.isDirectory() ? "folder" : "link";
+    if (entry.isDirectory()) Object.assign(found, await treeOf(path, `${name}/`));
+  }
+  return found;
+}
+
+async function* once(bytes: Uint8Array): AsyncGenerator<Uint8Array> {
+  yield bytes;
+}
