@@ -1,0 +1,151 @@
+import { expect, test } from "bun:test";
+import { mkdir, readdir, stat, utimes, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { backUpInChild } from "../../src/backup/backup-process.ts";
+import { verifyBackup } from "../../src/backup/read-backup.ts";
+import { settingsFor } from "../support/database-settings.ts";
+import { configText, eachDatabase, type TestNode, testNode } from "../support/node.ts";
+import { newHome, until } from "../support/process.ts";
+
+const top = (every: string, more = "") => `backup_dir = "BACKUPS"\nbackup_every = "${every}"\n${more}`;
+
+/** A node whose backups go to a folder in its own one. */
+async function backingUp(
+  kind: "sqlite" | "postgres",
+  settings: string,
+): Promise<TestNode & { backups: string }> {
+  const node = await testNode({ database: kind, logging: 'memory_log_filter = "info"\n' });
+  const backups = join(node.folder, "backups");
+  await rewrite(node, backups, settings);
+  return Object.assign(node, { backups });
+}
+
+async function rewrite(node: TestNode, backups: string, settings: string): Promise<void> {
+  const storage = `static_path = ${JSON.stringify(join(node.folder, "static"))}\n`;
+  const text = configText(node.databaseUrl, {
+    top: storage + settings.replace("BACKUPS", backups),
+    logging: 'memory_log_filter = "info"\n',
+  });
+  await writeFile(node.configPath, text);
+  await node.node.reload();
+}
+
+async function events(node: TestNode, event: string): Promise<Record<string, unknown>[]> {
+  const entries = (await node.call("node-server_log", { token: node.superToken })) as {
+    fields: Record<string, unknown>;
+    level: string;
+  }[];
+  return entries
+    .filter(({ fields }) => fields.event === event)
+    .map(({ fields, level }) => ({ ...fields, level }));
+}
+
+eachDatabase(
+  "a server makes its backups, keeps the newest ones and leaves other files alone",
+  async (kind) => {
+    await using node = await backingUp(kind, "");
+    await mkdir(node.backups);
+    await writeFile(join(node.backups, "by-hand.tar.zst"), "");
+    await node.call("static-bucket_create", { token: node.superToken, name: "site" });
+    await rewrite(node, node.backups, top("1s", "backup_keep = 2\nbackup_files = true\n"));
+    const made = await until("four backups were made", async () => {
+      const found = await events(node, "backup.made");
+      return found.length >= 4 && found;
+    });
+    expect(made[0]).toMatchObject({ level: "INFO", left_out: 0, bytes: expect.any(Number) });
+    await rewrite(node, node.backups, "");
+    const names = await until("two are left", async () => {
+      const found = (await readdir(node.backups)).sort();
+      return found.length === 3 && found;
+    });
+    expect(names).toEqual([
+      "by-hand.tar.zst",
+      expect.stringMatching(/^node-server-[0-9a-f]{8}-\d{8}T\d{6}Z\.tar\.zst$/),
+      expect.any(String),
+    ]);
+    const path = join(node.backups, names.at(-1) ?? "");
+    expect((await stat(path)).mode & 0o777).toBe(0o600);
+    const backup = await verifyBackup(path);
+    expect(backup.header.buckets).toEqual([{ name: "site", path: "site" }]);
+    expect(backup.header.server_uuid).toBe(String(await node.call("node-server_uuid")));
+    expect(backup.config).toContain("backup_keep = 2");
+  },
+);
+
+eachDatabase("a backup that is young enough is not made again after a reload", async (kind) => {
+  await using node = await backingUp(kind, top("1h"));
+  await until("the first backup is made", async () => (await events(node, "backup.made")).length === 1);
+  const [first = ""] = await readdir(node.backups);
+  // An old time of the file says nothing: the name counts.
+  await utimes(join(node.backups, first), new Date(0), new Date(0));
+  await rewrite(node, node.backups, top("2h"));
+  await rewrite(node, node.backups, top("1h", "backup_files = true\n"));
+  // Another, due by the name of an older one, shows that the schedule has looked.
+  const uuid = String(await node.call("node-server_uuid")).slice(0, 8);
+  await rewrite(node, join(node.folder, "others"), "");
+  await mkdir(join(node.folder, "others"));
+  await writeFile(join(node.folder, "others", `node-server-${uuid}-20200101T000000Z.tar.zst`), "old");
+  await rewrite(node, join(node.folder, "others"), top("1h"));
+  await until("the overdue one is made", async () => (await events(node, "backup.made")).length === 2);
+  expect(await readdir(node.backups)).toEqual([first]);
+});
+
+eachDatabase("a backup that fails is an ERROR line, keeps the old ones, and is tried again", async (kind) => {
+  await using node = await backingUp(kind, "");
+  await writeFile(node.backups, "a file where the folder should be");
+  await rewrite(node, node.backups, top("1s"));
+  const [failed] = await until("two tries have failed", async () => {
+    const found = await events(node, "backup.failed");
+    return found.length >= 2 && found;
+  });
+  expect(failed).toMatchObject({
+    level: "ERROR",
+    folder: node.backups,
+    retry_ms: 1000,
+    reason: expect.stringMatching(/./),
+  });
+  expect(await node.call("node-server_hello")).toBe("Node Server Is Running!");
+  await rewrite(node, join(node.folder, "elsewhere"), top("1s"));
+  await until("a later try works", async () => (await events(node, "backup.made")).length >= 1);
+  expect((await stat(join(node.folder, "elsewhere"))).mode & 0o777).toBe(0o700);
+});
+
+test("a backup that is young enough is not made again after a restart", async () => {
+  const settings = (folder: string) => ({ top: `backup_dir = "${folder}"\nbackup_every = "1h"\n` });
+  await using home = await newHome(settings("backups"));
+  const first = await home.serve();
+  await first.says(/backup made: /);
+  await first.stop();
+  const second = await home.serve();
+  // One in another folder shows that the schedule is at work.
+  await home.configure(settings("others"));
+  await second.reload();
+  await second.says(/backup made: .*\/others\//);
+  expect(await readdir(home.file("backups"))).toHaveLength(1);
+});
+
+test("a server that stops in the middle of a backup leaves nothing of it", async () => {
+  await using node = await testNode();
+  const noise = Buffer.from(crypto.getRandomValues(new Uint8Array(48_000))).toString("base64");
+  for (let row = 0; row < 400; row += 1)
+    await node.sql(
+      `INSERT INTO js_worker (name, js_script, create_at, update_at) VALUES ('w${row}', '${row}${noise}', 0, 0)`,
+    );
+  const folder = join(node.folder, "backups");
+  await mkdir(folder);
+  const stop = new AbortController();
+  const source = {
+    database: settingsFor(node.databaseUrl),
+    configPath: node.configPath,
+    serverUuid: undefined,
+    staticPath: undefined,
+  };
+  const making = backUpInChild(join(folder, "b.tar.zst"), source, stop.signal).then(
+    () => "made",
+    () => "ended",
+  );
+  await until("the backup has begun", async () => (await readdir(folder)).length > 0);
+  stop.abort();
+  expect(await making).toBe("ended");
+  expect(await readdir(folder)).toEqual([]);
+});
