@@ -20,6 +20,7 @@ export function preflight(configPath: string): Inspect {
     const found = [
       ...inspectTls(config),
       ...inspectFolder("static_path", config.static_path),
+      ...(config.backup_dir === undefined ? [] : inspectFolder("backup_dir", config.backup_dir)),
       ...inspectLogFile(config),
       ...inspectSocket(config),
       ...inspectDatabase(config, relative),

@@ -189,7 +189,7 @@ export const topKeys = {
     "path",
     text.optional(),
     "The folder of the backups that the server makes by itself; default: `backup` beside the SQLite file, or beside this file for PostgreSQL.",
-    { example: "backup" },
+    { example: "backup", fileUse: "folder" },
   ),
   backup_every: key(
     "interval",

@@ -1,10 +1,12 @@
+import { Database } from "bun:sqlite";
 import { expect, test } from "bun:test";
 import { cp, mkdir, rename, rm, stat, symlink, utimes, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { User } from "../support/cli.ts";
 import { eachDatabase, newDatabase } from "../support/node.ts";
 import { Home, newHome } from "../support/process.ts";
-import { findTool } from "../support/tools.ts";
+import { findTool, randomBytes } from "../support/tools.ts";
+import { mounted } from "../support/webdav-disk.ts";
 import { readArchive, rowsOf, treeOf } from "./support.ts";
 
 const modified = new Date("2024-02-29T12:34:56.789Z");
@@ -202,4 +204,27 @@ test("a backup that cannot be written leaves nothing, and says why", async () =>
   expect(
     Object.keys(await treeOf(user.file("."))).filter((name) => /tar\.zst|tmp|node\.db$/.test(name)),
   ).toEqual([]);
+});
+
+test("a full disk is told as what it is, and neither a backup nor a restore leaves anything on it", async () => {
+  await using user = await User.open();
+  using disk = mounted("a full disk of a backup", user.file("disk"), "size=2m");
+  if (disk === undefined) return;
+  await user.does(["init"]);
+  const full = { code: 1, stderr: expect.stringMatching(/the disk is full|disk of the database is full/) };
+  using file = new Database(user.file("data/node.db"));
+  file.run("INSERT INTO static_file (name, path) VALUES ('site', 'site')");
+  await mkdir(user.file("static/site"), { recursive: true });
+  await writeFile(user.file("static/site/noise.bin"), randomBytes(3_000_000));
+  expect(await user.run(["backup", "disk/b.tar.zst", "--files"])).toMatchObject(full);
+  expect(await treeOf(user.file("disk"))).toEqual({});
+  await user.does(["backup", "b.tar.zst", "--files"]);
+  const config = await Bun.file(user.file("config.toml")).text();
+  await writeFile(
+    user.file("config.toml"),
+    config.replace('# static_path = "./static/"', 'static_path = "disk"'),
+  );
+  expect(await user.run(["restore", "b.tar.zst", "--yes"])).toMatchObject(full);
+  expect(await treeOf(user.file("disk"))).toEqual({});
+  expect(file.query("SELECT name FROM static_file").all()).toEqual([{ name: "site" }]);
 });

@@ -103,6 +103,24 @@ const cases: Readonly<Record<string, Case>> = {
   static_path: path,
   sync_uploads: { good: [["false", false]], bad: notBoolean },
   static_cache_bytes: bytes(0, 100 * GiB),
+  backup_dir: path,
+  backup_every: {
+    good: [
+      ['"24h"', 86_400_000],
+      ['"7d"', 604_800_000],
+      ['"30m"', 1_800_000],
+      ['"90s"', 90_000],
+    ],
+    bad: [
+      ...notText,
+      ...['""', '"0h"', '"24"', '"1w"', '"-1h"', '"daily"'].map(
+        (text) => [text, /such as "24h" or "7d"/] as const,
+      ),
+    ],
+  },
+  backup_keep: bytes(1, 1_000_000),
+  backup_files: { good: [["true", true]], bad: notBoolean },
+  backup_before_migration: { good: [["false", false]], bad: notBoolean },
   console: { good: [["false", false]], bad: notBoolean },
   release_url: {
     good: [['"https://example.org/releases"', "https://example.org/releases"]],
