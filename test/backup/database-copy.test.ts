@@ -1,4 +1,4 @@
-import { expect } from "bun:test";
+import { expect, test } from "bun:test";
 import { databaseFile, openDatabase } from "../../src/db/database.ts";
 import { openLoadTarget } from "../../src/db/dump/load-target.ts";
 import { openSnapshot } from "../../src/db/dump/snapshot.ts";
@@ -13,12 +13,18 @@ const hub = new LogHub();
 async function copy(from: string, to: string): Promise<void> {
   const source = await openSnapshot(settingsFor(from), hub);
   const target = await openLoadTarget(settingsFor(to), hub);
-  await target.load(source, async (insert) => {
-    for (const table of source.tables)
-      for await (const rows of source.rows(table)) await insert(table.name, rows);
-  });
-  await source.close();
-  await target.commit();
+  try {
+    await target.load(source, async (insert) => {
+      for (const table of source.tables)
+        for await (const rows of source.rows(table)) await insert(table.name, rows);
+    });
+    await target.commit();
+  } catch (error) {
+    await target.discard();
+    throw error;
+  } finally {
+    await source.close();
+  }
 }
 
 eachDatabase("rows keep every digit, byte and NULL through another database and back", async (kind) => {
@@ -83,3 +89,46 @@ eachDatabase(
     await Promise.all([place.drop(), other.drop()]);
   },
 );
+
+test("values of other types than their column's stay what they are on SQLite, and are named where PostgreSQL refuses them", async () => {
+  await using folder = await tempFolder();
+  await using elsewhere = await tempFolder();
+  const place = await newDatabase("sqlite", folder.path);
+  await (await openDatabase(settingsFor(place.url), hub, { create: true })).close();
+  const odd = ["'text'", "1.5", "9e999", "x'00'", "NULL", "''", "1.0"];
+  for (const [at, value] of odd.entries())
+    await place.run(
+      `INSERT INTO crontab_result (id, cron_id, cron_name, success, run_time) VALUES (${at + 1}, 1, 'odd', 7, ${value})`,
+    );
+  const other = await newDatabase("sqlite", elsewhere.path);
+  await copy(place.url, other.url);
+  const rows = (await rowsOf(other.url)).crontab_result;
+  expect(rows).toEqual((await rowsOf(place.url)).crontab_result);
+  expect(rows?.map((row) => row[4])).toEqual([
+    "text",
+    { real: "1.5" },
+    { real: "Infinity" },
+    { blob: "AA==" },
+    null,
+    "",
+    // The column has integer affinity.
+    1,
+  ]);
+  const postgres = await newDatabase("postgres", folder.path);
+  await expect(copy(place.url, postgres.url)).rejects.toThrow(
+    /the row with id 1 of the table crontab_result cannot be written: .*bigint/,
+  );
+  await place.run("DELETE FROM crontab_result");
+  await place.run("INSERT INTO kv (namespace, key, value) VALUES ('n', 'k', 'no JSON')");
+  await expect(copy(place.url, postgres.url)).rejects.toThrow(
+    /row with id 1 of the table kv cannot be written: .*json/,
+  );
+  await place.run("UPDATE kv SET value = '1', key = 'a' || char(0) || 'b'");
+  await expect(copy(place.url, postgres.url)).rejects.toThrow(
+    /row with id 1 of the table kv cannot be written/,
+  );
+  await place.run("UPDATE kv SET key = 'a'");
+  await copy(place.url, postgres.url);
+  expect((await rowsOf(postgres.url)).kv).toEqual([[1, "n", "a", "1"]]);
+  await postgres.drop();
+});
