@@ -182,11 +182,7 @@ export async function openNode(options: NodeOptions): Promise<Node> {
   });
 
   const backupsPart: Part<BackupSettings> = {
-    ...settingPart(
-      "backups",
-      (config) => backupSettings(config, options.configPath),
-      (slice) => backups.apply(slice),
-    ),
+    ...settingPart("backups", backupSettings, (slice) => backups.apply(slice)),
     close: () => backups.close(),
   };
 

@@ -1,9 +1,7 @@
-import { dirname, join, resolve } from "node:path";
 import type { BackupSettings } from "./backup/schedule.ts";
 import { usableMemory } from "./base/memory-budget.ts";
 import type { Part } from "./config/live.ts";
 import type { Config } from "./config/schema.ts";
-import { databaseFile } from "./db/database.ts";
 import type { BindAddress } from "./http/listen/listener.ts";
 import type { ListenerSlot } from "./http/listen/listener-slot.ts";
 import { readTls } from "./http/listen/tls.ts";
@@ -68,11 +66,9 @@ export function releaseSettings(config: Config): UpdateSettings {
   return { releaseUrl: config.release_url, publicKey: config.release_public_key };
 }
 
-/** `backupSettings` puts backups beside the SQLite file, or beside the configuration, unless `backup_dir` is set. */
-export function backupSettings(config: Config, configPath: string): BackupSettings {
-  const beside = dirname(databaseFile(config.database.database_url) ?? resolve(configPath));
+export function backupSettings(config: Config): BackupSettings {
   return {
-    folder: config.backup_dir ?? join(beside, "backup"),
+    folder: config.backup_dir,
     everyMs: config.backup_every,
     keep: config.backup_keep,
     files: config.backup_files,

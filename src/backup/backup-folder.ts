@@ -1,7 +1,9 @@
 import { lstat, mkdir, readdir, rm } from "node:fs/promises";
-import { join } from "node:path";
+import { dirname, join } from "node:path";
 import { codeOf } from "../base/fault.ts";
 import { isTemporaryName } from "../base/leftovers.ts";
+import { databaseFile } from "../db/database.ts";
+import type { BackupSource } from "./make-backup.ts";
 
 const ending = ".tar.zst";
 
@@ -12,13 +14,18 @@ export interface FoundBackup {
   readonly madeAtMs: number;
 }
 
+/** BackedUpServer is whose backups a folder holds. */
+export type BackedUpServer = Omit<BackupSource, "staticPath"> & { readonly serverUuid: string };
+
 /** BackupFolder is where a server keeps the backups that it makes by itself. Several servers may share the folder. */
 export class BackupFolder {
   readonly path: string;
   readonly #prefix: string;
 
-  constructor(path: string, serverUuid: string) {
-    this.path = path;
+  /** `configured` is `backup_dir`; without it the folder is `backup` beside the SQLite file, or beside the configuration. */
+  constructor(configured: string | undefined, { database, configPath, serverUuid }: BackedUpServer) {
+    const beside = dirname(databaseFile(database.database_url) ?? configPath);
+    this.path = configured ?? join(beside, "backup");
     this.#prefix = `node-server-${serverUuid.slice(0, 8)}-`;
   }
 

@@ -1,14 +1,13 @@
 import { Fault, messageOf } from "../base/fault.ts";
 import type { MigrationHook } from "../db/migrations.ts";
 import type { Logger } from "../log/hub.ts";
-import { BackupFolder } from "./backup-folder.ts";
+import { type BackedUpServer, BackupFolder } from "./backup-folder.ts";
 import { backUpInChild } from "./backup-process.ts";
-import type { BackupSource } from "./make-backup.ts";
 
 export interface BeforeMigrationOptions {
-  readonly source: Omit<BackupSource, "staticPath"> & { readonly serverUuid: string };
-  /** The folder of the backup. */
-  readonly folder: string;
+  readonly source: BackedUpServer;
+  /** `backup_dir`, if it is set. */
+  readonly folder: string | undefined;
   readonly log: Logger;
   /** Receives the path of the backup before the first migration is applied. */
   onMade?(path: string): Promise<void>;
@@ -20,13 +19,13 @@ export interface BeforeMigrationOptions {
  */
 export function copyBeforeMigration({
   source,
-  folder: path,
+  folder: configured,
   log,
   onMade,
 }: BeforeMigrationOptions): MigrationHook {
   return async ([first = "", ...more]) => {
     const before = more.at(-1) ?? first;
-    const folder = new BackupFolder(path, source.serverUuid);
+    const folder = new BackupFolder(configured, source);
     const begin = performance.now();
     const target = folder.newPath(before);
     try {
@@ -47,7 +46,7 @@ export function copyBeforeMigration({
       const why = error instanceof Fault ? error.detail : messageOf(error);
       throw new Fault(
         "IoError",
-        `the database needs the migration ${before}, and no copy of it could be made first in ${path}: ${why}. Nothing was changed. Free some space, or set backup_dir to a folder with enough; backup_before_migration = false goes on without a copy`,
+        `the database needs the migration ${before}, and no copy of it could be made first in ${folder.path}: ${why}. Nothing was changed. Free some space, or set backup_dir to a folder with enough; backup_before_migration = false goes on without a copy`,
         {},
         { cause: error },
       );

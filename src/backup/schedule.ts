@@ -6,7 +6,8 @@ import type { BackupSource } from "./make-backup.ts";
 
 /** BackupSettings are when and where a server makes backups by itself. */
 export interface BackupSettings {
-  readonly folder: string;
+  /** `backup_dir`, if it is set. */
+  readonly folder: string | undefined;
   /** Undefined for never. */
   readonly everyMs: number | undefined;
   /** The number of backups that are kept. */
@@ -87,7 +88,7 @@ export class BackupSchedule {
   /** Makes a backup if it is time; resolves to the milliseconds until the next look. Never rejects. */
   async #makeIfDue(settings: BackupSettings, everyMs: number, signal: AbortSignal): Promise<number> {
     const source = this.#options.source();
-    const folder = new BackupFolder(settings.folder, source.serverUuid);
+    const folder = new BackupFolder(settings.folder, source);
     try {
       const waitMs = await this.#untilDue(folder, everyMs);
       if (waitMs > 0) return waitMs;
@@ -100,7 +101,7 @@ export class BackupSchedule {
       const pauseMs = Math.min(everyMs, retryMs);
       const reason = messageOf(error);
       this.#options.log.event("backup.failed", "no backup could be made; it is tried again later", {
-        folder: settings.folder,
+        folder: folder.path,
         reason,
         retry_ms: pauseMs,
       });

@@ -107,7 +107,7 @@ test("a database that is missing or empty leaves the server as it was, and no Su
   const empty = await newPostgresDatabase();
   await watched("", async ({ home, refused }) => {
     await home.configure({}, "sqlite://other/node.db?mode=rwc");
-    const init = /`node-server init`, with the same -c and in the same folder, creates it/;
+    const init = /`node-server init`, with the same -c, creates it/;
     const missing = await refused();
     expect(missing).toContain(`the database ${home.file("other/node.db")} does not exist`);
     expect(missing).toMatch(init);

@@ -34,7 +34,7 @@ export async function withDatabase<T>(
 
 /** A command of a newer version migrates the database as a server does, so it makes the same copy first. */
 async function hookFor(config: Config, configPath: string, hub: LogHub) {
-  const { folder, beforeMigration } = backupSettings(config, configPath);
+  const { folder, beforeMigration } = backupSettings(config);
   if (!beforeMigration) return undefined;
   const { database, server_uuid } = config;
   const serverUuid =
