@@ -4,8 +4,9 @@ import type { Database } from "../db/database.ts";
 import type { Logger } from "../log/hub.ts";
 import { BucketCache, type BucketKey, httpRoot } from "./bucket-cache.ts";
 import { BucketFiles } from "./bucket-files.ts";
+import { BucketUsage } from "./bucket-usage.ts";
 import { claimFolder, type FolderClaim, restoreFolder } from "./disk/bucket-folder.ts";
-import { DiskStore } from "./disk/disk-store.ts";
+import { DiskStore, type StoreActivity } from "./disk/disk-store.ts";
 import { Staging } from "./disk/staging.ts";
 import { StoreWatch } from "./disk/store-watch.ts";
 import { locksNamespace, propertiesNamespace } from "./metadata/kv-keys.ts";
@@ -33,6 +34,10 @@ type Claimant = Pick<FolderClaim, "mayTakeOver">;
 export class Buckets {
   /** Whether the folder of all buckets can be used. */
   readonly store: StoreWatch;
+  /** The files and bytes of each bucket, counted in the background. */
+  readonly usage: BucketUsage;
+  /** What is going on in all buckets. */
+  readonly activity: StoreActivity = { uploads: 0 };
   readonly #database: Database;
   readonly #settings: BucketSettings;
   readonly #cache: BucketCache;
@@ -51,11 +56,17 @@ export class Buckets {
       hasBuckets: async () => (await database.buckets.names()).length > 0,
       log: settings.log,
     });
+    this.usage = new BucketUsage({
+      buckets: async () => database.buckets.byNames(await database.buckets.names()),
+      readerOf: (bucket) => this.filesOf(bucket).reader,
+      log: settings.log,
+    });
   }
 
-  /** close ends the watch of the folder; calls that run may still use the files. */
+  /** close ends what runs in the background; calls that run may still use the files. */
   close(): void {
     this.store.close();
+    this.usage.close();
   }
 
   /** clearStaging finishes or undoes what a crash interrupted. To be called once, before any change. Returns what could not be cleared. */
@@ -160,7 +171,13 @@ export class Buckets {
     let files = this.#files.get(key);
     if (files === undefined) {
       const { staticPath, syncUploads: sync } = this.#settings;
-      const options = { staging: this.#staging, sync, stopping: this.#stopping.signal };
+      const options = {
+        staging: this.#staging,
+        sync,
+        stopping: this.#stopping.signal,
+        activity: this.activity,
+        onChanged: () => this.usage.changed(name),
+      };
       const store = new DiskStore(resolve(staticPath, path), options);
       files = new BucketFiles({ bucket: name, store, rows: this.#database });
       this.#files.set(key, files);
@@ -176,6 +193,7 @@ export class Buckets {
     try {
       const result = await change;
       this.#cache.forget();
+      this.usage.recordsChanged();
       return result;
     } catch (error) {
       this.#cache.expire();

@@ -11,7 +11,13 @@ async function diskStore() {
   const root = join(folder.path, "site");
   mkdirSync(root);
   const staging = new Staging(join(folder.path, "staging"));
-  const store = new DiskStore(root, { staging, sync: false, stopping: new AbortController().signal });
+  const store = new DiskStore(root, {
+    staging,
+    sync: false,
+    stopping: new AbortController().signal,
+    activity: { uploads: 0 },
+    onChanged() {},
+  });
   return { store, root, [Symbol.asyncDispose]: () => folder[Symbol.asyncDispose]() };
 }
 

@@ -15,20 +15,42 @@ import { DiskWriter, type DiskWriterOptions } from "./write.ts";
 /** Turns taken for one change while another program keeps replacing the folders above its paths. */
 const maxAttempts = 20;
 
+/** StoreActivity is what a store reports to those who measure it. */
+export interface StoreActivity {
+  /** Files whose content is arriving. */
+  uploads: number;
+}
+
+export interface DiskStoreOptions extends DiskWriterOptions {
+  readonly activity: StoreActivity;
+  /** Called when files may have changed. */
+  readonly onChanged: () => void;
+}
+
 /** DiskStore keeps a bucket as plain files below its folder. Its turns hold within this process only. */
 export class DiskStore implements FileStore {
   readonly reader: DiskReader;
   readonly #writer: DiskWriter;
   readonly #mutex = new PathMutex();
 
-  constructor(root: string, options: DiskWriterOptions) {
+  readonly #activity: StoreActivity;
+  readonly #onChanged: () => void;
+
+  constructor(root: string, options: DiskStoreOptions) {
+    this.#activity = options.activity;
+    this.#onChanged = options.onChanged;
     const paths = new PathResolver(root);
     this.reader = new DiskReader(paths);
     this.#writer = new DiskWriter(this.reader, paths, options);
   }
 
-  stage(content: Uint8Array | AsyncIterable<Uint8Array>, path: TreePath): Promise<StagedFile> {
-    return this.#writer.stage(content, path);
+  async stage(content: Uint8Array | AsyncIterable<Uint8Array>, path: TreePath): Promise<StagedFile> {
+    this.#activity.uploads += 1;
+    try {
+      return await this.#writer.stage(content, path);
+    } finally {
+      this.#activity.uploads -= 1;
+    }
   }
 
   transact<T>(
@@ -74,7 +96,10 @@ export class DiskStore implements FileStore {
           return canonical.every((path, at) => path === held[at]);
         }),
       );
-      if (done !== false) return done.result;
+      if (done !== false) {
+        this.#onChanged();
+        return done.result;
+      }
       held = canonical;
     }
     throw new Fault("Busy", "the folders above this path are being replaced; nothing was changed, try again");

@@ -1,0 +1,145 @@
+import { messageOf } from "../base/fault.ts";
+import type { Logger } from "../log/hub.ts";
+import { outsideSpans } from "../log/span.ts";
+import type { FileReader } from "./file-store.ts";
+import { treeRoot } from "./path.ts";
+import type { Bucket } from "./record.ts";
+
+/** How often it is looked which buckets are due. */
+const tickMs = 1000;
+/** A bucket that was changed is counted again after this time; others rarely, in case another program changed their files. */
+const changedMs = 10_000;
+const unchangedMs = 3_600_000;
+/** The records of the buckets are read again after this time. */
+const recordsMs = 60_000;
+/** Counting rests for so many times the time that it took, so that it takes at most a twentieth of a processor. */
+const restFactor = 19;
+/** Entries between two rests. */
+const entriesPerPiece = 500;
+const maxRestMs = 1000;
+
+export interface Usage {
+  readonly files: number;
+  readonly bytes: number;
+}
+
+interface Counted extends Usage {
+  readonly countedAt: number;
+  readonly tookMs: number;
+}
+
+export interface BucketUsageOptions {
+  readonly buckets: () => Promise<readonly Bucket[]>;
+  readonly readerOf: (bucket: Bucket) => FileReader;
+  readonly log: Logger;
+}
+
+/**
+ * BucketUsage counts the files and bytes of every bucket in the background, one bucket at a time. No request waits for it: readers get
+ * the last count, which is a few seconds old after a change by this server, and up to an hour after one by another program.
+ */
+export class BucketUsage {
+  readonly #options: BucketUsageOptions;
+  readonly #counted = new Map<string, Counted>();
+  /** Buckets that were changed since their last count began. */
+  readonly #changed = new Set<string>();
+  #records: readonly Bucket[] = [];
+  #recordsReadAt = Number.NEGATIVE_INFINITY;
+  #timer: Timer | undefined;
+  #closed = false;
+
+  constructor(options: BucketUsageOptions) {
+    this.#options = options;
+    this.#schedule();
+  }
+
+  /** The last counts by bucket name; a bucket that was not counted yet is missing. */
+  get usage(): ReadonlyMap<string, Usage> {
+    return this.#counted;
+  }
+
+  /** To be called when files of a bucket may have changed. */
+  changed(name: string): void {
+    this.#changed.add(name);
+  }
+
+  /** To be called when buckets were created, changed or deleted. */
+  recordsChanged(): void {
+    this.#recordsReadAt = Number.NEGATIVE_INFINITY;
+  }
+
+  close(): void {
+    this.#closed = true;
+    clearTimeout(this.#timer);
+  }
+
+  #schedule(): void {
+    if (this.#closed) return;
+    this.#timer = outsideSpans(() => setTimeout(() => void this.#run(), tickMs));
+    this.#timer.unref();
+  }
+
+  async #run(): Promise<void> {
+    try {
+      await this.#readRecords();
+      for (const bucket of this.#records) {
+        if (this.#closed) return;
+        if (this.#isDue(bucket.name)) await this.#count(bucket);
+      }
+    } catch (error) {
+      // The database is away, which is logged as such; the counts stay as they are.
+      this.#options.log.debug("the files of the buckets cannot be counted", { reason: messageOf(error) });
+    } finally {
+      this.#schedule();
+    }
+  }
+
+  async #readRecords(): Promise<void> {
+    const now = performance.now();
+    if (now - this.#recordsReadAt < recordsMs) return;
+    this.#recordsReadAt = now;
+    this.#records = await this.#options.buckets();
+    const names = new Set(this.#records.map(({ name }) => name));
+    for (const name of this.#counted.keys()) if (!names.has(name)) this.#counted.delete(name);
+    for (const name of this.#changed) if (!names.has(name)) this.#changed.delete(name);
+  }
+
+  #isDue(name: string): boolean {
+    const counted = this.#counted.get(name);
+    if (counted === undefined) return true;
+    const minMs = this.#changed.has(name) ? changedMs : unchangedMs;
+    return performance.now() - counted.countedAt >= Math.max(minMs, counted.tookMs * restFactor);
+  }
+
+  async #count(bucket: Bucket): Promise<void> {
+    this.#changed.delete(bucket.name);
+    const startedAt = performance.now();
+    let [files, bytes, entries, pieceStartedAt] = [0, 0, 0, startedAt];
+    try {
+      const reader = this.#options.readerOf(bucket);
+      // A folder that cannot be read is left out.
+      for await (const { kind, stats } of reader.walk(treeRoot, () => {})) {
+        if (this.#closed) return;
+        if (kind === "file") {
+          files += 1;
+          bytes += stats.size;
+        }
+        entries += 1;
+        if (entries % entriesPerPiece !== 0) continue;
+        await Bun.sleep(Math.min(maxRestMs, (performance.now() - pieceStartedAt) * restFactor));
+        pieceStartedAt = performance.now();
+      }
+    } catch (error) {
+      // The folder of the bucket is missing, or its disk fails; requests for its files report that.
+      this.#options.log.debug("a bucket cannot be counted", {
+        bucket: bucket.name,
+        reason: messageOf(error),
+      });
+      [files, bytes] = [0, 0];
+    }
+    const countedAt = performance.now();
+    this.#counted.set(bucket.name, { files, bytes, countedAt, tookMs: countedAt - startedAt });
+    // Small buckets are counted without a rest, so it follows here.
+    await Bun.sleep(Math.min(maxRestMs, (countedAt - pieceStartedAt) * restFactor));
+  }
+}
