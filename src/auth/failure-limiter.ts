@@ -31,12 +31,19 @@ export interface FailureReport {
 export class FailureLimiter {
   readonly #failures = new Map<string, Failures>();
   readonly #delayMs: number;
+  #total = 0;
 
   constructor(delayMs = defaultDelayMs) {
     this.#delayMs = delayMs;
   }
 
+  /** All failures since the start. */
+  get total(): number {
+    return this.#total;
+  }
+
   failed(address: string, now = Date.now()): FailureReport {
+    this.#total += 1;
     const network = networkOf(address);
     const before = this.#failures.get(network) ?? none;
     const recent = before.times.filter((at) => at > now - windowMs);

@@ -83,6 +83,7 @@ export const faultKinds = {
     description: "The disk or the network failed.",
     reasons: {
       disk_full: "a disk or its quota is full, that of the files or that of the database",
+      unavailable: "the folder of the buckets is missing on the server; try again later",
       release_not_found: "the release server has no release with this tag for this system",
     },
   },

@@ -6,6 +6,7 @@ import type { LogHub } from "../log/hub.ts";
 import { AgentRows } from "./agent-rows.ts";
 import { BucketRows } from "./bucket-rows.ts";
 import type { Dialect } from "./dialect.ts";
+import type { StatementObserver } from "./driver.ts";
 import { KvRows } from "./kv-rows.ts";
 import { type MigrationHook, migrate } from "./migrations.ts";
 import type { OperatorSql } from "./operator/operator-sql.ts";
@@ -25,6 +26,12 @@ export interface DatabaseSettings {
   readonly max_connections: number;
 }
 
+/** StatementObservers see the server's own statements, and those of operators (`exec_sql`). */
+export interface StatementObservers {
+  readonly server?: StatementObserver;
+  readonly operator?: StatementObserver;
+}
+
 /**
  * Database is the main database, migrated and ready: the same interface for SQLite and PostgreSQL. Its methods throw DatabaseError;
  * with the reason `unavailable` the call may succeed later. After `close` every statement fails.
@@ -37,8 +44,10 @@ export class Database {
   readonly agents: AgentRows;
   readonly buckets: BucketRows;
   readonly kv: KvRows;
+  /** Runs an operator's own statements. */
+  readonly operator: OperatorSql;
 
-  constructor(dialect: Dialect) {
+  constructor(dialect: Dialect, observers: StatementObservers = {}) {
     this.#dialect = dialect;
     this.kind = dialect.kind;
     this.tokens = new TokenRows(dialect);
@@ -46,11 +55,22 @@ export class Database {
     this.agents = new AgentRows(dialect);
     this.buckets = new BucketRows(dialect);
     this.kv = new KvRows(dialect);
+    this.operator = observed(dialect.operator, observers.operator);
   }
 
-  /** Runs an operator's own statements. */
-  get operator(): OperatorSql {
-    return this.#dialect.operator;
+  /** The path of a SQLite file, as configured; undefined for PostgreSQL. */
+  get file(): string | undefined {
+    return this.#dialect.file;
+  }
+
+  /** False while the database is known to be lost. No statement is sent to find out; `ping` does. */
+  get isReachable(): boolean {
+    return this.#dialect.isReachable;
+  }
+
+  /** False if the last write failed because the database accepts none. */
+  get acceptsWrites(): boolean {
+    return this.#dialect.acceptsWrites;
   }
 
   /** Reads a row, to prove that the database answers. Throws as every statement does. */
@@ -68,6 +88,7 @@ export interface OpenOptions {
   readonly create: boolean;
   /** Makes a copy of a database that migrations are about to change. */
   readonly beforeMigration?: MigrationHook | undefined;
+  readonly observers?: StatementObservers;
 }
 
 /**
@@ -78,15 +99,15 @@ export interface OpenOptions {
 export async function openDatabase(
   settings: DatabaseSettings,
   hub: LogHub,
-  { create, beforeMigration }: OpenOptions,
+  { create, beforeMigration, observers = {} }: OpenOptions,
 ): Promise<Database> {
   if (!create) requireFile(settings);
-  const dialect = await openDialect(settings, hub);
+  const dialect = await openDialect(settings, hub, observers.server);
   try {
     if (!create && !(await dialect.hasSchema())) throw notMade(settings, "is empty");
     await migrate(dialect, { log: hub.logger("sea_orm_migration"), beforeMigration });
     dialect.limitAnswers();
-    return new Database(dialect);
+    return new Database(dialect, observers);
   } catch (error) {
     await dialect.close();
     throw dialect.toSetupFault(error);
@@ -108,12 +129,21 @@ export function notMade({ database_url }: DatabaseSettings, state: string): Faul
 }
 
 /** `openDialect` opens a database and leaves its schema as it is. */
-export async function openDialect(settings: DatabaseSettings, hub: LogHub): Promise<Dialect> {
+export async function openDialect(
+  settings: DatabaseSettings,
+  hub: LogHub,
+  observer?: StatementObserver,
+): Promise<Dialect> {
   const log = hub.logger("sqlx");
   const acquireTimeoutMs = settings.acquire_timeout_ms;
   const place = parseDatabaseUrl(settings.database_url);
   if ("sqlite" in place)
-    return openSqlite(place.sqlite, { acquireTimeoutMs, childCommand: selfCommand("sql-child"), log });
+    return openSqlite(place.sqlite, {
+      acquireTimeoutMs,
+      childCommand: selfCommand("sql-child"),
+      log,
+      observer,
+    });
   return openPostgres(
     place.postgres,
     {
@@ -123,9 +153,29 @@ export async function openDialect(settings: DatabaseSettings, hub: LogHub): Prom
       idleTimeoutMs: settings.idle_timeout_ms,
       maxLifetimeMs: settings.max_lifetime_ms,
       maxConnections: settings.max_connections,
+      observer,
     },
     log,
   );
+}
+
+function observed(operator: OperatorSql, observer: StatementObserver | undefined): OperatorSql {
+  if (observer === undefined) return operator;
+  return {
+    async run(request) {
+      const startedAt = performance.now();
+      try {
+        const result = await operator.run(request);
+        observer.ended(startedAt, undefined);
+        return result;
+      } catch (error) {
+        observer.ended(startedAt, error);
+        throw error;
+      }
+    },
+    tableSizes: () => operator.tableSizes(),
+    close: () => operator.close(),
+  };
 }
 
 /** `databaseFile` is the path of a SQLite database; undefined for PostgreSQL. */

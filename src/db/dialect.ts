@@ -12,6 +12,12 @@ import type { ColumnTypes } from "./tables.ts";
 export interface Dialect {
   readonly kind: "sqlite" | "postgres";
   readonly query: Kysely<Schema>;
+  /** The path of the database's file; undefined if another program keeps it. */
+  readonly file: string | undefined;
+  /** False while the database is known to be lost: it cannot be reached, or its file is missing. */
+  readonly isReachable: boolean;
+  /** False if the last write failed because the database accepts none, for a full disk for instance. */
+  readonly acceptsWrites: boolean;
   readonly columnTypes: ColumnTypes;
 
   /**

@@ -27,11 +27,17 @@ export interface ConnectionSource {
   close(): Promise<void>;
 }
 
+/** StatementObserver sees every statement when it has ended; `startedAt` is `performance.now()`, `error` undefined for a success. */
+export interface StatementObserver {
+  ended(startedAt: number, error: unknown): void;
+}
+
 export interface PooledDriverOptions {
   /** The number of statements and transactions that may run at once. */
   readonly connections: number;
   readonly acquireTimeoutMs: number;
   readonly log: Logger;
+  readonly observer?: StatementObserver | undefined;
 }
 
 /**
@@ -43,9 +49,12 @@ export class PooledDriver implements Driver {
   readonly #acquireTimeoutMs: number;
   readonly #log: Logger;
   readonly #semaphore: FairSemaphore;
+  readonly observer: StatementObserver | undefined;
 
-  constructor(source: ConnectionSource, { connections, acquireTimeoutMs, log }: PooledDriverOptions) {
+  constructor(source: ConnectionSource, options: PooledDriverOptions) {
+    const { connections, acquireTimeoutMs, log, observer } = options;
     this.#source = source;
+    this.observer = observer;
     this.#acquireTimeoutMs = acquireTimeoutMs;
     this.#log = log;
     this.#semaphore = new FairSemaphore(connections);
@@ -139,15 +148,21 @@ class SourceConnection implements DatabaseConnection {
   }
 
   async run(sql: string, params: readonly unknown[], reads = false): Promise<QueryResult<unknown>> {
-    if (!this.#log.wants("TRACE")) return this.#run(sql, params, reads);
     const start = performance.now();
-    const result = await this.#run(sql, params, reads);
-    const elapsed_ms = millisecondsSince(start);
-    this.#log.trace(sql, {
-      elapsed_ms,
-      rows: result.rows.length,
-      affected: Number(result.numAffectedRows ?? 0),
-    });
+    let result: QueryResult<unknown>;
+    try {
+      result = await this.#run(sql, params, reads);
+      this.#driver.observer?.ended(start, undefined);
+    } catch (error) {
+      this.#driver.observer?.ended(start, error);
+      throw error;
+    }
+    if (this.#log.wants("TRACE"))
+      this.#log.trace(sql, {
+        elapsed_ms: millisecondsSince(start),
+        rows: result.rows.length,
+        affected: Number(result.numAffectedRows ?? 0),
+      });
     return result;
   }
 

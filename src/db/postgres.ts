@@ -11,7 +11,7 @@ import { shownDatabase } from "../base/database-url.ts";
 import { Fault } from "../base/fault.ts";
 import type { Logger } from "../log/hub.ts";
 import type { Dialect } from "./dialect.ts";
-import { PooledDriver } from "./driver.ts";
+import { PooledDriver, type StatementObserver } from "./driver.ts";
 import { postgresRowWriter } from "./dump/postgres-row-writer.ts";
 import { PostgresOperator } from "./operator/postgres/postgres-operator.ts";
 import { isCrowded, toSetupFault, whyUnreachable } from "./postgres-errors.ts";
@@ -48,6 +48,7 @@ export interface PostgresOptions {
   readonly idleTimeoutMs: number;
   readonly maxLifetimeMs: number;
   readonly maxConnections: number;
+  readonly observer?: StatementObserver | undefined;
 }
 
 /**
@@ -97,6 +98,7 @@ export async function openPostgres(url: string, options: PostgresOptions, log: L
     connections: options.maxConnections,
     acquireTimeoutMs: options.acquireTimeoutMs,
     log,
+    observer: options.observer,
   });
   const query = new Kysely<Schema>({
     dialect: {
@@ -109,6 +111,13 @@ export async function openPostgres(url: string, options: PostgresOptions, log: L
   const operator = new PostgresOperator(url, connectTimeoutMs, () => tableSizes(query));
   return {
     kind: "postgres",
+    file: undefined,
+    get isReachable() {
+      return !reachability.isLost;
+    },
+    get acceptsWrites() {
+      return source.acceptsWrites;
+    },
     query,
     columnTypes,
     rowWriter: postgresRowWriter,

@@ -41,6 +41,10 @@ export class Reachability {
     this.#idle.unref();
   }
 
+  get isLost(): boolean {
+    return this.#lostAt !== undefined;
+  }
+
   /** True if the database is lost, or if that is being checked. */
   get isInDoubt(): boolean {
     return this.#lostAt !== undefined || this.#confirming;

@@ -31,6 +31,11 @@ export class SqliteFileWatch {
     this.#timer.unref();
   }
 
+  /** True if the last comparison found another file or none. */
+  get isMissing(): boolean {
+    return this.#missingSince !== undefined;
+  }
+
   /** Throws if the last comparison found another file or none. Makes no system call, because it runs before every read. */
   assertPresent(): void {
     if (this.#missingSince !== undefined)

@@ -5,7 +5,7 @@ import type { SqliteFile } from "../base/database-url.ts";
 import { Fault, messageOf } from "../base/fault.ts";
 import type { Logger } from "../log/hub.ts";
 import type { Dialect } from "./dialect.ts";
-import { PooledDriver } from "./driver.ts";
+import { PooledDriver, type StatementObserver } from "./driver.ts";
 import { sqliteRowWriter } from "./dump/sqlite-row-writer.ts";
 import { SqliteOperator } from "./operator/sqlite/sqlite-operator.ts";
 import type { Schema } from "./schema.ts";
@@ -33,13 +33,14 @@ export interface SqliteOptions {
   /** The command that runs `runSqliteChild` in a new process. */
   readonly childCommand: readonly string[];
   readonly log: Logger;
+  readonly observer?: StatementObserver | undefined;
 }
 
 /**
  * `openSqlite` opens the database file, and creates it if `mode` allows that. Throws DatabaseError with the path and the reason.
  */
 export async function openSqlite({ path, mode }: SqliteFile, options: SqliteOptions): Promise<Dialect> {
-  const { acquireTimeoutMs, childCommand, log } = options;
+  const { acquireTimeoutMs, childCommand, log, observer } = options;
   if (mode === "rw" && !existsSync(path)) {
     throw new Fault(
       "DatabaseError",
@@ -64,7 +65,7 @@ export async function openSqlite({ path, mode }: SqliteFile, options: SqliteOpti
   const operator = new SqliteOperator(path, childCommand);
   const source = watchWrites(toSource(connections, watch), log);
   // One connection writes, so there is one write or one transaction at a time; SQLite itself allows no more.
-  const driver = new PooledDriver(source, { connections: 1, acquireTimeoutMs, log });
+  const driver = new PooledDriver(source, { connections: 1, acquireTimeoutMs, log, observer });
   const version = connections.reader.query<{ data_version: number }, []>("PRAGMA data_version");
   const query = new Kysely<Schema>({
     dialect: {
@@ -76,6 +77,13 @@ export async function openSqlite({ path, mode }: SqliteFile, options: SqliteOpti
   });
   return {
     kind: "sqlite",
+    file: path,
+    get isReachable() {
+      return !watch.isMissing;
+    },
+    get acceptsWrites() {
+      return source.acceptsWrites;
+    },
     query,
     columnTypes,
     rowWriter: sqliteRowWriter,

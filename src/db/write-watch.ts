@@ -7,11 +7,16 @@ const refusingStates = new Set(["25006", "53100"]);
 const refusingCodes = /^SQLITE_(READONLY|FULL|IOERR)/;
 const writes = /^\s*(insert|update|delete)\b/i;
 
+export interface WatchedSource extends ConnectionSource {
+  /** False if the last write failed because the database accepts none. */
+  readonly acceptsWrites: boolean;
+}
+
 /**
  * `watchWrites` logs once that the database has stopped accepting writes (a full disk, a file made read-only, a standby), and once
  * that it accepts them again. Callers get every failure; without this the log would have none.
  */
-export function watchWrites(source: ConnectionSource, log: Logger): ConnectionSource {
+export function watchWrites(source: ConnectionSource, log: Logger): WatchedSource {
   let failing = false;
   const observed =
     (execute: Execute, proves: (sql: string) => boolean): Execute =>
@@ -38,6 +43,9 @@ export function watchWrites(source: ConnectionSource, log: Logger): ConnectionSo
       }
     };
   return {
+    get acceptsWrites() {
+      return !failing;
+    },
     begin: source.begin,
     close: () => source.close(),
     execute: observed(source.execute, (sql) => writes.test(sql)),

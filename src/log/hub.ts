@@ -18,12 +18,27 @@ export interface Sink {
   write(entry: LogEntry): void;
 }
 
+export interface LogCounts {
+  /** Entries that at least one sink received. */
+  readonly entries: Record<Level, number>;
+  /** Live streams that are open. */
+  tails: number;
+  /** Entries that live streams lost, because their reader was too slow. */
+  droppedByTails: number;
+}
+
 /**
  * LogHub passes each log event to every attached sink whose filter lets it through. The entry is built once, and not at all if no
  * sink wants it. `emit` is synchronous: when it returns, every sink has the entry. The hub itself keeps and drops nothing; each
  * sink has its own bound and reports what it drops (`log.dropped`), so a slow reader delays neither the caller nor other readers.
  */
 export class LogHub {
+  /** What was logged since the start, for metrics. */
+  readonly counts: LogCounts = {
+    entries: { TRACE: 0, DEBUG: 0, INFO: 0, WARN: 0, ERROR: 0 },
+    tails: 0,
+    droppedByTails: 0,
+  };
   #sinks: readonly Sink[] = [];
   readonly #loggers = new Map<string, Logger>();
 
@@ -51,11 +66,13 @@ export class LogHub {
       entry ??= newEntry(record);
       sink.write(entry);
     }
+    if (entry !== undefined) this.counts.entries[entry.level] += 1;
   }
 
   /** Writes to every sink, ignoring its filter. */
   emitUnfiltered(record: LogRecord): void {
     const entry = newEntry(record);
+    this.counts.entries[entry.level] += 1;
     for (const sink of this.#sinks) sink.write(entry);
   }
 

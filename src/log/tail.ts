@@ -18,6 +18,7 @@ export function openTail(hub: LogHub, filter: Filter, stop: AbortSignal): Mailbo
   const write = (entry: LogEntry) => {
     if (mailbox.isFull) {
       missed += 1;
+      hub.counts.droppedByTails += 1;
       return;
     }
     if (missed === 0) mailbox.offer(entry);
@@ -25,7 +26,9 @@ export function openTail(hub: LogHub, filter: Filter, stop: AbortSignal): Mailbo
     missed = 0;
   };
   const detach = hub.attach({ filter, write });
+  hub.counts.tails += 1;
   stop.addEventListener("abort", () => {
+    hub.counts.tails -= 1;
     detach();
     mailbox.close();
   });

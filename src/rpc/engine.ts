@@ -1,7 +1,7 @@
 import { CredentialsRejected } from "../auth/authenticator.ts";
 import { anyToken } from "../auth/need.ts";
 import { millisecondsSince } from "../base/elapsed.ts";
-import { Fault } from "../base/fault.ts";
+import { Fault, type FaultKind } from "../base/fault.ts";
 import { uncountedBytes } from "../base/memory-budget.ts";
 import { toJsonText } from "../base/raw-json.ts";
 import type { Turns } from "../base/turns.ts";
@@ -25,6 +25,8 @@ export interface EngineOptions<S> {
   readonly hub: LogHub;
   readonly maxResponseBytes: () => number;
   readonly turns: Turns;
+  /** Called when a call has ended. `outcome` is `ok` or the kind of the fault. */
+  readonly onCall?: (method: string, outcome: FaultKind | "ok", startedAt: number) => void;
 }
 
 /** A batch pauses for other clients after this time, and the first time after this many calls. */
@@ -161,7 +163,7 @@ export class Engine<S extends object> {
   /** Runs a call and builds its answer; one line of the log says how it went. */
   readonly #answerCall = (call: Call<S>): Answer => {
     const { request, state } = call;
-    const startedAt = this.#log.wants("DEBUG") ? performance.now() : undefined;
+    const startedAt = performance.now();
     state.maxIdBytes = (request.id?.length ?? 0) * maxBytesPerChar;
     try {
       const result = this.#runner.run(call);
@@ -172,7 +174,7 @@ export class Engine<S extends object> {
     }
   };
 
-  async #answerLater(result: Promise<unknown>, call: Call<S>, startedAt: number | undefined): Promise<Body> {
+  async #answerLater(result: Promise<unknown>, call: Call<S>, startedAt: number): Promise<Body> {
     try {
       const answer = this.#succeeded(await result, call, startedAt);
       return answer instanceof Promise ? await answer : answer;
@@ -181,22 +183,24 @@ export class Engine<S extends object> {
     }
   }
 
-  #succeeded(result: unknown, { request: { id }, state }: Call<S>, startedAt: number | undefined): Answer {
+  #succeeded(result: unknown, { request: { id, method }, state }: Call<S>, startedAt: number): Answer {
     const json = isStreamedJson(result) ? result : toJsonText(result);
     if (id === undefined && typeof json !== "string") void json[Symbol.asyncDispose]();
     const body = id === undefined ? undefined : resultBody(json, id, state);
-    if (startedAt !== undefined) this.#log.debug("success", { elapsed_ms: millisecondsSince(startedAt) });
+    this.#options.onCall?.(method, "ok", startedAt);
+    if (this.#log.wants("DEBUG")) this.#log.debug("success", { elapsed_ms: millisecondsSince(startedAt) });
     return body;
   }
 
   #failed(
     error: unknown,
-    { request: { id }, state }: Call<S>,
-    startedAt: number | undefined,
+    { request: { id, method }, state }: Call<S>,
+    startedAt: number,
   ): string | undefined {
     const fault = toFault(error, this.#log);
     if (fault instanceof CredentialsRejected) state.delayMs = Math.max(state.delayMs, fault.delayMs);
-    if (startedAt !== undefined)
+    this.#options.onCall?.(method, fault.kind, startedAt);
+    if (this.#log.wants("DEBUG"))
       this.#log.debug("failed", { elapsed_ms: millisecondsSince(startedAt), error: fault.message });
     return id === undefined ? undefined : errorBody(fault, id, state);
   }

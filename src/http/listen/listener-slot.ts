@@ -61,6 +61,16 @@ export class ListenerSlot {
     return this.#current?.url;
   }
 
+  /** HTTP requests that are being answered, and open WebSockets. */
+  get load(): { readonly requests: number; readonly sockets: number } {
+    let [requests, sockets] = [0, 0];
+    for (const listener of this.#listeners) {
+      requests += listener.requests;
+      sockets += listener.openSockets;
+    }
+    return { requests, sockets };
+  }
+
   /** Applies the limits that are now in force. */
   applyLimits(): void {
     this.#current?.applyLimits(this.#options);
@@ -75,8 +85,7 @@ export class ListenerSlot {
 
   /** Closes connections between two requests, and returns how many. Running requests, WebSockets and the bound address stay. */
   closeIdleConnections(): number {
-    const listeners = [...this.#draining, ...(this.#current === undefined ? [] : [this.#current])];
-    return listeners.reduce((closed, listener) => closed + listener.closeIdleConnections(), 0);
+    return this.#listeners.reduce((closed, listener) => closed + listener.closeIdleConnections(), 0);
   }
 
   /**
@@ -91,7 +100,11 @@ export class ListenerSlot {
   }
 
   #isBusy(): boolean {
-    return [this.#current, ...this.#draining].some((listener) => listener?.isBusy);
+    return this.#listeners.some(({ isBusy }) => isBusy);
+  }
+
+  get #listeners(): readonly Listener[] {
+    return this.#current === undefined ? [...this.#draining] : [this.#current, ...this.#draining];
   }
 
   async close(): Promise<void> {

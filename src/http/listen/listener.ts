@@ -92,6 +92,15 @@ export class Listener {
     this.#server.reload(handlers(this.#deps, limits(), log));
   }
 
+  /** HTTP requests that are being answered. */
+  get requests(): number {
+    return this.#server.pendingRequests;
+  }
+
+  get openSockets(): number {
+    return this.#server.pendingWebSockets;
+  }
+
   /** Whether a request or a call over a WebSocket is running. */
   get isBusy(): boolean {
     return this.#server.pendingRequests > 0 || [...this.#deps.sockets].some(({ isBusy }) => isBusy);

@@ -15,6 +15,11 @@ export class ConnectionLimiter {
     this.#max = max;
   }
 
+  /** The permits that are held. */
+  get used(): number {
+    return this.#used;
+  }
+
   /** Undefined at the limit. The permit must be released. */
   tryAcquire(): Permit | undefined {
     if (this.#used >= this.#max()) return undefined;

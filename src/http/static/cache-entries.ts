@@ -80,6 +80,11 @@ export class CacheEntries {
     this.#maxBytes = maxBytes;
   }
 
+  /** The bytes that all entries take. */
+  get bytes(): number {
+    return this.#bytes;
+  }
+
   /** add returns whether the variant was added: one that is too large, or present already, is not. */
   add(file: CachedFile, accepted: readonly Encoding[], variant: CachedVariant): boolean {
     const { key } = file;

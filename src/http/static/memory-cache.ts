@@ -28,6 +28,9 @@ export interface MemoryCacheOptions {
 export class MemoryCache {
   readonly #entries: CacheEntries;
   readonly #records: () => BucketCache;
+  readonly #maxBytes: () => number;
+  #hits = 0;
+  #misses = 0;
   #tick = 1;
   /** Results of comparing parent folders in this tick. */
   readonly #folders: FolderChecks = new Map();
@@ -38,6 +41,18 @@ export class MemoryCache {
   constructor({ maxBytes, records }: MemoryCacheOptions) {
     this.#entries = new CacheEntries(maxBytes);
     this.#records = records;
+    this.#maxBytes = maxBytes;
+  }
+
+  /** Requests answered from memory, GETs and HEADs that were not, and what the cache holds. */
+  get stats() {
+    return {
+      hits: this.#hits,
+      misses: this.#misses,
+      files: this.#entries.byKey.size,
+      bytes: this.#entries.bytes,
+      maxBytes: this.#maxBytes(),
+    };
   }
 
   /**
@@ -56,10 +71,11 @@ export class MemoryCache {
 
   /** answerFor answers a GET or HEAD whose route leads to the file with this key. `rootPath` is its path at the HTTP root. */
   answerFor(request: Request, key: string, rootPath?: string): Response | undefined {
+    if (request.method !== "GET" && request.method !== "HEAD") return undefined;
     const entry = this.#entries.byKey.get(key);
-    if (entry === undefined || (request.method !== "GET" && request.method !== "HEAD")) return undefined;
-    const response = this.#respond(request, entry);
-    if (response !== undefined && request.method === "GET")
+    const response = entry && this.#respond(request, entry);
+    if (response === undefined) this.#misses += 1;
+    else if (entry !== undefined && request.method === "GET")
       this.#entries.addUrl(request.url, { entry, host: request.headers.get("host"), rootPath });
     return response;
   }
@@ -99,6 +115,7 @@ export class MemoryCache {
     const { headers } = request;
     const variant = entry.variants.get(entry.file.compressible ? encodingsFor(headers) : plainOnly);
     if (variant === undefined || !this.#isCurrent(entry, variant)) return undefined;
+    this.#hits += 1;
     const { representation } = variant;
     if (request.method !== "GET" || headers.has("range") || hasPrecondition(headers))
       return respond(request, representation);
