@@ -14,7 +14,14 @@ import { RefCounted } from "./base/ref-counted.ts";
 import { Buckets } from "./buckets/buckets.ts";
 import type { Part, Prepared } from "./config/live.ts";
 import { resolveServerUuid } from "./config/server-uuid.ts";
-import { type Database, databaseFile, notMade, openDatabase, requireFile } from "./db/database.ts";
+import {
+  type Database,
+  databaseFile,
+  notMade,
+  openDatabase,
+  requireFile,
+  type StatementObservers,
+} from "./db/database.ts";
 import { ServerLock } from "./db/server-lock.ts";
 import type { Logger, LogHub } from "./log/hub.ts";
 import type { Lease } from "./rpc/lease.ts";
@@ -55,6 +62,7 @@ export interface BackendOptions {
   readonly onTokensChanged: () => void;
   readonly passwordCost: PasswordCost | undefined;
   readonly rejectionDelayMs: number | undefined;
+  readonly observers: StatementObservers;
 }
 
 /** BackendPart opens a backend for each configuration, and closes the one before once its last call has ended. */
@@ -100,6 +108,11 @@ export class BackendPart implements Part<BackendSettings> {
     };
   }
 
+  /** Rejected credentials since the start. */
+  get failedSignIns(): number {
+    return this.#failures.total;
+  }
+
   async prepare(settings: BackendSettings): Promise<Prepared> {
     const file = databaseFile(settings.database.database_url);
     if (this.#current !== undefined) requireFile(settings.database);
@@ -142,12 +155,14 @@ export class BackendPart implements Part<BackendSettings> {
   }
 
   async #open(settings: BackendSettings, file: string | undefined): Promise<Backend> {
-    const { hub, configPath, services, maxResponseBytes, onTokensChanged, passwordCost } = this.#options;
+    const { hub, configPath, services, maxResponseBytes, onTokensChanged, passwordCost, observers } =
+      this.#options;
     const isStart = this.#current === undefined;
     const serverUuid = await resolveServerUuid(settings.server_uuid, configPath, file);
     const database = await openDatabase(settings.database, hub, {
       create: isStart,
       beforeMigration: this.#beforeMigration(settings, serverUuid),
+      observers,
     });
     const buckets = new Buckets(database, {
       staticPath: settings.static_path,

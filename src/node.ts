@@ -29,6 +29,8 @@ import { LogHub } from "./log/hub.ts";
 import { LogRing } from "./log/ring.ts";
 import { LogSinks, type SinkSettings } from "./log/sinks.ts";
 import { methods } from "./methods/index.ts";
+import { openMetrics } from "./monitor/open-metrics.ts";
+import { Recorders } from "./monitor/sources.ts";
 import { preflight } from "./preflight.ts";
 import { Engine } from "./rpc/engine.ts";
 import type { MethodTable } from "./rpc/method.ts";
@@ -93,6 +95,7 @@ export async function openNode(options: NodeOptions): Promise<Node> {
   const log = hub.logger("server");
   const ring = new LogRing(0, parseFilter("off"));
   const turns = new Turns();
+  const recorders = new Recorders();
   let limits = noLimits;
   let releases: UpdateSettings = { releaseUrl: undefined, publicKey: undefined };
   const updater = new Updater(options.program?.installed ?? sourceProgram, () => releases, log);
@@ -106,6 +109,7 @@ export async function openNode(options: NodeOptions): Promise<Node> {
     services: {
       uptimeMs,
       hub,
+      metrics: () => metrics,
       ring,
       configFile: new ConfigFile(options.configPath, options.workingDirectory, overrides),
       reload: () => live.reload(),
@@ -124,6 +128,7 @@ export async function openNode(options: NodeOptions): Promise<Node> {
     onTokensChanged: () => void engine.recheck(),
     passwordCost: options.passwordCost,
     rejectionDelayMs: options.rejectionDelayMs,
+    observers: recorders.statements,
   });
   const acquire = () => backend.acquire();
   const readiness = new Readiness({ acquire, log });
@@ -133,8 +138,10 @@ export async function openNode(options: NodeOptions): Promise<Node> {
     maxResponseBytes: () => limits.maxResponseBytes,
     turns,
     acquire,
+    onCall: (method, outcome, startedAt) => recorders.calls.ended(method, outcome, startedAt),
   });
   const observers = new RequestObservers();
+  observers.attach(recorders.requests);
   const contentBudget = new ContentBudget(idleSeconds * 1000);
   const memory = new MemoryBudget(() => limits.clientBytes);
   const addresses = new ClientAddresses();
@@ -150,6 +157,7 @@ export async function openNode(options: NodeOptions): Promise<Node> {
       maxRequestBytes: () => limits.maxRequestBytes,
     },
     observers,
+    traffic: recorders.traffic,
     health: { version: build.cargo_version, uptimeMs, readiness },
     turns,
     memory,
@@ -170,6 +178,22 @@ export async function openNode(options: NodeOptions): Promise<Node> {
   };
   const tcp = new ListenerSlot(httpDeps, { limits: () => limits, log });
   const unix = new ListenerSlot(httpDeps, { limits: () => limits, log });
+
+  const { connections } = httpDeps.jsonRpc;
+  const { cache } = httpDeps.static;
+  const metrics = openMetrics({
+    recorders,
+    hub,
+    listeners: [tcp, unix],
+    connections,
+    maxConnections: () => limits.maxConnections,
+    memory,
+    maxClientBytes: () => limits.clientBytes,
+    cache,
+    readiness,
+    failedSignIns: () => backend.failedSignIns,
+    services: () => backend.services,
+  });
 
   const limitsPart = settingPart("limits", limitSettings, (slice) => {
     limits = slice;
@@ -215,11 +239,13 @@ export async function openNode(options: NodeOptions): Promise<Node> {
     overrides,
   });
   backups.start();
+  metrics.start();
   const descriptors = new DescriptorWatch([tcp, unix], log);
   const close = async (why: CloseReason = "stop") => {
     readiness.startDraining();
     leftovers[Symbol.dispose]();
     descriptors[Symbol.dispose]();
+    metrics.close();
     tcp.stopAccepting(why);
     unix.stopAccepting(why);
     const backedUp = backups.close();

@@ -5,6 +5,7 @@ import type { ConfigFile } from "./config/config-file.ts";
 import type { Database } from "./db/database.ts";
 import type { LogHub } from "./log/hub.ts";
 import type { LogRing } from "./log/ring.ts";
+import type { Metrics } from "./metrics/metrics.ts";
 import type { Updater } from "./update/updater.ts";
 
 /** Services are what a method may use. */
@@ -19,6 +20,7 @@ export interface Services {
   /** The present limits of the configuration. */
   limits(): { readonly maxAnswerBytes: number; readonly sqlTimeoutMs: number };
   readonly hub: LogHub;
+  readonly metrics: () => Metrics;
   readonly ring: LogRing;
   readonly configFile: ConfigFile;
   /** Reads the configuration again and applies it, or logs why that failed. */

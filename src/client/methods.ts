@@ -12,6 +12,10 @@ export type LogEntry = { timestamp: string; level: "ERROR" | "WARN" | "INFO" | "
 
 export type MethodDescription = { name: string; summary: string; description?: string; deprecated?: true; paramStructure: "either"; params: { name: string; required: boolean; schema: { [name: string]: unknown }; "x-credential"?: true }[]; result: { name: string; schema: { [name: string]: unknown } }; "x-event"?: { [name: string]: unknown }; "x-need": string; "x-authorization": Requirement[]; "x-effect": Effect; "x-warning"?: string };
 
+export type MetricFamily = { name: string; type: "counter" | "gauge" | "histogram"; help: string; samples?: { labels: { [name: string]: string }; value: number }[]; histograms?: { labels: { [name: string]: string }; count: number; sum: number; buckets: { le: number; count: number }[] }[] };
+
+export type MetricHistory = { step_seconds: number; start: number | null; series: { [name: string]: (number | null)[] } };
+
 export type OpenRpcDocument = { openrpc: string; info: { title: string; version: string; license: { name: string } }; methods: MethodDescription[] };
 
 export type Permission = { static_bucket_file: "read" | "write" | "delete" | "list" } | { static_bucket: "read" | "write" | "delete" } | { node: "exec_sql" | "get_database_type" | "list_all_agent_uuid" | "read_logs" | "read_storage" | "metrics" | "get_rt_pool" | "delete_agent_uuid" } | { monitoring_uuid: "list" | "delete" } | { token: "create" } | { db: "list" | "read" | "create" | "update" | "delete" | "exec_sql" } | { kv: string | { [name: string]: string } } | { task: string | { [name: string]: string } } | { crontab: string | { [name: string]: string } } | { crontab_result: string | { [name: string]: string } } | { terminal: string | { [name: string]: string } } | { js_worker: string | { [name: string]: string } } | { js_result: string | { [name: string]: string } } | { static_monitoring: string | { [name: string]: string } } | { dynamic_monitoring: string | { [name: string]: string } } | { dynamic_monitoring_summary: string | { [name: string]: string } };
@@ -52,6 +56,8 @@ export interface Methods {
   "node-server_get_database_type": { readonly params: { token?: string | undefined }; readonly result: { success: true; data: "sqlite" | "postgres" | "mysql" | "unknown" }; };
   /** Returns the size of each table in bytes: on PostgreSQL with its indexes and out-of-line storage, on SQLite without its indexes. */
   "node-server_database_storage": { readonly params: { token?: string | undefined }; readonly result: { tables: { [name: string]: number }; total: number }; };
+  /** Returns what `GET /node/metrics` returns, as JSON, and its history: the last hour in steps of 10 seconds and the last day in steps of a minute, since the start of the server. Rates are per second. */
+  "node-server_metrics": { readonly params: { token?: string | undefined; since?: number | null | undefined; series?: string[] | null | undefined }; readonly result: { time: number; metrics: MetricFamily[]; history: MetricHistory[] }; };
   /** Replaces the server's binary by the release `tag`, newer or older, and restarts into it 3 seconds after the answer; the process id stays the same. If that version runs already, nothing happens. The progress is logged. */
   "node-server_self_update": { readonly params: { token?: string | undefined; tag: string }; readonly result: null; };
   /** Runs SQL on the main database, and returns the result of the last statement. Of more than 10,000 rows it returns the first 10,000, and `truncated` is true. The permission means full trust: on SQLite it can write any file that the server can. */
@@ -115,6 +121,7 @@ export const credentialParams: Readonly<Record<string, string>> = {
   "node-server_stream_log": "token",
   "node-server_get_database_type": "token",
   "node-server_database_storage": "token",
+  "node-server_metrics": "token",
   "node-server_self_update": "token",
   "node-server_exec_sql": "token",
   "static-bucket_create": "token",

@@ -12,6 +12,7 @@ import {
   type SocketOptions,
   terminalNeedsUpgrade,
 } from "./jsonrpc/websocket.ts";
+import { serveMetrics } from "./metrics/metrics.ts";
 import { type ClientAddresses, clientLeft } from "./request/client-address.ts";
 import type { HandlerName, RequestObservers } from "./request/request-observer.ts";
 import { handlerOf, methodsOf, type Route, RouteTable } from "./route-table.ts";
@@ -85,6 +86,13 @@ const webdav: Handler = {
 };
 const health: Handler = { name: "health", answer: ({ deps }) => serveHealth(deps.health) };
 const ready: Handler = { name: "health", answer: ({ deps }) => serveReady(deps.health) };
+const metrics: Handler = {
+  name: "metrics",
+  answer({ request, server, deps }) {
+    const address = addressOf(request, server);
+    return address === undefined ? clientLeft() : serveMetrics(request, address, deps);
+  },
+};
 const terminal: Handler = { name: "other", answer: terminalNeedsUpgrade };
 const terminalSocket: Handler = { name: "other", answer: refuseTerminal };
 const nothing: Handler = { name: "other", answer: notFound };
@@ -104,6 +112,7 @@ const routes = new RouteTable<Handler>([
   { path: "/node/console/*", serve: webConsole },
   { path: "/node/health", methods: { GET: health, HEAD: health } },
   { path: "/node/ready", methods: { GET: ready, HEAD: ready } },
+  { path: "/node/metrics", methods: { GET: metrics, HEAD: metrics } },
   { path: "/node", serve: nothing },
   { path: "/node/*", serve: nothing },
   { path: "*", serve: root },

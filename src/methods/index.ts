@@ -11,6 +11,7 @@ import { nodeConfig } from "./node-config.ts";
 import { nodeDatabase } from "./node-database.ts";
 import { nodeIdentity } from "./node-identity.ts";
 import { nodeLog } from "./node-log.ts";
+import { nodeMetrics } from "./node-metrics.ts";
 import { nodeSql } from "./node-sql.ts";
 import { nodeUpdate } from "./node-update.ts";
 import { staticBucket } from "./static-bucket.ts";
@@ -24,6 +25,7 @@ const namespaces = {
   ...nodeConfig,
   ...nodeLog,
   ...nodeDatabase,
+  ...nodeMetrics,
   ...nodeUpdate,
   ...nodeSql,
   ...staticBucket,

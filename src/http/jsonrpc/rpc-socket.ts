@@ -8,6 +8,7 @@ import { LargeAnswer } from "../../rpc/large-answer.ts";
 import type { Reply } from "../../rpc/reply.ts";
 import { memoryIsFull, type RequestSource } from "../../rpc/request-state.ts";
 import { Session } from "../../rpc/session.ts";
+import type { SocketTraffic } from "./socket-traffic.ts";
 
 /** Calls of one socket that run at once, before and after one of them has proven a token; further ones wait. */
 const maxRunningCalls = { unproven: 100, proven: 1000 };
@@ -27,6 +28,7 @@ export type CloseReason = "stop" | "restart";
 
 export interface RpcSocketOptions {
   readonly engine: Pick<Engine<object>, "answer">;
+  readonly traffic: SocketTraffic;
   readonly memory: MemoryBudget;
   readonly turns: Turns;
   readonly address: string;
@@ -71,6 +73,7 @@ export class RpcSocket {
 
   received(message: string | Buffer): void | Promise<void> {
     const text = typeof message === "string" ? message : message.toString("utf8");
+    this.#options.traffic.received(message);
     const isNext = this.#queue.length === 0 && !this.#options.turns.isCrowded;
     if (isNext && this.#mayStart()) return this.#start(text);
     this.#queue.push(text);
@@ -230,6 +233,7 @@ export class RpcSocket {
 
   #send(text: string): void {
     // 0: dropped. The socket is closing, or its client has not read for so long that Bun's own limit is reached.
+    this.#options.traffic.sent(text);
     if (this.#socket?.send(text) === 0 || !this.#count()) this.#cutOff("answers are not being read");
   }
 
@@ -247,6 +251,7 @@ export class RpcSocket {
       while (!isFull) {
         const text = next();
         if (text === undefined) return;
+        this.#options.traffic.sent(text);
         // −1: buffered, because the client reads slowly; `drain` follows.
         isFull = socket.send(text) === -1;
       }

@@ -4,6 +4,7 @@ import { plainText } from "../content/plain.ts";
 import { clientLeft } from "../request/client-address.ts";
 import { busy, cors, type JsonRpcOptions } from "./post.ts";
 import { RpcSocket } from "./rpc-socket.ts";
+import type { SocketTraffic } from "./socket-traffic.ts";
 
 /** The addresses that accept WebSockets, for people. */
 const socketAddresses = "/jsonrpc, /node/rpc or /";
@@ -11,6 +12,7 @@ const socketAddresses = "/jsonrpc, /node/rpc or /";
 export interface SocketOptions {
   readonly jsonRpc: JsonRpcOptions;
   readonly turns: Turns;
+  readonly traffic: SocketTraffic;
   /** The sockets that are open on this listener; it closes them when it closes. */
   readonly sockets: Set<RpcSocket>;
 }
@@ -24,7 +26,7 @@ export function isHandshake({ method, headers }: Request): boolean {
 export function openSocket(
   request: Request,
   server: Server<RpcSocket>,
-  { jsonRpc, turns, sockets }: SocketOptions,
+  { jsonRpc, turns, traffic, sockets }: SocketOptions,
 ): Response | undefined {
   const { addresses, connections, engine, memory } = jsonRpc;
   const address = addresses.of(request, server);
@@ -35,6 +37,7 @@ export function openSocket(
     engine,
     memory,
     turns,
+    traffic,
     address,
     onClosed: () => {
       permit.release();

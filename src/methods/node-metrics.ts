@@ -1,0 +1,104 @@
+import { z } from "zod";
+import { globally } from "../auth/need.ts";
+import type { Family, Sample } from "../metrics/family.ts";
+import type { Histogram } from "../metrics/histogram.ts";
+import { method } from "./declare.ts";
+
+const labels = z.record(z.string(), z.string());
+
+const family = z
+  .object({
+    name: z.string(),
+    type: z.enum(["counter", "gauge", "histogram"]),
+    help: z.string(),
+    samples: z
+      .array(z.object({ labels, value: z.number() }))
+      .optional()
+      .describe("of a counter or gauge"),
+    histograms: z
+      .array(
+        z.object({
+          labels,
+          count: z.number(),
+          sum: z.number(),
+          buckets: z.array(z.object({ le: z.number(), count: z.number() })),
+        }),
+      )
+      .optional()
+      .describe("of a histogram; `count` of a bucket is that of all values up to `le`"),
+  })
+  .meta({ id: "MetricFamily" });
+
+const historyPart = z
+  .object({
+    step_seconds: z.int(),
+    start: z.int().nullable().describe("milliseconds since 1970 of the first value; null without values"),
+    series: z
+      .record(z.string(), z.array(z.number().nullable()).readonly())
+      .describe("a value for each step; null where nothing was measured"),
+  })
+  .meta({ id: "MetricHistory" });
+
+/** `nodeMetrics` is the method of the `node-server` namespace about what the server measures of itself. */
+export const nodeMetrics = {
+  "node-server_metrics": method({
+    doc: "Returns what `GET /node/metrics` returns, as JSON, and its history: the last hour in steps of 10 seconds and the last day in steps of a minute, since the start of the server. Rates are per second.",
+    need: globally("node.metrics"),
+    effect: "reads",
+    params: {
+      since: z.number().nullish().describe("only history after this time, in milliseconds since 1970"),
+      series: z
+        .array(z.string())
+        .max(100)
+        .nullish()
+        .describe(
+          "only these series of the history, such as `requests_static`; all if left out, none if empty",
+        ),
+    },
+    result: z.object({
+      time: z.int().describe("the server's time, in milliseconds since 1970"),
+      metrics: z.array(family),
+      history: z.array(historyPart),
+    }),
+    example: {
+      params: { token: "<SUPER_TOKEN>", series: ["requests_static"] },
+      result: {
+        time: 1794794501291,
+        metrics: [
+          {
+            name: "node_server_websockets_open",
+            type: "gauge",
+            help: "Open WebSockets.",
+            samples: [{ labels: {}, value: 3 }],
+          },
+        ],
+        history: [{ step_seconds: 10, start: 1794794491291, series: { requests_static: [0, 12.5] } }],
+      },
+    },
+    run: ({ metrics: read }, { since, series }) => {
+      const metrics = read();
+      return {
+        time: Date.now(),
+        metrics: metrics.families.map(toJson),
+        history: metrics.history({ since: since ?? undefined, series: series ?? undefined }),
+      };
+    },
+  }),
+};
+
+function toJson(metric: Family): z.input<typeof family> {
+  const { name, type, help } = metric;
+  return metric.type === "histogram"
+    ? { name, type, help, histograms: Array.from(metric.samples(), toHistogram) }
+    : { name, type, help, samples: [...metric.samples()] };
+}
+
+function toHistogram({ labels, value }: Sample<Histogram>) {
+  const { bounds, counts, sum, count } = value;
+  let upTo = 0;
+  const buckets = bounds.map((le, at) => {
+    upTo += counts[at] ?? 0;
+    return { le, count: upTo };
+  });
+  return { labels, count, sum, buckets };
+}

@@ -1,0 +1,142 @@
+import { type Histogram, quantileOf } from "./histogram.ts";
+
+/** Sampler returns the value of a series for the time since its last call; NaN if it is not known. */
+export type Sampler = (elapsedSeconds: number) => number;
+
+/** Series is a value over time. Each ring has a sampler of its own, because each has another step. */
+export interface Series {
+  readonly name: string;
+  sampler(): Sampler;
+}
+
+/** `rate` is the growth of a counter, in units a second. */
+export function rate(name: string, read: () => number): Series {
+  return {
+    name,
+    sampler() {
+      let last = read();
+      return (elapsedSeconds) => {
+        const before = last;
+        last = read();
+        return Math.max(0, last - before) / elapsedSeconds;
+      };
+    },
+  };
+}
+
+/** `level` is the present value of something that rises and falls. */
+export function level(name: string, read: () => number | undefined): Series {
+  return { name, sampler: () => () => read() ?? Number.NaN };
+}
+
+/** `quantile` is that of the observations since the last step, of several histograms with the same bounds together. */
+export function quantile(name: string, which: number, histograms: () => readonly Histogram[]): Series {
+  return {
+    name,
+    sampler() {
+      let last = summed(histograms());
+      return () => {
+        const now = summed(histograms());
+        const counts = now.counts.map((count, at) => Math.max(0, count - (last.counts[at] ?? 0)));
+        last = now;
+        return quantileOf(which, now.bounds, counts);
+      };
+    },
+  };
+}
+
+function summed(histograms: readonly Histogram[]) {
+  const [first] = histograms;
+  const counts = new Float64Array(first?.counts.length ?? 0);
+  for (const histogram of histograms)
+    for (const [at, count] of histogram.counts.entries()) counts[at] = (counts[at] ?? 0) + count;
+  return { bounds: first?.bounds ?? [], counts };
+}
+
+/** HistoryPart is what one ring holds of the chosen series. */
+export interface HistoryPart {
+  readonly step_seconds: number;
+  /** The time of the first value, in milliseconds since 1970; null if there are no values. */
+  readonly start: number | null;
+  /** Values at `start`, `start + step_seconds` and so on; null where the server was not running or had nothing to measure. */
+  readonly series: Readonly<Record<string, ReadonlyArray<number | null>>>;
+}
+
+export interface HistoryFilter {
+  /** Only values after this time, in milliseconds since 1970. */
+  readonly since?: number | undefined;
+  /** The names of the series; all if undefined. */
+  readonly series?: readonly string[] | undefined;
+}
+
+export interface RingSize {
+  readonly stepSeconds: number;
+  readonly steps: number;
+}
+
+/** HistoryRing keeps the last values of every series, four bytes each. */
+export class HistoryRing {
+  readonly #size: RingSize;
+  readonly #columns: ReadonlyArray<{
+    readonly name: string;
+    readonly sample: Sampler;
+    readonly values: Float32Array;
+  }>;
+  /** The number of steps since the start; the ring holds the last ones. */
+  #written = 0;
+  #lastAt: number;
+
+  /** `now` is in milliseconds since 1970, here and below. */
+  constructor(size: RingSize, series: readonly Series[], now: number) {
+    this.#size = size;
+    this.#lastAt = now;
+    this.#columns = series.map(({ name, sampler }) => ({
+      name,
+      sample: sampler(),
+      values: new Float32Array(size.steps),
+    }));
+  }
+
+  /** Takes a sample if a step is over. Steps that were missed, because the machine slept, are unknown. */
+  tick(now: number): void {
+    const { stepSeconds, steps } = this.#size;
+    // A timer may fire a little early.
+    const elapsedSteps = Math.round((now - this.#lastAt) / 1000 / stepSeconds);
+    if (elapsedSteps < 1) {
+      // The clock was set back.
+      if (now < this.#lastAt) this.#lastAt = now;
+      return;
+    }
+    const missed = Math.min(elapsedSteps - 1, steps);
+    for (let step = 0; step < missed; step += 1) this.#write(() => Number.NaN);
+    this.#write(({ sample }) => sample(elapsedSteps * stepSeconds));
+    this.#lastAt = now;
+  }
+
+  read({ since = 0, series }: HistoryFilter): HistoryPart {
+    const { stepSeconds, steps } = this.#size;
+    const stepMs = stepSeconds * 1000;
+    const kept = Math.min(this.#written, steps);
+    const count = Math.max(0, Math.min(kept, Math.ceil((this.#lastAt - since) / stepMs)));
+    const columns = this.#columns.filter(({ name }) => series === undefined || series.includes(name));
+    return {
+      step_seconds: stepSeconds,
+      start: count === 0 ? null : Math.round(this.#lastAt - (count - 1) * stepMs),
+      series: Object.fromEntries(columns.map(({ name, values }) => [name, this.#last(values, count)])),
+    };
+  }
+
+  #last(values: Float32Array, count: number): Array<number | null> {
+    return Array.from({ length: count }, (_, at) => {
+      const value = values[(this.#written - count + at) % values.length] ?? Number.NaN;
+      // Four bytes hold seven digits.
+      return Number.isNaN(value) ? null : Number(value.toPrecision(6));
+    });
+  }
+
+  #write(pick: (column: { readonly sample: Sampler }) => number): void {
+    const at = this.#written % this.#size.steps;
+    for (const column of this.#columns) column.values[at] = pick(column);
+    this.#written += 1;
+  }
+}

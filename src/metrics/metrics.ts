@@ -1,0 +1,65 @@
+import type { Family } from "./family.ts";
+import { type HistoryFilter, type HistoryPart, HistoryRing, type RingSize, type Series } from "./history.ts";
+
+/** An hour in steps of ten seconds, and a day in steps of a minute. */
+const rings: readonly RingSize[] = [
+  { stepSeconds: 10, steps: 360 },
+  { stepSeconds: 60, steps: 1440 },
+];
+const measureMs = 10_000;
+
+export interface MetricsOptions {
+  readonly families: readonly Family[];
+  readonly series: readonly Series[];
+  /** Measures what takes system calls or waiting; called before the values are sampled, every ten seconds. Must not reject. */
+  measure(): Promise<void>;
+  /** Starts and ends what the measurements need. */
+  start(): void;
+  close(): void;
+}
+
+/** Metrics are the present values of everything that the server measures about itself, and their history of a day. */
+export class Metrics {
+  readonly #options: MetricsOptions;
+  readonly #rings: readonly HistoryRing[];
+  #timer: Timer | undefined;
+
+  constructor(options: MetricsOptions) {
+    this.#options = options;
+    const now = Date.now();
+    this.#rings = rings.map((size) => new HistoryRing(size, options.series, now));
+  }
+
+  /** Starts the measurements. To be called once the services are open. */
+  start(): void {
+    this.#options.start();
+    this.#timer = setInterval(() => void this.#tick(), measureMs);
+    this.#timer.unref();
+    void this.#options.measure();
+  }
+
+  get families(): readonly Family[] {
+    return this.#options.families;
+  }
+
+  /** The names of the series in `history`. */
+  get seriesNames(): readonly string[] {
+    return this.#options.series.map(({ name }) => name);
+  }
+
+  /** The last hour in steps of ten seconds, then the last day in steps of a minute. */
+  history(filter: HistoryFilter): HistoryPart[] {
+    return this.#rings.map((ring) => ring.read(filter));
+  }
+
+  close(): void {
+    clearInterval(this.#timer);
+    this.#options.close();
+  }
+
+  async #tick(): Promise<void> {
+    await this.#options.measure();
+    const now = Date.now();
+    for (const ring of this.#rings) ring.tick(now);
+  }
+}

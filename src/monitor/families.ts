@@ -1,0 +1,146 @@
+import { build } from "../build.ts";
+import { counter, type Family, gauge, labelled, type Sample } from "../metrics/family.ts";
+import { loadOf, type MetricSources } from "./sources.ts";
+
+export function buildFamilies(): Family[] {
+  const { cargo_version: version, git_commit_sha: commit, rustc_version: runtime } = build;
+  const samples = [{ labels: { version, commit, runtime }, value: 1 }];
+  return [
+    {
+      name: "node_server_build_info",
+      help: "The running version; the value is always 1.",
+      type: "gauge",
+      samples: () => samples,
+    },
+  ];
+}
+
+export function connectionFamilies(sources: MetricSources): Family[] {
+  const { recorders, connections, maxConnections, memory, maxClientBytes } = sources;
+  const { traffic } = recorders;
+  return [
+    gauge(
+      "node_server_http_requests_in_flight",
+      "HTTP requests that are being answered.",
+      () => loadOf(sources).requests,
+    ),
+    gauge("node_server_websockets_open", "Open WebSockets.", () => loadOf(sources).sockets),
+    counter(
+      "node_server_websocket_received_messages_total",
+      "Messages received over WebSockets.",
+      () => traffic.receivedMessages,
+    ),
+    counter(
+      "node_server_websocket_received_bytes_total",
+      "Bytes of messages received over WebSockets.",
+      () => traffic.receivedBytes,
+    ),
+    counter(
+      "node_server_websocket_sent_messages_total",
+      "Messages sent over WebSockets.",
+      () => traffic.sentMessages,
+    ),
+    counter(
+      "node_server_websocket_sent_bytes_total",
+      "Bytes of messages sent over WebSockets.",
+      () => traffic.sentBytes,
+    ),
+    gauge(
+      "node_server_rpc_connections",
+      "JSON-RPC requests in flight and open WebSockets, as jsonrpc_max_connections counts them.",
+      () => connections.used,
+    ),
+    gauge("node_server_rpc_connections_limit", "jsonrpc_max_connections.", maxConnections),
+    gauge(
+      "node_server_client_memory_bytes",
+      "Memory that requests and answers of clients occupy, without small ones.",
+      () => memory.held,
+    ),
+    gauge("node_server_client_memory_limit_bytes", "client_memory_bytes.", maxClientBytes),
+  ];
+}
+
+export function logFamilies({ hub: { counts }, failedSignIns }: MetricSources): Family[] {
+  return [
+    {
+      name: "node_server_log_entries_total",
+      help: "Log entries that passed a filter, by level.",
+      type: "counter",
+      samples: () => labelled("level", Object.entries(counts.entries)),
+    },
+    gauge("node_server_subscriptions", "Open subscriptions to the log.", () => counts.tails),
+    counter(
+      "node_server_subscription_dropped_events_total",
+      "Log entries that subscribers lost because they read too slowly.",
+      () => counts.droppedByTails,
+    ),
+    counter(
+      "node_server_authentication_failures_total",
+      "Rejected credentials, over every transport.",
+      failedSignIns,
+    ),
+  ];
+}
+
+export function componentFamilies({ readiness, services }: MetricSources): Family[] {
+  return [
+    {
+      name: "node_server_component_up",
+      help: "1 while the database, or the folder of the buckets (store), can be used, 0 while it is lost.",
+      type: "gauge",
+      samples: () =>
+        labelled("component", [
+          ["database", Number(services().database.isReachable)],
+          ["store", Number(!services().buckets.store.isLost)],
+        ]),
+    },
+    gauge(
+      "node_server_database_writable",
+      "0 after a write that the database refused, until one succeeds.",
+      () => Number(services().database.acceptsWrites),
+    ),
+    gauge("node_server_draining", "1 while the server stops or restarts shortly.", () =>
+      Number(readiness.isDraining),
+    ),
+  ];
+}
+
+export function storeFamilies({ services, cache }: MetricSources): Family[] {
+  const byBucket = (field: "files" | "bytes") => (): Iterable<Sample<number>> =>
+    labelled(
+      "bucket",
+      [...services().buckets.usage.usage].map(([name, usage]) => [name, usage[field]] as const),
+    );
+  return [
+    gauge(
+      "node_server_uploads_in_progress",
+      "Files that are being uploaded.",
+      () => services().buckets.activity.uploads,
+    ),
+    {
+      name: "node_server_bucket_files",
+      help: "Files in a bucket, counted in the background.",
+      type: "gauge",
+      samples: byBucket("files"),
+    },
+    {
+      name: "node_server_bucket_bytes",
+      help: "Bytes of the files in a bucket, counted in the background.",
+      type: "gauge",
+      samples: byBucket("bytes"),
+    },
+    counter(
+      "node_server_static_cache_hits_total",
+      "Requests for files that were answered from memory.",
+      () => cache.stats.hits,
+    ),
+    counter(
+      "node_server_static_cache_misses_total",
+      "Requests for files that were looked up on the disk.",
+      () => cache.stats.misses,
+    ),
+    gauge("node_server_static_cache_files", "Files in memory.", () => cache.stats.files),
+    gauge("node_server_static_cache_bytes", "Bytes of files in memory.", () => cache.stats.bytes),
+    gauge("node_server_static_cache_limit_bytes", "static_cache_bytes.", () => cache.stats.maxBytes),
+  ];
+}

@@ -1,0 +1,45 @@
+import { messageOf } from "../base/fault.ts";
+import { Metrics } from "../metrics/metrics.ts";
+import { ProcessMetrics } from "../metrics/process-metrics.ts";
+import { DiskSpace } from "./disk-space.ts";
+import {
+  buildFamilies,
+  componentFamilies,
+  connectionFamilies,
+  logFamilies,
+  storeFamilies,
+} from "./families.ts";
+import { historySeries } from "./series.ts";
+import type { MetricSources } from "./sources.ts";
+
+/** `openMetrics` connects the parts of the node with the metrics that describe them. The caller starts and closes them. */
+export function openMetrics(sources: MetricSources): Metrics {
+  const own = new ProcessMetrics();
+  const disks = new DiskSpace(sources.services);
+  const log = sources.hub.logger("server");
+  const { requests, calls, statements } = sources.recorders;
+  return new Metrics({
+    families: [
+      ...buildFamilies(),
+      ...requests.families,
+      ...connectionFamilies(sources),
+      ...calls.families,
+      ...logFamilies(sources),
+      ...statements.families,
+      ...componentFamilies(sources),
+      ...storeFamilies(sources),
+      ...disks.families,
+      ...own.families,
+    ],
+    series: historySeries(sources, own, disks),
+    async measure() {
+      try {
+        await Promise.all([own.measure(), disks.measure()]);
+      } catch (error) {
+        log.debug("some metrics cannot be measured", { reason: messageOf(error) });
+      }
+    },
+    start: () => own.start(),
+    close: () => own.close(),
+  });
+}

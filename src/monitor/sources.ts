@@ -1,0 +1,46 @@
+import type { MemoryBudget } from "../base/memory-budget.ts";
+import type { Readiness } from "../http/health/readiness.ts";
+import { SocketTraffic } from "../http/jsonrpc/socket-traffic.ts";
+import type { ListenerSlot } from "../http/listen/listener-slot.ts";
+import type { ConnectionLimiter } from "../http/request/connection-limiter.ts";
+import { handlerNames } from "../http/request/request-observer.ts";
+import type { MemoryCache } from "../http/static/memory-cache.ts";
+import type { LogHub } from "../log/hub.ts";
+import { CallMetrics } from "../metrics/call-metrics.ts";
+import { RequestMetrics } from "../metrics/request-metrics.ts";
+import { StatementMetrics } from "../metrics/statement-metrics.ts";
+import type { Services } from "../services.ts";
+
+/** Recorders are called while the server works; everything else is read when somebody asks for the metrics. */
+export class Recorders {
+  readonly requests = new RequestMetrics(handlerNames);
+  readonly calls = new CallMetrics();
+  readonly statements = new StatementMetrics();
+  readonly traffic = new SocketTraffic();
+}
+
+/** MetricSources is what the metrics are read from. */
+export interface MetricSources {
+  readonly recorders: Recorders;
+  readonly hub: LogHub;
+  readonly listeners: readonly ListenerSlot[];
+  readonly connections: ConnectionLimiter;
+  readonly maxConnections: () => number;
+  readonly memory: MemoryBudget;
+  readonly maxClientBytes: () => number;
+  readonly cache: MemoryCache;
+  readonly readiness: Readiness;
+  readonly failedSignIns: () => number;
+  /** The present services. */
+  readonly services: () => Services;
+}
+
+/** `loadOf` is the number of HTTP requests that are being answered, and of open WebSockets, on all listeners. */
+export function loadOf({ listeners }: MetricSources) {
+  let [requests, sockets] = [0, 0];
+  for (const { load } of listeners) {
+    requests += load.requests;
+    sockets += load.sockets;
+  }
+  return { requests, sockets };
+}
