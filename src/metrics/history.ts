@@ -74,6 +74,9 @@ export interface RingSize {
   readonly steps: number;
 }
 
+/** A timer may fire so much before its time. */
+const maxEarlyMs = 500;
+
 /** HistoryRing keeps the last values of every series, four bytes each. */
 export class HistoryRing {
   readonly #size: RingSize;
@@ -84,12 +87,15 @@ export class HistoryRing {
   }>;
   /** The number of steps since the start; the ring holds the last ones. */
   #written = 0;
+  /** The end of the last step. */
   #lastAt: number;
+  #sampledAt: number;
 
   /** `now` is in milliseconds since 1970, here and below. */
   constructor(size: RingSize, series: readonly Series[], now: number) {
     this.#size = size;
     this.#lastAt = now;
+    this.#sampledAt = now;
     this.#columns = series.map(({ name, sampler }) => ({
       name,
       sample: sampler(),
@@ -100,17 +106,19 @@ export class HistoryRing {
   /** Takes a sample if a step is over. Steps that were missed, because the machine slept, are unknown. */
   tick(now: number): void {
     const { stepSeconds, steps } = this.#size;
-    // A timer may fire a little early.
-    const elapsedSteps = Math.round((now - this.#lastAt) / 1000 / stepSeconds);
+    const stepMs = stepSeconds * 1000;
+    const elapsedSteps = Math.floor((now - this.#lastAt + maxEarlyMs) / stepMs);
     if (elapsedSteps < 1) {
       // The clock was set back.
-      if (now < this.#lastAt) this.#lastAt = now;
+      if (now < this.#lastAt - maxEarlyMs) this.#lastAt = this.#sampledAt = now;
       return;
     }
     const missed = Math.min(elapsedSteps - 1, steps);
     for (let step = 0; step < missed; step += 1) this.#write(() => Number.NaN);
-    this.#write(({ sample }) => sample(elapsedSteps * stepSeconds));
-    this.#lastAt = now;
+    const elapsedSeconds = Math.max(now - this.#sampledAt, 1) / 1000;
+    this.#write(({ sample }) => sample(elapsedSeconds));
+    this.#lastAt += elapsedSteps * stepMs;
+    this.#sampledAt = now;
   }
 
   read({ since = 0, series }: HistoryFilter): HistoryPart {
