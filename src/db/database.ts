@@ -68,6 +68,11 @@ export class Database {
     return this.#dialect.isReachable;
   }
 
+  /** How often the database was lost since it was opened. */
+  get losses(): number {
+    return this.#dialect.losses;
+  }
+
   /** False if the last write failed because the database accepts none. */
   get acceptsWrites(): boolean {
     return this.#dialect.acceptsWrites;

@@ -16,6 +16,8 @@ export interface Dialect {
   readonly file: string | undefined;
   /** False while the database is known to be lost: it cannot be reached, or its file is missing. */
   readonly isReachable: boolean;
+  /** How often the database was lost since it was opened. */
+  readonly losses: number;
   /** False if the last write failed because the database accepts none, for a full disk for instance. */
   readonly acceptsWrites: boolean;
   readonly columnTypes: ColumnTypes;

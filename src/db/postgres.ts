@@ -115,6 +115,9 @@ export async function openPostgres(url: string, options: PostgresOptions, log: L
     get isReachable() {
       return !reachability.isLost;
     },
+    get losses() {
+      return reachability.losses;
+    },
     get acceptsWrites() {
       return source.acceptsWrites;
     },

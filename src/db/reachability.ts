@@ -41,6 +41,10 @@ export class Reachability {
     this.#idle.unref();
   }
 
+  get losses(): number {
+    return this.#losses;
+  }
+
   get isLost(): boolean {
     return this.#lostAt !== undefined;
   }

@@ -21,6 +21,7 @@ export class SqliteFileWatch {
   readonly #identity: string | undefined;
   readonly #timer: Timer;
   #missingSince: number | undefined;
+  #losses = 0;
 
   /** Starts the watch. The file must exist and be open. */
   constructor(path: string, log: Logger) {
@@ -34,6 +35,10 @@ export class SqliteFileWatch {
   /** True if the last comparison found another file or none. */
   get isMissing(): boolean {
     return this.#missingSince !== undefined;
+  }
+
+  get losses(): number {
+    return this.#losses;
   }
 
   /** Throws if the last comparison found another file or none. Makes no system call, because it runs before every read. */
@@ -71,6 +76,7 @@ export class SqliteFileWatch {
   #miss(reason: string): void {
     if (this.#missingSince !== undefined) return;
     this.#missingSince = performance.now();
+    this.#losses += 1;
     outsideSpans(() =>
       this.#log.event(
         "database.lost",

@@ -81,6 +81,9 @@ export async function openSqlite({ path, mode }: SqliteFile, options: SqliteOpti
     get isReachable() {
       return !watch.isMissing;
     },
+    get losses() {
+      return watch.losses;
+    },
     get acceptsWrites() {
       return source.acceptsWrites;
     },

@@ -89,7 +89,7 @@ const ready: Handler = { name: "health", answer: ({ deps }) => serveReady(deps.h
 const metrics: Handler = {
   name: "metrics",
   answer({ request, server, deps }) {
-    const address = addressOf(request, server);
+    const address = deps.addresses.of(request, server);
     return address === undefined ? clientLeft() : serveMetrics(request, address, deps);
   },
 };

@@ -94,6 +94,16 @@ export function componentFamilies({ readiness, services }: MetricSources): Famil
           ["store", Number(!services().buckets.store.isLost)],
         ]),
     },
+    {
+      name: "node_server_component_losses_total",
+      help: "How often the database or the store was lost. No scrape succeeds while the database is lost, so this tells it afterwards.",
+      type: "counter",
+      samples: () =>
+        labelled("component", [
+          ["database", services().database.losses],
+          ["store", services().buckets.store.losses],
+        ]),
+    },
     gauge(
       "node_server_database_writable",
       "0 after a write that the database refused, until one succeeds.",

@@ -42,6 +42,7 @@ export class StoreWatch {
   #looking: Promise<void> | undefined;
   #problem: Problem | undefined;
   #lostAt = 0;
+  #losses = 0;
   #space: DiskSpace | undefined;
   #wasSeen = false;
   /** Whether the folder was the root of a mounted file system. */
@@ -52,6 +53,11 @@ export class StoreWatch {
     this.#options = options;
     this.#timer = outsideSpans(() => setInterval(() => void this.look(), intervalMs));
     this.#timer.unref();
+  }
+
+  /** How often the folder was lost since the watch began. */
+  get losses(): number {
+    return this.#losses;
   }
 
   /** True if the last look found a problem. */
@@ -143,6 +149,7 @@ export class StoreWatch {
     this.#problem = problem;
     if (problem !== undefined && !wasLost) {
       this.#lostAt = performance.now();
+      this.#losses += 1;
       outsideSpans(() =>
         log.event("store.lost", "the folder of the buckets cannot be used; requests for files may fail", {
           static_path: path,

@@ -24,7 +24,6 @@ const table: { readonly [F in KnownFamily]: Family<F> } = {
     actions: {
       exec_sql: "run SQL",
       get_database_type: "see the kind of database",
-      metrics: "read metrics",
       list_all_agent_uuid: "list agents",
       read_logs: "read the log",
       read_storage: "see the size of the tables",
