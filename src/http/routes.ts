@@ -14,7 +14,7 @@ import {
 } from "./jsonrpc/websocket.ts";
 import { serveMetrics } from "./metrics/metrics.ts";
 import { type ClientAddresses, clientLeft } from "./request/client-address.ts";
-import type { HandlerName, RequestObservers } from "./request/request-observer.ts";
+import type { ArrivedRequest, HandlerName, RequestObservers } from "./request/request-observer.ts";
 import { handlerOf, methodsOf, type Route, RouteTable } from "./route-table.ts";
 import { type BucketRouteOptions, serveRoot, serveStatic, staticPrefix } from "./static/serve.ts";
 import { webdavPrefix } from "./webdav/dav-path.ts";
@@ -138,14 +138,17 @@ export class Router {
     observers.started(request, server);
     const answer = this.#answer(request, server);
     const arrived = { request, server, handler: this.#handler, startedAt };
-    const ended = (response: Response) => {
-      observers.ended(arrived, response);
-      return response;
-    };
-    if (answer instanceof Promise)
-      return answer.then(ended, (error: unknown) => ended(this.#toErrorResponse(error)));
+    if (answer instanceof Promise) return this.#ended(answer, arrived);
     observers.ended(arrived, answer);
     return answer;
+  }
+
+  #ended(answer: Promise<Response>, arrived: ArrivedRequest): Promise<Response> {
+    const ended = (response: Response) => {
+      this.#deps.observers.ended(arrived, response);
+      return response;
+    };
+    return answer.then(ended, (error: unknown) => ended(this.#toErrorResponse(error)));
   }
 
   #answer(request: Request, server: Server<RpcSocket>): Answer {
