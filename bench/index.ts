@@ -5,6 +5,7 @@ import { deploy } from "./deploy.ts";
 import { type Pace, paces, printTable } from "./figures.ts";
 import { measureGrowth } from "./growth.ts";
 import { judgedLatencyTable, latencyGoal, latencyTable, measureLatency } from "./latency.ts";
+import { measureMetrics, metricsTable } from "./metrics.ts";
 import { otherWork, separateCores } from "./proc.ts";
 import { costTable, growthTable, rateTable } from "./report/tables.ts";
 import {
@@ -13,6 +14,7 @@ import {
   writeCosts,
   writeGrowth,
   writeLatency,
+  writeMetrics,
   writeReadme,
 } from "./report/write.ts";
 import { prepareContestants } from "./servers/contenders.ts";
@@ -35,11 +37,15 @@ const parts: Readonly<Record<string, (run: Run) => Promise<void>>> = {
   cost,
   latency,
   growth,
+  metrics,
   deploy: ({ bench, pace }) => deploy(bench, pace),
   console: ({ bench, pace }) => consolePages(bench, pace),
 };
 /** The parts of a run that names none. */
-const usual = { full: ["start", "cost", "latency"], quick: ["start", "cost", "latency", "growth"] };
+const usual = {
+  full: ["start", "cost", "latency"],
+  quick: ["start", "cost", "latency", "growth", "metrics"],
+};
 
 const { values, positionals } = parseArgs({
   allowPositionals: true,
@@ -103,6 +109,15 @@ async function growth(own: Run): Promise<void> {
   if (own.pace.quick) return;
   for (const curve of curves) console.log(describe(curve));
   await writeGrowth(curves, { ...own.origin, placement: cores.description });
+}
+
+async function metrics(own: Run): Promise<void> {
+  await using cores = separateCores();
+  const figures = await measureMetrics(own.bench, cores, own.pace);
+  printTable("What metrics cost", metricsTable(figures));
+  if (own.pace.quick) return;
+  for (const { what, goal, met } of figures) if (goal !== undefined) report(`${what}: ${goal}`, met);
+  await writeMetrics(figures, { ...own.origin, placement: cores.description });
 }
 
 /** Prints whether a target was met; a missed one makes the run fail. */

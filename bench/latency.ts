@@ -121,7 +121,8 @@ async function runStatement(port: number): Promise<void> {
   if (!answer.includes("sql_timeout_ms")) throw new Error(`the statement was to be stopped, but: ${answer}`);
 }
 
-async function callHello(port: number, seconds: number): Promise<number[]> {
+/** Calls `hello` for so many seconds; how long each call took, in milliseconds. */
+export async function callHello(port: number, seconds: number): Promise<number[]> {
   const client = [process.execPath, "bench/load/open-loop.ts", port, callsPerSecond, seconds];
   return JSON.parse(await finish(client.map(String))) as number[];
 }

@@ -2,6 +2,7 @@ import type { Costs } from "../cost.ts";
 import { markdownTable } from "../figures.ts";
 import type { Curve } from "../growth-point.ts";
 import { judgedLatencyTable, type Waits } from "../latency.ts";
+import { type MetricsFigure, metricsTable } from "../metrics.ts";
 import { isInstalled, peers } from "../servers/peers.ts";
 import { describe } from "../shape.ts";
 import type { StartLine } from "../start.ts";
@@ -79,6 +80,14 @@ export async function writeGrowth(curves: readonly Curve[], origin: Origin): Pro
       markdownTable(growthTable(curves)),
       originLine(origin),
     ].join("\n\n"),
+  );
+}
+
+export async function writeMetrics(figures: readonly MetricsFigure[], origin: Origin): Promise<void> {
+  await replaceSection(
+    page,
+    "metrics",
+    [markdownTable(metricsTable(figures)), originLine(origin)].join("\n\n"),
   );
 }
 
