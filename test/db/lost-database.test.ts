@@ -6,6 +6,7 @@ import { unavailable } from "../../src/db/unavailable.ts";
 import { parseFilter } from "../../src/log/filter.ts";
 import { LogHub } from "../../src/log/hub.ts";
 import { settingsFor } from "../support/database-settings.ts";
+import { metricsOf } from "../support/metrics.ts";
 import { type TestNode, testNode } from "../support/node.ts";
 import { newPostgresDatabase, stoppablePostgres } from "../support/postgres.ts";
 import { until } from "../support/process.ts";
@@ -40,6 +41,7 @@ async function answersOf(node: TestNode, token: string) {
     await fetch(`${node.url}/node/static/site/a.txt`, { method: "HEAD" }),
     await fetch(`${node.url}/`),
     await fetch(`${node.url}/node/static-webdav/site/a.txt`, { headers: { authorization } }),
+    await fetch(`${node.url}/node/metrics`, { headers: { authorization } }),
     await fetch(`${node.url}/node/static-webdav/site/b.txt`, {
       method: "PUT",
       headers: { authorization },
@@ -80,7 +82,7 @@ test("a lost PostgreSQL is told once, answered alike everywhere, and its return 
   );
   for (let round = 0; round < 3; round += 1) {
     const { statuses, texts, errors } = await answersOf(node, token);
-    expect(statuses).toEqual(Array(5).fill([503, "5"]));
+    expect(statuses).toEqual(Array(6).fill([503, "5"]));
     for (const error of errors)
       expect(error).toEqual({
         code: 103,
@@ -109,6 +111,9 @@ test("a lost PostgreSQL is told once, answered alike everywhere, and its return 
   expect(await (await fetch(`${node.url}/node/static/site/a.txt`)).text()).toBe("hello");
   expect(await node.call("token_get", { token })).toMatchObject({ username: "root" });
   await untilMissing(node);
+  const of = await metricsOf(node);
+  expect(of('node_server_component_losses_total{component="database"}')).toBe(1);
+  expect(of('node_server_database_errors_total{source="server",reason="unavailable"}')).toBeGreaterThan(0);
   expect(node.node.ring.entries().filter(({ level }) => level === "ERROR")).toHaveLength(1);
 }, 60_000);
 

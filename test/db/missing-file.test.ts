@@ -8,6 +8,7 @@ import type { LogEntry } from "../../src/log/entry.ts";
 import { openNode } from "../../src/node.ts";
 import { type TestNode, tempFolder, testNode } from "../support/node.ts";
 import { until } from "../support/process.ts";
+import { untilMissing } from "../support/ready.ts";
 import { webdavSite } from "../support/webdav.ts";
 
 const logging = 'memory_log_filter = "info"\n';
@@ -50,6 +51,7 @@ test("a SQLite file that is moved away is told once, nothing is written meanwhil
   const answer = await dav("PUT", "/a.txt", {}, "a");
   expect([answer.status, answer.headers.get("retry-after")]).toEqual([503, "5"]);
   expect(await node.call("node-server_hello")).toBe("Node Server Is Running!");
+  await untilMissing(node, "database");
   expect(existsSync(fileOf(node))).toBe(false);
   expect(eventsOf(node)).toEqual([["ERROR", "database.lost"]]);
   const line = node.node.ring.entries().find(({ fields }) => fields.event === "database.lost");
