@@ -2,7 +2,6 @@ import { messageOf } from "../base/fault.ts";
 import type { Logger } from "../log/hub.ts";
 import { outsideSpans } from "../log/span.ts";
 import type { FileReader } from "./file-store.ts";
-import { treeRoot } from "./path.ts";
 import type { Bucket } from "./record.ts";
 
 /** How often it is looked which buckets are due. */
@@ -14,8 +13,6 @@ const unchangedMs = 3_600_000;
 const recordsMs = 60_000;
 /** Counting rests for so many times the time that it took, so that it takes at most a twentieth of a processor. */
 const restFactor = 19;
-/** Entries between two rests. */
-const entriesPerPiece = 500;
 const maxRestMs = 1000;
 
 export interface Usage {
@@ -108,25 +105,19 @@ export class BucketUsage {
     const counted = this.#counted.get(name);
     if (counted === undefined) return true;
     const minMs = this.#changed.has(name) ? changedMs : unchangedMs;
-    return performance.now() - counted.countedAt >= Math.max(minMs, counted.tookMs * restFactor);
+    return performance.now() - counted.countedAt >= Math.max(minMs, counted.tookMs);
   }
 
   async #count(bucket: Bucket): Promise<void> {
     this.#changed.delete(bucket.name);
     const startedAt = performance.now();
-    let [files, bytes, entries, pieceStartedAt] = [0, 0, 0, startedAt];
+    let [files, bytes, pieceStartedAt] = [0, 0, startedAt];
     try {
-      const reader = this.#options.readerOf(bucket);
-      // A folder that cannot be read is left out.
-      for await (const { kind, stats } of reader.walk(treeRoot, () => {})) {
+      for await (const sizes of this.#options.readerOf(bucket).fileSizes()) {
+        files += sizes.length;
+        for (const size of sizes) bytes += size;
+        await rest(pieceStartedAt);
         if (this.#closed) return;
-        if (kind === "file") {
-          files += 1;
-          bytes += stats.size;
-        }
-        entries += 1;
-        if (entries % entriesPerPiece !== 0) continue;
-        await Bun.sleep(Math.min(maxRestMs, (performance.now() - pieceStartedAt) * restFactor));
         pieceStartedAt = performance.now();
       }
     } catch (error) {
@@ -139,7 +130,11 @@ export class BucketUsage {
     }
     const countedAt = performance.now();
     this.#counted.set(bucket.name, { files, bytes, countedAt, tookMs: countedAt - startedAt });
-    // Small buckets are counted without a rest, so it follows here.
-    await Bun.sleep(Math.min(maxRestMs, (countedAt - pieceStartedAt) * restFactor));
+    await rest(pieceStartedAt);
   }
+}
+
+/** Waits in proportion to the time since `startedAt`. */
+function rest(startedAt: number): Promise<void> {
+  return Bun.sleep(Math.min(maxRestMs, (performance.now() - startedAt) * restFactor));
 }

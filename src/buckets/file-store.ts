@@ -107,6 +107,8 @@ export interface FileReader {
   walk(folder: TreePath, onUnreadable?: (path: TreePath, error: unknown) => void): AsyncGenerator<FileEntry>;
   /** Every file below a folder, sorted by path. */
   files(folder: TreePath): Promise<FileEntry[]>;
+  /** The sizes of all files, in batches and in no order, for statistics. Throws if the bucket's folder cannot be read. */
+  fileSizes(): AsyncGenerator<readonly number[]>;
   /** The state of a path where `find` found nothing. */
   snapshotOfMissing(path: TreePath): FileSnapshot;
   diskUsage(): Promise<DiskUsage>;

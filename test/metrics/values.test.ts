@@ -1,5 +1,5 @@
 import { expect, test } from "bun:test";
-import { mkdirSync, rmSync, writeFileSync } from "node:fs";
+import { mkdirSync, rmSync, truncateSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { z } from "zod";
 import { anyone } from "../../src/auth/need.ts";
@@ -105,6 +105,18 @@ test("responses that are made while they are sent, and those that fail, are coun
     const now = await metricsOf(node);
     return now('node_server_http_requests_total{handler="static",method="GET",code="200"}') === 2;
   });
+  truncateSync(join(node.folder, "static/site/large.txt"), 100_000_000);
+  using second = await Wire.open(node.url);
+  second.write(
+    "GET /node/static/site/large.txt HTTP/1.1\r\nHost: here\r\nRange: bytes=0-40000000,50000000-90000000\r\n\r\n",
+  );
+  await second.hears(/^HTTP\/1\.1 206/);
+  second[Symbol.dispose]();
+  await until("it is counted too", async () => {
+    const now = await metricsOf(node);
+    return now('node_server_http_requests_total{handler="static",method="GET",code="206"}') === 2;
+  });
+  expect(await sent()).toBeLessThan(first * 2 + 50_000_000);
   await node.refused("test_fail");
   await node.refused("token_get", { token: "wrongwrongwrong1:wrong" });
   const after = await metricsOf(node);

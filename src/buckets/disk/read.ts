@@ -16,6 +16,7 @@ import {
 import { childPath, listedPath, splitPath, type TreePath, treeRoot, withAncestors } from "../path.ts";
 import { toTreeFault } from "./disk-faults.ts";
 import { DiskEntry, DiskStats } from "./entry.ts";
+import { fileSizes } from "./file-sizes.ts";
 import { DiskFile, RecentReads } from "./open-file.ts";
 import type { PathResolver } from "./resolve.ts";
 import { DiskSnapshot, snapshotOf } from "./snapshot.ts";
@@ -213,6 +214,10 @@ export class DiskReader implements FileReader {
     for await (const entries of this.#walkInBatches(folder))
       for (const entry of entries) if (entry.kind === "file") files.push(entry);
     return sortInTurns(files, (a, b) => compareTexts(a.path, b.path));
+  }
+
+  fileSizes(): AsyncGenerator<readonly number[]> {
+    return fileSizes(this.#paths.root);
   }
 
   snapshotOfMissing(path: TreePath): FileSnapshot {

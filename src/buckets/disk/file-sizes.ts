@@ -1,0 +1,45 @@
+import type { Stats } from "node:fs";
+import { lstat, readdir } from "node:fs/promises";
+import { basename, join } from "node:path";
+import { codeOf } from "../../base/fault.ts";
+import { stagedPrefix } from "../path.ts";
+import { isAbsence } from "./stat.ts";
+
+/** Names that are looked at in one batch. */
+const batchNames = 256;
+
+/**
+ * fileSizes yields the sizes of all files below a folder, in batches and in no order, for statistics. It follows no link and leaves out what
+ * cannot be read. Every look at the disk is by a thread, one at a time: a disk that has to be waited for delays nobody else. Throws if the
+ * folder itself cannot be read.
+ */
+export async function* fileSizes(root: string): AsyncGenerator<readonly number[]> {
+  const folders: string[] = [];
+  for (let folder: string | undefined = root; folder !== undefined; folder = folders.pop()) {
+    const names = folder === root ? await readdir(root) : await unlessUnreadable(readdir(folder));
+    for (let at = 0; names !== undefined && at < names.length; at += batchNames) {
+      const sizes: number[] = [];
+      for (const name of names.slice(at, at + batchNames)) {
+        const stats: Stats | undefined = await statsOf(join(folder, name));
+        if (stats?.isFile()) sizes.push(stats.size);
+        if (stats?.isDirectory()) folders.push(join(folder, name));
+      }
+      yield sizes;
+    }
+  }
+}
+
+/** Temporary files of the server are none of the bucket's. */
+async function statsOf(path: string): Promise<Stats | undefined> {
+  return basename(path).startsWith(stagedPrefix) ? undefined : unlessUnreadable(lstat(path));
+}
+
+/** Undefined for what was removed meanwhile, or must not be read. */
+async function unlessUnreadable<T>(look: Promise<T>): Promise<T | undefined> {
+  try {
+    return await look;
+  } catch (error) {
+    if (isAbsence(error) || ["EACCES", "EPERM", "EIO"].includes(codeOf(error) ?? "")) return undefined;
+    throw error;
+  }
+}
