@@ -87,7 +87,7 @@ export function clientEvents(): string {
 
 ${types.join("\n\n")}
 
-/** Every event of the server's own life, with the fields that its log entry has beside \`event\`. */
+/** Every event of the server's own life, and every change that callers make, with the fields that its log entry has beside \`event\`. */
 export interface ServerEvents {
 ${rows.join("\n")}
 }

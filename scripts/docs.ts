@@ -142,7 +142,7 @@ function eventsPage(): string {
   });
   const types = [...named].map(([name, text]) => `### ${name}\n\n\`\`\`ts\n${text}\n\`\`\``);
   const head =
-    "# Events\n\nLog entries about the server's own life have a code in `fields.event`, in the log stream, in the memory of the log and in `json_log_file` alike; the terminal leaves most of them out. Programs read the code and the fields beside it; the message is a sentence for people and may change. The client package exports the codes and fields with their types (`serverEvents`, `ServerEvents`, `eventOf`).";
+    "# Events\n\nLog entries about the server's own life, and about changes that callers make (target `audit`), have a code in `fields.event`, in the log stream, in the memory of the log and in `json_log_file` alike; the terminal leaves most of them out. Programs read the code and the fields beside it; the message is a sentence for people and may change. The client package exports the codes and fields with their types (`serverEvents`, `ServerEvents`, `eventOf`).";
   return `${note}${head}\n\n| Code | Level | Fields | Meaning |\n|---|---|---|---|\n${rows.join("\n")}\n\n## Types\n\n${types.join("\n\n")}\n`;
 }
 

@@ -1,5 +1,6 @@
 import { resolve } from "node:path";
 import { Agents } from "./agents/agents.ts";
+import type { AuditLog } from "./auth/audit-log.ts";
 import { Authenticator } from "./auth/authenticator.ts";
 import { FailureLimiter } from "./auth/failure-limiter.ts";
 import { type PasswordCost, Passwords } from "./auth/passwords.ts";
@@ -52,6 +53,7 @@ export interface BackendOptions {
   /** Receives the Super Token's credentials if this start created them. */
   readonly show: (credentials: SuperCredentials) => void;
   readonly hub: LogHub;
+  readonly audit: AuditLog;
   /** The services that outlive a backend. */
   readonly services: Omit<Services, ServicesOfBackend>;
   readonly maxResponseBytes: () => number;
@@ -155,7 +157,7 @@ export class BackendPart implements Part<BackendSettings> {
   }
 
   async #open(settings: BackendSettings, file: string | undefined): Promise<Backend> {
-    const { hub, configPath, services, maxResponseBytes, onTokensChanged, passwordCost, observers } =
+    const { hub, audit, configPath, services, maxResponseBytes, onTokensChanged, passwordCost, observers } =
       this.#options;
     const isStart = this.#current === undefined;
     const serverUuid = await resolveServerUuid(settings.server_uuid, configPath, file);
@@ -195,6 +197,7 @@ export class BackendPart implements Part<BackendSettings> {
           failures: this.#failures,
           hub,
           uses: tokenUses,
+          audit,
         }),
         tokenUses,
         maxCallMs: sqlTimeoutMs + 5000,

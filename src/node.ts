@@ -1,3 +1,4 @@
+import { AuditLog } from "./auth/audit-log.ts";
 import type { PasswordCost } from "./auth/passwords.ts";
 import type { SuperCredentials } from "./auth/super-token.ts";
 import { BackendPart } from "./backend.ts";
@@ -24,9 +25,9 @@ import { ConnectionLimiter, Delays, UnsizedBodies } from "./http/request/connect
 import { RequestObservers } from "./http/request/request-observer.ts";
 import { type HttpDeps, idleSeconds } from "./http/routes.ts";
 import { MemoryCache } from "./http/static/memory-cache.ts";
-import { parseFilter } from "./log/filter.ts";
+import { auditTarget, parseFilter } from "./log/filter.ts";
 import { LogHub } from "./log/hub.ts";
-import { LogRing } from "./log/ring.ts";
+import { auditCapacity, LogRing } from "./log/ring.ts";
 import { LogSinks, type SinkSettings } from "./log/sinks.ts";
 import { methods } from "./methods/index.ts";
 import { openMetrics } from "./monitor/open-metrics.ts";
@@ -94,6 +95,8 @@ export async function openNode(options: NodeOptions): Promise<Node> {
   const hub = new LogHub();
   const log = hub.logger("server");
   const ring = new LogRing(0, parseFilter("off"));
+  const audit = new AuditLog(hub);
+  const auditRing = new LogRing(auditCapacity, parseFilter(`${auditTarget}=info`));
   const turns = new Turns();
   const recorders = new Recorders();
   let limits = noLimits;
@@ -106,11 +109,13 @@ export async function openNode(options: NodeOptions): Promise<Node> {
     env: options.env,
     show: options.show,
     hub,
+    audit,
     services: {
       uptimeMs,
       hub,
       metrics: () => metrics,
       ring,
+      auditRing,
       configFile: new ConfigFile(options.configPath, options.workingDirectory, overrides),
       reload: () => live.reload(),
       updater,
@@ -135,6 +140,7 @@ export async function openNode(options: NodeOptions): Promise<Node> {
   const engine = new Engine<Services>({
     methods: { ...methods, ...options.extraMethods },
     hub,
+    audit,
     maxResponseBytes: () => limits.maxResponseBytes,
     turns,
     acquire,
@@ -147,6 +153,7 @@ export async function openNode(options: NodeOptions): Promise<Node> {
   const addresses = new ClientAddresses();
   const httpDeps: HttpDeps = {
     addresses,
+    audit,
     jsonRpc: {
       engine,
       addresses,
@@ -205,6 +212,8 @@ export async function openNode(options: NodeOptions): Promise<Node> {
     releases = slice;
   });
 
+  hub.attach(auditRing);
+
   const backupsPart: Part<BackupSettings> = {
     ...settingPart("backups", backupSettings, (slice) => backups.apply(slice)),
     close: () => backups.close(),
@@ -216,7 +225,10 @@ export async function openNode(options: NodeOptions): Promise<Node> {
     slice: (config) => sinkSettings(config, options.env.RUST_LOG),
     prepare: async (slice) => sinks.prepare(slice),
     refresh: () => sinks.reopen(),
-    close: () => sinks.close(),
+    close: () => {
+      audit[Symbol.dispose]();
+      sinks.close();
+    },
   };
 
   const parts = [

@@ -22,6 +22,8 @@ export interface Services {
   readonly hub: LogHub;
   readonly metrics: () => Metrics;
   readonly ring: LogRing;
+  /** The newest audit entries, whatever the filters of the log are. */
+  readonly auditRing: LogRing;
   readonly configFile: ConfigFile;
   /** Reads the configuration again and applies it, or logs why that failed. */
   reload(): Promise<unknown>;

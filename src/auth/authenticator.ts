@@ -1,9 +1,9 @@
-import type { DenialReason } from "../base/fault.ts";
 import type { Database } from "../db/database.ts";
 import type { TokenRow } from "../db/token-rows.ts";
 import type { LogHub } from "../log/hub.ts";
+import type { AuditLog } from "./audit-log.ts";
 import { authorise, superTokenRequired } from "./authorise.ts";
-import type { Caller } from "./caller.ts";
+import { type Caller, whoFields } from "./caller.ts";
 import { type Credentials, keyOfWholeToken, parseCredentials } from "./credentials.ts";
 import { Denied } from "./denied.ts";
 import type { FailureLimiter } from "./failure-limiter.ts";
@@ -31,6 +31,7 @@ export interface AuthenticatorOptions {
   readonly failures: FailureLimiter;
   readonly hub: LogHub;
   readonly uses: TokenUses;
+  readonly audit: AuditLog;
 }
 
 /** Authenticator checks every credential of every protocol. */
@@ -40,15 +41,17 @@ export class Authenticator {
   readonly #failures: FailureLimiter;
   readonly #uses: TokenUses;
   readonly #log;
+  readonly #audit: AuditLog;
   /** Rows that a database keeps come back as the same objects; their limits are read once. */
   readonly #callers = new WeakMap<TokenRow, Caller>();
 
-  constructor({ database, passwords, failures, hub, uses }: AuthenticatorOptions) {
+  constructor({ database, passwords, failures, hub, uses, audit }: AuthenticatorOptions) {
     this.#database = database;
     this.#passwords = passwords;
     this.#failures = failures;
     this.#uses = uses;
     this.#log = hub.logger("token");
+    this.#audit = audit;
   }
 
   /**
@@ -66,6 +69,7 @@ export class Authenticator {
     const credentials = parseCredentials(tokenText);
     const row = await this.#prove(credentials, peer);
     if (row === undefined) throw this.#reject(credentials, need, peer.address);
+    this.#auditOutside(row, credentials.by, peer);
     return this.#admitted(row, credentials.by, need);
   }
 
@@ -96,6 +100,7 @@ export class Authenticator {
     for (const credentials of [byKey, byUsername]) {
       const row = await this.#prove(credentials, peer);
       if (row === undefined) continue;
+      this.#auditOutside(row, credentials.by, peer);
       return this.#recognised(row, credentials.by);
     }
     throw this.#reject(byUsername, anyToken, peer.address);
@@ -142,7 +147,8 @@ export class Authenticator {
     const row = this.#database.tokens.keptByKey(name);
     // Compared also without a row, so that a wrong secret takes as long for every key.
     const isRight = hashesMatch(hashSecret(proof), row?.secretHash ?? noSecretHash);
-    return isRight ? row : undefined;
+    // A token that has expired is refused by `admit`, which knows the address for the audit.
+    return isRight && row !== undefined && outsideLifetime(row, Date.now()) === undefined ? row : undefined;
   }
 
   /** Reads the whole row only once the secret or password is proven, so that a rejection takes as long for every name. */
@@ -173,11 +179,20 @@ export class Authenticator {
     return caller;
   }
 
+  /** Records the use of a token that has expired or is not valid yet. */
+  #auditOutside(row: TokenRow, by: Caller["by"], { address }: Peer): void {
+    const outside = outsideLifetime(row, Date.now());
+    if (outside === undefined) return;
+    this.#audit.signInFailed({ ...whoFields(this.#callerOf(row, by)), address, reason: outside.reason });
+  }
+
   #reject({ by, name }: Credentials, need: Need, address: string): CredentialsRejected {
     const { delayMs, unlogged } = this.#failures.failed(address);
+    const who = { [by === "key" ? "token_key" : "username"]: (keyOfWholeToken(name) ?? name).slice(0, 128) };
+    this.#audit.signInFailed({ ...who, address, reason: "invalid_credentials" });
     if (unlogged !== undefined)
       this.#log.warn("refused credentials", {
-        [by === "key" ? "token_key" : "username"]: (keyOfWholeToken(name) ?? name).slice(0, 128),
+        ...who,
         address,
         // Guesses must not fill the log.
         ...(unlogged === 0 ? {} : { not_shown_before: unlogged }),
@@ -210,7 +225,7 @@ function toCaller(row: TokenRow, by: Caller["by"]): Caller {
 function outsideLifetime(
   { from, to }: TokenRow,
   now: number,
-): { reason: DenialReason; detail: string } | undefined {
+): { reason: "expired" | "not_yet_valid"; detail: string } | undefined {
   if (from !== null && now < from) return { reason: "not_yet_valid", detail: "Token is not yet valid" };
   if (to !== null && now >= to) return { reason: "expired", detail: "Token has expired" };
   return undefined;

@@ -14,6 +14,11 @@ export interface Caller {
   readonly until: number | null;
 }
 
+/** `whoFields` are the fields of the log that name a caller, by what it signed in with. */
+export function whoFields({ by, key, username }: Caller): { token_key: string } | { username: string } {
+  return by === "key" ? { token_key: key } : { username: username ?? "" };
+}
+
 /** `anonymous` is the caller of a method that needs no token. */
 export const anonymous: Caller = {
   by: "key",

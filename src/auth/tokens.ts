@@ -52,6 +52,7 @@ export interface TokenRecord {
 }
 
 export interface TokenDeletion {
+  readonly token_key: string;
   readonly rows_affected: number;
   readonly matched_by: "token_key" | "username";
   readonly created_tokens_left: number;
@@ -141,13 +142,15 @@ export class Tokens {
     const rows_affected = await this.#database.tokens.delete(row.id);
     this.#changed();
     return {
+      token_key: row.key,
       rows_affected,
       matched_by: row.key === target ? "token_key" : "username",
       created_tokens_left: await this.#database.tokens.countCreatedBy(row.key),
     };
   }
 
-  async changePassword(target: string, password: string): Promise<void> {
+  /** Returns the token's key. */
+  async changePassword(target: string, password: string): Promise<string> {
     const row = await this.#find(target);
     if (row.username === null) {
       throw new Fault("InvalidInput", "this token has no username, so a password could not be used", {
@@ -158,6 +161,7 @@ export class Tokens {
       passwordHash: await hashPassword(password, this.#passwordCost),
     });
     this.#changed();
+    return row.key;
   }
 
   async rollSecret(target: string): Promise<KeyAndSecret> {

@@ -107,15 +107,16 @@ export class BucketFiles {
     });
   }
 
-  /** removeFile removes a file; it is no error when there is none, but InvalidInput for a folder. */
-  async removeFile(path: TreePath, conditions: WriteConditions): Promise<void> {
-    await this.#change(path, conditions, async (transaction, target) => {
+  /** removeFile removes a file, and is false if there is none; it throws InvalidInput for a folder. */
+  async removeFile(path: TreePath, conditions: WriteConditions): Promise<boolean> {
+    return this.#change(path, conditions, async (transaction, target) => {
       const { entry } = target;
-      if (entry === undefined) return;
+      if (entry === undefined) return false;
       await this.#assertUnlocked(conditions, { path: target.path, recursive: false, changesParent: true });
       if (entry.kind === "folder") throw isFolder(target.path);
       await transaction.remove(entry);
       await this.#forget(target.path);
+      return true;
     });
   }
 
@@ -130,16 +131,16 @@ export class BucketFiles {
     });
   }
 
-  /** renameFile moves a file, in place of the file at `to`. Missing folders above `to` are created. */
-  async renameFile(from: TreePath, to: TreePath, conditions: WriteConditions): Promise<void> {
-    await this.#store.transactBoth({ source: from, target: to }, async (transaction, { source, target }) => {
+  /** renameFile moves a file, in place of the file at `to`. Missing folders above `to` are created. False if both are the same file. */
+  async renameFile(from: TreePath, to: TreePath, conditions: WriteConditions): Promise<boolean> {
+    return this.#store.transactBoth({ source: from, target: to }, async (transaction, { source, target }) => {
       await conditions.assertPreconditions(source);
       const { entry } = source;
       if (entry === undefined) throw notFound(from);
       if (entry.kind === "folder") throw isFolder(from);
       if (target.entry?.kind === "folder")
         throw new Fault("InvalidInput", "a folder exists at this path; choose another", { path: to });
-      if (source.path === target.path) return;
+      if (source.path === target.path) return false;
       const created = target.entry === undefined;
       const affected = created ? await this.#firstMissing(target) : target.path;
       await this.#assertUnlocked(
@@ -149,6 +150,7 @@ export class BucketFiles {
       );
       await transaction.move(entry, target.path, { makeParents: true, signal: neverAborted });
       await this.#moveMetadata(source.path, target.path);
+      return true;
     });
   }
 

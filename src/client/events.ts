@@ -9,7 +9,7 @@ export type ConfigProblem = {
   why: string;
 };
 
-/** Every event of the server's own life, with the fields that its log entry has beside `event`. */
+/** Every event of the server's own life, and every change that callers make, with the fields that its log entry has beside `event`. */
 export interface ServerEvents {
   /** The server was asked to stop. */
   "server.stopping": { signal: string };
@@ -73,6 +73,42 @@ export interface ServerEvents {
   "backup.made": { path: string; bytes: number; elapsed_ms: number; left_out: number; before?: string };
   /** No backup could be made; the server tries again after `retry_ms`. */
   "backup.failed": { folder: string; reason: string; retry_ms: number };
+  /** A token was created. */
+  "token.created": { token_key?: string; username?: string; address: string; target_key: string };
+  /** A token got other limits. */
+  "token.edited": { token_key?: string; username?: string; address: string; target_key: string };
+  /** A token was deleted. */
+  "token.deleted": { token_key?: string; username?: string; address: string; target_key: string };
+  /** A token got another password. */
+  "token.password_changed": { token_key?: string; username?: string; address: string; target_key: string };
+  /** A token got another secret. */
+  "token.secret_rolled": { token_key?: string; username?: string; address: string; target_key: string };
+  /** A bucket was created. */
+  "bucket.created": { token_key?: string; username?: string; address: string; bucket: string; settings: { [name: string]: unknown } };
+  /** These settings of a bucket were changed. */
+  "bucket.updated": { token_key?: string; username?: string; address: string; bucket: string; settings: { [name: string]: unknown } };
+  /** A bucket was deleted; its files stay on the disk. */
+  "bucket.deleted": { token_key?: string; username?: string; address: string; bucket: string };
+  /** A file was written. */
+  "file.written": { token_key?: string; username?: string; address: string; bucket: string; path: string; count?: number; bytes: number };
+  /** A file was deleted, or a folder with its content. `failures` could not be. */
+  "file.deleted": { token_key?: string; username?: string; address: string; bucket: string; path: string; count?: number; failures?: number };
+  /** A file or a folder was moved to `to`. */
+  "file.moved": { token_key?: string; username?: string; address: string; bucket: string; path: string; count?: number; to: string; failures?: number };
+  /** A file or a folder was copied to `to`. */
+  "file.copied": { token_key?: string; username?: string; address: string; bucket: string; path: string; count?: number; to: string; failures?: number };
+  /** Properties or times of a file or a folder were changed. */
+  "file.described": { token_key?: string; username?: string; address: string; bucket: string; path: string; count?: number };
+  /** A folder was created. */
+  "folder.created": { token_key?: string; username?: string; address: string; bucket: string; path: string; count?: number };
+  /** The configuration file was replaced. */
+  "config.edited": { token_key?: string; username?: string; address: string };
+  /** SQL that can write was run. `statements` are the first words of its statements; those of one that failed may have been committed before the failure. */
+  "sql.executed": { token_key?: string; username?: string; address: string; statements: string[]; outcome: "succeeded" | "failed" };
+  /** A release was installed; the restart follows. */
+  "update.requested": { token_key?: string; username?: string; address: string; tag: string };
+  /** Credentials were refused. Of one address one entry is made in ten seconds; `count` says how many failures it stands for. With `other_addresses` they are of several addresses, and that of the last one is shown. */
+  "sign_in.failed": { token_key?: string; username?: string; address: string; reason: "invalid_credentials" | "expired" | "not_yet_valid"; count: number; other_addresses?: true };
   /** A reader of the log, or the log file, was too slow for this many entries. Only that reader gets this entry. */
   "log.dropped": { dropped: number };
   /** The server ends a log stream. Only its reader gets this entry, as the last one. */
@@ -112,6 +148,24 @@ export const serverEvents = {
   "update.reverted": "ERROR",
   "backup.made": "INFO",
   "backup.failed": "ERROR",
+  "token.created": "INFO",
+  "token.edited": "INFO",
+  "token.deleted": "INFO",
+  "token.password_changed": "INFO",
+  "token.secret_rolled": "INFO",
+  "bucket.created": "INFO",
+  "bucket.updated": "INFO",
+  "bucket.deleted": "INFO",
+  "file.written": "INFO",
+  "file.deleted": "INFO",
+  "file.moved": "INFO",
+  "file.copied": "INFO",
+  "file.described": "INFO",
+  "folder.created": "INFO",
+  "config.edited": "INFO",
+  "sql.executed": "INFO",
+  "update.requested": "INFO",
+  "sign_in.failed": "INFO",
   "log.dropped": "WARN",
   "log.ended": "WARN",
 } as const;

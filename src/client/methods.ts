@@ -84,6 +84,8 @@ export interface Methods {
   "static-bucket-file_list": { readonly params: { token?: string | undefined; name: string; path?: string | null | undefined }; readonly result: { path: string; size: number; mtime: number }[]; };
   /** Lists the agents that the token may see, sorted. In the scope of one agent, a List permission shows it only beside another permission on it. */
   "agent-uuid_list_all": { readonly params: { token?: string | undefined }; readonly result: string[]; };
+  /** Returns the newest audit entries kept in memory, the oldest first: who changed what, and from where. The memory is lost with a restart; `json_log_file` keeps them all. */
+  "audit_list": { readonly params: { token?: string | undefined; limit?: number | null | undefined }; readonly result: LogEntry[]; };
   /** Returns the log entries kept in memory, the oldest first; with a filter only those that pass it, with a limit only the newest of them. */
   "log_list": { readonly params: { token?: string | undefined; log_filter?: string | null | undefined; limit?: number | null | undefined }; readonly result: LogEntry[]; };
   /** Sends every new log entry that passes the filter, until unsubscribed. If a reader falls 512 entries behind, further ones are dropped and their number is sent. */
@@ -135,6 +137,7 @@ export const credentialParams: Readonly<Record<string, string>> = {
   "static-bucket-file_rename": "token",
   "static-bucket-file_list": "token",
   "agent-uuid_list_all": "token",
+  "audit_list": "token",
   "log_list": "token",
   "log_stream": "token",
   "storage_read": "token",

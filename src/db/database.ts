@@ -10,6 +10,7 @@ import type { StatementObserver } from "./driver.ts";
 import { KvRows } from "./kv-rows.ts";
 import { type MigrationHook, migrate } from "./migrations.ts";
 import type { OperatorSql } from "./operator/operator-sql.ts";
+import { writingStatements } from "./operator/writing-statements.ts";
 import { openPostgres } from "./postgres.ts";
 import { openSqlite } from "./sqlite.ts";
 import { TokenRows } from "./token-rows.ts";
@@ -81,6 +82,11 @@ export class Database {
   /** Reads a row, to prove that the database answers. Throws as every statement does. */
   async ping(): Promise<void> {
     await this.#dialect.query.selectFrom("token").select("id").limit(1).execute();
+  }
+
+  /** Returns the first words of an operator's statements, in capitals, if any of them can write; else none. */
+  writingStatements(sql: string): readonly string[] {
+    return writingStatements(sql);
   }
 
   /** Waits until running statements have ended, at most a few seconds on PostgreSQL, and closes all connections. */

@@ -1,4 +1,5 @@
 import { z } from "zod";
+import { auditEvents } from "./audit-events.ts";
 import type { Level } from "./entry.ts";
 
 /** EventRow describes one event of the server's own life. */
@@ -25,7 +26,7 @@ const problem = z
   .meta({ id: "ConfigProblem" });
 
 /**
- * `events` lists every event of the server's own life that another program may read. The code is `fields.event` of the log entry;
+ * `events` lists every event of the server's own life, and every change that callers make, that another program may read. The code is `fields.event` of the log entry;
  * the message is for people and may change. Types of the client and the console, and docs/events.md, are generated from this table.
  */
 export const events = {
@@ -216,6 +217,7 @@ export const events = {
     description: "No backup could be made; the server tries again after `retry_ms`.",
     fields: z.object({ folder: text, reason: text, retry_ms: z.int() }),
   },
+  ...auditEvents,
   "log.dropped": {
     level: "WARN",
     description:

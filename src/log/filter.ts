@@ -9,7 +9,9 @@ export const contractTargets: readonly string[] = [
   ...["js_worker", "js_result", "js_runtime", "crontab", "crontab_result"],
 ];
 const maxFilterChars = 4096;
-const targets = [...contractTargets, ...dbTargets];
+/** `auditTarget` is the target of entries about changes that callers make. */
+export const auditTarget = "audit";
+const targets = [...contractTargets, auditTarget, ...dbTargets];
 /** `filterNames` are the words that a filter may consist of, for completion. */
 export const filterNames: readonly string[] = [
   "off",

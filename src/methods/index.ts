@@ -5,6 +5,7 @@ import { discover, openRpcDocument } from "../rpc/discover.ts";
 import type { MethodTable } from "../rpc/method.ts";
 import type { Services } from "../services.ts";
 import { agentUuid, nodeAgents } from "./agent-uuid.ts";
+import { auditMethods } from "./audit.ts";
 import { method } from "./declare.ts";
 import { log } from "./log.ts";
 import { nodeConfig } from "./node-config.ts";
@@ -31,6 +32,7 @@ const namespaces = {
   ...staticBucket,
   ...staticBucketFile,
   ...agentUuid,
+  ...auditMethods,
   ...log,
   ...storage,
   ...token,

@@ -55,8 +55,9 @@ export const nodeConfig = {
     result: z.literal(true),
     fails: ["ParseError", "ConfigNotFound", "InvalidInput", "IoError"],
     example: { params: { token: "<SUPER_TOKEN>", config_string: "<CONFIG>" }, result: true },
-    run: async ({ configFile, reload, afterReply }, { config_string }) => {
+    run: async ({ configFile, reload, afterReply, audit }, { config_string }) => {
       await configFile.write(config_string);
+      audit("config.edited", {});
       afterReply(async () => void (await reload()));
       return true as const;
     },

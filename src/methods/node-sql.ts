@@ -30,15 +30,24 @@ export const nodeSql = {
         truncated: false,
       },
     },
-    run: async ({ database, limits, buckets, resultBudgetBytes }, { sql, params }) => {
+    run: async ({ database, limits, buckets, resultBudgetBytes, audit }, { sql, params }) => {
       if (params != null && !Array.isArray(params)) {
         throw new Fault("InvalidInput", "params must be an array", { field: "params" });
       }
       const { maxAnswerBytes: limit, sqlTimeoutMs: timeoutMs } = limits();
-      // The statement may change a bucket's row.
-      return buckets.changing(
-        database.operator.run({ sql, params: params ?? null, maxBytes: resultBudgetBytes, limit, timeoutMs }),
-      );
+      const request = { sql, params: params ?? null, maxBytes: resultBudgetBytes, limit, timeoutMs };
+      const statements = database.writingStatements(sql);
+      try {
+        // The statement may change a bucket's row.
+        const result = await buckets.changing(database.operator.run(request));
+        if (statements.length > 0) audit("sql.executed", { statements, outcome: "succeeded" });
+        return result;
+      } catch (error) {
+        // Invalid input was not run.
+        if (statements.length > 0 && !(error instanceof Fault && error.kind === "InvalidInput"))
+          audit("sql.executed", { statements, outcome: "failed" });
+        throw error;
+      }
     },
   }),
 };

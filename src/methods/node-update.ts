@@ -15,8 +15,10 @@ export const nodeUpdate = {
     result: z.null(),
     fails: ["InvalidInput", "IoError", "Other"],
     example: { params: { token: "<SUPER_TOKEN>", tag: "v1.2.3" }, result: null },
-    run: async ({ updater, scheduleRestart, afterReply }, { tag }) => {
-      if (await updater.update(parseTag(tag))) afterReply(scheduleRestart);
+    run: async ({ updater, scheduleRestart, afterReply, audit }, { tag }) => {
+      if (!(await updater.update(parseTag(tag)))) return null;
+      audit("update.requested", { tag });
+      afterReply(scheduleRestart);
       return null;
     },
   }),

@@ -56,6 +56,7 @@ export const staticBucketFile = {
       const { files, conditions } = await openForChange(call, name);
       await using staged = await files.stage(toBytes(body, base64), target);
       await files.write(target, staged, { makeParents: true, conditions });
+      call.audit("file.written", { bucket: name, path: target, bytes: staged.size });
       return { success: true as const };
     },
   }),
@@ -98,7 +99,8 @@ export const staticBucketFile = {
     run: async (call, { name, path }) => {
       const target = treePath(path);
       const { files, conditions } = await openForChange(call, name);
-      await files.removeFile(target, conditions);
+      if (await files.removeFile(target, conditions))
+        call.audit("file.deleted", { bucket: name, path: target });
       return { success: true as const };
     },
   }),
@@ -118,7 +120,8 @@ export const staticBucketFile = {
     run: async (call, { name, from, to }) => {
       const [source, target] = [treePath(from), treePath(to)];
       const { files, conditions } = await openForChange(call, name);
-      await files.renameFile(source, target, conditions);
+      if (await files.renameFile(source, target, conditions))
+        call.audit("file.moved", { bucket: name, path: source, to: target });
       return { success: true as const };
     },
   }),

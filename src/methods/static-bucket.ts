@@ -30,8 +30,11 @@ export const staticBucket = {
       params: { token: "<SUPER_TOKEN>", name: "docs", cors: true },
       result: { ...shown, name: "docs", path: "docs" },
     },
-    run: ({ buckets, caller }, { name, ...settings }) =>
-      buckets.create(name, settings, { mayTakeOver: caller.isSuper }),
+    run: async ({ buckets, caller, audit }, { name, ...settings }) => {
+      const created = await buckets.create(name, settings, { mayTakeOver: caller.isSuper });
+      audit("bucket.created", { bucket: name, settings: given(settings) });
+      return created;
+    },
   }),
   "static-bucket_read": method({
     doc: "Returns a bucket's record; null if there is none.",
@@ -62,8 +65,11 @@ export const staticBucket = {
       params: { token: "<SUPER_TOKEN>", name: "site", is_http_root: true },
       result: { ...shown, is_http_root: true },
     },
-    run: ({ buckets, caller }, { name, ...settings }) =>
-      buckets.update(name, settings, { mayTakeOver: caller.isSuper }),
+    run: async ({ buckets, caller, audit }, { name, ...settings }) => {
+      const updated = await buckets.update(name, settings, { mayTakeOver: caller.isSuper });
+      audit("bucket.updated", { bucket: name, settings: given(settings) });
+      return updated;
+    },
   }),
   "static-bucket_delete": method({
     doc: "Deletes a bucket's record; its files stay on the disk.",
@@ -75,8 +81,9 @@ export const staticBucket = {
     result: z.object({ success: z.literal(true) }),
     fails: ["NotFound"],
     example: { params: { token: "<SUPER_TOKEN>", name: "site" }, result: { success: true } },
-    run: async ({ buckets }, { name }) => {
+    run: async ({ buckets, audit }, { name }) => {
       await buckets.delete(name);
+      audit("bucket.deleted", { bucket: name });
       return { success: true as const };
     },
   }),
@@ -90,3 +97,10 @@ export const staticBucket = {
     run: ({ buckets }) => buckets.names(),
   }),
 };
+
+/** `given` are the settings that a call names; the others stay as they are. */
+function given(settings: Readonly<Record<string, unknown>>): Record<string, unknown> {
+  return Object.fromEntries(
+    Object.entries(settings).filter(([name, value]) => name !== "token" && value != null),
+  );
+}

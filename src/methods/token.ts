@@ -90,7 +90,11 @@ export const token = {
       },
       result: { key: "c3vRzqVb0Ytn1cUa", secret: "R6Qm2sdbZ7mVbWcVgXo3kqTz1uJ8yLhN" },
     },
-    run: ({ tokens, caller }, { token_creation }) => tokens.create(caller, token_creation),
+    run: async ({ tokens, caller, audit }, { token_creation }) => {
+      const created = await tokens.create(caller, token_creation);
+      audit("token.created", { target_key: created.key });
+      return created;
+    },
   }),
   token_get: method({
     doc: "Returns a token without its hashes: the caller's own, or with `supertoken` any token, by key or user name.",
@@ -171,10 +175,11 @@ export const token = {
       },
       result: { success: true, id: 2, token_key: "c3vRzqVb0Ytn1cUa" },
     },
-    run: async ({ tokens }, { target_token, limit, name }) => ({
-      success: true as const,
-      ...(await tokens.edit(target_token, { limits: limit, name })),
-    }),
+    run: async ({ tokens, audit }, { target_token, limit, name }) => {
+      const edited = await tokens.edit(target_token, { limits: limit, name });
+      audit("token.edited", { target_key: edited.token_key });
+      return { success: true as const, ...edited };
+    },
   }),
   token_delete: method({
     doc: "Deletes a token. Tokens that it created stay valid, and their number is returned. The Super Token cannot be deleted.",
@@ -198,10 +203,11 @@ export const token = {
       params: { token: "<SUPER_TOKEN>", target_token: "alice" },
       result: { message: "token deleted", rows_affected: 1, matched_by: "username", created_tokens_left: 0 },
     },
-    run: async ({ tokens }, { target_token }) => ({
-      message: "token deleted",
-      ...(await tokens.delete(target_token)),
-    }),
+    run: async ({ tokens, audit }, { target_token }) => {
+      const { token_key: target_key, ...deleted } = await tokens.delete(target_token);
+      audit("token.deleted", { target_key });
+      return { message: "token deleted", ...deleted };
+    },
   }),
   token_change_password: method({
     doc: "Sets the password of a token that has a user name; the old one is invalid at once.",
@@ -216,8 +222,9 @@ export const token = {
       params: { token: "<SUPER_TOKEN>", target_token: "alice", new_password: "correct horse" },
       result: { success: true, message: "password changed" },
     },
-    run: async ({ tokens }, { target_token, new_password }) => {
-      await tokens.changePassword(target_token, new_password);
+    run: async ({ tokens, audit }, { target_token, new_password }) => {
+      const target_key = await tokens.changePassword(target_token, new_password);
+      audit("token.password_changed", { target_key });
       return { success: true as const, message: "password changed" };
     },
   }),
@@ -235,7 +242,11 @@ export const token = {
       params: { token: "<SUPER_TOKEN>", target_token: "alice" },
       result: { key: "c3vRzqVb0Ytn1cUa", secret: "hN1uJ8yLR6Qm2sdbZ7mVbWcVgXo3kqTz" },
     },
-    run: ({ tokens }, { target_token }) => tokens.rollSecret(target_token),
+    run: async ({ tokens, audit }, { target_token }) => {
+      const rolled = await tokens.rollSecret(target_token);
+      audit("token.secret_rolled", { target_key: rolled.key });
+      return rolled;
+    },
   }),
 };
 

@@ -1,3 +1,4 @@
+import type { Audit, AuditLog } from "../auth/audit-log.ts";
 import type { Caller } from "../auth/caller.ts";
 import type { Need } from "../auth/need.ts";
 import { envelopeBytes } from "./bodies.ts";
@@ -11,6 +12,8 @@ export interface ContextOptions<S> {
   readonly need: Need;
   readonly lease: Lease<S>;
   readonly state: RequestState;
+  /** The client's address, for the audit of methods that change something. */
+  readonly address: string;
 }
 
 /**
@@ -18,20 +21,28 @@ export interface ContextOptions<S> {
  * when the method reads them: most methods use one or two.
  */
 export class CallContexts<S extends object> {
+  readonly #audit: AuditLog;
   #services: S | undefined;
-  #Context: new (options: ContextOptions<S>) => S & CallContext = contextOver({} as S);
+  #Context: ContextClass<S>;
+
+  constructor(audit: AuditLog) {
+    this.#audit = audit;
+    this.#Context = contextOver({} as S, audit);
+  }
 
   newContext(options: ContextOptions<S>): S & CallContext {
     const { services } = options.lease;
     if (services !== this.#services) {
       this.#services = services;
-      this.#Context = contextOver(services);
+      this.#Context = contextOver(services, this.#audit);
     }
     return new this.#Context(options);
   }
 }
 
-function contextOver<S extends object>(services: S): new (options: ContextOptions<S>) => S & CallContext {
+type ContextClass<S> = new (options: ContextOptions<S>) => S & CallContext;
+
+function contextOver<S extends object>(services: S, audit: AuditLog): ContextClass<S> {
   class Context implements CallContext {
     readonly #options: ContextOptions<S>;
 
@@ -41,6 +52,10 @@ function contextOver<S extends object>(services: S): new (options: ContextOption
 
     get caller(): Caller {
       return this.#options.caller;
+    }
+
+    get audit(): Audit {
+      return audit.by(this.#options);
     }
 
     get resultBudgetBytes(): number {
@@ -64,7 +79,5 @@ function contextOver<S extends object>(services: S): new (options: ContextOption
     }
   }
   Object.setPrototypeOf(Context.prototype, services);
-  return Context as unknown as new (
-    options: ContextOptions<S>,
-  ) => S & CallContext;
+  return Context as unknown as ContextClass<S>;
 }

@@ -1,4 +1,5 @@
-import { anonymous, type Caller } from "../auth/caller.ts";
+import type { AuditLog } from "../auth/audit-log.ts";
+import { anonymous, type Caller, whoFields } from "../auth/caller.ts";
 import { isOpen, type Need } from "../auth/need.ts";
 import { Fault } from "../base/fault.ts";
 import { toValidationIssue } from "../base/validation-issue.ts";
@@ -23,16 +24,18 @@ interface AuthorisedCall<S> extends Call<S> {
   readonly need: Need;
   readonly caller: Caller;
   readonly lease: Lease<S>;
+  readonly address: string;
 }
 
 /** CallRunner runs one call: parse, authenticate, authorise, run. */
 export class CallRunner<S extends object> {
   readonly #acquire: () => Lease<S>;
   readonly #reauthorizer: SubscriptionReauthorizer;
-  readonly #contexts = new CallContexts<S>();
+  readonly #contexts: CallContexts<S>;
 
-  constructor(acquire: () => Lease<S>, reauthorizer: SubscriptionReauthorizer) {
+  constructor(acquire: () => Lease<S>, reauthorizer: SubscriptionReauthorizer, audit: AuditLog) {
     this.#acquire = acquire;
+    this.#contexts = new CallContexts(audit);
     this.#reauthorizer = reauthorizer;
   }
 
@@ -42,12 +45,14 @@ export class CallRunner<S extends object> {
     const params = parseParams(method, request.params);
     Object.assign(logFields, method.loggedFields(params));
     const need = method.needFor(params);
+    // Now, because a client may have disconnected when the change is made.
+    const address = method.effect === "reads" ? "" : state.source.noteAddress();
     const lease = this.#acquire();
     try {
       const caller = isOpen(need) ? anonymous : lease.authenticator.admitNow(method.tokenIn(params), need);
-      if (caller === undefined) return this.#runAdmitted(call, { params, need, lease });
+      if (caller === undefined) return this.#runAdmitted(call, { params, need, lease, address });
       if (caller !== anonymous) proved(call, caller);
-      const result = this.#invoke({ request, method, state, logFields, params, need, caller, lease });
+      const result = this.#invoke({ ...call, params, need, caller, lease, address });
       if (result instanceof Promise) return result.finally(lease.release);
       lease.release();
       return result;
@@ -59,14 +64,15 @@ export class CallRunner<S extends object> {
 
   /** Runs a call whose token has to be looked up. Releases the lease. */
   async #runAdmitted(
-    { request, method, state, logFields }: Call<S>,
-    { params, need, lease }: Pick<AuthorisedCall<S>, "params" | "need" | "lease">,
+    call: Call<S>,
+    { params, need, lease, address }: Pick<AuthorisedCall<S>, "params" | "need" | "lease" | "address">,
   ): Promise<unknown> {
+    const { method, state } = call;
     try {
       state.source.requireAddress();
       const caller = await lease.authenticator.admit(method.tokenIn(params), need, state.peer);
-      proved({ state, logFields }, caller);
-      const result = this.#invoke({ request, method, state, logFields, params, need, caller, lease });
+      proved(call, caller);
+      const result = this.#invoke({ ...call, params, need, caller, lease, address });
       return result instanceof Promise ? await result : result;
     } finally {
       lease.release();
@@ -107,8 +113,7 @@ export class CallRunner<S extends object> {
 
 function proved({ state, logFields }: Pick<Call<unknown>, "state" | "logFields">, caller: Caller): void {
   state.proved();
-  if (caller.by === "key") logFields.token_key = caller.key;
-  else logFields.username = caller.username;
+  Object.assign(logFields, whoFields(caller));
 }
 
 /** Reads named or positional params by the method's schema. InvalidParams names the first that the schema rejects. */

@@ -1,3 +1,4 @@
+import type { AuditLog } from "../auth/audit-log.ts";
 import { CredentialsRejected } from "../auth/authenticator.ts";
 import { anyToken } from "../auth/need.ts";
 import { millisecondsSince } from "../base/elapsed.ts";
@@ -23,6 +24,7 @@ export interface EngineOptions<S> {
   readonly methods: MethodTable<S>;
   readonly acquire: () => Lease<S>;
   readonly hub: LogHub;
+  readonly audit: AuditLog;
   readonly maxResponseBytes: () => number;
   readonly turns: Turns;
   /** Called when a call has ended. `outcome` is `ok` or the kind of the fault. */
@@ -69,7 +71,7 @@ export class Engine<S extends object> {
       },
       (error) => void toFault(error, this.#log),
     );
-    this.#runner = new CallRunner(options.acquire, this.#reauthorizer);
+    this.#runner = new CallRunner(options.acquire, this.#reauthorizer, options.audit);
   }
 
   /** Ends the subscriptions of revoked tokens at once. To be called when tokens changed. */

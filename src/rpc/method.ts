@@ -1,4 +1,5 @@
 import { z } from "zod";
+import type { Audit } from "../auth/audit-log.ts";
 import type { Caller } from "../auth/caller.ts";
 import { isOpen, type Need } from "../auth/need.ts";
 import type { FaultKind } from "../base/fault.ts";
@@ -22,6 +23,8 @@ export type ParamValues<P extends Params> = { [K in keyof P]: z.output<P[K]> };
 /** CallContext is what a method gets beside the services and its params. */
 export interface CallContext {
   readonly caller: Caller;
+  /** Records a change once it is made: every method that changes something calls it, once. */
+  readonly audit: Audit;
   /** How many bytes the result may take as JSON. */
   readonly resultBudgetBytes: number;
   /** Throws Denied unless the database would authorise the caller now. For what is done after a wait. */

@@ -17,6 +17,8 @@ export interface RequestSource extends Peer {
    * takes a while: a failed check must be counted for an address.
    */
   requireAddress(): void;
+  /** Returns the client's address for the log, and keeps it; `unknown` if the client disconnected before it was asked for. */
+  noteAddress(): string;
   /** Holds the subscriptions of a WebSocket; undefined for plain HTTP. */
   readonly session: Session | undefined;
   /** Whether an answer can be sent in pieces. */

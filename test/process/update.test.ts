@@ -64,6 +64,8 @@ story(
       [two, one],
     ] as const) {
       expect(await server.update(to.tag)).toMatchObject({ result: null });
+      const audit = new RegExp(`INFO audit: .*update requested .*address=127\\.0\\.0\\.1 tag=${to.tag}\n`);
+      await until("the update is in the audit", () => audit.test(server.stderr));
       // Asked first: reading two binaries may take longer than the 3 s until the restart.
       expect(await server.version()).toBe(from.tag.slice(1));
       await expectInPlace(home, to, from);

@@ -49,6 +49,11 @@ export class PostSource implements RequestSource {
     return this.#address;
   }
 
+  noteAddress(): string {
+    this.#address ??= this.#addresses.of(this.#request, this.#server);
+    return this.#address ?? "unknown";
+  }
+
   requireAddress(): void {
     if (this.#address === undefined) this.#address = this.address;
   }

@@ -152,6 +152,7 @@ export class RpcSocket {
         return isProven();
       },
       requireAddress: () => {},
+      noteAddress: () => this.#options.address,
       withoutSlot: (wait) => wait(),
       proved: () => {
         this.#isProven = true;

@@ -1,3 +1,4 @@
+import type { Audit } from "../../auth/audit-log.ts";
 import type { Caller } from "../../auth/caller.ts";
 import type { Turns } from "../../base/turns.ts";
 import type { BucketFiles } from "../../buckets/bucket-files.ts";
@@ -10,6 +11,8 @@ import { HttpError } from "./http-error.ts";
 export interface DavRequest {
   readonly request: Request;
   readonly caller: Caller;
+  /** Records a change once it is made. */
+  readonly audit: Audit;
   readonly bucket: Bucket;
   readonly files: BucketFiles;
   readonly path: TreePath;

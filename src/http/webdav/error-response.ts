@@ -55,3 +55,8 @@ export function failuresResponse(failures: readonly Failure[], bucket: string): 
     failures.map(({ path, fault }) => ({ href: hrefOf(bucket, path, "file"), status: statusOf(fault) })),
   );
 }
+
+/** failureCount is the field of an audit entry for what could not be done; none if everything was. */
+export function failureCount({ length }: readonly Failure[]): { readonly failures?: number } {
+  return length === 0 ? {} : { failures: length };
+}

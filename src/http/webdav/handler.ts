@@ -1,4 +1,6 @@
+import type { AuditLog } from "../../auth/audit-log.ts";
 import { authorise } from "../../auth/authorise.ts";
+import { whoFields } from "../../auth/caller.ts";
 import { inBucket } from "../../auth/need.ts";
 import { millisecondsSince } from "../../base/elapsed.ts";
 import { Fault } from "../../base/fault.ts";
@@ -24,6 +26,7 @@ import { davCors, options } from "./verbs/options.ts";
 
 export interface WebdavOptions {
   readonly acquire: () => Lease<Services>;
+  readonly audit: AuditLog;
   /** The largest upload; 0 means no limit. */
   readonly maxUploadBytes: () => number;
   readonly delays: Delays;
@@ -112,7 +115,7 @@ const unknownTarget: DavPath = { bucket: "", path: treeRoot, slash: false };
 async function answer(
   pending: PendingRequest,
   { services, authenticator }: Lease<Services>,
-  { delays, maxUploadBytes, turns, unread }: WebdavOptions & { readonly unread: Disposable },
+  { audit, delays, maxUploadBytes, turns, unread }: WebdavOptions & { readonly unread: Disposable },
 ): Promise<Response> {
   const { request, address, restartIdleTimer } = pending;
   const caller = await authenticate(request, { address, delays }, authenticator);
@@ -126,14 +129,19 @@ async function answer(
   const verb = verbOf(request.method);
   if (verb === undefined) return methodNotAllowed(davMethods());
   const files = services.buckets.filesOf(bucket);
-  const who = caller.by === "key" ? { token_key: caller.key } : { username: caller.username };
   const assertStillAdmitted = async () => {
     if (!(await authenticator.stillAdmits(caller, need)))
       throw refuseCredentials(request, "the token was deleted or changed meanwhile; nothing was changed");
     await assertSameBucket(services.buckets, bucket);
   };
-  const admitted = { request, caller, assertStillAdmitted, restartIdleTimer };
-  return inSpan(`webdav::${request.method}`, { ...who, bucket: name, path }, () =>
+  const admitted = {
+    request,
+    caller,
+    assertStillAdmitted,
+    restartIdleTimer,
+    audit: audit.by({ caller, address }),
+  };
+  return inSpan(`webdav::${request.method}`, { ...whoFields(caller), bucket: name, path }, () =>
     verb({ ...admitted, bucket, files, path, slash, turns, maxUploadBytes: maxUploadBytes() }),
   );
 }

@@ -1,7 +1,7 @@
 const levels = ["off", "error", "warn", "info", "debug", "trace"];
 /** Targets of the server's log and of the services that share its filter. `db` covers the libraries below. */
 const targets = [
-  ...["server", "rpc", "db", "kv", "monitoring", "task", "token", "terminal"],
+  ...["server", "rpc", "db", "kv", "monitoring", "task", "token", "audit", "terminal"],
   ...["js_worker", "js_result", "js_runtime", "crontab", "crontab_result"],
 ];
 const libraries = ["sea_orm", "sea_orm_migration", "sqlx"];

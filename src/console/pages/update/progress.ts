@@ -21,6 +21,8 @@ export function progressIn(entry: LogEntry, tag: string): Progress | undefined {
       return { stage: "in place" };
     case "update.failed":
       return { stage: "failed", why: event.reason, code: event.code };
+    default:
+      return undefined;
   }
 }
 

@@ -2,7 +2,7 @@ import { isBelow } from "../../../buckets/path.ts";
 import { writeConditions } from "../conditions.ts";
 import { hrefOf, parseDestination } from "../dav-path.ts";
 import { type DavRequest, depthOf, requireEntry, requireParent } from "../dav-request.ts";
-import { failuresResponse } from "../error-response.ts";
+import { failureCount, failuresResponse } from "../error-response.ts";
 import { HttpError } from "../http-error.ts";
 
 export function copy(dav: DavRequest): Promise<Response> {
@@ -14,7 +14,7 @@ export function move(dav: DavRequest): Promise<Response> {
 }
 
 async function transfer(dav: DavRequest, kind: "copy" | "move"): Promise<Response> {
-  const { request, files, path, bucket } = dav;
+  const { request, files, path, bucket, audit } = dav;
   const destination = parseDestination(request.headers.get("destination"), bucket.name);
   const overwrite = overwriteOf(request);
   const [source, target] = await Promise.all([
@@ -35,6 +35,8 @@ async function transfer(dav: DavRequest, kind: "copy" | "move"): Promise<Respons
       : await files.move(path, destination.path, options);
   if (done === "overlap") throw overlap();
   if (done === "exists") throw new HttpError(412, "the destination exists (Overwrite: F)");
+  const act = { bucket: bucket.name, path: from, to, ...failureCount(done.failures) };
+  audit(kind === "copy" ? "file.copied" : "file.moved", act);
   if (done.failures.length > 0) return failuresResponse(done.failures, bucket.name);
   return new Response(null, {
     status: done.replaced ? 204 : 201,

@@ -22,7 +22,7 @@ export async function lock(dav: DavRequest): Promise<Response> {
 }
 
 async function take(dav: DavRequest, body: XmlElement): Promise<Response> {
-  const { files, path, bucket, caller, slash } = dav;
+  const { files, path, bucket, caller, slash, audit } = dav;
   const lockInfo = parseLockInfo(body);
   const depth = depthOf(dav, [0, "infinity"], "infinity");
   const target = await files.reader.resolve(path);
@@ -43,6 +43,7 @@ async function take(dav: DavRequest, body: XmlElement): Promise<Response> {
       },
       writeConditions(dav),
     );
+    if (created) audit("file.written", { bucket: bucket.name, path: lock.path, bytes: 0 });
     return lockResponse({
       status: created ? 201 : 200,
       lock,

@@ -3,7 +3,7 @@ import { type DavRequest, modifiedOf, requireParent } from "../dav-request.ts";
 import { HttpError } from "../http-error.ts";
 
 export async function mkcol(dav: DavRequest): Promise<Response> {
-  const { request, files, path } = dav;
+  const { request, files, path, bucket, audit } = dav;
   for await (const chunk of request.body ?? [])
     if (chunk.length > 0) throw new HttpError(415, "MKCOL must not have a body");
   const target = await files.reader.resolve(path);
@@ -12,6 +12,7 @@ export async function mkcol(dav: DavRequest): Promise<Response> {
   const modified = modifiedOf(dav);
   if (!(await files.makeFolder(path, { modified }, writeConditions(dav))))
     throw exists((await files.reader.find(path))?.kind ?? "folder");
+  audit("folder.created", { bucket: bucket.name, path });
   return new Response(null, {
     status: 201,
     headers: modified === undefined ? {} : { "x-oc-mtime": "accepted" },

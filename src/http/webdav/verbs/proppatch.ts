@@ -22,7 +22,7 @@ const accessedName = "{urn:schemas-microsoft-com:}Win32LastAccessTime";
 
 /** proppatch executes all instructions in their order, or none: RFC 4918 §9.2. */
 export async function proppatch(dav: DavRequest): Promise<Response> {
-  const { request, files, bucket, path } = dav;
+  const { request, files, bucket, path, audit } = dav;
   const instructions = parseInstructions(await readXml(request));
   const target = await files.reader.resolve(path);
   if (target.entry === undefined) throw new HttpError(404, "there is no such file or folder");
@@ -40,7 +40,10 @@ export async function proppatch(dav: DavRequest): Promise<Response> {
       problems.set(name, { status: 403, condition: "<D:cannot-modify-protected-property/>" });
     } else properties.set(name, property === undefined ? undefined : printXml(property));
   }
-  if (problems.size === 0) await files.describe(path, { properties, times }, conditions);
+  if (problems.size === 0) {
+    await files.describe(path, { properties, times }, conditions);
+    audit("file.described", { bucket: bucket.name, path });
+  }
   const names = [...new Set(instructions.map(({ name }) => name))];
   const stats = names.map((name) => {
     const problem = problems.get(name);

@@ -16,7 +16,7 @@ const maxWholeBytes = 16 * 1024;
  * forbids the upload is checked in its turn; for a long body also before it is read.
  */
 export async function put(dav: DavRequest): Promise<Response> {
-  const { request, files, path } = dav;
+  const { request, files, path, bucket, audit } = dav;
   const { declared, expected } = lengthsIn(dav);
   const conditions = putConditions(dav);
   const isShort = declared !== undefined && declared <= maxWholeBytes;
@@ -28,6 +28,7 @@ export async function put(dav: DavRequest): Promise<Response> {
   }
   const modified = modifiedOf(dav);
   const { created, stats } = await files.write(path, staged, { makeParents: false, conditions, modified });
+  audit("file.written", { bucket: bucket.name, path, bytes: stats.size });
   return new Response(null, {
     status: created ? 201 : 204,
     headers: {

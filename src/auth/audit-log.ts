@@ -1,0 +1,55 @@
+import type { AuditCode } from "../log/audit-events.ts";
+import type { EventFields } from "../log/events.ts";
+import { auditTarget } from "../log/filter.ts";
+import type { Logger, LogHub } from "../log/hub.ts";
+import { type Caller, whoFields } from "./caller.ts";
+import { FailedSignIns, type SignInFailure } from "./failed-sign-ins.ts";
+
+/** Actor is who makes a change, and from which address. */
+export interface Actor {
+  readonly caller: Caller;
+  readonly address: string;
+}
+
+/** AuditFields are the fields of an audit event without those of its actor. */
+export type AuditFields<C extends AuditCode> = Omit<EventFields<C>, "token_key" | "username" | "address">;
+
+/** Audit records a change of one caller. */
+export type Audit = <C extends Exclude<AuditCode, "sign_in.failed">>(code: C, fields: AuditFields<C>) => void;
+
+/** AuditLog writes one entry on target `audit` for every change, and bounds those for failed sign-ins. */
+export class AuditLog implements Disposable {
+  readonly #log: Logger;
+  readonly #failed: FailedSignIns;
+
+  constructor(hub: LogHub) {
+    this.#log = hub.logger(auditTarget);
+    this.#failed = new FailedSignIns((failure, { count, ofOthers }) => {
+      const others = ofOthers ? { other_addresses: true as const } : {};
+      this.#log.event("sign_in.failed", "sign-in failed", { ...failure, count, ...others });
+    });
+  }
+
+  /** Returns the function with which the changes of an actor are recorded, once they are made. */
+  by({ caller, address }: Actor): Audit {
+    return (code, fields) => {
+      if (!this.#log.wants("INFO")) return;
+      const all = { ...whoFields(caller), address, ...fields } as EventFields<typeof code>;
+      this.#log.event(code, messageOf(code), all);
+    };
+  }
+
+  signInFailed(failure: SignInFailure): void {
+    this.#failed.add(failure);
+  }
+
+  /** Writes what is counted and not written yet. */
+  [Symbol.dispose](): void {
+    this.#failed[Symbol.dispose]();
+  }
+}
+
+/** `file.written` → `file written`. */
+function messageOf(code: AuditCode): string {
+  return code.replace(/[._]/g, " ");
+}

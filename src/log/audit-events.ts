@@ -1,0 +1,63 @@
+import { z } from "zod";
+
+const text = z.string();
+
+/** Who made a change and from where; every audit entry has these fields. */
+const actor = {
+  token_key: text.optional(),
+  username: text.optional(),
+  address: text,
+};
+const file = { bucket: text, path: text };
+const bulk = { ...file, count: z.int().optional() };
+const failures = z.int().optional();
+const settings = z.record(text, z.unknown());
+
+function audited<F extends z.ZodRawShape>(description: string, fields: F) {
+  return { level: "INFO" as const, description, fields: z.object({ ...actor, ...fields }) };
+}
+
+/**
+ * `auditEvents` are the acts that change something, on log target `audit`: one entry each. `token_key` or `username` is the token that acted,
+ * by the form of its credentials; `address` is its client.
+ */
+export const auditEvents = {
+  "token.created": audited("A token was created.", { target_key: text }),
+  "token.edited": audited("A token got other limits.", { target_key: text }),
+  "token.deleted": audited("A token was deleted.", { target_key: text }),
+  "token.password_changed": audited("A token got another password.", { target_key: text }),
+  "token.secret_rolled": audited("A token got another secret.", { target_key: text }),
+  "bucket.created": audited("A bucket was created.", { bucket: text, settings }),
+  "bucket.updated": audited("These settings of a bucket were changed.", { bucket: text, settings }),
+  "bucket.deleted": audited("A bucket was deleted; its files stay on the disk.", { bucket: text }),
+  "file.written": audited("A file was written.", { ...bulk, bytes: z.int() }),
+  "file.deleted": audited("A file was deleted, or a folder with its content. `failures` could not be.", {
+    ...bulk,
+    failures,
+  }),
+  "file.moved": audited("A file or a folder was moved to `to`.", { ...bulk, to: text, failures }),
+  "file.copied": audited("A file or a folder was copied to `to`.", { ...bulk, to: text, failures }),
+  "file.described": audited("Properties or times of a file or a folder were changed.", bulk),
+  "folder.created": audited("A folder was created.", bulk),
+  "config.edited": audited("The configuration file was replaced.", {}),
+  "sql.executed": audited(
+    "SQL that can write was run. `statements` are the first words of its statements; those of one that failed may have been committed before the failure.",
+    { statements: z.array(text).readonly(), outcome: z.enum(["succeeded", "failed"]) },
+  ),
+  "update.requested": audited("A release was installed; the restart follows.", { tag: text }),
+  "sign_in.failed": audited(
+    "Credentials were refused. Of one address one entry is made in ten seconds; `count` says how many failures it stands for. With `other_addresses` they are of several addresses, and that of the last one is shown.",
+    {
+      reason: z.enum(["invalid_credentials", "expired", "not_yet_valid"]),
+      count: z.int(),
+      other_addresses: z.literal(true).optional(),
+    },
+  ),
+} as const;
+
+export type AuditCode = keyof typeof auditEvents;
+
+/** `isBulkEvent` tells whether a client may cause thousands of these in a row, as by an upload of a folder. */
+export function isBulkEvent(code: unknown): boolean {
+  return typeof code === "string" && /^(file|folder)\./.test(code) && Object.hasOwn(auditEvents, code);
+}

@@ -1,0 +1,42 @@
+import { z } from "zod";
+import { globally } from "../auth/need.ts";
+import { method } from "./declare.ts";
+import { logEntry } from "./node-log.ts";
+
+/** `auditMethods` are the methods about changes that callers made. */
+export const auditMethods = {
+  audit_list: method({
+    doc: "Returns the newest audit entries kept in memory, the oldest first: who changed what, and from where. The memory is lost with a restart; `json_log_file` keeps them all.",
+    need: globally("node.read_logs"),
+    effect: "reads",
+    params: {
+      limit: z
+        .int()
+        .min(1)
+        .max(1000)
+        .nullish()
+        .describe("how many of the newest; default: all that are kept, 1,000 at most"),
+    },
+    result: z.array(logEntry),
+    example: {
+      params: { token: "<SUPER_TOKEN>", limit: 1 },
+      result: [
+        {
+          timestamp: "2026-11-15T02:51:41.291+00:00",
+          level: "INFO",
+          target: "audit",
+          message: "bucket created",
+          fields: {
+            event: "bucket.created",
+            token_key: "eIWPZ6CqJxc2xuH4",
+            address: "127.0.0.1",
+            bucket: "site",
+            settings: { is_http_root: false, cors: true },
+          },
+          spans: [{ name: "static-bucket::create", fields: "name=site token_key=eIWPZ6CqJxc2xuH4" }],
+        },
+      ],
+    },
+    run: ({ auditRing }, { limit }) => auditRing.entries().slice(-(limit ?? Number.POSITIVE_INFINITY)),
+  }),
+};

@@ -1,0 +1,153 @@
+import { expect, test } from "bun:test";
+import { FailedSignIns } from "../../src/auth/failed-sign-ins.ts";
+import { writingStatements } from "../../src/db/operator/writing-statements.ts";
+import type { LogEntry } from "../../src/log/entry.ts";
+import { parseFilter } from "../../src/log/filter.ts";
+import { LogRing } from "../../src/log/ring.ts";
+import { testNode } from "../support/node.ts";
+
+const written = (path: string, token_key = "one"): LogEntry => ({
+  timestamp: path,
+  level: "INFO",
+  target: "audit",
+  message: "file written",
+  fields: { event: "file.written", token_key, address: "127.0.0.1", bucket: "site", path, bytes: 1 },
+  spans: [],
+});
+const other = (message: string): LogEntry => ({
+  timestamp: "",
+  level: "INFO",
+  target: "server",
+  message,
+  fields: {},
+  spans: [],
+});
+
+test("ten thousand changed files leave the other entries in the memory, and are counted there", () => {
+  const ring = new LogRing(50, parseFilter("info"));
+  for (const name of ["a", "b", "c"]) ring.write(other(name));
+  for (let file = 0; file < 10_000; file++) ring.write(written(String(file)));
+  ring.write(other("d"));
+  const entries = ring.entries();
+  expect(entries.filter(({ target }) => target === "server").map(({ message }) => message)).toEqual([
+    "a",
+    "b",
+    "c",
+    "d",
+  ]);
+  const files = entries.filter(({ target }) => target === "audit").map(({ fields }) => fields);
+  expect(files.slice(0, 20).map(({ path, count }) => [path, count])).toEqual(
+    Array.from({ length: 20 }, (_, at) => [String(at), undefined]),
+  );
+  expect(files.slice(20)).toEqual([expect.objectContaining({ path: "9999", count: 9980 })]);
+});
+
+test("two clients at a time are counted each", () => {
+  const ring = new LogRing(100, parseFilter("info"));
+  for (let file = 0; file < 1000; file++) {
+    ring.write(written(String(file), "one"));
+    ring.write(written(String(file), "two"));
+  }
+  const counted = ring.entries().filter(({ fields }) => fields.count !== undefined);
+  expect(counted.map(({ fields }) => [fields.token_key, fields.count])).toEqual([
+    ["one", 980],
+    ["two", 980],
+  ]);
+});
+
+test("a count that other entries have replaced begins again, and what a reader was given does not change", () => {
+  const ring = new LogRing(30, parseFilter("info"));
+  for (let file = 0; file < 25; file++) ring.write(written(String(file)));
+  const seen = ring.entries().at(-1);
+  expect(seen?.fields.count).toBe(5);
+  for (let count = 0; count < 30; count++) ring.write(other(String(count)));
+  ring.write(written("after"));
+  expect(ring.entries()).toHaveLength(30);
+  expect(ring.entries().at(-1)?.fields).toMatchObject({ path: "after", count: 6 });
+  expect(seen?.fields.count).toBe(5);
+});
+
+test("a failed sign-in is one entry, and the guesses after it are counted in one", async () => {
+  const made: unknown[] = [];
+  const failure = { address: "192.0.2.1", token_key: "guess", reason: "invalid_credentials" as const };
+  {
+    using failed = new FailedSignIns(({ address }, { count, ofOthers }) =>
+      made.push([address, count, ofOthers]),
+    );
+    failed.add(failure);
+    expect(made).toEqual([["192.0.2.1", 1, false]]);
+    for (let guess = 0; guess < 500; guess++) failed.add(failure);
+    expect(made).toHaveLength(1);
+    for (let host = 2; host <= 200; host++) failed.add({ ...failure, address: `192.0.2.${host}` });
+    // Twenty addresses and one entry for the first of the others.
+    expect(made).toHaveLength(21);
+  }
+  expect(made.slice(21)).toEqual([
+    ["192.0.2.1", 500, false],
+    ["192.0.2.200", 179, true],
+  ]);
+});
+
+test("failed sign-ins are told by all transports, with their reason", async () => {
+  await using node = await testNode({ logging: 'memory_log_filter = "audit=info"' });
+  const fields = () =>
+    node.node.ring.entries().flatMap(({ fields }) => (fields.event === "sign_in.failed" ? [fields] : []));
+  const past = Date.now() - 1000;
+  const expired = await node.newToken([], { timestamp_to: past });
+  await node.refused("token_get", [expired]);
+  expect(fields()).toEqual([
+    {
+      event: "sign_in.failed",
+      token_key: expired.split(":")[0],
+      address: "127.0.0.1",
+      reason: "expired",
+      count: 1,
+    },
+  ]);
+  await using other = await testNode({ logging: 'memory_log_filter = "audit=info"' });
+  const authorization = `Basic ${btoa("nobody:wrong")}`;
+  const refused = await fetch(`${other.url}/node/static-webdav/site/`, { headers: { authorization } });
+  expect(refused.status).toBe(401);
+  expect(other.node.ring.entries().map(({ fields }) => fields)).toEqual([
+    {
+      event: "sign_in.failed",
+      username: "nobody",
+      address: "127.0.0.1",
+      reason: "invalid_credentials",
+      count: 1,
+    },
+  ]);
+});
+
+const writing: ReadonlyArray<[sql: string, verbs: string[]]> = [
+  ["SELECT 1", []],
+  ["select * from a where b = 'delete' -- drop", []],
+  ["VALUES (1); SELECT 2;", []],
+  ["WITH x AS (SELECT 1) SELECT * FROM x", []],
+  ["PRAGMA journal_mode", []],
+  ["PRAGMA table_info(token)", []],
+  ["EXPLAIN QUERY PLAN SELECT 1", []],
+  ["SHOW server_version", []],
+  ["UPDATE a SET b = 1", ["UPDATE"]],
+  ["/* x */ insert into a values (1)", ["INSERT"]],
+  ["SELECT 1; DELETE FROM a", ["SELECT", "DELETE"]],
+  ["WITH x AS (DELETE FROM a RETURNING *) SELECT * FROM x", ["WITH"]],
+  ["EXPLAIN ANALYZE DELETE FROM a", ["EXPLAIN"]],
+  ["SELECT * INTO b FROM a", ["SELECT"]],
+  ["SELECT setval('s', 1)", ["SELECT"]],
+  ["SELECT pg_terminate_backend(1)", ["SELECT"]],
+  ["PRAGMA journal_mode = DELETE", ["PRAGMA"]],
+  ["PRAGMA writable_schema(1)", ["PRAGMA"]],
+  ["ATTACH 'x' AS y", ["ATTACH"]],
+  ["VACUUM INTO 'x'", ["VACUUM"]],
+  ["DO $$ begin delete from a; end $$", ["DO"]],
+];
+
+test.each(writing)("%j is audited as %j", (sql, verbs) => {
+  expect(writingStatements(sql)).toEqual(verbs);
+});
+
+test("a text of many statements is audited by the first of them, also if they only read", () => {
+  const verbs = [...Array<string>(10).fill("SELECT"), "…"];
+  expect(writingStatements("SELECT 1;".repeat(20_000))).toEqual(verbs);
+});
