@@ -94,9 +94,10 @@ export function sinkSettings({ logging }: Config, fromEnvironment: string | unde
     ? parseFilter(fromEnvironment)
     : (logging.log_filter ?? parseFilter("info"));
   const { json_log_file: path, json_log_filter, memory_log_capacity: capacity, memory_log_filter } = logging;
+  const rotation = { maxBytes: logging.json_log_max_bytes, keep: logging.json_log_keep };
   return {
     terminal,
-    file: path === undefined ? undefined : { path, filter: json_log_filter ?? terminal },
+    file: path === undefined ? undefined : { path, filter: json_log_filter ?? terminal, rotation },
     memory: { capacity, filter: memory_log_filter ?? terminal },
   };
 }

@@ -1,5 +1,6 @@
 import { z } from "zod";
 import { parseDatabaseUrl, withSqlitePath } from "../base/database-url.ts";
+import { Fault } from "../base/fault.ts";
 
 /** Key is one key of the configuration: its type, its documentation, and its value in a new file. */
 export interface Key<T extends z.ZodType = z.ZodType> {
@@ -43,6 +44,19 @@ export function key<T extends z.ZodType>(
 ): Key<T> {
   const file = typeLabel === "path" ? { file: wholeValue } : {};
   return { type, description, typeLabel, ...file, ...more };
+}
+
+/** `readBy` is a string that `parse` reads; the detail of the Fault that it throws is the error message. */
+export function readBy<T>(parse: (text: string) => T) {
+  return z.string().transform((value, context): T => {
+    try {
+      return parse(value);
+    } catch (error) {
+      if (!(error instanceof Fault)) throw error;
+      context.addIssue(error.detail);
+      return z.NEVER;
+    }
+  });
 }
 
 /** `defaultOf` is the default of a key as it would be written in the file; undefined if it has none. */

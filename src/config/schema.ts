@@ -2,10 +2,12 @@ import { z } from "zod";
 import { parseAddress } from "../base/address.ts";
 import { parseDatabaseUrl } from "../base/database-url.ts";
 import { Fault } from "../base/fault.ts";
-import { type IpNetwork, parseIpNetwork } from "../base/ip-network.ts";
 import { parsePublicKeys } from "../base/minisign-key.ts";
 import { parseFilter } from "../log/filter.ts";
-import { type Key, key, sqliteFilePart } from "./key.ts";
+import { backupKeys } from "./backup-keys.ts";
+import { proxyKeys, socketAccessKeys } from "./connection-keys.ts";
+import { type Key, key, readBy, sqliteFilePart } from "./key.ts";
+import { jsonLogRotationKeys } from "./log-file-keys.ts";
 
 const MiB = 1024 * 1024;
 const count = z.int().nonnegative();
@@ -21,19 +23,6 @@ const listener = z.string().transform((value, context) => {
   context.addIssue('must be an address and a port, such as "127.0.0.1:2211" or "[::1]:2211"');
   return z.NEVER;
 });
-
-/** `readBy` is a string that `parse` reads; the detail of the Fault that it throws is the error message. */
-function readBy<T>(parse: (text: string) => T) {
-  return z.string().transform((value, context): T => {
-    try {
-      return parse(value);
-    } catch (error) {
-      if (!(error instanceof Fault)) throw error;
-      context.addIssue(error.detail);
-      return z.NEVER;
-    }
-  });
-}
 
 const filter = readBy(parseFilter);
 
@@ -56,37 +45,6 @@ const databaseUrl = readBy((text) => {
   return text;
 });
 
-/** `proxies` reads a list of networks. A network of all addresses is refused: every client could claim any address. */
-const proxies = z
-  .array(z.unknown(), 'must be a list in brackets, such as ["127.0.0.1", "10.0.0.0/8"]')
-  .transform(
-    (items, context): ReadonlyArray<IpNetwork | "unix"> =>
-      items.map((item, at) => {
-        if (item === "unix") return item;
-        const network = typeof item === "string" ? parseIpNetwork(item) : undefined;
-        if (network !== undefined && network.prefix > 0) return network;
-        context.addIssue(
-          network === undefined
-            ? `has an invalid item ${at + 1}: write an address such as "127.0.0.1", a network such as "10.0.0.0/8" or "2001:db8::/32", or "unix"`
-            : `has an item ${at + 1} that trusts every client to name its own address; list the proxies alone`,
-        );
-        return z.NEVER;
-      }),
-  );
-
-/** Milliseconds of the units in which an interval is written. */
-const intervalUnits: Readonly<Record<string, number>> = { s: 1000, m: 60_000, h: 3_600_000, d: 86_400_000 };
-
-const interval = readBy((value) => {
-  const [, count = "0", unit = ""] = /^(\d{1,6})([smhd])$/.exec(value) ?? [];
-  const ms = Number(count) * (intervalUnits[unit] ?? 0);
-  if (ms > 0) return ms;
-  throw new Fault(
-    "InvalidInput",
-    'must be a number and a unit (s, m, h or d) in quotes, such as "24h" or "7d"',
-  );
-});
-
 export const topKeys = {
   ws_listener: key("address", listener, "The address of HTTP and WebSocket. Port 0 means any free port.", {
     initial: "127.0.0.1:2211",
@@ -103,18 +61,7 @@ export const topKeys = {
     "The identity that `node-server_uuid` returns. `auto_gen` creates one at the first start and stores it in a file beside this one.",
     { initial: "auto_gen" },
   ),
-  trusted_proxies: key(
-    "list",
-    proxies.default([]),
-    'Reverse proxies that are trusted to name the client\'s address: addresses or networks, and `"unix"` for clients of the Unix socket. Without them the address is that of the connection.',
-  ),
-  proxy_header: key(
-    "text",
-    z
-      .enum(["x-forwarded-for", "forwarded"], 'must be "x-forwarded-for" or "forwarded"')
-      .default("x-forwarded-for"),
-    "The header in which the trusted proxies name the client: `x-forwarded-for` or `forwarded` (RFC 7239). No other is read, because it may come from the client.",
-  ),
+  ...proxyKeys,
   jsonrpc_max_connections: key(
     "number",
     atLeastOne.default(100),
@@ -143,20 +90,7 @@ export const topKeys = {
     "The path of that socket; default: `node.sock` beside the database.",
     { example: "data/node.sock" },
   ),
-  unix_socket_mode: key(
-    "text",
-    z
-      .string('must be an octal mode in quotes, such as "0660"')
-      .regex(/^0?[0-7]{3}$/, 'must be an octal mode in quotes, such as "0660"')
-      .default("0600"),
-    'Who may connect to that socket: an octal mode, such as "0660" for its user and its group.',
-  ),
-  unix_socket_group: key(
-    "text",
-    text.optional(),
-    "The group of that socket, by name or number; default: that of the server's process. The server's user must be a member of it.",
-    { example: "www-data" },
-  ),
+  ...socketAccessKeys,
   tls_cert: key(
     "path",
     text.optional(),
@@ -185,33 +119,7 @@ export const topKeys = {
     count.default(64 * MiB),
     "Memory for small files that are requested often.",
   ),
-  backup_dir: key(
-    "path",
-    text.optional(),
-    "The folder of the backups that the server makes by itself; default: `backup` beside the SQLite file, or beside this file for PostgreSQL.",
-    { example: "backup", fileUse: "folder" },
-  ),
-  backup_every: key(
-    "interval",
-    interval.optional(),
-    "Make a backup this often, such as `24h`, `12h` or `7d`; without it none is made, except before a migration.",
-    { example: "24h" },
-  ),
-  backup_keep: key(
-    "number",
-    atLeastOne.default(7),
-    "The number of these backups that are kept; older ones are removed after a new one is complete.",
-  ),
-  backup_files: key(
-    "boolean",
-    z.boolean().default(false),
-    "Put the files of all buckets into these backups, too.",
-  ),
-  backup_before_migration: key(
-    "boolean",
-    z.boolean().default(true),
-    "Make a backup of the database before an update changes its schema, and refuse to start if that fails.",
-  ),
+  ...backupKeys,
   console: key(
     "boolean",
     z.boolean().default(true),
@@ -252,6 +160,7 @@ export const loggingKeys = {
       example: "info",
     },
   ),
+  ...jsonLogRotationKeys,
   memory_log_capacity: key(
     "number",
     count.max(1_000_000).default(500),

@@ -1,12 +1,13 @@
 import type { Filter } from "./filter.ts";
 import type { LogHub } from "./hub.ts";
 import { JsonFileSink } from "./json-file.ts";
+import type { Rotation } from "./log-file.ts";
 import type { LogRing } from "./ring.ts";
 import { openTerminal, TerminalSink } from "./terminal.ts";
 
 export interface SinkSettings {
   readonly terminal: Filter;
-  readonly file: { readonly path: string; readonly filter: Filter } | undefined;
+  readonly file: { readonly path: string; readonly filter: Filter; readonly rotation: Rotation } | undefined;
   readonly memory: { readonly capacity: number; readonly filter: Filter };
 }
 
@@ -25,10 +26,11 @@ export class LogSinks {
 
   /** Opens the new log file beside the present one. The caller must call exactly one of the two functions. */
   prepare({ terminal, file, memory }: SinkSettings): { commit(): void; discard(): void } {
-    const next = file === undefined ? undefined : new JsonFileSink(file.path, file.filter);
+    const next = file === undefined ? undefined : new JsonFileSink(file.path, file.filter, file.rotation);
     return {
       commit: () => {
         this.#detachAll();
+        next?.followPath();
         this.#file = next;
         this.#ring.resize(memory.capacity, memory.filter);
         const sinks = [

@@ -91,6 +91,33 @@ const cases: Readonly<Record<string, Case>> = {
       ['"7c9e6679-7425-40de-944b-e07fc1f90ae"', /UUID/],
     ],
   },
+  trusted_proxies: {
+    good: [
+      ["[]", []],
+      [
+        '["127.0.0.1", "10.0.0.0/8", "2001:DB8::/32", "unix"]',
+        [
+          { address: "127.0.0.1", prefix: 32 },
+          { address: "10.0.0.0", prefix: 8 },
+          { address: "2001:db8::", prefix: 32 },
+          "unix",
+        ],
+      ],
+    ],
+    bad: [
+      ['"127.0.0.1"', /must be a list in brackets/],
+      ['["127.0.0.1", "localhost"]', /has an invalid item 2: write an address/],
+      ["[127]", /has an invalid item 1/],
+      ['["0.0.0.0/0"]', /trusts every client/],
+    ],
+  },
+  proxy_header: {
+    good: [['"forwarded"', "forwarded"]],
+    bad: [
+      ["5", /must be "x-forwarded-for" or "forwarded"/],
+      ['"x-real-ip"', /must be "x-forwarded-for" or "forwarded"/],
+    ],
+  },
   jsonrpc_max_connections: bytes(1, 1_000_000),
   max_request_body_size: bytes(1, GiB),
   max_response_body_size: bytes(1, GiB),
@@ -98,6 +125,18 @@ const cases: Readonly<Record<string, Case>> = {
   max_upload_size: bytes(0, 100 * GiB),
   enable_unix_socket: { good: [["true", true]], bad: notBoolean },
   unix_socket_path: path,
+  unix_socket_mode: {
+    good: [
+      ['"0660"', "0660"],
+      ['"600"', "600"],
+    ],
+    bad: [
+      ["660", /must be an octal mode in quotes/],
+      ['"0690"', /must be an octal mode in quotes/],
+      ['"rw-------"', /must be an octal mode in quotes/],
+    ],
+  },
+  unix_socket_group: path,
   tls_cert: path,
   tls_key: path,
   static_path: path,
@@ -138,6 +177,8 @@ const cases: Readonly<Record<string, Case>> = {
   "logging.log_filter": filter,
   "logging.json_log_file": path,
   "logging.json_log_filter": filter,
+  "logging.json_log_max_bytes": bytes(0, 100 * GiB),
+  "logging.json_log_keep": bytes(0, 100),
   "logging.memory_log_capacity": bytes(0, 100_000),
   "logging.memory_log_filter": filter,
   "database.database_url": {

@@ -47,7 +47,11 @@ test("a file with the two required keys gets every default", () => {
       backup_files: false,
       backup_before_migration: true,
       console: true,
-      logging: { memory_log_capacity: 500 },
+      logging: {
+        json_log_max_bytes: 0,
+        json_log_keep: 5,
+        memory_log_capacity: 500,
+      },
       database: {
         database_url: "sqlite:///srv/node/data/node.db?mode=rwc",
         connect_timeout_ms: 3000,

@@ -1,0 +1,98 @@
+import { expect, test } from "bun:test";
+import { chmodSync, existsSync, mkdirSync, readdirSync, readFileSync, statSync } from "node:fs";
+import { join } from "node:path";
+import { LogFile } from "../../src/log/log-file.ts";
+import { tempFolder, testNode } from "../support/node.ts";
+import { until } from "../support/process.ts";
+
+function openFile(path: string, rotation: { maxBytes: number; keep: number }) {
+  const failures: unknown[] = [];
+  return { file: new LogFile({ path, ...rotation, onFailed: (error) => failures.push(error) }), failures };
+}
+
+/** Adds lines of ten bytes, each flushed by itself. */
+function addLines(file: LogFile, from: number, to: number): void {
+  for (let line = from; line <= to; line++) {
+    file.add(`${String(line).padStart(9, "0")}\n`);
+    file.flush();
+  }
+}
+
+const numbersIn = (path: string) => readFileSync(path, "utf8").trimEnd().split("\n").map(Number);
+
+test("a file that would grow beyond its size is put aside, and the oldest is removed", async () => {
+  await using folder = await tempFolder();
+  const path = join(folder.path, "node.log");
+  const { file, failures } = openFile(path, { maxBytes: 30, keep: 2 });
+  addLines(file, 1, 10);
+  expect(numbersIn(path)).toEqual([10]);
+  expect(numbersIn(`${path}.1`)).toEqual([7, 8, 9]);
+  expect(numbersIn(`${path}.2`)).toEqual([4, 5, 6]);
+  expect(readdirSync(folder.path).sort()).toEqual(["node.log", "node.log.1", "node.log.2"]);
+  expect(statSync(path).mode & 0o777).toBe(0o640);
+  file.close();
+  const again = openFile(path, { maxBytes: 30, keep: 2 });
+  addLines(again.file, 11, 13);
+  expect(numbersIn(`${path}.1`)).toEqual([10, 11, 12]);
+  again.file.close();
+  expect(failures).toEqual([]);
+});
+
+test("with no old files to keep, a full file is begun anew; without a size it grows", async () => {
+  await using folder = await tempFolder();
+  const path = join(folder.path, "node.log");
+  const { file } = openFile(path, { maxBytes: 30, keep: 0 });
+  addLines(file, 1, 4);
+  expect(numbersIn(path)).toEqual([4]);
+  file.close();
+  const endless = openFile(path, { maxBytes: 0, keep: 2 });
+  addLines(endless.file, 5, 100);
+  endless.file.close();
+  expect(numbersIn(path)).toHaveLength(97);
+  expect(existsSync(`${path}.1`)).toBe(false);
+});
+
+test("one write that is larger than the size goes whole into a file of its own", async () => {
+  await using folder = await tempFolder();
+  const path = join(folder.path, "node.log");
+  const { file } = openFile(path, { maxBytes: 30, keep: 3 });
+  for (let line = 1; line <= 10; line++) file.add(`${String(line).padStart(9, "0")}\n`);
+  file.flush();
+  addLines(file, 11, 11);
+  expect(numbersIn(`${path}.1`)).toHaveLength(10);
+  expect(numbersIn(path)).toEqual([11]);
+  file.close();
+});
+
+test("a file that cannot be put aside grows on, loses nothing, and is reported once", async () => {
+  await using folder = await tempFolder();
+  const path = join(folder.path, "node.log");
+  // A folder with content cannot be replaced by a rename, by root neither.
+  mkdirSync(join(`${path}.1`, "below"), { recursive: true });
+  const { file, failures } = openFile(path, { maxBytes: 30, keep: 1 });
+  addLines(file, 1, 5);
+  expect(numbersIn(path)).toEqual([1, 2, 3, 4, 5]);
+  expect(failures).toHaveLength(1);
+  file.close();
+});
+
+test("a server puts its log file aside by json_log_max_bytes, and a reload changes that", async () => {
+  await using folder = await tempFolder();
+  chmodSync(folder.path, 0o755);
+  const path = join(folder.path, "node.log");
+  const logging = `json_log_file = ${JSON.stringify(path)}\njson_log_filter = "info"\njson_log_max_bytes = 2000\njson_log_keep = 3`;
+  await using node = await testNode({ logging });
+  const log = node.node.hub.logger("server");
+  await until("three old files are there", () => {
+    for (let line = 0; line < 20; line++) log.info(`line ${line}`);
+    return existsSync(`${path}.3`);
+  });
+  expect(existsSync(`${path}.4`)).toBe(false);
+  const old = readFileSync(`${path}.1`, "utf8");
+  for (const line of old.trimEnd().split("\n")) JSON.parse(line);
+  await Bun.write(node.configPath, (await Bun.file(node.configPath).text()).replace("= 2000", "= 0"));
+  expect(await node.node.reload()).toBe("applied");
+  for (let line = 0; line < 100; line++) log.info(`line ${line}`);
+  await until("the file grows", () => statSync(path).size > 5000);
+  expect(readFileSync(`${path}.1`, "utf8")).not.toContain("configuration reloaded");
+});
