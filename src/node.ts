@@ -13,6 +13,7 @@ import { readOverrides } from "./config/environment.ts";
 import { LiveConfig, type Outcome, type Part, settingPart } from "./config/live.ts";
 import { explainTargets } from "./config/parse.ts";
 import { placesOf } from "./config/server-uuid.ts";
+import { AccessLog, type AccessLogSettings } from "./http/access-log/access-log.ts";
 import { Console } from "./http/console/console.ts";
 import { Compression } from "./http/content/compression.ts";
 import { ContentBudget } from "./http/content/content-budget.ts";
@@ -37,6 +38,7 @@ import { Engine } from "./rpc/engine.ts";
 import type { MethodTable } from "./rpc/method.ts";
 import type { Services } from "./services.ts";
 import {
+  accessLogSettings,
   backupSettings,
   limitSettings,
   listeningPart,
@@ -231,12 +233,22 @@ export async function openNode(options: NodeOptions): Promise<Node> {
     },
   };
 
+  const accessLog = new AccessLog({ observers, addresses, log });
+  const accessLogPart: Part<AccessLogSettings | undefined> = {
+    name: "access log",
+    slice: accessLogSettings,
+    prepare: async (slice) => accessLog.prepare(slice),
+    refresh: () => accessLog.reopen(),
+    close: () => accessLog.close(),
+  };
+
   const parts = [
     limitsPart,
     proxiesPart,
     releasesPart,
     loggingPart,
     backupsPart,
+    accessLogPart,
     backend,
     listeningPart("listener", tcp, tcpAddress),
     listeningPart("unix socket", unix, unixAddress),

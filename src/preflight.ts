@@ -21,7 +21,7 @@ export function preflight(configPath: string): Inspect {
       ...inspectTls(config),
       ...inspectFolder("static_path", config.static_path),
       ...(config.backup_dir === undefined ? [] : inspectFolder("backup_dir", config.backup_dir)),
-      ...inspectLogFile(config),
+      ...inspectLogFiles(config),
       ...inspectSocket(config),
       ...inspectDatabase(config, relative),
       ...inspectExposure(config, configPath),
@@ -60,11 +60,21 @@ function inspectFolder(key: string, path: string): Finding[] {
   return toFindings([key], problem && `${problem.path} ${problem.why}`);
 }
 
-function inspectLogFile({ logging: { json_log_file } }: Config): Finding[] {
-  if (json_log_file === undefined) return [];
-  const subject = { name: "the log file", path: json_log_file, failed: "cannot be opened" };
-  const problem = fileProblem(json_log_file);
-  return toFindings(["logging", "json_log_file"], problem && accessMessage(subject, problem));
+function inspectLogFiles({ logging: { json_log_file, access_log } }: Config): Finding[] {
+  const isSame = access_log !== undefined && access_log === json_log_file;
+  const why = isSame ? "is the same file as json_log_file; name another" : undefined;
+  return [
+    ...inspectLogFile("json_log_file", json_log_file),
+    ...inspectLogFile("access_log", access_log),
+    ...toFindings(["logging", "access_log"], why),
+  ];
+}
+
+function inspectLogFile(key: string, path: string | undefined): Finding[] {
+  if (path === undefined) return [];
+  const subject = { name: "the log file", path, failed: "cannot be opened" };
+  const problem = fileProblem(path);
+  return toFindings(["logging", key], problem && accessMessage(subject, problem));
 }
 
 function inspectSocket(config: Config): Finding[] {

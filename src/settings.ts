@@ -2,6 +2,7 @@ import type { BackupSettings } from "./backup/schedule.ts";
 import { usableMemory } from "./base/memory-budget.ts";
 import type { Part } from "./config/live.ts";
 import type { Config } from "./config/schema.ts";
+import type { AccessLogSettings } from "./http/access-log/access-log.ts";
 import type { BindAddress } from "./http/listen/listener.ts";
 import type { ListenerSlot } from "./http/listen/listener-slot.ts";
 import { readTls } from "./http/listen/tls.ts";
@@ -100,6 +101,12 @@ export function sinkSettings({ logging }: Config, fromEnvironment: string | unde
     file: path === undefined ? undefined : { path, filter: json_log_filter ?? terminal, rotation },
     memory: { capacity, filter: memory_log_filter ?? terminal },
   };
+}
+
+export function accessLogSettings({ logging }: Config): AccessLogSettings | undefined {
+  const { access_log: path, access_log_format: format, access_log_max_bytes, access_log_keep } = logging;
+  if (path === undefined) return undefined;
+  return { path, format, rotation: { maxBytes: access_log_max_bytes, keep: access_log_keep } };
 }
 
 export function tcpAddress({ ws_listener, tls_cert, tls_key }: Config): BindAddress {

@@ -73,6 +73,10 @@ export interface ServerEvents {
   "backup.made": { path: string; bytes: number; elapsed_ms: number; left_out: number; before?: string };
   /** No backup could be made; the server tries again after `retry_ms`. */
   "backup.failed": { folder: string; reason: string; retry_ms: number };
+  /** The access log cannot be written, or not be put aside; requests are answered as before. */
+  "access_log.failed": { path: string; reason: string };
+  /** The access log is written again; `dropped` lines are missing. */
+  "access_log.restored": { path: string; dropped: number };
   /** A token was created. */
   "token.created": { token_key?: string; username?: string; address: string; target_key: string };
   /** A token got other limits. */
@@ -148,6 +152,8 @@ export const serverEvents = {
   "update.reverted": "ERROR",
   "backup.made": "INFO",
   "backup.failed": "ERROR",
+  "access_log.failed": "ERROR",
+  "access_log.restored": "INFO",
   "token.created": "INFO",
   "token.edited": "INFO",
   "token.deleted": "INFO",

@@ -13,3 +13,20 @@ export const jsonLogRotationKeys = {
   ),
   json_log_keep: key("number", oldFiles.default(5), "The number of such old files that are kept."),
 };
+
+/** `accessLogKeys` are the keys of the access log. */
+export const accessLogKeys = {
+  access_log: key(
+    "path",
+    z.string().min(1).optional(),
+    "Write one line for each HTTP request to this file; without it there is no access log.",
+    { example: "access.log" },
+  ),
+  access_log_format: key(
+    "text",
+    z.enum(["combined", "json"], 'must be "combined" or "json"').default("combined"),
+    "The format of its lines: `combined`, as web servers write it, with the duration and the id of the request at the end, or `json`.",
+  ),
+  access_log_max_bytes: key("bytes", bytes.default(0), "As `json_log_max_bytes`, for the access log."),
+  access_log_keep: key("number", oldFiles.default(5), "As `json_log_keep`, for the access log."),
+};

@@ -7,7 +7,7 @@ import { parseFilter } from "../log/filter.ts";
 import { backupKeys } from "./backup-keys.ts";
 import { proxyKeys, socketAccessKeys } from "./connection-keys.ts";
 import { type Key, key, readBy, sqliteFilePart } from "./key.ts";
-import { jsonLogRotationKeys } from "./log-file-keys.ts";
+import { accessLogKeys, jsonLogRotationKeys } from "./log-file-keys.ts";
 
 const MiB = 1024 * 1024;
 const count = z.int().nonnegative();
@@ -174,6 +174,7 @@ export const loggingKeys = {
       example: "info",
     },
   ),
+  ...accessLogKeys,
 };
 
 export const databaseKeys = {

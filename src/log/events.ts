@@ -217,6 +217,16 @@ export const events = {
     description: "No backup could be made; the server tries again after `retry_ms`.",
     fields: z.object({ folder: text, reason: text, retry_ms: z.int() }),
   },
+  "access_log.failed": {
+    level: "ERROR",
+    description: "The access log cannot be written, or not be put aside; requests are answered as before.",
+    fields: z.object({ path: text, reason: text }),
+  },
+  "access_log.restored": {
+    level: "INFO",
+    description: "The access log is written again; `dropped` lines are missing.",
+    fields: z.object({ path: text, dropped: z.int() }),
+  },
   ...auditEvents,
   "log.dropped": {
     level: "WARN",

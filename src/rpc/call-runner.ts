@@ -112,7 +112,7 @@ export class CallRunner<S extends object> {
 }
 
 function proved({ state, logFields }: Pick<Call<unknown>, "state" | "logFields">, caller: Caller): void {
-  state.proved();
+  state.proved(caller);
   Object.assign(logFields, whoFields(caller));
 }
 

@@ -151,6 +151,7 @@ export class Engine<S extends object> {
 
   #answerItem(item: Item, state: RequestState): Answer {
     if ("fault" in item) return errorBody(item.fault, item.id, state);
+    state.source.noteMethod(item.method);
     const found = this.#methods.get(item.method);
     if (found === undefined) {
       const fault = new Fault("MethodNotFound", "rpc.discover lists the methods", {

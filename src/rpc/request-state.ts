@@ -1,3 +1,4 @@
+import type { Caller } from "../auth/caller.ts";
 import { FailedPasswords } from "../auth/failed-passwords.ts";
 import type { Peer } from "../auth/peer.ts";
 import { Fault } from "../base/fault.ts";
@@ -26,7 +27,9 @@ export interface RequestSource extends Peer {
   /** Whether an earlier call over this connection proved a token. */
   readonly isProven: boolean;
   /** Called when a call has proven its token. */
-  proved(): void;
+  proved(caller: Caller): void;
+  /** Called with the method of every call, known or not. */
+  noteMethod(name: string): void;
   /** Counts further bytes of answers in the memory budget; false if it has too little left. */
   reserve(bytes: number): boolean;
 }
@@ -81,9 +84,9 @@ export class RequestState {
   }
 
   /** A call of this request has proven its token: the answer may be as large as the configuration says. */
-  proved(): void {
+  proved(caller: Caller): void {
     this.#maxBytes = this.#limits.maxResponseBytes;
-    this.source.proved();
+    this.source.proved(caller);
   }
 
   /** Whether a text is the only one of the answer and surely so short that its bytes need not be counted. */

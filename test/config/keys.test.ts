@@ -181,6 +181,16 @@ const cases: Readonly<Record<string, Case>> = {
   "logging.json_log_keep": bytes(0, 100),
   "logging.memory_log_capacity": bytes(0, 100_000),
   "logging.memory_log_filter": filter,
+  "logging.access_log": path,
+  "logging.access_log_format": {
+    good: [['"json"', "json"]],
+    bad: [
+      ["5", /must be "combined" or "json"/],
+      ['"common"', /must be "combined" or "json"/],
+    ],
+  },
+  "logging.access_log_max_bytes": bytes(0, 100 * GiB),
+  "logging.access_log_keep": bytes(0, 100),
   "database.database_url": {
     good: [
       ['"sqlite://data/x.db?mode=rwc"', `sqlite://${resolve("data/x.db")}?mode=rwc`],

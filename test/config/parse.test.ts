@@ -51,6 +51,9 @@ test("a file with the two required keys gets every default", () => {
         json_log_max_bytes: 0,
         json_log_keep: 5,
         memory_log_capacity: 500,
+        access_log_format: "combined",
+        access_log_max_bytes: 0,
+        access_log_keep: 5,
       },
       database: {
         database_url: "sqlite:///srv/node/data/node.db?mode=rwc",

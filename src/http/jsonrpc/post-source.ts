@@ -1,10 +1,12 @@
 import type { Server } from "bun";
+import type { Caller } from "../../auth/caller.ts";
 import { networkOf } from "../../base/address.ts";
 import { Fault } from "../../base/fault.ts";
 import type { MemoryAccount, MemoryBudget } from "../../base/memory-budget.ts";
 import type { RequestSource } from "../../rpc/request-state.ts";
 import type { ClientAddresses } from "../request/client-address.ts";
 import type { Delays, Permit } from "../request/connection-limiter.ts";
+import { noteOn, type RequestNotes } from "../request/request-notes.ts";
 
 export interface PostSourceOptions {
   readonly request: Request;
@@ -15,8 +17,12 @@ export interface PostSourceOptions {
   readonly delays: Delays;
 }
 
+/** Methods of a batch, and characters of a method, that are kept for the access log. */
+const maxNotedMethods = 20;
+const maxNotedChars = 100;
+
 /** PostSource is the client of one POST, its connection permit, and its share of the memory budget. */
-export class PostSource implements RequestSource {
+export class PostSource implements RequestSource, RequestNotes {
   readonly session = undefined;
   readonly streams = true;
   readonly isProven = false;
@@ -30,6 +36,8 @@ export class PostSource implements RequestSource {
   /** Opened when there is something to count: most calls and answers are too small. */
   #account: MemoryAccount | undefined;
   #isProven = false;
+  caller: Caller | undefined;
+  rpcMethods: string[] | undefined;
   #bodyBytes = 0;
   #answerBytes = 0;
 
@@ -40,6 +48,7 @@ export class PostSource implements RequestSource {
     this.#permit = permit;
     this.#memory = memory;
     this.#delays = delays;
+    noteOn(request, this);
   }
 
   /** Read when it is needed, because it takes a system call. */
@@ -66,7 +75,14 @@ export class PostSource implements RequestSource {
     return this.#permit.suspend(wait);
   }
 
-  proved(): void {
+  noteMethod(name: string): void {
+    if (this.rpcMethods === undefined) this.rpcMethods = [name.slice(0, maxNotedChars)];
+    else if (this.rpcMethods.length < maxNotedMethods) this.rpcMethods.push(name.slice(0, maxNotedChars));
+    else if (this.rpcMethods.length === maxNotedMethods) this.rpcMethods.push("…");
+  }
+
+  proved(caller: Caller): void {
+    this.caller = caller;
     this.#isProven = true;
     this.#account?.prove();
   }

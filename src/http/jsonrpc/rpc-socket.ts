@@ -158,6 +158,7 @@ export class RpcSocket {
         this.#isProven = true;
         this.#account.prove();
       },
+      noteMethod: () => {},
       reserve: (bytes) => this.#reserve(bytes),
     };
   }

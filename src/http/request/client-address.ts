@@ -42,6 +42,15 @@ export class ClientAddresses {
     return value === null ? peer : (this.#clientIn(value) ?? peer);
   }
 
+  /** Returns the id that a trusted proxy gave the request in `X-Request-Id`, if it is a plain one. */
+  requestIdOf(request: Request, server: Server<unknown>): string | undefined {
+    if (!this.#trustsAny) return undefined;
+    const id = request.headers.get("x-request-id");
+    if (id === null || !/^[\w.:-]{1,64}$/.test(id)) return undefined;
+    const peer = peerOf(request, server);
+    return peer !== undefined && this.#trusts(peer) ? id : undefined;
+  }
+
   #trusts(address: string): boolean {
     return address === localPeer ? this.#trustsUnix : this.#networks.includes(address);
   }

@@ -16,6 +16,7 @@ import type { Services } from "../../services.ts";
 import { methodNotAllowed, plainText, serviceUnavailable } from "../content/plain.ts";
 import { maxUnreadBytes } from "../request/body-chunks.ts";
 import type { Delays, UnsizedBodies } from "../request/connection-limiter.ts";
+import { noteOn } from "../request/request-notes.ts";
 import { authenticate, refuseCredentials } from "./authentication.ts";
 import { isFromBrowser } from "./browser-request.ts";
 import { type DavPath, parseDavPath } from "./dav-path.ts";
@@ -119,6 +120,7 @@ async function answer(
 ): Promise<Response> {
   const { request, address, restartIdleTimer } = pending;
   const caller = await authenticate(request, { address, delays }, authenticator);
+  noteOn(request, { caller });
   unread[Symbol.dispose]();
   pending.target = targetOf(pending.rawPath);
   const { bucket: name, path, slash } = pending.target;

@@ -1,6 +1,17 @@
 import { expect, test } from "bun:test";
-import { chmodSync, existsSync, mkdirSync, readdirSync, readFileSync, statSync } from "node:fs";
+import {
+  closeSync,
+  constants,
+  existsSync,
+  mkdirSync,
+  openSync,
+  readdirSync,
+  readFileSync,
+  readSync,
+  statSync,
+} from "node:fs";
 import { join } from "node:path";
+import { codeOf } from "../../src/base/fault.ts";
 import { LogFile } from "../../src/log/log-file.ts";
 import { tempFolder, testNode } from "../support/node.ts";
 import { until } from "../support/process.ts";
@@ -76,9 +87,40 @@ test("a file that cannot be put aside grows on, loses nothing, and is reported o
   file.close();
 });
 
+test("a pipe that is full, and then one that nobody reads any more, drops whole lines, and their number is told", async () => {
+  await using folder = await tempFolder();
+  const path = join(folder.path, "pipe");
+  await Bun.$`mkfifo ${path}`;
+  const reader = openSync(path, constants.O_RDONLY | constants.O_NONBLOCK);
+  const failures: unknown[] = [];
+  const restored: number[] = [];
+  const file = new LogFile({
+    path,
+    maxBytes: 10,
+    keep: 1,
+    onFailed: (error) => failures.push(codeOf(error)),
+    onRestored: (dropped) => restored.push(dropped),
+  });
+  const count = 50_000;
+  for (let line = 1; line <= count; line++) file.add(`${String(line).padStart(9, "0")}\n`);
+  file.flush();
+  addLines(file, 0, 0);
+  expect({ failures, restored }).toEqual({ failures: ["EAGAIN"], restored: [] });
+  const buffer = Buffer.alloc(count * 10);
+  let bytes = readSync(reader, buffer);
+  addLines(file, 7, 7);
+  bytes += readSync(reader, buffer, { offset: bytes });
+  const lines = buffer.toString("latin1", 0, bytes).split("\n").slice(0, -1);
+  expect(lines.every((line) => /^\d{9}$/.test(line))).toBe(true);
+  expect(restored).toEqual([count + 1 - (lines.length - 1)]);
+  closeSync(reader);
+  addLines(file, 8, 9);
+  expect(failures).toEqual(["EAGAIN", "EPIPE"]);
+  file.close();
+});
+
 test("a server puts its log file aside by json_log_max_bytes, and a reload changes that", async () => {
   await using folder = await tempFolder();
-  chmodSync(folder.path, 0o755);
   const path = join(folder.path, "node.log");
   const logging = `json_log_file = ${JSON.stringify(path)}\njson_log_filter = "info"\njson_log_max_bytes = 2000\njson_log_keep = 3`;
   await using node = await testNode({ logging });

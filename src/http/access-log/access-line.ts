@@ -1,0 +1,113 @@
+import type { Caller } from "../../auth/caller.ts";
+import { formatTimestamp } from "../../log/entry.ts";
+import type { HandlerName } from "../request/request-observer.ts";
+
+/** AccessRecord is what one line of the access log says. */
+export interface AccessRecord {
+  readonly requestId: string;
+  readonly endedAt: Date;
+  readonly durationMs: number;
+  readonly address: string;
+  readonly caller: Caller | undefined;
+  readonly method: string;
+  /** The path of the URL, with a `?` at its end if it had a query. */
+  readonly path: string;
+  readonly status: number;
+  readonly receivedBytes: number;
+  readonly sentBytes: number;
+  readonly handler: HandlerName;
+  readonly rpcMethods: readonly string[] | undefined;
+  readonly referer: string | null;
+  readonly userAgent: string | null;
+}
+
+/** Bun does not tell the version of the protocol; it is 1.1, but for rare clients of 1.0. */
+const protocol = "HTTP/1.1";
+/** Clients choose these texts, so they are cut. */
+const maxPathChars = 2048;
+const maxHeaderChars = 512;
+
+/** AccessFormat is the name of a format. */
+export type AccessFormat = "combined" | "json";
+
+/** lineWriter returns the function that writes the lines of a format. */
+export function lineWriter(format: AccessFormat): (record: AccessRecord) => string {
+  if (format === "json") return jsonLine;
+  const clock = new CommonClock();
+  return (record) => combinedLine(record, clock.format(record.endedAt));
+}
+
+/** Writes a line in the combined format of Apache and nginx, and behind it the duration in seconds and the id. */
+function combinedLine(record: AccessRecord, time: string): string {
+  const { address, caller, method, path, status, sentBytes, durationMs, requestId } = record;
+  const user = caller === undefined ? "-" : escapeBytes(nameOf(caller)).replaceAll(" ", "\\x20") || "-";
+  const request = escapeBytes(`${method} ${clip(path, maxPathChars)} ${protocol}`);
+  const referer = escapeBytes(clip(withoutQuery(record.referer) ?? "-", maxHeaderChars));
+  const agent = escapeBytes(clip(record.userAgent ?? "-", maxHeaderChars));
+  const seconds = (durationMs / 1000).toFixed(3);
+  return `${address} - ${user} [${time}] "${request}" ${status} ${sentBytes} "${referer}" "${agent}" ${seconds} ${requestId}\n`;
+}
+
+/** Writes one JSON object. */
+function jsonLine(record: AccessRecord): string {
+  const { caller, endedAt, durationMs, referer, userAgent } = record;
+  const line = JSON.stringify({
+    timestamp: formatTimestamp(endedAt),
+    request_id: record.requestId,
+    address: record.address,
+    token_key: caller?.by === "key" ? caller.key : undefined,
+    username: caller?.by === "username" ? caller.username : undefined,
+    handler: record.handler,
+    method: record.method,
+    path: clip(record.path, maxPathChars),
+    protocol,
+    rpc_methods: record.rpcMethods,
+    status: record.status,
+    received_bytes: record.receivedBytes,
+    sent_bytes: record.sentBytes,
+    duration_ms: Math.round(durationMs * 1000) / 1000,
+    referer: referer === null ? undefined : clip(withoutQuery(referer) ?? "", maxHeaderChars),
+    user_agent: userAgent === null ? undefined : clip(userAgent, maxHeaderChars),
+  });
+  // JSON leaves these as they are, and a terminal may obey them.
+  return `${line.replace(/[\x7f-\x9f]/g, (char) => `\\u00${char.charCodeAt(0).toString(16)}`)}\n`;
+}
+
+function nameOf({ by, key, username }: Caller): string {
+  return by === "key" ? key : (username ?? "");
+}
+
+/** A query of another site may hold its secrets. */
+function withoutQuery(referer: string | null): string | undefined {
+  return referer?.split(/[?#]/, 1)[0];
+}
+
+function clip(text: string, maxChars: number): string {
+  return text.length <= maxChars ? text : `${text.slice(0, maxChars)}...`;
+}
+
+/** Escapes quotes, backslashes, control characters and what is not ASCII byte by byte (`\xE9`), as nginx does. */
+function escapeBytes(text: string): string {
+  return text.replace(/[^\x20-\x7e]|["\\]/gu, (char) =>
+    [...Buffer.from(char)].map((byte) => `\\x${byte.toString(16).toUpperCase().padStart(2, "0")}`).join(""),
+  );
+}
+
+const months = ["Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"];
+const two = (n: number) => String(n).padStart(2, "0");
+
+/** CommonClock writes `16/Nov/2026:09:20:11 +0000`, in local time, anew once a second. */
+class CommonClock {
+  #second = -1;
+  #text = "";
+
+  format(at: Date): string {
+    const second = Math.floor(at.getTime() / 1000);
+    if (second === this.#second) return this.#text;
+    const iso = formatTimestamp(at);
+    const offset = iso.slice(-6).replace(":", "");
+    this.#second = second;
+    this.#text = `${two(at.getDate())}/${months[at.getMonth()]}/${at.getFullYear()}:${iso.slice(11, 19)} ${offset}`;
+    return this.#text;
+  }
+}

@@ -1,0 +1,160 @@
+import type { Server } from "bun";
+import { messageOf } from "../../base/fault.ts";
+import { randomText } from "../../base/random.ts";
+import type { Logger } from "../../log/hub.ts";
+import { LogFile, type Rotation } from "../../log/log-file.ts";
+import { outsideSpans } from "../../log/span.ts";
+import type { ClientAddresses } from "../request/client-address.ts";
+import { notesOf } from "../request/request-notes.ts";
+import type { EndedRequest, RequestObserver, RequestObservers } from "../request/request-observer.ts";
+import { type AccessFormat, lineWriter } from "./access-line.ts";
+
+/** Lines are written when they are so old, or so many. */
+const flushMs = 1000;
+const maxPendingChars = 64 * 1024;
+
+export interface AccessLogSettings {
+  readonly path: string;
+  readonly format: AccessFormat;
+  readonly rotation: Rotation;
+}
+
+export interface AccessLogOptions {
+  readonly observers: RequestObservers;
+  readonly addresses: ClientAddresses;
+  readonly log: Logger;
+}
+
+/** AccessLog writes one line to a file for every request, while the configuration names one. */
+export class AccessLog {
+  readonly #options: AccessLogOptions;
+  #current: OpenAccessLog | undefined;
+
+  constructor(options: AccessLogOptions) {
+    this.#options = options;
+  }
+
+  /** Opens the file beside the present one. The caller must call exactly one of the two functions. */
+  prepare(settings: AccessLogSettings | undefined): { commit(): void; discard(): void } {
+    const next = settings === undefined ? undefined : new OpenAccessLog(settings, this.#options);
+    return {
+      commit: () => {
+        this.close();
+        this.#current = next;
+        next?.start();
+      },
+      discard: () => next?.close(),
+    };
+  }
+
+  /** Opens the file again, for log rotation. */
+  reopen(): void {
+    this.#current?.reopen();
+  }
+
+  close(): void {
+    this.#current?.close();
+    this.#current = undefined;
+  }
+}
+
+const arrival = Symbol("arrival");
+
+interface ArrivedRequest extends Request {
+  [arrival]?: { readonly address: string; readonly requestId: string };
+}
+
+/** OpenAccessLog is an access log with its file. */
+class OpenAccessLog implements RequestObserver {
+  readonly #file: LogFile;
+  readonly #toLine;
+  readonly #options: AccessLogOptions;
+  #detach: (() => void) | undefined;
+  #timer: Timer | undefined;
+  /** Ids are unique within the log of one server: its start, and a number. */
+  readonly #idPrefix = `${randomText(8)}-`;
+  #nextId = 1;
+
+  constructor({ path, format, rotation }: AccessLogSettings, options: AccessLogOptions) {
+    const { log } = options;
+    this.#options = options;
+    this.#toLine = lineWriter(format);
+    this.#file = new LogFile({
+      path,
+      ...rotation,
+      onFailed: (error) =>
+        log.event("access_log.failed", "the access log cannot be written", {
+          path,
+          reason: messageOf(error),
+        }),
+      onRestored: (dropped) =>
+        log.event("access_log.restored", "the access log is written again", { path, dropped }),
+    });
+  }
+
+  start(): void {
+    this.#file.followPath();
+    this.#detach = this.#options.observers.attach(this);
+  }
+
+  started(request: ArrivedRequest, server: Server<unknown>): void {
+    const { addresses } = this.#options;
+    request[arrival] = {
+      address: addresses.of(request, server) ?? "unknown",
+      requestId: addresses.requestIdOf(request, server) ?? `${this.#idPrefix}${this.#nextId++}`,
+    };
+  }
+
+  ended({ request, ...ended }: EndedRequest): void {
+    const arrived = (request as ArrivedRequest)[arrival];
+    // It arrived before this log was opened.
+    if (arrived === undefined) return;
+    const { caller, rpcMethods } = notesOf(request);
+    this.#add(
+      this.#toLine({
+        ...arrived,
+        endedAt: new Date(),
+        durationMs: ended.endedAt - ended.startedAt,
+        caller,
+        rpcMethods,
+        method: ended.method,
+        path: pathOf(request.url),
+        status: ended.status,
+        receivedBytes: ended.receivedBytes,
+        sentBytes: ended.sentBytes,
+        handler: ended.handler,
+        referer: request.headers.get("referer"),
+        userAgent: request.headers.get("user-agent"),
+      }),
+    );
+  }
+
+  reopen(): void {
+    this.#file.reopen();
+  }
+
+  close(): void {
+    this.#detach?.();
+    clearTimeout(this.#timer);
+    this.#file.close();
+  }
+
+  #add(line: string): void {
+    this.#file.add(line);
+    if (this.#file.pendingChars > maxPendingChars) this.#file.flush();
+    // The timer outlives the request, and what it reports is not about it.
+    this.#timer ??= outsideSpans(() => setTimeout(() => this.#flush(), flushMs).unref());
+  }
+
+  #flush(): void {
+    this.#timer = undefined;
+    this.#file.flush();
+  }
+}
+
+/** The path of a URL. Of a query, which may hold the signature of a link, only the `?` is left. */
+function pathOf(url: string): string {
+  const start = url.startsWith("/") ? 0 : url.indexOf("/", url.indexOf("//") + 2);
+  const query = url.indexOf("?");
+  return url.slice(Math.max(start, 0), query === -1 ? undefined : query + 1);
+}
