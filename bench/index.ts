@@ -1,4 +1,5 @@
 import { parseArgs } from "node:util";
+import { accessLogTable, measureAccessLog } from "./access-log.ts";
 import { consolePages } from "./console.ts";
 import { type Costs, measureCosts } from "./cost.ts";
 import { deploy } from "./deploy.ts";
@@ -38,13 +39,14 @@ const parts: Readonly<Record<string, (run: Run) => Promise<void>>> = {
   latency,
   growth,
   metrics,
+  "access-log": accessLog,
   deploy: ({ bench, pace }) => deploy(bench, pace),
   console: ({ bench, pace }) => consolePages(bench, pace),
 };
 /** The parts of a run that names none. */
 const usual = {
   full: ["start", "cost", "latency"],
-  quick: ["start", "cost", "latency", "growth", "metrics"],
+  quick: ["start", "cost", "latency", "growth", "metrics", "access-log"],
 };
 
 const { values, positionals } = parseArgs({
@@ -118,6 +120,12 @@ async function metrics(own: Run): Promise<void> {
   if (own.pace.quick) return;
   for (const { what, goal, met } of figures) if (goal !== undefined) report(`${what}: ${goal}`, met);
   await writeMetrics(figures, { ...own.origin, placement: cores.description });
+}
+
+async function accessLog({ bench, pace }: Run): Promise<void> {
+  await using cores = separateCores();
+  const costs = await measureAccessLog(bench, cores, pace);
+  printTable("What the access log costs: the median, and what it adds", accessLogTable(costs));
 }
 
 /** Prints whether a target was met; a missed one makes the run fail. */

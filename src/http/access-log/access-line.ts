@@ -42,8 +42,8 @@ function combinedLine(record: AccessRecord, time: string): string {
   const { address, caller, method, path, status, sentBytes, durationMs, requestId } = record;
   const user = caller === undefined ? "-" : escapeBytes(nameOf(caller)).replaceAll(" ", "\\x20") || "-";
   const request = escapeBytes(`${method} ${clip(path, maxPathChars)} ${protocol}`);
-  const referer = escapeBytes(clip(withoutQuery(record.referer) ?? "-", maxHeaderChars));
-  const agent = escapeBytes(clip(record.userAgent ?? "-", maxHeaderChars));
+  const referer = record.referer === null ? "-" : escapeBytes(withoutQuery(record.referer));
+  const agent = record.userAgent === null ? "-" : escapeBytes(clip(record.userAgent, maxHeaderChars));
   const seconds = (durationMs / 1000).toFixed(3);
   return `${address} - ${user} [${time}] "${request}" ${status} ${sentBytes} "${referer}" "${agent}" ${seconds} ${requestId}\n`;
 }
@@ -66,11 +66,15 @@ function jsonLine(record: AccessRecord): string {
     received_bytes: record.receivedBytes,
     sent_bytes: record.sentBytes,
     duration_ms: Math.round(durationMs * 1000) / 1000,
-    referer: referer === null ? undefined : clip(withoutQuery(referer) ?? "", maxHeaderChars),
+    referer: referer === null ? undefined : withoutQuery(referer),
     user_agent: userAgent === null ? undefined : clip(userAgent, maxHeaderChars),
   });
   // JSON leaves these as they are, and a terminal may obey them.
-  return `${line.replace(/[\x7f-\x9f]/g, (char) => `\\u00${char.charCodeAt(0).toString(16)}`)}\n`;
+  return `${/[\x7f-\x9f]/.test(line) ? escapeControls(line) : line}\n`;
+}
+
+function escapeControls(json: string): string {
+  return json.replace(/[\x7f-\x9f]/g, (char) => `\\u00${char.charCodeAt(0).toString(16)}`);
 }
 
 function nameOf({ by, key, username }: Caller): string {
@@ -78,8 +82,9 @@ function nameOf({ by, key, username }: Caller): string {
 }
 
 /** A query of another site may hold its secrets. */
-function withoutQuery(referer: string | null): string | undefined {
-  return referer?.split(/[?#]/, 1)[0];
+function withoutQuery(referer: string): string {
+  const query = referer.search(/[?#]/);
+  return clip(query === -1 ? referer : referer.slice(0, query), maxHeaderChars);
 }
 
 function clip(text: string, maxChars: number): string {
@@ -88,6 +93,8 @@ function clip(text: string, maxChars: number): string {
 
 /** Escapes quotes, backslashes, control characters and what is not ASCII byte by byte (`\xE9`), as nginx does. */
 function escapeBytes(text: string): string {
+  // Nearly all texts need nothing, and this is read for every request.
+  if (!/[^\x20-\x7e]|["\\]/.test(text)) return text;
   return text.replace(/[^\x20-\x7e]|["\\]/gu, (char) =>
     [...Buffer.from(char)].map((byte) => `\\x${byte.toString(16).toUpperCase().padStart(2, "0")}`).join(""),
   );

@@ -105,14 +105,16 @@ class OpenAccessLog implements RequestObserver {
     };
   }
 
-  ended({ request, ...ended }: EndedRequest): void {
+  ended(ended: EndedRequest): void {
+    const { request } = ended;
     const arrived = (request as ArrivedRequest)[arrival];
     // It arrived before this log was opened.
     if (arrived === undefined) return;
     const { caller, rpcMethods } = notesOf(request);
     this.#add(
       this.#toLine({
-        ...arrived,
+        address: arrived.address,
+        requestId: arrived.requestId,
         endedAt: new Date(),
         durationMs: ended.endedAt - ended.startedAt,
         caller,
