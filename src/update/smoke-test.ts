@@ -51,7 +51,11 @@ async function serves(path: string): Promise<void> {
       config,
       `ws_listener = "127.0.0.1:0"\nenable_unix_socket = true\nunix_socket_path = ${JSON.stringify(socket)}\nstatic_path = ${JSON.stringify(join(folder, "static"))}\n[database]\ndatabase_url = ${JSON.stringify(`sqlite://${join(folder, "node.db")}?mode=rwc`)}\n`,
     );
-    const { RUST_LOG: _, NOTIFY_SOCKET: __, NODE_SERVER_SUPER_TOKEN: ___, ...env } = process.env;
+    // NODE_SERVER_DATABASE_URL and its like would make it a second server on the files of this one.
+    const { RUST_LOG: _, NOTIFY_SOCKET: __, ...inherited } = process.env;
+    const env = Object.fromEntries(
+      Object.entries(inherited).filter(([name]) => !name.startsWith("NODE_SERVER_")),
+    );
     await using child = Bun.spawn([path, "serve", "-c", config], {
       cwd: folder,
       env: { ...env, [smokeTestVariable]: "1" },
