@@ -19,7 +19,9 @@ story("health asks the server of the configuration, and ends with 0 while it is 
   await server.stop();
   const gone = await home.run(["health"]);
   expect(gone).toMatchObject({ code: 1, stdout: "" });
-  expect(gone.stderr).toContain(`node-server: http://127.0.0.1:${port}/node/health cannot be reached: `);
+  expect(gone.stderr).toContain(
+    `node-server: http://127.0.0.1:${port}/node/health cannot be reached: nothing listens there\n`,
+  );
 });
 
 story(

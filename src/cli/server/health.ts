@@ -1,4 +1,5 @@
-import { Fault, messageOf } from "../../base/fault.ts";
+import { Fault } from "../../base/fault.ts";
+import { toUnreachable } from "../../client/unreachable.ts";
 import { type CommandOptions, exitCodes } from "../command.ts";
 import { WrongUsage } from "../terminal/wrong-usage.ts";
 import { readConfig } from "./open.ts";
@@ -42,7 +43,7 @@ async function ask(address: string, { fetch: request }: Pick<ServerAccess, "fetc
     const response = await request(address, { signal, redirect: "manual" });
     return { status: response.status, text: (await response.text()).trim().slice(0, 500) };
   } catch (error) {
-    const why = signal.aborted ? `no answer within ${timeoutMs / 1000} s` : messageOf(error);
-    throw new Fault("Other", `${address} cannot be reached: ${why}`);
+    if (signal.aborted) throw new Fault("Other", `${address} does not answer within ${timeoutMs / 1000} s`);
+    throw new Fault("Other", toUnreachable(address, error).message);
   }
 }
