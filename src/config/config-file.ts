@@ -6,7 +6,7 @@ import { Folder, isInside } from "../base/folder.ts";
 import { readRegularFile } from "../base/read-regular.ts";
 import { replaceIn, writeWhole } from "../base/replace-file.ts";
 import { noOverrides, type Overrides } from "./environment.ts";
-import { parseConfig } from "./parse.ts";
+import { checkText, parseConfig } from "./parse.ts";
 import type { Warning } from "./problem.ts";
 
 /** Flags that refuse a link, which could lead elsewhere, and do not block on a FIFO. */
@@ -24,7 +24,7 @@ export class ConfigFile {
 
   readonly #overrides: Overrides;
 
-  /** A text is checked with the overrides that a reload would apply to it. */
+  /** `overrides` give what a text may lack. */
   constructor(path: string, workingDirectory: string, overrides = noOverrides) {
     this.#path = path;
     this.#overrides = overrides;
@@ -39,7 +39,7 @@ export class ConfigFile {
 
   /** Returns the warnings about a valid text. Throws ParseError, with every problem and its position, if the text is invalid. */
   check(text: string): readonly Warning[] {
-    return parseConfig(text, this.#name, this.#overrides).warnings;
+    return checkText(text, this.#name, this.#overrides);
   }
 
   /**

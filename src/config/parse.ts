@@ -2,9 +2,10 @@ import { dirname, resolve } from "node:path";
 import { parse, TomlError } from "smol-toml";
 import type { z } from "zod";
 import { nearest } from "../base/nearest.ts";
+import { memberAt } from "../base/validation-issue.ts";
 import { contractTargets, Filter, filterNames } from "../log/filter.ts";
 import { forbiddenCharacter } from "./characters.ts";
-import { noOverrides } from "./environment.ts";
+import { noOverrides, type Overrides } from "./environment.ts";
 import { explain, explainUnknown, plainForm, tomlForm } from "./explain.ts";
 import { duplicateOn, positionAt, unclosedQuote } from "./locate.ts";
 import { type RelativePath, resolvePaths } from "./paths.ts";
@@ -46,6 +47,16 @@ export function parseConfig(text: string, file?: string, { values } = noOverride
   }
   const { config, relative } = resolvePaths(read.data, dirname(resolve(file ?? "config.toml")));
   return { config, relative, warnings: [...unknown, ...unknownTargets(source, config)] };
+}
+
+/**
+ * `checkText` returns the warnings about a text that may become the file. Overrides stand in only for keys that it lacks: a wrong
+ * value would end the next start without them. Throws as `parseConfig` does.
+ */
+export function checkText(text: string, file: string, { values }: Overrides): readonly Warning[] {
+  const written = parseToml(new Source(text, file));
+  const missing = values.filter(({ path }) => memberAt(written, path) === undefined);
+  return parseConfig(text, file, { values: missing, warnings: [] }).warnings;
 }
 
 /** `withOverrides` returns the values of a text with those of the overrides in their place. */

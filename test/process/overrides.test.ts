@@ -22,6 +22,12 @@ story("--listen wins over the environment, which wins over the file, also after 
   expect(await server.reload()).toContain("configuration reloaded: limits");
   expect(await helloAt(server.url)).toBe(hello);
 
+  // A wrong value is refused although it would have no effect now: the next start may be without the option.
+  const wrong = await server.send("node-server_edit_config", {
+    token,
+    config_string: 'ws_listener = "x"\n[database]\ndatabase_url = "sqlite:x"\n',
+  });
+  expect(wrong.error?.data).toMatchObject({ field: "ws_listener", line: 1, column: 15 });
   // The file may lack what the environment sets, and only the file is written.
   const text = '[database]\ndatabase_url = "sqlite://data/node.db?mode=rwc"\n';
   const from = server.stderr.length;
