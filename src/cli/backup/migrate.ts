@@ -1,10 +1,11 @@
 import { stat } from "node:fs/promises";
 import { resolve } from "node:path";
 import { type CopyReport, copyDatabase } from "../../backup/copy-database.ts";
-import { parseDatabaseUrl, shownDatabase } from "../../base/database-url.ts";
+import { shownDatabase } from "../../base/database-url.ts";
 import { Fault } from "../../base/fault.ts";
 import { replaceFile } from "../../base/replace-file.ts";
 import { readConfigFile } from "../../config/default-config.ts";
+import { sqliteFilePart } from "../../config/key.ts";
 import { replaceDatabaseUrl } from "../../config/replace-value.ts";
 import type { Config } from "../../config/schema.ts";
 import { LogHub } from "../../log/hub.ts";
@@ -60,14 +61,19 @@ export async function migrate({ config: path, to, writeConfig }: MigrateOptions)
     say(
       `Now write the URL of --to as database_url into ${resolve(path)}, and start the server. The old database stays as it is.`,
     );
+  if (process.env.NODE_SERVER_DATABASE_URL)
+    say(
+      "note: NODE_SERVER_DATABASE_URL is set in this environment and overrides database_url; change it where the server is started.",
+    );
   return exitCodes.done;
 }
 
 function checkedUrl(to: string | undefined): string {
   if (to === undefined) throw new WrongUsage("--to is missing: write --to postgres://… or --to sqlite://…");
   try {
-    parseDatabaseUrl(to);
-    return to;
+    const file = sqliteFilePart.read(to);
+    // A path on the command line starts at the working directory, one in the configuration at its folder.
+    return file === undefined ? to : sqliteFilePart.replace(to, resolve(file));
   } catch (error) {
     if (error instanceof Fault) throw new WrongUsage(`the URL of --to ${error.detail}`);
     throw error;
