@@ -93,7 +93,7 @@ export interface ServerEvents {
   "bucket.updated": { token_key?: string; username?: string; address: string; bucket: string; settings: { [name: string]: unknown } };
   /** A bucket was deleted; its files stay on the disk. */
   "bucket.deleted": { token_key?: string; username?: string; address: string; bucket: string };
-  /** A file was written. */
+  /** A file was written. In the memory of the log, one entry about files may stand for `count` of them. */
   "file.written": { token_key?: string; username?: string; address: string; bucket: string; path: string; count?: number; bytes: number };
   /** A file was deleted, or a folder with its content. `failures` could not be. */
   "file.deleted": { token_key?: string; username?: string; address: string; bucket: string; path: string; count?: number; failures?: number };

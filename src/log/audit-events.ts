@@ -30,7 +30,10 @@ export const auditEvents = {
   "bucket.created": audited("A bucket was created.", { bucket: text, settings }),
   "bucket.updated": audited("These settings of a bucket were changed.", { bucket: text, settings }),
   "bucket.deleted": audited("A bucket was deleted; its files stay on the disk.", { bucket: text }),
-  "file.written": audited("A file was written.", { ...bulk, bytes: z.int() }),
+  "file.written": audited(
+    "A file was written. In the memory of the log, one entry about files may stand for `count` of them.",
+    { ...bulk, bytes: z.int() },
+  ),
   "file.deleted": audited("A file was deleted, or a folder with its content. `failures` could not be.", {
     ...bulk,
     failures,

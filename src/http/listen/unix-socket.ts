@@ -47,16 +47,26 @@ export function bindUnixSocket<T>(
 export function setSocketAccess(path: string, { mode, group }: SocketAccess): void {
   const gid = group === undefined ? process.getegid?.() : groupId(group);
   if (gid === undefined && group !== undefined) throw new Fault("InvalidInput", noSuchGroup(group));
+  if (gid !== undefined) changeGroup(path, gid, group);
+  chmodSync(path, mode);
+}
+
+/** Closes the socket to all groups while its group changes: the new one must not get the rights of the old one. */
+function changeGroup(path: string, gid: number, group: string | undefined): void {
+  const before = lstatSync(path);
+  if (before.gid === gid) return;
+  chmodSync(path, 0o600);
   try {
-    if (gid !== undefined) chownSync(path, -1, gid);
+    chownSync(path, -1, gid);
   } catch (error) {
+    chmodSync(path, before.mode & 0o777);
     if (codeOf(error) !== "EPERM") throw error;
+    const me = currentUser();
     throw new Fault(
       "IoError",
-      `the socket cannot be given the group ${group}: ${currentUser()} is not a member of it; run \`usermod -aG ${group} ${currentUser()}\` and start the server anew, or change unix_socket_group`,
+      `the socket cannot be given the group ${group ?? gid}: ${me} is not a member of it; run \`usermod -aG ${group ?? gid} ${me}\` and start the server anew, or change unix_socket_group`,
     );
   }
-  chmodSync(path, mode);
 }
 
 export function noSuchGroup(group: string): string {
