@@ -1,5 +1,5 @@
 import type { AuditLog } from "../auth/audit-log.ts";
-import { anonymous, type Caller, whoFields } from "../auth/caller.ts";
+import { anonymous, type Caller } from "../auth/caller.ts";
 import { isOpen, type Need } from "../auth/need.ts";
 import { Fault } from "../base/fault.ts";
 import { toValidationIssue } from "../base/validation-issue.ts";
@@ -52,7 +52,17 @@ export class CallRunner<S extends object> {
       const caller = isOpen(need) ? anonymous : lease.authenticator.admitNow(method.tokenIn(params), need);
       if (caller === undefined) return this.#runAdmitted(call, { params, need, lease, address });
       if (caller !== anonymous) proved(call, caller);
-      const result = this.#invoke({ ...call, params, need, caller, lease, address });
+      const result = this.#invoke({
+        request,
+        method,
+        state,
+        logFields,
+        params,
+        need,
+        caller,
+        lease,
+        address,
+      });
       if (result instanceof Promise) return result.finally(lease.release);
       lease.release();
       return result;
@@ -113,7 +123,8 @@ export class CallRunner<S extends object> {
 
 function proved({ state, logFields }: Pick<Call<unknown>, "state" | "logFields">, caller: Caller): void {
   state.proved(caller);
-  Object.assign(logFields, whoFields(caller));
+  if (caller.by === "key") logFields.token_key = caller.key;
+  else logFields.username = caller.username;
 }
 
 /** Reads named or positional params by the method's schema. InvalidParams names the first that the schema rejects. */
