@@ -1,5 +1,6 @@
 import { z } from "zod";
 import { globally } from "../auth/need.ts";
+import { Fault } from "../base/fault.ts";
 import type { Family, Sample } from "../metrics/family.ts";
 import type { Histogram } from "../metrics/histogram.ts";
 import { method } from "./declare.ts";
@@ -45,6 +46,7 @@ export const nodeMetrics = {
     doc: "Returns what `GET /node/metrics` returns, as JSON, and its history: the last hour in steps of 10 seconds and the last day in steps of a minute, since the start of the server. Rates are per second.",
     need: globally("node.metrics"),
     effect: "reads",
+    fails: ["InvalidInput"],
     params: {
       since: z.number().nullish().describe("only history after this time, in milliseconds since 1970"),
       series: z
@@ -77,6 +79,15 @@ export const nodeMetrics = {
     },
     run: ({ metrics: read }, { since, series }) => {
       const metrics = read();
+      const unknown = series?.find((name) => !metrics.seriesNames.includes(name));
+      if (unknown !== undefined)
+        throw new Fault(
+          "InvalidInput",
+          `there is no such series; there are ${metrics.seriesNames.join(", ")}`,
+          {
+            field: "series",
+          },
+        );
       return {
         time: Date.now(),
         metrics: metrics.families.map(toJson),

@@ -7,6 +7,7 @@ const rings: readonly RingSize[] = [
   { stepSeconds: 60, steps: 1440 },
 ];
 const measureMs = 10_000;
+const maxMeasureMs = 1000;
 
 export interface MetricsOptions {
   readonly families: readonly Family[];
@@ -23,6 +24,7 @@ export class Metrics {
   readonly #options: MetricsOptions;
   readonly #rings: readonly HistoryRing[];
   #timer: Timer | undefined;
+  #measuring: Promise<void> | undefined;
 
   constructor(options: MetricsOptions) {
     this.#options = options;
@@ -35,7 +37,7 @@ export class Metrics {
     this.#options.start();
     this.#timer = setInterval(() => void this.#tick(), measureMs);
     this.#timer.unref();
-    void this.#options.measure();
+    void this.#measure();
   }
 
   get families(): readonly Family[] {
@@ -57,8 +59,17 @@ export class Metrics {
     this.#options.close();
   }
 
+  /** Callers share a measurement that is under way. */
+  #measure(): Promise<void> {
+    this.#measuring ??= this.#options.measure().finally(() => {
+      this.#measuring = undefined;
+    });
+    return this.#measuring;
+  }
+
+  /** Waits a while for the measurements: a disk that does not answer must neither end the history nor use up threads. */
   async #tick(): Promise<void> {
-    await this.#options.measure();
+    await Promise.race([this.#measure(), Bun.sleep(maxMeasureMs)]);
     const now = Date.now();
     for (const ring of this.#rings) ring.tick(now);
   }

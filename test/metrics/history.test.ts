@@ -110,6 +110,11 @@ test("node-server_metrics has a history of what was done, by series and since a 
   expect(first?.series.resident_bytes?.[0]).toBeGreaterThan(1_000_000);
   expect(first?.series.request_seconds_p99?.[0]).toBeGreaterThan(0);
   expect((await ask({ since: Date.now() + 60_000 })).history[0]?.start).toBeNull();
+  expect(await node.refused("node-server_metrics", { token: node.superToken, series: ["x"] })).toMatchObject({
+    code: 108,
+    message: expect.stringContaining("there are requests_jsonrpc, requests_static, "),
+    data: { field: "series" },
+  });
   expect(await node.refused("node-server_metrics", { token: node.superToken, series: "x" })).toMatchObject({
     code: -32602,
     data: { field: "series" },
