@@ -43,6 +43,13 @@ const bytesPerValue = 64;
 
 type Answer = Body | Promise<Body>;
 
+interface Timing {
+  /** `performance.now()` when the call began. */
+  readonly startedAt: number;
+  /** Whether the end of the call is logged. */
+  readonly isLogged: boolean;
+}
+
 /** Engine answers JSON-RPC 2.0 over any services: one pipeline for every transport. */
 export class Engine<S extends object> {
   readonly #options: EngineOptions<S>;
@@ -166,44 +173,49 @@ export class Engine<S extends object> {
   /** Runs a call and builds its answer; one line of the log says how it went. */
   readonly #answerCall = (call: Call<S>): Answer => {
     const { request, state } = call;
-    const startedAt = performance.now();
+    // Decided beforehand: a stream of the log must not begin with the line about the call that opened it.
+    const timing: Timing = { startedAt: performance.now(), isLogged: this.#log.wants("DEBUG") };
     state.maxIdBytes = (request.id?.length ?? 0) * maxBytesPerChar;
     try {
       const result = this.#runner.run(call);
-      if (result instanceof Promise) return this.#answerLater(result, call, startedAt);
-      return this.#succeeded(result, call, startedAt);
+      if (result instanceof Promise) return this.#answerLater(result, call, timing);
+      return this.#succeeded(result, call, timing);
     } catch (error) {
-      return this.#failed(error, call, startedAt);
+      return this.#failed(error, call, timing);
     }
   };
 
-  async #answerLater(result: Promise<unknown>, call: Call<S>, startedAt: number): Promise<Body> {
+  async #answerLater(result: Promise<unknown>, call: Call<S>, timing: Timing): Promise<Body> {
     try {
-      const answer = this.#succeeded(await result, call, startedAt);
+      const answer = this.#succeeded(await result, call, timing);
       return answer instanceof Promise ? await answer : answer;
     } catch (error) {
-      return this.#failed(error, call, startedAt);
+      return this.#failed(error, call, timing);
     }
   }
 
-  #succeeded(result: unknown, { request: { id, method }, state }: Call<S>, startedAt: number): Answer {
+  #succeeded(
+    result: unknown,
+    { request: { id, method }, state }: Call<S>,
+    { startedAt, isLogged }: Timing,
+  ): Answer {
     const json = isStreamedJson(result) ? result : toJsonText(result);
     if (id === undefined && typeof json !== "string") void json[Symbol.asyncDispose]();
     const body = id === undefined ? undefined : resultBody(json, id, state);
     this.#options.onCall?.(method, "ok", startedAt);
-    if (this.#log.wants("DEBUG")) this.#log.debug("success", { elapsed_ms: millisecondsSince(startedAt) });
+    if (isLogged) this.#log.debug("success", { elapsed_ms: millisecondsSince(startedAt) });
     return body;
   }
 
   #failed(
     error: unknown,
     { request: { id, method }, state }: Call<S>,
-    startedAt: number,
+    { startedAt, isLogged }: Timing,
   ): string | undefined {
     const fault = toFault(error, this.#log);
     if (fault instanceof CredentialsRejected) state.delayMs = Math.max(state.delayMs, fault.delayMs);
     this.#options.onCall?.(method, fault.kind, startedAt);
-    if (this.#log.wants("DEBUG"))
+    if (isLogged)
       this.#log.debug("failed", { elapsed_ms: millisecondsSince(startedAt), error: fault.message });
     return id === undefined ? undefined : errorBody(fault, id, state);
   }
