@@ -148,7 +148,9 @@ export class Router {
       this.#deps.observers.ended(arrived, response);
       return response;
     };
-    return answer.then(ended, (error: unknown) => ended(this.#toErrorResponse(error)));
+    return answer.then(ended, (error: unknown) =>
+      ended(isDisconnection(error) ? clientLeft() : this.#toErrorResponse(error)),
+    );
   }
 
   #answer(request: Request, server: Server<RpcSocket>): Answer {
@@ -187,6 +189,11 @@ export class Router {
     this.#lastHost = host;
     return true;
   }
+}
+
+/** Bun rejects the reading of a request's body so when its client disconnects. */
+function isDisconnection(error: unknown): boolean {
+  return error instanceof Error && error.name === "AbortError";
 }
 
 function refuseMethod(route: Route<Handler>): Response {
