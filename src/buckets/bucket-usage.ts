@@ -1,6 +1,6 @@
 import { messageOf } from "../base/fault.ts";
 import type { Logger } from "../log/hub.ts";
-import { outsideSpans } from "../log/span.ts";
+import { outsideSpans, quietly } from "../log/span.ts";
 import type { FileReader } from "./file-store.ts";
 import type { Bucket } from "./record.ts";
 
@@ -95,7 +95,8 @@ export class BucketUsage {
     const now = performance.now();
     if (now - this.#recordsReadAt < recordsMs) return;
     this.#recordsReadAt = now;
-    this.#records = await this.#options.buckets();
+    // Nobody asked for it, so its statements are not in the log.
+    this.#records = await quietly(() => this.#options.buckets());
     const names = new Set(this.#records.map(({ name }) => name));
     for (const name of this.#counted.keys()) if (!names.has(name)) this.#counted.delete(name);
     for (const name of this.#changed) if (!names.has(name)) this.#changed.delete(name);

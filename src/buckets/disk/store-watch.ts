@@ -4,7 +4,7 @@ import { dirname } from "node:path";
 import { folderProblem } from "../../base/access.ts";
 import { codeOf, messageOf } from "../../base/fault.ts";
 import type { Logger } from "../../log/hub.ts";
-import { outsideSpans } from "../../log/span.ts";
+import { outsideSpans, quietly } from "../../log/span.ts";
 
 /** The interval of the looks at the folder. */
 const intervalMs = 5000;
@@ -134,8 +134,9 @@ export class StoreWatch {
   }
 
   async #examineAbsence(): Promise<Problem | undefined> {
-    // Without the database it is not known whether there are buckets; that is reported as the database's loss.
-    const mustExist = this.#wasSeen || (await this.#options.hasBuckets().catch(() => false));
+    // Without the database it is not known whether there are buckets; that is reported as the database's loss. Nobody asked for
+    // this look, so its statement is not in the log.
+    const mustExist = this.#wasSeen || (await quietly(() => this.#options.hasBuckets()).catch(() => false));
     this.#space = undefined;
     return mustExist
       ? { why: "does not exist; put it back, or mount its file system", isMissing: true }
