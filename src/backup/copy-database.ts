@@ -12,7 +12,7 @@ export interface CopyOptions {
   readonly from: DatabaseSettings;
   readonly to: DatabaseSettings;
   readonly hub: LogHub;
-  /** Called after each batch of rows, and when a table is being compared. */
+  /** Called after each batch of rows, and when a table is being compared. If it throws, the copy ends and nothing is changed. */
   progress?(step: CopyStep): void;
 }
 

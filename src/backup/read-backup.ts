@@ -26,13 +26,17 @@ export interface VerifiedBackup {
   readonly config: string;
 }
 
+export interface ReadOptions {
+  /** Called with the number of compressed bytes that were read since the last call. Must not throw. */
+  onBytes?(bytes: number): void;
+  /** Ends the reading, which then throws the reason of the signal. */
+  readonly signal?: AbortSignal;
+}
+
 /** `verifyBackup` reads a whole backup and throws if anything is damaged, missing, added or not allowed. It writes nothing. */
-export async function verifyBackup(
-  path: string,
-  onBytes: (bytes: number) => void = () => {},
-): Promise<VerifiedBackup> {
+export async function verifyBackup(path: string, options: ReadOptions = {}): Promise<VerifiedBackup> {
   await assertWholeFrames(path);
-  const members = readTar(decompressed(path, onBytes));
+  const members = readTar(decompressed(path, options));
   const first = await members.next();
   if (first.done || first.value.name !== headerName)
     throw damaged(`it does not begin with ${headerName}, so it is no backup of node-server`);
@@ -80,10 +84,10 @@ function compare(seen: BackupManifest["members"], listed: BackupManifest["member
  */
 export async function* membersOf(
   { path, manifest, header }: VerifiedBackup,
-  onBytes: (bytes: number) => void = () => {},
+  options: ReadOptions = {},
 ): AsyncGenerator<TarMember> {
   let at = 0;
-  for await (const member of readTar(decompressed(path, onBytes))) {
+  for await (const member of readTar(decompressed(path, options))) {
     if (member.name === manifestName) return;
     const expected = manifest.members[at];
     at += 1;
@@ -106,11 +110,14 @@ function changed(): Fault {
   return damaged("it was changed while it was read");
 }
 
-async function* decompressed(path: string, onBytes: (bytes: number) => void): AsyncGenerator<Uint8Array> {
+async function* decompressed(path: string, { onBytes, signal }: ReadOptions): AsyncGenerator<Uint8Array> {
+  signal?.throwIfAborted();
   const file = createReadStream(path, { highWaterMark: 256 * 1024 });
   const zstd = createZstdDecompress();
+  const stop = () => zstd.destroy(signal?.reason);
+  signal?.addEventListener("abort", stop);
   file.on("error", (error) => zstd.destroy(error));
-  file.on("data", (bytes) => onBytes(bytes.length));
+  file.on("data", (bytes) => onBytes?.(bytes.length));
   file.pipe(zstd);
   try {
     yield* zstd as AsyncIterable<Uint8Array>;
@@ -120,6 +127,7 @@ async function* decompressed(path: string, onBytes: (bytes: number) => void): As
     if (codeOf(error)?.startsWith("Z")) throw damaged("it cannot be decompressed");
     throw error;
   } finally {
+    signal?.removeEventListener("abort", stop);
     file.destroy();
     zstd.destroy();
   }

@@ -4,17 +4,15 @@ import { type DatabaseShape, type PortableRow, parsePortableRow } from "../db/du
 import type { InsertRows, LoadReport } from "../db/dump/table-loader.ts";
 import type { LogHub } from "../log/hub.ts";
 import { bucketPathOf, tableOf } from "./member-rules.ts";
-import { membersOf, type VerifiedBackup } from "./read-backup.ts";
+import { membersOf, type ReadOptions, type VerifiedBackup } from "./read-backup.ts";
 import { StagedBuckets } from "./staged-buckets.ts";
 import { damaged, type TarMember } from "./tar-reader.ts";
 
-export interface RestoreOptions {
+export interface RestoreOptions extends ReadOptions {
   readonly database: DatabaseSettings;
   /** Where the files of the buckets go; undefined leaves the files on the disk as they are. */
   readonly staticPath: string | undefined;
   readonly hub: LogHub;
-  /** Called with the number of compressed bytes that were read since the last call. */
-  onBytes?(bytes: number): void;
 }
 
 export interface RestoreReport extends LoadReport {
@@ -29,14 +27,15 @@ const rowsAtOnce = 500;
 
 /**
  * `restoreBackup` replaces the database, and the files of the buckets if requested. Everything is complete and compared with the
- * manifest before anything is replaced; if it throws, database and files are as they were.
+ * manifest before anything is replaced; if it throws, database and files are as they were. The signal ends it before that moment,
+ * not after it.
  */
 export async function restoreBackup(
   backup: VerifiedBackup,
-  { database, staticPath, hub, onBytes }: RestoreOptions,
+  { database, staticPath, hub, ...reading }: RestoreOptions,
 ): Promise<RestoreReport> {
   const target = await openLoadTarget(database, hub);
-  const members = new MemberQueue(membersOf(backup, onBytes));
+  const members = new MemberQueue(membersOf(backup, reading));
   let buckets: StagedBuckets | undefined;
   let report: LoadReport;
   let formerDatabase: string | undefined;
@@ -106,13 +105,26 @@ async function* rowsOf(member: TarMember): AsyncGenerator<readonly PortableRow[]
 
 async function* linesOf(member: TarMember): AsyncGenerator<string> {
   const decoder = new TextDecoder("utf-8", { fatal: true });
-  let rest = "";
+  // Joined only at the end of a line: a row may be many megabytes long.
+  let parts: string[] = [];
   for await (const bytes of member.content()) {
-    const lines = (rest + decoder.decode(bytes, { stream: true })).split("\n");
-    rest = lines.pop() ?? "";
-    yield* lines;
+    const [first = "", ...more] = decoded(decoder, bytes, member.name).split("\n");
+    parts.push(first);
+    for (const next of more) {
+      yield parts.join("");
+      parts = [next];
+    }
   }
-  if (rest !== "") throw damaged(`the last line of ${member.name} is incomplete`);
+  if (parts.join("") !== "") throw damaged(`the last line of ${member.name} is incomplete`);
+}
+
+function decoded(decoder: TextDecoder, bytes: Uint8Array, name: string): string {
+  try {
+    return decoder.decode(bytes, { stream: true });
+  } catch (error) {
+    if (!(error instanceof TypeError)) throw error;
+    throw damaged(`${name} is not UTF-8`);
+  }
 }
 
 function parsed(line: string, name: string): PortableRow {

@@ -10,6 +10,7 @@ import { replaceDatabaseUrl } from "../../config/replace-value.ts";
 import type { Config } from "../../config/schema.ts";
 import { LogHub } from "../../log/hub.ts";
 import { type CommandOptions, exitCodes } from "../command.ts";
+import { interruptible } from "../deploy/interrupt.ts";
 import { readConfig } from "../server/open.ts";
 import { findRunning } from "../server/running.ts";
 import { columns } from "../terminal/columns.ts";
@@ -24,7 +25,14 @@ export interface MigrateOptions extends CommandOptions {
 }
 
 /** Copies the configured database into an empty one of either kind. The password of a URL is in no output. */
-export async function migrate({ config: path, to, writeConfig }: MigrateOptions): Promise<number> {
+export function migrate(options: MigrateOptions): Promise<number> {
+  return interruptible((signal) => migrateUntil(signal, options), "ended; nothing was changed");
+}
+
+async function migrateUntil(
+  signal: AbortSignal,
+  { config: path, to, writeConfig }: MigrateOptions,
+): Promise<number> {
   const target = checkedUrl(to);
   const config = await readConfig(path);
   const { database } = config;
@@ -38,7 +46,10 @@ export async function migrate({ config: path, to, writeConfig }: MigrateOptions)
       from: database,
       to: { ...database, database_url: target },
       hub: new LogHub(),
-      progress: ({ doing, table, rows }) => line.update(() => `${doing} ${table}: ${countText(rows, "row")}`),
+      progress({ doing, table, rows }) {
+        signal.throwIfAborted();
+        line.update(() => `${doing} ${table}: ${countText(rows, "row")}`);
+      },
     });
   } finally {
     line.clear();

@@ -9,6 +9,7 @@ import { databaseFile } from "../../db/database.ts";
 import { probeDatabase } from "../../db/probe.ts";
 import { LogHub } from "../../log/hub.ts";
 import { type CommandOptions, exitCodes } from "../command.ts";
+import { interruptible } from "../deploy/interrupt.ts";
 import { findRunning } from "../server/running.ts";
 import { confirm } from "../terminal/confirm.ts";
 import { say } from "../terminal/output.ts";
@@ -25,11 +26,16 @@ export interface RestoreCommandOptions extends CommandOptions {
 }
 
 /** Replaces the database of a stopped server, and the files of its buckets, by those of a backup. */
-export async function restore(
+export function restore(file: string, options: RestoreCommandOptions): Promise<number> {
+  return interruptible((signal) => restoreUntil(signal, file, options), "ended; nothing was changed");
+}
+
+async function restoreUntil(
+  signal: AbortSignal,
   file: string,
   { config: configPath, yes, files, replaceConfig = false }: RestoreCommandOptions,
 ): Promise<number> {
-  const backup = await withProgress("checking", file, (onBytes) => verifyBackup(file, onBytes));
+  const backup = await withProgress("checking", file, (onBytes) => verifyBackup(file, { onBytes, signal }));
   if (files && backup.header.buckets === null)
     throw new WrongUsage(`${file} was made without --files; it contains no files of buckets`);
   const withFiles = backup.header.buckets !== null && files !== false;
@@ -49,6 +55,7 @@ export async function restore(
         staticPath: withFiles ? config.static_path : undefined,
         hub: new LogHub(),
         onBytes,
+        signal,
       }),
     );
     for (const line of await restored.finish()) say(line);

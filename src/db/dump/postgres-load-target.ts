@@ -7,6 +7,8 @@ import type { DatabaseShape, DatabaseSnapshot } from "./portable.ts";
 import { readSnapshot } from "./postgres-snapshot.ts";
 import { type InsertRows, type LoadReport, type LoadTarget, loadTables } from "./table-loader.ts";
 
+const lockNotAvailable = "55P03";
+
 /** PostgresLoadTarget replaces the tables in one transaction. */
 export class PostgresLoadTarget implements LoadTarget {
   readonly #dialect: Dialect;
@@ -37,6 +39,8 @@ export class PostgresLoadTarget implements LoadTarget {
     try {
       return await loadTables(this.#dialect, this.#transaction, { shape, work });
     } catch (error) {
+      if (error instanceof Fault && error.data.sqlstate === lockNotAvailable)
+        throw new Fault("DatabaseError", "another session has locked the tables; end it and try again");
       throw this.#dialect.toSetupFault(error);
     }
   }

@@ -1,10 +1,10 @@
 import { Database } from "bun:sqlite";
 import { closeSync, existsSync, openSync, readSync } from "node:fs";
-import { chown, link, lstat, open, rename, rm, stat } from "node:fs/promises";
+import { chown, link, lstat, open, readdir, rename, rm, stat } from "node:fs/promises";
 import { basename, dirname, join } from "node:path";
 import { codeOf, Fault } from "../../base/fault.ts";
 import { Folder } from "../../base/folder.ts";
-import { temporaryName } from "../../base/leftovers.ts";
+import { isTemporaryName, temporaryName } from "../../base/leftovers.ts";
 import type { Dialect } from "../dialect.ts";
 import { canonicalPath, lockSqlite } from "../sqlite-lock.ts";
 import type { DatabaseShape, DatabaseSnapshot } from "./portable.ts";
@@ -35,7 +35,9 @@ export class SqliteLoadTarget implements LoadTarget {
     openDialect: (path: string) => Promise<Dialect>,
   ): Promise<SqliteLoadTarget> {
     const real = canonicalPath(path);
-    return new SqliteLoadTarget(real, await lockSqlite(real), openDialect);
+    const unlock = await lockSqlite(real);
+    await clearUnfinished(real);
+    return new SqliteLoadTarget(real, unlock, openDialect);
   }
 
   async load(shape: DatabaseShape, work: (insert: InsertRows) => Promise<void>): Promise<LoadReport> {
@@ -105,6 +107,13 @@ export class SqliteLoadTarget implements LoadTarget {
   async #removeNew(): Promise<void> {
     for (const end of ["", ...sideFiles, "-journal"]) await rm(this.#newPath + end, { force: true });
   }
+}
+
+/** `clearUnfinished` removes the new files of processes that were killed. The lock shows that none of them still runs. */
+async function clearUnfinished(path: string): Promise<void> {
+  for (const name of await readdir(dirname(path)))
+    if (isTemporaryName(name.replace(/-(wal|shm|journal)$/, ""), basename(path)))
+      await rm(join(dirname(path), name), { force: true });
 }
 
 /** `foldLog` moves what the -wal file holds into the database. A damaged database stays as it is. */
