@@ -1,6 +1,6 @@
 import { constants, type Stats } from "node:fs";
 import { type FileHandle, lstat, open, readdir, realpath } from "node:fs/promises";
-import { codeOf, messageOf } from "../base/fault.ts";
+import { codeOf } from "../base/fault.ts";
 import { asyncFileCalls } from "../base/file-calls.ts";
 import { Folder, heldPlace, isInside } from "../base/folder.ts";
 import { listedPath, stagedPrefix, type TreePath, treeRoot } from "../buckets/path.ts";
@@ -11,6 +11,8 @@ import { bytesMember, folderMember, type Member } from "./member.ts";
 const maxWholeBytes = 1024 * 1024;
 const chunkBytes = 256 * 1024;
 const maxAttempts = 3;
+/** Errors about one entry: no permission, a link in a circle or to nothing, a socket, something else in the place of a folder. */
+const unreadable = new Set(["EACCES", "EPERM", "ELOOP", "ENOENT", "ENXIO", "ENOTDIR"]);
 
 export interface BucketTree {
   /** The real path of the folder of all buckets. */
@@ -76,10 +78,11 @@ class Walk {
       try {
         yield* this.#entry(folder, name, at);
       } catch (error) {
-        // It was removed meanwhile.
-        if (codeOf(error) === "ENOENT") continue;
-        if (codeOf(error) !== "EACCES") throw error;
-        this.#note(at, `is left out: ${messageOf(error)}`);
+        const code = codeOf(error) ?? "";
+        if (!unreadable.has(code)) throw error;
+        // A file that was removed meanwhile is not missed; a link that leads nowhere is.
+        if (code !== "ENOENT" || (await exists(folder.at(name))))
+          this.#note(at, `is left out: it cannot be read (${code})`);
       }
     }
   }
@@ -151,6 +154,16 @@ class Walk {
 
   #note(path: TreePath, why: string): void {
     this.#tree.note(`${this.#nameOf(path).slice(filesFolder.length)} ${why}`);
+  }
+}
+
+async function exists(path: string): Promise<boolean> {
+  try {
+    await lstat(path);
+    return true;
+  } catch (error) {
+    if (codeOf(error) === "ENOENT") return false;
+    throw error;
   }
 }
 

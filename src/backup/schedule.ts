@@ -1,4 +1,4 @@
-import { messageOf } from "../base/fault.ts";
+import { codeOf, Fault, messageOf } from "../base/fault.ts";
 import type { Logger } from "../log/hub.ts";
 import { BackupFolder } from "./backup-folder.ts";
 import { backUpInChild } from "./backup-process.ts";
@@ -99,7 +99,7 @@ export class BackupSchedule {
       if (signal.aborted) return everyMs;
       this.#failedAtMs = Date.now();
       const pauseMs = Math.min(everyMs, retryMs);
-      const reason = messageOf(error);
+      const reason = reasonOf(error);
       this.#options.log.event("backup.failed", "no backup could be made; it is tried again later", {
         folder: folder.path,
         reason,
@@ -125,12 +125,21 @@ export class BackupSchedule {
     const path = folder.newPath();
     const { staticPath, ...rest } = source();
     const result = await backUpInChild(path, { ...rest, staticPath: files ? staticPath : undefined }, signal);
-    await folder.prune(keep);
     log.event("backup.made", `backup made: ${path}`, {
       path,
       bytes: result.compressedBytes,
       elapsed_ms: Math.round(performance.now() - begin),
       left_out: result.notes.length + result.otherTables.length,
     });
+    try {
+      await folder.prune(keep);
+    } catch (error) {
+      if (codeOf(error) === undefined) throw error;
+      log.warn("old backups cannot be removed", { folder: folder.path, reason: messageOf(error) });
+    }
   }
+}
+
+function reasonOf(error: unknown): string {
+  return error instanceof Fault ? error.detail : messageOf(error);
 }

@@ -2,7 +2,7 @@ import { createHash } from "node:crypto";
 import { Readable } from "node:stream";
 import { pipeline } from "node:stream/promises";
 import { constants, createZstdCompress } from "node:zlib";
-import { messageOf } from "../base/fault.ts";
+import { Fault } from "../base/fault.ts";
 import { checkBucketPath } from "../buckets/record.ts";
 import { build } from "../build.ts";
 import type { DatabaseSnapshot, PortableRow, TableShape } from "../db/dump/portable.ts";
@@ -148,15 +148,12 @@ class Archive {
     const found: { name: string; path: string }[] = [];
     for await (const rows of snapshot.rows(table))
       for (const row of rows) {
-        const [name, path] = [String(row[nameAt]), String(row[pathAt])];
-        try {
-          checkBucketPath(path);
-          found.push({ name, path });
-        } catch (error) {
-          this.#note(`the files of the bucket ${name} are left out: ${messageOf(error)}`);
-        }
+        const bucket = { name: String(row[nameAt]), path: String(row[pathAt]) };
+        const problem = problemOf(bucket.path, found);
+        if (problem === undefined) found.push(bucket);
+        else this.#note(`the files of the bucket ${bucket.name} are left out: ${problem}`);
       }
-    return found.sort((a, b) => (a.path < b.path ? -1 : 1));
+    return found;
   }
 
   async *#table(table: TableShape): AsyncGenerator<Uint8Array> {
@@ -192,6 +189,20 @@ class Archive {
     if (this.notes.length < maxNotes) this.notes.push(text);
     else if (this.notes.length === maxNotes) this.notes.push("more notes are left out");
   }
+}
+
+/** `problemOf` says why a restore would refuse a bucket. The server creates no such bucket, but another program may. */
+function problemOf(path: string, others: readonly { readonly path: string }[]): string | undefined {
+  try {
+    checkBucketPath(path);
+  } catch (error) {
+    if (error instanceof Fault) return error.detail;
+    throw error;
+  }
+  const overlapping = others.find(
+    (other) => `${other.path}/`.startsWith(`${path}/`) || `${path}/`.startsWith(`${other.path}/`),
+  );
+  return overlapping && `its folder overlaps ${overlapping.path}`;
 }
 
 function linesOf(rows: readonly PortableRow[]): string {

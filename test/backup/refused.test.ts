@@ -29,6 +29,10 @@ beforeAll(async () => {
   const { url, run } = await newDatabase("sqlite", folder.path);
   await initDatabase(url, token);
   await run("INSERT INTO static_file (name, path) VALUES ('site', 'a/site')");
+  // Rows of another program, whose files no restore could put back.
+  await run(
+    "INSERT INTO static_file (name, path) VALUES ('above', 'a'), ('same', 'a/site'), ('out', '../out')",
+  );
   await mkdir(join(folder.path, "static/a/site/sub"), { recursive: true });
   await writeFile(join(folder.path, "static/a/site/index.html"), "hello");
   await writeFile(join(folder.path, "static/a/site/sub/page.html"), "page");
@@ -40,7 +44,11 @@ beforeAll(async () => {
     serverUuid: "0b6c2f6e-6b0a-4e0f-9a4e-2f6d8f1c9a11",
     staticPath: join(folder.path, "static"),
   };
-  await makeBackupFile(good, source, { hub });
+  expect((await makeBackupFile(good, source, { hub })).notes).toEqual([
+    "the files of the bucket above are left out: its folder overlaps a/site",
+    "the files of the bucket same are left out: its folder overlaps a/site",
+    expect.stringMatching(/^the files of the bucket out are left out: path must be relative/),
+  ]);
   members = await readArchive(good);
 });
 afterAll(() => folder[Symbol.asyncDispose]());

@@ -30,6 +30,8 @@ async function serveSite(home: Home): Promise<{ url: string; token: string; stop
   await symlink("index.html", join(folder, "alias.html"));
   await symlink("/etc/passwd", join(folder, "outside"));
   await symlink("..", join(folder, "up"));
+  await symlink("loop", join(folder, "loop"));
+  await symlink("nothing", join(folder, "dangling"));
   await utimes(join(folder, "index.html"), modified, modified);
   return { url, token, stop: async () => void (await server.stop()) };
 }
@@ -48,7 +50,8 @@ eachDatabase(
     expect(made.stderr).toContain(
       "pages/site/outside is left out: it is a link that leads to no file of this bucket",
     );
-    expect(made.stderr).toContain("pages/site/up is left out");
+    for (const name of ["up", "loop", "dangling"])
+      expect(made.stderr).toContain(`note: pages/site/${name} is left out`);
     expect((await stat(old.file("all.tar.zst"))).mode & 0o777).toBe(0o600);
     await site.stop();
     const names = (await readArchive(old.file("all.tar.zst"))).map(({ name }) => name);
@@ -71,7 +74,7 @@ eachDatabase(
     expect((await stat(machine.configPath)).mode & 0o777).toBe(0o600);
     if (kind === "sqlite") expect((await stat(machine.file("data/node.db"))).mode & 0o777).toBe(0o600);
     expect(await rowsOf(urlIn(machine))).toEqual(before.rows);
-    const { outside, up, ".~staged-upload": staged, ...files } = before.files;
+    const { outside, up, loop, dangling, ".~staged-upload": staged, ...files } = before.files;
     const alias = before.files["index.html"] ?? "";
     expect(await treeOf(machine.file("static/pages/site"))).toEqual({ ...files, "alias.html": alias });
     expect((await stat(machine.file("static/pages/site/index.html"))).mtime).toEqual(modified);
