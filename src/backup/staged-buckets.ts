@@ -1,4 +1,4 @@
-import { mkdir, open, realpath, stat } from "node:fs/promises";
+import { chown, mkdir, open, realpath, stat } from "node:fs/promises";
 import { codeOf, Fault } from "../base/fault.ts";
 import { Folder } from "../base/folder.ts";
 import { openLibc } from "../base/libc.ts";
@@ -90,6 +90,7 @@ export class StagedBuckets {
   async #openOrCreate(above: Folder, segment: string): Promise<Folder> {
     try {
       await mkdir(above.at(segment));
+      if (this.#owner !== undefined) await chown(above.at(segment), this.#owner.uid, this.#owner.gid);
     } catch (error) {
       if (codeOf(error) !== "EEXIST") throw error;
     }

@@ -177,12 +177,12 @@ class Archive {
     for await (const bytes of member.content()) {
       hash.update(bytes);
       this.#bytes += bytes.length;
+      this.#options.progress?.(this.progress);
       yield bytes;
     }
     const rest = padding(member.size);
     if (rest.length > 0) yield rest;
     this.#members.push({ name: member.name, size: member.size, sha256: hash.digest("hex") });
-    this.#options.progress?.(this.progress);
   }
 
   #note(text: string): void {
