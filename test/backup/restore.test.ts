@@ -146,6 +146,28 @@ test("a damaged database is replaced, and what it was is kept with its -wal file
   expect(await server.call("static-bucket_list", { token: site.token })).toHaveLength(1);
 });
 
+test("a -wal file that a lost database left is not applied to the restored one", async () => {
+  await using home = await newHome();
+  const site = await serveSite(home);
+  await home.run(["backup", "b.tar.zst"]);
+  await site.stop();
+  const path = home.file("data/node.db");
+  const before = await rowsOf(`sqlite://${path}`);
+  {
+    using file = new Database(path);
+    file.run("UPDATE static_file SET path = 'other'");
+    await cp(`${path}-wal`, home.file("left-wal"));
+  }
+  await rm(path);
+  await rename(home.file("left-wal"), `${path}-wal`);
+  const restored = await home.run(["restore", "b.tar.zst", "--yes"]);
+  expect({ code: restored.code, stderr: restored.stderr }).toMatchObject({ code: 0 });
+  expect(await rowsOf(`sqlite://${path}`)).toEqual(before);
+  expect(
+    Object.keys(await treeOf(home.file("data"))).filter((name) => /before-restore-.*-wal$/.test(name)),
+  ).toHaveLength(1);
+});
+
 test("configuration and UUID stay, unless they are missing or --replace-config is given", async () => {
   await using old = await newHome({ top: "# of the backup\n" });
   await (await serveSite(old)).stop();

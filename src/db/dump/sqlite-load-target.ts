@@ -11,8 +11,6 @@ import type { DatabaseShape, DatabaseSnapshot } from "./portable.ts";
 import { openSqliteSnapshot } from "./sqlite-snapshot.ts";
 import { type InsertRows, type LoadReport, type LoadTarget, loadTables } from "./table-loader.ts";
 
-/** Names that are tried for the former file. */
-const maxNames = 100;
 const sideFiles = ["-wal", "-shm"];
 
 /** SqliteLoadTarget builds a new file beside the database, which then takes its place; the former one is kept under another name. */
@@ -59,7 +57,7 @@ export class SqliteLoadTarget implements LoadTarget {
     try {
       await sync(this.#newPath);
       await this.#takeOwner();
-      const kept = existsSync(this.#path) ? await this.#keepOld() : undefined;
+      const kept = await this.#keepOld();
       await rename(this.#newPath, this.#path);
       await folder.sync();
       await this.discard();
@@ -82,25 +80,23 @@ export class SqliteLoadTarget implements LoadTarget {
   }
 
   /** Gives the former file a second name, so that there is a database at its path at every moment. */
-  async #keepOld(): Promise<string> {
-    foldLog(this.#path);
-    const kept = await this.#linkOld();
-    // SQLite has removed them, unless the file is damaged or another program has it open.
+  async #keepOld(): Promise<string | undefined> {
+    const exists = existsSync(this.#path);
+    if (exists) foldLog(this.#path);
+    const kept = this.#keptPath();
+    if (exists) await link(this.#path, kept);
+    // Usually SQLite has removed them. They remain of a damaged or missing file, and SQLite would apply them to the new one.
     for (const end of sideFiles) await renameIfThere(this.#path + end, kept + end);
-    return kept;
+    return exists ? kept : undefined;
   }
 
-  /** Links the former file under a name that is free. */
-  async #linkOld(): Promise<string> {
+  /** Returns a free name for the former file. The lock keeps others from taking it. */
+  #keptPath(): string {
     const time = new Date().toISOString().replace(/[-:]|\.\d+/g, "");
+    const first = `${this.#path}.before-restore-${time}`;
     for (let number = 1; ; number += 1) {
-      const kept = `${this.#path}.before-restore-${time}${number === 1 ? "" : `-${number}`}`;
-      try {
-        await link(this.#path, kept);
-        return kept;
-      } catch (error) {
-        if (codeOf(error) !== "EEXIST" || number === maxNames) throw error;
-      }
+      const kept = number === 1 ? first : `${first}-${number}`;
+      if (!["", ...sideFiles].some((end) => existsSync(kept + end))) return kept;
     }
   }
 
