@@ -26,7 +26,10 @@ export const backupCommands: readonly CommandRow[] = [
     name: "migrate",
     description: "copy the database of a stopped server into an empty one, SQLite or PostgreSQL",
     options: [
-      ["--to <url>", "database_url of the new one: postgres://… or sqlite://…"],
+      [
+        "--to <url>",
+        "database_url of the new one: postgres://… or sqlite://…; - reads it from standard input",
+      ],
       ["--write-config", "name the new one in the configuration"],
     ],
     load: async () => (await import("./migrate.ts")).migrate,

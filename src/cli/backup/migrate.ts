@@ -33,7 +33,7 @@ async function migrateUntil(
   signal: AbortSignal,
   { config: path, to, writeConfig }: MigrateOptions,
 ): Promise<number> {
-  const target = checkedUrl(to);
+  const target = checkedUrl(to === "-" ? (await Bun.stdin.text()).trim() : to);
   const config = await readConfig(path);
   const { database } = config;
   const [source, shown] = [shownDatabase(database.database_url), shownDatabase(target)];
