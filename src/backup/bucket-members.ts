@@ -32,7 +32,7 @@ export async function* bucketMembers(tree: BucketTree): AsyncGenerator<Member> {
   try {
     root = await openBucket(tree);
   } catch (error) {
-    if (codeOf(error) === undefined) throw error;
+    if (!unreadable.has(codeOf(error) ?? "")) throw error;
     return tree.note(`${tree.path}: the folder of the bucket cannot be read (${codeOf(error)})`);
   }
   try {
