@@ -1,3 +1,4 @@
+import { existsSync } from "node:fs";
 import { lstat, mkdir, readdir, rm } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { codeOf } from "../base/fault.ts";
@@ -34,11 +35,15 @@ export class BackupFolder {
     await mkdir(this.path, { recursive: true, mode: 0o700 });
   }
 
-  /** Returns the path of a new backup. One before a migration is named after it, and `prune` leaves it alone. */
+  /** Returns a free path for a new backup. One before a migration is named after it, and `prune` leaves it alone. */
   newPath(migration?: string): string {
     const time = new Date().toISOString().replace(/[-:]|\.\d+/g, "");
     const reason = migration === undefined ? "" : `-before-${migration.replace(/[^\w.-]/g, "_")}`;
-    return join(this.path, `${this.#prefix}${time}${reason}${ending}`);
+    for (let number = 1; ; number += 1) {
+      const count = number === 1 ? "" : `-${number}`;
+      const path = join(this.path, `${this.#prefix}${time}${reason}${count}${ending}`);
+      if (!existsSync(path)) return path;
+    }
   }
 
   /** Returns this server's regular backups, the newest first. */
@@ -64,7 +69,7 @@ export class BackupFolder {
     if (!name.startsWith(this.#prefix) || !name.endsWith(ending)) return undefined;
     const time = name.slice(this.#prefix.length, -ending.length);
     const [, year, month, day, hour, minute, second] =
-      /^(\d{4})(\d\d)(\d\d)T(\d\d)(\d\d)(\d\d)Z$/.exec(time) ?? [];
+      /^(\d{4})(\d\d)(\d\d)T(\d\d)(\d\d)(\d\d)Z(?:-\d+)?$/.exec(time) ?? [];
     const ms = Date.parse(`${year}-${month}-${day}T${hour}:${minute}:${second}Z`);
     return Number.isNaN(ms) ? undefined : ms;
   }
