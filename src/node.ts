@@ -4,30 +4,22 @@ import type { SuperCredentials } from "./auth/super-token.ts";
 import { BackendPart } from "./backend.ts";
 import { BackupSchedule, type BackupSettings } from "./backup/schedule.ts";
 import { clearLeftoversOf } from "./base/leftovers.ts";
-import { MemoryBudget } from "./base/memory-budget.ts";
 import { Turns } from "./base/turns.ts";
 import { build, sourceProgram } from "./build.ts";
 import { type ConsoleFiles, loadConsole } from "./bundle.ts";
 import { ConfigFile, finishOverwrite } from "./config/config-file.ts";
-import { readOverrides } from "./config/environment.ts";
+import { type Overrides, readOverrides } from "./config/environment.ts";
 import { LiveConfig, type Outcome, type Part, settingPart } from "./config/live.ts";
 import { explainTargets } from "./config/parse.ts";
 import { placesOf } from "./config/server-uuid.ts";
 import { AccessLog, type AccessLogSettings } from "./http/access-log/access-log.ts";
-import { Console } from "./http/console/console.ts";
-import { Compression } from "./http/content/compression.ts";
-import { ContentBudget } from "./http/content/content-budget.ts";
 import { Readiness } from "./http/health/readiness.ts";
+import { newHttpDeps } from "./http/http-deps.ts";
 import type { CloseReason } from "./http/jsonrpc/rpc-socket.ts";
 import { DescriptorWatch } from "./http/listen/descriptor-watch.ts";
 import { ListenerSlot } from "./http/listen/listener-slot.ts";
-import { ClientAddresses } from "./http/request/client-address.ts";
-import { ConnectionLimiter, Delays, UnsizedBodies } from "./http/request/connection-limiter.ts";
-import { RequestObservers } from "./http/request/request-observer.ts";
-import { type HttpDeps, idleSeconds } from "./http/routes.ts";
-import { MemoryCache } from "./http/static/memory-cache.ts";
 import { auditTarget, parseFilter } from "./log/filter.ts";
-import { LogHub } from "./log/hub.ts";
+import { type Logger, LogHub } from "./log/hub.ts";
 import { auditCapacity, LogRing } from "./log/ring.ts";
 import { LogSinks, type SinkSettings } from "./log/sinks.ts";
 import { methods } from "./methods/index.ts";
@@ -148,57 +140,32 @@ export async function openNode(options: NodeOptions): Promise<Node> {
     acquire,
     onCall: (method, outcome, startedAt) => recorders.calls.ended(method, outcome, startedAt),
   });
-  const observers = new RequestObservers();
-  observers.attach(recorders.requests);
-  const contentBudget = new ContentBudget(idleSeconds * 1000);
-  const memory = new MemoryBudget(() => limits.clientBytes);
-  const addresses = new ClientAddresses();
-  const httpDeps: HttpDeps = {
-    addresses,
+  const httpDeps = newHttpDeps({
+    limits: () => limits,
+    engine,
+    acquire,
+    records: () => backend.services.buckets.records,
     audit,
-    jsonRpc: {
-      engine,
-      addresses,
-      connections: new ConnectionLimiter(() => limits.maxConnections),
-      memory,
-      unsizedBodies: new UnsizedBodies(1),
-      delays: new Delays(1000),
-      maxRequestBytes: () => limits.maxRequestBytes,
-    },
-    observers,
+    turns,
     traffic: recorders.traffic,
     health: { version: build.cargo_version, uptimeMs, readiness },
-    turns,
-    memory,
-    unsizedBodies: new UnsizedBodies(4),
-    // Bun buffers up to a megabyte of the body of each.
-    delays: new Delays(64),
-    acquire,
-    static: {
-      cache: new MemoryCache({
-        maxBytes: () => limits.maxCacheBytes,
-        records: () => backend.services.buckets.records,
-      }),
-      compression: new Compression(contentBudget),
-      contentBudget,
-    },
-    maxUploadBytes: () => limits.maxUploadBytes,
-    console: new Console(() => limits.console, options.loadConsole ?? loadConsole, log),
-  };
+    loadConsole: options.loadConsole ?? loadConsole,
+    log,
+  });
+  const { addresses, observers, memory, jsonRpc, static: files } = httpDeps;
+  observers.attach(recorders.requests);
   const tcp = new ListenerSlot(httpDeps, { limits: () => limits, log });
   const unix = new ListenerSlot(httpDeps, { limits: () => limits, log });
 
-  const { connections } = httpDeps.jsonRpc;
-  const { cache } = httpDeps.static;
   const metrics = openMetrics({
     recorders,
     hub,
     listeners: [tcp, unix],
-    connections,
+    connections: jsonRpc.connections,
     maxConnections: () => limits.maxConnections,
     memory,
     maxClientBytes: () => limits.clientBytes,
-    cache,
+    cache: files.cache,
     readiness,
     failedSignIns: () => backend.failedSignIns,
     services: () => backend.services,
@@ -278,19 +245,7 @@ export async function openNode(options: NodeOptions): Promise<Node> {
     await backedUp;
     await live.close();
   };
-  const odd = options.env.RUST_LOG ? explainTargets(parseFilter(options.env.RUST_LOG)) : undefined;
-  if (odd) log.eventUnfiltered("config.warning", `RUST_LOG ${odd}`, { key: "RUST_LOG", why: odd });
-  if (overrides.values.length > 0) {
-    const from = overrides.values.map((override) => override.from);
-    log.event("config.overridden", `settings from outside the configuration file: ${from.join(", ")}`, {
-      keys: overrides.values.map(({ path }) => path.join(".")),
-      from,
-    });
-  }
-  if (finished)
-    log.event("config.recovered", "an interrupted edit of the configuration was completed", {
-      path: options.configPath,
-    });
+  reportStart(log, options, { overrides, finished });
   return {
     hub,
     ring,
@@ -302,4 +257,23 @@ export async function openNode(options: NodeOptions): Promise<Node> {
     close,
     [Symbol.asyncDispose]: () => close(),
   };
+}
+
+/** Logs what is remarkable about a start: a filter that hides too much, settings from elsewhere, an edit that had been interrupted. */
+function reportStart(
+  log: Logger,
+  { env, configPath: path }: NodeOptions,
+  { overrides, finished }: { readonly overrides: Overrides; readonly finished: boolean },
+): void {
+  const odd = env.RUST_LOG ? explainTargets(parseFilter(env.RUST_LOG)) : undefined;
+  if (odd) log.eventUnfiltered("config.warning", `RUST_LOG ${odd}`, { key: "RUST_LOG", why: odd });
+  if (overrides.values.length > 0) {
+    const from = overrides.values.map((override) => override.from);
+    log.event("config.overridden", `settings from outside the configuration file: ${from.join(", ")}`, {
+      keys: overrides.values.map((override) => override.path.join(".")),
+      from,
+    });
+  }
+  if (finished)
+    log.event("config.recovered", "an interrupted edit of the configuration was completed", { path });
 }

@@ -1,0 +1,76 @@
+import type { AuditLog } from "../auth/audit-log.ts";
+import { MemoryBudget } from "../base/memory-budget.ts";
+import type { Turns } from "../base/turns.ts";
+import type { BucketCache } from "../buckets/bucket-cache.ts";
+import type { ConsoleFiles } from "../bundle.ts";
+import type { Logger } from "../log/hub.ts";
+import type { Engine } from "../rpc/engine.ts";
+import type { Lease } from "../rpc/lease.ts";
+import type { Services } from "../services.ts";
+import { Console } from "./console/console.ts";
+import { Compression } from "./content/compression.ts";
+import { ContentBudget } from "./content/content-budget.ts";
+import type { HealthOptions } from "./health/health.ts";
+import type { SocketTraffic } from "./jsonrpc/socket-traffic.ts";
+import { ClientAddresses } from "./request/client-address.ts";
+import { ConnectionLimiter, Delays, UnsizedBodies } from "./request/connection-limiter.ts";
+import { RequestObservers } from "./request/request-observer.ts";
+import { type HttpDeps, idleSeconds } from "./routes.ts";
+import { MemoryCache } from "./static/memory-cache.ts";
+
+/** HttpLimits are the configured bounds of what clients of HTTP may use. */
+export interface HttpLimits {
+  readonly maxConnections: number;
+  readonly maxRequestBytes: number;
+  readonly clientBytes: number;
+  readonly maxCacheBytes: number;
+  readonly maxUploadBytes: number;
+  readonly console: boolean;
+}
+
+export interface HttpOptions {
+  /** The present limits; a reload changes them. */
+  readonly limits: () => HttpLimits;
+  readonly engine: Engine<Services>;
+  readonly acquire: () => Lease<Services>;
+  /** The present records of buckets. */
+  readonly records: () => BucketCache;
+  readonly audit: AuditLog;
+  readonly turns: Turns;
+  readonly traffic: SocketTraffic;
+  readonly health: HealthOptions;
+  readonly loadConsole: () => Promise<ConsoleFiles>;
+  readonly log: Logger;
+}
+
+/** newHttpDeps makes what the routes of all listeners share. */
+export function newHttpDeps({ limits, records, loadConsole, log, ...shared }: HttpOptions): HttpDeps {
+  const contentBudget = new ContentBudget(idleSeconds * 1000);
+  const memory = new MemoryBudget(() => limits().clientBytes);
+  const addresses = new ClientAddresses();
+  return {
+    ...shared,
+    addresses,
+    observers: new RequestObservers(),
+    jsonRpc: {
+      engine: shared.engine,
+      addresses,
+      connections: new ConnectionLimiter(() => limits().maxConnections),
+      memory,
+      unsizedBodies: new UnsizedBodies(1),
+      delays: new Delays(1000),
+      maxRequestBytes: () => limits().maxRequestBytes,
+    },
+    memory,
+    unsizedBodies: new UnsizedBodies(4),
+    // Bun buffers up to a megabyte of the body of each.
+    delays: new Delays(64),
+    static: {
+      cache: new MemoryCache({ maxBytes: () => limits().maxCacheBytes, records }),
+      compression: new Compression(contentBudget),
+      contentBudget,
+    },
+    maxUploadBytes: () => limits().maxUploadBytes,
+    console: new Console(() => limits().console, loadConsole, log),
+  };
+}

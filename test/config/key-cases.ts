@@ -1,0 +1,224 @@
+import { expect } from "bun:test";
+import { resolve } from "node:path";
+import { newKeyPair } from "../../scripts/minisign.ts";
+
+/** Case is what one key of the configuration accepts and refuses. */
+export interface Case {
+  /** TOML values that are read, each with what it is read as. */
+  readonly good: ReadonlyArray<readonly [toml: string, value: unknown]>;
+  /** TOML values that are refused, each with a word of the reason. */
+  readonly bad: ReadonlyArray<readonly [toml: string, why: RegExp]>;
+}
+
+const notText: Case["bad"] = [
+  ["5", /: must be a text in quotes, such as "/],
+  ["true", /: must be a text in quotes, such as "/],
+  ['["a"]', /: must be a text in quotes, such as "/],
+];
+const notNumber: Case["bad"] = [
+  ['"5"', /: must be a whole number without quotes, such as \d+$/],
+  ["1.5", /: must be a whole number/],
+  ["-1", /: must be [01] or more$/],
+  ["nan", /: must be a whole number/],
+  ["inf", /: must be a whole number/],
+  ["1979-05-27", /: must be a whole number/],
+];
+const notBoolean: Case["bad"] = [
+  ['"true"', /: must be true or false, without quotes$/],
+  ["1", /: must be true or false, without quotes$/],
+];
+const path: Case = {
+  good: [['"some/path"', resolve("some/path")]],
+  bad: [...notText, ['""', /: must not be empty; write "/]],
+};
+const filter: Case = {
+  good: [['"info,db=trace"', expect.objectContaining({ text: "info,db=trace" })]],
+  bad: [
+    ...notText,
+    ['""', /is empty/],
+    ['"loud=very"', /`very` is not a level/],
+    ['"a b"', /neither a level/],
+  ],
+};
+const ms = (least: number): Case => ({
+  good: [
+    [String(least), least],
+    ["2147483647", 2_147_483_647],
+  ],
+  bad: [
+    ...notNumber,
+    ["2147483648", /: must be 2147483647 or less$/],
+    ...(least === 1 ? [["0", /: must be 1 or more$/] as const] : []),
+  ],
+});
+const bytes = (least: number, most: number): Case => ({
+  good: [
+    [String(least), least],
+    [String(most), most],
+  ],
+  bad: [...notNumber, ...(least === 1 ? [["0", /: must be 1 or more$/] as const] : [])],
+});
+const GiB = 1024 ** 3;
+const publicKey = newKeyPair().public.split("\n")[1] ?? "";
+
+/** `cases` are the values of every key. */
+export const cases: Readonly<Record<string, Case>> = {
+  ws_listener: {
+    good: [
+      ['"127.0.0.1:2211"', { host: "127.0.0.1", port: 2211 }],
+      ['"localhost:0"', { host: "localhost", port: 0 }],
+      ['"[::1]:80"', { host: "::1", port: 80 }],
+    ],
+    bad: [
+      ...notText,
+      ['"127.0.0.1"', /an address and a port, such as/],
+      ['"127.0.0.1:65536"', /an address and a port, such as/],
+      ['""', /an address and a port, such as/],
+    ],
+  },
+  server_uuid: {
+    good: [
+      ['"auto_gen"', "auto_gen"],
+      ['"7C9E6679-7425-40DE-944B-E07FC1F90AE7"', "7C9E6679-7425-40DE-944B-E07FC1F90AE7"],
+    ],
+    bad: [
+      ["5", /UUID/],
+      ['"automatic"', /UUID/],
+      ['""', /UUID/],
+      ['"7c9e6679-7425-40de-944b-e07fc1f90ae"', /UUID/],
+    ],
+  },
+  trusted_proxies: {
+    good: [
+      ["[]", []],
+      [
+        '["127.0.0.1", "10.0.0.0/8", "2001:DB8::/32", "unix"]',
+        [
+          { address: "127.0.0.1", prefix: 32 },
+          { address: "10.0.0.0", prefix: 8 },
+          { address: "2001:db8::", prefix: 32 },
+          "unix",
+        ],
+      ],
+    ],
+    bad: [
+      ['"127.0.0.1"', /must be a list in brackets/],
+      ['["127.0.0.1", "localhost"]', /has an invalid item 2: write an address/],
+      ["[127]", /has an invalid item 1/],
+      ['["0.0.0.0/0"]', /trusts every client/],
+    ],
+  },
+  proxy_header: {
+    good: [['"forwarded"', "forwarded"]],
+    bad: [
+      ["5", /must be "x-forwarded-for" or "forwarded"/],
+      ['"x-real-ip"', /must be "x-forwarded-for" or "forwarded"/],
+    ],
+  },
+  jsonrpc_max_connections: bytes(1, 1_000_000),
+  max_request_body_size: bytes(1, GiB),
+  max_response_body_size: bytes(1, GiB),
+  client_memory_bytes: bytes(0, 100 * GiB),
+  max_upload_size: bytes(0, 100 * GiB),
+  enable_unix_socket: { good: [["true", true]], bad: notBoolean },
+  unix_socket_path: path,
+  unix_socket_mode: {
+    good: [
+      ['"0660"', "0660"],
+      ['"600"', "600"],
+    ],
+    bad: [
+      ["660", /must be an octal mode in quotes/],
+      ['"0690"', /must be an octal mode in quotes/],
+      ['"rw-------"', /must be an octal mode in quotes/],
+    ],
+  },
+  unix_socket_group: path,
+  tls_cert: path,
+  tls_key: path,
+  static_path: path,
+  sync_uploads: { good: [["false", false]], bad: notBoolean },
+  static_cache_bytes: bytes(0, 100 * GiB),
+  backup_dir: path,
+  backup_every: {
+    good: [
+      ['"24h"', 86_400_000],
+      ['"7d"', 604_800_000],
+      ['"30m"', 1_800_000],
+      ['"90s"', 90_000],
+    ],
+    bad: [
+      ...notText,
+      ...['""', '"0h"', '"24"', '"1w"', '"-1h"', '"daily"'].map(
+        (text) => [text, /such as "24h" or "7d"/] as const,
+      ),
+    ],
+  },
+  backup_keep: bytes(1, 1_000_000),
+  backup_files: { good: [["true", true]], bad: notBoolean },
+  backup_before_migration: { good: [["false", false]], bad: notBoolean },
+  console: { good: [["false", false]], bad: notBoolean },
+  release_url: {
+    good: [['"https://example.org/releases"', "https://example.org/releases"]],
+    bad: [
+      ...notText,
+      ['"example.org"', /: must begin with https:\/\/ .*such as https:/],
+      ['"ftp://example.org"', /: must begin with https:/],
+      ['""', /: must begin with https:/],
+    ],
+  },
+  release_public_key: {
+    good: [[JSON.stringify(publicKey), publicKey]],
+    bad: [...notText, ['"hello"', /: must be a minisign public key: RW/], ['""', /minisign public key/]],
+  },
+  "logging.log_filter": filter,
+  "logging.json_log_file": path,
+  "logging.json_log_filter": filter,
+  "logging.json_log_max_bytes": bytes(0, 100 * GiB),
+  "logging.json_log_keep": bytes(0, 100),
+  "logging.memory_log_capacity": bytes(0, 100_000),
+  "logging.memory_log_filter": filter,
+  "logging.access_log": path,
+  "logging.access_log_format": {
+    good: [['"json"', "json"]],
+    bad: [
+      ["5", /must be "combined" or "json"/],
+      ['"common"', /must be "combined" or "json"/],
+    ],
+  },
+  "logging.access_log_max_bytes": bytes(0, 100 * GiB),
+  "logging.access_log_keep": bytes(0, 100),
+  "database.database_url": {
+    good: [
+      ['"sqlite://data/x.db?mode=rwc"', `sqlite://${resolve("data/x.db")}?mode=rwc`],
+      ['"postgres://u:p@h:5432/n"', "postgres://u:p@h:5432/n"],
+      ['"postgresql://h/n"', "postgresql://h/n"],
+    ],
+    bad: [
+      ...notText,
+      ['"mysql://h/n"', /must begin with/],
+      ['"sqlite:"', /must name a file/],
+      ['""', /begin/],
+    ],
+  },
+  "database.connect_timeout_ms": ms(1),
+  "database.acquire_timeout_ms": ms(1),
+  "database.answer_timeout_ms": ms(1),
+  "database.stale_seconds": {
+    good: [
+      ["0", 0],
+      ["86400", 86_400],
+    ],
+    bad: [...notNumber, ["-1", /0 or more/]],
+  },
+  "database.idle_timeout_ms": ms(0),
+  "database.max_lifetime_ms": ms(0),
+  "database.max_connections": {
+    good: [
+      ["1", 1],
+      ["10000", 10_000],
+    ],
+    bad: [...notNumber, ["0", /1 or more/], ["10001", /10000 or less/]],
+  },
+  "database.sql_timeout_ms": ms(0),
+};
