@@ -133,7 +133,7 @@ export const cases: Readonly<Record<string, Case>> = {
       ['"rw-------"', /must be an octal mode in quotes/],
     ],
   },
-  unix_socket_group: path,
+  unix_socket_group: { good: [['"www-data"', "www-data"]], bad: path.bad },
   tls_cert: path,
   tls_key: path,
   static_path: path,
