@@ -8,7 +8,7 @@ import type { BackupSource } from "./make-backup.ts";
 
 const ending = ".tar.zst";
 
-/** A backup that the server made by itself, found in its folder. */
+/** FoundBackup is a backup that the server has made by itself. */
 export interface FoundBackup {
   readonly path: string;
   /** Milliseconds since 1970, from the name: a copied file keeps it. */

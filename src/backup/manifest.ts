@@ -2,7 +2,7 @@ import { z } from "zod";
 import { Fault } from "../base/fault.ts";
 import { damaged } from "./tar-reader.ts";
 
-/** The version of the format; docs/decisions/0021-backup.md describes it. A reader refuses higher ones. */
+/** `formatVersion` is the version of the format; docs/decisions/0021-backup.md describes it. A reader refuses higher ones. */
 export const formatVersion = 1;
 
 export const headerName = "backup.json";
@@ -13,7 +13,7 @@ export const filesFolder = "files/";
 
 const count = z.int().nonnegative();
 
-/** Header is the first member: what the backup is of. */
+/** `headerSchema` is the first member: what the backup is of. */
 const headerSchema = z.object({
   format: z.literal(formatVersion),
   node_server: z.string(),
@@ -37,7 +37,7 @@ const headerSchema = z.object({
 
 export type BackupHeader = z.output<typeof headerSchema>;
 
-/** Manifest is the last member: size and SHA-256 of every other one, in their order. */
+/** `manifestSchema` is the last member: size and SHA-256 of every other one, in their order. */
 const manifestSchema = z.object({
   members: z.array(
     z.object({ name: z.string().min(1), size: count, sha256: z.string().regex(/^[0-9a-f]{64}$/) }),

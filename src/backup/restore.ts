@@ -69,7 +69,7 @@ function shapeOf({ header: { database } }: VerifiedBackup): DatabaseShape {
   };
 }
 
-/** Reads the members up to the first one of the files. */
+/** `loadRows` reads the members up to the first one of the files. */
 async function loadRows(
   { header, manifest }: VerifiedBackup,
   members: MemberQueue,
