@@ -133,13 +133,18 @@ eachDatabase("a restore is refused while a server runs, and asks before it repla
 test("a damaged database is replaced, and what it was is kept with its -wal file", async () => {
   await using home = await newHome();
   const site = await serveSite(home);
-  await home.run(["backup", "b.tar.zst"]);
+  {
+    using file = new Database(home.file("data/node.db"));
+    file.run("CREATE TABLE of_the_operator (id int)");
+  }
+  expect((await home.run(["backup", "b.tar.zst"])).stderr).toMatch(/are not in the backup: of_the_operator/);
   await site.stop();
   await writeFile(home.file("data/node.db"), "no database");
   await writeFile(home.file("data/node.db-wal"), "its log");
   const restored = await home.run(["restore", "b.tar.zst", "--yes"]);
   expect({ code: restored.code, stderr: restored.stderr }).toMatchObject({ code: 0 });
   const [, former = ""] = /The former database is kept as (\S+);/.exec(restored.stderr) ?? [];
+  expect(restored.stderr).toMatch(/does not contain these tables.*: of_the_operator/);
   expect(await Bun.file(former).text()).toBe("no database");
   expect(await Bun.file(`${former}-wal`).text()).toBe("its log");
   const server = await home.serve();

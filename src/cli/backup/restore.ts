@@ -44,6 +44,9 @@ async function restoreUntil(
     const { config } = restored;
     await refuseRunning(config);
     say(describe(backup));
+    const { other_tables } = backup.header.database;
+    if (other_tables.length > 0)
+      say(`note: it does not contain these tables, which are not node-server's: ${other_tables.join(", ")}`);
     if (await hasSomething(config, backup, withFiles))
       await confirm(
         `The database ${shownDatabase(config.database.database_url)}${withFiles ? ` and all files of ${countText(backup.header.buckets?.length ?? 0, "bucket")} below ${config.static_path}` : ""} will be replaced.`,

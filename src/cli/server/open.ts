@@ -46,5 +46,5 @@ async function hookFor(config: Config, configPath: string, hub: LogHub) {
   });
 }
 
-/** Stands for the UUID of a server that has none yet. */
+/** `noUuid` is used in the name of a copy if the server has no UUID yet. */
 const noUuid = "00000000-0000-0000-0000-000000000000";
