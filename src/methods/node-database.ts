@@ -1,10 +1,26 @@
 import { z } from "zod";
-import { globally, superToken } from "../auth/need.ts";
+import { globally, type Need, superToken } from "../auth/need.ts";
 import { RawJson } from "../base/raw-json.ts";
 import { method } from "./declare.ts";
 
 /** `storageSizes` is the size of each table and their sum, in bytes. */
-export const storageSizes = z.object({ tables: z.record(z.string(), z.int()), total: z.int() });
+const storageSizes = z.object({ tables: z.record(z.string(), z.int()), total: z.int() });
+
+/** `tableSizesFor` returns the sizes to callers that meet `need`. */
+export const tableSizesFor = (need: Need) =>
+  method({
+    doc: "Returns the size of each table in bytes: on PostgreSQL with its indexes and out-of-line storage, on SQLite without its indexes.",
+    need,
+    effect: "reads",
+    params: {},
+    result: storageSizes,
+    fails: ["DatabaseError"],
+    example: {
+      params: { token: "<SUPER_TOKEN>" },
+      result: { tables: { crontab: 4096, token: 8192 }, total: 12288 },
+    },
+    run: async ({ database }) => storageResult(await database.operator.tableSizes()),
+  });
 
 /** `nodeDatabase` are the methods of the `node-server` namespace about the database and its size. */
 export const nodeDatabase = {
@@ -17,23 +33,11 @@ export const nodeDatabase = {
     example: { params: { token: "<SUPER_TOKEN>" }, result: { success: true, data: "sqlite" } },
     run: ({ database }) => ({ success: true as const, data: database.kind }),
   }),
-  "node-server_database_storage": method({
-    doc: "Returns the size of each table in bytes: on PostgreSQL with its indexes and out-of-line storage, on SQLite without its indexes.",
-    need: superToken,
-    effect: "reads",
-    params: {},
-    result: storageSizes,
-    fails: ["DatabaseError"],
-    example: {
-      params: { token: "<SUPER_TOKEN>" },
-      result: { tables: { crontab: 4096, token: 8192 }, total: 12288 },
-    },
-    run: async ({ database }) => storageResult(await database.operator.tableSizes()),
-  }),
+  "node-server_database_storage": tableSizesFor(superToken),
 };
 
 /** `storageResult` writes the JSON as text: an object would put names that look like numbers first. The migrations table is left out. */
-export function storageResult(sizes: ReadonlyMap<string, number>): RawJson {
+function storageResult(sizes: ReadonlyMap<string, number>): RawJson {
   const tables = [...sizes]
     .filter(([name]) => name !== "seaql_migrations")
     .sort(([a], [b]) => (a < b ? -1 : 1));

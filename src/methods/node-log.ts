@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { owner, superToken } from "../auth/need.ts";
+import { type Need, owner, superToken } from "../auth/need.ts";
 import { Fault } from "../base/fault.ts";
 import { levels } from "../log/entry.ts";
 import { parseFilter } from "../log/filter.ts";
@@ -53,9 +53,37 @@ export const exampleEntry = {
 };
 
 /** `endEntry` is the last entry of a log stream whose token is not valid any more. */
-export function endEntry(reason: EndReason) {
+function endEntry(reason: EndReason) {
   return tailNotice("log.ended", `this log stream ends: ${endReasons[reason]}`, { reason });
 }
+
+/** `streamFor` is the live stream of the log for callers that meet `need`. */
+export const streamFor = (need: Need) =>
+  subscription({
+    doc: "Sends every new log entry that passes the filter, until unsubscribed. If a reader falls 512 entries behind, further ones are dropped and their number is sent.",
+    need,
+    effect: "reads",
+    params: { log_filter: logFilter },
+    event: logEntry,
+    lastEvent: endEntry,
+    fails: ["NeedsWebSocket", "TooManySubscriptions"],
+    example: {
+      params: { token: "<SUPER_TOKEN>", log_filter: "info,db=trace" },
+      result: "mT3cQy0vKx8rW2hLp5nZ7bDf",
+    },
+    run: ({ hub, stop }, { log_filter }) => openTail(hub, log_filter, stop),
+  });
+
+/** `unsubscribe` ends a log stream, whichever method began it. */
+export const unsubscribe = method({
+  doc: "Ends a log stream of this connection; false if it has none with this id.",
+  need: owner,
+  effect: "changes",
+  params: { subscription: z.string() },
+  result: z.boolean(),
+  example: { params: { subscription: "mT3cQy0vKx8rW2hLp5nZ7bDf" }, result: false },
+  run: ({ cancel }, { subscription }) => cancel(subscription),
+});
 
 /**
  * `nodeLog` are the methods of the `node-server` namespace about the log: the entries kept in memory, and the live stream. The
@@ -77,27 +105,6 @@ export const nodeLog = {
       return log_filter == null ? entries : entries.filter((entry) => log_filter.passes(entry));
     },
   }),
-  "node-server_stream_log": subscription({
-    doc: "Sends every new log entry that passes the filter, until unsubscribed. If a reader falls 512 entries behind, further ones are dropped and their number is sent.",
-    need: superToken,
-    effect: "reads",
-    params: { log_filter: logFilter },
-    event: logEntry,
-    lastEvent: endEntry,
-    fails: ["NeedsWebSocket", "TooManySubscriptions"],
-    example: {
-      params: { token: "<SUPER_TOKEN>", log_filter: "info,db=trace" },
-      result: "mT3cQy0vKx8rW2hLp5nZ7bDf",
-    },
-    run: ({ hub, stop }, { log_filter }) => openTail(hub, log_filter, stop),
-  }),
-  "node-server_unsubscribe_stream_log": method({
-    doc: "Ends a log stream of this connection; false if it has none with this id.",
-    need: owner,
-    effect: "changes",
-    params: { subscription: z.string() },
-    result: z.boolean(),
-    example: { params: { subscription: "mT3cQy0vKx8rW2hLp5nZ7bDf" }, result: false },
-    run: ({ cancel }, { subscription }) => cancel(subscription),
-  }),
+  "node-server_stream_log": streamFor(superToken),
+  "node-server_unsubscribe_stream_log": unsubscribe,
 };
