@@ -111,7 +111,12 @@ eachDatabase(
     );
     expect(edited).toEqual([{ event: "config.edited", ...who }]);
     // The update has a story of its own, and a subscription is nothing that the server keeps.
-    called.push("node-server_edit_config", "node-server_self_update", "node-server_unsubscribe_stream_log");
+    called.push(
+      "node-server_edit_config",
+      "node-server_self_update",
+      "node-server_unsubscribe_stream_log",
+      "log_unsubscribe_stream",
+    );
     const changing = Object.entries(methods).filter(([, { effect }]) => effect !== "reads");
     expect(called.sort()).toEqual(changing.map(([name]) => name).sort());
   },

@@ -64,7 +64,7 @@ eachDatabase("an edit changes what the log in memory keeps, and how much", async
     configOf(node, {
       logging: `memory_log_capacity = ${capacity}\nmemory_log_filter = "${filter}"`,
     });
-  const told = await editAndHear(node, config(50, "info,task=trace"));
+  const told = await editAndHear(node, config(50, "info,task=trace,audit=off"));
   expect(told).toMatchObject({ level: "INFO", target: "server", message: "configuration reloaded: logging" });
   const log = node.node.hub.logger("task");
   for (let n = 0; n < 100; n += 1) log.trace(`event ${n}`);
