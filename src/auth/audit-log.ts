@@ -2,6 +2,7 @@ import type { AuditCode } from "../log/audit-events.ts";
 import type { EventFields } from "../log/events.ts";
 import { auditTarget } from "../log/filter.ts";
 import type { Logger, LogHub } from "../log/hub.ts";
+import { outsideSpans } from "../log/span.ts";
 import { type Caller, whoFields } from "./caller.ts";
 import { FailedSignIns, type SignInFailure } from "./failed-sign-ins.ts";
 
@@ -26,7 +27,9 @@ export class AuditLog implements Disposable {
     this.#log = hub.logger(auditTarget);
     this.#failed = new FailedSignIns((failure, { count, ofOthers }) => {
       const others = ofOthers ? { other_addresses: true as const } : {};
-      this.#log.event("sign_in.failed", "sign-in failed", { ...failure, count, ...others });
+      outsideSpans(() =>
+        this.#log.event("sign_in.failed", "sign-in failed", { ...failure, count, ...others }),
+      );
     });
   }
 
@@ -35,7 +38,8 @@ export class AuditLog implements Disposable {
     return (code, fields) => {
       if (!this.#log.wants("INFO")) return;
       const all = { ...whoFields(caller), address, ...fields } as EventFields<typeof code>;
-      this.#log.event(code, messageOf(code), all);
+      // Its fields say it all: the call's span would only say it again.
+      outsideSpans(() => this.#log.event(code, messageOf(code), all));
     };
   }
 

@@ -33,7 +33,7 @@ export const auditMethods = {
             bucket: "site",
             settings: { is_http_root: false, cors: true },
           },
-          spans: [{ name: "static-bucket::create", fields: "name=site token_key=eIWPZ6CqJxc2xuH4" }],
+          spans: [],
         },
       ],
     },
