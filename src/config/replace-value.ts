@@ -1,6 +1,6 @@
+import { parse, type TomlTable } from "smol-toml";
 import { Fault } from "../base/fault.ts";
 import { KeyIndex } from "./locate.ts";
-import { parseConfig } from "./parse.ts";
 
 /** A TOML string on one line: basic or literal. */
 const stringForm = /^(?:"(?:[^"\\\n]|\\.)*"|'[^'\n]*')/;
@@ -16,9 +16,9 @@ export function replaceDatabaseUrl(text: string, url: string): string {
   if (old === undefined || old === '""' || old === "''") throw cannotReplace();
   lines[value.line - 1] = `${before}${JSON.stringify(url)}${after.slice(old.length)}`;
   const replaced = lines.join("\n");
-  const [was, is] = [parseConfig(text).config, parseConfig(replaced).config];
-  if (!Bun.deepEquals(is, { ...was, database: { ...was.database, database_url: url } }))
-    throw cannotReplace();
+  const [was, is] = [parse(text), parse(replaced)];
+  const expected = { ...was, database: { ...(was.database as TomlTable), database_url: url } };
+  if (!Bun.deepEquals(is, expected)) throw cannotReplace();
   return replaced;
 }
 

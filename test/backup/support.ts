@@ -53,12 +53,15 @@ export function sha256(bytes: Uint8Array | string): string {
   return createHash("sha256").update(bytes).digest("hex");
 }
 
-/** All rows of a database in the portable form, by table. */
+/** All rows of a database in the portable form, by table. A server writes the last use of its tokens when it stops, so that is left out. */
 export async function rowsOf(url: string): Promise<Record<string, PortableRow[]>> {
   const snapshot = await openSnapshot(settingsFor(url), new LogHub());
   const tables: Record<string, PortableRow[]> = {};
-  for (const table of snapshot.tables)
-    tables[table.name] = (await Array.fromAsync(snapshot.rows(table))).flat();
+  for (const table of snapshot.tables) {
+    const lastUse = table.columns.indexOf("last_used_at");
+    const rows = (await Array.fromAsync(snapshot.rows(table))).flat();
+    tables[table.name] = rows.map((row) => row.filter((_, at) => at !== lastUse));
+  }
   await snapshot.close();
   return tables;
 }

@@ -17,7 +17,10 @@ story("a login through the Unix socket is saved with its whole path and used fro
     cwd: node.folder,
     stdin: `${node.superToken}\n`,
   });
-  expect({ code, stderr }).toEqual({ code: 0, stderr: `logged in to node.sock (${address}) as root\nmay: everything (Super Token)\n` });
+  expect({ code, stderr }).toEqual({
+    code: 0,
+    stderr: `logged in to node.sock (${address}) as root\nmay: everything (Super Token)\n`,
+  });
   expect(await user.does(["servers"])).toBe(`* node.sock  ${address}\n`);
   expect(await user.does(["call", "node-server_hello"])).toBe(`"${hello}"\n`);
   expect(await user.does(["status"])).toContain(address);
