@@ -11,6 +11,7 @@ const groups = [
   ["node-server", "db", "config", "log"],
   ["hostile"],
   ["cli", "client"],
+  ["backup", "metrics", "health"],
 ];
 /** Folders whose files are dealt to several processes, because one would run longer than all the others. */
 const processesOf: Readonly<Record<string, number>> = { console: 2, process: 2 };
