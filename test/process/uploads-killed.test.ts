@@ -146,7 +146,7 @@ test("500 kills in a storm of uploads leave every file whole, old or new, nothin
   expect(kills).toBe(500);
   // Otherwise the kills struck when nothing was going on, and proved nothing.
   expect(Math.min(answers, cut, leftovers)).toBeGreaterThan(100);
-}, 240_000);
+}, 600_000);
 
 test("a kill while an upload goes to a folder of another file system leaves no partial file for the next start either", async () => {
   await using home = await newHome({ top: "max_request_body_size = 67108864\n" });
