@@ -130,7 +130,7 @@ test("a crowd of wrong passwords keeps no key and secret waiting", async () => {
   expect(await node.call("token_get", { token: node.superToken })).toMatchObject({ username: "root" });
   expect(pending).toBeGreaterThan(0);
   await Promise.all(crowd);
-}, 30_000);
+}, 180_000);
 
 test("wrong passwords that wait to be checked take no place from others", async () => {
   await using node = await testNode({ top: "jsonrpc_max_connections = 10\n" });

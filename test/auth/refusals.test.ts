@@ -81,7 +81,7 @@ eachDatabase(
     expect(await node.call("token_list_all_tokens", { token: node.superToken })).toEqual(before);
     expect(await node.call("token_get", { token: "anna|right-word" })).toMatchObject({ username: "anna" });
   },
-  30_000,
+  180_000,
 );
 
 eachDatabase(
@@ -97,7 +97,7 @@ eachDatabase(
     );
     for (const refusal of refusals) expect(refusal).toEqual(invalid);
   },
-  30_000,
+  180_000,
 );
 
 eachDatabase("names that no token can have are wrong credentials too", async (database) => {

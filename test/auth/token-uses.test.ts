@@ -17,7 +17,7 @@ import { stoppablePostgres } from "../support/postgres.ts";
 import { until, within } from "../support/process.ts";
 
 // A busy machine may take its time.
-setDefaultTimeout(30_000);
+setDefaultTimeout(180_000);
 
 interface Times {
   readonly created_at: number | null;

@@ -186,7 +186,7 @@ eachDatabase(
         message: `Permission Denied: ${need.kind === "super" ? "Super token required" : "Invalid credentials"}`,
       });
   },
-  60_000,
+  180_000,
 );
 
 eachDatabase(

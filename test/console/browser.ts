@@ -74,7 +74,7 @@ export class Tab implements AsyncDisposable {
     const pooled = await (ownContext ? PooledContext.open() : PooledContext.take());
     const complaints = pooled.complaints.begin(node.url);
     const page = await pooled.context.newPage();
-    page.setDefaultTimeout(30_000);
+    page.setDefaultTimeout(60_000);
     if (dark) await page.emulateMedia({ colorScheme: "dark" });
     if (phone) await page.setViewportSize(narrow);
     return new Tab(page, complaints, { pooled, ownContext, expected });

@@ -154,7 +154,7 @@ inBrowser(
       expect(await method.getByRole("button", { name: does }).count()).toBe(1);
     }
   },
-  120_000,
+  180_000,
 );
 
 inBrowser("the explorer is readable by everybody", async () => {

@@ -97,5 +97,5 @@ inBrowser(
     };
     expect(await lookAround(node, "files", "/buckets/site", settle)).toEqual([]);
   },
-  120_000,
+  180_000,
 );

@@ -186,7 +186,7 @@ inBrowser(
     await page.getByText("This folder is empty").waitFor();
     expect(readdirSync(join(folder, "d & <b>#%"))).toEqual([]);
   },
-  120_000,
+  180_000,
 );
 
 inBrowser(
@@ -207,5 +207,5 @@ inBrowser(
     await page.keyboard.press("Control+a");
     await page.getByText("10,000 selected").waitFor();
   },
-  120_000,
+  180_000,
 );

@@ -109,5 +109,5 @@ inBrowser(
       await shoot(tab.page, name, process.env.TOUR);
     }
   },
-  120_000,
+  180_000,
 );

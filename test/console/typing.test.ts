@@ -46,7 +46,7 @@ inBrowser(
       await page.getByRole("gridcell", { name: next ?? "", exact: true }).waitFor();
     }
   },
-  120_000,
+  180_000,
 );
 
 inBrowser(
@@ -73,7 +73,7 @@ inBrowser(
     await says(page, /^1 row/);
     expect(await page.locator(".cm-content").textContent()).toBe("SELECT 1 + 1 AS two");
   },
-  120_000,
+  180_000,
 );
 
 inBrowser("what is typed while a statement runs is still there when its rows come", async () => {

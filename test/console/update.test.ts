@@ -13,7 +13,7 @@ import { inBrowser, lookAround, openConsole, shoot, signIn, Tab, testNode } from
 let versions: Versions | undefined;
 beforeAll(async () => {
   if (findProgram("updates in a browser", "chromium") !== undefined) versions = await compileVersions();
-}, 120_000);
+}, 180_000);
 
 function bothVersions(): Versions {
   if (versions === undefined) throw new Error("the versions were not compiled");
@@ -64,7 +64,7 @@ inBrowser(
     expect(await digestOf(home.binary)).toBe(two.digest);
     expect(await digestOf(`${home.binary}.old`)).toBe(one.digest);
   },
-  120_000,
+  180_000,
 );
 
 inBrowser(
@@ -89,7 +89,7 @@ inBrowser(
     expect(home.files()).toEqual(justTheBinary);
     expect(await server.version()).toBe("1.0.0");
   },
-  120_000,
+  180_000,
 );
 
 inBrowser(
@@ -112,7 +112,7 @@ inBrowser(
     await page.getByRole("button", { name: "Reload" }).click();
     await page.getByRole("heading", { name: "Version 2.0.0" }).waitFor();
   },
-  120_000,
+  180_000,
 );
 
 inBrowser(
@@ -139,7 +139,7 @@ inBrowser(
     expect(await problem.textContent()).toContain("an update was rolled back because it did not start");
     expect(await digestOf(home.binary)).toBe(bothVersions().one.digest);
   },
-  120_000,
+  180_000,
 );
 
 inBrowser(

@@ -122,7 +122,7 @@ inBrowser(
     expect(readFileSync(join(folder, "beside.txt"), "utf8")).toBe("beside");
     await list(page).getByText("beside.txt").waitFor();
   },
-  120_000,
+  180_000,
 );
 
 inBrowser("what an upload would replace is asked once: replace, skip or cancel", async () => {
@@ -210,7 +210,7 @@ inBrowser(
     expect(readdirSync(folder).sort()).toEqual(["old.bin", "sub"]);
     expect(readFileSync(join(folder, "old.bin"), "utf8")).toBe("old");
   },
-  120_000,
+  180_000,
 );
 
 inBrowser("an upload that the server refuses is told, and can be tried again", async () => {

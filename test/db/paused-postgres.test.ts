@@ -73,7 +73,7 @@ test("while PostgreSQL is paused calls fail in time and plain HTTP goes on with 
     ["ERROR", "database.lost"],
     ["INFO", "database.restored"],
   ]);
-}, 60_000);
+}, 180_000);
 
 test("behind a network that went silent every transport answers in time, and all is well when it speaks again", async () => {
   await using postgres = await stoppablePostgres();
@@ -115,7 +115,7 @@ test("behind a network that went silent every transport answers in time, and all
   expect((await get()).status).toBe(200);
   expect((await dav("PUT", "/b.txt", {}, "b")).status).toBe(201);
   expect(eventsOf(node).filter(([, event]) => event === "database.lost")).toHaveLength(1);
-}, 60_000);
+}, 180_000);
 
 test("a statement that PostgreSQL does not answer is cancelled there, others are not cut, and exec_sql has its own limit", async () => {
   await using node = await testNode({

@@ -10,7 +10,7 @@ import { until } from "../support/process.ts";
 import { endless, residentMiB, sqlChildrenOf } from "../support/sql.ts";
 
 // A busy machine may take its time.
-setDefaultTimeout(60_000);
+setDefaultTimeout(180_000);
 
 interface Sql extends AsyncDisposable {
   /** The rows of a request. */

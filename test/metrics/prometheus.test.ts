@@ -161,4 +161,4 @@ rule_files:
     prometheus.kill("SIGKILL");
     await prometheus.exited;
   }
-}, 120_000);
+}, 180_000);

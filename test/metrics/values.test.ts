@@ -209,5 +209,5 @@ eachDatabase(
     await node.call("static-bucket_delete", [node.superToken, "other"]);
     await become([2, 16], [undefined, undefined]);
   },
-  120_000,
+  180_000,
 );

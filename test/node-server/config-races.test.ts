@@ -6,7 +6,7 @@ import { configText, eachDatabase, tempFolder, testNode, type WireReply } from "
 import { newHome, sqliteUrl, until } from "../support/process.ts";
 
 // A busy machine may take its time.
-setDefaultTimeout(30_000);
+setDefaultTimeout(180_000);
 
 /** A second process that does `body` again and again; it ends by itself when nobody ends it. */
 function keepDoing(body: string, args: readonly string[]): Disposable {
@@ -69,7 +69,7 @@ test("a configuration that is swapped for a link, all the time, never leads outs
   expect(await stat(target)).toMatchObject({ ino: untouched.ino, mtimeMs: untouched.mtimeMs });
   expect(await readdir(outside.path)).toEqual(["secret.toml"]);
   expect(JSON.stringify(node.node.ring.entries())).not.toContain(marker);
-}, 60_000);
+}, 180_000);
 
 test("a folder that is swapped for a link, all the time, never leads outside", async () => {
   await using outside = await tempFolder();
@@ -92,7 +92,7 @@ test("a folder that is swapped for a link, all the time, never leads outside", a
   expect((met.string ?? 0) + (met.boolean ?? 0)).toBeGreaterThan(0);
   expect(await stat(target)).toMatchObject({ ino: untouched.ino, mtimeMs: untouched.mtimeMs });
   expect(await readdir(outside.path)).toEqual(["config.toml"]);
-}, 60_000);
+}, 180_000);
 
 eachDatabase(
   "of twenty edits at once one wins whole, and the winner is what is in force",
@@ -127,7 +127,7 @@ eachDatabase(
     );
     expect((await readdir(node.folder)).filter((name) => /tmp|recovery/.test(name))).toEqual([]);
   },
-  30_000,
+  180_000,
 );
 
 /** Mounts the file onto itself, as a container does with a single file; undefined where that is not allowed. */

@@ -101,5 +101,5 @@ eachDatabase(
     }).catch(() => {});
     expect(after).toBeLessThanOrEqual(before + tolerance);
   },
-  120_000,
+  180_000,
 );

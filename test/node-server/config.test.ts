@@ -20,7 +20,7 @@ import { configText, type TestNode, tempFolder, testNode } from "../support/node
 import { newHome, sqliteUrl, within } from "../support/process.ts";
 
 // A busy machine may take its time.
-setDefaultTimeout(30_000);
+setDefaultTimeout(180_000);
 
 const read = (node: TestNode) => node.call("node-server_read_config", { token: node.superToken });
 const edit = (node: TestNode, config_string: string) =>

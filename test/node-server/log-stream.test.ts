@@ -5,7 +5,7 @@ import { until, within } from "../support/process.ts";
 import type { Notification, TestSocket } from "../support/socket.ts";
 
 // A busy machine may take its time.
-setDefaultTimeout(30_000);
+setDefaultTimeout(180_000);
 
 const stream = async (node: TestNode, socket: TestSocket, log_filter: string) => {
   const reply = await socket.call("node-server_stream_log", { token: node.superToken, log_filter });

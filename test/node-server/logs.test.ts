@@ -3,7 +3,7 @@ import type { LogEntry } from "../../src/log/entry.ts";
 import { eachDatabase, type TestNode, testNode } from "../support/node.ts";
 
 // A busy machine may take its time.
-setDefaultTimeout(30_000);
+setDefaultTimeout(180_000);
 
 const log = async (node: TestNode) =>
   (await node.call("node-server_log", { token: node.superToken })) as LogEntry[];

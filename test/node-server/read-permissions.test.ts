@@ -4,7 +4,7 @@ import { eachDatabase, type TestNode, testNode } from "../support/node.ts";
 import { hello, within } from "../support/process.ts";
 
 // A busy machine may take its time.
-setDefaultTimeout(30_000);
+setDefaultTimeout(180_000);
 
 const readLogs = [{ scopes: ["global"], permissions: [{ node: "read_logs" }] }];
 const readStorage = [{ scopes: ["global"], permissions: [{ node: "read_storage" }] }];

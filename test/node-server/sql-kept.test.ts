@@ -5,7 +5,7 @@ import { eachDatabase, testNode } from "../support/node.ts";
 import { exec, execText, refusedSql, rows, series } from "../support/sql.ts";
 
 // A busy machine may take its time.
-setDefaultTimeout(30_000);
+setDefaultTimeout(180_000);
 
 /** On SQLite the first call opens a connection, the second one prepares the statement there, the third one finds it prepared. */
 const calls = [1, 2, 3];

@@ -6,7 +6,7 @@ import { until, within } from "../support/process.ts";
 import { endless, exec, execText, refusedSql, rows, series } from "../support/sql.ts";
 
 // A busy machine may take its time.
-setDefaultTimeout(60_000);
+setDefaultTimeout(180_000);
 
 const hello = "node-server_hello";
 
@@ -251,7 +251,7 @@ eachDatabase(
     expect(await writes).toHaveProperty("result.key");
     expect(answeredMeanwhile).toBe(true);
   },
-  30_000,
+  180_000,
 );
 
 test("statements queue for their turn and come back each with its own result", async () => {

@@ -3,7 +3,7 @@ import { type DatabaseKind, eachDatabase, testNode } from "../support/node.ts";
 import { exec, execText, refusedSql, rows } from "../support/sql.ts";
 
 // A busy machine may take its time.
-setDefaultTimeout(30_000);
+setDefaultTimeout(180_000);
 
 /** The n-th placeholder. */
 const mark = (kind: DatabaseKind, n: number) => (kind === "sqlite" ? "?" : `$${n}`);

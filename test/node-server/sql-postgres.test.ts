@@ -7,7 +7,7 @@ import { hello, newHome, type Server, until, within } from "../support/process.t
 import type { SqlResult } from "../support/sql.ts";
 
 // A busy machine may take its time.
-setDefaultTimeout(30_000);
+setDefaultTimeout(180_000);
 
 const select = "SELECT current_user AS who, 1 AS one";
 const send = (server: Server, sql = select) => server.send("node-server_exec_sql", [server.superToken, sql]);

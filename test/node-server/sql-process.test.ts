@@ -8,7 +8,7 @@ import { hello, newHome, type Server, sqliteUrl, until } from "../support/proces
 import { endless, residentMiB, type SqlResult, series, sqlChildrenOf } from "../support/sql.ts";
 
 // A busy machine may take its time.
-setDefaultTimeout(30_000);
+setDefaultTimeout(180_000);
 
 const exec = async (server: Server, sql: string) =>
   (await server.call("node-server_exec_sql", [server.superToken, sql])) as SqlResult;
@@ -72,7 +72,7 @@ eachDatabase(
     console.log(`${kind}: ${before.toFixed(0)} MiB before, ${highest.toFixed(0)} MiB at the most`);
     expect(highest - before).toBeLessThan(60);
   },
-  120_000,
+  180_000,
 );
 
 test("a server that is killed takes its running and its idle children with it", async () => {
@@ -114,7 +114,7 @@ test("statements that run when PostgreSQL's client is killed do not go on for ev
   await until("PostgreSQL ended it", async () => ((await sleeping()) === 0 ? true : undefined));
   await client.close();
   await database.drop();
-}, 30_000);
+}, 180_000);
 
 test("one warm child serves statement after statement", async () => {
   await using home = await newHome();

@@ -4,7 +4,7 @@ import { eachDatabase, testNode } from "../support/node.ts";
 import { exec, refusedSql, rows } from "../support/sql.ts";
 
 // A busy machine may take its time.
-setDefaultTimeout(30_000);
+setDefaultTimeout(180_000);
 
 /** More calls than there are connections or children, so that every one of them is met. */
 const rounds = Array.from({ length: 12 }, (_, round) => round);

@@ -3,7 +3,7 @@ import { eachDatabase, testNode } from "../support/node.ts";
 import { exec, execText, rows } from "../support/sql.ts";
 
 // A busy machine may take its time.
-setDefaultTimeout(30_000);
+setDefaultTimeout(180_000);
 
 /** One value each: how it is written in SQL, and the JSON text that comes back. */
 type Table = ReadonlyArray<readonly [sql: string, json: string]>;

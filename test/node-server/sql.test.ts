@@ -4,7 +4,7 @@ import { type DatabaseKind, eachDatabase, testNode } from "../support/node.ts";
 import { exec, refusedSql, rows, series } from "../support/sql.ts";
 
 // A busy machine may take its time.
-setDefaultTimeout(30_000);
+setDefaultTimeout(180_000);
 
 /** What a statement without rows to show answers. */
 const affected = (row_count: number) => ({ success: true, data: [], row_count, truncated: false });

@@ -7,7 +7,7 @@ import { newHome } from "../support/process.ts";
 import { exec } from "../support/sql.ts";
 
 // A busy machine may take its time.
-setDefaultTimeout(30_000);
+setDefaultTimeout(180_000);
 
 interface Storage {
   readonly tables: Readonly<Record<string, number>>;
@@ -197,7 +197,7 @@ test("measuring a large SQLite file holds up nobody", async () => {
   expect((await measuring).tables.big).toBeGreaterThan(200_000_000);
   // One call may have come before the measuring began, and one may have come after it.
   expect(answered).toBeGreaterThan(5);
-}, 60_000);
+}, 180_000);
 
 eachDatabase("only the Super Token may ask", async (kind) => {
   await using node = await testNode({ database: kind });

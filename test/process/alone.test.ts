@@ -206,5 +206,5 @@ eachDatabase(
     expect(await (await home.serve()).call("node-server_hello")).toBe(hello);
     await database.drop();
   },
-  60_000,
+  180_000,
 );

@@ -88,7 +88,7 @@ eachDatabase(
       `${kind}: ${interrupted} of ${delays.length} starts were cut short; ${orphans} left a Super Token that was never shown`,
     );
   },
-  60_000,
+  180_000,
 );
 
 eachDatabase(
@@ -128,7 +128,7 @@ eachDatabase(
       await database.drop();
     });
   },
-  60_000,
+  180_000,
 );
 
 test("two servers that start at the same moment on one empty PostgreSQL both come up; one shows the credentials, both accept them", async () => {
@@ -154,7 +154,7 @@ test("two servers that start at the same moment on one empty PostgreSQL both com
     await Promise.all(servers.map((server) => server.exited));
     await database.drop();
   }
-}, 60_000);
+}, 180_000);
 
 test("kill -9 while the first configuration is written never leaves one that the next start cannot read", async () => {
   for (let round = 0; round < 8; round += 1) {
@@ -168,4 +168,4 @@ test("kill -9 while the first configuration is written never leaves one that the
     const { code, stderr } = await home.run(["init"]);
     expect({ round, code, stderr }).toEqual({ round, code: 0, stderr: expect.any(String) });
   }
-}, 90_000);
+}, 180_000);

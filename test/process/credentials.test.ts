@@ -159,7 +159,7 @@ eachDatabase(
     expect(await server.stop()).toMatchObject({ code: 0 });
     await database.drop();
   },
-  60_000,
+  180_000,
 );
 
 story("roll-super-token takes a yes on stdin; any other answer, or none, changes nothing", async () => {

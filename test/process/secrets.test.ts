@@ -65,7 +65,7 @@ eachDatabase(
     }
     await database.drop();
   },
-  60_000,
+  180_000,
 );
 
 const addresses: ReadonlyArray<[what: string, url: (port: number) => string]> = [

@@ -8,7 +8,7 @@ let machine: SystemdMachine | undefined;
 beforeAll(async () => {
   await buildBinary();
   machine = await bootSystemd(binary);
-}, 120_000);
+}, 180_000);
 afterAll(async () => {
   await machine?.[Symbol.asyncDispose]();
   await removeBinary();
@@ -48,7 +48,7 @@ test("a real systemd starts the installed service as its user, and no journal ho
   expect(await machine.does("stat", "--format=%U", `/proc/${pid}`)).toBe("node");
   await until("the journal has the first lines", async () => (await journal()).includes("listening on"));
   expect(await journal()).not.toContain("Super Token");
-}, 60_000);
+}, 180_000);
 
 test("under its hardening it writes files, runs SQL in a child process, and takes up a new configuration", async () => {
   if (machine === undefined) return;
@@ -76,7 +76,7 @@ test("under its hardening it writes files, runs SQL in a child process, and take
   await until("the reload is in the journal", async () =>
     (await journal()).includes("configuration reloaded: limits"),
   );
-}, 60_000);
+}, 180_000);
 
 test("it is started again when it is killed, and when it hangs", async () => {
   if (machine === undefined) return;
@@ -114,4 +114,4 @@ test("it stops with success, and uninstall leaves configuration and data", async
   await machine.does("node-server", "service", "uninstall");
   expect((await machine.run("systemctl", "cat", "node-server")).code).not.toBe(0);
   expect((await machine.does("ls", "/srv/node/data")).split("\n")).toContain("node.db");
-}, 60_000);
+}, 180_000);

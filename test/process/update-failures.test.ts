@@ -28,7 +28,7 @@ const isRoot = process.getuid?.() === 0;
 let versions: Versions;
 beforeAll(async () => {
   versions = await compileVersions();
-}, 120_000);
+}, 180_000);
 
 /** An update that must fail: an error that says why, and everything as before. */
 async function expectFailure(home: Installation, server: Program, why: RegExp): Promise<void> {

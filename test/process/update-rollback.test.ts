@@ -34,7 +34,7 @@ beforeAll(async () => {
   broken.noDatabase = await versions.compileBroken("2.1.0", "db/database.ts", failing("openDatabase"));
   broken.noConfig = await versions.compileBroken("2.2.0", "config/parse.ts", failing("parseConfig"));
   broken.crashes = await versions.compileBroken("2.3.0", "node.ts", failing("openNode", "process.exit(1);"));
-}, 120_000);
+}, 180_000);
 
 /** The old version serves, the log tells of the broken one, and nothing is left of it. */
 async function expectTakenBack(home: Installation, server: Program, failed: string): Promise<void> {

@@ -29,7 +29,7 @@ import {
 let versions: Versions;
 beforeAll(async () => {
   versions = await compileVersions();
-}, 120_000);
+}, 180_000);
 
 /** What a server holds that an update must not touch. */
 async function furnish(server: Program) {

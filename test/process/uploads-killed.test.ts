@@ -178,4 +178,4 @@ test("a kill while an upload goes to a folder of another file system leaves no p
   } finally {
     run("umount", "-l", folder);
   }
-}, 60_000);
+}, 180_000);

@@ -190,4 +190,4 @@ test("readers that stop in the middle of a large file hold no memory and nobody 
   } finally {
     for (const { socket } of readers) socket.destroy();
   }
-}, 120_000);
+}, 180_000);

@@ -58,5 +58,5 @@ eachDatabase(
     }
     expect(bugs).toEqual([]);
   },
-  60_000,
+  180_000,
 );

@@ -35,4 +35,4 @@ test("a release that is asked for wrongly ends in one line, and --help lists the
   expect([help.code, help.stderr]).toEqual([0, ""]);
   for (const option of ["--key", "--out", "--only", "--version", "--level"])
     expect(help.stdout).toContain(`  ${option} `);
-}, 60_000);
+}, 180_000);

@@ -31,7 +31,7 @@ test("files that cannot be read among 10,000 are named, and all the others are c
       expect([Bun.deepEquals(contents(target), rest), staged(node)]).toEqual([true, []]);
     }
   });
-}, 60_000);
+}, 180_000);
 
 for (const [what, mode] of [
   ["opened", 0o000],

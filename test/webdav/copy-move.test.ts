@@ -79,7 +79,7 @@ test("10,000 files are copied, moved and deleted as one", async () => {
   expect(lstatSync(at("copy/7/7.txt")).ino).toBe(inode);
   expect((await dav("DELETE", "/copy")).status).toBe(204);
   expect([contents(), staged(node)]).toEqual([{}, []]);
-}, 120_000);
+}, 180_000);
 
 test("links and special files inside a folder are not followed: not copied, moved as they are, deleted without what they point to", async () => {
   await using node = await testNode();

@@ -56,4 +56,4 @@ test("no address and no Destination of WebDAV reads, lists, writes, moves or del
   expect(surroundings(node)).toEqual(before);
   // 502 is for a Destination elsewhere, 505 for what is no request line at all.
   expect([...statuses].filter((status) => status === "500" || status === "503")).toEqual([]);
-}, 120_000);
+}, 180_000);
