@@ -5,7 +5,7 @@ import { parseDatabaseUrl } from "./base/database-url.ts";
 import { Fault } from "./base/fault.ts";
 import { groupId } from "./base/users.ts";
 import type { Finding, Inspect } from "./config/load.ts";
-import { movedPaths, type RelativePath } from "./config/paths.ts";
+import { folderModeOf, movedPaths, type RelativePath } from "./config/paths.ts";
 import type { Config } from "./config/schema.ts";
 import { readTls } from "./http/listen/tls.ts";
 import { noSuchGroup } from "./http/listen/unix-socket.ts";
@@ -56,7 +56,7 @@ function inspectTls({ tls_cert, tls_key }: Config): Finding[] {
 }
 
 function inspectFolder(key: string, path: string): Finding[] {
-  const problem = folderProblem(path);
+  const problem = folderProblem(path, folderModeOf(key));
   return toFindings([key], problem && `${problem.path} ${problem.why}`);
 }
 
@@ -81,7 +81,7 @@ function inspectSocket(config: Config): Finding[] {
   const address = unixAddress(config);
   if (address?.at !== "unix") return [];
   const subject = { name: "the socket", path: address.path, failed: "cannot be created" };
-  const problem = folderProblem(dirname(address.path));
+  const problem = folderProblem(dirname(address.path), folderModeOf("unix_socket_path"));
   const { group } = address.access;
   return [
     ...toFindings(["unix_socket_path"], problem && accessMessage(subject, problem)),

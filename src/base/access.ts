@@ -12,20 +12,49 @@ export interface AccessProblem {
   readonly path: string;
   /** The reason, as the end of a sentence that begins with the path: `is a file, not a folder; name another path`. */
   readonly why: string;
+  /** Whether owner and mode are the cause, and not the kind of file or its file system. */
+  readonly isDenied?: true;
 }
 
-/** `folderProblem` says why this process cannot write into a folder or create it; undefined if it can. It creates nothing. */
-export function folderProblem(path: string): AccessProblem | undefined {
+/** Folders of the system: a `chown` of one would break the machine. */
+const systemFolders = /^\/([^/]*|(usr|var)\/[^/]+|usr\/local\/[^/]+)$/;
+
+/** `isSystemFolder` tells whether a folder belongs to the system and must keep its owner: `/srv`, `/var/log`. */
+export function isSystemFolder(path: string): boolean {
+  return systemFolders.test(path);
+}
+
+/** The mode of a folder that an operator creates, unless what it holds needs another one. */
+const usualMode = 0o750;
+
+/** `createFolderCommand` is the command that creates a folder for an account; the folders above keep owner and mode. */
+export function createFolderCommand(path: string, user: string, mode = usualMode): string {
+  return `install -d -o ${user} -m ${mode.toString(8)} ${shellQuoted(path)}`;
+}
+
+/**
+ * `folderProblem` says why this process cannot write into a folder or create it; undefined if it can. It creates nothing. `mode` is
+ * for the command that creates a missing folder.
+ */
+export function folderProblem(path: string, mode = usualMode): AccessProblem | undefined {
   const found = statOrProblem(path);
   if (found !== undefined && "why" in found) return found;
-  if (found === undefined) {
-    const above = dirname(path);
-    return above === path ? { path, why: "does not exist" } : folderProblem(above);
-  }
+  if (found === undefined) return creationProblem(path, mode);
   if (!found.isDirectory()) return { path, why: "is a file, not a folder; name another path" };
   if (kernelFileSystems.has(statfsSync(path).type))
     return { path, why: "is a folder of the kernel, in which no file can be created; name another path" };
   return permissionProblem(path, found, constants.W_OK | constants.X_OK);
+}
+
+/** `creationProblem` names the missing folder itself: the one above may belong to the system, and must not change its owner. */
+function creationProblem(path: string, mode: number): AccessProblem | undefined {
+  const above = dirname(path);
+  if (above === path) return { path, why: "does not exist" };
+  const problem = folderProblem(above, mode);
+  if (!problem?.isDenied) return problem;
+  const me = currentUser();
+  const why = `does not exist, and ${me} may not create it; run \`${createFolderCommand(path, me, mode)}\` as root`;
+  return { path, why, isDenied: true };
 }
 
 /** `fileProblem` says why this process cannot read and write a file, or create one that does not exist; undefined if it can. */
@@ -91,13 +120,29 @@ function permissionProblem(path: string, stats: Stats, wanted: number): AccessPr
   } catch (error) {
     if (codeOf(error) === "EROFS")
       return { path, why: "is on a read-only file system; mount it writable or name another path" };
-    const me = currentUser();
     const verb = wanted === constants.R_OK ? "read" : "written";
+    const owner = nameOfUid(stats.uid);
     return {
       path,
-      why: `cannot be ${verb}: it belongs to ${nameOfUid(stats.uid)} with mode ${modeText(stats.mode)}, and this runs as ${me}; run \`chown ${me} ${shellQuoted(path)}\``,
+      why: `cannot be ${verb}: it belongs to ${owner} with mode ${modeText(stats.mode)}, and this runs as ${currentUser()}; ${remedyFor(path, stats, wanted)}`,
+      isDenied: true,
     };
   }
+}
+
+/** `remedyFor` is what to do about a path whose owner or mode does not allow what is wanted. */
+function remedyFor(path: string, stats: Stats, wanted: number): string {
+  if (stats.uid !== process.geteuid?.())
+    return isSystemFolder(path)
+      ? "name a folder of its own, or a file in one"
+      : `run \`chown ${currentUser()} ${shellQuoted(path)}\``;
+  const needed = stats.isDirectory() ? 7 : wanted;
+  const lacking = Object.entries({ r: 4, w: 2, x: 1 }).filter(
+    ([, bit]) => (needed & bit) !== 0 && ((stats.mode >> 6) & bit) === 0,
+  );
+  return lacking.length === 0
+    ? "its access control list (`getfacl`) or its attributes (`lsattr`) forbid it; change those or name another path"
+    : `run \`chmod u+${lacking.map(([letter]) => letter).join("")} ${shellQuoted(path)}\``;
 }
 
 function statOrProblem(path: string): Stats | AccessProblem | undefined {

@@ -57,6 +57,14 @@ export function configuredFiles(config: Config): ConfiguredFile[] {
   });
 }
 
+/**
+ * `folderModeOf` is the mode for a folder that an operator creates for a key. Backups contain secrets; other accounts must be able to
+ * reach a socket, whose own mode decides who may connect.
+ */
+export function folderModeOf(key: string): number {
+  return key === "backup_dir" ? 0o700 : key === "unix_socket_path" ? 0o755 : 0o750;
+}
+
 /** MovedPath is a file that exists only where earlier versions looked for it: relative paths started at the working directory. */
 export interface MovedPath {
   /** The key that names it. */

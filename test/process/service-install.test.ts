@@ -57,7 +57,7 @@ test("the server may write to every folder that its configuration names, and to 
   const unmade = await server.service(["install", "--no-start", "--dir", server.units]);
   expect(unmade).toMatchObject({ code: 1, stdout: "" });
   expect(unmade.stderr).toContain(
-    `${sockets} must exist before the service; run \`install -d -o daemon ${sockets}\``,
+    `${sockets} must exist before the service; run \`install -d -o daemon -m 755 ${sockets}\``,
   );
   expect(existsSync(server.units)).toBe(false);
 });

@@ -143,7 +143,7 @@ story("a database that can be read and not written is refused with owner, mode a
         `toml:6:16: database.database_url: the database ${file}${folder} cannot be written: it belongs to `,
       );
       expect(stderr).toContain(` with mode 0${mode.toString(8)}, and this runs as `);
-      expect(stderr).toMatch(/; run `chown \w+ /);
+      expect(stderr).toMatch(/; run `ch(own \w+|mod u\+w) /);
     }
     await chmod(home.file(name), 0o755);
   }
@@ -162,7 +162,9 @@ story(
       expect(stderr).toContain(
         `node-server: the configuration ${home.configPath} cannot be read: it belongs to `,
       );
-      expect(stderr).toMatch(/ with mode 0000, and this runs as \w+; run `chown \w+ \/\S+\/config\.toml`\n$/);
+      expect(stderr).toMatch(
+        / with mode 0000, and this runs as \w+; run `ch(own \w+|mod u\+r) \/\S+\/config\.toml`\n$/,
+      );
     }
   },
 );
@@ -181,14 +183,20 @@ story("a folder that cannot be written is refused for buckets and logs", async (
   const how = boundByModes();
   if (how === undefined) return;
   await using home = await newHome({
-    top: 'static_path = "shut/static"',
+    top: 'static_path = "shut/static"\nbackup_dir = "shut/backup"',
     logging: 'json_log_file = "shut/logs/node.log"',
   });
   await mkdir(home.file("shut"));
   await forbid(home.file("shut"), 0o555);
   const { code, stderr } = await home.run(["serve"], how);
   expect(code).toBe(1);
-  expect(stderr.match(/\/shut cannot be written: it belongs to /g)).toHaveLength(2);
+  const commands = [...stderr.matchAll(/ does not exist, and \w+ may not create it; run `([^`]+)`/g)];
+  const [, user] = / -o (\w+) /.exec(stderr) ?? [];
+  expect(commands.map(([, command]) => command)).toEqual([
+    `install -d -o ${user} -m 750 ${home.file("shut/static")}`,
+    `install -d -o ${user} -m 700 ${home.file("shut/backup")}`,
+    `install -d -o ${user} -m 750 ${home.file("shut/logs")}`,
+  ]);
   expect(existsSync(home.file("data"))).toBe(false);
   await chmod(home.file("shut"), 0o755);
 });

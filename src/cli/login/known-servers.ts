@@ -43,7 +43,7 @@ export async function readServers(env: Environment): Promise<KnownServers> {
 /** Throws when logins cannot be saved. Call it before asking for a token. */
 export function requireServersWritable(env: Environment): void {
   const path = serversPath(env);
-  const problem = folderProblem(dirname(path));
+  const problem = folderProblem(dirname(path), 0o700);
   if (problem === undefined) return;
   const subject = { name: "the logins in", path, failed: "cannot be written" };
   throw new Fault(

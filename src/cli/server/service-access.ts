@@ -1,6 +1,6 @@
 import { type Stats, statSync } from "node:fs";
 import { dirname } from "node:path";
-import { accessBits, mayAccess, shellQuoted } from "../../base/access.ts";
+import { accessBits, isSystemFolder, mayAccess, shellQuoted } from "../../base/access.ts";
 import { codeOf } from "../../base/fault.ts";
 import { isInside } from "../../base/folder.ts";
 import type { Config } from "../../config/schema.ts";
@@ -9,9 +9,6 @@ import { databaseFile } from "../../db/database.ts";
 import { type ServiceTarget, usedFiles } from "./service-paths.ts";
 
 const { read, write, enter } = accessBits;
-
-/** Folders of the system: a recursive `chown` of one would break the machine. */
-const systemFolders = /^\/([^/]*|(usr|var)\/[^/]+|usr\/local\/[^/]+)$/;
 
 interface Required {
   readonly path: string;
@@ -33,7 +30,7 @@ export function accessNotes(config: Config, folders: readonly string[], target: 
     return isFirst && stats !== undefined && !mayAccess(user, stats, bits);
   });
   const paths = missing.map(({ path }) => path);
-  const own = paths.filter((path) => path !== dirname(binary) && !systemFolders.test(path));
+  const own = paths.filter((path) => path !== dirname(binary) && !isSystemFolder(path));
   const outermost = own.filter((path) => !own.some((other) => other !== path && isInside(path, other)));
   const shut = closedFolders([...folders, target.config], target);
   return [
@@ -55,7 +52,7 @@ function toFolder(path: string): Required {
 function adviceFor(path: string, { binary, user }: ServiceTarget): string {
   if (path === dirname(binary))
     return `, so self-update will fail; run \`chown ${user.name} ${shellQuoted(path)}\``;
-  return systemFolders.test(path) ? "; name a folder of its own in the configuration" : "";
+  return isSystemFolder(path) ? "; name a folder of its own in the configuration" : "";
 }
 
 /** The files that a configuration names. */

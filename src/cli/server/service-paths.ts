@@ -1,11 +1,11 @@
 import { existsSync } from "node:fs";
 import { dirname } from "node:path";
-import { shellQuoted } from "../../base/access.ts";
+import { createFolderCommand, shellQuoted } from "../../base/access.ts";
 import { shownDatabase } from "../../base/database-url.ts";
 import { Fault } from "../../base/fault.ts";
 import { isInside } from "../../base/folder.ts";
 import type { User } from "../../base/users.ts";
-import { type ConfiguredFile, configuredFiles } from "../../config/paths.ts";
+import { type ConfiguredFile, configuredFiles, folderModeOf } from "../../config/paths.ts";
 import type { Config } from "../../config/schema.ts";
 import { probeDatabase } from "../../db/probe.ts";
 import { LogHub } from "../../log/hub.ts";
@@ -28,9 +28,9 @@ export function usedFiles(config: Config): ConfiguredFile[] {
 export function writableFolders(config: Config, { binary, config: path }: ServiceTarget): string[] {
   const folders = [
     dirname(path),
-    ...usedFiles(config).flatMap(({ path: own, use }) =>
-      use === "read" ? [] : [use === "folder" ? own : dirname(own)],
-    ),
+    ...usedFiles(config)
+      .filter(({ use }) => use !== "read")
+      .map(folderOf),
     // Self-update replaces the binary in its folder.
     ...(config.release_url === undefined ? [] : [dirname(binary)]),
   ];
@@ -40,14 +40,17 @@ export function writableFolders(config: Config, { binary, config: path }: Servic
   );
 }
 
+function folderOf({ path, use }: ConfiguredFile): string {
+  return use === "folder" ? path : dirname(path);
+}
+
 /** Throws when a folder is missing, because systemd does not start a unit whose writable folders do not exist. */
-export function requireFolders(folders: readonly string[], { name }: User): void {
+export function requireFolders(config: Config, folders: readonly string[], { name }: User): void {
   const missing = folders.find((folder) => !existsSync(folder));
-  if (missing !== undefined)
-    throw new Fault(
-      "NotFound",
-      `${missing} must exist before the service; run \`install -d -o ${name} ${shellQuoted(missing)}\``,
-    );
+  if (missing === undefined) return;
+  const key = usedFiles(config).find((file) => folderOf(file) === missing)?.name ?? "";
+  const command = createFolderCommand(missing, name, folderModeOf(key));
+  throw new Fault("NotFound", `${missing} must exist before the service; run \`${command}\``);
 }
 
 /** Throws unless the database is initialised: the first start prints the Super Token, and under systemd that goes into the journal. */

@@ -45,7 +45,7 @@ export async function installService(options: InstallOptions): Promise<number> {
     printNotes();
     return exitCodes.done;
   }
-  requireFolders(writable, user);
+  requireFolders(config, writable, user);
   await requireDatabase(config, target);
   try {
     await mkdir(options.dir, { recursive: true });
