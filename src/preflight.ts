@@ -3,12 +3,11 @@ import { dirname, resolve } from "node:path";
 import { accessBits, accessMessage, fileProblem, folderProblem, shellQuoted } from "./base/access.ts";
 import { parseDatabaseUrl } from "./base/database-url.ts";
 import { Fault } from "./base/fault.ts";
-import { groupId } from "./base/users.ts";
 import type { Finding, Inspect } from "./config/load.ts";
 import { folderModeOf, movedPaths, type RelativePath } from "./config/paths.ts";
 import type { Config } from "./config/schema.ts";
 import { readTls } from "./http/listen/tls.ts";
-import { noSuchGroup } from "./http/listen/unix-socket.ts";
+import { groupProblem } from "./http/listen/unix-socket.ts";
 import { unixAddress } from "./settings.ts";
 
 /**
@@ -82,14 +81,9 @@ function inspectSocket(config: Config): Finding[] {
   if (address?.at !== "unix") return [];
   const subject = { name: "the socket", path: address.path, failed: "cannot be created" };
   const problem = folderProblem(dirname(address.path), folderModeOf("unix_socket_path"));
+  if (problem !== undefined) return toFindings(["unix_socket_path"], accessMessage(subject, problem));
   const { group } = address.access;
-  return [
-    ...toFindings(["unix_socket_path"], problem && accessMessage(subject, problem)),
-    ...toFindings(
-      ["unix_socket_group"],
-      group === undefined || groupId(group) !== undefined ? undefined : noSuchGroup(group),
-    ),
-  ];
+  return toFindings(["unix_socket_group"], group && groupProblem(address.path, group));
 }
 
 /** `inspectDatabase` is the part for commands that use only the database. */

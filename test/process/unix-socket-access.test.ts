@@ -1,7 +1,8 @@
 import { expect } from "bun:test";
-import { lstatSync, readdirSync } from "node:fs";
+import { chmodSync, chownSync, lstatSync, readdirSync } from "node:fs";
 import { hello, helloAt, newHome, story, until } from "../support/process.ts";
 import { openSocket } from "../support/socket.ts";
+import { findProgram } from "../support/tools.ts";
 
 const local = "http://localhost";
 const isRoot = process.getuid?.() === 0;
@@ -74,4 +75,35 @@ story("a mode that is not octal text and an unknown group are named by check", a
   const unknown = await other.run(["check"]);
   expect(unknown.code).toBe(1);
   expect(unknown.stderr + unknown.stdout).toMatch(/unix_socket_group: there is no group no-such-group/);
+});
+
+story("a group that the user is not in is refused by check and serve before anything is made", async () => {
+  const setpriv = isRoot ? findProgram("a server that may not chown", "setpriv", "util-linux") : "";
+  if (setpriv === undefined) return;
+  const as = isRoot ? [setpriv, "--bounding-set=-chown", "--clear-groups"] : [];
+  // The group of root is in no other user's list.
+  const foreign = isRoot ? "daemon" : "root";
+  await using home = await newHome(socketWith(`unix_socket_group = "${foreign}"`));
+  const checked = await home.run(["check", "--connect"], { as });
+  expect(checked).toMatchObject({ code: 1, stdout: "" });
+  expect(checked.stderr).toMatch(
+    /toml:4:21: unix_socket_group: the socket cannot be given the group \w+: \w+ is not a member of it; run `usermod -aG \w+ \w+` and start the server anew, or change unix_socket_group\n$/,
+  );
+  const served = await home.run(["serve"], { as });
+  expect(served).toEqual(checked);
+  expect(readdirSync(home.path)).toEqual(["config.toml"]);
+  // The process's own group needs no right.
+  await home.configure(socketWith(`unix_socket_group = "${process.getgid?.()}"`));
+  expect(await home.run(["check"], { as })).toMatchObject({ code: 0 });
+  if (!isRoot) return;
+  // Neither does one that the folder gives to all new files.
+  chownSync(home.path, 0, gid);
+  chmodSync(home.path, 0o2755);
+  await home.configure(socketWith(`unix_socket_group = "${foreign}"`));
+  expect(await home.run(["check"], { as })).toMatchObject({ code: 0 });
+  const server = home.launch({ as });
+  await server.says(/listening on unix:/);
+  expect(accessOf(home.file("node.sock")).gid).toBe(gid);
+  server.signal("SIGTERM");
+  await server.exited;
 });

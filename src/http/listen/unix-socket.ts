@@ -1,4 +1,14 @@
-import { chmodSync, chownSync, lstatSync, mkdirSync, mkdtempSync, renameSync, rmSync } from "node:fs";
+import {
+  chmodSync,
+  chownSync,
+  lstatSync,
+  mkdirSync,
+  mkdtempSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  statSync,
+} from "node:fs";
 import { connect } from "node:net";
 import { basename, dirname, join } from "node:path";
 import type { Server } from "bun";
@@ -61,16 +71,42 @@ function changeGroup(path: string, gid: number, group: string | undefined): void
   } catch (error) {
     chmodSync(path, before.mode & 0o777);
     if (codeOf(error) !== "EPERM") throw error;
-    const me = currentUser();
-    throw new Fault(
-      "IoError",
-      `the socket cannot be given the group ${group ?? gid}: ${me} is not a member of it; run \`usermod -aG ${group ?? gid} ${me}\` and start the server anew, or change unix_socket_group`,
-    );
+    throw new Fault("IoError", `the socket cannot be given the group ${notMember(group ?? String(gid))}`);
   }
 }
 
-export function noSuchGroup(group: string): string {
+/** groupProblem says why this process cannot give the socket at a path to a group; undefined if it can. It changes nothing. */
+export function groupProblem(path: string, group: string): string | undefined {
+  const gid = groupId(group);
+  if (gid === undefined) return noSuchGroup(group);
+  const own = [process.getegid?.(), ...(process.getgroups?.() ?? []), inheritedGroup(dirname(path))];
+  if (own.includes(gid) || mayChown()) return undefined;
+  return `the socket cannot be given the group ${notMember(group)}`;
+}
+
+/** inheritedGroup is the group that new files in a folder get from it (setgid); undefined if they get that of the process. */
+function inheritedGroup(folder: string): number | undefined {
+  const stats = statSync(folder, { throwIfNoEntry: false });
+  if (stats !== undefined) return (stats.mode & 0o2000) === 0 ? undefined : stats.gid;
+  return dirname(folder) === folder ? undefined : inheritedGroup(dirname(folder));
+}
+
+/** mayChown tells whether this process may give files to any group: root, unless a container took that right away. */
+function mayChown(): boolean {
+  const capabilities = process.platform === "linux" ? readFileSync("/proc/self/status", "utf8") : "";
+  const [, effective] = /^CapEff:\s*([0-9a-f]+)$/m.exec(capabilities) ?? [];
+  if (effective === undefined) return process.geteuid?.() === 0;
+  // CAP_CHOWN is the first of them.
+  return (BigInt(`0x${effective}`) & 1n) === 1n;
+}
+
+function noSuchGroup(group: string): string {
   return `there is no group ${group}; create it, or name another in unix_socket_group`;
+}
+
+function notMember(group: string): string {
+  const me = currentUser();
+  return `${group}: ${me} is not a member of it; run \`usermod -aG ${group} ${me}\` and start the server anew, or change unix_socket_group`;
 }
 
 /** clearStaleSocket removes a socket file whose server is gone. Throws if a server answers there, or if the file is not a socket. */
