@@ -8,9 +8,8 @@ import { Turns } from "./base/turns.ts";
 import { build, sourceProgram } from "./build.ts";
 import { type ConsoleFiles, loadConsole } from "./bundle.ts";
 import { ConfigFile, finishOverwrite } from "./config/config-file.ts";
-import { type Overrides, readOverrides } from "./config/environment.ts";
+import { type OverriddenKey, overriddenKeys, readOverrides } from "./config/environment.ts";
 import { LiveConfig, type Outcome, type Part, settingPart } from "./config/live.ts";
-import { explainTargets } from "./config/parse.ts";
 import { placesOf } from "./config/server-uuid.ts";
 import { AccessLog, type AccessLogSettings } from "./http/access-log/access-log.ts";
 import { Readiness } from "./http/health/readiness.ts";
@@ -245,7 +244,8 @@ export async function openNode(options: NodeOptions): Promise<Node> {
     await backedUp;
     await live.close();
   };
-  reportStart(log, options, { overrides, finished });
+  const overridden = overriddenKeys(overrides, live.config, options.env);
+  reportStart(log, options.configPath, { overridden, finished });
   return {
     hub,
     ring,
@@ -259,18 +259,16 @@ export async function openNode(options: NodeOptions): Promise<Node> {
   };
 }
 
-/** Logs what is remarkable about a start: a filter that hides too much, settings from elsewhere, an edit that had been interrupted. */
+/** Logs what is remarkable about a start: settings from elsewhere, an edit that had been interrupted. */
 function reportStart(
   log: Logger,
-  { env, configPath: path }: NodeOptions,
-  { overrides, finished }: { readonly overrides: Overrides; readonly finished: boolean },
+  path: string,
+  { overridden, finished }: { readonly overridden: readonly OverriddenKey[]; readonly finished: boolean },
 ): void {
-  const odd = env.RUST_LOG ? explainTargets(parseFilter(env.RUST_LOG)) : undefined;
-  if (odd) log.eventUnfiltered("config.warning", `RUST_LOG ${odd}`, { key: "RUST_LOG", why: odd });
-  if (overrides.values.length > 0) {
-    const from = overrides.values.map((override) => override.from);
+  if (overridden.length > 0) {
+    const from = overridden.map((override) => override.from);
     log.event("config.overridden", `settings from outside the configuration file: ${from.join(", ")}`, {
-      keys: overrides.values.map((override) => override.path.join(".")),
+      keys: overridden.map(({ key }) => key),
       from,
     });
   }

@@ -1,7 +1,9 @@
 import { z } from "zod";
 import { nearest } from "../base/nearest.ts";
+import { parseFilter } from "../log/filter.ts";
+import { explainTargets } from "./explain-targets.ts";
 import type { Override, Warning } from "./problem.ts";
-import { settings } from "./schema.ts";
+import { type Config, settings } from "./schema.ts";
 
 const prefix = "NODE_SERVER_";
 
@@ -23,10 +25,12 @@ const internalVariables = [
   "NODE_SERVER_SMOKE_TEST",
 ];
 
+type Environment = Readonly<Record<string, string | undefined>>;
+
 /** Overrides are the settings that do not come from the file. A reload reads the file again and keeps them. */
 export interface Overrides {
   readonly values: readonly Override[];
-  /** Variables that look like a mistyped key. */
+  /** Variables that look like a mistyped key, and a `RUST_LOG` that has no effect. */
   readonly warnings: readonly Warning[];
 }
 
@@ -37,9 +41,9 @@ export function variableOf(name: string): string {
   return prefix + name.toUpperCase();
 }
 
-/** `readOverrides` reads the settings in the environment. `listen`, from the command line, overrides `ws_listener` there. */
+/** `readOverrides` reads the settings in the environment; throws for a `RUST_LOG` that is not a filter. `listen`, from the command line, overrides `ws_listener` there. */
 export function readOverrides(
-  env: Readonly<Record<string, string | undefined>>,
+  env: Environment,
   { listen }: { readonly listen?: string | undefined } = {},
 ): Overrides {
   const values = settings.flatMap(({ name, path, key }): Override[] => {
@@ -49,7 +53,25 @@ export function readOverrides(
     if (text === undefined || text === "") return [];
     return [{ path, from: variableOf(name), value: toValue(text, key.type) }];
   });
-  return { values, warnings: unknownVariables(Object.keys(env)) };
+  return { values, warnings: [...unknownVariables(Object.keys(env)), ...unknownTargets(env)] };
+}
+
+/** OverriddenKey is a key whose value is not that of the file, and the variable or option that it comes from. */
+export interface OverriddenKey {
+  readonly key: string;
+  readonly from: string;
+}
+
+/** `overriddenKeys` lists them for people. `RUST_LOG` is one of them if there is a `log_filter` that it overrides. */
+export function overriddenKeys(
+  { values }: Overrides,
+  { logging }: Config,
+  { RUST_LOG }: Environment,
+): OverriddenKey[] {
+  const keys = values.map(({ path, from }) => ({ key: path.join("."), from }));
+  if (!RUST_LOG || logging.log_filter === undefined) return keys;
+  const filterKey = "logging.log_filter";
+  return [...keys.filter(({ key }) => key !== filterKey), { key: filterKey, from: "RUST_LOG" }];
 }
 
 /** `toValue` reads a text as the type of a key requires. A text that is no such value is left as it is, for the schema to refuse. */
@@ -77,6 +99,11 @@ function innerType(type: unknown): unknown {
   if (type instanceof z.ZodDefault || type instanceof z.ZodOptional || type instanceof z.ZodPrefault)
     return innerType(type.def.innerType);
   return type instanceof z.ZodPipe ? innerType(type.def.in) : type;
+}
+
+function unknownTargets({ RUST_LOG }: Environment): Warning[] {
+  const why = RUST_LOG ? explainTargets(parseFilter(RUST_LOG)) : undefined;
+  return why === undefined ? [] : [{ field: "RUST_LOG", from: "RUST_LOG", why, about: "filter" }];
 }
 
 /**

@@ -115,6 +115,11 @@ export class LiveConfig {
     return live;
   }
 
+  /** The configuration in force. */
+  get config(): Config {
+    return this.#config;
+  }
+
   /**
    * Reads the file again and applies it. If anything fails, everything stays as it was, and the reason is logged as
    * `config.refused`.

@@ -1,12 +1,12 @@
 import { dirname, resolve } from "node:path";
 import { parse, TomlError } from "smol-toml";
 import type { z } from "zod";
-import { nearest } from "../base/nearest.ts";
 import { memberAt } from "../base/validation-issue.ts";
-import { contractTargets, Filter, filterNames } from "../log/filter.ts";
+import { Filter } from "../log/filter.ts";
 import { forbiddenCharacter } from "./characters.ts";
 import { noOverrides, type Overrides } from "./environment.ts";
 import { explain, explainUnknown, plainForm, tomlForm } from "./explain.ts";
+import { explainTargets } from "./explain-targets.ts";
 import { duplicateOn, positionAt, unclosedQuote } from "./locate.ts";
 import { type RelativePath, resolvePaths } from "./paths.ts";
 import {
@@ -167,19 +167,4 @@ function unknownTargets(source: Source, { logging }: Config): Warning[] {
     const path = ["logging", name];
     return [{ ...locateProblem(source, path, why), field: path.join("."), about: "filter" }];
   });
-}
-
-/**
- * `explainTargets` says what is suspicious about a filter, as the end of a sentence that begins with its key; undefined if nothing
- * is.
- */
-export function explainTargets(filter: Filter): string | undefined {
-  const [target] = filter.unknownTargets();
-  if (target === undefined) return undefined;
-  const [near] = nearest(target, filterNames, 1);
-  const hint =
-    near === undefined
-      ? `use a level such as \`info\`, or one of the targets ${contractTargets.join(", ")}`
-      : `did you mean \`${near}\`?`;
-  return `names the target \`${target}\`, under which nothing is logged; ${hint}`;
 }

@@ -76,3 +76,24 @@ eachDatabase("check names the keys that the environment sets, and a mistyped var
   await server.stop();
   await database.drop();
 });
+
+story("a RUST_LOG that overrides log_filter is named by check and the start", async () => {
+  await using home = await newHome({ logging: 'log_filter = "warn"' });
+  const env = { RUST_LOG: "info,rcp=debug", NODE_SERVER_LOG_FILTER: "error" };
+  const { code, stdout, stderr } = await home.run(["check"], { env });
+  expect([code, stdout]).toEqual([
+    0,
+    "logging.log_filter has the value of RUST_LOG.\nconfig.toml is a valid configuration.\n",
+  ]);
+  expect(stderr).toBe(
+    "warning: RUST_LOG: names the target `rcp`, under which nothing is logged; did you mean `rpc`?\n",
+  );
+  const server = await home.serve({ env });
+  await server.says(/INFO server: settings from outside the configuration file: RUST_LOG\n/);
+  expect(server.stderr.match(/WARN server: RUST_LOG names the target `rcp`/g)).toHaveLength(1);
+  await server.stop();
+  await home.configure();
+  expect((await home.run(["check"], { env: { RUST_LOG: "info" } })).stdout).not.toContain("RUST_LOG");
+  const wrong = await home.run(["check"], { env: { RUST_LOG: "server=loud" } });
+  expect([wrong.code, wrong.stderr]).toEqual([1, expect.stringContaining("`loud` is not a level")]);
+});

@@ -1,5 +1,5 @@
 import { shownDatabase } from "../../base/database-url.ts";
-import { readOverrides } from "../../config/environment.ts";
+import { overriddenKeys, readOverrides } from "../../config/environment.ts";
 import { loadConfig } from "../../config/load.ts";
 import { formatProblem } from "../../config/problem.ts";
 import { type DatabaseState, probeDatabase } from "../../db/probe.ts";
@@ -25,8 +25,8 @@ export async function check({
     const state = await probeDatabase(config.database, new LogHub());
     process.stdout.write(`The database ${shownDatabase(config.database.database_url)} ${states[state]}.\n`);
   }
-  for (const { path: key, from } of overrides.values)
-    process.stdout.write(`${key.join(".")} has the value of ${from}.\n`);
+  for (const { key, from } of overriddenKeys(overrides, config, process.env))
+    process.stdout.write(`${key} has the value of ${from}.\n`);
   process.stdout.write(`${path} is a valid configuration.\n`);
   return exitCodes.done;
 }
