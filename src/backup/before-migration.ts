@@ -35,7 +35,7 @@ export function copyBeforeMigration({
         { ...source, staticPath: undefined },
         new AbortController().signal,
       );
-      log.event("backup.made", `the database was copied before its migration: ${target}`, {
+      log.event("backup.made", "the database was copied before its migration", {
         path: target,
         bytes: result.compressedBytes,
         elapsed_ms: Math.round(performance.now() - begin),

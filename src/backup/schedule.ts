@@ -125,7 +125,7 @@ export class BackupSchedule {
     const path = folder.newPath();
     const { staticPath, ...rest } = source();
     const result = await backUpInChild(path, { ...rest, staticPath: files ? staticPath : undefined }, signal);
-    log.event("backup.made", `backup made: ${path}`, {
+    log.event("backup.made", "backup made", {
       path,
       bytes: result.compressedBytes,
       elapsed_ms: Math.round(performance.now() - begin),

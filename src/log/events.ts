@@ -8,7 +8,7 @@ interface EventRow {
   readonly description: string;
   /** Fields of the log entry beside `event`. */
   readonly fields: z.ZodObject;
-  /** Fields that a terminal leaves out, because the message already contains them; `event` alone by default. */
+  /** Fields that a terminal leaves out, because the message already contains them; `event` alone by default. Operators search for what docs/operate.md calls `event=…`: those show it. */
   readonly hidden?: readonly string[];
 }
 
@@ -40,7 +40,7 @@ export const events = {
     level: "INFO",
     description: "An update is in place; the server restarts after this delay.",
     fields: z.object({ delay_ms: z.int() }),
-    hidden: ["event"],
+    hidden: [],
   },
   "server.restarting": {
     level: "INFO",
@@ -198,6 +198,7 @@ export const events = {
     description:
       "The new version did not start; the previous version runs again. `backup` is the copy of the database from before its migration, if it made one.",
     fields: z.object({ failed: text, running: text, backup: text.optional() }),
+    hidden: [],
   },
   "backup.made": {
     level: "INFO",
@@ -210,22 +211,25 @@ export const events = {
       left_out: z.int(),
       before: text.optional(),
     }),
-    hidden: ["event", "path"],
+    hidden: [],
   },
   "backup.failed": {
     level: "ERROR",
     description: "No backup could be made; the server tries again after `retry_ms`.",
     fields: z.object({ folder: text, reason: text, retry_ms: z.int() }),
+    hidden: [],
   },
   "access_log.failed": {
     level: "ERROR",
     description: "The access log cannot be written, or not be put aside; requests are answered as before.",
     fields: z.object({ path: text, reason: text }),
+    hidden: [],
   },
   "access_log.restored": {
     level: "INFO",
     description: "The access log is written again; `dropped` lines are missing.",
     fields: z.object({ path: text, dropped: z.int() }),
+    hidden: [],
   },
   ...auditEvents,
   "log.dropped": {

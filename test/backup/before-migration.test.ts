@@ -28,7 +28,7 @@ eachDatabase("a start that migrates a database copies it first, and the copy res
   expect(name).toMatch(new RegExp(`^node-server-[0-9a-f]{8}-\\d{8}T\\d{6}Z-before-${last}\\.tar\\.zst$`));
   expect(server.stderr).toMatch(
     new RegExp(
-      `INFO server: the database was copied before its migration: ${join(folder, name)} .*before=${last}`,
+      `INFO server: the database was copied before its migration event=backup\\.made path=${join(folder, name)} .*before=${last}`,
     ),
   );
   expect(server.stderr.indexOf("was copied before")).toBeLessThan(server.stderr.indexOf("applied migration"));

@@ -125,13 +125,13 @@ test("a backup that is young enough is not made again after a restart", async ()
   const settings = (folder: string) => ({ top: `backup_dir = "${folder}"\nbackup_every = "1h"\n` });
   await using home = await newHome(settings("backups"));
   const first = await home.serve();
-  await first.says(/backup made: /);
+  await first.says(/INFO server: backup made event=backup\.made path=\S+ bytes=\d+ /);
   await first.stop();
   const second = await home.serve();
   // One in another folder shows that the schedule is at work.
   await home.configure(settings("others"));
   await second.reload();
-  await second.says(/backup made: .*\/others\//);
+  await second.says(/backup made event=backup\.made path=\S*\/others\//);
   expect(await readdir(home.file("backups"))).toHaveLength(1);
 });
 

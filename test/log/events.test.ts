@@ -1,7 +1,7 @@
 import { expect, test } from "bun:test";
 import { eventOf, type LogEntry as ReadEntry, serverEvents } from "../../src/client/index.ts";
 import type { LogEntry } from "../../src/log/entry.ts";
-import { events } from "../../src/log/events.ts";
+import { events, terminalFields } from "../../src/log/events.ts";
 import { parseFilter } from "../../src/log/filter.ts";
 import { LogHub } from "../../src/log/hub.ts";
 import { formatLine } from "../../src/log/terminal.ts";
@@ -38,7 +38,7 @@ test("only codes of the table with their own fields can be logged", () => {
   log.info("listening", { event: "listener.bound" });
 });
 
-test("a terminal leaves out what the message says, and the code with it, but for the loss of the database", () => {
+test("a terminal leaves out what the message says, and the code with it, unless operators search for it", () => {
   const hub = new LogHub();
   const entries = collect(hub, "info");
   const log = hub.logger("server");
@@ -50,6 +50,13 @@ test("a terminal leaves out what the message says, and the code with it, but for
   const [bound = "", restored = ""] = entries.map((entry) => formatLine(entry, false));
   expect(bound).toEndWith("INFO server: listening on http://127.0.0.1:1");
   expect(restored).toEndWith("it is back event=database.restored database=node.db lost_ms=5");
+});
+
+test("a terminal shows the code of every event that the operators' guide tells them to look for", async () => {
+  const guide = await Bun.file(new URL("../../docs/operate.md", import.meta.url)).text();
+  const named = new Set([...guide.matchAll(/event=([a-z_.]+[a-z])/g)].map(([, code = ""]) => code));
+  expect([...named]).toEqual(expect.arrayContaining(["backup.made", "backup.failed", "access_log.failed"]));
+  for (const event of named) expect([event, terminalFields({ event })]).toEqual([event, { event }]);
 });
 
 test("the client knows the same codes, and reads them whatever the message is", () => {
