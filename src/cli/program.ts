@@ -65,7 +65,10 @@ const serverCommands: readonly CommandRow[] = [
     name: "health [url]",
     description:
       "ask a server whether it is well (default: the one of the configuration); 0 if it is, else 1",
-    options: [["--ready", "also whether it can do its work: database, files"]],
+    options: [
+      ["--ready", "also whether it can do its work: database, files"],
+      ["--ca <file>", "check the certificate of an https URL against this file (PEM)"],
+    ],
     load: async () => (await import("./server/health.ts")).health,
   },
   {

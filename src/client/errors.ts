@@ -15,10 +15,12 @@ export type UnreachableReason =
   /** The other side closed the connection before it answered, as an https port does with http. */
   | "closed"
   | "timeout"
-  /** The certificate is not trusted, has expired, or belongs to another host. */
+  /** The certificate is not trusted, or has expired. */
   | "certificate"
   /** The address says https, but the port does not speak it. */
-  | "not_https";
+  | "not_https"
+  /** The certificate is for other names than that of the address. */
+  | "certificate_name";
 
 /** The server could not be reached, or what answered is not a node-server. Trying again may help. */
 export class Unreachable extends ClientError {

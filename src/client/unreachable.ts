@@ -16,8 +16,10 @@ const reasons: Readonly<Record<string, UnreachableReason>> = {
   UND_ERR_BODY_TIMEOUT: "timeout",
   EPROTO: "not_https",
   ERR_SSL_WRONG_VERSION_NUMBER: "not_https",
+  ERR_TLS_CERT_ALTNAME_INVALID: "certificate_name",
+  HOSTNAME_MISMATCH: "certificate_name",
 };
-const certificateCode = /CERT|^(DEPTH_ZERO|SELF_SIGNED|UNABLE_TO_(GET|VERIFY|DECODE)|HOSTNAME_MISMATCH)/;
+const certificateCode = /CERT|^(DEPTH_ZERO|SELF_SIGNED|UNABLE_TO_(GET|VERIFY|DECODE))/;
 
 const texts: Readonly<Record<UnreachableReason, string>> = {
   refused: "nothing listens there",
@@ -26,18 +28,23 @@ const texts: Readonly<Record<UnreachableReason, string>> = {
   timeout: "no answer came in time",
   certificate: "its certificate is not trusted",
   not_https: "it does not speak https",
+  certificate_name: "its certificate is for other names",
 };
 
 /** Turns an error of `fetch` into one of this client, with the same message on every runtime. */
 export function toUnreachable(url: string, error: unknown): Unreachable {
   const origin = originOf(error);
   const code = codeOf(origin) ?? codeOf(error);
-  const reason = code === undefined ? undefined : certificateCode.test(code) ? "certificate" : reasons[code];
+  const reason = code === undefined ? undefined : reasonOf(code);
   const own = messageOf(origin) || messageOf(error);
   const text = reason === undefined ? own : texts[reason];
-  // The system's message says what is wrong with a certificate: self-signed, expired, for another host.
+  // The system's message says what is wrong with a certificate: self-signed, expired.
   const detail = reason === "certificate" && own !== "" ? ` (${own})` : "";
   return new Unreachable(`${url} cannot be reached: ${text}${detail}`, { cause: error, reason });
+}
+
+function reasonOf(code: string): UnreachableReason | undefined {
+  return reasons[code] ?? (certificateCode.test(code) ? "certificate" : undefined);
 }
 
 /** The error behind one of `fetch`: Node puts it into the cause, and where several addresses were tried (IPv6, IPv4), below that. */

@@ -51,6 +51,12 @@ story("http to an https port, https to an http port, and a private certificate a
   for (const { stderr } of [plain, reverse, unknown]) expect(stderr).not.toMatch(runtimeWords);
 
   const ca = ["--ca", home.file("cert.pem")];
+  const otherName = ["login", `https://localhost:${port}`, ...ca];
+  const misnamed = await user.run(otherName, { stdin: server.superToken });
+  expect([misnamed.code, misnamed.stderr]).toEqual([
+    4,
+    `node-server: https://localhost:${port}/jsonrpc cannot be reached: its certificate is for other names; use one that it contains in the address: 127.0.0.1\n`,
+  ]);
   const call = ["call", "node-server_hello", "-s", secure];
   expect(await user.does([...call, ...ca])).toBe(`"${hello}"\n`);
   expect(await user.does(call, { env: { NODE_EXTRA_CA_CERTS: home.file("cert.pem") } })).toBe(`"${hello}"\n`);

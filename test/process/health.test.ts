@@ -42,6 +42,48 @@ story(
   },
 );
 
+story("health of a given address trusts the certificates of --ca, and explains what is wrong", async () => {
+  await using home = await newHome({ top: 'tls_cert = "cert.pem"\ntls_key = "key.pem"' });
+  if (!(await makeCertificate(home, "health"))) return;
+  const server = await home.serve();
+  const ca = ["--ca", "cert.pem"];
+  expect(await home.run(["health", server.url, ...ca])).toMatchObject({ code: 0, stderr: "" });
+  const unknown = await home.run(["health", server.url]);
+  expect([unknown.code, unknown.stderr]).toEqual([
+    1,
+    expect.stringMatching(/its certificate is not trusted .*--ca FILE or NODE_EXTRA_CA_CERTS\n$/),
+  ]);
+  const misnamed = await home.run(["health", server.url.replace("127.0.0.1", "localhost"), ...ca]);
+  expect([misnamed.code, misnamed.stderr]).toEqual([
+    1,
+    expect.stringMatching(/its certificate is for other names; use one .* in the address: 127\.0\.0\.1\n$/),
+  ]);
+  expect((await home.run(["health", ...ca])).code).toBe(2);
+  await server.stop();
+});
+
+story("health asks through a Unix socket", async () => {
+  await using home = await newHome({ top: 'enable_unix_socket = true\nunix_socket_path = "node.sock"' });
+  const server = await home.serve();
+  await server.says(/listening on unix:/);
+  const address = `unix:${home.file("node.sock")}`;
+  for (const args of [
+    ["health", address],
+    ["health", "unix:node.sock"],
+    ["health", address, "--ready"],
+  ]) {
+    const { code, stdout, stderr } = await home.run(args);
+    expect({ args, code, stderr }).toEqual({ args, code: 0, stderr: "" });
+    expect(stdout).toMatch(/^\{/);
+  }
+  await server.stop();
+  const gone = await home.run(["health", address]);
+  expect([gone.code, gone.stderr]).toEqual([
+    1,
+    expect.stringContaining(`${address} cannot be reached: there is no such socket; `),
+  ]);
+});
+
 story("health of something that is no address is wrong usage", async () => {
   await using home = await newHome();
   const { code, stderr } = await home.run(["health", "127.0.0.1:2211"]);

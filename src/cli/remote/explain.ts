@@ -1,3 +1,4 @@
+import { visible } from "../../base/visible-text.ts";
 import {
   ClientError,
   type DenialReason,
@@ -9,6 +10,7 @@ import {
   type UnreachableReason,
 } from "../../client/index.ts";
 import { toUnreachable } from "../../client/unreachable.ts";
+import { certificateNames } from "./certificate-names.ts";
 import type { Target } from "./remote.ts";
 import { isUnixAddress, whyNoUnixAnswer } from "./unix.ts";
 
@@ -55,6 +57,7 @@ async function hintFor(
 ): Promise<string | undefined> {
   if (url.startsWith("https:")) {
     const why = reason ?? (await probe(url, fetch));
+    if (why === "certificate_name") return nameHint(await certificateNames(url, probeTimeoutMs));
     if (why === "certificate")
       return "if it is the server's own certificate or one of a private authority, name its file with --ca FILE or NODE_EXTRA_CA_CERTS";
     return why === "not_https" ? `if it has no certificate, use http${url.slice("https".length)}` : undefined;
@@ -62,9 +65,15 @@ async function hintFor(
   if (reason === "refused" || reason === "unknown_host") return undefined;
   const secure = `https${url.slice("http".length)}`;
   const why = await probe(secure, fetch);
-  return why === undefined || why === "certificate"
+  return why === undefined || why === "certificate" || why === "certificate_name"
     ? `the server at ${new URL(url).host} speaks https; use ${secure}`
     : undefined;
+}
+
+function nameHint(names: readonly string[]): string {
+  return names.length === 0
+    ? "use a name that it contains in the address"
+    : `use one that it contains in the address: ${names.map(visible).join(", ")}`;
 }
 
 /** `isNodeServer` tells whether a node-server answers at this address. No token is sent. */

@@ -1,9 +1,14 @@
 import { Fault } from "../../base/fault.ts";
+import type { Fetch, Unreachable } from "../../client/index.ts";
 import { toUnreachable } from "../../client/unreachable.ts";
 import { type CommandOptions, exitCodes } from "../command.ts";
+import { readCa } from "../remote/ca.ts";
+import { explain } from "../remote/explain.ts";
+import { fetchFor } from "../remote/remote.ts";
+import { isUnixAddress, unixClientUrl } from "../remote/unix.ts";
 import { WrongUsage } from "../terminal/wrong-usage.ts";
 import { readConfig } from "./open.ts";
-import { type ServerAccess, serverOf } from "./running.ts";
+import { serverOf } from "./running.ts";
 
 /** Shorter than the time limits of the usual probes, so that the reason is printed. */
 const timeoutMs = 3000;
@@ -11,6 +16,8 @@ const timeoutMs = 3000;
 export interface HealthOptions extends CommandOptions {
   /** Asks whether the server can do its work, not only whether it runs. */
   readonly ready?: boolean;
+  /** A file with the certificates that the server's own is checked against. */
+  readonly ca?: string;
 }
 
 /**
@@ -18,32 +25,68 @@ export interface HealthOptions extends CommandOptions {
  * Without a URL it is the server of the configuration.
  */
 export async function health(url: string | undefined, options: HealthOptions): Promise<number> {
-  const { url: base, access } =
-    url === undefined ? serverOf(await readConfig(options.config)) : { url, access: { fetch } };
-  const address = addressOf(base, options.ready ? "/node/ready" : "/node/health");
-  const { status, text } = await ask(address, access);
+  if (url === undefined && options.ca !== undefined)
+    throw new WrongUsage("--ca is for an address; the certificate of the configuration is trusted anyway");
+  const server = url === undefined ? await configured(options.config) : given(url, options.ca);
+  const address = addressOf(server.client, options.ready ? "/node/ready" : "/node/health");
+  const { status, text } = await ask(address, server);
   if (status < 200 || status > 299)
-    throw new Fault("Other", `${address} answers ${status}${text === "" ? "" : `: ${text}`}`);
+    throw new Fault("Other", `${server.shown(address)} answers ${status}${text === "" ? "" : `: ${text}`}`);
   process.stdout.write(`${text}\n`);
   return exitCodes.done;
 }
 
+interface Asked {
+  /** The URL for `fetch`. */
+  readonly client: string;
+  readonly fetch: Fetch;
+  /** The address as messages show it. */
+  shown(address: string): string;
+  /** Says why nothing answers. */
+  explain(error: Unreachable): string | Promise<string>;
+}
+
+async function configured(path: string): Promise<Asked> {
+  const { url, access } = serverOf(await readConfig(path));
+  return {
+    client: url,
+    fetch: access.fetch,
+    shown: (address) => address,
+    explain: ({ message }) => message,
+  };
+}
+
+function given(url: string, ca: string | undefined): Asked {
+  const fetch = fetchFor(url, ca === undefined ? undefined : readCa(ca));
+  const isUnix = isUnixAddress(url);
+  return {
+    client: isUnix ? unixClientUrl(url) : url,
+    fetch,
+    shown: (address) => (isUnix ? url : address),
+    explain: (error) => explain(error, { url, fetch }),
+  };
+}
+
 /** Returns the address to ask: the URL itself if it has a path. */
 function addressOf(base: string, path: string): string {
+  if (base.startsWith(unixClientUrl(""))) return base + path;
   if (!URL.canParse(base) || !/^https?:$/.test(new URL(base).protocol))
-    throw new WrongUsage(`${base} is not the address of a server; write it as http://127.0.0.1:2211`);
+    throw new WrongUsage(
+      `${base} is not the address of a server; write it as http://127.0.0.1:2211 or unix:/path/node.sock`,
+    );
   const url = new URL(base);
   if (url.pathname === "/") url.pathname = path;
   return url.href;
 }
 
-async function ask(address: string, { fetch: request }: Pick<ServerAccess, "fetch">) {
+async function ask(address: string, { fetch, shown, explain }: Asked) {
   const signal = AbortSignal.timeout(timeoutMs);
   try {
-    const response = await request(address, { signal, redirect: "manual" });
+    const response = await fetch(address, { signal, redirect: "manual" });
     return { status: response.status, text: (await response.text()).trim().slice(0, 500) };
   } catch (error) {
-    if (signal.aborted) throw new Fault("Other", `${address} does not answer within ${timeoutMs / 1000} s`);
-    throw new Fault("Other", toUnreachable(address, error).message);
+    if (signal.aborted)
+      throw new Fault("Other", `${shown(address)} does not answer within ${timeoutMs / 1000} s`);
+    throw new Fault("Other", await explain(toUnreachable(address, error)));
   }
 }
