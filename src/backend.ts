@@ -5,6 +5,7 @@ import { Authenticator } from "./auth/authenticator.ts";
 import { FailureLimiter } from "./auth/failure-limiter.ts";
 import { type PasswordCost, Passwords } from "./auth/passwords.ts";
 import { ensureSuperToken, type SuperCredentials } from "./auth/super-token.ts";
+import { SuperTokenRolls } from "./auth/super-token-rolls.ts";
 import { TokenUses } from "./auth/token-uses.ts";
 import { Tokens } from "./auth/tokens.ts";
 import { copyBeforeMigration } from "./backup/before-migration.ts";
@@ -40,6 +41,7 @@ interface Backend {
   readonly services: Services;
   readonly authenticator: Authenticator;
   readonly tokenUses: TokenUses;
+  readonly rolls: SuperTokenRolls;
   readonly settings: BackendSettings;
   /** The longest time that the configuration allows a call. */
   readonly maxCallMs: number;
@@ -200,6 +202,7 @@ export class BackendPart implements Part<BackendSettings> {
           audit,
         }),
         tokenUses,
+        rolls: new SuperTokenRolls({ kv: database.kv, audit, log: hub.logger("token") }),
         maxCallMs: sqlTimeoutMs + 5000,
       };
     } catch (error) {
@@ -246,6 +249,7 @@ export class BackendPart implements Part<BackendSettings> {
     if (this.#current !== undefined)
       this.#retire(this.#current, Math.max(drainTimeoutMs, this.#current.value.maxCallMs));
     this.#current = new RefCounted(next);
+    next.rolls.start();
   }
 
   #retire(backend: RefCounted<Backend>, timeoutMs: number): void {
@@ -255,6 +259,7 @@ export class BackendPart implements Part<BackendSettings> {
 
   async #closeWhenIdle(backend: RefCounted<Backend>, timeoutMs: number): Promise<void> {
     await backend.idle(timeoutMs);
+    await backend.value.rolls.close();
     await backend.value.tokenUses.close();
     await backend.value.database.close();
   }

@@ -1,3 +1,4 @@
+import { localAddress } from "../base/address.ts";
 import type { AuditCode } from "../log/audit-events.ts";
 import type { EventFields } from "../log/events.ts";
 import { auditTarget } from "../log/filter.ts";
@@ -25,12 +26,9 @@ export class AuditLog implements Disposable {
 
   constructor(hub: LogHub) {
     this.#log = hub.logger(auditTarget);
-    this.#failed = new FailedSignIns((failure, { count, ofOthers }) => {
-      const others = ofOthers ? { other_addresses: true as const } : {};
-      outsideSpans(() =>
-        this.#log.event("sign_in.failed", "sign-in failed", { ...failure, count, ...others }),
-      );
-    });
+    this.#failed = new FailedSignIns((entry) =>
+      outsideSpans(() => this.#log.event("sign_in.failed", "sign-in failed", entry)),
+    );
   }
 
   /** Returns the function with which the changes of an actor are recorded, once they are made. */
@@ -41,6 +39,16 @@ export class AuditLog implements Disposable {
       // Its fields say it all: the call's span would only say it again.
       outsideSpans(() => this.#log.event(code, messageOf(code), all));
     };
+  }
+
+  /** Records what `roll-super-token` did on the server's machine, at the time `at`. */
+  superTokenRolled(key: string, at: string): void {
+    this.#log.event("token.secret_rolled", messageOf("token.secret_rolled"), {
+      address: localAddress,
+      target_key: key,
+      by: "roll-super-token",
+      at,
+    });
   }
 
   signInFailed(failure: SignInFailure): void {

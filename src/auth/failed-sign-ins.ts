@@ -2,76 +2,110 @@ import { networkOf } from "../base/address.ts";
 import type { EventFields } from "../log/events.ts";
 import { outsideSpans } from "../log/span.ts";
 
-/** In this time there is one entry for an address, and one that counts the failures after it. */
+/** In this time there is one entry for a name at an address, and one that counts the failures after it. */
 const windowMs = 10_000;
-/** Further addresses in the same time share one entry, so that many attackers cannot fill the log either. */
+/** What does not fit into this number of windows shares one more, so that many attackers cannot fill the log either. */
 const maxWindows = 20;
+/** Further names at the same address share a window, so that one attacker cannot take those of all others. */
+const maxNames = 3;
 
-export type SignInFailure = Omit<EventFields<"sign_in.failed">, "count" | "other_addresses">;
+type Entry = EventFields<"sign_in.failed">;
 
-/** SignInCount says how many failures an entry stands for, and whether they are of several addresses. */
-export interface SignInCount {
-  readonly count: number;
-  readonly ofOthers: boolean;
+export type SignInFailure = Omit<Entry, "count" | "other_names" | "other_addresses">;
+
+/** WindowKey names a window: what it counts is of one network and one name, where these are not `others`. */
+interface WindowKey {
+  readonly network: string;
+  readonly name: string;
 }
 
 interface Window {
+  readonly place: WindowKey;
   /** Failures since the last entry. */
   count: number;
   last: SignInFailure;
   timer: Timer;
 }
 
-/** FailedSignIns bounds the entries about failed sign-ins: the first of an address is written at once, then one for each window. */
+/** FailedSignIns bounds the entries about failed sign-ins: the first of a name at an address is written at once, then one for each window. */
 export class FailedSignIns implements Disposable {
-  /** By network; those beyond `maxWindows` are under `others`. */
   readonly #windows = new Map<string, Window>();
-  readonly #write: (failure: SignInFailure, counted: SignInCount) => void;
+  readonly #write: (entry: Entry) => void;
 
-  constructor(write: (failure: SignInFailure, counted: SignInCount) => void) {
+  constructor(write: (entry: Entry) => void) {
     this.#write = write;
   }
 
   add(failure: SignInFailure): void {
-    const network = networkOf(failure.address);
-    const key = this.#windows.has(network) || this.#windows.size < maxWindows ? network : others;
-    const window = this.#windows.get(key);
+    const place = this.#placeFor(failure);
+    const window = this.#windows.get(keyOf(place));
     if (window !== undefined) {
       window.count += 1;
       window.last = failure;
       return;
     }
-    this.#write(failure, { count: 1, ofOthers: key === others });
-    this.#open(key, failure);
+    this.#write(entryOf(failure, { place, count: 1 }));
+    this.#open(place, failure);
   }
 
   [Symbol.dispose](): void {
-    for (const [key, { timer }] of this.#windows) {
-      clearTimeout(timer);
-      this.#flush(key);
+    for (const window of this.#windows.values()) {
+      clearTimeout(window.timer);
+      this.#close(window);
     }
   }
 
-  #open(key: string, last: SignInFailure): void {
+  #placeFor(failure: SignInFailure): WindowKey {
+    const network = networkOf(failure.address);
+    const own = { network, name: nameOf(failure) };
+    const ofAddress = { network, name: others };
+    const isFull = this.#windows.size >= maxWindows;
+    if (this.#windows.has(keyOf(own)) || (!isFull && this.#namesAt(network) < maxNames)) return own;
+    return !isFull || this.#windows.has(keyOf(ofAddress)) ? ofAddress : { network: others, name: others };
+  }
+
+  #namesAt(network: string): number {
+    return this.#windows
+      .values()
+      .filter(({ place }) => place.network === network && place.name !== others)
+      .toArray().length;
+  }
+
+  #open(place: WindowKey, last: SignInFailure): void {
     // The entry at the end of the window is not about the call that began it.
-    const timer = outsideSpans(() => setTimeout(() => this.#end(key), windowMs).unref());
-    this.#windows.set(key, { count: 0, last, timer });
+    const timer = outsideSpans(() => setTimeout(() => this.#end(place), windowMs).unref());
+    this.#windows.set(keyOf(place), { place, count: 0, last, timer });
   }
 
-  #end(key: string): void {
-    const last = this.#flush(key);
-    if (last !== undefined) this.#open(key, last);
+  #end(place: WindowKey): void {
+    const window = this.#windows.get(keyOf(place));
+    if (window === undefined) return;
+    this.#close(window);
+    if (window.count > 0) this.#open(place, window.last);
   }
 
-  /** Returns the last failure if there was something to write. */
-  #flush(key: string): SignInFailure | undefined {
-    const window = this.#windows.get(key);
-    this.#windows.delete(key);
-    if (window === undefined || window.count === 0) return undefined;
-    this.#write(window.last, { count: window.count, ofOthers: key === others });
-    return window.last;
+  #close(window: Window): void {
+    this.#windows.delete(keyOf(window.place));
+    if (window.count > 0) this.#write(entryOf(window.last, window));
   }
 }
 
-/** No network is called so. */
+/** No network and no name is called so. */
 const others = "*";
+
+function keyOf({ network, name }: WindowKey): string {
+  return `${network} ${name}`;
+}
+
+function nameOf({ token_key, username }: SignInFailure): string {
+  return token_key === undefined ? `username ${username ?? ""}` : `token_key ${token_key}`;
+}
+
+/** Returns the entry for `count` failures at a place. One for several names has none, so that no name gets the guesses at another. */
+function entryOf(failure: SignInFailure, { place, count }: Pick<Window, "place" | "count">): Entry {
+  const { address, reason } = failure;
+  const counted = place.network === others ? { count, other_addresses: true as const } : { count };
+  return place.name === others
+    ? { address, reason, ...counted, other_names: true }
+    : { ...failure, ...counted };
+}

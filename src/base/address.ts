@@ -16,6 +16,9 @@ export function formatAddress({ host, port }: Address): string {
   return host.includes(":") ? `[${host}]:${port}` : `${host}:${port}`;
 }
 
+/** The address of clients of the Unix socket, and of commands that work past the server. */
+export const localAddress = "local";
+
 /**
  * `networkOf` is the key by which clients are grouped: an IPv4 address, or the /64 of an IPv6 address, because one subscriber has a
  * whole /64 to connect from.

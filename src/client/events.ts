@@ -85,8 +85,8 @@ export interface ServerEvents {
   "token.deleted": { token_key?: string; username?: string; address: string; target_key: string };
   /** A token got another password. */
   "token.password_changed": { token_key?: string; username?: string; address: string; target_key: string };
-  /** A token got another secret. */
-  "token.secret_rolled": { token_key?: string; username?: string; address: string; target_key: string };
+  /** A token got another secret. With `by`, the command of that name gave the Super Token a new key, secret and password on the machine itself, at the time `at`. */
+  "token.secret_rolled": { token_key?: string; username?: string; address: string; target_key: string; by?: "roll-super-token"; at?: string };
   /** A bucket was created. */
   "bucket.created": { token_key?: string; username?: string; address: string; bucket: string; settings: { [name: string]: unknown } };
   /** These settings of a bucket were changed. */
@@ -111,8 +111,8 @@ export interface ServerEvents {
   "sql.executed": { token_key?: string; username?: string; address: string; statements: string[]; outcome: "succeeded" | "failed" };
   /** A release was installed; the restart follows. */
   "update.requested": { token_key?: string; username?: string; address: string; tag: string };
-  /** Credentials were refused. Of one address one entry is made in ten seconds; `count` says how many failures it stands for. With `other_addresses` they are of several addresses, and that of the last one is shown. */
-  "sign_in.failed": { token_key?: string; username?: string; address: string; reason: "invalid_credentials" | "expired" | "not_yet_valid"; count: number; other_addresses?: true };
+  /** Credentials were refused. Of one name at one address one entry is made in ten seconds; `count` says how many failures it stands for, and `reason` is that of the last one. With `other_names` they are of several names and none is shown; with `other_addresses` they are of several addresses too, and that of the last one is shown. */
+  "sign_in.failed": { token_key?: string; username?: string; address: string; reason: "invalid_credentials" | "expired" | "not_yet_valid"; count: number; other_names?: true; other_addresses?: true };
   /** A reader of the log, or the log file, was too slow for this many entries. Only that reader gets this entry. */
   "log.dropped": { dropped: number };
   /** The server ends a log stream. Only its reader gets this entry, as the last one. */

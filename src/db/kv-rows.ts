@@ -5,6 +5,8 @@ import type { Schema } from "./schema.ts";
 
 /** `maxKeyBytes` is the longest key: an index entry of PostgreSQL, less the namespace. */
 export const maxKeyBytes = 2000;
+/** `superTokenRolls` is the namespace of the notes that `roll-super-token` leaves for the audit; their keys are those of the new tokens. */
+export const superTokenRolls = "super_token_rolls";
 const maxKeptNamespaces = 10_000;
 
 export interface KvRow {
@@ -101,6 +103,16 @@ export class KvRows {
       .where(isWithin(key))
       .$if(!includingKey, (query) => query.where("key", "!=", key))
       .execute();
+  }
+
+  /** Removes a namespace and returns its values by key. */
+  async takeAll(namespace: string): Promise<Record<string, unknown>> {
+    const rows = await this.#dialect.query
+      .deleteFrom("kv")
+      .where("namespace", "=", namespace)
+      .returning(["key", "value"])
+      .execute();
+    return Object.fromEntries(rows.map(({ key, value }) => [key, this.#dialect.fromJson(value)]));
   }
 
   async removeAll(namespaces: readonly string[]): Promise<void> {

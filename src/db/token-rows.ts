@@ -4,6 +4,7 @@ import { skeletonOf } from "../base/skeleton.ts";
 import { nextTurn } from "../base/turns.ts";
 import type { Dialect } from "./dialect.ts";
 import { KeptValues } from "./kept-values.ts";
+import { superTokenRolls } from "./kv-rows.ts";
 import type { Schema } from "./schema.ts";
 
 /** The id of the Super Token's row. */
@@ -214,12 +215,20 @@ export class TokenRows {
   }
 
   /** Replaces key, secret and password of row 1 in one statement. */
+  /** Gives the Super Token other credentials, and leaves the note by which a server audits it. */
   async replaceSuper(token: Pick<NewToken, "key" | "secretHash" | "passwordHash">): Promise<void> {
-    await this.#dialect.query
-      .updateTable("token")
-      .set({ token_key: token.key, token_hash: token.secretHash, password_hash: token.passwordHash })
-      .where("id", "=", superId)
-      .execute();
+    const value = this.#dialect.json({ at: new Date().toISOString() });
+    await this.#dialect.exclusively(async (transaction) => {
+      await transaction
+        .updateTable("token")
+        .set({ token_key: token.key, token_hash: token.secretHash, password_hash: token.passwordHash })
+        .where("id", "=", superId)
+        .execute();
+      await transaction
+        .insertInto("kv")
+        .values({ namespace: superTokenRolls, key: token.key, value })
+        .execute();
+    });
   }
 
   async delete(id: number): Promise<number> {

@@ -26,7 +26,10 @@ export const auditEvents = {
   "token.edited": audited("A token got other limits.", { target_key: text }),
   "token.deleted": audited("A token was deleted.", { target_key: text }),
   "token.password_changed": audited("A token got another password.", { target_key: text }),
-  "token.secret_rolled": audited("A token got another secret.", { target_key: text }),
+  "token.secret_rolled": audited(
+    "A token got another secret. With `by`, the command of that name gave the Super Token a new key, secret and password on the machine itself, at the time `at`.",
+    { target_key: text, by: z.literal("roll-super-token").optional(), at: text.optional() },
+  ),
   "bucket.created": audited("A bucket was created.", { bucket: text, settings }),
   "bucket.updated": audited("These settings of a bucket were changed.", { bucket: text, settings }),
   "bucket.deleted": audited("A bucket was deleted; its files stay on the disk.", { bucket: text }),
@@ -49,10 +52,11 @@ export const auditEvents = {
   ),
   "update.requested": audited("A release was installed; the restart follows.", { tag: text }),
   "sign_in.failed": audited(
-    "Credentials were refused. Of one address one entry is made in ten seconds; `count` says how many failures it stands for. With `other_addresses` they are of several addresses, and that of the last one is shown.",
+    "Credentials were refused. Of one name at one address one entry is made in ten seconds; `count` says how many failures it stands for, and `reason` is that of the last one. With `other_names` they are of several names and none is shown; with `other_addresses` they are of several addresses too, and that of the last one is shown.",
     {
       reason: z.enum(["invalid_credentials", "expired", "not_yet_valid"]),
       count: z.int(),
+      other_names: z.literal(true).optional(),
       other_addresses: z.literal(true).optional(),
     },
   ),

@@ -67,24 +67,74 @@ test("a count that other entries have replaced begins again, and what a reader w
   expect(seen?.fields.count).toBe(5);
 });
 
-test("a failed sign-in is one entry, and the guesses after it are counted in one", async () => {
+const guess = { address: "192.0.2.1", token_key: "guess", reason: "invalid_credentials" as const };
+
+test("a failed sign-in is one entry, and the guesses after it are counted in one", () => {
   const made: unknown[] = [];
-  const failure = { address: "192.0.2.1", token_key: "guess", reason: "invalid_credentials" as const };
   {
-    using failed = new FailedSignIns(({ address }, { count, ofOthers }) =>
-      made.push([address, count, ofOthers]),
-    );
-    failed.add(failure);
-    expect(made).toEqual([["192.0.2.1", 1, false]]);
-    for (let guess = 0; guess < 500; guess++) failed.add(failure);
+    using failed = new FailedSignIns((entry) => made.push(entry));
+    failed.add(guess);
+    expect(made).toEqual([{ ...guess, count: 1 }]);
+    for (let count = 0; count < 500; count++) failed.add(guess);
     expect(made).toHaveLength(1);
-    for (let host = 2; host <= 200; host++) failed.add({ ...failure, address: `192.0.2.${host}` });
+    for (let host = 2; host <= 200; host++) failed.add({ ...guess, address: `192.0.2.${host}` });
     // Twenty addresses and one entry for the first of the others.
     expect(made).toHaveLength(21);
   }
+  const { token_key: _, ...nameless } = guess;
   expect(made.slice(21)).toEqual([
-    ["192.0.2.1", 500, false],
-    ["192.0.2.200", 179, true],
+    { ...guess, count: 500 },
+    { ...nameless, address: "192.0.2.200", count: 179, other_names: true, other_addresses: true },
+  ]);
+});
+
+test("guesses at one name are never counted for another", () => {
+  const made: unknown[] = [];
+  const { address, reason } = guess;
+  {
+    using failed = new FailedSignIns((entry) => made.push(entry));
+    for (let count = 0; count < 25; count++) failed.add({ address, reason, username: "nobody" });
+    failed.add(guess);
+    // A user name that looks like the key is another name.
+    failed.add({ address, reason, username: "guess" });
+    for (const username of ["four", "five", "*", "five"]) failed.add({ address, reason, username });
+    failed.add({ address: "192.0.2.2", reason, username: "nobody" });
+    expect(made).toEqual([
+      { address, reason, username: "nobody", count: 1 },
+      { ...guess, count: 1 },
+      { address, reason, username: "guess", count: 1 },
+      { address, reason, count: 1, other_names: true },
+      { address: "192.0.2.2", reason, username: "nobody", count: 1 },
+    ]);
+  }
+  expect(made.slice(5)).toEqual([
+    { address, reason, username: "nobody", count: 24 },
+    { address, reason, count: 3, other_names: true },
+  ]);
+});
+
+test("an attacker who tries many names from many addresses fills neither log nor memory", () => {
+  let made = 0;
+  {
+    using failed = new FailedSignIns(() => made++);
+    for (let count = 0; count < 20_000; count++)
+      failed.add({ ...guess, address: `192.0.2.${count % 200}`, token_key: String(count) });
+    expect(made).toBeLessThanOrEqual(21);
+  }
+  expect(made).toBeLessThanOrEqual(42);
+});
+
+test("a name that fails after another one has its own entry at once", async () => {
+  await using node = await testNode({ logging: 'memory_log_filter = "audit=info"' });
+  const failWith = (name: string) =>
+    fetch(`${node.url}/node/static-webdav/site/`, {
+      headers: { authorization: `Basic ${btoa(`${name}:wrong`)}` },
+    });
+  for (let count = 0; count < 3; count++) await failWith("nobody");
+  await failWith("somebody");
+  expect(node.node.ring.entries().map(({ fields }) => [fields.username, fields.count])).toEqual([
+    ["nobody", 1],
+    ["somebody", 1],
   ]);
 });
 

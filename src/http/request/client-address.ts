@@ -1,10 +1,9 @@
 import type { Server } from "bun";
+import { localAddress } from "../../base/address.ts";
 import { canonicalIp, type IpNetwork, IpNetworks } from "../../base/ip-network.ts";
 import { plainText } from "../content/plain.ts";
 import { hopsOf, type ProxyHeader } from "./forwarded.ts";
 
-/** `localPeer` is the address of every client of the Unix socket. */
-const localPeer = "local";
 /** A chain of more proxies than this is not followed, so that a long header costs little. */
 const maxHops = 32;
 
@@ -52,7 +51,7 @@ export class ClientAddresses {
   }
 
   #trusts(address: string): boolean {
-    return address === localPeer ? this.#trustsUnix : this.#networks.includes(address);
+    return address === localAddress ? this.#trustsUnix : this.#networks.includes(address);
   }
 
   /** The nearest hop that is not a trusted proxy; the farthest if all are. Undefined if a hop before it cannot be read. */
@@ -70,7 +69,7 @@ export class ClientAddresses {
 
 function peerOf(request: Request, server: Server<unknown>): string | undefined {
   const address = server.requestIP(request)?.address;
-  if (address === undefined) return server.port === undefined ? localPeer : undefined;
+  if (address === undefined) return server.port === undefined ? localAddress : undefined;
   // IPv4, the usual case, is canonical already.
   return address.includes(":") ? (canonicalIp(address) ?? address) : address;
 }

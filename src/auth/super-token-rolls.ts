@@ -1,0 +1,56 @@
+import { z } from "zod";
+import { messageOf } from "../base/fault.ts";
+import { type KvRows, superTokenRolls } from "../db/kv-rows.ts";
+import type { Logger } from "../log/hub.ts";
+import type { AuditLog } from "./audit-log.ts";
+
+const defaultEveryMs = 5000;
+
+const notes = z.record(z.string(), z.object({ at: z.string() }));
+
+export interface SuperTokenRollsOptions {
+  readonly kv: KvRows;
+  readonly audit: AuditLog;
+  readonly log: Logger;
+  /** Default: 5 seconds. */
+  readonly everyMs?: number;
+}
+
+/**
+ * SuperTokenRolls audits what `roll-super-token` did. That is a process of its own, which may run while no server does, so it leaves a note
+ * in the database; a server looks for notes at its start and every few seconds, records them and removes them.
+ */
+export class SuperTokenRolls {
+  readonly #options: SuperTokenRollsOptions;
+  #timer: Timer | undefined;
+  #lastLook = Promise.resolve();
+
+  constructor(options: SuperTokenRollsOptions) {
+    this.#options = options;
+  }
+
+  start(): void {
+    const look = () => {
+      this.#lastLook = this.#lastLook.then(() => this.#look());
+    };
+    look();
+    this.#timer = setInterval(look, this.#options.everyMs ?? defaultEveryMs).unref();
+  }
+
+  /** Ends the looking. Never rejects. */
+  async close(): Promise<void> {
+    clearInterval(this.#timer);
+    await this.#lastLook;
+  }
+
+  async #look(): Promise<void> {
+    const { kv, audit, log } = this.#options;
+    try {
+      if (await kv.isEmpty(superTokenRolls)) return;
+      const found = notes.parse(await kv.takeAll(superTokenRolls));
+      for (const [key, { at }] of Object.entries(found)) audit.superTokenRolled(key, at);
+    } catch (error) {
+      log.debug("notes of roll-super-token were not read", { reason: messageOf(error) });
+    }
+  }
+}
