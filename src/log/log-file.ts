@@ -30,7 +30,7 @@ export interface LogFileOptions extends Rotation {
 }
 
 /**
- * LogFile appends lines to a file, in one write for each `flush`. If the file cannot be written, lines are dropped and counted. Every line in
+ * LogFile appends lines to a file, in one write for each `flush` and file. If the file cannot be written, lines are dropped and counted. Every line in
  * the file is complete.
  */
 export class LogFile {
@@ -71,43 +71,78 @@ export class LogFile {
     if (text === "") return;
     const before = this.#dropped;
     const notice = before === 0 ? "" : (this.#options.notice?.(before) ?? "");
+    const begun = this.#torn.length;
     const bytes = Buffer.concat([this.#torn, Buffer.from(notice + text)]);
-    const rotationError = mayRotate ? this.#rotateFor(bytes.length) : undefined;
-    const { written, error } = append(this.#file, bytes);
-    if (this.#bytes !== undefined) this.#bytes += written;
+    const { written, error } = this.#append(bytes, mayRotate);
     // The rest of a line that was written in part is written first next time, so that every line is complete.
-    const isBegun = written === 0 ? this.#torn.length > 0 : bytes[written - 1] !== newline;
+    const isBegun = written === 0 ? begun > 0 : bytes[written - 1] !== newline;
     const lineEnd = isBegun ? bytes.indexOf(newline, written) + 1 : written;
-    const isAnyWritten = lineEnd > this.#torn.length;
+    const isAnyWritten = lineEnd > begun;
     const lost = countLines(bytes.subarray(lineEnd));
     this.#dropped = isAnyWritten ? lost : before + lost - (notice === "" ? 0 : 1);
     this.#torn = bytes.subarray(written, lineEnd);
-    this.#report(error ?? rotationError, isAnyWritten ? before : 0);
+    this.#report(error, isAnyWritten ? before : 0);
+  }
+
+  /** Writes lines, in one write for each file that they fill. */
+  #append(bytes: Buffer, mayRotate: boolean): { written: number; error?: unknown } {
+    let written = 0;
+    let rotationError: unknown;
+    while (written < bytes.length) {
+      let end = mayRotate ? this.#endOfRoom(bytes, written) : bytes.length;
+      if (end === written && this.#mayRotateAt(written)) {
+        rotationError = this.#rotate() ?? rotationError;
+        end = this.#endOfRoom(bytes, written);
+      }
+      // A line that is longer than a file may be is in a file of its own.
+      if (end === written) end = bytes.indexOf(newline, written) + 1;
+      const appended = append(this.#file, bytes.subarray(written, end));
+      written += appended.written;
+      if (this.#bytes !== undefined) this.#bytes += appended.written;
+      if (appended.error !== undefined) return { written, error: appended.error };
+    }
+    return { written, error: rotationError };
+  }
+
+  /** Returns the end of the lines from `from` on that fit into the file. */
+  #endOfRoom(bytes: Buffer, from: number): number {
+    const { maxBytes } = this.#options;
+    if (maxBytes === 0 || this.#bytes === undefined) return bytes.length;
+    const end = from + Math.max(0, maxBytes - this.#bytes);
+    if (end >= bytes.length) return bytes.length;
+    return Math.max(from, end === 0 ? 0 : bytes.lastIndexOf(newline, end - 1) + 1);
+  }
+
+  /** Whether the file has content and ends with a whole line, if `written` bytes of this flush are in it. */
+  #mayRotateAt(written: number): boolean {
+    return this.#bytes !== 0 && (written > 0 || this.#torn.length === 0);
   }
 
   /** Continues in a new file after the old one was moved away (logrotate). */
   reopen(): void {
     const file = openForAppend(this.#options.path);
-    this.close();
+    this.#flush({ mayRotate: false });
+    closeSync(this.#file);
     this.#use(file);
   }
 
   /**
-   * Opens the file again if it was put aside since: a `LogFile` of the same path that this one replaces may have done so. If that fails, the old
-   * one stays in use.
+   * Takes over from a `LogFile` of the same path that is closed now: that one may have written to the file, or put it aside. If it cannot be
+   * opened again, the old one stays in use.
    */
   followPath(): void {
     try {
       const [used, found] = [fstatSync(this.#file), statSync(this.#options.path, { throwIfNoEntry: false })];
       if (found?.ino !== used.ino || found.dev !== used.dev) this.reopen();
+      else this.#bytes = sizeOf(this.#file);
     } catch (error) {
       this.#report(error, 0);
     }
   }
 
-  /** Writes what is pending and closes the file. It is not put aside now: another `LogFile` may have opened it already. */
+  /** Writes what is pending and closes the file. Another `LogFile` that has opened it already must call `followPath` afterwards. */
   close(): void {
-    this.#flush({ mayRotate: false });
+    this.#flush({ mayRotate: true });
     closeSync(this.#file);
   }
 
@@ -124,11 +159,9 @@ export class LogFile {
     this.#failing = error !== undefined;
   }
 
-  /** Puts the file aside if `bytes` would make it too large. If that fails, the file grows on; it is tried again after another `maxBytes`. */
-  #rotateFor(bytes: number): unknown {
-    const { path, maxBytes, keep } = this.#options;
-    if (maxBytes === 0 || this.#bytes === undefined || this.#bytes === 0) return undefined;
-    if (this.#bytes + bytes <= maxBytes || this.#torn.length > 0) return undefined;
+  /** Puts the file aside. If that fails, the file grows on; it is tried again after another `maxBytes`. */
+  #rotate(): unknown {
+    const { path, keep } = this.#options;
     try {
       shiftOld(path, keep);
       const file = openForAppend(path);

@@ -63,15 +63,54 @@ test("with no old files to keep, a full file is begun anew; without a size it gr
   expect(existsSync(`${path}.1`)).toBe(false);
 });
 
-test("one write that is larger than the size goes whole into a file of its own", async () => {
+test("a flush of more lines than fit is divided at their ends; no file grows beyond its size", async () => {
+  await using folder = await tempFolder();
+  const path = join(folder.path, "node.log");
+  const { file, failures } = openFile(path, { maxBytes: 35, keep: 9 });
+  addLines(file, 1, 1);
+  for (let line = 2; line <= 10; line++) file.add(`${String(line).padStart(9, "0")}\n`);
+  file.flush();
+  expect([3, 2, 1].map((at) => numbersIn(`${path}.${at}`))).toEqual([
+    [1, 2, 3],
+    [4, 5, 6],
+    [7, 8, 9],
+  ]);
+  expect(numbersIn(path)).toEqual([10]);
+  file.close();
+  expect(failures).toEqual([]);
+});
+
+test("what is pending at a close, and what the next one adds, keep to the size too", async () => {
+  await using folder = await tempFolder();
+  const path = join(folder.path, "node.log");
+  const { file } = openFile(path, { maxBytes: 30, keep: 9 });
+  for (let line = 1; line <= 5; line++) file.add(`${String(line).padStart(9, "0")}\n`);
+  const next = openFile(path, { maxBytes: 30, keep: 9 }).file;
+  file.close();
+  next.followPath();
+  addLines(next, 6, 7);
+  next.close();
+  expect([2, 1].map((at) => numbersIn(`${path}.${at}`))).toEqual([
+    [1, 2, 3],
+    [4, 5, 6],
+  ]);
+  expect(numbersIn(path)).toEqual([7]);
+});
+
+test("a line that is longer than the size goes whole into a file of its own", async () => {
   await using folder = await tempFolder();
   const path = join(folder.path, "node.log");
   const { file } = openFile(path, { maxBytes: 30, keep: 3 });
-  for (let line = 1; line <= 10; line++) file.add(`${String(line).padStart(9, "0")}\n`);
+  const long = `${"1".repeat(50)}\n`;
+  file.add("2\n");
+  file.add(long);
+  file.add("3\n");
   file.flush();
-  addLines(file, 11, 11);
-  expect(numbersIn(`${path}.1`)).toHaveLength(10);
-  expect(numbersIn(path)).toEqual([11]);
+  expect([`${path}.2`, `${path}.1`, path].map((name) => readFileSync(name, "utf8"))).toEqual([
+    "2\n",
+    long,
+    "3\n",
+  ]);
   file.close();
 });
 
