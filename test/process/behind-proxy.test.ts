@@ -1,11 +1,14 @@
 import { expect, test } from "bun:test";
+import { randomUUID } from "node:crypto";
 import { existsSync, readdirSync, statSync } from "node:fs";
+import { rm } from "node:fs/promises";
 import { request as httpsRequest } from "node:https";
+import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { blockOf } from "../support/documented.ts";
-import { type TestNode, testNode } from "../support/node.ts";
+import { blockOf, replaced, sectionOf } from "../support/documented.ts";
+import { type TestNode, tempFolder, testNode } from "../support/node.ts";
 import { hello, until, within } from "../support/process.ts";
-import { documentedProxies, openProxy, trusting } from "../support/proxy.ts";
+import { documentedProxies, isRoot, openProxy, trusting } from "../support/proxy.ts";
 import { findTool, randomBytes } from "../support/tools.ts";
 import { webdavSite } from "../support/webdav.ts";
 
@@ -88,7 +91,54 @@ async function addressOfFailure(url: string, node: TestNode): Promise<unknown> {
   return node.node.ring.entries().findLast(({ target }) => target === "token")?.fields.address;
 }
 
+/** Sends a request with an id of the client's own; returns the one in the access log. */
+async function requestIdAt(url: string, accessLog: string): Promise<unknown> {
+  await fetch(`${url}/node/health`, { headers: { "x-request-id": "mine" }, ...trusting });
+  const line = await until("the request is in the access log", async () =>
+    (await Bun.file(accessLog).text()).split("\n").findLast((line) => line.includes("/node/health")),
+  );
+  return (JSON.parse(line) as { request_id: unknown }).request_id;
+}
+
+/** A folder for the socket, made as documented, in which the members of a group can use the socket. */
+async function socketFolder(): Promise<{ path: string; top: string } & AsyncDisposable> {
+  const section = sectionOf("operate.md", "The Unix socket");
+  const path = join(tmpdir(), `node-socket-${randomUUID()}`);
+  const install = /install -d -o node -g www-data -m 750 \/srv\/node-socket/.exec(section)?.[0] ?? "";
+  await Bun.$`${replaced(install, [
+    ["-o node", "-o root"],
+    ["/srv/node-socket", path],
+  ]).split(" ")}`;
+  return {
+    path: join(path, "node.sock"),
+    top: replaced(blockOf(section, "toml"), [["/srv/node-socket", path]]),
+    [Symbol.asyncDispose]: () => rm(path, { recursive: true }),
+  };
+}
+
+test("the documented socket is open to an nginx that runs as www-data", async () => {
+  // Only root can start it as another user.
+  if (!isRoot) return;
+  await using folder = await socketFolder();
+  const trusted = /trusted_proxies = \["unix"\]/.exec(documentedProxies)?.[0];
+  await using node = await testNode({ logging, top: `${folder.top}${trusted}` });
+  await using proxy = await openProxy("nginx", { unix: folder.path, user: "www-data" });
+  if (proxy === undefined) return;
+  expect((await fetch(`${proxy.url}/node/health`, trusting)).status).toBe(200);
+  expect(await addressOfFailure(proxy.url, node)).toBe("127.0.0.9");
+});
+
 for (const program of ["nginx", "caddy"] as const) {
+  test(`a client behind the documented ${program} cannot choose the id of its request`, async () => {
+    await using folder = await tempFolder();
+    const path = join(folder.path, "access.log");
+    const lines = `access_log = ${JSON.stringify(path)}\naccess_log_format = "json"`;
+    await using node = await testNode({ logging: lines, top: blockOf(documentedProxies, "toml") });
+    await using proxy = await openProxy(program, { address: new URL(node.url).host });
+    if (proxy === undefined) return;
+    expect(await requestIdAt(proxy.url, path)).toMatch(/^[0-9a-f-]{32,36}$/);
+  });
+
   test(`the documented ${program} passes on everything, and the client's address`, async () => {
     await using node = await testNode({ logging, top: blockOf(documentedProxies, "toml") });
     const { authorization } = await webdavSite(node);

@@ -1,5 +1,5 @@
 import { expect } from "bun:test";
-import { writeFile } from "node:fs/promises";
+import { chmod, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { blockOf, replaced, sectionOf } from "./documented.ts";
 import { tempFolder } from "./node.ts";
@@ -11,13 +11,14 @@ import { findProgram, findTool } from "./tools.ts";
 export const trusting = { tls: { rejectUnauthorized: false } };
 export const documentedProxies = sectionOf("operate.md", "Behind a proxy");
 const documentedServer = "127.0.0.1:2211";
-const documentedSocket = "/srv/node/data/node.sock";
-const isRoot = process.getuid?.() === 0;
+const documentedSocket = "/srv/node-socket/node.sock";
+/** Tells whether these tests run as root; only then a proxy can run as another user. */
+export const isRoot = process.getuid?.() === 0;
 
 export type ProxyProgram = "nginx" | "caddy";
 
 /** Where the proxy finds the server: `host:port`, or the path of a Unix socket. */
-export type Upstream = { readonly address: string } | { readonly unix: string };
+export type Upstream = { readonly address: string } | { readonly unix: string; readonly user?: string };
 
 interface Proxied {
   readonly folder: string;
@@ -43,14 +44,17 @@ const nginxUpstream = {
   unix: `proxy_pass http://unix:${documentedSocket};`,
 };
 const caddyUpstream = {
-  tcp: `reverse_proxy ${documentedServer}`,
-  unix: `reverse_proxy unix/${documentedSocket}`,
+  tcp: `reverse_proxy ${documentedServer} {`,
+  unix: `reverse_proxy unix/${documentedSocket} {`,
 };
 
 /** Each writes its configuration into the folder and returns the arguments that start it in the foreground. */
 const configurations: Record<ProxyProgram, (proxied: Proxied) => Promise<string[]>> = {
   nginx: async (proxied) => {
-    const { folder, port } = proxied;
+    const { folder, port, upstream } = proxied;
+    const user = ("user" in upstream ? upstream.user : undefined) ?? "root";
+    // Its workers must reach their own files.
+    await chmod(folder, 0o711);
     const example = replaced(blockOf(documentedProxies, "nginx"), [
       ["listen 443 ssl;", `listen 127.0.0.1:${port} ssl;`],
       ["/etc/ssl/files.example.com.pem", join(folder, "cert.pem")],
@@ -59,7 +63,7 @@ const configurations: Record<ProxyProgram, (proxied: Proxied) => Promise<string[
     const folders = ["client_body", "proxy", "fastcgi", "uwsgi", "scgi"].map(
       (what) => `${what}_temp_path ${folder}/${what};`,
     );
-    const text = `daemon off; pid nginx.pid; error_log stderr; ${isRoot ? "user root;" : ""}
+    const text = `daemon off; pid nginx.pid; error_log stderr; ${isRoot ? `user ${user};` : ""}
 events {}
 http {
 access_log off; ${folders.join(" ")}

@@ -1,0 +1,35 @@
+import { expect, test } from "bun:test";
+import { chmodSync, readFileSync, statSync } from "node:fs";
+import { join } from "node:path";
+import { LogFile } from "../../src/log/log-file.ts";
+import { sectionOf } from "../support/documented.ts";
+import { tempFolder, testNode } from "../support/node.ts";
+import { until } from "../support/process.ts";
+
+test("the documented filters leave the audit in the file and in memory", async () => {
+  await using folder = await tempFolder();
+  const path = join(folder.path, "node.log");
+  const section = sectionOf("operate.md", "Access log and audit");
+  const filters = /```toml\n\[logging\]\n(log_filter = "info,audit=off"\n[^`]*)```/.exec(section)?.[1] ?? "";
+  await using node = await testNode({ logging: `json_log_file = ${JSON.stringify(path)}\n${filters}` });
+  await node.call("static-bucket_create", { token: node.superToken, name: "site" });
+  await until("the entry is in the file", () => readFileSync(path, "utf8").includes('"bucket.created"'));
+  expect(node.node.ring.entries().map(({ fields }) => fields.event)).toContain("bucket.created");
+});
+
+test("log files are for owner and group, less the umask, and have the group of a setgid folder", async () => {
+  await using folder = await tempFolder();
+  chmodSync(folder.path, 0o2750);
+  const modes = [0o027, 0o077].map((umask) => {
+    const before = process.umask(umask);
+    try {
+      const path = join(folder.path, `${umask}.log`);
+      new LogFile({ path, maxBytes: 0, keep: 0, onFailed: () => undefined }).close();
+      expect(statSync(path).gid).toBe(statSync(folder.path).gid);
+      return statSync(path).mode & 0o777;
+    } finally {
+      process.umask(before);
+    }
+  });
+  expect(modes).toEqual([0o640, 0o600]);
+});
