@@ -1,7 +1,23 @@
-import { closeSync, constants, existsSync, fstatSync, openSync, readSync, statSync } from "node:fs";
+import {
+  closeSync,
+  constants,
+  existsSync,
+  fstatSync,
+  openSync,
+  readSync,
+  realpathSync,
+  statSync,
+} from "node:fs";
 import { dirname, resolve } from "node:path";
-import { accessBits, accessMessage, fileProblem, folderProblem, shellQuoted } from "./base/access.ts";
-import { parseDatabaseUrl } from "./base/database-url.ts";
+import {
+  type AccessProblem,
+  accessBits,
+  accessMessage,
+  fileProblem,
+  folderProblem,
+  shellQuoted,
+} from "./base/access.ts";
+import { parseDatabaseUrl, sqliteLockPath } from "./base/database-url.ts";
 import { Fault } from "./base/fault.ts";
 import type { Finding, Inspect } from "./config/load.ts";
 import { folderModeOf, movedPaths, type RelativePath } from "./config/paths.ts";
@@ -101,7 +117,7 @@ export function inspectDatabase(
   if (moved.length > 0) return moved;
   if (mode === "rw")
     return found(`the database ${path} does not exist; add ?mode=rwc to database_url to create it`);
-  const problem = folderProblem(dirname(path));
+  const problem = folderProblem(dirname(path)) ?? lockProblem(path);
   if (problem !== undefined)
     return found(accessMessage({ name: "the database", path, failed: "cannot be created" }, problem));
   return inspectRemains(path);
@@ -116,24 +132,31 @@ function inspectRemains(path: string): Finding[] {
       databaseKey,
       `${path} does not exist, but ${wal} does, with the latest changes of a database. Put that database back beside it, or, for a new and empty one, move ${wal} away`,
     );
-  if (!existsSync(`${path}.lock`)) return [];
-  const why = `${path} does not exist, although ${path}.lock shows that a server has used it. A new database has none of its tokens and buckets: if the old one was moved or deleted by mistake, put it back`;
+  const lock = sqliteLockPath(path);
+  if (!existsSync(lock)) return [];
+  const why = `${path} does not exist, although ${lock} shows that a server has used it. A new database has none of its tokens and buckets: if the old one was moved or deleted by mistake, put it back`;
   return [{ path: databaseKey, why, isWarning: true }];
 }
 
 /**
- * `sqliteProblem` says why a SQLite file cannot be used. SQLite also writes `-wal` and `-shm` beside it, so the folder and these
- * must be writable too.
+ * `sqliteProblem` says why a SQLite file cannot be used. SQLite also writes `-wal` and `-shm` beside it, and a server its lock, so
+ * the folder and these must be writable too.
  */
 function sqliteProblem(path: string): string | undefined {
-  const [problem] = [...sqliteFiles(path).map(fileProblem), folderProblem(dirname(path))].filter(
-    (found) => found !== undefined,
-  );
+  const [problem] = [
+    ...sqliteFiles(path).map(fileProblem),
+    folderProblem(dirname(path)),
+    lockProblem(path),
+  ].filter((found) => found !== undefined);
   if (problem !== undefined)
     return accessMessage({ name: "the database", path, failed: "cannot be written" }, problem);
   return isSqlite(path)
     ? undefined
     : `the database ${path} is another kind of file, not a SQLite database; name another path`;
+}
+
+function lockProblem(path: string): AccessProblem | undefined {
+  return fileProblem(sqliteLockPath(existsSync(path) ? realpathSync(path) : path));
 }
 
 /** `sqliteFiles` are the file of a database and those of its side files that exist. */

@@ -1,7 +1,8 @@
 import { existsSync } from "node:fs";
-import { lstat, mkdir, readdir, rm } from "node:fs/promises";
+import { lstat, readdir, rm } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { codeOf } from "../base/fault.ts";
+import { makeFolder } from "../base/inherited-owner.ts";
 import { isTemporaryName } from "../base/leftovers.ts";
 import { databaseFile } from "../db/database.ts";
 import type { BackupSource } from "./make-backup.ts";
@@ -32,7 +33,7 @@ export class BackupFolder {
 
   /** Creates the folder if it is missing; only its owner may enter it, because backups contain secrets. */
   async create(): Promise<void> {
-    await mkdir(this.path, { recursive: true, mode: 0o700 });
+    makeFolder(this.path, 0o700);
   }
 
   /** Returns a free path for a new backup. One before a migration is named after it, and `prune` leaves it alone. */

@@ -1,15 +1,11 @@
 import { constants } from "node:fs";
-import { chmod, chown, lstat, mkdir, open, rename, rm, utimes } from "node:fs/promises";
+import { chmod, lchown, lstat, mkdir, open, rename, rm, utimes } from "node:fs/promises";
 import { codeOf, Fault } from "../base/fault.ts";
 import type { Folder } from "../base/folder.ts";
+import { inheritedOwner, type Owner } from "../base/inherited-owner.ts";
 import { randomText } from "../base/random.ts";
 import { stagedPrefix, type TreePath, treeRoot } from "../buckets/path.ts";
 import type { TarMember } from "./tar-reader.ts";
-
-export interface Owner {
-  readonly uid: number;
-  readonly gid: number;
-}
 
 /** Errors of rename for a folder that is a mount point, or on another file system. */
 const mountErrors = new Set(["EXDEV", "EBUSY"]);
@@ -31,11 +27,11 @@ export class StagedBucket {
   #isSwitched = false;
 
   /** `parent` is the folder above the bucket's, and is closed with it. `path` is the bucket's path below `static_path`. */
-  constructor(parent: Folder, path: string, owner: Owner | undefined) {
+  constructor(parent: Folder, path: string) {
     this.#parent = parent;
     this.#name = path.slice(path.lastIndexOf("/") + 1);
     this.path = path;
-    this.#owner = owner;
+    this.#owner = inheritedOwner(parent.at(this.#name));
   }
 
   /** Creates the new folder. Only this user may enter it until it is complete. */
@@ -112,7 +108,7 @@ export class StagedBucket {
     if (this.#owner !== undefined) {
       const { uid, gid } = await lstat(at);
       if (uid !== this.#owner.uid || gid !== this.#owner.gid)
-        await chown(at, this.#owner.uid, this.#owner.gid);
+        await lchown(at, this.#owner.uid, this.#owner.gid);
     }
     await chmod(at, (mode & 0o777) | least);
     await utimes(at, modifiedMs / 1000, modifiedMs / 1000);

@@ -1,9 +1,10 @@
-import { chown, mkdir, open, realpath, stat } from "node:fs/promises";
+import { lchown, mkdir, open, realpath } from "node:fs/promises";
 import { codeOf, Fault } from "../base/fault.ts";
 import { Folder } from "../base/folder.ts";
+import { inheritedOwner, makeFolder } from "../base/inherited-owner.ts";
 import { openLibc } from "../base/libc.ts";
 import type { BucketPath } from "./member-rules.ts";
-import { type Owner, StagedBucket } from "./staged-bucket.ts";
+import { StagedBucket } from "./staged-bucket.ts";
 import type { TarMember } from "./tar-reader.ts";
 
 /**
@@ -12,26 +13,22 @@ import type { TarMember } from "./tar-reader.ts";
  */
 export class StagedBuckets {
   readonly #staticPath: string;
-  readonly #owner: Owner | undefined;
   readonly #buckets = new Map<string, StagedBucket>();
 
-  private constructor(staticPath: string, owner: Owner | undefined) {
+  private constructor(staticPath: string) {
     this.#staticPath = staticPath;
-    this.#owner = owner;
   }
 
-  /** Creates `staticPath` if it is missing. As root, everything gets its owner. */
+  /** Creates `staticPath` if it is missing. As root, a bucket gets the owner of the folder that it replaces, or of the one above. */
   static async open(staticPath: string): Promise<StagedBuckets> {
-    await mkdir(staticPath, { recursive: true });
-    const real = await realpath(staticPath);
-    const { uid, gid } = await stat(real);
-    return new StagedBuckets(real, process.geteuid?.() === 0 ? { uid, gid } : undefined);
+    makeFolder(staticPath);
+    return new StagedBuckets(await realpath(staticPath));
   }
 
   async add({ bucket: path, path: inside }: BucketPath, member: TarMember): Promise<void> {
     let bucket = this.#buckets.get(path);
     if (bucket === undefined) {
-      bucket = new StagedBucket(await this.#openParent(path), path, this.#owner);
+      bucket = new StagedBucket(await this.#openParent(path), path);
       this.#buckets.set(path, bucket);
       await bucket.create();
     }
@@ -89,8 +86,9 @@ export class StagedBuckets {
 
   async #openOrCreate(above: Folder, segment: string): Promise<Folder> {
     try {
+      const owner = inheritedOwner(above.at(""));
       await mkdir(above.at(segment));
-      if (this.#owner !== undefined) await chown(above.at(segment), this.#owner.uid, this.#owner.gid);
+      if (owner !== undefined) await lchown(above.at(segment), owner.uid, owner.gid);
     } catch (error) {
       if (codeOf(error) !== "EEXIST") throw error;
     }

@@ -80,3 +80,8 @@ function decode(place: string): string {
 function refusal(why: string): Fault {
   return new Fault("InvalidInput", why, { field: "database_url" });
 }
+
+/** `sqliteLockPath` is the file whose lock shows that a server uses the SQLite file at `path`, which is a real path. */
+export function sqliteLockPath(path: string): string {
+  return `${path}.lock`;
+}

@@ -1,9 +1,9 @@
 import { Database, type SQLQueryBindings } from "bun:sqlite";
-import { closeSync, existsSync, openSync } from "node:fs";
 import { dirname } from "node:path";
 import type { QueryResult } from "kysely";
 import { accessMessage, fileProblem, folderProblem } from "../base/access.ts";
 import { Fault, messageOf } from "../base/fault.ts";
+import { makeFile } from "../base/inherited-owner.ts";
 import type { ConnectionSource, Execute } from "./driver.ts";
 import { isBusy, whenFree } from "./sqlite-busy.ts";
 import { toSqliteFault } from "./sqlite-errors.ts";
@@ -27,7 +27,7 @@ const maxIdleWalBytes = 64 * 1024 * 1024;
 /** `openConnections` opens the file, and creates it if it does not exist. */
 export async function openConnections(path: string): Promise<SqliteConnections> {
   // The file contains hashes of secrets: only the owner may read it, and SQLite gives its side files the same mode.
-  if (!existsSync(path)) closeSync(openSync(path, "a", 0o600));
+  makeFile(path, 0o600);
   const writer = new Database(path, { readwrite: true });
   try {
     for (const pragma of [

@@ -1,7 +1,10 @@
 import { Database } from "bun:sqlite";
-import { closeSync, mkdirSync, openSync, readSync, realpathSync, rmSync } from "node:fs";
+import { closeSync, openSync, readSync, realpathSync, rmSync } from "node:fs";
 import { basename, dirname, join } from "node:path";
+import { accessMessage, fileProblem } from "../base/access.ts";
+import { sqliteLockPath } from "../base/database-url.ts";
 import { codeOf, Fault, messageOf } from "../base/fault.ts";
+import { makeFile, makeFolder } from "../base/inherited-owner.ts";
 import { isBusy, whenFree } from "./sqlite-busy.ts";
 
 /** The offset of `user_version` in the header of a SQLite file: four bytes, big-endian. */
@@ -24,7 +27,7 @@ export function canonicalPath(path: string): string {
     if (codeOf(error) !== "ENOENT") throw cannotLock(path, error);
   }
   try {
-    mkdirSync(dirname(path), { recursive: true });
+    makeFolder(dirname(path));
     return join(realpathSync(dirname(path)), basename(path));
   } catch (error) {
     throw cannotLock(path, error);
@@ -37,17 +40,18 @@ export function canonicalPath(path: string): string {
  * stored in that file's header, which a second server can read without the lock. Throws DatabaseError that names the process.
  */
 export async function lockSqlite(path: string): Promise<() => void> {
-  const lockPath = `${canonicalPath(path)}.lock`;
+  const real = canonicalPath(path);
+  const lockPath = sqliteLockPath(real);
   if (lockedByThisProcess.has(lockPath)) throw inUse(path, process.pid);
   lockedByThisProcess.add(lockPath);
   let lock: Database;
   try {
     // Of several processes that ask at the same moment one gets the lock; the others wait until it has written its process id.
-    lock = await whenFree(() => takeLock(lockPath), writesItsNameMs);
+    lock = await whenFree(() => takeLock(lockPath, real), writesItsNameMs);
   } catch (error) {
     lockedByThisProcess.delete(lockPath);
     if (isBusy(error)) throw inUse(path, holderOf(lockPath));
-    throw cannotLock(path, error);
+    throw cannotLock(path, error, lockPath);
   }
   return () => {
     lockedByThisProcess.delete(lockPath);
@@ -55,18 +59,22 @@ export async function lockSqlite(path: string): Promise<() => void> {
   };
 }
 
-function takeLock(lockPath: string): Database {
+function takeLock(lockPath: string, database: string): Database {
   try {
-    return tryLock(lockPath);
+    return tryLock(lockPath, database);
   } catch (error) {
     // A power loss may leave garbage. A process that holds the lock has a valid file, so nobody holds this one.
     if (codeOf(error) !== "SQLITE_NOTADB" && codeOf(error) !== "SQLITE_CORRUPT") throw error;
     rmSync(lockPath, { force: true });
-    return tryLock(lockPath);
+    return tryLock(lockPath, database);
   }
 }
 
-function tryLock(lockPath: string): Database {
+/** Everybody may read a lock file, so that a second server can name the first. */
+const lockFileMode = 0o644;
+
+function tryLock(lockPath: string, database: string): Database {
+  makeFile(lockPath, lockFileMode, database);
   const lock = new Database(lockPath, { create: true, readwrite: true });
   try {
     // The journal stays in memory: the file's content is worthless after a crash.
@@ -99,11 +107,11 @@ function inUse(path: string, pid: number): Fault {
   return new Fault("DatabaseError", detail, { pid });
 }
 
-function cannotLock(path: string, error: unknown): Fault {
-  return new Fault(
-    "DatabaseError",
-    `the database ${path} cannot be opened: ${messageOf(error)}`,
-    { path },
-    { cause: error },
-  );
+function cannotLock(path: string, error: unknown, lockPath?: string): Fault {
+  const problem = lockPath === undefined ? undefined : fileProblem(lockPath);
+  const why =
+    problem === undefined
+      ? `the database ${path} cannot be opened: ${messageOf(error)}`
+      : accessMessage({ name: "the database", path, failed: "cannot be locked" }, problem);
+  return new Fault("DatabaseError", why, { path }, { cause: error });
 }

@@ -1,8 +1,9 @@
-import { existsSync, mkdirSync } from "node:fs";
+import { existsSync } from "node:fs";
 import { dirname } from "node:path";
 import { Kysely, sql as raw, SqliteAdapter, SqliteIntrospector, SqliteQueryCompiler } from "kysely";
 import type { SqliteFile } from "../base/database-url.ts";
 import { Fault, messageOf } from "../base/fault.ts";
+import { makeFolder } from "../base/inherited-owner.ts";
 import type { Logger } from "../log/hub.ts";
 import type { Dialect } from "./dialect.ts";
 import { PooledDriver, type StatementObserver } from "./driver.ts";
@@ -50,7 +51,7 @@ export async function openSqlite({ path, mode }: SqliteFile, options: SqliteOpti
   }
   let connections: SqliteConnections;
   try {
-    mkdirSync(dirname(path), { recursive: true });
+    makeFolder(dirname(path));
     connections = await openConnections(path);
   } catch (error) {
     if (error instanceof Fault) throw error;

@@ -1,7 +1,8 @@
 import { existsSync } from "node:fs";
-import { mkdir, rename, rm, stat } from "node:fs/promises";
+import { rename, rm, stat } from "node:fs/promises";
 import { basename, dirname, join, resolve } from "node:path";
 import type { VerifiedBackup } from "../../backup/read-backup.ts";
+import { inheritedOwner, makeFolder } from "../../base/inherited-owner.ts";
 import { temporaryName } from "../../base/leftovers.ts";
 import { type Ownership, replaceFile, writeWhole } from "../../base/replace-file.ts";
 import type { Config } from "../../config/schema.ts";
@@ -41,7 +42,7 @@ export class RestoredConfig {
     const exists = existsSync(path);
     if (exists && !replace)
       return new RestoredConfig(await readConfig(path), backup, { path, beside: undefined, replaces: false });
-    await mkdir(dirname(path), { recursive: true });
+    makeFolder(dirname(path));
     const beside = join(dirname(path), temporaryName(basename(path)));
     await writeWhole(beside, backup.config, await ownershipFor(path, 0o600));
     try {
@@ -87,10 +88,7 @@ export class RestoredConfig {
   }
 }
 
-/** Mode and owner of the file that is replaced. As root, a new file gets the owner of its folder, who runs the server. */
+/** Mode and owner of the file that is replaced; a new file gets `mode`. */
 async function ownershipFor(path: string, mode: number): Promise<Ownership> {
-  if (existsSync(path)) return stat(path);
-  if (process.geteuid?.() !== 0) return { mode };
-  const { uid, gid } = await stat(dirname(path));
-  return { mode, uid, gid };
+  return existsSync(path) ? stat(path) : { mode, ...inheritedOwner(path) };
 }

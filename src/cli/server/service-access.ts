@@ -1,6 +1,7 @@
 import { type Stats, statSync } from "node:fs";
 import { dirname } from "node:path";
 import { accessBits, isSystemFolder, mayAccess, shellQuoted } from "../../base/access.ts";
+import { sqliteLockPath } from "../../base/database-url.ts";
 import { codeOf } from "../../base/fault.ts";
 import { isInside } from "../../base/folder.ts";
 import type { Config } from "../../config/schema.ts";
@@ -65,7 +66,7 @@ function filesOf(config: Config, configPath: string): Required[] {
     ...used.filter(({ isRead }) => isRead).map(({ path }) => path),
   ];
   const written = [
-    ...(file === undefined ? [] : [dirname(file), `${file}-wal`, `${file}-shm`]),
+    ...(file === undefined ? [] : [dirname(file), `${file}-wal`, `${file}-shm`, sqliteLockPath(file)]),
     ...used.filter(({ isRead }) => !isRead).map(({ path }) => path),
   ];
   const required = (paths: readonly string[], bits: number, verb: Required["verb"]) =>

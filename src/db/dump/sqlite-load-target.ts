@@ -1,9 +1,10 @@
 import { Database } from "bun:sqlite";
 import { closeSync, existsSync, openSync, readSync } from "node:fs";
-import { chown, link, lstat, open, readdir, rename, rm, stat } from "node:fs/promises";
+import { lchown, link, lstat, open, readdir, rename, rm } from "node:fs/promises";
 import { basename, dirname, join } from "node:path";
 import { codeOf, Fault } from "../../base/fault.ts";
 import { Folder } from "../../base/folder.ts";
+import { inheritedOwner } from "../../base/inherited-owner.ts";
 import { isTemporaryName, temporaryName } from "../../base/leftovers.ts";
 import type { Dialect } from "../dialect.ts";
 import { canonicalPath, lockSqlite } from "../sqlite-lock.ts";
@@ -72,11 +73,9 @@ export class SqliteLoadTarget implements LoadTarget {
     this.#unlock();
   }
 
-  /** As root, the new file gets the owner of the former one, or of the folder: a server must be able to write it. */
   async #takeOwner(): Promise<void> {
-    if (process.geteuid?.() !== 0) return;
-    const { uid, gid } = await stat(existsSync(this.#path) ? this.#path : dirname(this.#path));
-    await chown(this.#newPath, uid, gid);
+    const owner = inheritedOwner(this.#path);
+    if (owner !== undefined) await lchown(this.#newPath, owner.uid, owner.gid);
   }
 
   /** Gives the former file a second name, so that there is a database at its path at every moment. */
