@@ -36,7 +36,7 @@ export async function health(url: string | undefined, options: HealthOptions): P
   return exitCodes.done;
 }
 
-interface Asked {
+interface HealthTarget {
   /** The URL for `fetch`. */
   readonly client: string;
   readonly fetch: Fetch;
@@ -46,7 +46,7 @@ interface Asked {
   explain(error: Unreachable): string | Promise<string>;
 }
 
-async function configured(path: string): Promise<Asked> {
+async function configured(path: string): Promise<HealthTarget> {
   const { url, access } = serverOf(await readConfig(path));
   return {
     client: url,
@@ -56,7 +56,7 @@ async function configured(path: string): Promise<Asked> {
   };
 }
 
-function given(url: string, ca: string | undefined): Asked {
+function given(url: string, ca: string | undefined): HealthTarget {
   const fetch = fetchFor(url, ca === undefined ? undefined : readCa(ca));
   const isUnix = isUnixAddress(url);
   return {
@@ -79,7 +79,7 @@ function addressOf(base: string, path: string): string {
   return url.href;
 }
 
-async function ask(address: string, { fetch, shown, explain }: Asked) {
+async function ask(address: string, { fetch, shown, explain }: HealthTarget) {
   const signal = AbortSignal.timeout(timeoutMs);
   try {
     const response = await fetch(address, { signal, redirect: "manual" });
