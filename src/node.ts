@@ -8,7 +8,7 @@ import { Turns } from "./base/turns.ts";
 import { build, sourceProgram } from "./build.ts";
 import { type ConsoleFiles, loadConsole } from "./bundle.ts";
 import { ConfigFile, finishOverwrite } from "./config/config-file.ts";
-import { type OverriddenKey, overriddenKeys, readOverrides } from "./config/environment.ts";
+import { type OverriddenKey, overriddenKeys, readOverrides, sourceOf } from "./config/environment.ts";
 import { LiveConfig, type Outcome, type Part, settingPart } from "./config/live.ts";
 import { placesOf } from "./config/server-uuid.ts";
 import { AccessLog, type AccessLogSettings } from "./http/access-log/access-log.ts";
@@ -153,8 +153,9 @@ export async function openNode(options: NodeOptions): Promise<Node> {
   });
   const { addresses, observers, memory, jsonRpc, static: files } = httpDeps;
   observers.attach(recorders.requests);
-  const tcp = new ListenerSlot(httpDeps, { limits: () => limits, log });
-  const unix = new ListenerSlot(httpDeps, { limits: () => limits, log });
+  const listening = (key: string) => ({ limits: () => limits, log, addressFrom: sourceOf(overrides, key) });
+  const tcp = new ListenerSlot(httpDeps, listening("ws_listener"));
+  const unix = new ListenerSlot(httpDeps, listening("unix_socket_path"));
 
   const metrics = openMetrics({
     recorders,

@@ -6,9 +6,11 @@ import { key, readBy } from "./key.ts";
 const intervalUnits: Readonly<Record<string, number>> = { s: 1000, m: 60_000, h: 3_600_000, d: 86_400_000 };
 
 const interval = readBy((value) => {
-  const [, count = "0", unit = ""] = /^(\d{1,6})([smhd])$/.exec(value) ?? [];
-  const ms = Number(count) * (intervalUnits[unit] ?? 0);
+  const [, count, unit = ""] = /^(\d{1,6})([smhd])$/.exec(value) ?? [];
+  const ms = Number(count ?? 0) * (intervalUnits[unit] ?? 0);
   if (ms > 0) return ms;
+  if (count !== undefined)
+    throw new Fault("InvalidInput", "must be longer than zero; remove the key to make no backups");
   throw new Fault(
     "InvalidInput",
     'must be a number and a unit (s, m, h or d) in quotes, such as "24h" or "7d"',

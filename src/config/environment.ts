@@ -56,6 +56,11 @@ export function readOverrides(
   return { values, warnings: [...unknownVariables(Object.keys(env)), ...unknownTargets(env)] };
 }
 
+/** `sourceOf` is what an operator changes to change a key: the variable or option that sets it, else the key itself. */
+export function sourceOf({ values }: Overrides, key: string): string {
+  return values.find(({ path }) => path.join(".") === key)?.from ?? key;
+}
+
 /** OverriddenKey is a key whose value is not that of the file, and the variable or option that it comes from. */
 export interface OverriddenKey {
   readonly key: string;

@@ -55,7 +55,7 @@ function kindOf(expected: string, path: readonly string[], form: ValueForm): str
       return form.text;
     case "int":
     case "number":
-      return form.number;
+      return keyAt(path)?.typeLabel === "bytes" ? `${form.number}, in bytes` : form.number;
     case "boolean":
       return form.boolean;
     case "array":

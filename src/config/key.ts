@@ -14,8 +14,8 @@ export interface Key<T extends z.ZodType = z.ZodType> {
   readonly fileUse?: "write" | "folder" | "read";
   /** The value in a new file. A key without it is written commented out, with its default. */
   readonly initial?: string;
-  /** A valid value for error messages, for keys that have neither `initial` nor a default. */
-  readonly example?: string;
+  /** A valid value for error messages, for keys whose `initial` or default is none or would not help. */
+  readonly example?: string | number;
 }
 
 /** FilePart reads and replaces the file path in the value of a key: the whole value, or a part of a URL. */

@@ -10,6 +10,7 @@ export const jsonLogRotationKeys = {
     "bytes",
     bytes.default(0),
     "The size at which that file is renamed to `<file>.1`, the one before to `<file>.2`, and so on, and a new one is begun; 0 means never.",
+    { example: 50_000_000 },
   ),
   json_log_keep: key("number", oldFiles.default(5), "The number of such old files that are kept."),
 };
@@ -27,6 +28,8 @@ export const accessLogKeys = {
     z.enum(["combined", "json"], 'must be "combined" or "json"').default("combined"),
     "The format of its lines: `combined`, as web servers write it, with the duration and the id of the request at the end, or `json`.",
   ),
-  access_log_max_bytes: key("bytes", bytes.default(0), "As `json_log_max_bytes`, for the access log."),
+  access_log_max_bytes: key("bytes", bytes.default(0), "As `json_log_max_bytes`, for the access log.", {
+    example: 50_000_000,
+  }),
   access_log_keep: key("number", oldFiles.default(5), "As `json_log_keep`, for the access log."),
 };

@@ -81,8 +81,11 @@ export const topKeys = {
     "bytes",
     count.default(0),
     "Memory that clients can make the server hold: requests being read, calls that wait, answers not yet sent. Above it they get 503 and try again. 0 means a quarter of the memory that the process may use, which a cgroup may limit.",
+    { example: 256 * MiB },
   ),
-  max_upload_size: key("bytes", count.default(0), "The largest WebDAV upload; 0 means no limit."),
+  max_upload_size: key("bytes", count.default(0), "The largest WebDAV upload; 0 means no limit.", {
+    example: 1_000_000_000,
+  }),
   enable_unix_socket: key("boolean", z.boolean().default(false), "Also serve on a Unix socket."),
   unix_socket_path: key(
     "path",

@@ -9,6 +9,9 @@ const uniqueViolation = "23505";
 const tooManyConnections = "53300";
 const insufficientPrivilege = "42501";
 const diskFullState = "53100";
+const missingDatabase = "3D000";
+const wrongPassword = "28P01";
+const notAuthorized = "28000";
 
 /**
  * SQLSTATEs of a connection that ended or was never made: class 08, failed authentication (28), a missing database, no free
@@ -47,28 +50,68 @@ export function isCrowded(error: unknown): boolean {
   return sqlState(error) === tooManyConnections;
 }
 
+/** FailedConnection says why a connection to PostgreSQL failed, and what an operator can do. */
+export interface FailedConnection {
+  /** False if PostgreSQL answered, and refused. */
+  readonly isUnreachable: boolean;
+  readonly why: string;
+}
+
 /**
- * `whyUnreachable` says why PostgreSQL cannot be reached, for an operator. Bun's driver says `Failed to connect` for a name that
- * does not resolve, a closed port and everything else, so it connects once more with our own client, which keeps the system's
- * error.
+ * `explainConnection` says why PostgreSQL cannot be used. Bun's driver says `Failed to connect` for a name that does not resolve, a
+ * closed port and everything else, so it connects once more with our own client, which keeps the system's error.
  */
-export async function whyUnreachable(url: string, error: unknown, timeoutMs: number): Promise<string> {
-  if (sqlState(error) !== undefined) return messageOf(error);
+export async function explainConnection(
+  url: string,
+  error: unknown,
+  timeoutMs: number,
+): Promise<FailedConnection> {
+  const state = sqlState(error);
+  if (state !== undefined) return refusal(url, state, messageOf(error));
+  const unreachable = (why: string) => ({ isUnreachable: true, why });
   try {
     await (await PgConnection.open(parsePgUrl(url), {}, timeoutMs)).close();
-    return messageOf(error);
+    return unreachable(messageOf(error));
   } catch (again) {
     const cause = again instanceof Fault && again.cause !== undefined ? again.cause : again;
+    if (cause instanceof Fault && typeof cause.data.sqlstate === "string")
+      return refusal(url, cause.data.sqlstate, cause.detail);
     switch (codeOf(cause)) {
       case "ENOTFOUND":
       case "EAI_AGAIN":
-        return `the host name ${parsePgUrl(url).host} cannot be resolved (${codeOf(cause)}); check it in database_url, and the DNS`;
+        return unreachable(
+          `the host name ${parsePgUrl(url).host} cannot be resolved (${codeOf(cause)}); check it in database_url, and the DNS`,
+        );
       case "ECONNREFUSED":
-        return `nothing accepts connections there (ECONNREFUSED); check that PostgreSQL runs, and host and port in database_url`;
+        return unreachable(
+          "nothing accepts connections there (ECONNREFUSED); check that PostgreSQL runs, and host and port in database_url",
+        );
       default:
-        return cause instanceof Fault ? cause.detail : messageOf(cause);
+        return unreachable(cause instanceof Fault ? cause.detail : messageOf(cause));
     }
   }
+}
+
+/** `refusal` adds what to do to the reason that PostgreSQL gave. */
+function refusal(url: string, state: string, message: string): FailedConnection {
+  const remedy = remedyFor(state, parsePgUrl(url));
+  return { isUnreachable: false, why: remedy === undefined ? message : `${message}; ${remedy}` };
+}
+
+function remedyFor(
+  state: string,
+  { user, database }: { readonly user: string; readonly database: string },
+): string | undefined {
+  const quoted = (name: string) => `"${name.replaceAll('"', '""')}"`;
+  if (state === missingDatabase)
+    return `create it as a superuser of PostgreSQL (CREATE DATABASE ${quoted(database)} OWNER ${quoted(user)}), or name another in database_url`;
+  if (state === wrongPassword)
+    return `correct user and password in database_url, or set the password in PostgreSQL (ALTER ROLE ${quoted(user)} PASSWORD '…')`;
+  if (state === notAuthorized)
+    return "correct the user in database_url, or let PostgreSQL accept it (CREATE ROLE, pg_hba.conf)";
+  if (state === tooManyConnections)
+    return "raise max_connections of PostgreSQL, or lower max_connections in [database] of its clients";
+  return undefined;
 }
 
 /** `toSetupFault` adds to a failed creation of tables what an operator needs: the database, and what to do. */

@@ -14,7 +14,7 @@ import type { Dialect } from "./dialect.ts";
 import { PooledDriver, type StatementObserver } from "./driver.ts";
 import { postgresRowWriter } from "./dump/postgres-row-writer.ts";
 import { PostgresOperator } from "./operator/postgres/postgres-operator.ts";
-import { isCrowded, toSetupFault, whyUnreachable } from "./postgres-errors.ts";
+import { explainConnection, isCrowded, toSetupFault } from "./postgres-errors.ts";
 import { PostgresPool } from "./postgres-pool.ts";
 import { Reachability } from "./reachability.ts";
 import type { Schema } from "./schema.ts";
@@ -71,9 +71,11 @@ export async function openPostgres(url: string, options: PostgresOptions, log: L
     await first.connect();
   } catch (error) {
     await first.close({ timeout: 0 });
+    const { isUnreachable, why } = await explainConnection(url, error, options.connectTimeoutMs);
+    const failed = isUnreachable ? "cannot be reached" : "cannot be used";
     throw new Fault(
       "DatabaseError",
-      `PostgreSQL at ${shownDatabase(url)} cannot be reached: ${await whyUnreachable(url, error, options.connectTimeoutMs)}`,
+      `PostgreSQL at ${shownDatabase(url)} ${failed}: ${why}`,
       {},
       { cause: error },
     );
@@ -87,7 +89,7 @@ export async function openPostgres(url: string, options: PostgresOptions, log: L
   const { connectTimeoutMs } = options;
   const probe = {
     connect: () => tryToConnect(url, connectTimeoutMs),
-    why: (error: unknown) => whyUnreachable(url, error, connectTimeoutMs),
+    why: async (error: unknown) => (await explainConnection(url, error, connectTimeoutMs)).why,
     place: shownDatabase(url),
   };
   const reachability = new Reachability(probe, log);

@@ -16,7 +16,7 @@ const notText: Case["bad"] = [
   ['["a"]', /: must be a text in quotes, such as "/],
 ];
 const notNumber: Case["bad"] = [
-  ['"5"', /: must be a whole number without quotes, such as \d+$/],
+  ['"5"', /: must be a whole number without quotes(, in bytes)?, such as [1-9]\d*$/],
   ["1.5", /: must be a whole number/],
   ["-1", /: must be [01] or more$/],
   ["nan", /: must be a whole number/],
@@ -149,9 +149,8 @@ export const cases: Readonly<Record<string, Case>> = {
     ],
     bad: [
       ...notText,
-      ...['""', '"0h"', '"24"', '"1w"', '"-1h"', '"daily"'].map(
-        (text) => [text, /such as "24h" or "7d"/] as const,
-      ),
+      ['"0h"', /: must be longer than zero; remove the key/],
+      ...['""', '"24"', '"1w"', '"-1h"', '"daily"'].map((text) => [text, /such as "24h" or "7d"/] as const),
     ],
   },
   backup_keep: bytes(1, 1_000_000),

@@ -162,3 +162,12 @@ test.each([
   expect(fault.data).toMatchObject({ line, column });
   expect(fault.detail).toMatch(why);
 });
+
+test.each([
+  ["max_upload_size", '"10MB"', "must be a whole number without quotes, in bytes, such as 1000000000"],
+  ["backup_every", '"0h"', "must be longer than zero; remove the key to make no backups"],
+])("a value of %s that does not work comes with one that does", (key, value, why) => {
+  expect(refusalOf(`${key} = ${value}\n${required}`).detail).toBe(
+    `config.toml:1:${key.length + 4}: ${key}: ${why}`,
+  );
+});

@@ -30,7 +30,7 @@ test("every key has a variable of its own, and none is the name of another varia
 test.each(
   settings.map(({ name, path, key }) => [variableOf(name), path, key.example ?? key.initial] as const),
 )("%s takes the value that the file may have", (variable, path, example) => {
-  const { values } = readOverrides({ [variable]: example ?? "1" });
+  const { values } = readOverrides({ [variable]: String(example ?? 1) });
   expect(values.map(({ path: key, from }) => ({ key, from }))).toEqual([{ key: path, from: variable }]);
 });
 

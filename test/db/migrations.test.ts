@@ -245,11 +245,19 @@ test("a PostgreSQL that accepts and then says nothing is given up after connect_
   silent.stop(true);
 }, 10_000);
 
-test("a database that PostgreSQL does not have is told in PostgreSQL's own words", async () => {
+test("a database or user that PostgreSQL does not have is told in its own words, with what to do", async () => {
   const place = await newPostgresDatabase();
+  const name = `${new URL(place.url).pathname.slice(1)}_absent`;
   await expect(open(`${place.url}_absent`)).rejects.toMatchObject({
     kind: "DatabaseError",
-    detail: expect.stringContaining("does not exist"),
+    detail: expect.stringContaining(
+      `/${name} cannot be used: database "${name}" does not exist; create it as a superuser of PostgreSQL (CREATE DATABASE "${name}" OWNER "postgres"), or name another in database_url`,
+    ),
+  });
+  await expect(open(place.url.replace("postgres@", "nosuch@"))).rejects.toMatchObject({
+    detail: expect.stringMatching(
+      /cannot be used: role "nosuch" does not exist; correct the user in database_url, or /,
+    ),
   });
   await place.drop();
 });

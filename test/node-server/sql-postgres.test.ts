@@ -59,7 +59,11 @@ for (const [how, encryption] of [
       await until("the log says why the database is lost", () =>
         server.stderr.includes(`password authentication failed for user \\"${role}\\"`),
       );
-      expect(server.stderr).not.toContain("100%");
+      const { stderr } = await home.run(["check", "--connect"]);
+      expect(stderr).toMatch(
+        /cannot be used: password authentication failed for user "\w+"; correct user and password in database_url, or set /,
+      );
+      expect(server.stderr + stderr).not.toContain("100%");
       // With another salt than before.
       await admin.unsafe(`ALTER ROLE ${role} PASSWORD ${quoted}`);
       await until("the database is back", async () =>

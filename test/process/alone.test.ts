@@ -184,7 +184,9 @@ story("a database that does not exist on its server is one clear line", async ()
   await using home = await newHome({}, `${database.url}_gone`);
   const { code, stderr } = await home.run(["serve"]);
   expect(code).toBe(1);
-  expect(stderr).toMatch(/^node-server: PostgreSQL at .*_gone.* does not exist\n$/);
+  expect(stderr).toMatch(
+    /^node-server: PostgreSQL at .*_gone" does not exist; create it .*, or name another in database_url\n$/,
+  );
   await database.drop();
 });
 

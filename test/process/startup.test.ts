@@ -61,7 +61,7 @@ const unusable: readonly Unusable[] = [
   {
     what: "a certificate that is not there",
     settings: { top: 'tls_cert = "no.pem"\ntls_key = "no.key"' },
-    says: /toml:2:12: tls_cert: the certificate \S+\/no\.pem cannot be read/,
+    says: /toml:2:12: tls_cert: the certificate \S+\/no\.pem does not exist; put it there, or name another file in tls_cert\n/,
   },
   {
     what: "a certificate that is none",

@@ -45,6 +45,7 @@ export async function installService(options: InstallOptions): Promise<number> {
     printNotes();
     return exitCodes.done;
   }
+  if (options.start) requireSystemd();
   requireFolders(config, writable, user);
   await requireDatabase(config, target);
   try {
@@ -65,7 +66,10 @@ export async function installService(options: InstallOptions): Promise<number> {
 export async function uninstallService(options: UninstallOptions): Promise<number> {
   const path = unitPath(options);
   if (!existsSync(path)) throw new Fault("NotFound", `there is no ${path}`);
-  if (options.start) systemctl("disable", "--now", `${options.name}.service`);
+  if (options.start) {
+    requireSystemd();
+    systemctl("disable", "--now", `${options.name}.service`);
+  }
   await rm(path);
   if (options.start) systemctl("daemon-reload");
   process.stdout.write(`removed ${path}; configuration, database and files are untouched\n`);
@@ -106,9 +110,16 @@ function unitPath({ dir, name }: UninstallOptions): string {
   return join(dir, `${name}.service`);
 }
 
+/** Throws unless systemd runs this machine. Containers may have its programs without it. */
+function requireSystemd(): void {
+  if (Bun.which("systemctl") !== null && existsSync("/run/systemd/system")) return;
+  throw new Fault(
+    "Other",
+    "systemd does not run on this machine; `--no-start` works on the unit file alone, and `node-server serve` runs the server without a service",
+  );
+}
+
 function systemctl(...args: string[]): void {
-  if (Bun.which("systemctl") === null)
-    throw new Fault("Other", "systemctl was not found; use --no-start to write the unit file alone");
   const { exitCode, stderr } = Bun.spawnSync(["systemctl", ...args]);
   if (exitCode !== 0)
     throw new Fault("Other", `systemctl ${args.join(" ")} failed: ${stderr.toString().trim()}`);

@@ -1,5 +1,6 @@
 import { rmSync } from "node:fs";
 import type { Server } from "bun";
+import { currentUser, shellQuoted } from "../../base/access.ts";
 import { type Address, formatAddress } from "../../base/address.ts";
 import { isOutOfDescriptors, outOfDescriptors } from "../../base/exhausted.ts";
 import { codeOf, Fault, messageOf } from "../../base/fault.ts";
@@ -27,6 +28,8 @@ export interface SizeLimits {
 export interface ListenOptions {
   readonly limits: () => SizeLimits;
   readonly log: Logger;
+  /** What names the address, for messages: a key, a variable or an option. */
+  readonly addressFrom: string;
 }
 
 /** Listener accepts connections at one address. Bun's limits are all set here, none is left at its default. */
@@ -47,7 +50,7 @@ export class Listener {
   static async open(
     bindAddress: BindAddress,
     shared: HttpDeps,
-    { limits, log }: ListenOptions,
+    { limits, log, addressFrom }: ListenOptions,
   ): Promise<Listener> {
     if (bindAddress.at === "unix") await clearStaleSocket(bindAddress.path);
     const deps: ListenerDeps = { ...shared, sockets: new Set() };
@@ -63,7 +66,7 @@ export class Listener {
       if (error instanceof Fault) throw error;
       throw new Fault(
         "IoError",
-        `cannot listen on ${describe(bindAddress)}: ${reasonOf(error, bindAddress)}`,
+        `cannot listen on ${describe(bindAddress)}: ${reasonOf(error, bindAddress, addressFrom)}`,
         {},
         { cause: error },
       );
@@ -182,14 +185,16 @@ function describe(bindAddress: BindAddress): string {
   return bindAddress.at === "unix" ? bindAddress.path : formatAddress(bindAddress.address);
 }
 
-function reasonOf(error: unknown, bindAddress: BindAddress): string {
+function reasonOf(error: unknown, bindAddress: BindAddress, from: string): string {
   switch (codeOf(error)) {
     case "EADDRINUSE":
-      return "another program listens there; stop it or change ws_listener";
+      return `another program listens there; stop it or change ${from}`;
     case "EADDRNOTAVAIL":
-      return `this machine has no address ${bindAddress.at === "tcp" ? bindAddress.address.host : bindAddress.path}; use 0.0.0.0 for all of its addresses, or one of its own, in ws_listener`;
+      return `this machine has no address ${bindAddress.at === "tcp" ? bindAddress.address.host : bindAddress.path}; use 0.0.0.0 for all of its addresses, or one of its own, in ${from}`;
     case "EACCES":
-      return "the operating system does not allow it (ports below 1024 need rights)";
+      return bindAddress.at === "tcp" && bindAddress.address.port < 1024
+        ? `ports below 1024 need a right that ${currentUser()} does not have; use a port from 1024 on in ${from}, or run the server with \`node-server service install\`, which gives it, or run \`setcap cap_net_bind_service=+ep ${shellQuoted(process.execPath)}\` as root`
+        : `the operating system does not allow it; change ${from}`;
     default:
       return messageOf(error);
   }

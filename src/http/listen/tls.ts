@@ -1,5 +1,6 @@
 import { createPrivateKey, X509Certificate } from "node:crypto";
-import { Fault, messageOf } from "../../base/fault.ts";
+import { accessMessage, readProblem } from "../../base/access.ts";
+import { codeOf, Fault, messageOf } from "../../base/fault.ts";
 import { readRegularFileSync } from "../../base/read-regular.ts";
 
 /** Tls is a certificate and its private key, both PEM. */
@@ -10,8 +11,8 @@ export interface Tls {
 
 /** readTls reads a certificate and its key; throws unless both are valid and belong together. */
 export function readTls(certPath: string, keyPath: string): Tls {
-  const cert = readPem(certPath, "certificate");
-  const key = readPem(keyPath, "private key");
+  const cert = readPem(certPath, { what: "certificate", key: "tls_cert" });
+  const key = readPem(keyPath, { what: "private key", key: "tls_key" });
   const certificate = parsePem(certPath, "PEM certificate", () => new X509Certificate(cert));
   const privateKey = parsePem(keyPath, "PEM private key", () => createPrivateKey(key));
   if (!certificate.checkPrivateKey(privateKey)) {
@@ -24,11 +25,16 @@ export function readTls(certPath: string, keyPath: string): Tls {
   return { cert, key };
 }
 
-function readPem(path: string, what: string): string {
+function readPem(path: string, { what, key }: { readonly what: string; readonly key: string }): string {
   try {
     return readRegularFileSync(path);
   } catch (error) {
-    throw new Fault("IoError", `the ${what} ${path} cannot be read: ${messageOf(error)}`, { path });
+    const why =
+      codeOf(error) === "ENOENT"
+        ? `does not exist; put it there, or name another file in ${key}`
+        : `cannot be read: ${messageOf(error)}; name another file in ${key}`;
+    const subject = { name: `the ${what}`, path, failed: "cannot be read" };
+    throw new Fault("IoError", accessMessage(subject, readProblem(path) ?? { path, why }), { path });
   }
 }
 
