@@ -1,13 +1,4 @@
-import {
-  closeSync,
-  constants,
-  existsSync,
-  fstatSync,
-  openSync,
-  readSync,
-  realpathSync,
-  statSync,
-} from "node:fs";
+import { closeSync, constants, existsSync, fstatSync, openSync, readSync, statSync } from "node:fs";
 import { dirname, resolve } from "node:path";
 import {
   type AccessProblem,
@@ -113,7 +104,7 @@ export function inspectDatabase(
   const found = (why: string | undefined) => toFindings(databaseKey, why);
   if (existsSync(path)) return found(sqliteProblem(path));
   // A start would create a second, empty database beside the one that the server has used so far.
-  const moved = movedPaths(relative).filter(({ path: key }) => isKey(key, databaseKey));
+  const moved = movedDatabase(relative);
   if (moved.length > 0) return moved;
   if (mode === "rw")
     return found(`the database ${path} does not exist; add ?mode=rwc to database_url to create it`);
@@ -121,6 +112,13 @@ export function inspectDatabase(
   if (problem !== undefined)
     return found(accessMessage({ name: "the database", path, failed: "cannot be created" }, problem));
   return inspectRemains(path);
+}
+
+/** `inspectMovedDatabase` is the part for commands that can replace a database which is missing or damaged. */
+export const inspectMovedDatabase: Inspect = (_, relative) => movedDatabase(relative);
+
+function movedDatabase(relative: readonly RelativePath[]): Finding[] {
+  return movedPaths(relative).filter(({ path }) => isKey(path, databaseKey));
 }
 
 /** `inspectRemains` reports what a missing database has left behind. */
@@ -156,7 +154,7 @@ function sqliteProblem(path: string): string | undefined {
 }
 
 function lockProblem(path: string): AccessProblem | undefined {
-  return fileProblem(sqliteLockPath(existsSync(path) ? realpathSync(path) : path));
+  return fileProblem(sqliteLockPath(path));
 }
 
 /** `sqliteFiles` are the file of a database and those of its side files that exist. */

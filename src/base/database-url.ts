@@ -1,3 +1,4 @@
+import { existsSync, realpathSync } from "node:fs";
 import { Fault } from "./fault.ts";
 
 export interface SqliteFile {
@@ -81,7 +82,7 @@ function refusal(why: string): Fault {
   return new Fault("InvalidInput", why, { field: "database_url" });
 }
 
-/** `sqliteLockPath` is the file whose lock shows that a server uses the SQLite file at `path`, which is a real path. */
+/** `sqliteLockPath` is the file whose lock shows that a server uses the SQLite file at `path`. It is beside the target of a link. */
 export function sqliteLockPath(path: string): string {
-  return `${path}.lock`;
+  return `${existsSync(path) ? realpathSync(path) : path}.lock`;
 }

@@ -1,7 +1,7 @@
 import { expect } from "bun:test";
-import { type DatabaseKind, databaseKinds, newDatabase } from "../support/node.ts";
+import { type DatabaseKind, databaseKinds, eachDatabase, newDatabase } from "../support/node.ts";
 import { newPostgresDatabase } from "../support/postgres.ts";
-import { newHome, story } from "../support/process.ts";
+import { Home, newHome, story } from "../support/process.ts";
 import { rowsOf } from "./support.ts";
 
 /** Rows with everything that the two databases write differently. */
@@ -79,5 +79,47 @@ story("a move needs an empty database, a valid URL and another one, and prints n
   expect([wrong.code, same.code, none.code, away.code]).toEqual([2, 2, 2, 1]);
   expect(same.stderr).toContain("is the configured database already");
   expect(JSON.stringify([moved, again, wrong, same, none, away])).not.toContain("verySecret");
+  expect(moved.stderr).toContain(`Now write the URL of --to as database_url into ${home.configPath}`);
   await place.drop();
 });
+
+story("a relative path of --to starts at the working directory, and is shown as what to write", async () => {
+  await using home = await newHome();
+  await home.run(["init"]);
+  await using elsewhere = await Home.open();
+  const args = ["-c", home.configPath, "migrate", "--to", "sqlite://new%20one/node.db?mode=rwc"];
+  const moved = await home.run(args, { cwd: elsewhere.path });
+  expect({ code: moved.code, stderr: moved.stderr }).toMatchObject({ code: 0 });
+  const [, url = ""] = /Now write database_url = "(.*)" into /.exec(moved.stderr) ?? [];
+  expect(url).toBe(`sqlite://${elsewhere.path}/new%20one/node.db?mode=rwc`);
+  await home.configure({}, url);
+  expect((await home.run(["check", "--connect"])).stdout).toContain(
+    `The database ${elsewhere.file("new one/node.db")} can be used.`,
+  );
+});
+
+eachDatabase(
+  "the copy of a server's folder can move while the original runs, or is told how",
+  async (kind) => {
+    await using original = await newHome();
+    const server = await original.serve();
+    await using home = await newHome();
+    const database = await newDatabase(kind, home.path);
+    await home.configure({}, database.url);
+    await home.run(["init"]);
+    await home.run(["backup", "b.tar.zst"]);
+    await home.configure({ top: `ws_listener = "${new URL(server.url).host}"` }, database.url);
+    for (const args of [
+      ["restore", "b.tar.zst", "--yes"],
+      ["migrate", "--to", "sqlite://new.db"],
+    ]) {
+      const { code, stderr } = await home.run(args);
+      if (kind === "sqlite") expect({ code, stderr }).toMatchObject({ code: 0 });
+      else
+        expect(stderr).toMatch(
+          /runs at http\S+; stop it first\. If .*, change ws_listener in \/.*config\.toml/,
+        );
+    }
+    await database.drop();
+  },
+);

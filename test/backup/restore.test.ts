@@ -94,15 +94,16 @@ eachDatabase("a restore is refused while a server runs, and asks before it repla
   await home.configure({}, database.url);
   const site = await serveSite(home);
   await home.run(["backup", "all.tar.zst", "--files"]);
-  const running = await home.run(["restore", "all.tar.zst", "--yes"]);
-  expect(running).toMatchObject({
-    code: 1,
-    stderr: expect.stringMatching(
-      kind === "sqlite"
-        ? /in use by another node-server, process \d+/
-        : /a node-server uses this database|runs at http/,
-    ),
-  });
+  // Before a backup of any size is read, or even missed.
+  for (const args of [["all.tar.zst", "--yes"], ["missing.tar.zst"]])
+    expect(await home.run(["restore", ...args])).toMatchObject({
+      code: 1,
+      stderr: expect.stringMatching(
+        kind === "sqlite"
+          ? /^node-server: .* in use by another node-server, process \d+/
+          : /^node-server: (.*: )?(a node-server uses this database|.* runs at http)/,
+      ),
+    });
   await site.stop();
   await database.run("DELETE FROM static_file");
   await writeFile(home.file("static/pages/site/index.html"), "changed");
@@ -185,7 +186,21 @@ test("configuration and UUID stay, unless they are missing or --replace-config i
   const kept = await home.run(["restore", path, "--yes"]);
   expect(kept.stderr).toContain(`The server's UUID here is ${own}, in the backup it is ${uuid}`);
   expect(await Bun.file(home.configPath).text()).toContain("# of this machine");
-  expect((await home.run(["restore", path, "--yes", "--replace-config"])).code).toBe(0);
+  const asked = await home.run(["restore", path, "--replace-config"]);
+  expect(asked.code).toBe(1);
+  expect(asked.stderr).toContain(
+    `The database ${home.file("data/node.db")}, the configuration ${home.configPath} and the UUID ${own} of this server will be replaced. The present configuration ${home.configPath} and the UUID ${own} of this server will be kept under another name.`,
+  );
+  expect(await Bun.file(home.configPath).text()).toContain("# of this machine");
+  const replaced = await home.run(["restore", path, "--yes", "--replace-config"]);
+  expect(replaced.code).toBe(0);
+  const formerOf = (what: string) =>
+    new RegExp(`The former ${what} is kept as (\\S+\\.before-restore-\\w+)\\.\n`).exec(
+      replaced.stderr,
+    )?.[1] ?? "";
+  expect(await Bun.file(formerOf("configuration")).text()).toContain("# of this machine");
+  expect((await stat(formerOf("configuration"))).mode & 0o777).toBe(0o600);
+  expect((await Bun.file(formerOf("UUID")).text()).trim()).toBe(own);
   expect(await Bun.file(home.configPath).text()).toContain("# of the backup");
   expect((await home.run(["get-uuid"])).stdout.trim()).toBe(uuid);
   expect(await home.run(["restore", path, "--files"])).toMatchObject({

@@ -43,7 +43,15 @@ story(
     await using home = await homeFromBefore();
     const config = home.file("etc/config.toml");
     const before = await readdir(home.file("etc"));
-    for (const args of [["serve"], ["init"], ["check"], ["roll-super-token", "--yes"]]) {
+    for (const args of [
+      ["serve"],
+      ["init"],
+      ["check"],
+      ["roll-super-token", "--yes"],
+      ["backup", "b.tar.zst"],
+      ["restore", "b.tar.zst"],
+      ["migrate", "--to", "sqlite://etc/other.db"],
+    ]) {
       const { code, stdout, stderr } = await home.run([...args, "-c", config]);
       expect({ args, code, stdout }).toEqual({ args, code: 1, stdout: "" });
       expect(stderr).toContain(

@@ -4,6 +4,7 @@ import { codeOf } from "../../base/fault.ts";
 import { findServerUuid } from "../../config/server-uuid.ts";
 import { databaseFile } from "../../db/database.ts";
 import { LogHub } from "../../log/hub.ts";
+import { inspectMovedDatabase } from "../../preflight.ts";
 import { type CommandOptions, exitCodes } from "../command.ts";
 import { interruptible } from "../deploy/interrupt.ts";
 import { readConfig } from "../server/open.ts";
@@ -21,7 +22,7 @@ export function backup(
     const toStdout = file === "-";
     if (toStdout && process.stdout.isTTY)
       throw new WrongUsage("a backup is not text: redirect standard output, or name a file instead of -");
-    const config = await readConfig(configPath);
+    const config = await readConfig(configPath, inspectMovedDatabase);
     const source = {
       database: config.database,
       configPath,

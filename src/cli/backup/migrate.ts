@@ -7,17 +7,17 @@ import { replaceFile } from "../../base/replace-file.ts";
 import { readConfigFile } from "../../config/default-config.ts";
 import { sqliteFilePart } from "../../config/key.ts";
 import { replaceDatabaseUrl } from "../../config/replace-value.ts";
-import type { Config } from "../../config/schema.ts";
 import { LogHub } from "../../log/hub.ts";
+import { inspectMovedDatabase } from "../../preflight.ts";
 import { type CommandOptions, exitCodes } from "../command.ts";
 import { interruptible } from "../deploy/interrupt.ts";
 import { readConfig } from "../server/open.ts";
-import { findRunning } from "../server/running.ts";
 import { columns } from "../terminal/columns.ts";
 import { print, say } from "../terminal/output.ts";
 import { countText } from "../terminal/quantities.ts";
 import { StatusLine } from "../terminal/status-line.ts";
 import { WrongUsage } from "../terminal/wrong-usage.ts";
+import { refuseRunning } from "./refuse-running.ts";
 
 export interface MigrateOptions extends CommandOptions {
   readonly to?: string;
@@ -34,11 +34,12 @@ async function migrateUntil(
   { config: path, to, writeConfig }: MigrateOptions,
 ): Promise<number> {
   const target = checkedUrl(to === "-" ? (await Bun.stdin.text()).trim() : to);
-  const config = await readConfig(path);
+  const config = await readConfig(path, inspectMovedDatabase);
   const { database } = config;
   const [source, shown] = [shownDatabase(database.database_url), shownDatabase(target)];
   if (source === shown) throw new WrongUsage(`${shown} is the configured database already`);
-  await refuseRunning(config);
+  // A server that writes on would not be in the copy.
+  await refuseRunning({ config, path });
   const line = new StatusLine();
   let report: CopyReport;
   try {
@@ -70,13 +71,20 @@ async function migrateUntil(
     say(`database_url in ${resolve(path)} names the new database; the next start uses it.`);
   } else
     say(
-      `Now write the URL of --to as database_url into ${resolve(path)}, and start the server. The old database stays as it is.`,
+      `Now write ${settingFor(target)} into ${resolve(path)}, and start the server. The old database stays as it is.`,
     );
   if (process.env.NODE_SERVER_DATABASE_URL)
     say(
       "note: NODE_SERVER_DATABASE_URL is set in this environment and overrides database_url; change it where the server is started.",
     );
   return exitCodes.done;
+}
+
+/** What to write for the new database. The URL of PostgreSQL may have a password. */
+function settingFor(target: string): string {
+  return sqliteFilePart.read(target) === undefined
+    ? "the URL of --to as database_url"
+    : `database_url = ${JSON.stringify(target)}`;
 }
 
 function checkedUrl(to: string | undefined): string {
@@ -89,11 +97,4 @@ function checkedUrl(to: string | undefined): string {
     if (error instanceof Fault) throw new WrongUsage(`the URL of --to ${error.detail}`);
     throw error;
   }
-}
-
-/** A server that writes on would not be in the copy. Its lock and its connections are looked at, too. */
-async function refuseRunning(config: Config): Promise<void> {
-  const running = await findRunning(config);
-  if (running !== undefined)
-    throw new Fault("Other", `the server of this configuration runs at ${running.url}; stop it first`);
 }

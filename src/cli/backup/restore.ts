@@ -5,17 +5,16 @@ import { restoreBackup } from "../../backup/restore.ts";
 import { shownDatabase } from "../../base/database-url.ts";
 import { Fault } from "../../base/fault.ts";
 import type { Config } from "../../config/schema.ts";
-import { databaseFile } from "../../db/database.ts";
 import { probeDatabase } from "../../db/probe.ts";
 import { LogHub } from "../../log/hub.ts";
 import { type CommandOptions, exitCodes } from "../command.ts";
 import { interruptible } from "../deploy/interrupt.ts";
-import { findRunning } from "../server/running.ts";
 import { confirm } from "../terminal/confirm.ts";
 import { say } from "../terminal/output.ts";
 import { ProgressLine } from "../terminal/progress-line.ts";
 import { countText, sizeText } from "../terminal/quantities.ts";
 import { WrongUsage } from "../terminal/wrong-usage.ts";
+import { refuseRunning, refuseRunningHere } from "./refuse-running.ts";
 import { RestoredConfig } from "./restored-config.ts";
 
 export interface RestoreCommandOptions extends CommandOptions {
@@ -35,6 +34,7 @@ async function restoreUntil(
   file: string,
   { config: configPath, yes, files, replaceConfig = false }: RestoreCommandOptions,
 ): Promise<number> {
+  await refuseRunningHere(configPath, { replace: replaceConfig });
   const backup = await withProgress("checking", file, (onBytes) => verifyBackup(file, { onBytes, signal }));
   if (files && backup.header.buckets === null)
     throw new WrongUsage(`${file} was made without --files; it contains no files of buckets`);
@@ -42,16 +42,14 @@ async function restoreUntil(
   const restored = await RestoredConfig.open(configPath, backup, { replace: replaceConfig });
   try {
     const { config } = restored;
-    await refuseRunning(config);
+    await refuseRunning({ config, path: configPath });
     say(describe(backup));
     const { other_tables } = backup.header.database;
     if (other_tables.length > 0)
       say(`note: it does not contain these tables, which are not node-server's: ${other_tables.join(", ")}`);
-    if (await hasSomething(config, backup, withFiles))
-      await confirm(
-        `The database ${shownDatabase(config.database.database_url)}${withFiles ? ` and all files of ${countText(backup.header.buckets?.length ?? 0, "bucket")} below ${config.static_path}` : ""} will be replaced.`,
-        yes,
-      );
+    const replaced = await restored.replaced();
+    if (replaced.length > 0 || (await hasSomething(config, backup, withFiles)))
+      await confirm(question(config, replaced, withFiles ? backup.header.buckets?.length : undefined), yes);
     const report = await withProgress("restoring", file, (onBytes) =>
       restoreBackup(backup, {
         database: config.database,
@@ -86,12 +84,21 @@ function describe({ header, manifest }: VerifiedBackup): string {
   return `The backup is complete: made ${made_at} by node-server ${node_server} on ${database.kind}, with ${content.join(", ")}.`;
 }
 
-/** SQLite has a lock for this. A server on PostgreSQL that is idle has no connection, but answers at its address. */
-async function refuseRunning(config: Config): Promise<void> {
-  if (databaseFile(config.database.database_url) !== undefined) return;
-  const running = await findRunning(config);
-  if (running !== undefined)
-    throw new Fault("Other", `the server of this configuration runs at ${running.url}; stop it first`);
+/** `settings` are what `RestoredConfig.replaced` returns. */
+function question(config: Config, settings: readonly string[], buckets: number | undefined): string {
+  const things = [
+    `database ${shownDatabase(config.database.database_url)}`,
+    ...(buckets === undefined
+      ? []
+      : [`files of ${countText(buckets, "bucket")} below ${config.static_path}`]),
+    ...settings,
+  ];
+  const all = [things.slice(0, -1).join(", the "), ...things.slice(-1)].filter((part) => part !== "");
+  const kept =
+    settings.length === 0
+      ? ""
+      : ` The present ${settings.join(" and the ")} will be kept under another name.`;
+  return `The ${all.join(" and the ")} will be replaced.${kept}`;
 }
 
 /** Tells whether anything would be replaced. */

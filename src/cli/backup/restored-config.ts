@@ -2,8 +2,10 @@ import { existsSync } from "node:fs";
 import { rename, rm, stat } from "node:fs/promises";
 import { basename, dirname, join, resolve } from "node:path";
 import type { VerifiedBackup } from "../../backup/read-backup.ts";
+import { formerPath } from "../../base/former-path.ts";
 import { inheritedOwner, makeFolder } from "../../base/inherited-owner.ts";
 import { temporaryName } from "../../base/leftovers.ts";
+import { readRegularFile } from "../../base/read-regular.ts";
 import { type Ownership, replaceFile, writeWhole } from "../../base/replace-file.ts";
 import type { Config } from "../../config/schema.ts";
 import { findServerUuid, placesOf } from "../../config/server-uuid.ts";
@@ -55,11 +57,23 @@ export class RestoredConfig {
     }
   }
 
+  /** What `finish` will replace and keep under another name: `configuration <path>`, `UUID <uuid> of this server`. */
+  async replaced(): Promise<string[]> {
+    if (!this.#replaces) return [];
+    const { present, change } = await this.#uuids();
+    return [
+      `configuration ${resolve(this.#path)}`,
+      ...(present !== undefined && change !== undefined ? [`UUID ${present} of this server`] : []),
+    ];
+  }
+
   /** Puts configuration and UUID in place. Returns what was done, for people. */
   async finish(): Promise<string[]> {
     const lines: string[] = [];
     if (this.#beside !== undefined) {
+      const former = await keepFormer(this.#path);
       await rename(this.#beside, this.#path);
+      if (former !== undefined) lines.push(`The former configuration is kept as ${former}.`);
       lines.push(`The configuration of the backup is now ${resolve(this.#path)}.`);
     } else lines.push(`The configuration ${resolve(this.#path)} exists and stays as it is.`);
     lines.push(...(await this.#restoreUuid()));
@@ -70,22 +84,39 @@ export class RestoredConfig {
     if (this.#beside !== undefined) await rm(this.#beside, { force: true });
   }
 
-  async #restoreUuid(): Promise<string[]> {
+  /** The UUID in effect, and the one that is to take its place. */
+  async #uuids(): Promise<{ present?: string | undefined; change?: string }> {
     const { server_uuid: uuid } = this.#backup.header;
     const { server_uuid: setting, database } = this.config;
     // A UUID in the configuration is in effect already.
-    if (uuid === null || setting !== "auto_gen") return [];
-    const file = databaseFile(database.database_url);
-    const present = await findServerUuid(setting, this.#path, file);
-    if (present === uuid) return [];
+    if (uuid === null || setting !== "auto_gen") return {};
+    const present = await findServerUuid(setting, this.#path, databaseFile(database.database_url));
+    return present === uuid ? { present } : { present, change: uuid };
+  }
+
+  async #restoreUuid(): Promise<string[]> {
+    const { present, change } = await this.#uuids();
+    if (change === undefined) return [];
     if (present !== undefined && !this.#replaces)
       return [
-        `The server's UUID here is ${present}, in the backup it is ${uuid}; to use the latter, write server_uuid = "${uuid}" into the configuration.`,
+        `The server's UUID here is ${present}, in the backup it is ${change}; to use the latter, write server_uuid = "${change}" into the configuration.`,
       ];
-    const [place = ""] = placesOf(this.#path, file);
-    await replaceFile(place, `${uuid}\n`, await ownershipFor(place, 0o644));
-    return [`The server's UUID is ${uuid}, as in the backup.`];
+    const [place = ""] = placesOf(this.#path, databaseFile(this.config.database.database_url));
+    const former = await keepFormer(place);
+    await replaceFile(place, `${change}\n`, await ownershipFor(place, 0o644));
+    return [
+      `The server's UUID is ${change}, as in the backup.`,
+      ...(former === undefined ? [] : [`The former UUID is kept as ${former}.`]),
+    ];
   }
+}
+
+/** Copies a file that is to be replaced; returns the path of the copy, undefined if there is no file. */
+async function keepFormer(path: string): Promise<string | undefined> {
+  if (!existsSync(path)) return undefined;
+  const former = formerPath(resolve(path));
+  await writeWhole(former, await readRegularFile(path), await stat(path));
+  return former;
 }
 
 /** Mode and owner of the file that is replaced; a new file gets `mode`. */

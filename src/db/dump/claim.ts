@@ -1,6 +1,6 @@
 import { existsSync, statSync } from "node:fs";
 import { sql } from "kysely";
-import { parseDatabaseUrl } from "../../base/database-url.ts";
+import { parseDatabaseUrl, sqliteLockPath } from "../../base/database-url.ts";
 import type { LogHub } from "../../log/hub.ts";
 import { type DatabaseSettings, databaseFile, openDialect } from "../database.ts";
 import { lockSqlite } from "../sqlite-lock.ts";
@@ -14,13 +14,24 @@ import { refuseOthers } from "./postgres-load-target.ts";
 export async function claimDatabase(settings: DatabaseSettings, hub: LogHub): Promise<() => void> {
   const place = parseDatabaseUrl(settings.database_url);
   if ("sqlite" in place) return lockSqlite(place.sqlite.path);
+  await refuseUsed(settings, hub);
+  return () => {};
+}
+
+/** `refuseUsed` throws DatabaseError if a server uses the database. It creates nothing. */
+export async function refuseUsed(settings: DatabaseSettings, hub: LogHub): Promise<void> {
+  const file = databaseFile(settings.database_url);
+  if (file !== undefined) {
+    // A server that uses the file has a lock file.
+    if (existsSync(sqliteLockPath(file))) (await lockSqlite(file))();
+    return;
+  }
   const dialect = await openDialect({ ...settings, max_connections: 1 }, hub);
   try {
     await refuseOthers(dialect);
   } finally {
     await dialect.close();
   }
-  return () => {};
 }
 
 /** `isUnused` tells whether a database has no row of a server: it does not exist, has no schema, or all its tables are empty. */

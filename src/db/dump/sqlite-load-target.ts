@@ -4,6 +4,7 @@ import { lchown, link, lstat, open, readdir, rename, rm } from "node:fs/promises
 import { basename, dirname, join } from "node:path";
 import { codeOf, Fault } from "../../base/fault.ts";
 import { Folder } from "../../base/folder.ts";
+import { formerPath } from "../../base/former-path.ts";
 import { inheritedOwner } from "../../base/inherited-owner.ts";
 import { isTemporaryName, temporaryName } from "../../base/leftovers.ts";
 import type { Dialect } from "../dialect.ts";
@@ -82,21 +83,11 @@ export class SqliteLoadTarget implements LoadTarget {
   async #keepOld(): Promise<string | undefined> {
     const exists = existsSync(this.#path);
     if (exists) foldLog(this.#path);
-    const kept = this.#keptPath();
+    const kept = formerPath(this.#path, sideFiles);
     if (exists) await link(this.#path, kept);
     // Usually SQLite has removed them. They remain of a damaged or missing file, and SQLite would apply them to the new one.
     for (const end of sideFiles) await renameIfThere(this.#path + end, kept + end);
     return exists ? kept : undefined;
-  }
-
-  /** Returns a free name for the former file. The lock keeps others from taking it. */
-  #keptPath(): string {
-    const time = new Date().toISOString().replace(/[-:]|\.\d+/g, "");
-    const first = `${this.#path}.before-restore-${time}`;
-    for (let number = 1; ; number += 1) {
-      const kept = number === 1 ? first : `${first}-${number}`;
-      if (!["", ...sideFiles].some((end) => existsSync(kept + end))) return kept;
-    }
   }
 
   async #removeNew(): Promise<void> {
