@@ -3,7 +3,6 @@ import { lstat, readdir, rm } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { codeOf } from "../base/fault.ts";
 import { makeFolder } from "../base/inherited-owner.ts";
-import { isTemporaryName } from "../base/leftovers.ts";
 import { databaseFile } from "../db/database.ts";
 import type { BackupSource } from "./make-backup.ts";
 
@@ -57,12 +56,8 @@ export class BackupFolder {
     return found.sort((a, b) => b.madeAtMs - a.madeAtMs);
   }
 
-  /** Removes all regular backups but the newest `keep`, and what a killed process left unfinished. */
+  /** Removes all regular backups but the newest `keep`. */
   async prune(keep: number): Promise<void> {
-    for (const name of await namesIn(this.path)) {
-      const [, of = ""] = /^\.node-server-[0-9a-f]{16}-(.*)\.tmp$/.exec(name) ?? [];
-      if (of.startsWith(this.#prefix) && isTemporaryName(name, of)) await removeFile(join(this.path, name));
-    }
     for (const { path } of (await this.list()).slice(keep)) await removeFile(path);
   }
 

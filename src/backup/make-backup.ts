@@ -2,11 +2,11 @@ import { type FileHandle, lstat, open, rename, rm } from "node:fs/promises";
 import { basename, dirname, resolve } from "node:path";
 import { codeOf, Fault, messageOf } from "../base/fault.ts";
 import { Folder } from "../base/folder.ts";
-import { temporaryName } from "../base/leftovers.ts";
 import { readRegularFile } from "../base/read-regular.ts";
 import type { DatabaseSettings } from "../db/database.ts";
 import { openSnapshot } from "../db/dump/snapshot.ts";
 import type { LogHub } from "../log/hub.ts";
+import { clearUnfinished, unfinishedName } from "./unfinished-backup.ts";
 import { type BackupSummary, type WriteOptions, writeBackup } from "./write-backup.ts";
 
 /** BackupSource is what a backup is made of. It can be sent to another process as JSON. */
@@ -41,7 +41,8 @@ export async function makeBackup(
 
 /**
  * `makeBackupFile` writes a backup to `path`, readable by its owner alone. It is written beside and renamed when it is complete and
- * on the disk, so a file at `path` is always a whole backup; if it fails, nothing is left.
+ * on the disk, so a file at `path` is always a whole backup; if it fails, nothing is left. What a killed process left in the folder
+ * is removed.
  */
 export async function makeBackupFile(
   path: string,
@@ -50,8 +51,9 @@ export async function makeBackupFile(
 ): Promise<BackupResult> {
   await refuseOtherKinds(path);
   const folder = await Folder.open(dirname(path));
-  const beside = folder.at(temporaryName(basename(path)));
+  const beside = folder.at(unfinishedName());
   try {
+    await clearUnfinished(folder);
     const file = await named(path, () => open(beside, "wx", 0o600));
     let result: BackupResult;
     try {

@@ -1,5 +1,6 @@
 import { expect } from "bun:test";
-import { readdir } from "node:fs/promises";
+import { mkdir, readdir, utimes, writeFile } from "node:fs/promises";
+import { join } from "node:path";
 import { type DatabaseKind, eachDatabase, newDatabase } from "../support/node.ts";
 import { type Home, newHome, until } from "../support/process.ts";
 import { rowsOf } from "./support.ts";
@@ -38,5 +39,46 @@ eachDatabase("a restore that is ended in the middle changes nothing and leaves n
   expect(
     (await readdir(home.path, { recursive: true })).filter((name) => /tmp|before-restore/.test(name)),
   ).toEqual([]);
+  await database.drop();
+});
+
+const longAgo = new Date(Date.now() - 3_600_000);
+
+/** Kills a backup before it is complete; returns the name of what it left. */
+async function leftByKilledBackup(home: Home, folder: string): Promise<string> {
+  for (let attempt = 0; attempt < 20; attempt += 1) {
+    const backup = home.launch({}, ["backup", join(folder, `${attempt}.tar.zst`)]);
+    const isUnfinished = (name: string) => name.startsWith(`.node-server-backup-${backup.pid}-`);
+    await until("it writes", async () => (await readdir(folder)).some(isUnfinished) || !backup.alive);
+    backup.signal("SIGKILL");
+    await backup.exited;
+    const left = (await readdir(folder)).find(isUnfinished);
+    if (left !== undefined) return left;
+  }
+  throw new Error("every backup was complete before it could be killed");
+}
+
+eachDatabase("a backup removes what killed ones left in its folder, and nothing else", async (kind) => {
+  await using home = await newHome();
+  const database = await slowHome(home, kind);
+  const folder = home.file("backups");
+  await mkdir(folder);
+  const left = await leftByKilledBackup(home, folder);
+  const running = `.node-server-backup-${process.pid}-0123456789abcdef.tmp`;
+  const others = [running, ".node-server-backup-notes.tmp", ".node-server-0123456789abcdef-config.toml.tmp"];
+  for (const name of others) {
+    await writeFile(join(folder, name), "");
+    await utimes(join(folder, name), longAgo, longAgo);
+  }
+  const makeNext = async () => {
+    expect((await home.run(["backup", "backups/next.tar.zst"])).code).toBe(0);
+    return readdir(folder);
+  };
+  // It may be written by a process that cannot be seen from here.
+  expect(await makeNext()).toEqual(expect.arrayContaining([...others, left]));
+  await utimes(join(folder, left), longAgo, longAgo);
+  const names = await makeNext();
+  expect(names).not.toContain(left);
+  expect(names).toEqual(expect.arrayContaining([...others, "next.tar.zst"]));
   await database.drop();
 });
