@@ -1,4 +1,13 @@
-import { closeSync, constants, fchownSync, lchownSync, mkdirSync, openSync, statSync } from "node:fs";
+import {
+  closeSync,
+  constants,
+  existsSync,
+  fchownSync,
+  lchownSync,
+  mkdirSync,
+  openSync,
+  statSync,
+} from "node:fs";
 import { dirname, resolve } from "node:path";
 import { codeOf } from "./fault.ts";
 
@@ -30,15 +39,19 @@ export function makeFolder(path: string, mode = 0o777): void {
   for (let at = whole; at.length >= first.length; at = dirname(at)) lchownSync(at, owner.uid, owner.gid);
 }
 
-/** `makeFile` creates an empty file with the owner of `like`, if this process is root. A file that exists stays as it is. */
+/**
+ * `makeFile` creates an empty file, as root with the owner that `like` has or inherits. A file that exists stays as it is. The target
+ * of a link gets no other owner: whoever can put a link there would get a file of theirs anywhere.
+ */
 export function makeFile(path: string, mode: number, like = path): void {
   const owner = inheritedOwner(like);
   let file: number;
   try {
     file = openSync(path, constants.O_WRONLY | constants.O_CREAT | constants.O_EXCL, mode);
   } catch (error) {
-    if (codeOf(error) === "EEXIST") return;
-    throw error;
+    if (codeOf(error) !== "EEXIST") throw error;
+    if (!existsSync(path)) closeSync(openSync(path, "a", mode));
+    return;
   }
   try {
     if (owner !== undefined) fchownSync(file, owner.uid, owner.gid);

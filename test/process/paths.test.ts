@@ -1,6 +1,6 @@
 import { expect } from "bun:test";
 import { existsSync } from "node:fs";
-import { mkdir, readdir, readFile, rename, writeFile } from "node:fs/promises";
+import { chown, mkdir, readdir, readFile, rename, stat, symlink, writeFile } from "node:fs/promises";
 import { basename } from "node:path";
 import { Home, newHome, sqliteUrl, story, until } from "../support/process.ts";
 
@@ -123,4 +123,16 @@ story("serve without -c writes a configuration where there is none, and says whe
   // Another program may have the default port on this machine.
   await server.says(/(INFO server: listening on |cannot listen on )/);
   expect(server.stderr).toStartWith(`node-server: wrote a default configuration to ${home.configPath}\n`);
+});
+
+story("a link may lead to a database that does not exist yet, and gives nobody its file", async () => {
+  await using home = await newHome();
+  await using disk = await Home.open();
+  await mkdir(home.file("data"));
+  await symlink(disk.file("real.db"), home.file("data/node.db"));
+  const uid = process.getuid?.();
+  if (uid === 0) await chown(home.file("data"), 65_534, 65_534);
+  expect(await home.run(["init"])).toMatchObject({ code: 0 });
+  expect((await stat(disk.file("real.db"))).uid).toBe(uid ?? 0);
+  await (await home.serve()).stop();
 });
