@@ -94,3 +94,25 @@ story("users whose names hold a colon are made, logged in, rolled and ended by n
   await user.does(["tokens", "delete", name, "--yes", "-s", "here"]);
   expect((await user.run(["status", "-s", "agent"])).code).toBe(3);
 });
+
+story(
+  "a pull with a token that may only read says which actions it needs, and which command grants them",
+  async () => {
+    await using scene = await loggedIn();
+    const { node, user } = scene;
+    await node.call("static-bucket_create", { token: node.superToken, name: "site" });
+    const body = Buffer.from("page").toString("base64");
+    await node.call("static-bucket-file_upload", {
+      token: node.superToken,
+      name: "site",
+      path: "a.html",
+      body,
+    });
+    const made = await user.run(["tokens", "create", "--bucket", "site", "--allow", "read,list", "--json"]);
+    const { key, secret } = JSON.parse(made.stdout) as { key: string; secret: string };
+    const env = { NODE_SERVER_URL: node.url, NODE_SERVER_TOKEN: `${key}:${secret}` };
+    const { code, stderr } = await user.run(["pull", "site", user.file("copy")], { env });
+    expect([code, stderr]).toEqual([3, expect.stringContaining("(read, write, list, delete)")]);
+    expect(stderr).toContain("`node-server tokens create --webdav BUCKET`");
+  },
+);

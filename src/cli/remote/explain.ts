@@ -2,6 +2,7 @@ import { visible } from "../../base/visible-text.ts";
 import {
   ClientError,
   type DenialReason,
+  FileError,
   MethodNotFound,
   NodeServerClient,
   NotNodeServer,
@@ -23,6 +24,10 @@ const rejections: Readonly<Partial<Record<DenialReason, string>>> = {
   not_yet_valid: "the token is not valid yet",
 };
 
+/** Files are transferred by WebDAV, which requires all four. */
+const fourActions =
+  "`push` and `pull` need a token with all four actions on the files of the bucket (read, write, list, delete): `node-server tokens create --webdav BUCKET` makes one, `node-server status` shows what this one may do";
+
 /** Explains why a command failed and what the user can do about it. */
 export async function explain(
   error: Error,
@@ -35,6 +40,7 @@ export async function explain(
       ? `${error.message}; \`node-server status\` shows what this token may do`
       : `${rejection}; log in again with \`node-server login ${target.url}\``;
   }
+  if (error instanceof FileError && error.status === 403) return `${error.message}; ${fourActions}`;
   if (error instanceof MethodNotFound)
     return `the server at ${target.url} does not know a method that this command needs; its version is older than this program's, update it`;
   if (isUnixAddress(target.url))
