@@ -1,7 +1,8 @@
 import { expect } from "bun:test";
+import { join } from "node:path";
 import { loggedIn, User } from "../support/cli.ts";
 import { databaseKinds, testNode } from "../support/node.ts";
-import { story } from "../support/process.ts";
+import { story, until } from "../support/process.ts";
 
 story("status --json is JSON also when the server cannot be reached", async () => {
   await using scene = await loggedIn();
@@ -50,6 +51,7 @@ for (const kind of databaseKinds) {
     const broken = await user.run(["status"]);
     expect(broken.code).toBe(1);
     expect(broken.stdout).toMatch(/^database +(\w+, )?not usable: DatabaseError: .*token/m);
+    expect(broken.stdout).toMatch(/^up +\d+ s$/m);
     expect(broken.stdout).toMatch(/^token +cannot be checked without the database$/m);
     expect(broken.stderr).toContain("the server cannot use its database, so it can check no token");
     const json = await user.run(["status", "--json"]);
@@ -59,3 +61,13 @@ for (const kind of databaseKinds) {
     expect((await user.run(["status"])).code).toBe(0);
   });
 }
+
+story("the access log names the CLI and its version", async () => {
+  await using scene = await loggedIn({ logging: 'access_log = "access.log"' });
+  await scene.user.does(["status"]);
+  const line = await until("the call is in the access log", async () => {
+    const file = Bun.file(join(scene.node.folder, "access.log"));
+    return (await file.exists()) && (await file.text()).split("\n").find((line) => line.includes("/jsonrpc"));
+  });
+  expect(line).toMatch(/"node-server\/\d+\.\d+\.\d+"/);
+});

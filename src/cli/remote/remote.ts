@@ -1,4 +1,5 @@
 import { Fault } from "../../base/fault.ts";
+import { build } from "../../build.ts";
 import {
   type ClientOptions,
   type Fetch,
@@ -75,8 +76,17 @@ export function clientFor(
 
 /** Chooses how requests reach an address: through a Unix socket, or with these certificates (PEM) trusted. */
 export function fetchFor(url: string, ca: string | undefined): Fetch {
-  if (isUnixAddress(url)) return unixFetch;
-  return ca === undefined ? globalThis.fetch : trustingFetch({ ca });
+  if (isUnixAddress(url)) return named(unixFetch);
+  return named(ca === undefined ? globalThis.fetch : trustingFetch({ ca }));
+}
+
+/** Names this program to the server, for its access log. */
+function named(fetch: Fetch): Fetch {
+  return (url, init) => {
+    const headers = new Headers(init?.headers);
+    headers.set("user-agent", `node-server/${build.cargo_version}`);
+    return fetch(url, { ...init, headers });
+  };
 }
 
 /** The exit code of an error. Scripts can distinguish refused and unreachable from failed. */

@@ -1,5 +1,7 @@
+import { z } from "zod";
 import { visible } from "../../base/visible-text.ts";
 import { DatabaseError, type NodeServerClient, PermissionDenied, Unreachable } from "../../client/index.ts";
+import { toUnreachable } from "../../client/unreachable.ts";
 import { exitCodes } from "../command.ts";
 import { explain } from "../remote/explain.ts";
 import {
@@ -10,6 +12,7 @@ import {
   type RemoteOptions,
   type Target,
 } from "../remote/remote.ts";
+import { isUnixAddress, unixClientUrl } from "../remote/unix.ts";
 import { print } from "../terminal/output.ts";
 import { countText, minuteText, numberText, timeText } from "../terminal/quantities.ts";
 import { mayText, tokenState } from "../tokens/may.ts";
@@ -49,8 +52,21 @@ async function ask(target: Target) {
   ]);
   const answeredMs = Math.round(performance.now() - begin);
   const answers = target.token === undefined ? failedWith(new NoToken()) : await askForToken(client);
-  return { version, uuid, answeredMs, answers };
+  const uptimeMs = answers.uptime instanceof Error ? await uptimeByHealth(target) : answers.uptime;
+  return { version, uuid, answeredMs, answers, uptimeMs };
 }
+
+/** Returns the uptime as the health check tells it, which needs neither database nor token; null if an older server has none. */
+async function uptimeByHealth({ url, fetch }: Target): Promise<number | null> {
+  const address = `${isUnixAddress(url) ? unixClientUrl(url) : url}/node/health`;
+  const response = await fetch(address).catch((error: unknown) => {
+    throw toUnreachable(url, error);
+  });
+  const health = healthAnswer.safeParse(await response.json().catch(() => undefined));
+  return health.success ? health.data.uptime_ms : null;
+}
+
+const healthAnswer = z.object({ uptime_ms: z.number() });
 
 type Answers = Awaited<ReturnType<typeof ask>>;
 
@@ -78,8 +94,8 @@ function failedWith(error: Error) {
   return { own: error, uptime: error, database: error, buckets: error };
 }
 
-function stateOf({ url }: Target, { version, uuid, answeredMs, answers }: Answers) {
-  const { own, uptime, database, buckets } = answers;
+function stateOf({ url }: Target, { version, uuid, answeredMs, answers, uptimeMs }: Answers) {
+  const { own, database, buckets } = answers;
   const broken = Object.values(answers).find((answer) => answer instanceof DatabaseError);
   return {
     server: url,
@@ -89,7 +105,7 @@ function stateOf({ url }: Target, { version, uuid, answeredMs, answers }: Answer
     commit: version.git_commit_sha,
     built: version.build_time,
     uuid,
-    uptime_ms: uptime instanceof Error ? null : uptime,
+    uptime_ms: uptimeMs,
     database: database instanceof Error ? null : database.data,
     database_error: broken?.message ?? null,
     token: own instanceof Error ? null : tokenState(own),
