@@ -2,9 +2,12 @@ import { z } from "zod";
 import { messageOf } from "../base/fault.ts";
 import { type KvRows, superTokenRolls } from "../db/kv-rows.ts";
 import type { Logger } from "../log/hub.ts";
+import { outsideSpans } from "../log/span.ts";
 import type { AuditLog } from "./audit-log.ts";
 
 const defaultEveryMs = 5000;
+/** A database that does not answer must not delay a stop. */
+const closeTimeoutMs = 1000;
 
 const notes = z.record(z.string(), z.object({ at: z.string() }));
 
@@ -30,17 +33,29 @@ export class SuperTokenRolls {
   }
 
   start(): void {
+    let isLooking = false;
     const look = () => {
-      this.#lastLook = this.#lastLook.then(() => this.#look());
+      if (isLooking) return;
+      isLooking = true;
+      this.#lastLook = this.#look().finally(() => {
+        isLooking = false;
+      });
     };
-    look();
-    this.#timer = setInterval(look, this.#options.everyMs ?? defaultEveryMs).unref();
+
+    // Its entries are not about the call or the reload that began it.
+    outsideSpans(() => {
+      look();
+      this.#timer = setInterval(look, this.#options.everyMs ?? defaultEveryMs).unref();
+    });
   }
 
-  /** Ends the looking. Never rejects. */
+  /** Ends the looking; waits for a look under way, unless the database takes too long. Never rejects. */
   async close(): Promise<void> {
     clearInterval(this.#timer);
-    await this.#lastLook;
+    const { promise: late, resolve } = Promise.withResolvers<void>();
+    const timer = setTimeout(resolve, closeTimeoutMs);
+    await Promise.race([this.#lastLook, late]);
+    clearTimeout(timer);
   }
 
   async #look(): Promise<void> {
