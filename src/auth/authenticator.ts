@@ -1,5 +1,5 @@
 import type { Database } from "../db/database.ts";
-import type { TokenRow } from "../db/token-rows.ts";
+import type { TokenRow } from "../db/token-row.ts";
 import type { LogHub } from "../log/hub.ts";
 import type { AuditLog } from "./audit-log.ts";
 import { authorise, superTokenRequired } from "./authorise.ts";

@@ -1,14 +1,19 @@
-import type { CompiledQuery, Kysely, Selectable } from "kysely";
+import type { CompiledQuery, Kysely } from "kysely";
 import { Fault } from "../base/fault.ts";
-import { skeletonOf } from "../base/skeleton.ts";
 import { nextTurn } from "../base/turns.ts";
 import type { Dialect } from "./dialect.ts";
 import { KeptValues } from "./kept-values.ts";
 import { superTokenRolls } from "./kv-rows.ts";
 import type { Schema } from "./schema.ts";
+import {
+  type Columns,
+  type NewToken,
+  superId,
+  type TokenRow,
+  toTokenColumns,
+  toTokenRow,
+} from "./token-row.ts";
 
-/** The id of the Super Token's row. */
-const superId = 1;
 /** The number of keys per query: databases limit the number of parameters. */
 const keysAtOnce = 500;
 /** The number of proven tokens whose rows are kept. */
@@ -16,36 +21,9 @@ const maxKeptTokens = 1000;
 /** The number of rows per page of the list: with limits of 64 KiB each, parsing 500 took half a second. */
 const rowsAtOnce = 100;
 
-export interface TokenRow {
-  readonly id: number;
-  readonly isSuper: boolean;
-  readonly version: number;
-  readonly key: string;
-  /** Hex SHA-256 of the secret. */
-  readonly secretHash: string;
-  readonly from: number | null;
-  readonly to: number | null;
-  readonly limits: unknown;
-  readonly username: string | null;
-  readonly passwordHash: string | null;
-  /**
-   * The key of the token that created it; null for the Super Token, for tokens that it created, and for rows older than this
-   * column.
-   */
-  readonly createdBy: string | null;
-  /** A label for people. */
-  readonly name: string | null;
-  /** Unix milliseconds; null for rows older than this column. */
-  readonly createdAt: number | null;
-  /** Unix milliseconds, as `TokenUseRows` stored it; null if the token was not used since this column exists. */
-  readonly lastUsedAt: number | null;
-}
-
-export type NewToken = Omit<TokenRow, "id" | "isSuper" | "version" | "createdAt" | "lastUsedAt">;
 export type Insertion = "inserted" | "taken" | "confusable";
 export type TokenChange = Partial<Pick<TokenRow, "secretHash" | "limits" | "passwordHash" | "name">>;
 
-type Columns = Selectable<Schema["token"]>;
 type PasswordColumns = Pick<Columns, "token_key" | "password_hash">;
 
 /** TokenRows are the rows of the table `token`. */
@@ -136,7 +114,7 @@ export class TokenRows {
       .selectAll()
       .where("id", "=", superId)
       .executeTakeFirst();
-    return row === undefined ? undefined : this.#toRow(row);
+    return row === undefined ? undefined : toTokenRow(this.#dialect, row);
   }
 
   /** Yields all tokens by id, read in pages: limits are large, and reading many at once would delay every other call. */
@@ -149,7 +127,7 @@ export class TokenRows {
         .orderBy("id")
         .limit(rowsAtOnce)
         .execute();
-      for (const row of rows) yield this.#toRow(row);
+      for (const row of rows) yield toTokenRow(this.#dialect, row);
       if (rows.length < rowsAtOnce) return;
       after = Number(rows.at(-1)?.id);
     }
@@ -161,7 +139,7 @@ export class TokenRows {
    */
   async insert(token: NewToken): Promise<Insertion> {
     const { username } = token;
-    const columns = this.#toColumns(token);
+    const columns = toTokenColumns(this.#dialect, token);
     if (username === null) {
       await this.#dialect.query.insertInto("token").values(columns).execute();
       return "inserted";
@@ -187,7 +165,7 @@ export class TokenRows {
   insertSuper(token: NewToken, shown: () => void): Promise<void> {
     return this.#dialect.exclusively(async (transaction) => {
       if (await hasToken(transaction, "id", superId)) return;
-      const columns = this.#toColumns(token);
+      const columns = toTokenColumns(this.#dialect, token);
       // Another token may have got a similar name before this row existed; that must not prevent a start.
       if (await hasToken(transaction, "username_skeleton", columns.username_skeleton))
         columns.username_skeleton = null;
@@ -253,47 +231,8 @@ export class TokenRows {
     // PostgreSQL has no text with NUL in it, so no row matches.
     if (parameters.some((value) => value.includes("\0"))) return undefined;
     const { rows } = await this.#dialect.query.executeQuery<Columns>({ ...compiled, parameters });
-    return rows[0] === undefined ? undefined : this.#toRow(rows[0]);
+    return rows[0] === undefined ? undefined : toTokenRow(this.#dialect, rows[0]);
   }
-
-  #toColumns(token: NewToken) {
-    return {
-      token_key: token.key,
-      token_hash: token.secretHash,
-      time_stamp_from: token.from,
-      time_stamp_to: token.to,
-      token_limit: this.#dialect.json(token.limits),
-      username: token.username,
-      password_hash: token.passwordHash,
-      created_by: token.createdBy,
-      username_skeleton: token.username === null ? null : skeletonOf(token.username),
-      name: token.name,
-      created_at: Date.now(),
-    };
-  }
-
-  #toRow(row: Columns): TokenRow {
-    return {
-      id: Number(row.id),
-      isSuper: Number(row.id) === superId,
-      version: Number(row.version),
-      key: row.token_key,
-      secretHash: row.token_hash,
-      from: toNumber(row.time_stamp_from),
-      to: toNumber(row.time_stamp_to),
-      limits: this.#dialect.fromJson(row.token_limit),
-      username: row.username,
-      passwordHash: row.password_hash,
-      createdBy: row.created_by,
-      name: row.name,
-      createdAt: toNumber(row.created_at),
-      lastUsedAt: toNumber(row.last_used_at),
-    };
-  }
-}
-
-function toNumber(value: number | bigint | null): number | null {
-  return value === null ? null : Number(value);
 }
 
 /** `hasToken` tells whether a token has this value in an indexed column. */
