@@ -28,7 +28,7 @@ story("a FIFO in the place of a file is refused by check and by a start, and nei
   await using home = await newHome({ top: 'tls_cert = "cert.pem"\ntls_key = "key.pem"' });
   await makeFifo(home.file("cert.pem"));
   const files: Array<[name: string, said: RegExp]> = [
-    ["cert.pem", /cert\.pem cannot be read: it is not a regular file/],
+    ["cert.pem", /cert\.pem is a pipe, socket or device, not a regular file/],
     ["config.toml", /config\.toml is a pipe, socket or device, not a regular file/],
   ];
   for (const [name, said] of files) {
