@@ -2,7 +2,7 @@ import { z } from "zod";
 import { messageOf } from "../base/fault.ts";
 import { type KvRows, superTokenRolls } from "../db/kv-rows.ts";
 import type { Logger } from "../log/hub.ts";
-import { outsideSpans } from "../log/span.ts";
+import { outsideSpans, quietly } from "../log/span.ts";
 import type { AuditLog } from "./audit-log.ts";
 
 const defaultEveryMs = 5000;
@@ -61,8 +61,12 @@ export class SuperTokenRolls {
   async #look(): Promise<void> {
     const { kv, audit, log } = this.#options;
     try {
-      if (await kv.isEmpty(superTokenRolls)) return;
-      const found = notes.parse(await kv.takeAll(superTokenRolls));
+      // A look every few seconds is nothing that the log should show.
+      const taken = await quietly(async () =>
+        (await kv.isEmpty(superTokenRolls)) ? undefined : await kv.takeAll(superTokenRolls),
+      );
+      if (taken === undefined) return;
+      const found = notes.parse(taken);
       for (const [key, { at }] of Object.entries(found)) audit.superTokenRolled(key, at);
     } catch (error) {
       log.debug("notes of roll-super-token were not read", { reason: messageOf(error) });

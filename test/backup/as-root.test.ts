@@ -90,7 +90,7 @@ asRoot("a server or a move that root has run leaves a database that its user can
   expect(notOf(nobody, home.file("second"))).toEqual([]);
 });
 
-story("a lock file that cannot be written is named, with the chown, by check and by a start", async () => {
+story("a lock file that cannot be written is named, with what to do, by check and by a start", async () => {
   const bound = boundByModes();
   if (bound === undefined) return;
   await using home = await newHome();
@@ -102,14 +102,14 @@ story("a lock file that cannot be written is named, with the chown, by check and
     const { code, stderr } = await home.run(args, bound);
     expect({ args, code }).toEqual({ args, code: 1 });
     expect(stderr).toMatch(
-      /node\.db\.lock cannot be written: it belongs to .*; run `chown \w+ \S+node\.db\.lock`/,
+      /node\.db\.lock cannot be written: it belongs to .*; run `(?:chown \w+|chmod u\+w) \S+node\.db\.lock`/,
     );
   }
   const database = await newDatabase("sqlite", home.file("second"));
   const moved = await home.run(["migrate", "--to", database.url], bound);
   expect(moved).toMatchObject({
     code: 1,
-    stderr: expect.stringMatching(/node\.db cannot be locked: \S+\.lock cannot be written.*chown/),
+    stderr: expect.stringMatching(/node\.db cannot be locked: \S+\.lock cannot be written.*(?:chown|chmod u\+w)/),
   });
   await rm(home.file("data/node.db"));
   expect((await home.run(["check"], bound)).stderr).toMatch(/cannot be created: \S+\.lock cannot be written/);

@@ -83,7 +83,7 @@ story("login with a home that cannot be written says so before it asks for a tok
   });
   expect({ code, stdout }).toEqual({ code: 1, stdout: "" });
   expect(stderr).toStartWith(
-    `node-server: the logins in ${user.file("home")}/.config/node-server/servers.json cannot be written: ${user.file("home")} cannot be written: it belongs to `,
+    `node-server: the logins in ${user.file("home")}/.config/node-server/servers.json cannot be written: ${user.file("home")}/.config/node-server does not exist, and `,
   );
   expect(stderr).toContain("or set XDG_CONFIG_HOME to a folder of your own");
 });

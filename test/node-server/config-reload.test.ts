@@ -247,7 +247,7 @@ eachDatabase("what cannot be applied leaves the server as it was, and the log sa
         top: `ws_listener = "127.0.0.1:${port}"\ntls_cert = "no.pem"\ntls_key = "no.key"`,
         logging: silent,
       }),
-      /no\.pem cannot be read/,
+      /no\.pem does not exist/,
     ],
   ] as const) {
     const told = await editAndHear(node, config);
