@@ -62,19 +62,34 @@ export class PostgresLoadTarget implements LoadTarget {
   }
 }
 
+/** PostgreSQL shows a session for a moment after its client has closed the connection. */
+const endedSessionMs = 3000;
+const lookEveryMs = 100;
+
 /** `refuseOthers` throws if a server uses the database. PostgreSQL has no lock of a running server, but its sessions show one. */
 export async function refuseOthers(
   { query }: Dialect,
   on: ControlledTransaction<Schema> | Dialect["query"] = query,
 ): Promise<void> {
+  const deadline = performance.now() + endedSessionMs;
+  for (;;) {
+    const other = await findOthers(on);
+    if (other === undefined) return;
+    if (performance.now() > deadline)
+      throw new Fault(
+        "DatabaseError",
+        `a node-server uses this database (${other.count} connections from ${other.client}); stop it first`,
+      );
+    await Bun.sleep(lookEveryMs);
+  }
+}
+
+async function findOthers(on: ControlledTransaction<Schema> | Dialect["query"]) {
+  // Within a transaction PostgreSQL would show the same sessions again.
+  await sql`SELECT pg_stat_clear_snapshot()`.execute(on);
   const { rows } = await sql<{ client: string | null; count: bigint }>`
     SELECT coalesce(host(client_addr), 'this machine') AS client, count(*) AS count FROM pg_stat_activity
     WHERE datname = current_database() AND pid <> pg_backend_pid() AND application_name = ${sessionName}
     GROUP BY 1`.execute(on);
-  const [other] = rows;
-  if (other === undefined) return;
-  throw new Fault(
-    "DatabaseError",
-    `a node-server uses this database (${other.count} connections from ${other.client}); stop it first`,
-  );
+  return rows[0];
 }
