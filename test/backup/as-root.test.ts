@@ -109,7 +109,9 @@ story("a lock file that cannot be written is named, with what to do, by check an
   const moved = await home.run(["migrate", "--to", database.url], bound);
   expect(moved).toMatchObject({
     code: 1,
-    stderr: expect.stringMatching(/node\.db cannot be locked: \S+\.lock cannot be written.*(?:chown|chmod u\+w)/),
+    stderr: expect.stringMatching(
+      /node\.db cannot be locked: \S+\.lock cannot be written.*(?:chown|chmod u\+w)/,
+    ),
   });
   await rm(home.file("data/node.db"));
   expect((await home.run(["check"], bound)).stderr).toMatch(/cannot be created: \S+\.lock cannot be written/);
