@@ -4,7 +4,7 @@ import { outsideSpans } from "../log/span.ts";
 
 /** In this time there is one entry for a name at an address, and one that counts the failures after it. */
 const windowMs = 10_000;
-/** What does not fit into this number of windows shares one more, so that many attackers cannot fill the log either. */
+/** The maximum number of windows; further failures share one more, so that many attackers cannot fill the log either. */
 const maxWindows = 20;
 /** Further names at the same address share a window, so that one attacker cannot take those of all others. */
 const maxNames = 3;

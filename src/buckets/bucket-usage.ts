@@ -4,7 +4,7 @@ import { outsideSpans, quietly } from "../log/span.ts";
 import type { FileReader } from "./file-store.ts";
 import type { Bucket } from "./record.ts";
 
-/** How often it is looked which buckets are due. */
+/** The interval between two searches for buckets whose count is due. */
 const tickMs = 1000;
 /** A bucket that was changed is counted again after this time; others rarely, in case another program changed their files. */
 const changedMs = 10_000;
