@@ -83,7 +83,8 @@ export const faultKinds = {
     description: "The disk or the network failed.",
     reasons: {
       disk_full: "a disk or its quota is full, that of the files or that of the database",
-      unavailable: "the folder of the buckets is missing on the server; try again later",
+      unavailable:
+        "the folder of the buckets is missing on the server; try again after `data.retry_after_seconds`",
       release_not_found: "the release server has no release with this tag for this system",
     },
   },
@@ -104,7 +105,7 @@ export const faultKinds = {
     description: "The database refused the statement, or could not be reached.",
     reasons: {
       unavailable:
-        "the database cannot be used now: away, locked by another process, or busy; try again later",
+        "the database cannot be used now: away, locked by another process, or busy; try again after `data.retry_after_seconds`",
     },
   },
   NotFound: { code: 105, title: "NotFound", description: "What the call names does not exist." },

@@ -10,7 +10,8 @@ export interface WireError {
 
 /** `toWireError` is the error object of JSON-RPC. `data.detail` is the message without the title, for programs that show it to people. */
 export function toWireError({ code, message, kind, detail, data }: Fault): WireError {
-  return { code, message, data: { kind, ...data, detail } };
+  const retry = data.reason === "unavailable" ? { retry_after_seconds: 5 } : {};
+  return { code, message, data: { kind, ...retry, ...data, detail } };
 }
 
 /** `toFault` masks errors that are not a `Fault`, which are bugs: the log gets all of it under a reference, the caller only the reference. */

@@ -87,7 +87,12 @@ test("a lost PostgreSQL is told once, answered alike everywhere, and its return 
       expect(error).toEqual({
         code: 103,
         message: "DatabaseError: the database cannot be reached; try again shortly",
-        data: { kind: "DatabaseError", reason: "unavailable", detail: expect.any(String) },
+        data: {
+          kind: "DatabaseError",
+          reason: "unavailable",
+          retry_after_seconds: 5,
+          detail: expect.any(String),
+        },
       });
     expect(texts.join("") + JSON.stringify(errors)).not.toMatch(/127\.0\.0\.1|postgres|Failed|ECONN/i);
     expect(await node.call("node-server_hello")).toBe("Node Server Is Running!");

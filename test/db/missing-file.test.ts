@@ -16,7 +16,12 @@ const missing = {
   code: 103,
   message:
     "DatabaseError: the database file was moved, deleted or replaced while the server runs; its operator has to put it back",
-  data: { kind: "DatabaseError", reason: "unavailable", detail: expect.any(String) },
+  data: {
+    kind: "DatabaseError",
+    reason: "unavailable",
+    retry_after_seconds: 5,
+    detail: expect.any(String),
+  },
 };
 
 const fileOf = (node: TestNode) => join(node.folder, "data/node.db");

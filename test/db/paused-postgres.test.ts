@@ -11,7 +11,12 @@ import { webdavSite } from "../support/webdav.ts";
 const silent = {
   code: 103,
   message: "DatabaseError: the database did not answer in time; try again shortly",
-  data: { kind: "DatabaseError", reason: "unavailable", detail: expect.any(String) },
+  data: {
+    kind: "DatabaseError",
+    reason: "unavailable",
+    retry_after_seconds: 5,
+    detail: expect.any(String),
+  },
 };
 
 const logging = 'memory_log_filter = "info"\nmemory_log_capacity = 1000\n';

@@ -142,7 +142,12 @@ test("calls that wait too long for PostgreSQL get the clear error, and are serve
     expect(error).toEqual({
       code: 103,
       message: "DatabaseError: no database connection came free within 100 ms (acquire_timeout_ms)",
-      data: { kind: "DatabaseError", reason: "unavailable", detail: expect.any(String) },
+      data: {
+        kind: "DatabaseError",
+        reason: "unavailable",
+        retry_after_seconds: 5,
+        detail: expect.any(String),
+      },
     });
   expect(await node.call("node-server_hello")).toBe("Node Server Is Running!");
   await lock.unsafe("COMMIT");

@@ -55,13 +55,23 @@ test("a write that the lock keeps out for too long fails with 103, reads go on, 
   expect((await second).error).toEqual({
     code: 103,
     message: "DatabaseError: no database connection came free within 500 ms (acquire_timeout_ms)",
-    data: { kind: "DatabaseError", reason: "unavailable", detail: expect.any(String) },
+    data: {
+      kind: "DatabaseError",
+      reason: "unavailable",
+      retry_after_seconds: 5,
+      detail: expect.any(String),
+    },
   });
   expect(await node.call("token_get", { token })).toMatchObject({ username: "root" });
   expect((await first).error).toEqual({
     code: 103,
     message: "DatabaseError: another process keeps the database locked; try again shortly",
-    data: { kind: "DatabaseError", reason: "unavailable", detail: expect.any(String) },
+    data: {
+      kind: "DatabaseError",
+      reason: "unavailable",
+      retry_after_seconds: 5,
+      detail: expect.any(String),
+    },
   });
   await other.end();
   expect((await create()).error).toBeUndefined();

@@ -36,7 +36,7 @@ eachDatabase(
     expect((await dav("PUT", "/b.txt", {}, "b")).status).toBe(503);
     expect(await node.refused("static-bucket-file_read", [node.superToken, "site", "a.txt"])).toMatchObject({
       code: 101,
-      data: { kind: "IoError", reason: "unavailable" },
+      data: { kind: "IoError", reason: "unavailable", retry_after_seconds: 5 },
     });
     rmSync(here, { recursive: true, force: true });
     renameSync(away, here);
