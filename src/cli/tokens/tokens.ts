@@ -42,6 +42,8 @@ export async function listTokens(options: TokenOptions): Promise<number> {
   const { tokens } = await client.call("token_list_all_tokens");
   // Only the Super Token may list them, so the caller's own is the Super Token.
   const own = await client.call("token_get");
+  // A script can compare times, but not "3 h ago".
+  const lastUse = process.stdout.isTTY ? agoText : minuteText;
   await print(
     options.json
       ? `${JSON.stringify(tokens)}\n`
@@ -55,7 +57,7 @@ export async function listTokens(options: TokenOptions): Promise<number> {
             token.created_by ?? "-",
             token.name ?? "-",
             token.created_at == null ? "-" : minuteText(token.created_at),
-            token.last_used_at == null ? "-" : agoText(token.last_used_at),
+            token.last_used_at == null ? "-" : lastUse(token.last_used_at),
           ]),
         ),
   );
