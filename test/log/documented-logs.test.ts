@@ -10,7 +10,8 @@ test("the documented filters leave the audit in the file and in memory", async (
   await using folder = await tempFolder();
   const path = join(folder.path, "node.log");
   const section = sectionOf("operate.md", "Access log and audit");
-  const filters = /```toml\n\[logging\]\n(log_filter = "info,audit=off"\n[^`]*)```/.exec(section)?.[1] ?? "";
+  const filters =
+    /```toml\n\[logging\][^\n]*\n(log_filter = "info,audit=off"\n[^`]*)```/.exec(section)?.[1] ?? "";
   await using node = await testNode({ logging: `json_log_file = ${JSON.stringify(path)}\n${filters}` });
   await node.call("static-bucket_create", { token: node.superToken, name: "site" });
   await until("the entry is in the file", () => readFileSync(path, "utf8").includes('"bucket.created"'));
