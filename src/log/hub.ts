@@ -27,6 +27,12 @@ export interface LogCounts {
   droppedByTails: number;
 }
 
+/** Recipient is a sink with the most detailed level that its filter lets through from one target. */
+interface Recipient {
+  readonly sink: Sink;
+  readonly detail: number;
+}
+
 /**
  * LogHub passes each log event to every attached sink whose filter lets it through. The entry is built once, and not at all if no
  * sink wants it. `emit` is synchronous: when it returns, every sink has the entry. The hub itself keeps and drops nothing; each
@@ -53,18 +59,18 @@ export class LogHub {
     if (logger === undefined) {
       logger = new Logger(this, target);
       this.#loggers.set(target, logger);
-      logger.wanted = this.#wanted(target);
+      logger.recipients = this.#recipientsOf(target);
     }
     return logger;
   }
 
-  emit(record: LogRecord): void {
+  emit(record: LogRecord, recipients: readonly Recipient[]): void {
     if (isQuiet()) return;
     let entry: LogEntry | undefined;
-    for (const sink of this.#sinks) {
-      if (detail[record.level] > sink.filter.detailFor(record.target)) continue;
+    for (const recipient of recipients) {
+      if (detail[record.level] > recipient.detail) continue;
       entry ??= newEntry(record);
-      sink.write(entry);
+      recipient.sink.write(entry);
     }
     if (entry !== undefined) this.counts.entries[entry.level] += 1;
   }
@@ -78,11 +84,14 @@ export class LogHub {
 
   #setSinks(sinks: readonly Sink[]): void {
     this.#sinks = sinks;
-    for (const logger of this.#loggers.values()) logger.wanted = this.#wanted(logger.target);
+    for (const logger of this.#loggers.values()) logger.recipients = this.#recipientsOf(logger.target);
   }
 
-  #wanted(target: string): number {
-    return Math.max(0, ...this.#sinks.map((sink) => sink.filter.detailFor(target)));
+  /** Filters are asked here, when a sink comes or goes, and not for each event. */
+  #recipientsOf(target: string): readonly Recipient[] {
+    return this.#sinks
+      .map((sink) => ({ sink, detail: sink.filter.detailFor(target) }))
+      .filter((recipient) => recipient.detail > 0);
   }
 }
 
@@ -105,8 +114,9 @@ const none: PlainFields = {};
 /** Logger logs under one target. An event that no sink wants costs one comparison. */
 export class Logger {
   readonly #hub: LogHub;
-  /** The most detailed level that any sink wants from this target; maintained by the hub. */
-  wanted = 0;
+  /** The most detailed level that any sink wants from this target. */
+  #wanted = 0;
+  #recipients: readonly Recipient[] = [];
 
   constructor(
     hub: LogHub,
@@ -115,9 +125,15 @@ export class Logger {
     this.#hub = hub;
   }
 
+  /** The sinks that want something from this target; maintained by the hub. */
+  set recipients(recipients: readonly Recipient[]) {
+    this.#recipients = recipients;
+    this.#wanted = recipients.reduce((most, recipient) => Math.max(most, recipient.detail), 0);
+  }
+
   /** Tells whether any sink wants this level. Ask before collecting fields that are expensive. */
   wants(level: Level): boolean {
-    return detail[level] <= this.wanted;
+    return detail[level] <= this.#wanted;
   }
 
   /** Logs an event of the table, at the level that the table gives it. */
@@ -133,22 +149,22 @@ export class Logger {
   }
 
   error(message: string, fields = none): void {
-    if (this.wanted >= detail.ERROR) this.#emit("ERROR", message, fields);
+    if (this.#wanted >= detail.ERROR) this.#emit("ERROR", message, fields);
   }
   warn(message: string, fields = none): void {
-    if (this.wanted >= detail.WARN) this.#emit("WARN", message, fields);
+    if (this.#wanted >= detail.WARN) this.#emit("WARN", message, fields);
   }
   info(message: string, fields = none): void {
-    if (this.wanted >= detail.INFO) this.#emit("INFO", message, fields);
+    if (this.#wanted >= detail.INFO) this.#emit("INFO", message, fields);
   }
   debug(message: string, fields = none): void {
-    if (this.wanted >= detail.DEBUG) this.#emit("DEBUG", message, fields);
+    if (this.#wanted >= detail.DEBUG) this.#emit("DEBUG", message, fields);
   }
   trace(message: string, fields = none): void {
-    if (this.wanted >= detail.TRACE) this.#emit("TRACE", message, fields);
+    if (this.#wanted >= detail.TRACE) this.#emit("TRACE", message, fields);
   }
 
   #emit(level: Level, message: string, fields: Fields): void {
-    this.#hub.emit({ target: this.target, level, message, fields });
+    this.#hub.emit({ target: this.target, level, message, fields }, this.#recipients);
   }
 }

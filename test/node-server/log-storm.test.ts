@@ -15,7 +15,15 @@ const targetOf = (n: number) => targets[n % targets.length] ?? "";
 const levelOf = (n: number): Level => levels[Math.floor(n / targets.length) % levels.length] ?? "INFO";
 
 function emit(hub: LogHub, n: number): void {
-  hub.emit({ target: targetOf(n), level: levelOf(n), message: `event ${n}`, fields: { n } });
+  const logger = hub.logger(targetOf(n));
+  const log = {
+    TRACE: logger.trace,
+    DEBUG: logger.debug,
+    INFO: logger.info,
+    WARN: logger.warn,
+    ERROR: logger.error,
+  } satisfies Record<Level, unknown>;
+  log[levelOf(n)].call(logger, `event ${n}`, { n });
 }
 
 type Rule = Partial<Record<string, Level>>;
@@ -106,8 +114,7 @@ const request = (node: TestNode, log_filter: string) =>
 
 /** One last event in every target. */
 function sayGoodbye({ node: { hub } }: TestNode): void {
-  for (const target of targets)
-    hub.emit({ target, level: "ERROR", message: "the end", fields: { end: true } });
+  for (const target of targets) hub.logger(target).error("the end", { end: true });
 }
 
 /** Waits until nothing has come for a while, so that what comes next finds room everywhere. */

@@ -132,7 +132,7 @@ test("a filter that cannot be read is an error that names it, and makes no subsc
       field: "log_filter",
     });
   }
-  expect(node.node.hub.logger("task").wanted).toBe(0);
+  expect(node.node.hub.logger("task").wants("ERROR")).toBe(false);
 });
 
 test("unsubscribing answers true once, and false for what is not one's own", async () => {
@@ -149,7 +149,7 @@ test("unsubscribing answers true once, and false for what is not one's own", asy
   expect(await message(owner)).toBe("still heard");
   expect(await leave(owner, { subscription: id })).toBe(true);
   expect(await leave(owner, [id])).toBe(false);
-  expect(node.node.hub.logger("task").wanted).toBe(0);
+  expect(node.node.hub.logger("task").wants("ERROR")).toBe(false);
   const again = await stream(node, owner, "task=info,off");
   node.node.hub.logger("task").info("heard again");
   expect((await hear(owner)).params).toMatchObject({
@@ -163,10 +163,10 @@ test("closing the socket ends the stream: nobody wants the events any more", asy
   const task = node.node.hub.logger("task");
   const socket = await node.socket();
   await stream(node, socket, "task=trace,off");
-  expect(task.wanted).toBe(5);
+  expect(task.wants("TRACE")).toBe(true);
   await socket[Symbol.asyncDispose]();
-  for (let turn = 0; task.wanted !== 0 && turn < 400; turn += 1) await Bun.sleep(5);
-  expect(task.wanted).toBe(0);
+  for (let turn = 0; task.wants("ERROR") && turn < 400; turn += 1) await Bun.sleep(5);
+  expect(task.wants("ERROR")).toBe(false);
 });
 
 test("over HTTP the stream is refused with a word about WebSocket", async () => {
@@ -174,7 +174,7 @@ test("over HTTP the stream is refused with a word about WebSocket", async () => 
   const error = await node.refused("node-server_stream_log", [node.superToken, "info"]);
   expect(error).toMatchObject({ code: -32000, data: { kind: "NeedsWebSocket", detail: expect.any(String) } });
   expect(error.message).toContain("WebSocket");
-  expect(node.node.hub.logger("task").wanted).toBe(0);
+  expect(node.node.hub.logger("task").wants("ERROR")).toBe(false);
 });
 
 eachDatabase("whoever has no Super Token gets the exact words and no subscription", async (kind) => {
@@ -189,7 +189,7 @@ eachDatabase("whoever has no Super Token gets the exact words and no subscriptio
     error: { code: 101 },
   });
   const task = node.node.hub.logger("task");
-  expect(task.wanted).toBe(0);
+  expect(task.wants("ERROR")).toBe(false);
   task.error("unheard");
   await socket.call("node-server_hello");
   expect(socket.untaken).toEqual([]);
