@@ -1,5 +1,6 @@
 import { readFileSync } from "node:fs";
 import { resolve } from "node:path";
+import { codeOf } from "../../src/base/fault.ts";
 import { tempFolder } from "./node.ts";
 import { until } from "./process.ts";
 import type { Ran } from "./tools.ts";
@@ -72,11 +73,18 @@ export async function bootSystemd(binary: string): Promise<SystemdMachine | unde
   };
 }
 
-/** The process below `pid` that has become systemd. */
+/** The process below `pid` that has become systemd. The script that starts it has short-lived children before. */
 function systemdBelow(pid: number): number | undefined {
-  const children = readFileSync(`/proc/${pid}/task/${pid}/children`, "utf8").trim();
-  if (children === "") return undefined;
-  const [child] = children.split(" ").map(Number);
-  if (child === undefined) return undefined;
-  return readFileSync(`/proc/${child}/comm`, "utf8").trim() === "systemd" ? child : undefined;
+  const [child = ""] = (textOfProc(`${pid}/task/${pid}/children`) ?? "").split(" ");
+  return child !== "" && textOfProc(`${child}/comm`) === "systemd" ? Number(child) : undefined;
+}
+
+/** A file of /proc; undefined if its process has ended. */
+function textOfProc(path: string): string | undefined {
+  try {
+    return readFileSync(`/proc/${path}`, "utf8").trim();
+  } catch (error) {
+    if (["ENOENT", "ESRCH"].includes(codeOf(error) ?? "")) return undefined;
+    throw error;
+  }
 }
