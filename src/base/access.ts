@@ -12,7 +12,7 @@ export interface AccessProblem {
   readonly path: string;
   /** The reason, as the end of a sentence that begins with the path: `is a file, not a folder; name another path`. */
   readonly why: string;
-  /** Whether owner and mode are the cause, and not the kind of file or its file system. */
+  /** True if owner and mode are the cause, and not the kind of file or its file system. */
   readonly isDenied?: true;
 }
 

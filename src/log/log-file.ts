@@ -113,7 +113,7 @@ export class LogFile {
     return Math.max(from, end === 0 ? 0 : bytes.lastIndexOf(newline, end - 1) + 1);
   }
 
-  /** Whether the file has content and ends with a whole line, if `written` bytes of this flush are in it. */
+  /** True if the file has content and ends with a whole line, with `written` bytes of this flush in it. */
   #mayRotateAt(written: number): boolean {
     return this.#bytes !== 0 && (written > 0 || this.#torn.length === 0);
   }

@@ -1,4 +1,4 @@
-import { Fault, messageOf } from "../base/fault.ts";
+import { Fault, messageOf, retryAfterSeconds } from "../base/fault.ts";
 import { randomText } from "../base/random.ts";
 import type { Logger } from "../log/hub.ts";
 
@@ -10,7 +10,7 @@ export interface WireError {
 
 /** `toWireError` is the error object of JSON-RPC. `data.detail` is the message without the title, for programs that show it to people. */
 export function toWireError({ code, message, kind, detail, data }: Fault): WireError {
-  const retry = data.reason === "unavailable" ? { retry_after_seconds: 5 } : {};
+  const retry = data.reason === "unavailable" ? { retry_after_seconds: retryAfterSeconds } : {};
   return { code, message, data: { kind, ...retry, ...data, detail } };
 }
 

@@ -80,7 +80,7 @@ async function migrateUntil(
   return exitCodes.done;
 }
 
-/** What to write for the new database. The URL of PostgreSQL may have a password. */
+/** `settingFor` says what to write for the new database. The URL of PostgreSQL is not repeated: it may have a password. */
 function settingFor(target: string): string {
   return sqliteFilePart.read(target) === undefined
     ? "the URL of --to as database_url"

@@ -1,3 +1,4 @@
+import { retryAfterSeconds } from "../../base/fault.ts";
 import { textResponse } from "../request/response-size.ts";
 
 /** plainText is a response of one line for people. */
@@ -10,7 +11,7 @@ export function plainText(status: number, line: string, headers: Record<string, 
 
 /** serviceUnavailable answers for a service behind the server that does not answer; the client may try again. */
 export function serviceUnavailable(detail: string): Response {
-  return plainText(503, `503 Service Unavailable: ${detail}.`, { "retry-after": "5" });
+  return plainText(503, `503 Service Unavailable: ${detail}.`, { "retry-after": String(retryAfterSeconds) });
 }
 
 export function notFound(): Response {

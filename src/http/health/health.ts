@@ -1,3 +1,4 @@
+import { retryAfterSeconds } from "../../base/fault.ts";
 import { textResponse } from "../request/response-size.ts";
 import type { Readiness } from "./readiness.ts";
 
@@ -12,9 +13,6 @@ const headers = {
   "x-content-type-options": "nosniff",
   "cache-control": "no-store",
 };
-
-/** Sent while the server is not ready. A check is valid for a second, and an outage rarely lasts less than a few. */
-const retryAfterSeconds = 5;
 
 /** serveHealth answers `GET /node/health`: the process is alive. It uses neither the database nor the disk. */
 export function serveHealth({ version, uptimeMs }: HealthOptions): Response {

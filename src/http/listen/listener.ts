@@ -28,7 +28,7 @@ export interface SizeLimits {
 export interface ListenOptions {
   readonly limits: () => SizeLimits;
   readonly log: Logger;
-  /** What names the address, for messages: a key, a variable or an option. */
+  /** The key, variable or option that has the address, for messages. */
   readonly addressFrom: string;
 }
 
