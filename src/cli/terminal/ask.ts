@@ -8,9 +8,10 @@ export async function askSecret(question: string): Promise<string> {
       "Other",
       "a token is needed: set NODE_SERVER_TOKEN, or run this on a terminal to be asked",
     );
-  stderr.write(question);
+  // The echo is off before the question is shown: an answer pasted at once would be visible otherwise.
   stdin.setRawMode(true);
   try {
+    stderr.write(question);
     let typed = "";
     for await (const chunk of stdin) {
       for (const key of String(chunk)) {
