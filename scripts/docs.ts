@@ -160,12 +160,12 @@ function configPage(): string {
 
 function environmentPart(): string {
   const keys = settings.map(
-    ({ name, path, key }) => `| \`${variableOf(name)}\` | \`${path.join(".")}\` | ${key.typeLabel} |`,
+    (setting) => `| \`${variableOf(setting)}\` | \`${setting.path.join(".")}\` | ${setting.key.typeLabel} |`,
   );
   const others = Object.entries(otherVariables).map(([name, means]) => `| \`${name}\` | ${cell(means)} |`);
   return `## Environment
 
-\`NODE_SERVER_<KEY>\` sets a key, whatever its table. An option of the command line (\`serve --listen\`) wins over the environment, the environment over the file, the file over the default; a reload reads the file again and keeps what the other two set. \`node-server check\` and the start name the keys that do not come from the file, never their values. An empty variable is ignored.
+\`NODE_SERVER_<KEY>\` sets a key, whatever its table; those of \`[files]\` are \`NODE_SERVER_FILES_<KEY>\`. An option of the command line (\`serve --listen\`) wins over the environment, the environment over the file, the file over the default; a reload reads the file again and keeps what the other two set. \`node-server check\` and the start name the keys that do not come from the file, never their values. An empty variable is ignored.
 
 Values are written without quotes: \`true\`, \`false\`, \`1\` or \`0\` for a boolean, digits for a number, items separated by commas for a list. A relative path starts at the folder of the configuration file. A variable that resembles a key is named in a warning.
 

@@ -34,7 +34,7 @@ const modules: Readonly<Record<string, readonly string[]>> = {
     "rpc",
     "services",
   ],
-  preflight: ["base", "config", "http", "settings"],
+  preflight: ["base", "buckets", "config", "http", "settings"],
   node: [
     "backup",
     "preflight",
@@ -66,6 +66,7 @@ const modules: Readonly<Record<string, readonly string[]>> = {
     "config",
     "db",
     "auth",
+    "buckets",
     "update",
     "node",
     "preflight",

@@ -1,4 +1,6 @@
-import { resolve } from "node:path";
+import { chmod, mkdtemp, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join, resolve } from "node:path";
 
 // Runs every test, or those that are named. Where a test needs a program that this machine lacks, it prints one line that begins
 // with `SKIPPED:`; those lines are shown again at the end, and CI fails on them.
@@ -7,37 +9,50 @@ import { resolve } from "node:path";
 const groups = [
   ["process", "update", "scripts"],
   ["console"],
+  // Their stories wait for the server's own clocks, and use little processor time.
+  ["backup", "metrics", "health"],
   ["webdav", "buckets"],
   ["node-server", "db", "config", "log"],
   ["hostile"],
   ["cli", "client"],
 ];
-/** Folders that run beside the groups from the beginning: their stories wait for the server's own clocks, and use little processor time. */
-const waiting = ["backup", "metrics", "health"];
-/** Folders whose files are dealt to several processes, because one would run longer than all the others. */
-const processesOf: Readonly<Record<string, number>> = { console: 2, process: 2 };
+/**
+ * Groups whose files are dealt to several processes, by the first folder of each. Short processes fill the machine to the end; a long one would run alone
+ * at last.
+ */
+const processesOf: Readonly<Record<string, number>> = {
+  console: 2,
+  process: 3,
+  webdav: 4,
+  "node-server": 2,
+  cli: 2,
+};
 
 const files = (await Array.fromAsync(new Bun.Glob("test/*/*.test.ts").scan())).sort();
 const folderOf = (path: string) => path.split("/")[1] ?? "";
 const named = process.argv.slice(2);
-const rest = [...new Set(files.map(folderOf))].filter(
-  (folder) => ![...groups.flat(), ...waiting].includes(folder),
-);
+const rest = [...new Set(files.map(folderOf))].filter((folder) => !groups.flat().includes(folder));
 const queue = named.length > 0 ? [named] : [...groups, rest].flatMap(dealt);
-/** How many groups run side by side. A machine with two cores carries three, because many stories wait more than they work. */
-const maxAtOnce = 3;
+/** How many groups run side by side. A machine with two cores carries four, because many stories wait more than they work. */
+const maxAtOnce = 4;
 
 /** At most this many lines of what a failed test printed are shown again at the end. */
 const maxFailureLines = 30;
 
 // Processes are those of the compiled server, as its users run it; in-process stories are of the source.
 process.env.NODE_SERVER_BINARY ??= await builtBinary();
+/** Where the processes of tests share what takes long to make (`test/support/made-once.ts`); other users must reach it. */
+const shared = await mkdtemp(join(tmpdir(), "node-server-shared-"));
+await chmod(shared, 0o755);
+process.env.NODE_SERVER_TEST_SHARED = shared;
 const lines: string[] = [];
 const failures: string[] = [];
 const codes: number[] = [];
-const beside = named.length > 0 ? [] : dealt(waiting).map(run);
-await Promise.all([...Array.from({ length: maxAtOnce }, runQueued), ...beside]);
-codes.push(...(await Promise.all(beside)));
+/** What each process of tests took, a line each. */
+const durations: string[] = [];
+await Promise.all(Array.from({ length: maxAtOnce }, runQueued));
+await rm(shared, { recursive: true });
+for (const duration of durations) console.log(duration);
 for (const line of new Set(lines.filter((line) => line.startsWith("SKIPPED:")))) console.log(line);
 for (const failure of failures) console.log(failure);
 const count = (word: string) =>
@@ -52,6 +67,12 @@ function dealt(folders: readonly string[]): string[][] {
   return Array.from({ length: count }, (_, at) =>
     own.filter((_, index) => index % count === at).map((path) => `./${path}`),
   );
+}
+
+/** The folders of some files, with how many files there are. */
+function titleOf(args: readonly string[]): string {
+  const folders = new Set(args.map((path) => folderOf(path.replace("./", ""))));
+  return `${args.length} files of ${[...folders].join(", ")}`;
 }
 
 async function builtBinary(): Promise<string> {
@@ -73,8 +94,16 @@ async function run(args: readonly string[]): Promise<number> {
     stderr: "pipe",
     env: { ...process.env, NO_COLOR: "1" },
   });
+  const begin = performance.now();
   await Promise.all([relay(child.stdout, process.stdout), relay(child.stderr, process.stderr)]);
-  return child.exited;
+  const code = await child.exited;
+  // With that of the programs that it has waited for; most of Chromium's is not in it.
+  const processorSeconds = Number(child.resourceUsage()?.cpuTime.total ?? 0) / 1e6;
+  const seconds = (performance.now() - begin) / 1000;
+  durations.push(
+    `${titleOf(args)}: ${seconds.toFixed(0)} s, with ${processorSeconds.toFixed(0)} s of processor time`,
+  );
+  return code;
 }
 
 /**

@@ -14,6 +14,8 @@ import type { BackupSettings } from "./backup/schedule.ts";
 import { shownDatabase } from "./base/database-url.ts";
 import { RefCounted } from "./base/ref-counted.ts";
 import { Buckets } from "./buckets/buckets.ts";
+import { examinePlaces } from "./buckets/examine-places.ts";
+import { openStores } from "./buckets/open-stores.ts";
 import type { Part, Prepared } from "./config/live.ts";
 import { resolveServerUuid } from "./config/server-uuid.ts";
 import {
@@ -28,7 +30,7 @@ import { ServerLock } from "./db/server-lock.ts";
 import type { Logger, LogHub } from "./log/hub.ts";
 import type { Lease } from "./rpc/lease.ts";
 import type { Services } from "./services.ts";
-import { type BackendSettings, backendSettings } from "./settings.ts";
+import { type BackendSettings, backendSettings, filesSource } from "./settings.ts";
 
 /** The least time that a replaced database stays open for the calls that began on it. */
 const drainTimeoutMs = 30_000;
@@ -108,7 +110,7 @@ export class BackendPart implements Part<BackendSettings> {
       database: settings.database,
       configPath: resolve(this.#options.configPath),
       serverUuid: services.serverUuid,
-      staticPath: settings.static_path,
+      files: filesSource(settings),
     };
   }
 
@@ -131,10 +133,11 @@ export class BackendPart implements Part<BackendSettings> {
             config: resolve(this.#options.configPath),
             database: shownDatabase(settings.database.database_url),
             static_path: settings.static_path,
+            files: settings.files.url,
           });
         },
         discard: async () => {
-          next.services.buckets.close();
+          await next.services.buckets.close();
           await next.database.close();
           lock.discard();
         },
@@ -168,17 +171,18 @@ export class BackendPart implements Part<BackendSettings> {
       beforeMigration: this.#beforeMigration(settings, serverUuid),
       observers,
     });
-    const buckets = new Buckets(database, {
-      staticPath: settings.static_path,
-      syncUploads: settings.sync_uploads,
-      serverUuid,
-      staleSeconds: settings.database.stale_seconds,
-      log: this.#log,
-    });
+    const buckets = await this.#openBuckets(database, settings, serverUuid);
     try {
+      const present = this.#current?.value;
+      const { url } = settings.files;
+      const isOtherStore = present === undefined || present.settings.files.url !== url;
+      // Before a Super Token is created in a database that is not the right one.
+      if (isOtherStore) await buckets.admit();
       await this.#requireSuperToken(database, settings);
       await buckets.store.look();
-      if (isStart) await this.#clearStaging(buckets);
+      if (isOtherStore)
+        await examinePlaces(buckets, { url, former: present?.services.buckets, log: this.#log });
+      if (isStart) await this.#clearStore(buckets);
       const tokenUses = new TokenUses(database.tokenUses, { log: hub.logger("token") });
       const sqlTimeoutMs = settings.database.sql_timeout_ms;
       return {
@@ -206,7 +210,26 @@ export class BackendPart implements Part<BackendSettings> {
         maxCallMs: sqlTimeoutMs + 5000,
       };
     } catch (error) {
-      buckets.close();
+      await buckets.close();
+      await database.close();
+      throw error;
+    }
+  }
+
+  /** Closes the database if the store of the files cannot be used. */
+  async #openBuckets(database: Database, settings: BackendSettings, serverUuid: string): Promise<Buckets> {
+    const staleSeconds = settings.database.stale_seconds;
+    try {
+      const stores = await openStores(database, {
+        files: settings.files,
+        staticPath: settings.static_path,
+        syncUploads: settings.sync_uploads,
+        serverUuid,
+        staleSeconds,
+        log: this.#log,
+      });
+      return new Buckets(database, { stores, staleSeconds, log: this.#log });
+    } catch (error) {
       await database.close();
       throw error;
     }
@@ -236,8 +259,8 @@ export class BackendPart implements Part<BackendSettings> {
   }
 
   /** Removes what interrupted uploads left. Only at a start: later there may be uploads in progress. */
-  async #clearStaging(buckets: Buckets): Promise<void> {
-    const failures = await buckets.clearStaging();
+  async #clearStore(buckets: Buckets): Promise<void> {
+    const failures = await buckets.clearStore();
     if (failures.length > 0)
       this.#log.warn("files of interrupted changes cannot be removed", {
         stayed: failures.join("; "),
@@ -250,15 +273,21 @@ export class BackendPart implements Part<BackendSettings> {
       this.#retire(this.#current, Math.max(drainTimeoutMs, this.#current.value.maxCallMs));
     this.#current = new RefCounted(next);
     next.rolls.start();
+    next.services.buckets.start();
   }
 
   #retire(backend: RefCounted<Backend>, timeoutMs: number): void {
-    backend.value.services.buckets.close();
-    this.#retiring.add(this.#closeWhenIdle(backend, timeoutMs));
+    const closed = backend.value.services.buckets.close();
+    this.#retiring.add(this.#closeWhenIdle(backend, closed, timeoutMs));
   }
 
-  async #closeWhenIdle(backend: RefCounted<Backend>, timeoutMs: number): Promise<void> {
+  async #closeWhenIdle(
+    backend: RefCounted<Backend>,
+    bucketsClosed: Promise<void>,
+    timeoutMs: number,
+  ): Promise<void> {
     await backend.idle(timeoutMs);
+    await bucketsClosed;
     await backend.value.rolls.close();
     await backend.value.tokenUses.close();
     await backend.value.database.close();

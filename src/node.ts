@@ -245,7 +245,7 @@ export async function openNode(options: NodeOptions): Promise<Node> {
     await backedUp;
     await live.close();
   };
-  const overridden = overriddenKeys(overrides, live.config, options.env);
+  const overridden = overriddenKeys(live.overridesAtStart, live.config, options.env);
   reportStart(log, options.configPath, { overridden, finished });
   return {
     hub,

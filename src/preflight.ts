@@ -1,15 +1,31 @@
-import { closeSync, constants, existsSync, fstatSync, openSync, readSync, statSync } from "node:fs";
+import {
+  closeSync,
+  constants,
+  existsSync,
+  fstatSync,
+  openSync,
+  readFileSync,
+  readSync,
+  statSync,
+} from "node:fs";
 import { dirname, resolve } from "node:path";
 import {
   type AccessProblem,
   accessBits,
   accessMessage,
+  createFolderCommand,
+  currentUser,
   fileProblem,
   folderProblem,
   shellQuoted,
 } from "./base/access.ts";
 import { parseDatabaseUrl, sqliteLockPath } from "./base/database-url.ts";
 import { Fault } from "./base/fault.ts";
+import { parseFilesUrl } from "./base/files-url.ts";
+import { isInside } from "./base/folder.ts";
+import { openBlobs, proveBlobs } from "./buckets/objects/open-blobs.ts";
+import { assertNotForeign, readMark } from "./buckets/objects/store-mark.ts";
+import { diskStore, isPresent, type KnownStore, stale } from "./buckets/store-identity.ts";
 import type { Finding, Inspect } from "./config/load.ts";
 import { folderModeOf, movedPaths, type RelativePath } from "./config/paths.ts";
 import type { Config } from "./config/schema.ts";
@@ -30,7 +46,9 @@ export function preflight(configPath: string): Inspect {
       ...inspectLogFiles(config),
       ...inspectSocket(config),
       ...inspectDatabase(config, relative),
+      ...inspectFiles(config),
       ...inspectExposure(config, configPath),
+      ...inspectSecretKey(config, configPath),
     ];
     const moved = movedPaths(relative).filter(({ path }) => !isKey(path, databaseKey));
     return [
@@ -183,6 +201,56 @@ function inspectExposure({ database: { database_url } }: Config, configPath: str
       isWarning: true,
     },
   ];
+}
+
+/** `inspectFiles` looks at the folders of `[files]`. S3 itself is asked when the store is opened, and by `check --connect`. */
+function inspectFiles({ files: { url, cache_path, cache_bytes }, static_path }: Config): Finding[] {
+  if (url === undefined) return [];
+  const place = parseFilesUrl(url);
+  if ("s3" in place) {
+    const problem = cache_path === undefined || cache_bytes === 0 ? undefined : folderProblem(cache_path);
+    return toFindings(["files", "cache_path"], problem && `${problem.path} ${problem.why}`);
+  }
+  const { folder } = place;
+  const found = (why: string | undefined) => toFindings(["files", "url"], why);
+  if (isInside(folder, static_path) || isInside(static_path, folder))
+    return found(
+      `names ${folder}, which must be neither inside nor above static_path (${static_path}): files there belong to buckets. Name another folder`,
+    );
+  // Not created here: where it is missing, its file system may not be mounted.
+  if (!existsSync(folder))
+    return found(
+      `names ${folder}, which does not exist; mount its file system, or create it: \`${createFolderCommand(folder, currentUser())}\``,
+    );
+  const problem = folderProblem(folder);
+  return found(problem && `${problem.path} ${problem.why}`);
+}
+
+/** `proveFiles` proves that the store of the files can be read and written, and is not without its content. Returns its address; undefined for plain files. */
+export async function proveFiles(
+  { files, sync_uploads: sync }: Config,
+  { namesContent: holdsContent, store: value }: KnownStore,
+): Promise<string | undefined> {
+  const { url } = files;
+  if (url !== undefined) {
+    const blobs = openBlobs({ ...files, url }, { sync, holdsContent });
+    await proveBlobs(blobs);
+    const mark = await readMark(blobs);
+    assertNotForeign(mark, value?.database, url);
+    if (value !== undefined && holdsContent && !isPresent(value, mark?.store)) throw stale(value, url);
+  } else if (value !== undefined && holdsContent && !isPresent(value, diskStore)) throw stale(value, url);
+  return url;
+}
+
+/** `inspectSecretKey` reports a secret key of S3 in a configuration that every user of the machine can read. */
+function inspectSecretKey({ files }: Config, configPath: string): Finding[] {
+  const path = resolve(configPath);
+  const secret = files.secret_access_key;
+  // It may come from the environment.
+  if (secret === undefined || !isReadableByAll(path) || !readFileSync(path, "utf8").includes(secret))
+    return [];
+  const why = `is a secret, and ${path} can be read by every user of this machine; run \`chmod 600 ${shellQuoted(path)}\``;
+  return [{ path: ["files", "secret_access_key"], why, isWarning: true }];
 }
 
 function isReadableByAll(path: string): boolean {

@@ -1,3 +1,4 @@
+import type { FilesSource } from "./backup/files-source.ts";
 import type { BackupSettings } from "./backup/schedule.ts";
 import { usableMemory } from "./base/memory-budget.ts";
 import type { Part } from "./config/live.ts";
@@ -78,15 +79,25 @@ export function backupSettings(config: Config): BackupSettings {
 }
 
 /** BackendSettings are what the database and its services are opened with. */
-export type BackendSettings = Pick<Config, "database" | "server_uuid" | "static_path" | "sync_uploads">;
+export type BackendSettings = Pick<
+  Config,
+  "database" | "files" | "server_uuid" | "static_path" | "sync_uploads"
+>;
 
 export function backendSettings({
   database,
+  files,
   server_uuid,
   static_path,
   sync_uploads,
 }: Config): BackendSettings {
-  return { database, server_uuid, static_path, sync_uploads };
+  return { database, files, server_uuid, static_path, sync_uploads };
+}
+
+/** `filesSource` is where a backup reads the files of the buckets. */
+export function filesSource({ static_path, files }: Pick<Config, "static_path" | "files">): FilesSource {
+  const { url } = files;
+  return url === undefined ? { staticPath: static_path } : { blobs: { ...files, url } };
 }
 
 /** `sinkSettings` lets the environment's `RUST_LOG` override `log_filter`; a sink without a filter of its own uses the result. */

@@ -16,7 +16,7 @@ export interface FoundBackup {
 }
 
 /** BackedUpServer is whose backups a folder holds. */
-export type BackedUpServer = Omit<BackupSource, "staticPath"> & { readonly serverUuid: string };
+export type BackedUpServer = Omit<BackupSource, "files"> & { readonly serverUuid: string };
 
 /** BackupFolder is where a server keeps the backups that it makes by itself. Several servers may share the folder. */
 export class BackupFolder {

@@ -32,7 +32,7 @@ export function copyBeforeMigration({
       await folder.create();
       const result = await backUpInChild(
         target,
-        { ...source, staticPath: undefined },
+        { ...source, files: undefined },
         new AbortController().signal,
       );
       log.event("backup.made", "the database was copied before its migration", {

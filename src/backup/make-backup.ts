@@ -6,6 +6,7 @@ import { readRegularFile } from "../base/read-regular.ts";
 import type { DatabaseSettings } from "../db/database.ts";
 import { openSnapshot } from "../db/dump/snapshot.ts";
 import type { LogHub } from "../log/hub.ts";
+import { type FilesSource, openFiles } from "./files-source.ts";
 import { clearUnfinished, unfinishedName } from "./unfinished-backup.ts";
 import { type BackupSummary, type WriteOptions, writeBackup } from "./write-backup.ts";
 
@@ -14,8 +15,8 @@ export interface BackupSource {
   readonly database: DatabaseSettings;
   readonly configPath: string;
   readonly serverUuid: string | undefined;
-  /** The folder of all buckets; undefined for a backup without files. */
-  readonly staticPath: string | undefined;
+  /** Where the files of all buckets are; undefined for a backup without files. */
+  readonly files: FilesSource | undefined;
 }
 
 export interface BackupResult extends BackupSummary {
@@ -25,14 +26,15 @@ export interface BackupResult extends BackupSummary {
 
 /** `makeBackup` reads beside a running server and writes the stream of a backup. */
 export async function makeBackup(
-  { database, configPath, serverUuid, staticPath }: BackupSource,
+  { database, configPath, serverUuid, files: filesSource }: BackupSource,
   hub: LogHub,
   options: WriteOptions,
 ): Promise<BackupResult> {
   const config = await readRegularFile(configPath);
   const snapshot = await openSnapshot(database, hub);
   try {
-    const summary = await writeBackup({ snapshot, config, serverUuid, staticPath }, options);
+    await using files = filesSource && (await openFiles(filesSource, database, hub));
+    const summary = await writeBackup({ snapshot, config, serverUuid, files }, options);
     return { ...summary, otherTables: snapshot.otherTables };
   } finally {
     await snapshot.close();

@@ -1,17 +1,23 @@
 import type { DatabaseSettings } from "../db/database.ts";
 import { openLoadTarget } from "../db/dump/load-target.ts";
-import { type DatabaseShape, type PortableRow, parsePortableRow } from "../db/dump/portable.ts";
+import {
+  type DatabaseShape,
+  type PortableRow,
+  parsePortableRow,
+  type TableShape,
+} from "../db/dump/portable.ts";
 import type { InsertRows, LoadReport } from "../db/dump/table-loader.ts";
 import type { LogHub } from "../log/hub.ts";
 import { bucketPathOf, tableOf } from "./member-rules.ts";
 import { membersOf, type ReadOptions, type VerifiedBackup } from "./read-backup.ts";
+import { type ObjectsTarget, RestoredObjects, withoutStore, withoutTrees } from "./restored-objects.ts";
 import { StagedBuckets } from "./staged-buckets.ts";
 import { damaged, type TarMember } from "./tar-reader.ts";
 
 export interface RestoreOptions extends ReadOptions {
   readonly database: DatabaseSettings;
-  /** Where the files of the buckets go; undefined leaves the files on the disk as they are. */
-  readonly staticPath: string | undefined;
+  /** Where the files of the buckets go: a folder or a blob store; undefined leaves all files as they are. */
+  readonly files: { readonly staticPath: string } | ObjectsTarget | undefined;
   readonly hub: LogHub;
 }
 
@@ -32,17 +38,33 @@ const rowsAtOnce = 500;
  */
 export async function restoreBackup(
   backup: VerifiedBackup,
-  { database, staticPath, hub, ...reading }: RestoreOptions,
+  { database, files, hub, ...reading }: RestoreOptions,
 ): Promise<RestoreReport> {
+  const shape = shapeOf(backup);
+  const kv = tableNamed(shape, "kv");
+  const objects =
+    files !== undefined && "blobs" in files
+      ? await RestoredObjects.open(files, kv, reading.signal)
+      : undefined;
   const target = await openLoadTarget(database, hub);
   const members = new MemberQueue(membersOf(backup, reading));
   let buckets: StagedBuckets | undefined;
   let report: LoadReport;
   let formerDatabase: string | undefined;
   try {
-    report = await target.load(shapeOf(backup), (insert) => loadRows(backup, members, insert));
-    if (staticPath !== undefined) {
-      buckets = await StagedBuckets.open(staticPath);
+    report = await target.load(withTable(shape, objects?.table ?? kv), async (insert) => {
+      await loadRows(
+        backup,
+        members,
+        files === undefined ? withoutStore(insert, kv) : withoutTrees(insert, kv),
+      );
+      if (objects === undefined) return;
+      objects.begin(insert);
+      await stageFiles(backup, members, objects);
+      await objects.finish();
+    });
+    if (files !== undefined && "staticPath" in files) {
+      buckets = await StagedBuckets.open(files.staticPath);
       await stageFiles(backup, members, buckets);
       await buckets.switchOver();
     }
@@ -67,6 +89,16 @@ function shapeOf({ header: { database } }: VerifiedBackup): DatabaseShape {
     migrations,
     tables: tables.map(({ name, columns, last_id }) => ({ name, columns, lastId: last_id })),
   };
+}
+
+function tableNamed({ tables }: DatabaseShape, name: string): TableShape {
+  const table = tables.find((table) => table.name === name);
+  if (table === undefined) throw damaged(`it does not have the table ${name}`);
+  return table;
+}
+
+function withTable(shape: DatabaseShape, table: TableShape): DatabaseShape {
+  return { ...shape, tables: shape.tables.map((other) => (other.name === table.name ? table : other)) };
 }
 
 /** `loadRows` reads the members up to the first one of the files. */
@@ -139,7 +171,7 @@ function parsed(line: string, name: string): PortableRow {
 async function stageFiles(
   { header }: VerifiedBackup,
   members: MemberQueue,
-  buckets: StagedBuckets,
+  buckets: Pick<StagedBuckets, "add">,
 ): Promise<void> {
   for (let member = await members.peek(); member !== undefined; member = await members.peek()) {
     const at = bucketPathOf(member, header);

@@ -123,8 +123,12 @@ export class BackupSchedule {
     await folder.create();
     const begin = performance.now();
     const path = folder.newPath();
-    const { staticPath, ...rest } = source();
-    const result = await backUpInChild(path, { ...rest, staticPath: files ? staticPath : undefined }, signal);
+    const present = source();
+    const result = await backUpInChild(
+      path,
+      { ...present, files: files ? present.files : undefined },
+      signal,
+    );
     log.event("backup.made", "backup made", {
       path,
       bytes: result.compressedBytes,

@@ -6,7 +6,7 @@ import { Fault } from "../base/fault.ts";
 import { checkBucketPath } from "../buckets/record.ts";
 import { build } from "../build.ts";
 import type { DatabaseSnapshot, PortableRow, TableShape } from "../db/dump/portable.ts";
-import { bucketMembers } from "./bucket-members.ts";
+import type { OpenFiles } from "./files-source.ts";
 import {
   type BackupHeader,
   type BackupManifest,
@@ -27,8 +27,8 @@ export interface BackupContent {
   /** The text of the configuration. */
   readonly config: string;
   readonly serverUuid: string | undefined;
-  /** The folder of all buckets; undefined for a backup without files. */
-  readonly staticPath: string | undefined;
+  /** The files of all buckets; undefined for a backup without files. */
+  readonly files: OpenFiles | undefined;
 }
 
 /** BackupProgress is how far a backup is. */
@@ -91,17 +91,13 @@ class Archive {
   }
 
   async *bytes(): AsyncGenerator<Uint8Array> {
-    const { snapshot, config, staticPath } = this.#content;
-    const buckets = staticPath === undefined ? null : await this.#buckets();
+    const { snapshot, config, files } = this.#content;
+    const buckets = files === undefined ? null : await this.#buckets();
     yield* this.#member(this.#text(headerName, JSON.stringify(this.#header(buckets), undefined, 2)));
     yield* this.#member(this.#text(configName, config));
     for (const table of snapshot.tables) yield* this.#table(table);
-    for (const { path } of buckets ?? [])
-      for await (const member of bucketMembers({
-        staticPath: staticPath ?? "",
-        path,
-        note: (text) => this.#note(text),
-      })) {
+    for (const bucket of buckets ?? [])
+      for await (const member of files?.members(bucket, (text) => this.#note(text)) ?? []) {
         if (member.kind === "file") {
           this.#files.count += 1;
           this.#files.bytes += member.size;

@@ -84,7 +84,9 @@ export const faultKinds = {
     reasons: {
       disk_full: "a disk or its quota is full, that of the files or that of the database",
       unavailable:
-        "the folder of the buckets is missing on the server; try again after `data.retry_after_seconds`",
+        "the store of the files is missing, or does not answer; try again after `data.retry_after_seconds`",
+      blob_missing:
+        "the store has lost the content of a file, or holds it damaged; restore the store from a backup, or upload the file again",
       release_not_found: "the release server has no release with this tag for this system",
     },
   },
@@ -120,7 +122,10 @@ export const faultKinds = {
     code: 999,
     title: "Other",
     description: "Anything else.",
-    reasons: { release_url_missing: "`release_url` is not set in the configuration" },
+    reasons: {
+      release_url_missing: "`release_url` is not set in the configuration",
+      no_versions: "the store of the files keeps nothing of what is deleted or replaced",
+    },
   },
 } as const satisfies Readonly<Record<string, FaultRow>>;
 

@@ -44,9 +44,15 @@ export class BucketCache {
     this.#reads = new BatchLoader((keys) => this.#read(keys));
   }
 
-  /** Whether the cache has exactly this record, and it is fresh. Synchronous; does not read the database. */
+  /**
+   * Whether the cache has exactly this record, and it is fresh; while the database is away, whether `loadOrStale` would return it.
+   * Synchronous; waits for no read of the database.
+   */
   isCurrent(bucket: Bucket): boolean {
-    return this.#fresh(bucket.name)?.record === bucket;
+    if (this.#fresh(bucket.name)?.record === bucket) return true;
+    if (this.#awayAt === undefined || this.#stale(bucket.name)?.record !== bucket) return false;
+    this.#readIfDue(bucket.name, this.#awayAt);
+    return true;
   }
 
   /** A record that is at most `freshMs` old, undefined when there is no such bucket; throws while the database is away. */
@@ -61,8 +67,7 @@ export class BucketCache {
     if (entry !== undefined) return entry.record;
     const stale = this.#stale(key);
     if (stale !== undefined && this.#awayAt !== undefined) {
-      // Nobody waits for this read, and what came of it is in `#awayAt`.
-      if (performance.now() - this.#awayAt >= freshMs) this.#reads.load(key).catch(() => {});
+      this.#readIfDue(key, this.#awayAt);
       return stale.record;
     }
     try {
@@ -84,6 +89,11 @@ export class BucketCache {
   forget(): void {
     this.expire();
     this.#oldestUsable = this.#changes;
+  }
+
+  /** Looks whether the database is back. Nobody waits for this read, and what came of it is in `#awayAt`. */
+  #readIfDue(key: BucketKey, awayAt: number): void {
+    if (performance.now() - awayAt >= freshMs) this.#reads.load(key).catch(() => {});
   }
 
   #entry(key: BucketKey): CacheEntry | undefined {

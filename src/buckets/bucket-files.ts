@@ -1,11 +1,14 @@
 import { Fault } from "../base/fault.ts";
-import type { Database } from "../db/database.ts";
+import { BucketLocks } from "./bucket-locks.ts";
 import {
+  type BucketView,
   type Failure,
   type FileEntry,
   type FileReader,
   type FileStats,
   type FileStore,
+  type FileVersion,
+  type HistoryOptions,
   isFolder,
   notFound,
   type PlaceOptions,
@@ -13,13 +16,12 @@ import {
   type SourceAndTarget,
   type StagedFile,
   type Times,
+  type VersionName,
   type WriteTransaction,
 } from "./file-store.ts";
-import { locksNamespace, propertiesNamespace } from "./metadata/kv-keys.ts";
-import { type Lock, Locks } from "./metadata/locks.ts";
-import { PropertyRecords } from "./metadata/properties.ts";
+import type { Metadata } from "./metadata/metadata.ts";
 import { isBelow, splitPath, type TreePath, treeRoot } from "./path.ts";
-import { type AffectedPath, assertUnlocked, type WriteConditions } from "./write-conditions.ts";
+import { type AffectedPath, assertUnlocked, changeInTurn, type WriteConditions } from "./write-conditions.ts";
 
 /** TransferOptions are those of a COPY or MOVE. */
 export interface TransferOptions {
@@ -45,29 +47,23 @@ export interface Description {
 
 const neverAborted = new AbortController().signal;
 
-export interface BucketFilesOptions {
-  /** The bucket's name, under which its locks and properties are stored. */
-  readonly bucket: string;
-  readonly store: FileStore;
-  readonly rows: Pick<Database, "kv" | "tokens">;
-}
-
 /**
  * BucketFiles is the one way to change the files of a bucket, for every protocol: in turn for each path, conditions and locks checked in
  * that turn, properties and locks moved or deleted with their resource. Beside the errors of the store, a change throws LockedFault and
  * whatever its conditions throw; then nothing was changed.
  */
-export class BucketFiles {
+export class BucketFiles implements BucketView {
   readonly reader: FileReader;
-  readonly locks: Locks;
-  readonly properties: PropertyRecords;
+  readonly metadata: Metadata;
+  /** Takes, refreshes and releases locks. */
+  readonly locking: BucketLocks;
   readonly #store: FileStore;
 
-  constructor({ bucket, store, rows }: BucketFilesOptions) {
+  constructor(store: FileStore, metadata: Metadata) {
     this.#store = store;
     this.reader = store.reader;
-    this.locks = new Locks(rows.kv, rows.tokens, locksNamespace(bucket));
-    this.properties = new PropertyRecords(rows.kv, propertiesNamespace(bucket));
+    this.metadata = metadata;
+    this.locking = new BucketLocks(store, metadata);
   }
 
   /** stage stores uploaded content outside of the bucket; `write` puts it in place. */
@@ -77,9 +73,13 @@ export class BucketFiles {
 
   /** examine throws what `write` would throw now, before a client sends a large body for it. */
   async examine(resolved: ResolvedPath, conditions: WriteConditions): Promise<void> {
-    await conditions.assertPreconditions(resolved);
+    await conditions.assertPreconditions(resolved, this);
     const { path, entry } = resolved;
-    await this.#assertUnlocked(conditions, { path, recursive: false, changesParent: entry === undefined });
+    await assertUnlocked(this.metadata.locks, conditions, {
+      path,
+      recursive: false,
+      changesParent: entry === undefined,
+    });
   }
 
   /** write puts a staged file in place, atomically. */
@@ -88,45 +88,62 @@ export class BucketFiles {
     staged: StagedFile,
     { conditions, ...options }: PlaceOptions & { readonly conditions: WriteConditions },
   ): Promise<{ readonly created: boolean; readonly stats: FileStats }> {
-    return this.#change(path, conditions, async (transaction, target) => {
+    return changeInTurn(this.#store, { path, conditions }, async (transaction, target) => {
       const created = target.entry === undefined;
-      const affected = created && options.makeParents ? await this.#firstMissing(target) : target.path;
-      await this.#assertUnlocked(conditions, { path: affected, recursive: false, changesParent: created });
-      if (created) await this.#forget(target.path);
+      const affected =
+        created && options.makeParents ? await firstMissing(transaction.reader, target) : target.path;
+      await assertUnlocked(transaction.metadata.locks, conditions, {
+        path: affected,
+        recursive: false,
+        changesParent: created,
+      });
+      if (created) await forget(transaction.metadata, target.path);
       return { created, stats: await transaction.place(staged, target.path, options) };
     });
   }
 
   /** makeFolder is false when something exists at the path. */
   async makeFolder(path: TreePath, times: Times, conditions: WriteConditions): Promise<boolean> {
-    return this.#change(path, conditions, async (transaction, target) => {
-      await this.#assertUnlocked(conditions, { path: target.path, recursive: false, changesParent: true });
+    return changeInTurn(this.#store, { path, conditions }, async (transaction, target) => {
+      await assertUnlocked(transaction.metadata.locks, conditions, {
+        path: target.path,
+        recursive: false,
+        changesParent: true,
+      });
       if (!(await transaction.makeFolder(target.path, times))) return false;
-      await this.#forget(target.path);
+      await forget(transaction.metadata, target.path);
       return true;
     });
   }
 
   /** removeFile removes a file, and is false if there is none; it throws InvalidInput for a folder. */
   async removeFile(path: TreePath, conditions: WriteConditions): Promise<boolean> {
-    return this.#change(path, conditions, async (transaction, target) => {
+    return changeInTurn(this.#store, { path, conditions }, async (transaction, target) => {
       const { entry } = target;
       if (entry === undefined) return false;
-      await this.#assertUnlocked(conditions, { path: target.path, recursive: false, changesParent: true });
+      await assertUnlocked(transaction.metadata.locks, conditions, {
+        path: target.path,
+        recursive: false,
+        changesParent: true,
+      });
       if (entry.kind === "folder") throw isFolder(target.path);
       await transaction.remove(entry);
-      await this.#forget(target.path);
+      await forget(transaction.metadata, target.path);
       return true;
     });
   }
 
   /** remove removes a file, or a folder with its content, and returns what could not be removed. */
   async remove(path: TreePath, conditions: WriteConditions): Promise<readonly Failure[]> {
-    return this.#change(path, conditions, async (transaction, target) => {
+    return changeInTurn(this.#store, { path, conditions }, async (transaction, target) => {
       if (target.entry === undefined) throw notFound(path);
-      await this.#assertUnlocked(conditions, { path: target.path, recursive: true, changesParent: true });
+      await assertUnlocked(transaction.metadata.locks, conditions, {
+        path: target.path,
+        recursive: true,
+        changesParent: true,
+      });
       const failures = await transaction.remove(target.entry);
-      if (failures.length === 0) await this.#forget(target.path);
+      if (failures.length === 0) await forget(transaction.metadata, target.path);
       return failures;
     });
   }
@@ -134,7 +151,7 @@ export class BucketFiles {
   /** renameFile moves a file, in place of the file at `to`. Missing folders above `to` are created. False if both are the same file. */
   async renameFile(from: TreePath, to: TreePath, conditions: WriteConditions): Promise<boolean> {
     return this.#store.transactBoth({ source: from, target: to }, async (transaction, { source, target }) => {
-      await conditions.assertPreconditions(source);
+      await conditions.assertPreconditions(source, transaction);
       const { entry } = source;
       if (entry === undefined) throw notFound(from);
       if (entry.kind === "folder") throw isFolder(from);
@@ -142,14 +159,15 @@ export class BucketFiles {
         throw new Fault("InvalidInput", "a folder exists at this path; choose another", { path: to });
       if (source.path === target.path) return false;
       const created = target.entry === undefined;
-      const affected = created ? await this.#firstMissing(target) : target.path;
-      await this.#assertUnlocked(
+      const affected = created ? await firstMissing(transaction.reader, target) : target.path;
+      await assertUnlocked(
+        transaction.metadata.locks,
         conditions,
         { path: source.path, recursive: false, changesParent: true },
         { path: affected, recursive: false, changesParent: created },
       );
       await transaction.move(entry, target.path, { makeParents: true, signal: neverAborted });
-      await this.#moveMetadata(source.path, target.path);
+      await moveMetadata(transaction.metadata, source.path, target.path);
       return true;
     });
   }
@@ -160,7 +178,7 @@ export class BucketFiles {
     return this.#transfer({ source: from, target: to }, { ...options, removesSource: true }, async (work) => {
       const { transaction, entry, target } = work;
       const failures = await transaction.move(entry, target, { makeParents: false, signal });
-      if (failures.length === 0) await this.#moveMetadata(entry.path, target);
+      if (failures.length === 0) await moveMetadata(transaction.metadata, entry.path, target);
       return failures;
     });
   }
@@ -178,7 +196,7 @@ export class BucketFiles {
       async (work) => {
         const { transaction, entry, target } = work;
         const failures = await transaction.copy(entry, target, { recursive, signal });
-        await this.properties.copy(entry.path, target, { recursive });
+        await transaction.metadata.properties.copy(entry.path, target, { recursive });
         return failures;
       },
     );
@@ -190,36 +208,41 @@ export class BucketFiles {
     { properties, times }: Description,
     conditions: WriteConditions,
   ): Promise<void> {
-    await this.#change(path, conditions, async (transaction, target) => {
+    await changeInTurn(this.#store, { path, conditions }, async (transaction, target) => {
       if (target.entry === undefined) throw notFound(path);
-      await this.#assertUnlocked(conditions, { path: target.path, recursive: false, changesParent: false });
-      if (properties.size > 0) await this.properties.change(target.path, properties);
+      await assertUnlocked(transaction.metadata.locks, conditions, {
+        path: target.path,
+        recursive: false,
+        changesParent: false,
+      });
+      if (properties.size > 0) await transaction.metadata.properties.change(target.path, properties);
       if (times.modified !== undefined || times.accessed !== undefined)
         await transaction.setTimes(target.entry, times);
     });
   }
 
-  /** lock takes a lock. Where nothing exists, an empty file is created (RFC 4918 §7.3). */
-  async lock(
-    path: TreePath,
-    wanted: Omit<Lock, "path">,
+  /** history implements `FileStore.history`. */
+  history(path: TreePath, options: HistoryOptions): Promise<FileVersion[]> {
+    return this.#store.history(path, options);
+  }
+
+  /** restore puts a version back, at its path or another one. A file takes the place of the file there; a folder needs a free path. */
+  async restore(
+    wanted: VersionName,
+    to: TreePath,
     conditions: WriteConditions,
-  ): Promise<{ readonly lock: Lock; readonly created: boolean }> {
-    return this.#change(path, conditions, async (transaction, target) => {
+  ): Promise<FileVersion["kind"]> {
+    return changeInTurn(this.#store, { path: to, conditions }, async (transaction, target) => {
       const created = target.entry === undefined;
-      if (created)
-        await this.#assertUnlocked(conditions, { path: target.path, recursive: false, changesParent: true });
-      const lock = await this.locks.take({ ...wanted, path: target.path });
-      if (!created) return { lock, created };
-      try {
-        await using staged = await this.stage(new Uint8Array(), target.path);
-        await transaction.place(staged, target.path, { makeParents: false });
-        await this.properties.forget(target.path);
-        return { lock, created };
-      } catch (error) {
-        await this.locks.release(lock);
-        throw error;
-      }
+      const affected = created ? await firstMissing(transaction.reader, target) : target.path;
+      await assertUnlocked(transaction.metadata.locks, conditions, {
+        path: affected,
+        recursive: false,
+        changesParent: created,
+      });
+      const kind = await transaction.restore(wanted, target.path);
+      if (created) await forget(transaction.metadata, target.path);
+      return kind;
     });
   }
 
@@ -233,7 +256,7 @@ export class BucketFiles {
     }) => Promise<readonly Failure[]>,
   ): Promise<TransferResult> {
     return this.#store.transactBoth(paths, async (transaction, { source, target }) => {
-      await conditions.assertPreconditions(source);
+      await conditions.assertPreconditions(source, transaction);
       const [from, to] = [source.path, target.path];
       if (from === to || isBelow(from, to) || isBelow(to, from)) return "overlap";
       // The client may have left while this waited for its turn.
@@ -242,49 +265,34 @@ export class BucketFiles {
       const replaced = target.entry !== undefined;
       const affected: AffectedPath[] = [{ path: to, recursive: true, changesParent: !replaced }];
       if (removesSource) affected.push({ path: from, recursive: true, changesParent: true });
-      await this.#assertUnlocked(conditions, ...affected);
+      await assertUnlocked(transaction.metadata.locks, conditions, ...affected);
       if (replaced && !overwrite) return "exists";
       const failures = await work({ transaction, entry: source.entry, target: to });
       // The lock on a replaced resource stays, for clients that save by rename; what was below it is gone.
-      if (failures.length === 0) await this.locks.forgetBelow(to);
+      if (failures.length === 0) await transaction.metadata.locks.forgetBelow(to);
       return { replaced, failures };
     });
   }
+}
 
-  /** The highest missing ancestor of a path that does not exist. Creating it is what changes an existing folder, so its lock is the one to check. */
-  async #firstMissing({ path, parent }: ResolvedPath): Promise<TreePath> {
-    let first = path;
-    let exists = parent !== undefined;
-    for (let at = splitPath(path).folder; at !== treeRoot && !exists; at = splitPath(at).folder) {
-      first = at;
-      exists = (await this.reader.find(splitPath(at).folder)) !== undefined;
-    }
-    return first;
+/** The highest missing ancestor of a path that does not exist. Creating it is what changes an existing folder, so its lock is the one to check. */
+async function firstMissing(reader: FileReader, { path, parent }: ResolvedPath): Promise<TreePath> {
+  let first = path;
+  let exists = parent !== undefined;
+  for (let at = splitPath(path).folder; at !== treeRoot && !exists; at = splitPath(at).folder) {
+    first = at;
+    exists = (await reader.find(splitPath(at).folder)) !== undefined;
   }
+  return first;
+}
 
-  async #change<T>(
-    path: TreePath,
-    conditions: WriteConditions,
-    work: (transaction: WriteTransaction, target: ResolvedPath) => Promise<T>,
-  ): Promise<T> {
-    return this.#store.transact(path, async (transaction, target) => {
-      await conditions.assertPreconditions(target);
-      return work(transaction, target);
-    });
-  }
+/** RFC 4918 §7.6: a MOVE takes the properties along; the locks of the source end. */
+async function moveMetadata({ locks, properties }: Metadata, from: TreePath, to: TreePath): Promise<void> {
+  await properties.move(from, to);
+  await locks.forget(from);
+}
 
-  #assertUnlocked(conditions: WriteConditions, ...affected: readonly AffectedPath[]): Promise<void> {
-    return assertUnlocked(this.locks, conditions, affected);
-  }
-
-  /** RFC 4918 §7.6: a MOVE takes the properties along; the locks of the source end. */
-  async #moveMetadata(from: TreePath, to: TreePath): Promise<void> {
-    await this.properties.move(from, to);
-    await this.locks.forget(from);
-  }
-
-  async #forget(path: TreePath): Promise<void> {
-    await this.properties.forget(path);
-    await this.locks.forget(path);
-  }
+async function forget({ locks, properties }: Metadata, path: TreePath): Promise<void> {
+  await properties.forget(path);
+  await locks.forget(path);
 }

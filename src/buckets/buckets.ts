@@ -1,84 +1,91 @@
-import { resolve } from "node:path";
 import { Fault } from "../base/fault.ts";
 import type { Database } from "../db/database.ts";
+import { metadataRows } from "../db/metadata-rows.ts";
 import type { Logger } from "../log/hub.ts";
 import { BucketCache, type BucketKey, httpRoot } from "./bucket-cache.ts";
 import { BucketFiles } from "./bucket-files.ts";
+import type { BucketStores, PlaceClaim, StoreActivity, StoreHealth } from "./bucket-stores.ts";
 import { BucketUsage } from "./bucket-usage.ts";
-import { claimFolder, type FolderClaim, restoreFolder } from "./disk/bucket-folder.ts";
-import { DiskStore, type StoreActivity } from "./disk/disk-store.ts";
-import { Staging } from "./disk/staging.ts";
-import { StoreWatch } from "./disk/store-watch.ts";
 import { locksNamespace, propertiesNamespace } from "./metadata/kv-keys.ts";
+import { Metadata } from "./metadata/metadata.ts";
 import { type Bucket, checkBucketName, checkBucketPath, refuseConflict } from "./record.ts";
 
-export interface BucketSettings {
-  readonly staticPath: string;
-  readonly syncUploads: boolean;
-  /** Names this server's staging folder: several servers may share `staticPath`, and each clears only its own. */
-  readonly serverUuid: string;
+export interface BucketsOptions {
+  /** Closed with the buckets. */
+  readonly stores: BucketStores;
   /** How long plain HTTP is served from the last known records while the database is away. */
   readonly staleSeconds: number;
   readonly log: Logger;
 }
 
-/** The staging folder below `static_path`. No bucket can have this path: `~` is not allowed in one. */
-const stagingFolder = "~staging";
-
 type Changeable = Pick<Bucket, "path" | "is_http_root" | "cors" | "enable">;
 /** BucketChanges are the fields that a caller gives; one that is left out, or null, stays or takes its default. */
 type BucketChanges = { readonly [K in keyof Changeable]?: Changeable[K] | null | undefined };
-type Claimant = Pick<FolderClaim, "mayTakeOver">;
+type Claimant = Pick<PlaceClaim, "mayTakeOver">;
 
 /** Buckets manages the records of the buckets and hands out the files of each. */
 export class Buckets {
-  /** Whether the folder of all buckets can be used. */
-  readonly store: StoreWatch;
   /** The files and bytes of each bucket, counted in the background. */
   readonly usage: BucketUsage;
-  /** What is going on in all buckets. */
-  readonly activity: StoreActivity = { uploads: 0 };
   readonly #database: Database;
-  readonly #settings: BucketSettings;
+  readonly #stores: BucketStores;
   readonly #cache: BucketCache;
   /** By name and path, so that every request for a bucket waits for the same turns. */
   readonly #files = new Map<string, BucketFiles>();
-  readonly #staging: Staging;
-  readonly #stopping = new AbortController();
 
-  constructor(database: Database, settings: BucketSettings) {
+  constructor(database: Database, { stores, staleSeconds, log }: BucketsOptions) {
     this.#database = database;
-    this.#settings = settings;
-    this.#cache = new BucketCache((keys) => this.#readRecords(keys), settings.staleSeconds * 1000);
-    this.#staging = new Staging(resolve(settings.staticPath, stagingFolder, settings.serverUuid));
-    this.store = new StoreWatch({
-      path: resolve(settings.staticPath),
-      hasBuckets: async () => (await database.buckets.names()).length > 0,
-      log: settings.log,
-    });
+    this.#stores = stores;
+    this.#cache = new BucketCache((keys) => this.#readRecords(keys), staleSeconds * 1000);
     this.usage = new BucketUsage({
       buckets: async () => database.buckets.byNames(await database.buckets.names()),
       readerOf: (bucket) => this.filesOf(bucket).reader,
-      log: settings.log,
+      log,
     });
   }
 
-  /** close ends what runs in the background; calls that run may still use the files. */
-  close(): void {
-    this.store.close();
-    this.usage.close();
+  /** Whether the store of all buckets can be used. */
+  get store(): StoreHealth {
+    return this.#stores.health;
   }
 
-  /** clearStaging finishes or undoes what a crash interrupted. To be called once, before any change. Returns what could not be cleared. */
-  clearStaging(): Promise<string[]> {
-    return this.#staging.clear();
+  /** What is going on in all buckets. */
+  get activity(): StoreActivity {
+    return this.#stores.activity;
+  }
+
+  /** admit throws if the files of this database are in another store, or if the store is that of another database. */
+  admit(): Promise<void> {
+    return this.#stores.admit();
+  }
+
+  /** start begins what the store does by itself. */
+  start(): void {
+    this.#stores.start();
+  }
+
+  /** close ends what runs in the background; calls that run may still use the files. The database may be closed once it resolves. */
+  async close(): Promise<void> {
+    this.usage.close();
+    await this.#stores.close();
+  }
+
+  /** clearStore finishes or undoes what a crash interrupted. To be called once, before any change. Returns what could not be cleared. */
+  clearStore(): Promise<string[]> {
+    return this.#stores.clear();
+  }
+
+  /** withoutPlace returns the names of the buckets that have no place in the store, sorted. */
+  async withoutPlace(): Promise<string[]> {
+    const { buckets } = this.#database;
+    const records = await buckets.byNames(await buckets.names());
+    const missing = new Set(await this.#stores.missing(records.map(({ path }) => path)));
+    return records.flatMap(({ name, path }) => (missing.has(path) ? [name] : [])).sort();
   }
 
   /** stopCopies ends running copies because the server stops; they remove what they made so far. */
   stopCopies(): void {
-    this.#stopping.abort(
-      new Fault("IoError", "the server stops; nothing was changed, try again when it runs again"),
-    );
+    this.#stores.stopCopies();
   }
 
   async create(name: string, changes: BucketChanges, claimant: Claimant): Promise<Bucket> {
@@ -91,20 +98,18 @@ export class Buckets {
     };
     checkBucketName(bucket.name);
     checkBucketPath(bucket.path);
-    const { staticPath } = this.#settings;
-    const creating = this.#database.buckets.change(async ({ rows, insert }) => {
+    const creating = this.#database.buckets.change(async ({ rows, insert, transaction }) => {
       if (rows.some((other) => other.name === name))
         throw new Fault("InvalidInput", `a bucket ${name} exists already`, { field: "name" });
       refuseConflict(bucket, rows);
-      await claimFolder({ staticPath, path: bucket.path, ...claimant });
+      await this.#stores.claim({ path: bucket.path, ...claimant, transaction });
       return insert(bucket);
     });
     return this.changing(creating);
   }
 
   async update(name: string, changes: BucketChanges, claimant: Claimant): Promise<Bucket> {
-    const { staticPath } = this.#settings;
-    const updating = this.#database.buckets.change(async ({ rows, update }) => {
+    const updating = this.#database.buckets.change(async ({ rows, update, transaction }) => {
       const old = rows.find((row) => row.name === name);
       if (old === undefined) throw noBucket(name);
       const next: Bucket = { ...old, ...given(changes) };
@@ -113,15 +118,15 @@ export class Buckets {
         next,
         rows.filter((row) => row !== old),
       );
-      if (next.path === old.path) await restoreFolder(resolve(staticPath, next.path));
-      else await claimFolder({ staticPath, path: next.path, ...claimant });
+      if (next.path === old.path) await this.#stores.restore({ path: next.path, transaction });
+      else await this.#stores.claim({ path: next.path, ...claimant, transaction });
       await update(next);
       return next;
     });
     return this.changing(updating);
   }
 
-  /** delete removes the record, the locks and the properties; the files stay on the disk. NotFound when there is no such bucket. */
+  /** delete removes the record, the locks and the properties; the files stay in the store. NotFound when there is no such bucket. */
   async delete(name: string): Promise<void> {
     if (!(await this.changing(this.#database.buckets.delete(name)))) throw noBucket(name);
     await this.#database.kv.removeAll([locksNamespace(name), propertiesNamespace(name)]);
@@ -170,16 +175,10 @@ export class Buckets {
     const key = `${name}\n${path}`;
     let files = this.#files.get(key);
     if (files === undefined) {
-      const { staticPath, syncUploads: sync } = this.#settings;
-      const options = {
-        staging: this.#staging,
-        sync,
-        stopping: this.#stopping.signal,
-        activity: this.activity,
-        onChanged: () => this.usage.changed(name),
-      };
-      const store = new DiskStore(resolve(staticPath, path), options);
-      files = new BucketFiles({ bucket: name, store, rows: this.#database });
+      const metadata = Metadata.ofBucket(name, metadataRows(this.#database));
+      const onChanged = () => this.usage.changed(name);
+      const store = this.#stores.open({ bucket: { name, path }, metadata, onChanged });
+      files = new BucketFiles(store, metadata);
       this.#files.set(key, files);
     }
     return files;

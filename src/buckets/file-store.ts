@@ -1,4 +1,5 @@
 import { Fault } from "../base/fault.ts";
+import type { Metadata } from "./metadata/metadata.ts";
 import { type TreePath, treeRoot } from "./path.ts";
 
 /** FileStats is what a store knows of one file or folder. Times are Unix milliseconds. */
@@ -10,6 +11,8 @@ export interface FileStats {
   readonly createdMs: number;
   /** A strong entity tag (RFC 9110 §8.8.3), quotes included. That of a folder says nothing about what it contains. */
   readonly etag: string;
+  /** SHA-256 of a file's content, in hexadecimal, if the store knows it without reading the content. */
+  readonly sha256?: string | undefined;
   /** The time from which a further change is sure to give another `etag`; see `isSettled`. */
   readonly settledAtMs: number;
 }
@@ -72,6 +75,13 @@ export interface OpenFile extends AsyncDisposable {
   readonly stats: FileStats;
   /** Equal only for equal content, over all buckets, once the file is settled. */
   readonly contentKey: string;
+  /** Whether the content would have to be fetched from another machine: what can be answered without it should be. */
+  readonly isRemote?: boolean;
+  /**
+   * Asks the store for the content, where it is not on a disk of this machine: a failure is an error here, and not a response that breaks off. To be called
+   * before `body`.
+   */
+  prepare?(): Promise<void>;
   /** The whole content in memory, as long as `stats` says. Fails if the file became shorter since. */
   bytes(): Promise<Uint8Array<ArrayBuffer>>;
   /** The content, or a range of it, read while it is consumed. Fails if the file became shorter than that. Chunks are the consumer's to keep. */
@@ -111,13 +121,37 @@ export interface FileReader {
   fileSizes(): AsyncGenerator<readonly number[]>;
   /** The state of a path where `find` found nothing. */
   snapshotOfMissing(path: TreePath): FileSnapshot;
-  diskUsage(): Promise<DiskUsage>;
+  /** Undefined if the store has no disk of its own whose space it knows. */
+  diskUsage(): Promise<DiskUsage | undefined>;
+}
+
+/** BucketView is what can be read of a bucket: as it is now, or as a transaction sees it. */
+export interface BucketView {
+  readonly reader: FileReader;
+  /** Its locks and dead properties. */
+  readonly metadata: Metadata;
 }
 
 /** StagedFile is uploaded content that is not in the bucket yet. Disposing it deletes it, unless it was placed. */
 export interface StagedFile extends AsyncDisposable {
   /** In bytes. */
   readonly size: number;
+}
+
+/** VersionName names a version: the path that it had, and the change of the bucket that deleted or replaced it. */
+export interface VersionName {
+  readonly version: number;
+  readonly path: TreePath;
+}
+
+/** FileVersion is a file or folder that was deleted or replaced, and can be restored for some time. Times are Unix milliseconds. */
+export interface FileVersion extends VersionName {
+  readonly kind: "file" | "folder";
+  /** In bytes; 0 for a folder. */
+  readonly size: number;
+  readonly modifiedMs: number;
+  readonly removedAtMs: number;
+  readonly keptUntilMs: number;
 }
 
 /** Times to give a file or folder; undefined leaves a time as it is. */
@@ -139,13 +173,21 @@ export interface PlaceOptions extends Times {
 
 /**
  * WriteTransaction changes files while nobody else in this process changes the paths that it was opened for, nor anything above or
- * below them. Its paths are those of `ResolvedPath`. A file is replaced atomically. A folder that is replaced is missing between two
- * renames, and a start after a crash puts it back. An operation that throws has changed nothing, but may have created missing parents;
- * one that returns failures names what it left undone.
+ * below them. Its paths are those of `ResolvedPath`. A file is replaced atomically. On a disk, a folder that is replaced is missing
+ * between two renames, and a start after a crash puts it back. An operation that throws has changed nothing, but may have created
+ * missing parents; one that returns failures names what it left undone.
+ *
+ * In a store whose names are rows, `reader`, `metadata` and all operations are one transaction of the database: work that throws has
+ * changed nothing at all, and rows of the bucket must be read and written through them. Rows of access tokens and bucket records may
+ * be read outside of it, one statement at a time: transactions leave one connection to single statements (`PooledDriver`), so such a
+ * statement always gets its turn; with PostgreSQL such a store needs `max_connections` of at least 2. A further transaction must not be
+ * begun while this one is open.
  */
-export interface WriteTransaction {
+export interface WriteTransaction extends BucketView {
   /** Puts staged content at a path, in place of the file that exists there. InvalidInput when something else exists there. */
   place(staged: StagedFile, to: TreePath, options: PlaceOptions): Promise<FileStats>;
+  /** Creates an empty file in a folder that exists. InvalidInput when something else than a file exists there. */
+  makeFile(path: TreePath): Promise<FileStats>;
   /** Creates a folder in one that exists; false when the path is taken. */
   makeFolder(path: TreePath, times: Times): Promise<boolean>;
   /** Removes a file, or a folder with its content. With failures, the folder stays with what could not be removed. */
@@ -158,6 +200,11 @@ export interface WriteTransaction {
   /** Copies a file or folder; what exists at `to` is replaced as a whole. Files that cannot be read are left out and returned. */
   copy(entry: FileEntry, to: TreePath, options: CopyOptions): Promise<Failure[]>;
   setTimes(entry: FileEntry, times: Times): Promise<void>;
+  /**
+   * Puts a version back at a path; missing folders above it are created. A file takes the place of a file that exists there; a folder
+   * needs a free path, and is no version any more then. NotFound if it is not kept any more; `keepsNoVersions` if none are.
+   */
+  restore(wanted: VersionName, to: TreePath): Promise<FileVersion["kind"]>;
 }
 
 export interface MoveOptions {
@@ -194,11 +241,36 @@ export interface FileStore {
     paths: SourceAndTarget<TreePath>,
     work: (transaction: WriteTransaction, resolved: SourceAndTarget<ResolvedPath>) => Promise<T>,
   ): Promise<T>;
+  /**
+   * Runs `work`, which changes no files, only locks and properties. On a disk it waits for nobody: a client must be able to refresh its
+   * locks during a long copy. In a store whose names are rows it is a transaction like the others.
+   */
+  transactMetadata<T>(work: (view: BucketView) => Promise<T>): Promise<T>;
+  /** What was deleted or replaced at a path and below it, by version, the newest first, and by path. `keepsNoVersions` if nothing is kept. */
+  history(path: TreePath, options: HistoryOptions): Promise<FileVersion[]>;
+}
+
+export interface HistoryOptions {
+  /** How many at most. */
+  readonly max: number;
+  /** The last one of an earlier answer, which is continued. */
+  readonly after?: VersionName | undefined;
+  /** Whether files are listed alone, with those of deleted folders, each with the version of its folder. */
+  readonly filesOnly?: boolean | undefined;
 }
 
 export function notFound(path: TreePath): Fault {
   if (path === treeRoot) return folderIsGone();
   return new Fault("NotFound", "there is no such file in the bucket", { path });
+}
+
+/** keepsNoVersions is the Fault of a store that keeps nothing of what is deleted or replaced. */
+export function keepsNoVersions(): Fault {
+  return new Fault(
+    "Other",
+    "the files of this server are plain files, of which no versions are kept; restore them from a backup. A store of files with versions is chosen by `[files] url`",
+    { reason: "no_versions" },
+  );
 }
 
 export function isFolder(path: TreePath): Fault {

@@ -1,4 +1,4 @@
-import type { ResolvedPath } from "./file-store.ts";
+import type { BucketView, FileStore, ResolvedPath, WriteTransaction } from "./file-store.ts";
 import { covers, type Lock, LockedFault, type Locks } from "./metadata/locks.ts";
 import { isBelow, splitPath, type TreePath, treeRoot } from "./path.ts";
 
@@ -11,9 +11,21 @@ export interface WriteConditions {
   holdsLock(lock: Lock): boolean;
   /**
    * Throws unless the preconditions hold; what it throws is the answer to the caller. `current` is the path of the change, or the source of a COPY or MOVE,
-   * as it is in this turn.
+   * as it is in this turn; everything else about the bucket must be read through `view`.
    */
-  assertPreconditions(current: ResolvedPath): Promise<void>;
+  assertPreconditions(current: ResolvedPath, view: BucketView): Promise<void>;
+}
+
+/** changeInTurn runs `work` on a path in its turn, if the preconditions hold then. */
+export function changeInTurn<T>(
+  store: FileStore,
+  { path, conditions }: { readonly path: TreePath; readonly conditions: WriteConditions },
+  work: (transaction: WriteTransaction, target: ResolvedPath) => Promise<T>,
+): Promise<T> {
+  return store.transact(path, async (transaction, target) => {
+    await conditions.assertPreconditions(target, transaction);
+    return work(transaction, target);
+  });
 }
 
 /** AffectedPath is what a change does to a path, as far as locks protect it. */
@@ -32,7 +44,7 @@ export interface AffectedPath {
 export async function assertUnlocked(
   locks: Locks,
   conditions: WriteConditions,
-  affected: readonly AffectedPath[],
+  ...affected: readonly AffectedPath[]
 ): Promise<void> {
   for (const { path, recursive, changesParent } of affected) {
     const found = await locks.around(path, { descendants: recursive });

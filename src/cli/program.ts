@@ -58,7 +58,14 @@ const serverCommands: readonly CommandRow[] = [
   {
     name: "check",
     description: "list what is wrong with the configuration and the files it names, with line and column",
-    options: [["--connect", "also connect to the database"]],
+    options: [
+      ["--connect", "also connect to the database, and to the store of the files"],
+      ["--files", "also compare the object store of the files with the database, beside a running server"],
+      ["--content", "with --files, also read all content and compare its SHA-256"],
+      ["--repair", "with --files, delete blobs that no file has, older than 24 hours"],
+      ["--claim", "with --files, make the database the owner of the store, whichever had it before"],
+      ["--json", "with --files, print what was found as JSON"],
+    ],
     load: async () => (await import("./server/check.ts")).check,
   },
   {
@@ -221,6 +228,7 @@ const deployCommands: readonly CommandRow[] = [
     options: [
       ...remoteJson,
       ["--delete", "also delete files that are not in the folder"],
+      ["--force", "upload all files, also those that seem equal"],
       ["--dry-run", "show what would happen and change nothing"],
       ["--watch", "push again whenever a file changes"],
     ],

@@ -49,7 +49,7 @@ export function uploadInBrowser(upload: BrowserUpload): Promise<string | null> {
     request.upload.onprogress = ({ loaded }) => onProgress(loaded);
     request.onload = () => {
       if (request.status === 201 || request.status === 204) resolve(request.getResponseHeader("etag"));
-      else reject(toFileError(path, request.status, request.responseText));
+      else reject(toFileError({ path, status: request.status, text: request.responseText }));
     };
     request.onerror = () => reject(new Unreachable(`${address} cannot be reached`));
     request.onabort = () => reject(signal?.reason);

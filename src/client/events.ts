@@ -38,7 +38,7 @@ export interface ServerEvents {
   /** An edit of the configuration that a crash had interrupted was finished. */
   "config.recovered": { path: string };
   /** The database is in use. */
-  "database.opened": { config: string; database: string; static_path: string };
+  "database.opened": { config: string; database: string; static_path: string; files?: string };
   /** One migration of the database schema was applied. */
   "database.migrated": { version: string };
   /** The database cannot be reached, or its file is missing; calls that need it fail. */
@@ -51,10 +51,24 @@ export interface ServerEvents {
   "database.write_failed": { reason: string };
   /** The database accepts writes again. */
   "database.write_restored": Record<never, never>;
-  /** The folder of the buckets (`static_path`) is missing, cannot be written, or its disk is full; requests for files may fail. */
-  "store.lost": { static_path: string; reason: string };
-  /** The folder of the buckets can be used again. */
-  "store.restored": { static_path: string; lost_ms: number };
+  /** The database names content that the blob store does not hold, or holds damaged; requests for the file fail until it is restored from a backup or uploaded again. */
+  "blob.missing": { bucket: string; path: string; blob: string };
+  /** The store of the files (`[files] url`) has no place for `count` buckets, of which `buckets` are the first: their files are in another store. `node-server migrate --files` copies them. */
+  "store.buckets_missing": { url: string; buckets: string[]; count: number };
+  /** The folder of the buckets (`static_path`) is missing, cannot be written, or its disk is full, or the store of their files (`[files] url`) cannot be used; requests for files may fail. */
+  "store.lost": { static_path?: string; url?: string; reason: string };
+  /** The store of the files (`[files] url`) failed a request, which was answered with 502 or 503. At most one line a minute, and none while the store is lost (`store.lost`). */
+  "store.request_failed": { reason: string };
+  /** The folder of the buckets, or the store of their files, can be used again. */
+  "store.restored": { static_path?: string; url?: string; lost_ms: number };
+  /** The folder of the cache (`cache_path`) cannot be written, or its disk is full; files are sent from the object store. */
+  "cache.failed": { cache_path: string; reason: string };
+  /** Files are cached again. */
+  "cache.restored": { cache_path: string };
+  /** The daily care of an object store is done: rows of removed files whose time has passed, blobs that nothing names and unfinished uploads were deleted, and a manifest of each bucket was written. */
+  "files.swept": { purged_rows: number; deleted_blobs: number; deleted_bytes: number; unfinished: number; manifests: number; elapsed_ms: number };
+  /** The daily care of an object store failed; it is tried again after `retry_ms`. */
+  "files.care_failed": { reason: string; retry_ms: number };
   /** A release is being downloaded; repeated with the progress, at most once a second. */
   "update.downloading": { tag: string; bytes?: number; total?: number; percent?: number };
   /** The downloaded binary is started once as a test. */
@@ -91,7 +105,7 @@ export interface ServerEvents {
   "bucket.created": { token_key?: string; username?: string; address: string; bucket: string; settings: { [name: string]: unknown } };
   /** These settings of a bucket were changed. */
   "bucket.updated": { token_key?: string; username?: string; address: string; bucket: string; settings: { [name: string]: unknown } };
-  /** A bucket was deleted; its files stay on the disk. */
+  /** A bucket was deleted; its files stay where they are. */
   "bucket.deleted": { token_key?: string; username?: string; address: string; bucket: string };
   /** A file was written. In the memory of the log, one entry about files may stand for `count` of them. */
   "file.written": { token_key?: string; username?: string; address: string; bucket: string; path: string; count?: number; bytes: number };
@@ -101,6 +115,8 @@ export interface ServerEvents {
   "file.moved": { token_key?: string; username?: string; address: string; bucket: string; path: string; count?: number; to: string; failures?: number };
   /** A file or a folder was copied to `to`. */
   "file.copied": { token_key?: string; username?: string; address: string; bucket: string; path: string; count?: number; to: string; failures?: number };
+  /** A version of a file, or a deleted folder, was put back; `version` is the change that had removed it, and `from` the path that it had, if that was another. */
+  "file.restored": { token_key?: string; username?: string; address: string; bucket: string; path: string; count?: number; version: number; from?: string };
   /** Properties or times of a file or a folder were changed. */
   "file.described": { token_key?: string; username?: string; address: string; bucket: string; path: string; count?: number };
   /** A folder was created. */
@@ -141,8 +157,15 @@ export const serverEvents = {
   "database.silent": "WARN",
   "database.write_failed": "ERROR",
   "database.write_restored": "INFO",
+  "blob.missing": "ERROR",
+  "store.buckets_missing": "WARN",
   "store.lost": "ERROR",
+  "store.request_failed": "WARN",
   "store.restored": "INFO",
+  "cache.failed": "WARN",
+  "cache.restored": "INFO",
+  "files.swept": "INFO",
+  "files.care_failed": "ERROR",
   "update.downloading": "INFO",
   "update.testing": "INFO",
   "update.installed": "INFO",
@@ -166,6 +189,7 @@ export const serverEvents = {
   "file.deleted": "INFO",
   "file.moved": "INFO",
   "file.copied": "INFO",
+  "file.restored": "INFO",
   "file.described": "INFO",
   "folder.created": "INFO",
   "config.edited": "INFO",

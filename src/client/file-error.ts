@@ -8,6 +8,8 @@ export class FileError extends ClientError {
   constructor(
     message: string,
     readonly status: number,
+    /** The server's word for why, where it has one: `blob_missing`, its store has lost the content of the file. */
+    readonly reason?: string | undefined,
   ) {
     super(message);
   }
@@ -48,8 +50,17 @@ const classes: Readonly<Record<number, typeof FileError>> = {
 
 const changedMeanwhile = "it is not what was expected: somebody else made, changed or removed it";
 
-/** Makes the error of a refused request. `text` is the body of the response: a sentence, or XML. */
-export function toFileError(path: string, status: number, text: string): FileError {
+export interface FailedRequest {
+  readonly path: string;
+  readonly status: number;
+  /** The body of the response: a sentence, or XML. */
+  readonly text: string;
+  /** The header `x-error-reason`. */
+  readonly reason?: string | null | undefined;
+}
+
+/** Makes the error of a refused request. */
+export function toFileError({ path, status, text, reason: word }: FailedRequest): FileError {
   // RFC 4918 §9.6.1: a folder of which a part could not be deleted or moved is reported as 207, with the status of the part in the body.
   const inner = (status === 207 ? failedStatus(text) : undefined) ?? status;
   const line =
@@ -57,5 +68,5 @@ export function toFileError(path: string, status: number, text: string): FileErr
   const reason =
     line !== "" ? line : status === 207 ? "a part of it could not be changed" : "the server refuses";
   const Kind = classes[inner] ?? FileError;
-  return new Kind(`${path}: ${reason}${line === "" ? ` (${inner})` : ""}`, inner);
+  return new Kind(`${path}: ${reason}${line === "" ? ` (${inner})` : ""}`, inner, word ?? undefined);
 }

@@ -213,7 +213,9 @@ export class BucketFiles {
       if (body instanceof Body) body.close();
     }
     if (allowed.includes(response.status) || (response.ok && response.status !== 207)) return response;
-    throw toFileError(path, response.status, await response.text().catch(() => ""));
+    const text = await response.text().catch(() => "");
+    const reason = response.headers.get("x-error-reason");
+    throw toFileError({ path, status: response.status, text, reason });
   }
 
   async #identity(): Promise<Record<string, string>> {

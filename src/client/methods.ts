@@ -6,6 +6,8 @@ export type ConfigWarning = { field: string; why: string; line?: number; column?
 
 export type Effect = "reads" | "changes" | "destroys";
 
+export type FileVersion = { version: number; path: string; kind: "file" | "folder"; size: number; mtime: number; removed_at: number; kept_until: number };
+
 export type Limit = { scopes: Scope[]; permissions: Permission[] };
 
 export type LogEntry = { timestamp: string; level: "ERROR" | "WARN" | "INFO" | "DEBUG" | "TRACE"; target: string; message: string; fields: { [name: string]: unknown }; spans: { name: string; fields: string }[] };
@@ -68,7 +70,7 @@ export interface Methods {
   "static-bucket_read": { readonly params: { token?: string | undefined; name: string }; readonly result: Bucket | null; };
   /** Changes a bucket; omitted settings stay. With `enable: false` it is not served over HTTP and WebDAV. */
   "static-bucket_update": { readonly params: { token?: string | undefined; name: string; path?: string | null | undefined; is_http_root?: boolean | null | undefined; cors?: boolean | null | undefined; enable?: boolean | null | undefined }; readonly result: Bucket; };
-  /** Deletes a bucket's record; its files stay on the disk. */
+  /** Deletes a bucket's record; its files stay where they are. */
   "static-bucket_delete": { readonly params: { token?: string | undefined; name: string }; readonly result: { success: true }; };
   /** Lists the names of all buckets, sorted. */
   "static-bucket_list": { readonly params: { token?: string | undefined }; readonly result: string[]; };
@@ -82,6 +84,10 @@ export interface Methods {
   "static-bucket-file_rename": { readonly params: { token?: string | undefined; name: string; from: string; to: string }; readonly result: { success: true }; };
   /** Lists every file below a folder (default: the whole bucket), by path, with size in bytes and modification time in Unix milliseconds. */
   "static-bucket-file_list": { readonly params: { token?: string | undefined; name: string; path?: string | null | undefined }; readonly result: { path: string; size: number; mtime: number }[]; };
+  /** Lists what was deleted or replaced at a path and below it (default: in the whole bucket), the newest first: the former versions of a file, or what was deleted in a folder. `version` is the change of the bucket that removed it. Times are Unix milliseconds; until `kept_until` (`keep_removed_days`) it can be restored. A file that was moved keeps its versions under the path that each had. */
+  "static-bucket-file_history": { readonly params: { token?: string | undefined; name: string; path?: string | null | undefined; limit?: number | null | undefined; after?: { version: number; path: string } | null | undefined; files_only?: boolean | null | undefined }; readonly result: FileVersion[]; };
+  /** Puts a version of `static-bucket-file_history` back, at its path or at `to`. Missing folders are created. A file takes the place of the file that exists there; a folder, which is restored with its content, needs a free path. */
+  "static-bucket-file_restore": { readonly params: { token?: string | undefined; name: string; path: string; version: number; to?: string | null | undefined }; readonly result: { success: true }; };
   /** Lists the agents that the token may see, sorted. In the scope of one agent, a List permission shows it only beside another permission on it. */
   "agent-uuid_list_all": { readonly params: { token?: string | undefined }; readonly result: string[]; };
   /** Returns the newest audit entries kept in memory, the oldest first: who changed what, and from where. The memory is lost with a restart; `json_log_file` keeps them all. */
@@ -136,6 +142,8 @@ export const credentialParams: Readonly<Record<string, string>> = {
   "static-bucket-file_delete": "token",
   "static-bucket-file_rename": "token",
   "static-bucket-file_list": "token",
+  "static-bucket-file_history": "token",
+  "static-bucket-file_restore": "token",
   "agent-uuid_list_all": "token",
   "audit_list": "token",
   "log_list": "token",

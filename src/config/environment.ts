@@ -2,18 +2,25 @@ import { z } from "zod";
 import { nearest } from "../base/nearest.ts";
 import { parseFilter } from "../log/filter.ts";
 import { explainTargets } from "./explain-targets.ts";
+import { awsVariables } from "./files-keys.ts";
 import type { Override, Warning } from "./problem.ts";
-import { type Config, settings } from "./schema.ts";
+import { type Config, type Setting, settings } from "./schema.ts";
 
 const prefix = "NODE_SERVER_";
 
-/** `otherVariables` are the variables with the prefix that are not keys, with their meaning for the docs. */
+/** `otherVariables` are the variables that are not keys, with their meaning for the docs. */
 export const otherVariables: Readonly<Record<string, string>> = {
   NODE_SERVER_SUPER_TOKEN:
     "`<key>:<secret>` of the Super Token that `init` or the first start creates, instead of printing new ones. `update` authenticates with it.",
   NODE_SERVER_URL: "The address of the server that client commands talk to.",
   NODE_SERVER_TOKEN: "The token that client commands and `update` authenticate with.",
   NODE_SERVER_NEW_PASSWORD: "The password for `tokens create --password`.",
+  ...Object.fromEntries(
+    Object.entries(awsVariables).map(([variable, name]) => [
+      variable,
+      `Used as \`files.${name}\` if that is not set and \`files.url\` names S3.`,
+    ]),
+  ),
 };
 
 /** Variables that the program sets for its own child processes, and that its tests use. */
@@ -30,15 +37,17 @@ type Environment = Readonly<Record<string, string | undefined>>;
 /** Overrides are the settings that do not come from the file. A reload reads the file again and keeps them. */
 export interface Overrides {
   readonly values: readonly Override[];
+  /** Values for keys of S3 that neither the file nor `values` set. They have no effect unless `files.url` names S3. */
+  readonly fallbacks: readonly Override[];
   /** Variables that look like a mistyped key, and a `RUST_LOG` that has no effect. */
   readonly warnings: readonly Warning[];
 }
 
-export const noOverrides: Overrides = { values: [], warnings: [] };
+export const noOverrides: Overrides = { values: [], fallbacks: [], warnings: [] };
 
-/** `variableOf` is the environment variable that sets a key. The names of keys are unique, so the table is not part of it. */
-export function variableOf(name: string): string {
-  return prefix + name.toUpperCase();
+/** `variableOf` is the environment variable that sets a key. Only `[files]` is part of it: the names of all other keys are unique. */
+export function variableOf({ table, name }: Pick<Setting, "table" | "name">): string {
+  return prefix + (table === "files" ? `files_${name}` : name).toUpperCase();
 }
 
 /** `readOverrides` reads the settings in the environment; throws for a `RUST_LOG` that is not a filter. `listen`, from the command line, overrides `ws_listener` there. */
@@ -46,14 +55,18 @@ export function readOverrides(
   env: Environment,
   { listen }: { readonly listen?: string | undefined } = {},
 ): Overrides {
-  const values = settings.flatMap(({ name, path, key }): Override[] => {
+  const values = settings.flatMap((setting): Override[] => {
+    const { name, path, key } = setting;
     if (name === "ws_listener" && listen !== undefined) return [{ path, from: "--listen", value: listen }];
-    const text = env[variableOf(name)];
+    const text = env[variableOf(setting)];
     // Compose files and scripts pass on an unset variable as an empty one.
     if (text === undefined || text === "") return [];
-    return [{ path, from: variableOf(name), value: toValue(text, key.type) }];
+    return [{ path, from: variableOf(setting), value: toValue(text, key.type) }];
   });
-  return { values, warnings: [...unknownVariables(Object.keys(env)), ...unknownTargets(env)] };
+  const fallbacks = Object.entries(awsVariables).flatMap(([from, name]): Override[] =>
+    env[from] ? [{ path: ["files", name], from, value: env[from] }] : [],
+  );
+  return { values, fallbacks, warnings: [...unknownVariables(Object.keys(env)), ...unknownTargets(env)] };
 }
 
 /** `sourceOf` is what an operator changes to change a key: the variable or option that sets it, else the key itself. */
@@ -67,9 +80,9 @@ export interface OverriddenKey {
   readonly from: string;
 }
 
-/** `overriddenKeys` lists them for people. `RUST_LOG` is one of them if there is a `log_filter` that it overrides. */
+/** `overriddenKeys` lists them for people; `values` are those in effect. `RUST_LOG` is one of them if there is a `log_filter` that it overrides. */
 export function overriddenKeys(
-  { values }: Overrides,
+  values: readonly Override[],
   { logging }: Config,
   { RUST_LOG }: Environment,
 ): OverriddenKey[] {
@@ -116,18 +129,18 @@ function unknownTargets({ RUST_LOG }: Environment): Warning[] {
  * `NODE_SERVER_SERVICE_HOST` and the like for a service of this name.
  */
 function unknownVariables(names: readonly string[]): Warning[] {
-  const variables = settings.map(({ name }) => variableOf(name));
+  const variables = settings.map(variableOf);
   const known = new Set([...variables, ...Object.keys(otherVariables), ...internalVariables]);
   return names
     .filter((name) => name.startsWith(prefix) && !known.has(name))
     .flatMap((name): Warning[] => {
       const [near] = nearest(
         name.slice(prefix.length),
-        settings.map((setting) => setting.name),
+        variables.map((variable) => variable.slice(prefix.length).toLowerCase()),
         1,
       );
       if (near === undefined) return [];
-      const why = `is unknown and has no effect; did you mean ${variableOf(near)}?`;
+      const why = `is unknown and has no effect; did you mean ${prefix}${near.toUpperCase()}?`;
       return [{ field: name, from: name, why, about: "key" }];
     });
 }

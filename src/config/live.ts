@@ -5,7 +5,7 @@ import type { Overrides } from "./environment.ts";
 import { type Inspect, loadConfig } from "./load.ts";
 import type { ParsedConfig } from "./parse.ts";
 import type { RelativePath } from "./paths.ts";
-import { ConfigFault, type Warning } from "./problem.ts";
+import { ConfigFault, type Override, type Warning } from "./problem.ts";
 import type { Config } from "./schema.ts";
 
 /** Prepared is a change that is ready but not in force. Exactly one of its two functions is called, once. */
@@ -91,15 +91,24 @@ export class LiveConfig {
   /** The parts in the order they were opened, each with the slice that is in force. */
   readonly #opened = new Map<Part, unknown>();
 
-  private constructor(options: LiveOptions, config: Config) {
+  private constructor(
+    options: LiveOptions,
+    config: Config,
+    /** What was in effect in place of the file when the server started. */
+    readonly overridesAtStart: readonly Override[],
+  ) {
     this.#options = options;
     this.#config = config;
   }
 
   /** Opens the parts in order. If one fails, those before it are closed again, and the error is thrown. */
   static async open(options: LiveOptions): Promise<LiveConfig> {
-    const { config, warnings } = await loadConfig(options.path, options.inspect, options.overrides);
-    const live = new LiveConfig(options, config);
+    const { config, warnings, overrides } = await loadConfig(
+      options.path,
+      options.inspect,
+      options.overrides,
+    );
+    const live = new LiveConfig(options, config, overrides);
     try {
       for (const part of options.parts) {
         const slice = part.slice(config);

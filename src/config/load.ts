@@ -31,7 +31,7 @@ export async function loadConfig(
   const text = await readConfigFile(path);
   const parsed = parseConfig(text, path, overrides);
   const findings = (await inspect?.(parsed.config, parsed.relative)) ?? [];
-  const source = new Source(text, path, overrides.values);
+  const source = new Source(text, path, parsed.overrides);
   const wrong = findings.filter(({ isWarning }) => !isWarning);
   if (wrong.length > 0) throw new ConfigFault(wrong.map((found) => locateFinding(source, found)));
   const odd = findings.map(

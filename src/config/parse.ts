@@ -7,6 +7,7 @@ import { forbiddenCharacter } from "./characters.ts";
 import { noOverrides, type Overrides } from "./environment.ts";
 import { explain, explainUnknown, plainForm, tomlForm } from "./explain.ts";
 import { explainTargets } from "./explain-targets.ts";
+import { isS3 } from "./files-keys.ts";
 import { duplicateOn, positionAt, unclosedQuote } from "./locate.ts";
 import { type RelativePath, resolvePaths } from "./paths.ts";
 import {
@@ -28,16 +29,19 @@ export interface ParsedConfig {
   readonly warnings: readonly Warning[];
   /** The paths that the text gives relative to the folder of its file. */
   readonly relative: readonly RelativePath[];
+  /** What is in effect in place of the text. */
+  readonly overrides: readonly Override[];
 }
 
 /**
  * `parseConfig` reads a whole configuration text, with overrides in place of what it says. Relative paths in both start at the
  * folder of `file`. Throws one ConfigFault with every problem, unknown keys included.
  */
-export function parseConfig(text: string, file?: string, { values } = noOverrides): ParsedConfig {
-  const source = new Source(text, file, values);
-  const written = parseToml(source);
-  const raw = withOverrides(written, values);
+export function parseConfig(text: string, file?: string, overrides = noOverrides): ParsedConfig {
+  const written = parseToml(new Source(text, file));
+  const inEffect = overridesInEffect(written, overrides);
+  const source = new Source(text, file, inEffect);
+  const raw = withOverrides(written, inEffect);
   const read = configSchema.safeParse(raw);
   const unknown = unknownKeys(source, written);
   if (!read.success) {
@@ -46,17 +50,27 @@ export function parseConfig(text: string, file?: string, { values } = noOverride
     throw new ConfigFault([...wrong, ...unknown.map(({ about: _, ...problem }) => problem)]);
   }
   const { config, relative } = resolvePaths(read.data, dirname(resolve(file ?? "config.toml")));
-  return { config, relative, warnings: [...unknown, ...unknownTargets(source, config)] };
+  return { config, relative, overrides: inEffect, warnings: [...unknown, ...unknownTargets(source, config)] };
 }
 
 /**
  * `checkText` returns the warnings about a text that may become the file. Overrides stand in only for keys that it lacks: a wrong
  * value would end the next start without them. Throws as `parseConfig` does.
  */
-export function checkText(text: string, file: string, { values }: Overrides): readonly Warning[] {
+export function checkText(text: string, file: string, overrides: Overrides): readonly Warning[] {
   const written = parseToml(new Source(text, file));
-  const missing = values.filter(({ path }) => memberAt(written, path) === undefined);
-  return parseConfig(text, file, { values: missing, warnings: [] }).warnings;
+  const missing = overrides.values.filter(({ path }) => memberAt(written, path) === undefined);
+  return parseConfig(text, file, { ...overrides, values: missing }).warnings;
+}
+
+/** `overridesInEffect` adds the fallbacks for keys that are not set, if files are kept in S3. */
+function overridesInEffect(
+  written: Record<string, unknown>,
+  { values, fallbacks }: Overrides,
+): readonly Override[] {
+  const raw = withOverrides(written, values);
+  if (!isS3(memberAt(raw, ["files", "url"]))) return values;
+  return [...values, ...fallbacks.filter(({ path }) => memberAt(raw, path) === undefined)];
 }
 
 /** `withOverrides` returns the values of a text with those of the overrides in their place. */

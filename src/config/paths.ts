@@ -1,5 +1,6 @@
 import { existsSync } from "node:fs";
 import { dirname, isAbsolute, join, resolve } from "node:path";
+import { isS3 } from "./files-keys.ts";
 import { type FilePart, sqliteFilePart } from "./key.ts";
 import { type CheckedConfig, type Config, settings } from "./schema.ts";
 
@@ -22,7 +23,12 @@ export function resolvePaths(
   checked: CheckedConfig,
   folder: string,
 ): { readonly config: Config; readonly relative: readonly RelativePath[] } {
-  const config = { ...checked, logging: { ...checked.logging }, database: { ...checked.database } };
+  const config = {
+    ...checked,
+    logging: { ...checked.logging },
+    database: { ...checked.database },
+    files: { ...checked.files },
+  };
   const relative: RelativePath[] = [];
   for (const { path, name, table, key } of settings) {
     const holder = (table === undefined ? config : config[table]) as Record<string, unknown>;
@@ -36,6 +42,7 @@ export function resolvePaths(
   }
   const database = sqliteFilePart.read(config.database.database_url) ?? resolve(folder, "data/node.db");
   const unix_socket_path = config.unix_socket_path ?? join(dirname(database), "node.sock");
+  if (isS3(config.files.url)) config.files.cache_path ??= join(dirname(database), "blob-cache");
   return { config: { ...config, unix_socket_path }, relative };
 }
 

@@ -6,6 +6,7 @@ import { parsePublicKeys } from "../base/minisign-key.ts";
 import { parseFilter } from "../log/filter.ts";
 import { backupKeys } from "./backup-keys.ts";
 import { proxyKeys, socketAccessKeys } from "./connection-keys.ts";
+import { connectionsMissing, filesKeys, hasConnections, hasS3Keys, s3KeysMissing } from "./files-keys.ts";
 import { type Key, key, readBy, sqliteFilePart } from "./key.ts";
 import { accessLogKeys, jsonLogRotationKeys } from "./log-file-keys.ts";
 
@@ -232,13 +233,14 @@ function shapeOf<K extends Keys>(keys: K): Shape<K> {
   return Object.fromEntries(Object.entries(keys).map(([name, { type }]) => [name, type])) as Shape<K>;
 }
 
-type Table = "logging" | "database";
+type Table = "logging" | "database" | "files";
 
 /** `sections` are the tables of the file, in the order in which they are written and documented. */
 export const sections: ReadonlyArray<readonly [table: Table | undefined, keys: Keys]> = [
   [undefined, topKeys],
   ["logging", loggingKeys],
   ["database", databaseKeys],
+  ["files", filesKeys],
 ];
 
 /** Setting is a key with its place in the file. */
@@ -265,6 +267,7 @@ export const configSchema = z
     ...shapeOf(topKeys),
     logging: z.object(shapeOf(loggingKeys)).prefault({}),
     database: z.object(shapeOf(databaseKeys)),
+    files: z.object(shapeOf(filesKeys)).prefault({}),
   })
   // Checked also if other keys are invalid, so that one run reports everything.
   .refine((config) => config.tls_cert === undefined || config.tls_key !== undefined, {
@@ -276,7 +279,9 @@ export const configSchema = z
     path: ["tls_key"],
     error: 'needs tls_cert beside it; write tls_cert = "cert.pem" with the path of its certificate',
     when: () => true,
-  });
+  })
+  .refine(({ files }) => hasS3Keys(files), s3KeysMissing)
+  .refine(({ files, database }) => hasConnections(files, database), connectionsMissing);
 
 /** CheckedConfig is a configuration that passed the schema; its paths are as they were written. */
 export type CheckedConfig = z.output<typeof configSchema>;

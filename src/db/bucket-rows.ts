@@ -1,5 +1,5 @@
 import { type CompiledQuery, type Selectable, sql, type Transaction } from "kysely";
-import type { Dialect } from "./dialect.ts";
+import type { DatabaseTransaction, Dialect } from "./dialect.ts";
 import { KeptValues } from "./kept-values.ts";
 import type { Schema } from "./schema.ts";
 
@@ -23,6 +23,7 @@ const maxKeptBuckets = 1000;
 /** BucketChanges are the operations within `BucketRows.change`, while no other caller changes buckets. */
 export interface BucketChanges {
   readonly rows: readonly BucketRow[];
+  readonly transaction: DatabaseTransaction;
   insert(bucket: NewBucket): Promise<BucketRow>;
   update(bucket: BucketRow): Promise<void>;
 }
@@ -92,6 +93,7 @@ export class BucketRows {
     return this.#dialect.exclusively(async (transaction) =>
       work({
         rows: await readAll(transaction),
+        transaction,
         async insert(bucket) {
           await transaction.insertInto("static_file").values(bucket).execute();
           const row = await transaction

@@ -1,4 +1,5 @@
 import { existsSync } from "node:fs";
+import type { Transaction } from "kysely";
 import { parseDatabaseUrl, shownDatabase } from "../base/database-url.ts";
 import { Fault } from "../base/fault.ts";
 import { selfCommand } from "../build.ts";
@@ -7,12 +8,18 @@ import { AgentRows } from "./agent-rows.ts";
 import { BucketRows } from "./bucket-rows.ts";
 import type { Dialect } from "./dialect.ts";
 import type { StatementObserver } from "./driver.ts";
+import { EntryRows } from "./entry-rows.ts";
+import { HeadRows } from "./head-rows.ts";
 import { KvRows } from "./kv-rows.ts";
+import { LeaseRows } from "./lease-rows.ts";
 import { type MigrationHook, migrate } from "./migrations.ts";
 import type { OperatorSql } from "./operator/operator-sql.ts";
 import { writingStatements } from "./operator/writing-statements.ts";
 import { openPostgres } from "./postgres.ts";
+import { RemovedRows } from "./removed-rows.ts";
+import type { Schema } from "./schema.ts";
 import { openSqlite } from "./sqlite.ts";
+import { StoreRows } from "./store-rows.ts";
 import { TokenRows } from "./token-rows.ts";
 import { TokenUseRows } from "./token-use-rows.ts";
 
@@ -45,6 +52,14 @@ export class Database {
   readonly agents: AgentRows;
   readonly buckets: BucketRows;
   readonly kv: KvRows;
+  /** The names of files whose content is in a blob store. */
+  readonly entries: EntryRows;
+  readonly heads: HeadRows;
+  readonly leases: LeaseRows;
+  /** What was deleted or replaced in the object store, and everything that is named there. */
+  readonly removed: RemovedRows;
+  /** Which store the files are in. */
+  readonly stores: StoreRows;
   /** Runs an operator's own statements. */
   readonly operator: OperatorSql;
 
@@ -56,6 +71,11 @@ export class Database {
     this.agents = new AgentRows(dialect);
     this.buckets = new BucketRows(dialect);
     this.kv = new KvRows(dialect);
+    this.entries = new EntryRows(dialect);
+    this.heads = new HeadRows(dialect);
+    this.leases = new LeaseRows(dialect);
+    this.removed = new RemovedRows(dialect, this.heads);
+    this.stores = new StoreRows(dialect);
     this.operator = observed(dialect.operator, observers.operator);
   }
 
@@ -82,6 +102,21 @@ export class Database {
   /** Reads a row, to prove that the database answers. Throws as every statement does. */
   async ping(): Promise<void> {
     await this.#dialect.query.selectFrom("token").select("id").limit(1).execute();
+  }
+
+  /** Runs `work` in one transaction, which commits when it resolves. What it reads and writes has to go through the transaction. */
+  transact<T>(work: (transaction: Transaction<Schema>) => Promise<T>): Promise<T> {
+    return this.#dialect.transact(work);
+  }
+
+  /** Resolves when everything that was committed before this call survives a power cut. */
+  flush(): Promise<void> {
+    return this.#dialect.flush();
+  }
+
+  /** A number that changes with every commit; undefined where asking for it would cost as much as reading. */
+  get dataVersion(): number | undefined {
+    return this.#dialect.dataVersion?.();
   }
 
   /** Returns the first words of an operator's statements, in capitals, if any of them can write; else none. */

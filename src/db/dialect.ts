@@ -1,8 +1,11 @@
-import type { Kysely, Transaction } from "kysely";
+import type { CompiledQuery, Kysely, RawBuilder, Transaction } from "kysely";
 import type { RowWriter } from "./dump/row-writer.ts";
 import type { OperatorSql } from "./operator/operator-sql.ts";
 import type { Schema } from "./schema.ts";
 import type { ColumnTypes } from "./tables.ts";
+
+/** DatabaseTransaction is an open transaction; other modules only pass it on. */
+export type DatabaseTransaction = Transaction<Schema>;
 
 /**
  * Dialect is what SQLite and PostgreSQL do differently, each difference as a named member; everything else in `db/` is written
@@ -28,11 +31,29 @@ export interface Dialect {
    */
   readonly dataVersion?: () => number;
 
+  /**
+   * Runs a SELECT synchronously and returns its rows, for what every request asks before it is answered from memory. Missing where
+   * the database is another process.
+   */
+  readonly readNow?: <R>(query: CompiledQuery<R>) => R[];
+
+  /** The clock of the database as an SQL expression, in Unix milliseconds. */
+  readonly nowMs: RawBuilder<number | bigint>;
+  /** The end of a SELECT that locks its rows until the transaction ends; empty where a transaction locks the whole database. */
+  readonly forUpdate: RawBuilder<unknown>;
+  /**
+   * A column of such a SELECT, with which its transaction waits for a row that another one has locked, but not so long that the database would count as
+   * silent: it fails as unavailable before.
+   */
+  readonly boundedWait: RawBuilder<unknown>;
+
   /** Tells whether the database has tables of this server: false for an empty one. */
   hasSchema(): Promise<boolean>;
 
   /** Returns a JSON value in the form in which a statement passes it to a JSON column. */
   json(value: unknown): unknown;
+  /** Returns a JSON column as an SQL expression in which the members of `changes` replace those of the object. */
+  mergeJson(column: string, changes: object): RawBuilder<unknown>;
   /** Returns the value of a JSON column that a statement read. */
   fromJson(value: unknown): unknown;
 
@@ -41,6 +62,21 @@ export interface Dialect {
    * statements may run beside it, on PostgreSQL also writes. It commits when `work` resolves, and rolls back when it rejects.
    */
   exclusively<T>(work: (transaction: Transaction<Schema>) => Promise<T>): Promise<T>;
+
+  /**
+   * Runs `work` in one transaction: on SQLite no other one runs at the same time, on PostgreSQL it reads what is committed before each
+   * statement. It commits when `work` resolves, and rolls back when it rejects.
+   */
+  transact<T>(work: (transaction: Transaction<Schema>) => Promise<T>): Promise<T>;
+
+  /** Resolves when everything that was committed before this call survives a power cut. */
+  flush(): Promise<void>;
+
+  /**
+   * Runs `work` with a connection of its own, outside of the pool, that sees the state in which the database is when `work` begins,
+   * whatever is written meanwhile. It holds no writer up; but what a long reading still sees cannot be cleared away by the database.
+   */
+  readSnapshot<T>(work: (snapshot: Kysely<Schema>) => Promise<T>): Promise<T>;
 
   /** Makes the next automatic id of a table follow the largest one in it, after a row was inserted with a fixed id. */
   resetIdSequence(transaction: Transaction<Schema>, table: keyof Schema): Promise<void>;

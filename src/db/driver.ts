@@ -42,13 +42,16 @@ export interface PooledDriverOptions {
 
 /**
  * PooledDriver is kysely's driver for both databases: a bounded number of statements at once, a bounded wait for a connection, and
- * every statement in the log at TRACE (without its values).
+ * every statement in the log at TRACE (without its values). Of several connections, transactions leave one to single statements: the
+ * work of a transaction may wait for such a statement, and would otherwise wait for itself.
  */
 export class PooledDriver implements Driver {
   readonly #source: ConnectionSource;
   readonly #acquireTimeoutMs: number;
   readonly #log: Logger;
   readonly #semaphore: FairSemaphore;
+  /** Undefined with a single connection. */
+  readonly #transactions: FairSemaphore | undefined;
   readonly observer: StatementObserver | undefined;
 
   constructor(source: ConnectionSource, options: PooledDriverOptions) {
@@ -58,6 +61,7 @@ export class PooledDriver implements Driver {
     this.#acquireTimeoutMs = acquireTimeoutMs;
     this.#log = log;
     this.#semaphore = new FairSemaphore(connections);
+    this.#transactions = connections > 1 ? new FairSemaphore(connections - 1) : undefined;
   }
 
   async init(): Promise<void> {}
@@ -97,15 +101,34 @@ export class PooledDriver implements Driver {
   }
 
   async takePermit(): Promise<void> {
-    if (await this.#semaphore.acquire({ timeoutMs: this.#acquireTimeoutMs })) return;
-    throw unavailable(
-      undefined,
-      `no database connection came free within ${this.#acquireTimeoutMs} ms (acquire_timeout_ms)`,
-    );
+    await this.#acquire(this.#semaphore);
   }
 
   givePermit(): void {
     this.#semaphore.release();
+  }
+
+  async takeTransactionPermit(): Promise<void> {
+    if (this.#transactions !== undefined) await this.#acquire(this.#transactions);
+    try {
+      await this.takePermit();
+    } catch (error) {
+      this.#transactions?.release();
+      throw error;
+    }
+  }
+
+  giveTransactionPermit(): void {
+    this.givePermit();
+    this.#transactions?.release();
+  }
+
+  async #acquire(semaphore: FairSemaphore): Promise<void> {
+    if (await semaphore.acquire({ timeoutMs: this.#acquireTimeoutMs })) return;
+    throw unavailable(
+      undefined,
+      `no database connection came free within ${this.#acquireTimeoutMs} ms (acquire_timeout_ms)`,
+    );
   }
 }
 
@@ -122,11 +145,11 @@ class SourceConnection implements DatabaseConnection {
   }
 
   async reserve(): Promise<void> {
-    await this.#driver.takePermit();
+    await this.#driver.takeTransactionPermit();
     try {
       this.#reserved = await this.#source.reserve();
     } catch (error) {
-      this.#driver.givePermit();
+      this.#driver.giveTransactionPermit();
       throw error;
     }
   }
@@ -138,7 +161,7 @@ class SourceConnection implements DatabaseConnection {
     try {
       reserved.release();
     } finally {
-      this.#driver.givePermit();
+      this.#driver.giveTransactionPermit();
     }
   }
 

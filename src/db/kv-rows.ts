@@ -14,31 +14,53 @@ export interface KvRow {
   readonly value: unknown;
 }
 
-type Query = Dialect["query"] | Transaction<Schema>;
+export type Query = Dialect["query"] | Transaction<Schema>;
+
+/** BoundTo is the transaction that all statements of a KvRows run in. */
+interface BoundTo {
+  readonly transaction: Transaction<Schema>;
+  readonly anyIn: CompiledQuery<unknown>;
+}
 
 /** KvRows are JSON values by namespace and key. Keys are paths: "below" a key are those that begin with it and a slash. */
 export class KvRows {
   readonly #dialect: Dialect;
+  readonly #query: Query;
+  readonly #transaction: Transaction<Schema> | undefined;
   /** Whether a namespace is empty. Most buckets have neither locks nor properties. */
   readonly #emptiness: KeptValues<boolean>;
+  /** The same as the transaction sees it. One that it wrote to counts as filled from then on, because a savepoint may undo what emptied it. */
+  readonly #emptinessInside = new Map<string, boolean>();
   /** Compiled once. Its parameters are the namespace and the number of rows. */
   readonly #anyIn: CompiledQuery<unknown>;
 
-  constructor(dialect: Dialect) {
+  constructor(dialect: Dialect, bound?: BoundTo) {
     this.#dialect = dialect;
+    this.#transaction = bound?.transaction;
+    this.#query = bound?.transaction ?? dialect.query;
     this.#emptiness = new KeptValues(dialect, { maxValues: maxKeptNamespaces });
-    this.#anyIn = dialect.query.selectFrom("kv").select("id").where("namespace", "=", "").limit(1).compile();
+    this.#anyIn =
+      bound?.anyIn ??
+      dialect.query.selectFrom("kv").select("id").where("namespace", "=", "").limit(1).compile();
+  }
+
+  /**
+   * Returns the same rows as a transaction sees and changes them. It looks once whether a namespace is empty; nobody else may fill one
+   * that it reads until the transaction ends.
+   */
+  within(transaction: Transaction<Schema>): KvRows {
+    return new KvRows(this.#dialect, { transaction, anyIn: this.#anyIn });
   }
 
   async getMany(namespace: string, keys: readonly string[]): Promise<KvRow[]> {
     if (await this.#isKnownEmpty(namespace)) return [];
-    return this.#read(this.#dialect.query, namespace, keys);
+    return this.#read(this.#query, namespace, keys);
   }
 
   /** Returns a key and everything below it. */
   async subtree(namespace: string, key: string): Promise<KvRow[]> {
     if (await this.#isKnownEmpty(namespace)) return [];
-    const rows = await this.#dialect.query
+    const rows = await this.#query
       .selectFrom("kv")
       .select(["key", "value"])
       .where("namespace", "=", namespace)
@@ -47,17 +69,26 @@ export class KvRows {
     return rows.map((row) => this.#toRow(row));
   }
 
-  isEmpty(namespace: string): Promise<boolean> {
-    return this.#emptiness.read(namespace, async () => {
-      const query = { ...this.#anyIn, parameters: [namespace, 1] };
-      const { rows } = await this.#dialect.query.executeQuery(query);
+  async isEmpty(namespace: string): Promise<boolean> {
+    const hasNone = async () => {
+      const { rows } = await this.#query.executeQuery({ ...this.#anyIn, parameters: [namespace, 1] });
       return rows.length === 0;
-    });
+    };
+    if (this.#transaction === undefined) return this.#emptiness.read(namespace, hasNone);
+    const isEmpty = this.#emptinessInside.get(namespace) ?? (await hasNone());
+    this.#emptinessInside.set(namespace, isEmpty);
+    return isEmpty;
   }
 
   /** Asks only where the answer can be kept; elsewhere it would be a second query beside the one that it spares. */
   async #isKnownEmpty(namespace: string): Promise<boolean> {
-    return this.#dialect.dataVersion !== undefined && this.isEmpty(namespace);
+    const canKeep = this.#transaction !== undefined || this.#dialect.dataVersion !== undefined;
+    return canKeep && this.isEmpty(namespace);
+  }
+
+  /** Runs `work` in the transaction that this is bound to, or in an exclusive one. */
+  #exclusively<T>(work: (transaction: Transaction<Schema>) => Promise<T>): Promise<T> {
+    return this.#transaction === undefined ? this.#dialect.exclusively(work) : work(this.#transaction);
   }
 
   /**
@@ -72,7 +103,7 @@ export class KvRows {
       readonly result: T;
     },
   ): Promise<T> {
-    return this.#dialect.exclusively(async (transaction) => {
+    return this.#exclusively(async (transaction) => {
       const rows = new Map<string, unknown>();
       for (const { key, value } of await this.#read(transaction, namespace, read.keys)) rows.set(key, value);
       if (read.subtree !== undefined) {
@@ -97,7 +128,7 @@ export class KvRows {
     { includingKey }: { readonly includingKey: boolean },
   ): Promise<void> {
     if (!(await this.#hasWithin(namespace, [key]))) return;
-    await this.#dialect.query
+    await this.#query
       .deleteFrom("kv")
       .where("namespace", "=", namespace)
       .where(isWithin(key))
@@ -107,7 +138,7 @@ export class KvRows {
 
   /** Removes a namespace and returns its values by key. */
   async takeAll(namespace: string): Promise<Record<string, unknown>> {
-    const rows = await this.#dialect.query
+    const rows = await this.#query
       .deleteFrom("kv")
       .where("namespace", "=", namespace)
       .returning(["key", "value"])
@@ -116,13 +147,13 @@ export class KvRows {
   }
 
   async removeAll(namespaces: readonly string[]): Promise<void> {
-    await this.#dialect.query.deleteFrom("kv").where("namespace", "in", namespaces).execute();
+    await this.#query.deleteFrom("kv").where("namespace", "in", namespaces).execute();
   }
 
   /** Moves a key and everything below it over another, whose values are removed. Keys that would become too long are removed. */
   async move(namespace: string, from: string, to: string): Promise<void> {
     if (!(await this.#hasWithin(namespace, [from, to]))) return;
-    await this.#dialect.exclusively(async (transaction) => {
+    await this.#exclusively(async (transaction) => {
       await transaction.deleteFrom("kv").where("namespace", "=", namespace).where(isWithin(to)).execute();
       const moved = sql<string>`cast(${to} as text) || substr(key, length(cast(${from} as text)) + 1)`;
       const moving = transaction
@@ -142,7 +173,7 @@ export class KvRows {
 
   async #hasWithin(namespace: string, keys: readonly string[]): Promise<boolean> {
     if (await this.#isKnownEmpty(namespace)) return false;
-    const row = await this.#dialect.query
+    const row = await this.#query
       .selectFrom("kv")
       .select("id")
       .where("namespace", "=", namespace)
@@ -168,6 +199,7 @@ export class KvRows {
       await query.deleteFrom("kv").where("namespace", "=", namespace).where("key", "=", key).execute();
       return;
     }
+    this.#emptinessInside.set(namespace, false);
     const stored = this.#dialect.json(value);
     await query
       .insertInto("kv")

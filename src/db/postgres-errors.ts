@@ -12,6 +12,7 @@ const diskFullState = "53100";
 const missingDatabase = "3D000";
 const wrongPassword = "28P01";
 const notAuthorized = "28000";
+const lockNotAvailable = "55P03";
 
 /**
  * SQLSTATEs of a connection that ended or was never made: class 08, failed authentication (28), a missing database, no free
@@ -33,6 +34,8 @@ export function toDatabaseFault(error: unknown): Fault {
   const sqlstate = sqlState(error);
   if (sqlstate === undefined ? connectionCode.test(codeOf(error) ?? "") : connectionState.test(sqlstate))
     return unavailable(error);
+  if (sqlstate === lockNotAvailable)
+    return unavailable(error, "another change in the same bucket takes too long; try again shortly");
   if (sqlstate === diskFullState) return diskFull(error, { sqlstate });
   return new Fault(
     "DatabaseError",

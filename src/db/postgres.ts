@@ -41,6 +41,9 @@ const exclusiveLock = 0x6e6f6465;
 /** `sessionName` is the `application_name` of this server's connections, by which another process finds them. */
 export const sessionName = "node-server";
 
+/** The share of `answer_timeout_ms` that a transaction waits for a locked row. */
+const lockShare = 0.8;
+
 export interface PostgresOptions {
   readonly connectTimeoutMs: number;
   readonly acquireTimeoutMs: number;
@@ -126,6 +129,11 @@ export async function openPostgres(url: string, options: PostgresOptions, log: L
     query,
     columnTypes,
     rowWriter: postgresRowWriter,
+    nowMs: raw`cast(extract(epoch from clock_timestamp()) * 1000 as bigint)`,
+    forUpdate: raw`for update`,
+    // PostgreSQL evaluates the columns of a row before it locks it.
+    boundedWait: raw`set_config('lock_timeout', ${raw.lit(String(Math.round(answerTimeoutMs * lockShare)))}, true)`,
+    mergeJson: (column, changes) => raw`${raw.ref(column)} || cast(${changes} as jsonb)`,
     async hasSchema() {
       const { rows } = await raw<{ made: boolean }>`
         SELECT to_regclass('seaql_migrations') IS NOT NULL AS made`.execute(query);
@@ -143,6 +151,23 @@ export async function openPostgres(url: string, options: PostgresOptions, log: L
         await lockSchema(transaction);
         return work(transaction);
       }),
+    transact: (work) => query.transaction().execute(work),
+    // PostgreSQL answers a COMMIT when it is on the disk, unless its operator has turned that off (synchronous_commit).
+    flush: async () => {},
+    async readSnapshot(work) {
+      const own = await openPostgres(url, { ...options, maxConnections: 1 }, log);
+      try {
+        own.limitAnswers();
+        return await own.query.transaction().execute(async (transaction) => {
+          await raw`SET TRANSACTION ISOLATION LEVEL REPEATABLE READ READ ONLY`.execute(transaction);
+          // The state of a transaction is that of its first read.
+          await transaction.selectFrom("kv").select("id").limit(1).execute();
+          return work(transaction);
+        });
+      } finally {
+        await own.close();
+      }
+    },
     async resetIdSequence(transaction, table) {
       await raw`SELECT setval(pg_get_serial_sequence(${table}, 'id'), (SELECT max(id) FROM ${raw.table(table)}))`.execute(
         transaction,

@@ -5,45 +5,70 @@ import { Fault, messageOf } from "../base/fault.ts";
 import type { LogHub } from "../log/hub.ts";
 import { type DatabaseSettings, openDialect } from "./database.ts";
 import { appliedVersions, refuseNewer } from "./migrations.ts";
+import { StoreRows, type StoreValue, storeKey, storeNamespace } from "./store-rows.ts";
+import { namesContent, StoredNames } from "./stored-names.ts";
 import { TokenRows } from "./token-rows.ts";
 
 /** DatabaseState is what a start would find; `ready` is a database of this server with a Super Token. */
 export type DatabaseState = "missing" | "empty" | "ready";
 
+export interface ProbedDatabase {
+  readonly state: DatabaseState;
+  /** Whether it names files whose content is in an object store. False also if that cannot be read now. */
+  readonly namesContent: boolean;
+  /** Which store its files are in, as far as that can be read now. */
+  readonly store?: StoreValue | undefined;
+}
+
 /** `probeDatabase` connects and reads, and creates nothing. Throws if a server could not use the database. */
-export async function probeDatabase(settings: DatabaseSettings, hub: LogHub): Promise<DatabaseState> {
+export async function probeDatabase(settings: DatabaseSettings, hub: LogHub): Promise<ProbedDatabase> {
   const place = parseDatabaseUrl(settings.database_url);
   if ("sqlite" in place) return probeSqlite(place.sqlite.path);
   const dialect = await openDialect({ ...settings, max_connections: 1 }, hub);
   try {
-    if (!(await dialect.hasSchema())) return "empty";
+    if (!(await dialect.hasSchema())) return withoutContent("empty");
     refuseNewer(await appliedVersions(dialect.query));
-    return (await new TokenRows(dialect).superToken()) === undefined ? "empty" : "ready";
+    if ((await new TokenRows(dialect).superToken()) === undefined) return withoutContent("empty");
+    const names = new StoredNames(dialect.query, dialect.fromJson);
+    const store = await new StoreRows(dialect).read();
+    return { state: "ready", namesContent: await names.haveContent(), store };
   } finally {
     await dialect.close();
   }
 }
 
-function probeSqlite(path: string): DatabaseState {
-  if (!existsSync(path)) return "missing";
-  if (statSync(path).size === 0) return "empty";
+function probeSqlite(path: string): ProbedDatabase {
+  if (!existsSync(path)) return withoutContent("missing");
+  if (statSync(path).size === 0) return withoutContent("empty");
   const hasLog = existsSync(`${path}-wal`);
   // A server crashed here. Reading its write-ahead log would create a shared-memory file, which the next start does.
-  if (hasLog && !existsSync(`${path}-shm`)) return "ready";
+  if (hasLog && !existsSync(`${path}-shm`)) return withoutContent("ready");
   let file: SqliteDatabase | undefined;
   try {
     file = hasLog ? new SqliteDatabase(path, { readonly: true }) : openImmutable(path);
     if (file.query("SELECT 1 FROM sqlite_master WHERE name = 'seaql_migrations'").get() === null)
-      return "empty";
+      return withoutContent("empty");
     const rows = file.query("SELECT version FROM seaql_migrations").all() as { version: string }[];
     refuseNewer(rows.map(({ version }) => version));
-    return file.query("SELECT 1 FROM token WHERE id = 1").get() === null ? "empty" : "ready";
+    if (file.query("SELECT 1 FROM token WHERE id = 1").get() === null) return withoutContent("empty");
+    return { state: "ready", namesContent: file.query(namesContent).get() !== null, store: storeIn(file) };
   } catch (error) {
     if (error instanceof Fault) throw error;
     throw new Fault("DatabaseError", `the database ${path} cannot be read: ${messageOf(error)}`, { path });
   } finally {
     file?.close();
   }
+}
+
+function storeIn(file: SqliteDatabase): StoreValue | undefined {
+  const row = file
+    .query("SELECT value FROM kv WHERE namespace = ? AND key = ?")
+    .get(storeNamespace, storeKey) as { readonly value: string } | null;
+  return row === null ? undefined : (JSON.parse(row.value) as StoreValue);
+}
+
+function withoutContent(state: DatabaseState): ProbedDatabase {
+  return { state, namesContent: false };
 }
 
 /** `openImmutable` opens the file without side files, which even a reader would create, with the wrong owner. */

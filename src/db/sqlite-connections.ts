@@ -94,6 +94,19 @@ export function toSource({ writer, reader }: SqliteConnections, watch: SqliteFil
   };
 }
 
+/** `openReader` opens a further connection, which only reads. */
+export function openReader(path: string): ConnectionSource {
+  const reader = new Database(path, { readwrite: true });
+  reader.run("PRAGMA query_only = ON");
+  const execute = toExecute(reader, () => {});
+  return {
+    execute,
+    reserve: async () => ({ execute, release() {} }),
+    begin: "BEGIN",
+    close: async () => reader.close(),
+  };
+}
+
 /**
  * `endTransaction` ends a transaction whose ROLLBACK failed. Otherwise every BEGIN would fail, and single writes would become part
  * of that transaction: reported as done, and never committed.

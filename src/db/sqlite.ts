@@ -1,6 +1,14 @@
+import type { SQLQueryBindings } from "bun:sqlite";
 import { existsSync } from "node:fs";
 import { dirname } from "node:path";
-import { Kysely, sql as raw, SqliteAdapter, SqliteIntrospector, SqliteQueryCompiler } from "kysely";
+import {
+  type CompiledQuery,
+  Kysely,
+  sql as raw,
+  SqliteAdapter,
+  SqliteIntrospector,
+  SqliteQueryCompiler,
+} from "kysely";
 import type { SqliteFile } from "../base/database-url.ts";
 import { Fault, messageOf } from "../base/fault.ts";
 import { makeFolder } from "../base/inherited-owner.ts";
@@ -10,8 +18,10 @@ import { PooledDriver, type StatementObserver } from "./driver.ts";
 import { sqliteRowWriter } from "./dump/sqlite-row-writer.ts";
 import { SqliteOperator } from "./operator/sqlite/sqlite-operator.ts";
 import type { Schema } from "./schema.ts";
-import { openConnections, type SqliteConnections, toSource } from "./sqlite-connections.ts";
+import { openConnections, openReader, type SqliteConnections, toSource } from "./sqlite-connections.ts";
+import { toSqliteFault } from "./sqlite-errors.ts";
 import { SqliteFileWatch } from "./sqlite-file.ts";
+import { SqliteWal } from "./sqlite-wal.ts";
 import type { ColumnTypes } from "./tables.ts";
 import { watchWrites } from "./write-watch.ts";
 
@@ -67,15 +77,9 @@ export async function openSqlite({ path, mode }: SqliteFile, options: SqliteOpti
   const source = watchWrites(toSource(connections, watch), log);
   // One connection writes, so there is one write or one transaction at a time; SQLite itself allows no more.
   const driver = new PooledDriver(source, { connections: 1, acquireTimeoutMs, log, observer });
+  const wal = new SqliteWal(path);
   const version = connections.reader.query<{ data_version: number }, []>("PRAGMA data_version");
-  const query = new Kysely<Schema>({
-    dialect: {
-      createDriver: () => driver,
-      createAdapter: () => new SqliteAdapter(),
-      createIntrospector: (db) => new SqliteIntrospector(db),
-      createQueryCompiler: () => new SqliteQueryCompiler(),
-    },
-  });
+  const query = toKysely(driver);
   return {
     kind: "sqlite",
     file: path,
@@ -96,6 +100,19 @@ export async function openSqlite({ path, mode }: SqliteFile, options: SqliteOpti
       watch.assertPresent();
       return Number(version.get()?.data_version);
     },
+    readNow<R>({ sql, parameters }: CompiledQuery<R>) {
+      watch.assertPresent();
+      try {
+        return connections.reader.query(sql).all(...(parameters as SQLQueryBindings[])) as R[];
+      } catch (error) {
+        throw toSqliteFault(error);
+      }
+    },
+    nowMs: raw`cast(unixepoch('subsec') * 1000 as integer)`,
+    // BEGIN IMMEDIATE has locked all rows.
+    forUpdate: raw``,
+    boundedWait: raw`null`,
+    mergeJson: (column, changes) => raw`json_patch(${raw.ref(column)}, ${JSON.stringify(changes)})`,
     async hasSchema() {
       const rows = await raw`SELECT 1 FROM sqlite_master WHERE name = 'seaql_migrations'`.execute(query);
       return rows.rows.length > 0;
@@ -104,6 +121,22 @@ export async function openSqlite({ path, mode }: SqliteFile, options: SqliteOpti
     fromJson: (value) => JSON.parse(String(value)),
     // BEGIN IMMEDIATE takes the write lock, of which a file has one for all processes.
     exclusively: (work) => query.transaction().execute(work),
+    transact: (work) => query.transaction().execute(work),
+    flush: () => wal.sync(),
+    async readSnapshot(work) {
+      const snapshot = toKysely(
+        new PooledDriver(openReader(path), { connections: 1, acquireTimeoutMs, log }),
+      );
+      try {
+        return await snapshot.transaction().execute(async (transaction) => {
+          // The state of a transaction is that of its first read.
+          await transaction.selectFrom("kv").select("id").limit(1).execute();
+          return work(transaction);
+        });
+      } finally {
+        await snapshot.destroy();
+      }
+    },
     resetIdSequence: async () => {},
     // A local file answers or fails.
     limitAnswers: () => {},
@@ -124,4 +157,15 @@ export async function openSqlite({ path, mode }: SqliteFile, options: SqliteOpti
       await query.destroy();
     },
   };
+}
+
+function toKysely(driver: PooledDriver): Kysely<Schema> {
+  return new Kysely<Schema>({
+    dialect: {
+      createDriver: () => driver,
+      createAdapter: () => new SqliteAdapter(),
+      createIntrospector: (db) => new SqliteIntrospector(db),
+      createQueryCompiler: () => new SqliteQueryCompiler(),
+    },
+  });
 }

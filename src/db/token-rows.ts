@@ -3,7 +3,7 @@ import { Fault } from "../base/fault.ts";
 import { nextTurn } from "../base/turns.ts";
 import type { Dialect } from "./dialect.ts";
 import { KeptValues } from "./kept-values.ts";
-import { superTokenRolls } from "./kv-rows.ts";
+import { type Query, superTokenRolls } from "./kv-rows.ts";
 import type { Schema } from "./schema.ts";
 import {
   type Columns,
@@ -95,10 +95,10 @@ export class TokenRows {
   }
 
   /** Returns those of these keys that belong to a token. */
-  async existingKeys(keys: readonly string[]): Promise<Set<string>> {
+  async existingKeys(keys: readonly string[], query: Query = this.#dialect.query): Promise<Set<string>> {
     const found = new Set<string>();
     for (let at = 0; at < keys.length; at += keysAtOnce) {
-      const rows = await this.#dialect.query
+      const rows = await query
         .selectFrom("token")
         .select("token_key")
         .where("token_key", "in", keys.slice(at, at + keysAtOnce))

@@ -32,7 +32,7 @@ export const auditEvents = {
   ),
   "bucket.created": audited("A bucket was created.", { bucket: text, settings }),
   "bucket.updated": audited("These settings of a bucket were changed.", { bucket: text, settings }),
-  "bucket.deleted": audited("A bucket was deleted; its files stay on the disk.", { bucket: text }),
+  "bucket.deleted": audited("A bucket was deleted; its files stay where they are.", { bucket: text }),
   "file.written": audited(
     "A file was written. In the memory of the log, one entry about files may stand for `count` of them.",
     { ...bulk, bytes: z.int() },
@@ -43,6 +43,10 @@ export const auditEvents = {
   }),
   "file.moved": audited("A file or a folder was moved to `to`.", { ...bulk, to: text, failures }),
   "file.copied": audited("A file or a folder was copied to `to`.", { ...bulk, to: text, failures }),
+  "file.restored": audited(
+    "A version of a file, or a deleted folder, was put back; `version` is the change that had removed it, and `from` the path that it had, if that was another.",
+    { ...bulk, version: z.int(), from: text.optional() },
+  ),
   "file.described": audited("Properties or times of a file or a folder were changed.", bulk),
   "folder.created": audited("A folder was created.", bulk),
   "config.edited": audited("The configuration file was replaced.", {}),

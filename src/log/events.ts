@@ -1,6 +1,7 @@
 import { z } from "zod";
 import { auditEvents } from "./audit-events.ts";
 import type { Level } from "./entry.ts";
+import { storeEvents } from "./store-events.ts";
 
 /** EventRow describes one event of the server's own life. */
 interface EventRow {
@@ -108,7 +109,7 @@ export const events = {
   "database.opened": {
     level: "INFO",
     description: "The database is in use.",
-    fields: z.object({ config: text, database: text, static_path: text }),
+    fields: z.object({ config: text, database: text, static_path: text, files: text.optional() }),
   },
   "database.migrated": {
     level: "INFO",
@@ -144,19 +145,7 @@ export const events = {
     description: "The database accepts writes again.",
     fields: nothing,
   },
-  "store.lost": {
-    level: "ERROR",
-    description:
-      "The folder of the buckets (`static_path`) is missing, cannot be written, or its disk is full; requests for files may fail.",
-    fields: z.object({ static_path: text, reason: text }),
-    hidden: [],
-  },
-  "store.restored": {
-    level: "INFO",
-    description: "The folder of the buckets can be used again.",
-    fields: z.object({ static_path: text, lost_ms: z.int() }),
-    hidden: [],
-  },
+  ...storeEvents,
   "update.downloading": {
     level: "INFO",
     description: "A release is being downloaded; repeated with the progress, at most once a second.",

@@ -22,6 +22,17 @@ export class Base64File implements StreamedJson {
     return this.#file.stats.size;
   }
 
+  /** Asks a remote store for the content before the answer begins, so that a failure is an error and not an answer that breaks off. */
+  async prepare(): Promise<this> {
+    try {
+      await this.#file.prepare?.();
+      return this;
+    } catch (error) {
+      await this[Symbol.asyncDispose]();
+      throw error;
+    }
+  }
+
   /** The content in base64, without the quotes. */
   async text(): Promise<string> {
     try {

@@ -7,6 +7,7 @@ import type { Services } from "../services.ts";
 import { agentUuid, nodeAgents } from "./agent-uuid.ts";
 import { auditMethods } from "./audit.ts";
 import { method } from "./declare.ts";
+import { fileVersions } from "./file-versions.ts";
 import { log } from "./log.ts";
 import { nodeConfig } from "./node-config.ts";
 import { nodeDatabase } from "./node-database.ts";
@@ -31,6 +32,7 @@ const namespaces = {
   ...nodeSql,
   ...staticBucket,
   ...staticBucketFile,
+  ...fileVersions,
   ...agentUuid,
   ...auditMethods,
   ...log,

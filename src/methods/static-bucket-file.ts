@@ -73,7 +73,8 @@ export const staticBucketFile = {
       const target = treePath(path);
       const { reader } = await buckets.files(name);
       const file = new Base64File(await reader.open(target));
-      if (file.bytes <= resultBudgetBytes) return file.contentBytes <= maxShortBytes ? file.text() : file;
+      if (file.bytes <= resultBudgetBytes)
+        return file.contentBytes <= maxShortBytes ? file.text() : file.prepare();
       await file[Symbol.asyncDispose]();
       const limit = Math.floor((resultBudgetBytes - 2) / 4) * 3;
       throw new Fault(
@@ -87,7 +88,7 @@ export const staticBucketFile = {
     doc: "Deletes a file; it succeeds also if the file does not exist.",
     need: ({ name }) => inBucket(name, "static_bucket_file.delete"),
     effect: "destroys",
-    warning: "A deleted file cannot be restored.",
+    warning: "A deleted file can be restored only from a store that keeps versions, and for some days.",
     params: { name, path },
     logged: ["name", "path"],
     result: done,
@@ -149,7 +150,7 @@ export const staticBucketFile = {
  * `openForChange` returns the files of a bucket, and the conditions of a change. The token and the bucket are read again when the
  * change has its turn: it may have waited for a long copy. RPC holds no lock.
  */
-async function openForChange(
+export async function openForChange(
   { buckets, assertStillAdmitted }: Services & CallContext,
   name: string,
 ): Promise<{ readonly files: BucketFiles; readonly conditions: WriteConditions }> {

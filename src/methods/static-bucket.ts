@@ -72,10 +72,10 @@ export const staticBucket = {
     },
   }),
   "static-bucket_delete": method({
-    doc: "Deletes a bucket's record; its files stay on the disk.",
+    doc: "Deletes a bucket's record; its files stay where they are.",
     need: ({ name }) => inBucket(name, "static_bucket.delete"),
     effect: "destroys",
-    warning: "The record of the bucket is deleted and it is no longer served. Its files stay on the disk.",
+    warning: "The record of the bucket is deleted and it is no longer served. Its files stay where they are.",
     params: { name },
     logged: ["name"],
     result: z.object({ success: z.literal(true) }),

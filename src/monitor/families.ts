@@ -86,7 +86,7 @@ export function componentFamilies({ readiness, services }: MetricSources): Famil
   return [
     {
       name: "node_server_component_up",
-      help: "1 while the database, or the folder of the buckets (store), can be used, 0 while it is lost.",
+      help: "1 while the database, or the store of the files, can be used, 0 while it is lost.",
       type: "gauge",
       samples: () =>
         labelled("component", [

@@ -53,7 +53,7 @@ test("a file that another program appends to all the time is in the backup as it
     database: settingsFor(url),
     configPath,
     serverUuid: undefined,
-    staticPath: join(folder.path, "static"),
+    files: { staticPath: join(folder.path, "static") },
   };
   const backup = join(folder.path, "b.tar.zst");
   for (let round = 0; round < 10; round += 1) {
@@ -66,7 +66,7 @@ test("a file that another program appends to all the time is in the backup as it
   const restored = join(folder.path, "restored");
   await restoreBackup(await verifyBackup(backup), {
     database: settingsFor(`sqlite://${join(folder.path, "restored.db")}?mode=rwc`),
-    staticPath: restored,
+    files: { staticPath: restored },
     hub: new LogHub(),
   });
   const [whole, copy] = [
@@ -87,14 +87,14 @@ test("restored by root, everything belongs to the owner of the folder that it is
   const [configPath, backup] = [join(folder.path, "config.toml"), join(folder.path, "b.tar.zst")];
   await writeFile(configPath, "");
   const staticPath = join(folder.path, "static");
-  const source = { database: settingsFor(url), configPath, serverUuid: undefined, staticPath };
+  const source = { database: settingsFor(url), configPath, serverUuid: undefined, files: { staticPath } };
   await makeBackupFile(backup, source, { hub: new LogHub() });
   const target = join(folder.path, "target");
   await mkdir(join(target, "static"), { recursive: true });
   for (const path of [target, join(target, "static")]) await chown(path, 12_345, 23_456);
   await restoreBackup(await verifyBackup(backup), {
     database: settingsFor(`sqlite://${join(target, "node.db")}?mode=rwc`),
-    staticPath: join(target, "static"),
+    files: { staticPath: join(target, "static") },
     hub: new LogHub(),
   });
   for (const name of [

@@ -42,7 +42,7 @@ beforeAll(async () => {
     database: settingsFor(url),
     configPath: join(folder.path, "config.toml"),
     serverUuid: "0b6c2f6e-6b0a-4e0f-9a4e-2f6d8f1c9a11",
-    staticPath: join(folder.path, "static"),
+    files: { staticPath: join(folder.path, "static") },
   };
   expect((await makeBackupFile(good, source, { hub })).notes).toEqual([
     "the files of the bucket above are left out: its folder overlaps a/site",
@@ -187,7 +187,7 @@ eachDatabase("rows that the database refuses leave it and the files as they were
   const backup = await verifyBackup(path);
   const restoring = restoreBackup(backup, {
     database: settingsFor(url),
-    staticPath: join(place.path, "static"),
+    files: { staticPath: join(place.path, "static") },
     hub,
   });
   await expect(restoring).rejects.toThrow(/row with id 2 of the table token cannot be written/);
@@ -205,7 +205,7 @@ test("a link in the way of a bucket is not followed, and everything is put back"
   const before = await rowsOf(url);
   const restoring = restoreBackup(await verifyBackup(good), {
     database: settingsFor(url),
-    staticPath: join(place.path, "static"),
+    files: { staticPath: join(place.path, "static") },
     hub,
   });
   await expect(restoring).rejects.toThrow(/leads through a link/);
@@ -222,7 +222,7 @@ test("a bucket's folder that is a link is replaced, and what it leads to stays",
   await symlink(join(place.path, "outside"), join(place.path, "static/a/site"));
   await restoreBackup(await verifyBackup(good), {
     database: settingsFor(url),
-    staticPath: join(place.path, "static"),
+    files: { staticPath: join(place.path, "static") },
     hub,
   });
   expect(Object.keys(await treeOf(join(place.path, "outside")))).toEqual(["kept"]);

@@ -149,7 +149,7 @@ test("a server that stops in the middle of a backup leaves nothing of it", async
     database: settingsFor(node.databaseUrl),
     configPath: node.configPath,
     serverUuid: undefined,
-    staticPath: undefined,
+    files: undefined,
   };
   const making = backUpInChild(join(folder, "b.tar.zst"), source, stop.signal).then(
     () => "made",

@@ -1,105 +1,148 @@
 import { expect, test } from "bun:test";
 import { stat, truncate, writeFile } from "node:fs/promises";
-import { basename, dirname, join } from "node:path";
+import { join } from "node:path";
 import { brotliDecompressSync, constants, zstdDecompressSync } from "node:zlib";
 import { DiskStats } from "../../src/buckets/disk/entry.ts";
-import type { DiskFile } from "../../src/buckets/disk/open-file.ts";
 import { DiskReader } from "../../src/buckets/disk/read.ts";
 import { PathResolver } from "../../src/buckets/disk/resolve.ts";
 import { isSettled, type OpenFile } from "../../src/buckets/file-store.ts";
+import { FolderPaths } from "../../src/buckets/objects/folder-paths.ts";
 import { treePath } from "../../src/buckets/path.ts";
 import { Compression } from "../../src/http/content/compression.ts";
 import { ContentBudget } from "../../src/http/content/content-budget.ts";
 import { StreamMeter } from "../../src/http/request/response-size.ts";
-import { tempFolder } from "../support/node.ts";
+import { type DatabaseKind, eachStore, type StoreOptions, tempFolder } from "../support/node.ts";
+import { storedKeys } from "../support/object-rows.ts";
+import { objectNodes, putText } from "../support/object-store.ts";
+import { openFilesBelow } from "../support/open-files.ts";
 import { until } from "../support/process.ts";
 
 const textOf = (at: number) => `line of file ${at}\n`.repeat(20_000);
 
-function openFile(path: string): Promise<DiskFile> {
-  return new DiskReader(new PathResolver(dirname(path))).open(treePath(basename(path)));
+/** Files of a store, once they are old enough to be shared between requests. */
+interface SettledFiles extends AsyncDisposable {
+  open(at: number): Promise<OpenFile>;
+  /** How many of them this process has open. */
+  openCount(): number;
+  /** Cuts the content of the only file. */
+  cut(bytes: number): Promise<void>;
 }
 
-/** Paths of new files, once they are old enough to be shared between requests. */
-async function settledFiles(folder: string, count: number): Promise<string[]> {
-  const paths = Array.from({ length: count }, (_, at) => join(folder, `${at}.txt`));
-  for (const [at, path] of paths.entries()) await writeFile(path, textOf(at));
-  const last = new DiskStats(await stat(paths.at(-1) ?? folder));
+function settledFiles({ store }: StoreOptions, count: number): Promise<SettledFiles> {
+  const texts = Array.from({ length: count }, (_, at) => textOf(at));
+  if (store === "disk") return diskFiles(texts);
+  return objectFiles(store === "objects over sqlite" ? "sqlite" : "postgres", texts);
+}
+
+async function diskFiles(texts: readonly string[]): Promise<SettledFiles> {
+  const folder = await tempFolder();
+  const pathOf = (at: number) => join(folder.path, `${at}.txt`);
+  for (const [at, text] of texts.entries()) await writeFile(pathOf(at), text);
+  const last = new DiskStats(await stat(pathOf(texts.length - 1)));
   await until("the files are settled", () => isSettled(last));
-  return paths;
+  const reader = new DiskReader(new PathResolver(folder.path));
+  return {
+    open: (at) => reader.open(treePath(`${at}.txt`)),
+    openCount: () => openFilesBelow(folder.path).length,
+    cut: (bytes) => truncate(pathOf(0), bytes),
+    [Symbol.asyncDispose]: () => folder[Symbol.asyncDispose](),
+  };
 }
 
-const areClosed = (files: readonly DiskFile[]) => files.every(({ handle }) => handle.fd === -1);
+async function objectFiles(database: DatabaseKind, texts: readonly string[]): Promise<SettledFiles> {
+  const nodes = await objectNodes(database);
+  const { store } = await nodes.open();
+  for (const [at, text] of texts.entries()) await putText(store, treePath(`${at}.txt`), text);
+  return {
+    open: (at) => store.reader.open(treePath(`${at}.txt`)),
+    openCount: () => openFilesBelow(nodes.folder).length,
+    async cut(bytes) {
+      const [key = ""] = await storedKeys(nodes.folder);
+      await truncate(new FolderPaths(nodes.folder).ofBlob(key), bytes);
+    },
+    [Symbol.asyncDispose]: () => nodes[Symbol.asyncDispose](),
+  };
+}
 
-test("requests for one file at the same time share one compression and leave no file open", async () => {
-  await using folder = await tempFolder();
-  const [path = ""] = await settledFiles(folder.path, 1);
-  const files = await Promise.all(Array.from({ length: 60 }, () => openFile(path)));
-  const compression = new Compression(new ContentBudget(30_000));
-  const blobs = await Promise.all(files.map((file) => compression.whole(file, "br")));
-  expect(new Set(blobs).size).toBe(1);
-  expect(brotliDecompressSync(await (blobs[0] ?? new Blob()).bytes()).toString()).toBe(textOf(0));
-  expect(areClosed(files)).toBe(true);
-});
+const openAll = (files: SettledFiles, count: number) =>
+  Promise.all(Array.from({ length: count }, (_, at) => files.open(at)));
 
-test("a file that was changed a moment ago is compressed for each request", async () => {
+eachStore(
+  "requests for one file at the same time share one compression and leave no file open",
+  async (store) => {
+    await using stored = await settledFiles(store, 1);
+    const files = await Promise.all(Array.from({ length: 60 }, () => stored.open(0)));
+    const compression = new Compression(new ContentBudget(30_000));
+    const blobs = await Promise.all(files.map((file) => compression.whole(file, "br")));
+    expect(new Set(blobs).size).toBe(1);
+    expect(brotliDecompressSync(await (blobs[0] ?? new Blob()).bytes()).toString()).toBe(textOf(0));
+    expect(stored.openCount()).toBe(0);
+  },
+);
+
+// In an object store, content never changes under its key.
+test("a file on the disk that was changed a moment ago is compressed for each request", async () => {
   await using folder = await tempFolder();
-  const path = join(folder.path, "new.txt");
-  await writeFile(path, textOf(0));
-  const files = await Promise.all([openFile(path), openFile(path)]);
+  await writeFile(join(folder.path, "new.txt"), textOf(0));
+  const reader = new DiskReader(new PathResolver(folder.path));
+  const files = await Promise.all([reader.open(treePath("new.txt")), reader.open(treePath("new.txt"))]);
   // A time ahead of the clock keeps the file new for the whole test, on a busy machine as well.
   for (const { stats } of files) stats.node.ctimeMs = Date.now() + 60_000;
   const compression = new Compression(new ContentBudget(30_000));
   const blobs = await Promise.all(files.map((file) => compression.whole(file, "gzip")));
   expect(new Set(blobs).size).toBe(2);
-  expect(areClosed(files)).toBe(true);
+  expect(openFilesBelow(folder.path)).toEqual([]);
 });
 
-test("a file goes out plain when too many others wait to be compressed", async () => {
-  await using folder = await tempFolder();
-  const files = await Promise.all((await settledFiles(folder.path, 40)).map(openFile));
+eachStore("a file goes out plain when too many others wait to be compressed", async (store) => {
+  await using stored = await settledFiles(store, 40);
+  const files = await openAll(stored, 40);
   const compression = new Compression(new ContentBudget(30_000));
   const answers = files.map((file) => compression.whole(file, "gzip"));
   expect(answers.filter((answer) => answer !== undefined).length).toBe(34);
   await Promise.all(answers);
-  expect(areClosed(files.slice(0, 34))).toBe(true);
+  // A blob is opened when its content is needed.
+  expect(stored.openCount()).toBe(store.store === "disk" ? 6 : 0);
   const later = await Promise.all(files.slice(34).map((file) => compression.whole(file, "gzip")));
   expect(later.every((blob) => blob !== undefined)).toBe(true);
-  expect(areClosed(files)).toBe(true);
+  expect(stored.openCount()).toBe(0);
 });
 
-test("eight large files are compressed while they are sent, and the next when one is done", async () => {
-  await using folder = await tempFolder();
-  const files = await Promise.all((await settledFiles(folder.path, 10)).map(openFile));
-  const compression = new Compression(new ContentBudget(30_000));
-  const streams = files.map((file) => compression.stream(file, "zstd"));
-  expect(streams.map((stream) => stream !== undefined)).toEqual([...Array(8).fill(true), false, false]);
-  const meter = new StreamMeter();
-  const counted = new Promise((resolve) => meter.whenEnded(resolve));
-  const sent = await new Response(streams[0]?.start(meter)).bytes();
-  expect(await counted).toBe(sent.byteLength);
-  // A decoder that refuses windows above 256 KiB.
-  const small = { params: { [constants.ZSTD_d_windowLogMax]: 18 } };
-  expect(zstdDecompressSync(sent, small).toString()).toBe(textOf(0));
-  await until("its place is free", () => {
-    const next = compression.stream(files[8] as OpenFile, "br");
-    next?.cancel();
-    return next !== undefined;
-  });
-  const abandoned = streams[1]?.start(new StreamMeter()).getReader();
-  await abandoned?.read();
-  await abandoned?.cancel();
-  for (const stream of streams.slice(2)) stream?.cancel();
-  await files[9]?.[Symbol.asyncDispose]();
-  await until("no file is open", () => areClosed(files));
-});
+eachStore(
+  "eight large files are compressed while they are sent, and the next when one is done",
+  async (store) => {
+    await using stored = await settledFiles(store, 10);
+    const files = await openAll(stored, 10);
+    const compression = new Compression(new ContentBudget(30_000));
+    const streams = files.map((file) => compression.stream(file, "zstd"));
+    expect(streams.map((stream) => stream !== undefined)).toEqual([...Array(8).fill(true), false, false]);
+    const meter = new StreamMeter();
+    const counted = new Promise((resolve) => meter.whenEnded(resolve));
+    const sent = await new Response(streams[0]?.start(meter)).bytes();
+    expect(await counted).toBe(sent.byteLength);
+    // A decoder that refuses windows above 256 KiB.
+    const small = { params: { [constants.ZSTD_d_windowLogMax]: 18 } };
+    expect(zstdDecompressSync(sent, small).toString()).toBe(textOf(0));
+    await until("its place is free", () => {
+      const next = compression.stream(files[8] as OpenFile, "br");
+      next?.cancel();
+      return next !== undefined;
+    });
+    const abandoned = streams[1]?.start(new StreamMeter()).getReader();
+    await abandoned?.read();
+    await abandoned?.cancel();
+    for (const stream of streams.slice(2)) stream?.cancel();
+    await files[9]?.[Symbol.asyncDispose]();
+    await until("no file is open", () => stored.openCount() === 0);
+  },
+);
 
-test("a large file that is cut short while it is compressed is not taken for whole", async () => {
-  await using folder = await tempFolder();
-  const [path = ""] = await settledFiles(folder.path, 1);
-  const file = await openFile(path);
+eachStore("a large file that is cut short while it is compressed is not taken for whole", async (store) => {
+  await using stored = await settledFiles(store, 1);
+  const file = await stored.open(0);
+  await file.prepare?.();
   const stream = new Compression(new ContentBudget(30_000)).stream(file, "gzip");
-  await truncate(path, 1000);
+  await stored.cut(1000);
   await expect(new Response(stream?.start(new StreamMeter())).bytes()).rejects.toThrow("cut short");
-  await until("the file is closed", () => areClosed([file]));
+  await until("the file is closed", () => stored.openCount() === 0);
 });

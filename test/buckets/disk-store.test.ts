@@ -4,6 +4,7 @@ import { join } from "node:path";
 import { DiskStore } from "../../src/buckets/disk/disk-store.ts";
 import { Staging } from "../../src/buckets/disk/staging.ts";
 import { folderPath, treePath } from "../../src/buckets/path.ts";
+import { openTestDatabase } from "../support/database.ts";
 import { tempFolder } from "../support/node.ts";
 
 async function diskStore() {
@@ -11,14 +12,23 @@ async function diskStore() {
   const root = join(folder.path, "site");
   mkdirSync(root);
   const staging = new Staging(join(folder.path, "staging"));
+  const database = await openTestDatabase("sqlite");
   const store = new DiskStore(root, {
+    metadata: database.metadata("site"),
     staging,
     sync: false,
     stopping: new AbortController().signal,
     activity: { uploads: 0 },
     onChanged() {},
   });
-  return { store, root, [Symbol.asyncDispose]: () => folder[Symbol.asyncDispose]() };
+  return {
+    store,
+    root,
+    async [Symbol.asyncDispose]() {
+      await database[Symbol.asyncDispose]();
+      await folder[Symbol.asyncDispose]();
+    },
+  };
 }
 
 test("a path is resolved to its canonical path, with what exists there and above it", async () => {

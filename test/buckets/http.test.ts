@@ -4,34 +4,37 @@ import { connect } from "node:net";
 import { join } from "node:path";
 import { brotliDecompressSync, gunzipSync, zstdDecompressSync } from "node:zlib";
 import { siteWith } from "../support/bucket.ts";
-import { testNode } from "../support/node.ts";
+import { eachStore, testNode } from "../support/node.ts";
 
-test("a file is served with its type, its validators and the right length, for GET and HEAD", async () => {
-  await using node = await testNode();
-  const { get } = await siteWith(node, {
-    "a b/é.css": "p { }",
-    "app.mjs": "1",
-    "x.unknown": "?",
-    "m.wasm": "\0asm",
-  });
-  const response = await get("/a%20b/%C3%A9.css");
-  expect(response.status).toBe(200);
-  expect(Object.fromEntries(response.headers)).toMatchObject({
-    "content-type": "text/css; charset=utf-8",
-    "content-length": "5",
-    "accept-ranges": "bytes",
-    "cache-control": "no-cache",
-    "x-content-type-options": "nosniff",
-    etag: expect.stringMatching(/^"[^"]+"$/),
-    "last-modified": expect.stringMatching(/GMT$/),
-  });
-  const head = await get("/a%20b/%C3%A9.css", {}, "HEAD");
-  expect([head.headers.get("content-length"), await head.text()]).toEqual(["5", ""]);
-  expect(head.headers.get("etag")).toBe(response.headers.get("etag"));
-  expect((await get("/app.mjs")).headers.get("content-type")).toBe("text/javascript; charset=utf-8");
-  expect((await get("/m.wasm")).headers.get("content-type")).toBe("application/wasm");
-  expect((await get("/x.unknown")).headers.get("content-type")).toBe("application/octet-stream");
-});
+eachStore(
+  "a file is served with its type, its validators and the right length, for GET and HEAD",
+  async (store) => {
+    await using node = await testNode(store);
+    const { get } = await siteWith(node, {
+      "a b/é.css": "p { }",
+      "app.mjs": "1",
+      "x.unknown": "?",
+      "m.wasm": "\0asm",
+    });
+    const response = await get("/a%20b/%C3%A9.css");
+    expect(response.status).toBe(200);
+    expect(Object.fromEntries(response.headers)).toMatchObject({
+      "content-type": "text/css; charset=utf-8",
+      "content-length": "5",
+      "accept-ranges": "bytes",
+      "cache-control": "no-cache",
+      "x-content-type-options": "nosniff",
+      etag: expect.stringMatching(/^"[^"]+"$/),
+      "last-modified": expect.stringMatching(/GMT$/),
+    });
+    const head = await get("/a%20b/%C3%A9.css", {}, "HEAD");
+    expect([head.headers.get("content-length"), await head.text()]).toEqual(["5", ""]);
+    expect(head.headers.get("etag")).toBe(response.headers.get("etag"));
+    expect((await get("/app.mjs")).headers.get("content-type")).toBe("text/javascript; charset=utf-8");
+    expect((await get("/m.wasm")).headers.get("content-type")).toBe("application/wasm");
+    expect((await get("/x.unknown")).headers.get("content-type")).toBe("application/octet-stream");
+  },
+);
 
 test("a change on the disk is seen by the next request, with a new validator, also when size and time stay", async () => {
   await using node = await testNode();
@@ -48,8 +51,8 @@ test("a change on the disk is seen by the next request, with a new validator, al
   expect(tags.size).toBe(4);
 });
 
-test("conditions are judged in the order of the standard", async () => {
-  await using node = await testNode();
+eachStore("conditions are judged in the order of the standard", async (store) => {
+  await using node = await testNode(store);
   const { get } = await siteWith(node, { "a.txt": "hello" });
   const first = await get("/a.txt");
   const etag = first.headers.get("etag") ?? "";
@@ -68,84 +71,92 @@ test("conditions are judged in the order of the standard", async () => {
   expect([unchanged.headers.get("etag"), await unchanged.text()]).toEqual([etag, ""]);
 });
 
-test("ranges: single, open, from the end, several, impossible, and bound to a validator", async () => {
-  await using node = await testNode();
-  const { get } = await siteWith(node, { "a.bin": "0123456789" });
-  const etag = (await get("/a.bin")).headers.get("etag") ?? "";
-  const piece = async (range: string, more: Record<string, string> = {}) => {
-    const response = await get("/a.bin", { range, ...more });
-    return [response.status, response.headers.get("content-range"), await response.text()];
-  };
-  expect(await piece("bytes=0-0")).toEqual([206, "bytes 0-0/10", "0"]);
-  expect(await piece("bytes=2-4")).toEqual([206, "bytes 2-4/10", "234"]);
-  expect(await piece("bytes=7-")).toEqual([206, "bytes 7-9/10", "789"]);
-  expect(await piece("bytes=-3")).toEqual([206, "bytes 7-9/10", "789"]);
-  expect(await piece("bytes=5-100")).toEqual([206, "bytes 5-9/10", "56789"]);
-  expect(await piece("bytes=10-")).toEqual([416, "bytes */10", ""]);
-  expect(await piece("bytes=-0")).toEqual([416, "bytes */10", ""]);
-  for (const ignored of ["bytes=4-2", "bytes=a-b", "lines=1-2", "bytes=0-5,3-7"])
-    expect(await piece(ignored)).toEqual([200, null, "0123456789"]);
-  expect(await piece("bytes=1-2", { "if-range": etag })).toEqual([206, "bytes 1-2/10", "12"]);
-  expect(await piece("bytes=1-2", { "if-range": '"old"' })).toEqual([200, null, "0123456789"]);
-  const several = await get("/a.bin", { range: "bytes=0-1,8-9" });
-  expect(several.headers.get("content-type")).toMatch(/^multipart\/byteranges; boundary=/);
-  expect(await several.text()).toMatch(/bytes 0-1\/10\r\n\r\n01\r\n--.*bytes 8-9\/10\r\n\r\n89\r\n--.*--/s);
-});
+eachStore(
+  "ranges: single, open, from the end, several, impossible, and bound to a validator",
+  async (store) => {
+    await using node = await testNode(store);
+    const { get } = await siteWith(node, { "a.bin": "0123456789" });
+    const etag = (await get("/a.bin")).headers.get("etag") ?? "";
+    const piece = async (range: string, more: Record<string, string> = {}) => {
+      const response = await get("/a.bin", { range, ...more });
+      return [response.status, response.headers.get("content-range"), await response.text()];
+    };
+    expect(await piece("bytes=0-0")).toEqual([206, "bytes 0-0/10", "0"]);
+    expect(await piece("bytes=2-4")).toEqual([206, "bytes 2-4/10", "234"]);
+    expect(await piece("bytes=7-")).toEqual([206, "bytes 7-9/10", "789"]);
+    expect(await piece("bytes=-3")).toEqual([206, "bytes 7-9/10", "789"]);
+    expect(await piece("bytes=5-100")).toEqual([206, "bytes 5-9/10", "56789"]);
+    expect(await piece("bytes=10-")).toEqual([416, "bytes */10", ""]);
+    expect(await piece("bytes=-0")).toEqual([416, "bytes */10", ""]);
+    for (const ignored of ["bytes=4-2", "bytes=a-b", "lines=1-2", "bytes=0-5,3-7"])
+      expect(await piece(ignored)).toEqual([200, null, "0123456789"]);
+    expect(await piece("bytes=1-2", { "if-range": etag })).toEqual([206, "bytes 1-2/10", "12"]);
+    expect(await piece("bytes=1-2", { "if-range": '"old"' })).toEqual([200, null, "0123456789"]);
+    const several = await get("/a.bin", { range: "bytes=0-1,8-9" });
+    expect(several.headers.get("content-type")).toMatch(/^multipart\/byteranges; boundary=/);
+    expect(await several.text()).toMatch(/bytes 0-1\/10\r\n\r\n01\r\n--.*bytes 8-9\/10\r\n\r\n89\r\n--.*--/s);
+  },
+);
 
-test("text is compressed as the client prefers, small and large, and a compressed neighbour is used while it is not older", async () => {
-  await using node = await testNode();
-  const small = "body { color: red }\n".repeat(100);
-  const large = "0123456789abcdef".repeat(400_000);
-  const { get, folder } = await siteWith(node, {
-    "a.css": small,
-    "big.txt": large,
-    "pic.png": small,
-    "x.js": small,
-  });
-  const open = { gzip: gunzipSync, br: brotliDecompressSync, zstd: zstdDecompressSync };
-  for (const [accept, encoding] of [
-    ["gzip", "gzip"],
-    ["br;q=1, gzip;q=0.5", "br"],
-    ["gzip;q=0.2, zstd", "zstd"],
-  ] as const) {
-    for (const [path, content] of [
-      ["/a.css", small],
-      ["/big.txt", large],
+eachStore(
+  "text is compressed as the client prefers, small and large, and a compressed neighbour is used while it is not older",
+  async (store) => {
+    await using node = await testNode(store);
+    const small = "body { color: red }\n".repeat(100);
+    const large = "0123456789abcdef".repeat(400_000);
+    const { get, stored } = await siteWith(node, {
+      "a.css": small,
+      "big.txt": large,
+      "pic.png": small,
+      "x.js": small,
+    });
+    const open = { gzip: gunzipSync, br: brotliDecompressSync, zstd: zstdDecompressSync };
+    for (const [accept, encoding] of [
+      ["gzip", "gzip"],
+      ["br;q=1, gzip;q=0.5", "br"],
+      ["gzip;q=0.2, zstd", "zstd"],
     ] as const) {
-      const response = await fetch(`${node.url}/node/static/site${path}`, {
-        headers: { "accept-encoding": accept },
-        decompress: false,
-      });
-      expect([path, response.headers.get("content-encoding"), response.headers.get("vary")]).toEqual([
-        path,
-        encoding,
-        "accept-encoding",
-      ]);
-      expect(open[encoding](Buffer.from(await response.arrayBuffer())).toString() === content).toBe(true);
+      for (const [path, content] of [
+        ["/a.css", small],
+        ["/big.txt", large],
+      ] as const) {
+        const response = await fetch(`${node.url}/node/static/site${path}`, {
+          headers: { "accept-encoding": accept },
+          decompress: false,
+        });
+        expect([path, response.headers.get("content-encoding"), response.headers.get("vary")]).toEqual([
+          path,
+          encoding,
+          "accept-encoding",
+        ]);
+        expect(open[encoding](Buffer.from(await response.arrayBuffer())).toString() === content).toBe(true);
+      }
     }
-  }
-  expect((await get("/a.css", { "accept-encoding": "gzip;q=0" })).headers.get("content-encoding")).toBeNull();
-  expect((await get("/pic.png", { "accept-encoding": "gzip" })).headers.get("content-encoding")).toBeNull();
-  await writeFile(join(folder, "x.js.br"), "ready-made");
-  const neighbour = await fetch(`${node.url}/node/static/site/x.js`, {
-    headers: { "accept-encoding": "br" },
-    decompress: false,
-  });
-  expect([
-    neighbour.headers.get("content-encoding"),
-    neighbour.headers.get("content-type"),
-    await neighbour.text(),
-  ]).toEqual(["br", "text/javascript; charset=utf-8", "ready-made"]);
-  await utimes(join(folder, "x.js.br"), 1, 1);
-  const fresh = await fetch(`${node.url}/node/static/site/x.js`, {
-    headers: { "accept-encoding": "br" },
-    decompress: false,
-  });
-  expect(brotliDecompressSync(Buffer.from(await fresh.arrayBuffer())).toString()).toBe(small);
-});
+    expect(
+      (await get("/a.css", { "accept-encoding": "gzip;q=0" })).headers.get("content-encoding"),
+    ).toBeNull();
+    expect((await get("/pic.png", { "accept-encoding": "gzip" })).headers.get("content-encoding")).toBeNull();
+    await stored.write({ "x.js.br": "ready-made" });
+    const neighbour = await fetch(`${node.url}/node/static/site/x.js`, {
+      headers: { "accept-encoding": "br" },
+      decompress: false,
+    });
+    expect([
+      neighbour.headers.get("content-encoding"),
+      neighbour.headers.get("content-type"),
+      await neighbour.text(),
+    ]).toEqual(["br", "text/javascript; charset=utf-8", "ready-made"]);
+    await stored.setModified("x.js.br", 1);
+    const fresh = await fetch(`${node.url}/node/static/site/x.js`, {
+      headers: { "accept-encoding": "br" },
+      decompress: false,
+    });
+    expect(brotliDecompressSync(Buffer.from(await fresh.arrayBuffer())).toString()).toBe(small);
+  },
+);
 
-test("folders: slash form, index.html, the bucket's own 404 page, methods, CORS", async () => {
-  await using node = await testNode();
+eachStore("folders: slash form, index.html, the bucket's own 404 page, methods, CORS", async (store) => {
+  await using node = await testNode(store);
   const { get } = await siteWith(
     node,
     { "index.html": "<h1>root</h1>", "docs/index.html": "docs", "empty/.keep": "", "404.html": "own" },
@@ -172,34 +183,37 @@ test("folders: slash form, index.html, the bucket's own 404 page, methods, CORS"
   });
 });
 
-test("a bucket that is the root answers whatever nobody else owns, and shadows nothing", async () => {
-  await using node = await testNode();
-  const files = {
-    "index.html": "home",
-    "a/b.txt": "deep",
-    jsonrpc: "shadow",
-    "node/x": "shadow",
-    terminal: "shadow",
-  };
-  await siteWith(node, files, { is_http_root: true });
-  const text = async (path: string) => (await fetch(node.url + path)).text();
-  expect(await text("/")).toBe("home");
-  expect(await text("/a/b.txt")).toBe("deep");
-  expect(await node.call("node-server_hello")).toBe("Node Server Is Running!");
-  for (const [path, status] of [
-    ["/jsonrpc", 405],
-    ["/terminal", 426],
-    ["/node/x", 404],
-    ["/nope", 404],
-  ] as const) {
-    expect([path, (await fetch(node.url + path)).status]).toEqual([path, status]);
-  }
-  await node.call("static-bucket_update", { token: node.superToken, name: "site", is_http_root: false });
-  expect(await text("/")).toContain("Node Server Is Running!");
-});
+eachStore(
+  "a bucket that is the root answers whatever nobody else owns, and shadows nothing",
+  async (store) => {
+    await using node = await testNode(store);
+    const files = {
+      "index.html": "home",
+      "a/b.txt": "deep",
+      jsonrpc: "shadow",
+      "node/x": "shadow",
+      terminal: "shadow",
+    };
+    await siteWith(node, files, { is_http_root: true });
+    const text = async (path: string) => (await fetch(node.url + path)).text();
+    expect(await text("/")).toBe("home");
+    expect(await text("/a/b.txt")).toBe("deep");
+    expect(await node.call("node-server_hello")).toBe("Node Server Is Running!");
+    for (const [path, status] of [
+      ["/jsonrpc", 405],
+      ["/terminal", 426],
+      ["/node/x", 404],
+      ["/nope", 404],
+    ] as const) {
+      expect([path, (await fetch(node.url + path)).status]).toEqual([path, status]);
+    }
+    await node.call("static-bucket_update", { token: node.superToken, name: "site", is_http_root: false });
+    expect(await text("/")).toContain("Node Server Is Running!");
+  },
+);
 
-test("no spelling of a path leads out of the bucket", async () => {
-  await using node = await testNode();
+eachStore("no spelling of a path leads out of the bucket", async (store) => {
+  await using node = await testNode(store);
   await siteWith(node, { "a.txt": "a" }, { is_http_root: true });
   const attempts = [
     "../config.toml",
@@ -248,17 +262,20 @@ function raw(url: string, request: string): Promise<string> {
   });
 }
 
-test("a missing path of many segments costs no more in letters of any language than in plain ones", async () => {
-  await using node = await testNode();
-  const { get } = await siteWith(node, { "a.txt": "hello" });
-  const processorTime = async (segment: string) => {
-    const before = process.cpuUsage();
-    for (let round = 0; round < 20; round += 1)
-      expect((await get(`/${`${segment}/`.repeat(1500)}`)).status).toBe(404);
-    const { user, system } = process.cpuUsage(before);
-    return user + system;
-  };
-  await processorTime("e");
-  // It was 400 times as much while every segment after the first missing one was tried in three forms.
-  expect((await processorTime("%C3%A9")) / (await processorTime("e-e-e-"))).toBeLessThan(40);
-});
+eachStore(
+  "a missing path of many segments costs no more in letters of any language than in plain ones",
+  async (store) => {
+    await using node = await testNode(store);
+    const { get } = await siteWith(node, { "a.txt": "hello" });
+    const processorTime = async (segment: string) => {
+      const before = process.cpuUsage();
+      for (let round = 0; round < 20; round += 1)
+        expect((await get(`/${`${segment}/`.repeat(1500)}`)).status).toBe(404);
+      const { user, system } = process.cpuUsage(before);
+      return user + system;
+    };
+    await processorTime("e");
+    // It was 400 times as much while every segment after the first missing one was tried in three forms.
+    expect((await processorTime("%C3%A9")) / (await processorTime("e-e-e-"))).toBeLessThan(40);
+  },
+);

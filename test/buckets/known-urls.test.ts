@@ -1,26 +1,28 @@
-import { expect, test } from "bun:test";
-import { chmodSync, mkdirSync, renameSync, rmSync, statSync, writeFileSync } from "node:fs";
+import { expect } from "bun:test";
+import { chmodSync, mkdirSync, renameSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { siteWith } from "../support/bucket.ts";
 import { Wire } from "../support/hostile.ts";
-import { type TestNode, testNode } from "../support/node.ts";
+import { eachStore, type StoreOptions, type TestNode, testNode } from "../support/node.ts";
 import { until } from "../support/process.ts";
 
 const text = "a line of text\n".repeat(100);
 
 /** A server whose HTTP root is a bucket with these files, and requests to it that go out exactly as written. */
-async function rootSite(files: Record<string, string>) {
-  const node = await testNode();
+async function rootSite(store: StoreOptions, files: Record<string, string>) {
+  const node = await testNode(store);
   const site = await siteWith(node, files, { is_http_root: true });
   return {
     node,
     folder: site.folder,
+    stored: site.stored,
     ask: (path: string, more: Ask = {}) => ask(node, path, more),
-    /** Repeats a GET until its URL is answered from memory: its files must be older than the clock of the disk can tell apart. */
+    /** Repeats a GET until its URL is answered from memory: files on a disk must be older than its clock can tell apart. */
     async heat(path: string, more: Ask = {}) {
-      await until("the files are old enough", () =>
-        Object.keys(files).every((name) => Date.now() > changedMs(join(site.folder, name)) + 50),
-      );
+      if (node.store === "disk")
+        await until("the files are old enough", () =>
+          Object.keys(files).every((name) => Date.now() > changedMs(join(site.folder, name)) + 50),
+        );
       for (const _ of [1, 2, 3]) expect([path, (await ask(node, path, more)).status]).toEqual([path, 200]);
     },
     [Symbol.asyncDispose]: () => node[Symbol.asyncDispose](),
@@ -48,57 +50,63 @@ async function ask(node: TestNode, path: string, { method = "GET", host = "here"
   return { status: Number(answered.slice(9, 12)), head: answered, etag, length, body: body.join("\r\n\r\n") };
 }
 
-test("a URL that is answered from memory is refused when another Host header makes it", async () => {
-  await using site = await rootSite({ "a.txt": text, "static/site/a.txt": "of the root" });
-  const path = "/node/static/site/a.txt";
-  // Of an empty Host header and of one that is invalid, Bun makes the same URL: the path alone.
-  for (const host of ["here", ""]) await site.heat(path, { host });
-  for (const host of ["here/node", "here?x", "x@here", "here:99999", "he\u00adre", "a b", "here,here"])
-    expect([host, (await site.ask(path, { host })).status]).toEqual([host, 400]);
-  for (const host of ["elsewhere:80", "HERE", "here:80", "here"])
-    expect([host, (await site.ask(path, { host })).status]).toEqual([host, 200]);
-  expect((await site.ask("/static/site/a.txt", { host: "here/node" })).status).toBe(400);
-  expect((await site.ask("/static/site/a.txt")).body).toBe("of the root");
-});
+eachStore(
+  "a URL that is answered from memory is refused when another Host header makes it",
+  async (store) => {
+    await using site = await rootSite(store, { "a.txt": text, "static/site/a.txt": "of the root" });
+    const path = "/node/static/site/a.txt";
+    // Of an empty Host header and of one that is invalid, Bun makes the same URL: the path alone.
+    for (const host of ["here", ""]) await site.heat(path, { host });
+    for (const host of ["here/node", "here?x", "x@here", "here:99999", "he\u00adre", "a b", "here,here"])
+      expect([host, (await site.ask(path, { host })).status]).toEqual([host, 400]);
+    for (const host of ["elsewhere:80", "HERE", "here:80", "here"])
+      expect([host, (await site.ask(path, { host })).status]).toEqual([host, 200]);
+    expect((await site.ask("/static/site/a.txt", { host: "here/node" })).status).toBe(400);
+    expect((await site.ask("/static/site/a.txt")).body).toBe("of the root");
+  },
+);
 
-test("after a plain GET from memory, every method and header of the same URL has its own answer", async () => {
-  await using site = await rootSite({ "a.bin": text });
-  for (const path of ["/a.bin", "/node/static/site/a.bin"]) {
-    await site.heat(path);
-    const { etag = "" } = await site.ask(path);
-    const modified = new Date(statSync(join(site.folder, "a.bin")).mtimeMs + 1000).toUTCString();
-    const old = "Sat, 01 Jan 2000 00:00:00 GMT";
-    const status = async (more: Ask) => (await site.ask(path, more)).status;
-    const withHeader = (...headers: string[]) => status({ headers });
-    expect(await site.ask(path, { method: "HEAD" })).toMatchObject({
-      status: 200,
-      body: "",
-      length: String(text.length),
-    });
-    expect(await site.ask(path, { headers: ["Range: bytes=2-5"] })).toMatchObject({
-      status: 206,
-      body: text.slice(2, 6),
-    });
-    expect(await withHeader("Range: bytes=2-5", 'If-Range: "other"')).toBe(200);
-    expect(await withHeader("Range: bytes=99999-")).toBe(416);
-    expect(await withHeader(`If-None-Match: ${etag}`)).toBe(304);
-    expect(await withHeader(`If-None-Match: ${etag}`, 'If-Match: "other"')).toBe(412);
-    expect(await withHeader('If-None-Match: "other"', `If-Modified-Since: ${modified}`)).toBe(200);
-    expect(await withHeader(`If-Modified-Since: ${modified}`)).toBe(304);
-    expect(await withHeader(`If-Unmodified-Since: ${old}`)).toBe(412);
-    expect(await withHeader('If-Match: "other"')).toBe(412);
-    expect(await withHeader("Upgrade: websocket", "Connection: Upgrade")).toBe(400);
-    expect(await status({ method: "OPTIONS" })).toBe(204);
-    expect(await status({ method: "PUT" })).toBe(405);
-    expect(await withHeader()).toBe(200);
-  }
-  const worker = ["Service-Worker: script"];
-  expect((await site.ask("/a.bin", { headers: worker })).status).toBe(403);
-  expect((await site.ask("/node/static/site/a.bin", { headers: worker })).status).toBe(200);
-});
+eachStore(
+  "after a plain GET from memory, every method and header of the same URL has its own answer",
+  async (store) => {
+    await using site = await rootSite(store, { "a.bin": text });
+    for (const path of ["/a.bin", "/node/static/site/a.bin"]) {
+      await site.heat(path);
+      const { etag = "" } = await site.ask(path);
+      const modified = new Date((await site.stored.stats("a.bin")).modifiedMs + 1000).toUTCString();
+      const old = "Sat, 01 Jan 2000 00:00:00 GMT";
+      const status = async (more: Ask) => (await site.ask(path, more)).status;
+      const withHeader = (...headers: string[]) => status({ headers });
+      expect(await site.ask(path, { method: "HEAD" })).toMatchObject({
+        status: 200,
+        body: "",
+        length: String(text.length),
+      });
+      expect(await site.ask(path, { headers: ["Range: bytes=2-5"] })).toMatchObject({
+        status: 206,
+        body: text.slice(2, 6),
+      });
+      expect(await withHeader("Range: bytes=2-5", 'If-Range: "other"')).toBe(200);
+      expect(await withHeader("Range: bytes=99999-")).toBe(416);
+      expect(await withHeader(`If-None-Match: ${etag}`)).toBe(304);
+      expect(await withHeader(`If-None-Match: ${etag}`, 'If-Match: "other"')).toBe(412);
+      expect(await withHeader('If-None-Match: "other"', `If-Modified-Since: ${modified}`)).toBe(200);
+      expect(await withHeader(`If-Modified-Since: ${modified}`)).toBe(304);
+      expect(await withHeader(`If-Unmodified-Since: ${old}`)).toBe(412);
+      expect(await withHeader('If-Match: "other"')).toBe(412);
+      expect(await withHeader("Upgrade: websocket", "Connection: Upgrade")).toBe(400);
+      expect(await status({ method: "OPTIONS" })).toBe(204);
+      expect(await status({ method: "PUT" })).toBe(405);
+      expect(await withHeader()).toBe(200);
+    }
+    const worker = ["Service-Worker: script"];
+    expect((await site.ask("/a.bin", { headers: worker })).status).toBe(403);
+    expect((await site.ask("/node/static/site/a.bin", { headers: worker })).status).toBe(200);
+  },
+);
 
-test("clients that accept different encodings get them from one URL, in any order", async () => {
-  await using site = await rootSite({ "a.js": text });
+eachStore("clients that accept different encodings get them from one URL, in any order", async (store) => {
+  await using site = await rootSite(store, { "a.js": text });
   const wishes = ["gzip", "br", "identity", "zstd, gzip;q=0.5", "gzip;q=0", "GZIP"];
   for (const wish of wishes) await site.heat("/a.js", { headers: [`Accept-Encoding: ${wish}`] });
   const expected: Record<string, string> = {
@@ -120,8 +128,8 @@ test("clients that accept different encodings get them from one URL, in any orde
   }
 });
 
-test("however a file in memory is named, a change of it is seen by the next request", async () => {
-  await using site = await rootSite({ "d/a.txt": "first" });
+eachStore("however a file in memory is named, a change of it is seen by the next request", async (store) => {
+  await using site = await rootSite(store, { "d/a.txt": "first" });
   const file = join(site.folder, "d/a.txt");
   const urls = [
     "/d/a.txt",
@@ -131,21 +139,30 @@ test("however a file in memory is named, a change of it is seen by the next requ
     "/node/static/site/d/a.txt",
     ...Array.from({ length: 20 }, (_, at) => `/d/a.txt?${at}`),
   ];
-  const changes: ReadonlyArray<readonly [change: () => void, status: number, body: string]> = [
-    [() => writeFileSync(file, "second"), 200, "second"],
-    [() => renameSync(prepared(`${file}.new`, "third"), file), 200, "third"],
-    [() => rmSync(file), 404, ""],
-    [() => writeFileSync(file, "fourth"), 200, "fourth"],
-    [() => swapFolders(join(site.folder, "d"), "fifth"), 200, "fifth"],
+  const { write, remove, exists } = site.stored;
+  const isDisk = site.node.store === "disk";
+  const replace = async () =>
+    isDisk ? renameSync(prepared(`${file}.new`, "third"), file) : write({ "d/a.txt": "third" });
+  const changes: ReadonlyArray<readonly [change: () => Promise<void>, status: number, body: string]> = [
+    [() => write({ "d/a.txt": "second" }), 200, "second"],
+    [replace, 200, "third"],
+    [() => remove("d/a.txt"), 404, ""],
+    [() => write({ "d/a.txt": "fourth" }), 200, "fourth"],
+    [
+      () => (isDisk ? swapFolders(join(site.folder, "d"), "fifth") : moveFolders(site, "fifth")),
+      200,
+      "fifth",
+    ],
   ];
   for (const [change, status, body] of changes) {
-    if (statSync(file, { throwIfNoEntry: false }) !== undefined) for (const url of urls) await site.heat(url);
-    change();
+    if (await exists("d/a.txt")) for (const url of urls) await site.heat(url);
+    await change();
     for (const url of urls) {
       const answer = await site.ask(url);
       expect([url, answer.status, status === 200 ? answer.body : ""]).toEqual([url, status, body]);
     }
   }
+  if (!isDisk) return;
   for (const url of urls) await site.heat(url);
   const { etag } = await site.ask("/d/a.txt");
   chmodSync(file, 0o640);
@@ -158,51 +175,68 @@ function prepared(file: string, content: string): string {
 }
 
 /** Moves the folder away and another one with a file of the same name into its place. */
-function swapFolders(folder: string, content: string): void {
+async function swapFolders(folder: string, content: string): Promise<void> {
   mkdirSync(`${folder}.new`);
   writeFileSync(join(`${folder}.new`, "a.txt"), content);
   renameSync(folder, `${folder}.old`);
   renameSync(`${folder}.new`, folder);
 }
 
-test("a folder, its index page and the bucket's own 404 page answer as they are now", async () => {
-  await using site = await rootSite({ "docs/index.html": "index", "404.html": "nothing" });
+/** The same by WebDAV, of the folder `d`. */
+async function moveFolders({ node, stored }: Awaited<ReturnType<typeof rootSite>>, content: string) {
+  await stored.write({ "d.new/a.txt": content });
+  const authorization = `Basic ${Buffer.from(node.superToken).toString("base64")}`;
+  const base = `${node.url}/node/static-webdav/site`;
+  for (const [from, to] of [
+    ["d", "d.old"],
+    ["d.new", "d"],
+  ]) {
+    const headers = { authorization, destination: `${base}/${to}` };
+    expect((await fetch(`${base}/${from}`, { method: "MOVE", headers })).status).toBe(201);
+  }
+}
+
+eachStore("a folder, its index page and the bucket's own 404 page answer as they are now", async (store) => {
+  await using site = await rootSite(store, { "docs/index.html": "index", "404.html": "nothing" });
   await site.heat("/docs/");
   expect((await site.ask("/docs")).head).toMatch(/^HTTP\/1\.1 301 [\s\S]*location: \/docs\//i);
   expect((await site.ask("/docs?a=b")).head).toMatch(/location: \/docs\/\?a=b/i);
-  rmSync(join(site.folder, "docs/index.html"));
+  await site.stored.remove("docs/index.html");
   expect(await site.ask("/docs/")).toMatchObject({ status: 404, body: "nothing" });
-  writeFileSync(join(site.folder, "404.html"), "nothing here");
+  await site.stored.write({ "404.html": "nothing here" });
   expect(await site.ask("/docs/")).toMatchObject({ status: 404, body: "nothing here" });
-  rmSync(join(site.folder, "docs"), { recursive: true });
-  writeFileSync(join(site.folder, "docs"), "a file");
+  await site.stored.remove("docs");
+  await site.stored.write({ docs: "a file" });
   expect((await site.ask("/docs/")).status).toBe(404);
   expect(await site.ask("/docs")).toMatchObject({ status: 200, body: "a file" });
 });
 
-test("a file that the kernel sends has the same head and content as the first time, and no path of the disk in it", async () => {
-  const content = "0123456789abcdef".repeat(64 * 1024);
-  await using site = await rootSite({ "large.bin": content });
-  const undated = ({ head }: { readonly head: string }) =>
-    head
-      .toLowerCase()
-      .split("\r\n")
-      .filter((line) => !line.startsWith("date:"))
-      .sort();
-  const first = await site.ask("/large.bin");
-  expect(first.head).toMatch(/^content-disposition: inline\r?$/im);
-  await site.heat("/large.bin");
-  for (const _ of [1, 2, 3]) {
-    const again = await site.ask("/large.bin");
-    expect(undated(again)).toEqual(undated(first));
-    expect(again.body === content).toBe(true);
-  }
-  const part = await site.ask("/large.bin", { headers: ["Range: bytes=700000-700015"] });
-  expect([part.status, part.body]).toEqual([206, content.slice(700_000, 700_016)]);
-  const parts = await site.ask("/large.bin", { headers: ["Range: bytes=0-3,700000-700003"] });
-  expect([parts.status, parts.body]).toEqual([
-    206,
-    expect.stringMatching(/\r\n\r\n0123\r\n[\s\S]*\r\n\r\n0123\r\n/),
-  ]);
-  expect((await site.ask("/large.bin", { method: "HEAD" })).length).toBe(String(content.length));
-});
+eachStore(
+  "a file that the kernel sends has the same head and content as the first time, and no path of the disk in it",
+  async (store) => {
+    const content = "0123456789abcdef".repeat(64 * 1024);
+    await using site = await rootSite(store, { "large.bin": content });
+    const undated = ({ head }: { readonly head: string }) =>
+      head
+        .toLowerCase()
+        .split("\r\n")
+        .filter((line) => !line.startsWith("date:"))
+        .sort();
+    const first = await site.ask("/large.bin");
+    expect(first.head).toMatch(/^content-disposition: inline\r?$/im);
+    await site.heat("/large.bin");
+    for (const _ of [1, 2, 3]) {
+      const again = await site.ask("/large.bin");
+      expect(undated(again)).toEqual(undated(first));
+      expect(again.body === content).toBe(true);
+    }
+    const part = await site.ask("/large.bin", { headers: ["Range: bytes=700000-700015"] });
+    expect([part.status, part.body]).toEqual([206, content.slice(700_000, 700_016)]);
+    const parts = await site.ask("/large.bin", { headers: ["Range: bytes=0-3,700000-700003"] });
+    expect([parts.status, parts.body]).toEqual([
+      206,
+      expect.stringMatching(/\r\n\r\n0123\r\n[\s\S]*\r\n\r\n0123\r\n/),
+    ]);
+    expect((await site.ask("/large.bin", { method: "HEAD" })).length).toBe(String(content.length));
+  },
+);

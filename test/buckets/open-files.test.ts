@@ -1,32 +1,22 @@
-import { expect, test } from "bun:test";
-import { readdirSync, readlinkSync } from "node:fs";
-import { join } from "node:path";
-import { codeOf } from "../../src/base/fault.ts";
+import { expect } from "bun:test";
 import { siteWith } from "../support/bucket.ts";
-import { testNode } from "../support/node.ts";
+import { eachStore, testNode } from "../support/node.ts";
+import { openFilesBelow } from "../support/open-files.ts";
 import { until } from "../support/process.ts";
 
 /** More than the server reads into memory or compresses whole. */
 const largeText = "a line of text that is compressed while it is sent\n".repeat(80_000);
 const largeBytes = "x".repeat(3_000_000);
 
-/** How many descriptors of this process, in which the server runs, refer to a file. */
-function descriptorsOf(file: string): number {
-  return readdirSync("/proc/self/fd").filter((descriptor) => {
-    try {
-      return readlinkSync(join("/proc/self/fd", descriptor)) === file;
-    } catch (error) {
-      if (codeOf(error) === "ENOENT") return false;
-      throw error;
-    }
-  }).length;
-}
-
 if (process.platform === "linux")
-  test("however a request for a large file ends, the file is closed", async () => {
-    await using node = await testNode();
+  eachStore("however a request for a large file ends, the file is closed", async (store) => {
+    await using node = await testNode(store);
     const site = await siteWith(node, { "large.txt": largeText, "large.bin": largeBytes });
     const url = `${node.url}/node/static/site`;
+    const closed = async (file: string) => {
+      const content = await site.stored.contentFile(file);
+      await until(`${file} is closed`, () => openFilesBelow(content).length === 0);
+    };
     const etag = (await fetch(`${url}/large.bin`, { method: "HEAD" })).headers.get("etag") ?? "";
     const gzip = { "accept-encoding": "gzip" };
     const gzipTag =
@@ -50,7 +40,7 @@ if (process.platform === "linux")
       expect([init, response.status]).toEqual([init, status]);
       if (status === 200 && init.method !== "HEAD")
         expect(length).toBe(file === "large.bin" ? largeBytes.length : largeText.length);
-      await until(`${file} is closed`, () => descriptorsOf(join(site.folder, file)) === 0);
+      await closed(file);
     }
     for (const [file, headers] of [
       ["large.bin", {}],
@@ -59,6 +49,6 @@ if (process.platform === "linux")
     ] as const) {
       const response = await fetch(`${url}/${file}`, { headers });
       await response.body?.cancel();
-      await until(`${file} is closed`, () => descriptorsOf(join(site.folder, file)) === 0);
+      await closed(file);
     }
   });

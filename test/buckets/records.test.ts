@@ -1,7 +1,7 @@
-import { expect, test } from "bun:test";
+import { expect } from "bun:test";
 import { existsSync } from "node:fs";
 import { join } from "node:path";
-import { eachDatabase, testNode } from "../support/node.ts";
+import { eachDatabase, eachStore, testNode } from "../support/node.ts";
 
 eachDatabase(
   "a bucket is made with its folder, shown, changed and forgotten; its files stay",
@@ -66,8 +66,8 @@ eachDatabase("of callers that race for the root or for a name one wins", async (
   expect(await node.call("static-bucket_list", [node.superToken])).toHaveLength(1);
 });
 
-test("a disabled bucket is off HTTP at once, and its methods still work", async () => {
-  await using node = await testNode();
+eachStore("a disabled bucket is off HTTP at once, and its methods still work", async (store) => {
+  await using node = await testNode(store);
   const token = node.superToken;
   await node.call("static-bucket_create", [token, "site"]);
   await node.call("static-bucket-file_upload", { token, name: "site", path: "a.txt", body: "a" });
@@ -77,7 +77,7 @@ test("a disabled bucket is off HTTP at once, and its methods still work", async 
   expect(await node.call("static-bucket-file_read", [token, "site", "a.txt"])).toBe("YQ==");
   await node.call("node-server_exec_sql", {
     token,
-    sql: "UPDATE static_file SET enable = 1 WHERE name = 'site'",
+    sql: "UPDATE static_file SET enable = true WHERE name = 'site'",
   });
   expect((await fetch(`${node.url}/node/static/site/a.txt`)).status).toBe(200);
 });

@@ -1,10 +1,9 @@
-import { expect, test } from "bun:test";
-import { readdirSync, readlinkSync } from "node:fs";
+import { expect } from "bun:test";
 import { truncate } from "node:fs/promises";
-import { join } from "node:path";
 import { siteWith } from "../support/bucket.ts";
 import { postHead, Wire } from "../support/hostile.ts";
-import { type TestNode, testNode, type WireReply } from "../support/node.ts";
+import { eachStore, type TestNode, testNode, type WireReply } from "../support/node.ts";
+import { contentFolder, openFilesBelow } from "../support/open-files.ts";
 import { until } from "../support/process.ts";
 
 /** Around the pieces in which a file is read. */
@@ -19,41 +18,34 @@ const readCall = (node: TestNode, path: string, id: number | undefined = 1) => (
   id,
 });
 
-/** Files of the bucket that this process has open. */
-function openFiles(folder: string): string[] {
-  const links = readdirSync("/proc/self/fd").map((fd) => {
-    try {
-      return readlinkSync(`/proc/self/fd/${fd}`);
-    } catch {
-      // Closed since it was listed.
-      return "";
+eachStore(
+  "a file of any size is read whole: by POST, over a WebSocket, several in a batch",
+  async (store) => {
+    await using node = await testNode(store);
+    await siteWith(node, files);
+    await using socket = await node.socket();
+    for (const size of sizes) {
+      const expected = bytesOf(size).toString("base64");
+      const { method, params } = readCall(node, `${size}.bin`);
+      expect([size, (await node.call(method, params)) === expected]).toEqual([size, true]);
+      expect([size, (await socket.call(method, params)).result === expected]).toEqual([size, true]);
     }
-  });
-  return links.filter((path) => path.startsWith(folder));
-}
+    const batch = [
+      ...sizes.map((size) => readCall(node, `${size}.bin`, size)),
+      readCall(node, "missing", -1),
+    ];
+    const replies = (await (await node.post(JSON.stringify(batch))).json()) as WireReply[];
+    expect(replies.map(({ id, result, error }) => [id, error?.code ?? String(result).length])).toEqual([
+      ...sizes.map((size) => [size, Math.ceil(size / 3) * 4]),
+      [-1, 105],
+    ]);
+    await until("every file is closed", () => openFilesBelow(contentFolder(node)).length === 0);
+  },
+);
 
-test("a file of any size is read whole: by POST, over a WebSocket, several in a batch", async () => {
-  await using node = await testNode();
-  const { folder } = await siteWith(node, files);
-  await using socket = await node.socket();
-  for (const size of sizes) {
-    const expected = bytesOf(size).toString("base64");
-    const { method, params } = readCall(node, `${size}.bin`);
-    expect([size, (await node.call(method, params)) === expected]).toEqual([size, true]);
-    expect([size, (await socket.call(method, params)).result === expected]).toEqual([size, true]);
-  }
-  const batch = [...sizes.map((size) => readCall(node, `${size}.bin`, size)), readCall(node, "missing", -1)];
-  const replies = (await (await node.post(JSON.stringify(batch))).json()) as WireReply[];
-  expect(replies.map(({ id, result, error }) => [id, error?.code ?? String(result).length])).toEqual([
-    ...sizes.map((size) => [size, Math.ceil(size / 3) * 4]),
-    [-1, 105],
-  ]);
-  await until("every file is closed", () => openFiles(folder).length === 0);
-});
-
-test("a file is closed, too, when nobody hears its content", async () => {
-  await using node = await testNode({ top: "max_response_body_size = 2000000" });
-  const { folder } = await siteWith(node, { "large.bin": bytesOf(1_000_000) });
+eachStore("a file is closed, too, when nobody hears its content", async (store) => {
+  await using node = await testNode({ ...store, top: "max_response_body_size = 2000000" });
+  await siteWith(node, { "large.bin": bytesOf(1_000_000) });
   const notification = JSON.stringify({ ...readCall(node, "large.bin"), id: undefined });
   expect((await node.post(notification)).status).toBe(204);
   // The second does not fit into the answer.
@@ -71,23 +63,27 @@ test("a file is closed, too, when nobody hears its content", async () => {
     await Bun.sleep(turn);
     wire[Symbol.dispose]();
   }
-  await until("every file is closed", () => openFiles(folder).length === 0);
+  await until("every file is closed", () => openFilesBelow(contentFolder(node)).length === 0);
 });
 
-test("a file that is cut short while it is read ends the connection, and is never taken for whole", async () => {
-  await using node = await testNode();
-  const size = 60_000_000;
-  const { folder } = await siteWith(node, { "large.bin": Buffer.alloc(size) });
-  using wire = await Wire.open(node.url);
-  const body = JSON.stringify(readCall(node, "large.bin"));
-  wire.write(`${postHead("Content-Type: application/json", `Content-Length: ${body.length}`)}${body}`);
-  // Once the answer has begun its length is settled.
-  await wire.hears(/200 OK/);
-  wire.stopReading();
-  await truncate(join(folder, "large.bin"), 1_000_000);
-  wire.readAgain();
-  await until("the connection ends", () => wire.closed);
-  expect(wire.heard.length).toBeLessThan((size / 3) * 4);
-  expect(wire.heard).not.toContain('"id":1}');
-  await until("the file is closed", () => openFiles(folder).length === 0);
-});
+eachStore(
+  "a file that is cut short while it is read ends the connection, and is never taken for whole",
+  async (store) => {
+    await using node = await testNode(store);
+    const size = 40_000_000;
+    const { stored } = await siteWith(node, { "large.bin": Buffer.alloc(size, "x") });
+    const file = await stored.contentFile("large.bin");
+    using wire = await Wire.open(node.url);
+    const body = JSON.stringify(readCall(node, "large.bin"));
+    wire.write(`${postHead("Content-Type: application/json", `Content-Length: ${body.length}`)}${body}`);
+    // Once the answer has begun its length is settled.
+    await wire.hears(/200 OK/);
+    wire.stopReading();
+    await truncate(file, 1_000_000);
+    wire.readAgain();
+    await until("the connection ends", () => wire.closed);
+    expect(wire.heard.length).toBeLessThan((size / 3) * 4);
+    expect(wire.heard).not.toContain('"id":1}');
+    await until("the file is closed", () => openFilesBelow(contentFolder(node)).length === 0);
+  },
+);

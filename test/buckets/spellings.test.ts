@@ -1,4 +1,4 @@
-import { expect, test } from "bun:test";
+import { expect } from "bun:test";
 import { z } from "zod";
 import { anyToken } from "../../src/auth/need.ts";
 import { loadConsole } from "../../src/bundle.ts";
@@ -11,7 +11,7 @@ import { LogHub } from "../../src/log/hub.ts";
 import { method } from "../../src/methods/declare.ts";
 import type { Services } from "../../src/services.ts";
 import { siteWith } from "../support/bucket.ts";
-import { testNode } from "../support/node.ts";
+import { eachStore, type StoreOptions, testNode } from "../support/node.ts";
 import { until } from "../support/process.ts";
 
 /** Counts what is compressed and kept. */
@@ -28,7 +28,7 @@ class CountingCache extends MemoryCache {
 }
 
 /** The routes of buckets over a real server's services, with a memory of their own that can be looked into. */
-async function openRoutes(files: Record<string, string>) {
+async function openRoutes(store: StoreOptions, files: Record<string, string>) {
   let services: Services | undefined;
   const lend = method({
     effect: "reads",
@@ -42,7 +42,7 @@ async function openRoutes(files: Record<string, string>) {
       return true;
     },
   });
-  const node = await testNode({ methods: { test_lend: lend } });
+  const node = await testNode({ ...store, methods: { test_lend: lend } });
   await siteWith(node, files);
   await node.call("static-bucket_update", { token: node.superToken, name: "site", is_http_root: true });
   await node.call("test_lend", { token: node.superToken });
@@ -68,7 +68,9 @@ async function openRoutes(files: Record<string, string>) {
       for (const path of paths) await get(path);
       return cache.keys.size === addresses;
     });
-  return { get, heat, cache, [Symbol.asyncDispose]: () => node[Symbol.asyncDispose]() };
+  /** On PostgreSQL, versions are known for a second at a time: what is in memory may be read, and kept, again. */
+  const additions = () => (store.store === "objects over postgres" ? [...cache.keys] : cache.kept);
+  return { get, heat, additions, [Symbol.asyncDispose]: () => node[Symbol.asyncDispose]() };
 }
 
 /** `count` different spellings of a path of ASCII letters, each with other letters encoded. */
@@ -82,56 +84,66 @@ function spellings(path: string, count: number): string[] {
   );
 }
 
-test("sixty spellings of one file are compressed and kept once", async () => {
+eachStore("sixty spellings of one file are compressed and kept once", async (store) => {
   const text = "const answer = 42;\n".repeat(100_000);
-  await using routes = await openRoutes({ "abcdef.js": text });
+  await using routes = await openRoutes(store, { "abcdef.js": text });
   for (const [at, base] of ["/node/static/site/", "/"].entries()) {
     await routes.heat([`${base}abcdef.js`], at + 1);
-    const once = routes.cache.kept;
+    const once = routes.additions();
     const plain = await routes.get(`${base}abcdef.js`);
     for (const path of spellings("abcdef", 60))
       expect({ path, ...(await routes.get(`${base}${path}.js`)) }).toEqual({ path, ...plain });
-    expect(routes.cache.kept).toBe(once);
+    expect(routes.additions()).toEqual(once);
   }
 });
 
-test("a name in the other Unicode form is answered from the memory of the file on the disk", async () => {
-  const name = "éàüöñç.js";
-  await using routes = await openRoutes({ [name]: "const answer = 42;\n".repeat(1000) });
-  await routes.heat([`/${encodeURIComponent(name)}`], 1);
-  const once = routes.cache.kept;
-  for (let at = 0; at < name.length - 3; at++) {
-    const mixed = name.slice(0, at).normalize("NFC") + name.slice(at).normalize("NFD");
-    expect({ at, ...(await routes.get(`/${encodeURIComponent(mixed)}`)) }).toMatchObject({ at, status: 200 });
-  }
-  expect(routes.cache.kept).toBe(once);
-});
+eachStore(
+  "a name in the other Unicode form is answered from the memory of the stored file",
+  async (store) => {
+    const name = "éàüöñç.js";
+    await using routes = await openRoutes(store, { [name]: "const answer = 42;\n".repeat(1000) });
+    await routes.heat([`/${encodeURIComponent(name)}`], 1);
+    const once = routes.additions();
+    for (let at = 0; at < name.length - 3; at++) {
+      const mixed = name.slice(0, at).normalize("NFC") + name.slice(at).normalize("NFD");
+      expect({ at, ...(await routes.get(`/${encodeURIComponent(mixed)}`)) }).toMatchObject({
+        at,
+        status: 200,
+      });
+    }
+    expect(routes.additions()).toEqual(once);
+  },
+);
 
-test("an encoded path reaches the same file as before, and never the memory of another", async () => {
-  await using routes = await openRoutes({
-    "a%62.js": "percent ".repeat(100),
-    "ab.js": "plain ".repeat(200),
-    "node/static/site/ab.js": "deep ".repeat(300),
-    "a/b.js": "folder ".repeat(400),
-  });
-  const own = ["/ab.js", "/a%2562.js", "/n%6fde/static/site/ab.js", "/a/b.js"];
-  const routed = ["/node/static/site/ab.js", "/node/static/site/a%2562.js"];
-  const others: Array<[path: string, status: number]> = [
-    ["/a%62.js", 200],
-    ["/a%252562.js", 404],
-    ["/a%2fb.js", 400],
-    ["/node/static/s%69te/ab.js", 404],
-    ["/a%b.js", 400],
-    ["/a%00b.js", 400],
-  ];
-  const paths = [...own, ...routed, ...others.map(([path]) => path)];
-  const answers = async () => Promise.all(paths.map(async (path) => ({ path, ...(await routes.get(path)) })));
-  const cold = await answers();
-  expect(cold.map(({ path, status }) => [path, status])).toEqual([
-    ...[...own, ...routed].map((path): [string, number] => [path, 200]),
-    ...others,
-  ]);
-  expect(new Set(cold.slice(0, own.length).map(({ etag }) => etag)).size).toBe(own.length);
-  await routes.heat([...own, ...routed], own.length + routed.length);
-  expect(await answers()).toEqual(cold);
-});
+eachStore(
+  "an encoded path reaches the same file as before, and never the memory of another",
+  async (store) => {
+    await using routes = await openRoutes(store, {
+      "a%62.js": "percent ".repeat(100),
+      "ab.js": "plain ".repeat(200),
+      "node/static/site/ab.js": "deep ".repeat(300),
+      "a/b.js": "folder ".repeat(400),
+    });
+    const own = ["/ab.js", "/a%2562.js", "/n%6fde/static/site/ab.js", "/a/b.js"];
+    const routed = ["/node/static/site/ab.js", "/node/static/site/a%2562.js"];
+    const others: Array<[path: string, status: number]> = [
+      ["/a%62.js", 200],
+      ["/a%252562.js", 404],
+      ["/a%2fb.js", 400],
+      ["/node/static/s%69te/ab.js", 404],
+      ["/a%b.js", 400],
+      ["/a%00b.js", 400],
+    ];
+    const paths = [...own, ...routed, ...others.map(([path]) => path)];
+    const answers = async () =>
+      Promise.all(paths.map(async (path) => ({ path, ...(await routes.get(path)) })));
+    const cold = await answers();
+    expect(cold.map(({ path, status }) => [path, status])).toEqual([
+      ...[...own, ...routed].map((path): [string, number] => [path, 200]),
+      ...others,
+    ]);
+    expect(new Set(cold.slice(0, own.length).map(({ etag }) => etag)).size).toBe(own.length);
+    await routes.heat([...own, ...routed], own.length + routed.length);
+    expect(await answers()).toEqual(cold);
+  },
+);

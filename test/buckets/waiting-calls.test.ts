@@ -1,9 +1,7 @@
-import { expect, spyOn } from "bun:test";
-import { rm } from "node:fs/promises";
-import { PathMutex } from "../../src/base/path-mutex.ts";
-import { eachDatabase, type TestNode, testNode, type WireReply } from "../support/node.ts";
-import { until } from "../support/process.ts";
-import { endlessCopy, openSite } from "../support/webdav-disk.ts";
+import { expect } from "bun:test";
+import { eachWaitingStore, heldChanges } from "../support/held-changes.ts";
+import { type TestNode, testNode } from "../support/node.ts";
+import { storedSite } from "../support/stored-site.ts";
 
 /** Each file method that changes something, with a path below `from`. */
 const calls: Readonly<Record<string, object>> = {
@@ -70,47 +68,38 @@ const changes: Readonly<Record<string, Change>> = {
   },
 };
 
-/** Sends every call, waits until they wait for the copy of their folder, makes the change, and ends the copy. */
+/** The replies to all calls, during whose wait `make` is called. */
 async function answersAfter(
   node: TestNode,
-  site: Awaited<ReturnType<typeof openSite>>,
+  site: Awaited<ReturnType<typeof storedSite>>,
   make: Change["make"],
 ) {
   const permissions = ["read", "write", "delete"].map((action) => ({ static_bucket_file: action }));
   const token = await node.newToken([{ scopes: [{ static_bucket: "site" }], permissions }]);
-  let answers: Array<Promise<WireReply>>;
-  {
-    using _copying = await endlessCopy(node, site);
-    const turns = spyOn(PathMutex.prototype, "run");
-    answers = Object.entries(calls).map(([method, params]) =>
-      node.send(method, { token, name: "site", ...params }),
-    );
-    await until("every call waits for its turn", () => turns.mock.calls.length === answers.length);
-    turns.mockRestore();
-    await make(node, token.split(":")[0] ?? "");
-  }
-  const replies = await Promise.all(answers);
-  await rm(site.at("from/huge.bin"));
-  return replies;
+  return heldChanges(node, site, {
+    send: () =>
+      Object.entries(calls).map(([method, params]) => node.send(method, { token, name: "site", ...params })),
+    meanwhile: () => make(node, token.split(":")[0] ?? ""),
+  });
 }
 
 for (const [what, { make, error }] of Object.entries(changes))
-  eachDatabase(`no RPC change is made when ${what} while it waits for its turn`, async (database) => {
-    await using node = await testNode({ database, top: "sync_uploads = false\n" });
-    const site = await openSite(node, { "from/a.txt": "a", "from/b.txt": "b" });
-    const before = site.contents();
+  eachWaitingStore(`no RPC change is made when ${what} while it waits for its turn`, async (store) => {
+    await using node = await testNode({ ...store, top: "sync_uploads = false\n" });
+    const site = await storedSite(node, { "from/a.txt": "a", "from/b.txt": "b" });
+    const before = await site.contents();
     for (const reply of await answersAfter(node, site, make)) expect(reply.error).toMatchObject(error);
-    expect(site.contents()).toEqual(before);
+    expect(await site.contents()).toEqual(before);
   });
 
-eachDatabase("an RPC change is made though its bucket is disabled while it waits", async (database) => {
-  await using node = await testNode({ database, top: "sync_uploads = false\n" });
-  const site = await openSite(node, { "from/a.txt": "a", "from/b.txt": "b" });
+eachWaitingStore("an RPC change is made though its bucket is disabled while it waits", async (store) => {
+  await using node = await testNode({ ...store, top: "sync_uploads = false\n" });
+  const site = await storedSite(node, { "from/a.txt": "a", "from/b.txt": "b" });
   const replies = await answersAfter(node, site, () =>
     asSuper(node, "static-bucket_update", { name: "site", enable: false }),
   );
   for (const reply of replies) expect(reply.result).toEqual({ success: true });
-  expect(site.contents()).toEqual({
+  expect(await site.contents()).toEqual({
     "from/": "",
     "from/new/": "",
     "from/new/a.txt": "new",

@@ -1,8 +1,15 @@
 import { existsSync, readdirSync, readFileSync, statSync } from "node:fs";
 import { mkdir, writeFile } from "node:fs/promises";
 import { dirname, join } from "node:path";
-import { type TestNode, type TestNodeOptions, testNode } from "../support/node.ts";
-import { type Finished, Home, type Server, within } from "../support/process.ts";
+import {
+  type StoreOptions,
+  storeKinds,
+  type TestNode,
+  type TestNodeOptions,
+  testNode,
+} from "../support/node.ts";
+import { type Finished, Home, type Server, story, within } from "../support/process.ts";
+import { type StoredFiles, storedFiles } from "../support/stored-site.ts";
 
 /** What a push prints with `--json`. */
 export interface Pushed {
@@ -22,8 +29,12 @@ export interface DeploySite extends AsyncDisposable {
   readonly home: Home;
   /** The folder that is pushed. */
   readonly local: string;
-  /** The bucket's folder on the server's disk. */
+  /** The bucket's folder, where its files are on the server's disk. */
   readonly bucket: string;
+  /** The files of the bucket, past the server. */
+  readonly stored: StoredFiles;
+  /** Every file of the bucket with its content, and every empty folder. */
+  held(): Promise<Record<string, string>>;
   readonly env: Record<string, string>;
   run(...args: string[]): Promise<Finished>;
   start(env: Record<string, string>, ...args: string[]): Server;
@@ -41,12 +52,15 @@ export async function deploySite(options: TestNodeOptions = {}): Promise<DeployS
   const run: DeploySite["run"] = (...args) =>
     within(`\`${args.join(" ")}\` ends`, start({}, ...args).exited, 50_000);
   const local = home.file("local");
+  const stored = storedFiles(node);
   await mkdir(local);
   return {
     node,
     home,
     local,
     bucket: join(node.folder, "static", "site"),
+    stored,
+    held: async () => withoutFullFolders(await stored.below("")),
     env,
     run,
     start,
@@ -79,6 +93,19 @@ export function contents(folder: string): Record<string, string> {
     else if (readdirSync(path).length === 0) found[`${name}/`] = "";
   }
   return found;
+}
+
+function withoutFullFolders(below: ReadonlyMap<string, Buffer | undefined>): Record<string, string> {
+  const paths = [...below.keys()];
+  const shown = paths.filter(
+    (path) => !path.endsWith("/") || !paths.some((other) => other !== path && other.startsWith(path)),
+  );
+  return Object.fromEntries(shown.sort().map((path) => [path, below.get(path)?.toString("latin1") ?? ""]));
+}
+
+/** `story` on every store of files. */
+export function eachStoreStory(title: string, tell: (options: StoreOptions) => Promise<void>): void {
+  for (const store of storeKinds) story(`${title} (${store})`, () => tell({ store }));
 }
 
 export interface Gate extends AsyncDisposable {

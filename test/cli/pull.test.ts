@@ -1,17 +1,17 @@
 import { expect } from "bun:test";
 import { existsSync, statSync } from "node:fs";
-import { mkdir, readdir, symlink, utimes, writeFile } from "node:fs/promises";
+import { mkdir, readdir, symlink, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { Home, story } from "../support/process.ts";
-import { contents, deploySite, fill, openGate } from "./deploy-site.ts";
+import { contents, deploySite, eachStoreStory, fill, openGate } from "./deploy-site.ts";
 
-story(
+eachStoreStory(
   "a pull fetches a bucket with its times, a second one nothing, and one file after one was changed",
-  async () => {
-    await using site = await deploySite();
-    const { bucket, run, home } = site;
-    await fill(bucket, { "index.html": "page", "deep/er/ä #1.txt": "deep", "empty.txt": "" });
-    await utimes(join(bucket, "index.html"), 1_000_000_000, 1_000_000_000);
+  async (store) => {
+    await using site = await deploySite(store);
+    const { stored, held, run, home } = site;
+    await stored.write({ "index.html": "page", "deep/er/ä #1.txt": "deep", "empty.txt": "" });
+    await stored.setModified("index.html", 1_000_000_000);
     const back = home.file("made/back");
     const pull = async (...args: string[]) => {
       const { code, stdout, stderr } = await run("pull", "site", back, "--json", ...args);
@@ -21,15 +21,15 @@ story(
     expect(await pull("--dry-run")).toMatchObject({ downloads: { length: 3 }, deletes: [] });
     expect(existsSync(home.file("made"))).toBe(false);
     expect(await pull()).toMatchObject({ downloaded: 3, unchanged: 0, failed: [] });
-    expect(contents(back)).toEqual(contents(bucket));
+    expect(contents(back)).toEqual(await held());
     expect(statSync(join(back, "index.html")).mtimeMs).toBe(1_000_000_000_000);
     expect(await pull()).toMatchObject({ downloaded: 0, unchanged: 3 });
-    await writeFile(join(bucket, "index.html"), "PAGE");
+    await stored.write({ "index.html": "PAGE" });
     expect(await pull()).toMatchObject({ downloaded: 1, unchanged: 2 });
     // What was changed here is put right as well.
     await writeFile(join(back, "index.html"), "mine");
     expect(await pull()).toMatchObject({ downloaded: 1, unchanged: 2 });
-    expect(contents(back)).toEqual(contents(bucket));
+    expect(contents(back)).toEqual(await held());
     // And what was pulled need not be pushed.
     const pushed = await run("push", back, "site", "--json");
     expect(JSON.parse(pushed.stdout)).toMatchObject({ uploaded: 0, unchanged: 3, compared: 0 });
@@ -40,8 +40,8 @@ story(
   "a pull with --delete removes what the bucket lacks and the folders it leaves empty, but no repository and no link",
   async () => {
     await using site = await deploySite();
-    const { bucket, local, run, home } = site;
-    await fill(bucket, { "index.html": "page" });
+    const { stored, local, run, home } = site;
+    await stored.write({ "index.html": "page" });
     await fill(local, { "old/deep/gone.txt": "gone", "index.html": "page", ".git/config": "mine" });
     await fill(home.path, { "outside/kept.txt": "kept" });
     await symlink(home.file("outside"), join(local, "link"));
@@ -111,9 +111,8 @@ story(
 
 story("a pull goes on after the connection broke, and Ctrl+C leaves no part of a file behind", async () => {
   await using site = await deploySite();
-  const { bucket, home, node } = site;
-  await fill(
-    bucket,
+  const { stored, held, home, node } = site;
+  await stored.write(
     Object.fromEntries(Array.from({ length: 80 }, (_, n) => [`f${n % 4}/${n}.bin`, `${n}`.repeat(5000)])),
   );
   let gets = 0;
@@ -129,13 +128,13 @@ story("a pull goes on after the connection broke, and Ctrl+C leaves no part of a
   await broken;
   expect(first.code).toBe(0);
   expect(first.stderr).toContain("trying again");
-  expect(contents(home.file("one"))).toEqual(contents(bucket));
+  expect(contents(home.file("one"))).toEqual(await held());
   gets = 1000 - 20;
   const second = site.start(env, "pull", "site", home.file("two"));
   while (gets <= 1000 && second.alive) await Bun.sleep(10);
   const { code } = await second.stop("SIGINT");
   expect(code).toBe(130);
-  const whole = contents(bucket);
+  const whole = await held();
   for (const [path, content] of Object.entries(contents(home.file("two"))))
     if (!path.endsWith("/")) expect([path, content]).toEqual([path, whole[path] ?? "nothing"]);
 });

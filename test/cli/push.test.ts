@@ -1,15 +1,15 @@
 import { expect } from "bun:test";
 import { existsSync } from "node:fs";
-import { rm, stat, symlink, utimes, writeFile } from "node:fs/promises";
+import { rm, symlink, utimes, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { story } from "../support/process.ts";
-import { contents, deploySite, fill, openGate } from "./deploy-site.ts";
+import { contents, deploySite, eachStoreStory, fill, openGate } from "./deploy-site.ts";
 
-story(
+eachStoreStory(
   "a push uploads a site with its times, names what it leaves out, and a second one uploads nothing",
-  async () => {
-    await using site = await deploySite();
-    const { local, bucket, push } = site;
+  async (store) => {
+    await using site = await deploySite(store);
+    const { local, stored, held, push } = site;
     const files = {
       "index.html": "<h1>Hello</h1>",
       "assets/app.css": "body {}",
@@ -34,20 +34,20 @@ story(
       "sub/circle",
       "sub/config",
     ]);
-    expect(contents(bucket)).toEqual({
+    expect(await held()).toEqual({
       ...files,
       "inside.css": "body {}",
     });
-    expect(Math.round((await stat(join(bucket, "index.html"))).mtimeMs / 10)).toBe(100_000_000_025);
+    expect(Math.round((await stored.stats("index.html")).modifiedMs / 10)).toBe(100_000_000_025);
     expect(await push()).toMatchObject({ uploaded: 0, unchanged: 6, compared: 0 });
   },
 );
 
-story(
+eachStoreStory(
   "what counts is the content: a touched file stays, one that was changed behind its size and time goes",
-  async () => {
-    await using site = await deploySite();
-    const { local, bucket, push } = site;
+  async (store) => {
+    await using site = await deploySite(store);
+    const { local, held, push } = site;
     await fill(local, { "a.txt": "one", "b.txt": "two" });
     await utimes(join(local, "a.txt"), 1_500_000_000, 1_500_000_000);
     await push();
@@ -56,36 +56,46 @@ story(
     await writeFile(join(local, "a.txt"), "ONE");
     await utimes(join(local, "a.txt"), 1_500_000_000, 1_500_000_000);
     expect(await push()).toMatchObject({ uploaded: 1, unchanged: 1 });
-    expect(contents(bucket)).toEqual({ "a.txt": "ONE", "b.txt": "two" });
+    expect(await held()).toEqual({ "a.txt": "ONE", "b.txt": "two" });
   },
 );
 
-story("without a record of earlier pushes, files of the same size are compared by content", async () => {
-  await using site = await deploySite();
-  const { local, bucket, push } = site;
-  await fill(local, { "same.txt": "same", "other.txt": "here", "longer.txt": "longer" });
-  await fill(bucket, { "same.txt": "same", "other.txt": "gone", "longer.txt": "long", "more.txt": "stays" });
-  expect(await push()).toMatchObject({ uploaded: 2, unchanged: 1, compared: 2, deleted: 0 });
-  expect(contents(bucket)).toEqual({ ...contents(local), "more.txt": "stays" });
-  expect(await push()).toMatchObject({ uploaded: 0, unchanged: 3, compared: 0 });
-  await rm(site.home.file(".local"), { recursive: true });
-  expect(await push()).toMatchObject({ uploaded: 0, unchanged: 3, compared: 3 });
-});
+eachStoreStory(
+  "without a record of earlier pushes, files of the same size are compared by content",
+  async (store) => {
+    await using site = await deploySite(store);
+    const { local, stored, held, push } = site;
+    await fill(local, { "same.txt": "same", "other.txt": "here", "longer.txt": "longer" });
+    await stored.write({
+      "same.txt": "same",
+      "other.txt": "gone",
+      "longer.txt": "long",
+      "more.txt": "stays",
+    });
+    expect(await push()).toMatchObject({ uploaded: 2, unchanged: 1, compared: 2, deleted: 0 });
+    expect(await held()).toEqual({ ...contents(local), "more.txt": "stays" });
+    expect(await push()).toMatchObject({ uploaded: 0, unchanged: 3, compared: 0 });
+    await rm(site.home.file(".local"), { recursive: true });
+    expect(await push()).toMatchObject({ uploaded: 0, unchanged: 3, compared: 3 });
+  },
+);
 
-story("what somebody changed on the server since the last push is put right, and that is said", async () => {
-  await using site = await deploySite();
-  const { local, bucket, run } = site;
-  await fill(local, { "page.html": "mine", "touched.html": "mine" });
-  await site.push();
-  await writeFile(join(bucket, "page.html"), "ours");
-  await writeFile(join(bucket, "touched.html"), "mine");
-  const { code, stdout, stderr } = await run("push", local, "site", "--json");
-  expect(code).toBe(0);
-  expect(JSON.parse(stdout)).toMatchObject({ uploaded: 1, unchanged: 1, compared: 2 });
-  expect(stderr).toContain("page.html was changed on the server since the last push");
-  expect(stderr).not.toContain("touched.html was changed");
-  expect(contents(bucket)["page.html"]).toBe("mine");
-});
+eachStoreStory(
+  "what somebody changed on the server since the last push is put right, and that is said",
+  async (store) => {
+    await using site = await deploySite(store);
+    const { local, stored, run } = site;
+    await fill(local, { "page.html": "mine", "touched.html": "mine" });
+    await site.push();
+    await stored.write({ "page.html": "ours", "touched.html": "mine" });
+    const { code, stdout, stderr } = await run("push", local, "site", "--json");
+    expect(code).toBe(0);
+    expect(JSON.parse(stdout)).toMatchObject({ uploaded: 1, unchanged: 1, compared: 2 });
+    expect(stderr).toContain("page.html was changed on the server since the last push");
+    expect(stderr).not.toContain("touched.html was changed");
+    expect(await stored.text("page.html")).toBe("mine");
+  },
+);
 
 story(
   "pages appear after what they refer to, the front page last; what is gone goes in the opposite order",
@@ -126,15 +136,15 @@ story(
     expect(changes.slice(0, 3)).toEqual(["PUT later.css", "PUT index.html", "DELETE about.html"]);
     expect(changes.slice(3, 5).sort()).toEqual(["DELETE a/app.css", "DELETE a/app.js"]);
     expect(changes.slice(5)).toEqual(["DELETE a/logo.png", "DELETE a"]);
-    expect(contents(site.bucket)).toEqual(contents(local));
+    expect(await site.held()).toEqual(contents(local));
   },
 );
 
-story("--delete keeps what is locked or was changed just now, and names it", async () => {
-  await using site = await deploySite();
-  const { local, bucket, node } = site;
+eachStoreStory("--delete keeps what is locked or was changed just now, and names it", async (store) => {
+  await using site = await deploySite(store);
+  const { local, stored, held, node } = site;
   await fill(local, { "index.html": "new" });
-  await fill(bucket, {
+  await stored.write({
     "index.html": "old page",
     "locked.txt": "locked",
     "busy.txt": "busy",
@@ -148,7 +158,7 @@ story("--delete keeps what is locked or was changed just now, and names it", asy
   expect(locked.status).toBe(200);
   // Somebody saves a file while the push is under way.
   await using gate = await openGate(node.url, async (what) => {
-    if (what === "PUT index.html") await writeFile(join(bucket, "busy.txt"), "busier");
+    if (what === "PUT index.html") await stored.write({ "busy.txt": "busier" });
   });
   const { exited } = site.start({ NODE_SERVER_URL: gate.url }, "push", local, "site", "--delete", "--json");
   const { code, stdout, stderr } = await exited;
@@ -156,14 +166,14 @@ story("--delete keeps what is locked or was changed just now, and names it", asy
   expect(JSON.parse(stdout)).toMatchObject({ uploaded: 1, deleted: 1, kept: { length: 2 } });
   expect(stderr).toContain("not deleted: locked.txt: it is locked on the server");
   expect(stderr).toContain("not deleted: busy.txt: it was changed on the server just now");
-  expect(contents(bucket)).toEqual({ "index.html": "new", "locked.txt": "locked", "busy.txt": "busier" });
+  expect(await held()).toEqual({ "index.html": "new", "locked.txt": "locked", "busy.txt": "busier" });
 });
 
 story("when an asset cannot be replaced, the pages that may refer to it wait", async () => {
   await using site = await deploySite();
-  const { local, bucket, node } = site;
+  const { local, stored, held, node } = site;
   await fill(local, { "app.css": "new style", "z.png": "new", "index.html": "new page" });
-  await fill(bucket, { "app.css": "old", "index.html": "old" });
+  await stored.write({ "app.css": "old", "index.html": "old" });
   await fetch(`${node.url}/node/static-webdav/site/app.css`, {
     method: "LOCK",
     headers: { authorization: `Basic ${btoa(node.superToken)}` },
@@ -173,41 +183,41 @@ story("when an asset cannot be replaced, the pages that may refer to it wait", a
   expect(code).toBe(1);
   expect(JSON.parse(stdout)).toMatchObject({ uploaded: 1, not_sent: 1, failed: [{ path: "app.css" }] });
   expect(stderr).toContain("failed: app.css: it is locked on the server");
-  expect(contents(bucket)).toEqual({ "app.css": "old", "z.png": "new", "index.html": "old" });
+  expect(await held()).toEqual({ "app.css": "old", "z.png": "new", "index.html": "old" });
 });
 
-story("a file may become a folder and a folder a file, but only with --delete", async () => {
-  await using site = await deploySite();
-  const { local, bucket, run, push } = site;
+eachStoreStory("a file may become a folder and a folder a file, but only with --delete", async (store) => {
+  await using site = await deploySite(store);
+  const { local, stored, held, run, push } = site;
   await fill(local, { "a/b.txt": "in a folder", c: "a file" });
-  await fill(bucket, { a: "a file", "c/d.txt": "in a folder", "c/e/f.txt": "deeper" });
+  await stored.write({ a: "a file", "c/d.txt": "in a folder", "c/e/f.txt": "deeper" });
   const refused = await run("push", local, "site");
   expect(refused.code).toBe(1);
   expect(refused.stderr).toContain("`--delete` lets it be replaced");
-  expect(Object.keys(contents(bucket))).toEqual(["a", "c/d.txt", "c/e/f.txt"]);
+  expect(Object.keys(await held())).toEqual(["a", "c/d.txt", "c/e/f.txt"]);
   expect(await push("--delete")).toMatchObject({ uploaded: 2, deleted: 3 });
-  expect(contents(bucket)).toEqual(contents(local));
+  expect(await held()).toEqual(contents(local));
 });
 
 story("an empty folder does not empty a bucket", async () => {
   await using site = await deploySite();
-  await fill(site.bucket, { "index.html": "here" });
+  await site.stored.write({ "index.html": "here" });
   const { code, stderr } = await site.run("push", site.local, "site", "--delete");
   expect(code).toBe(1);
   expect(stderr).toContain("would empty the bucket");
-  expect(contents(site.bucket)).toEqual({ "index.html": "here" });
+  expect(await site.held()).toEqual({ "index.html": "here" });
 });
 
 story("a dry run tells what would happen, on stdout, and changes nothing here or there", async () => {
   await using site = await deploySite();
-  const { local, bucket, run, home } = site;
+  const { local, stored, held, run, home } = site;
   await fill(local, { "new.txt": "new", "same.txt": "same" });
-  await fill(bucket, { "same.txt": "same", "gone.txt": "gone" });
+  await stored.write({ "same.txt": "same", "gone.txt": "gone" });
   const { code, stdout, stderr } = await run("push", local, "site", "--delete", "--dry-run");
   expect(code).toBe(0);
   expect(stdout).toBe("upload\tnew.txt\t3 B\ndelete\tgone.txt\n");
   expect(stderr).toContain("nothing was done");
-  expect(Object.keys(contents(bucket))).toEqual(["gone.txt", "same.txt"]);
+  expect(Object.keys(await held())).toEqual(["gone.txt", "same.txt"]);
   expect(existsSync(home.file(".local"))).toBe(false);
 });
 
@@ -228,7 +238,7 @@ story("a push ends with 2, 3 or 4 for wrong usage, a refusal, and a server that 
   const unknown = await run("push", local, "nowhere");
   expect([unknown.code, unknown.stderr]).toEqual([1, expect.stringContaining("buckets create nowhere")]);
   expect((await run("push", join(local, "missing"), "site")).stderr).toContain("does not exist");
-  expect(contents(site.bucket)).toEqual({});
+  expect(await site.held()).toEqual({});
 });
 
 story("push --help says which files are not pushed", async () => {

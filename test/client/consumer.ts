@@ -3,6 +3,7 @@ import { mkdtemp, rm, symlink, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
 import { buildClient } from "../../scripts/build-client.ts";
+import type { StoreOptions } from "../support/node.ts";
 import { type Finished, until, within } from "../support/process.ts";
 
 export type Runtime = "node" | "bun";
@@ -22,6 +23,19 @@ export function eachRuntime(title: string, story: (runtime: Runtime) => Promise<
     if (programs[runtime] === null) console.log("SKIPPED: the stories of the client need node 20 or later");
     else test(`${title} (${runtime})`, () => story(runtime), 60_000);
   }
+}
+
+/**
+ * The same story of files on both runtimes, and on every store of files. Not on each pair of them: the client does not see the store,
+ * nor does the server see the runtime.
+ */
+export function eachRuntimeAndStore(
+  title: string,
+  story: (runtime: Runtime, store: StoreOptions) => Promise<void>,
+): void {
+  eachRuntime(title, (runtime) => story(runtime, { store: "disk" }));
+  for (const store of ["objects over sqlite", "objects over postgres"] as const)
+    test(`${title} (bun, ${store})`, () => story("bun", { store }), 60_000);
 }
 
 let built: Promise<string> | undefined;

@@ -1,15 +1,14 @@
 import { expect } from "bun:test";
-import { createHash } from "node:crypto";
-import { readdir, writeFile } from "node:fs/promises";
+import { writeFile } from "node:fs/promises";
 import { createServer } from "node:net";
-import { join } from "node:path";
-import { type TestNode, testNode } from "../support/node.ts";
+import { type TestNode, type TestNodeOptions, testNode } from "../support/node.ts";
 import { freePort } from "../support/postgres.ts";
 import { until } from "../support/process.ts";
-import { Consumer, eachRuntime } from "./consumer.ts";
+import { storedFiles } from "../support/stored-site.ts";
+import { Consumer, eachRuntime, eachRuntimeAndStore } from "./consumer.ts";
 
-async function nodeWithBucket(top = ""): Promise<TestNode> {
-  const node = await testNode({ top });
+async function nodeWithBucket(options: TestNodeOptions = {}): Promise<TestNode> {
+  const node = await testNode(options);
   await node.call("static-bucket_create", { token: node.superToken, name: "site" });
   return node;
 }
@@ -18,11 +17,9 @@ function login({ url, superToken }: TestNode) {
   return { url, token: superToken };
 }
 
-const site = (node: TestNode, name = "") => join(node.folder, "static/site", name);
-
-/** Fifty million bytes that are not all alike. */
+/** Twenty million bytes that are not all alike. */
 const large = `
-const size = 50_000_000;
+const size = 20_000_000;
 const large = new Uint8Array(size);
 for (let i = 0; i < size; i += 4096) large[i] = i >> 12;
 const files = server.bucket("site");
@@ -41,12 +38,14 @@ const steps = (expected) => {
 };
 `;
 
-eachRuntime("50 MB go up and come down with progress, in whatever form they are given", async (runtime) => {
-  await using node = await nodeWithBucket();
-  await using consumer = await Consumer.open();
-  const lines = await consumer.run(
-    runtime,
-    `${large}
+eachRuntimeAndStore(
+  "20 MB go up and come down with progress, in whatever form they are given",
+  async (runtime, store) => {
+    await using node = await nodeWithBucket({ ...store, top: "sync_uploads = false\n" });
+    await using consumer = await Consumer.open();
+    const lines = await consumer.run(
+      runtime,
+      `${large}
     const stream = () => new Blob([large]).stream();
     async function* pieces() { for (let at = 0; at < size; at += 100_000) yield large.subarray(at, at + 100_000); }
     for (const [name, content, expected] of [
@@ -62,25 +61,21 @@ eachRuntime("50 MB go up and come down with progress, in whatever form they are 
     const blob = await files.download("bytes", { onProgress });
     console.log("download", verdict(), Buffer.from(await blob.arrayBuffer()).equals(large));
     `,
-    login(node),
-  );
-  const names = ["bytes", "buffer", "blob", "stream", "pieces"];
-  expect(lines).toEqual([
-    ...names.map((name) => `${name} true true true true`),
-    "download true true true true true",
-  ]);
-  const hashes = new Set<string>();
-  for (const name of names.flatMap((name) => [name, `${name}.quiet`]))
-    hashes.add(
-      createHash("sha256")
-        .update(await Bun.file(site(node, name)).bytes())
-        .digest("hex"),
+      login(node),
     );
-  expect(hashes.size).toBe(1);
-});
+    const names = ["bytes", "buffer", "blob", "stream", "pieces"];
+    expect(lines).toEqual([
+      ...names.map((name) => `${name} true true true true`),
+      "download true true true true true",
+    ]);
+    const tree = await storedFiles(node).tree();
+    expect(Object.keys(tree)).toEqual(names.flatMap((name) => [name, `${name}.quiet`]).sort());
+    expect(new Set(Object.values(tree)).size).toBe(1);
+  },
+);
 
-eachRuntime("small files of every form arrive whole, empty ones as well", async (runtime) => {
-  await using node = await nodeWithBucket();
+eachRuntimeAndStore("small files of every form arrive whole, empty ones as well", async (runtime, store) => {
+  await using node = await nodeWithBucket(store);
   await using consumer = await Consumer.open();
   await writeFile(consumer.file("on-disk.txt"), "from the disk");
   const lines = await consumer.run(
@@ -115,19 +110,22 @@ eachRuntime("small files of every form arrive whole, empty ones as well", async 
     ".",
     "8 401",
   ]);
-  expect((await readdir(site(node, "ü"))).sort()).toEqual(
+  expect(await storedFiles(node).names("ü")).toEqual(
     ["bewegt", "disk", "empty", "stream", "text 100%.txt", "words"].sort(),
   );
-  expect(Bun.file(site(node, "ü/text 100%.txt")).lastModified).toBe(86_400_000);
+  expect((await storedFiles(node).stats("ü/text 100%.txt")).modifiedMs).toBe(86_400_000);
 });
 
-eachRuntime("an upload that is broken off or whose source fails leaves the old file", async (runtime) => {
-  await using node = await nodeWithBucket();
-  await Bun.write(site(node, "film"), "old");
-  await using consumer = await Consumer.open();
-  const lines = await consumer.run(
-    runtime,
-    `${large}
+eachRuntimeAndStore(
+  "an upload that is broken off or whose source fails leaves the old file",
+  async (runtime, store) => {
+    await using node = await nodeWithBucket(store);
+    const stored = storedFiles(node);
+    await stored.write({ film: "old" });
+    await using consumer = await Consumer.open();
+    const lines = await consumer.run(
+      runtime,
+      `${large}
     const tell = (work) => work.then(() => console.log("done"), (error) => console.log(error.name, error.message));
     for (const content of [large, new Blob([large]), new Blob([large]).stream()]) {
       const stop = new AbortController();
@@ -148,23 +146,24 @@ eachRuntime("an upload that is broken off or whose source fails leaves the old f
     for (let i = 0; i < 200 && !cancelled; i++) await new Promise((done) => setTimeout(done, 10));
     console.log("source closed", cancelled);
     `,
-    login(node),
-  );
-  expect(lines).toEqual([
-    ...Array(3).fill("RangeError enough"),
-    "RangeError never",
-    "TypeError the disk is gone",
-    "TypeError no more",
-    "RangeError over",
-    "source closed true",
-  ]);
-  expect(await Bun.file(site(node, "film")).text()).toBe("old");
-  await until("nothing half-done is left", async () => (await readdir(site(node))).length === 1);
-});
+      login(node),
+    );
+    expect(lines).toEqual([
+      ...Array(3).fill("RangeError enough"),
+      "RangeError never",
+      "TypeError the disk is gone",
+      "TypeError no more",
+      "RangeError over",
+      "source closed true",
+    ]);
+    expect(await stored.contents()).toEqual({ film: "old" });
+    await until("nothing half-done is left", () => stored.uploads().length === 0);
+  },
+);
 
 eachRuntime("a download that is broken off, or breaks, is no file", async (runtime) => {
   await using node = await nodeWithBucket();
-  await Bun.write(site(node, "film"), new Uint8Array(50_000_000));
+  await storedFiles(node).write({ film: new Uint8Array(50_000_000) });
   const port = await freePort();
   const cut = createServer((socket) => {
     socket.on("error", () => {});
@@ -199,8 +198,8 @@ eachRuntime("a download that is broken off, or breaks, is no file", async (runti
 eachRuntime(
   "each refusal of a file is a class of its own, also while much is being sent",
   async (runtime) => {
-    await using node = await nodeWithBucket("max_upload_size = 1000000");
-    await Bun.write(site(node, "folder/inner.txt"), "inner");
+    await using node = await nodeWithBucket({ top: "max_upload_size = 1000000" });
+    await storedFiles(node).write({ "folder/inner.txt": "inner" });
     const lock = await fetch(`${node.url}/node/static-webdav/site/folder/inner.txt`, {
       method: "LOCK",
       headers: { authorization: `Basic ${btoa(node.superToken)}`, timeout: "Second-600" },

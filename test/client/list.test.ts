@@ -1,18 +1,16 @@
 import { expect, test } from "bun:test";
-import { mkdir, utimes, writeFile } from "node:fs/promises";
-import { join } from "node:path";
 import { parseListing } from "../../src/client/listing.ts";
-import { type TestNode, testNode } from "../support/node.ts";
-import { Consumer, eachRuntime } from "./consumer.ts";
+import { type StoreOptions, type TestNode, testNode } from "../support/node.ts";
+import { storedFiles } from "../support/stored-site.ts";
+import { Consumer, eachRuntime, eachRuntimeAndStore } from "./consumer.ts";
 
-async function nodeWithBucket(): Promise<TestNode> {
-  const node = await testNode();
+async function nodeWithBucket(store?: StoreOptions): Promise<TestNode> {
+  const node = await testNode(store);
   await node.call("static-bucket_create", { token: node.superToken, name: "site" });
   return node;
 }
 
 const login = ({ url, superToken }: TestNode) => ({ url, token: superToken });
-const site = (node: TestNode, ...names: string[]) => join(node.folder, "static/site", ...names);
 
 /** Names that an address, XML or a pattern might trip over. */
 const odd = [
@@ -33,19 +31,19 @@ const odd = [
   "constructor",
 ];
 
-eachRuntime("a folder is listed with whatever names there are, folders first", async (runtime) => {
-  await using node = await nodeWithBucket();
-  await mkdir(site(node, "deep"));
-  for (const [at, name] of odd.entries()) {
-    await writeFile(site(node, name), "x".repeat(at));
-    await mkdir(site(node, "deep", name));
-  }
-  await mkdir(site(node, "Zoo", "below"), { recursive: true });
-  await utimes(site(node, "%41"), new Date(86_400_000), new Date(86_400_000));
-  await using consumer = await Consumer.open();
-  const [top = "", deep = "", inner = "", etag = ""] = await consumer.run(
-    runtime,
-    `const files = server.bucket("site");
+eachRuntimeAndStore(
+  "a folder is listed with whatever names there are, folders first",
+  async (runtime, store) => {
+    await using node = await nodeWithBucket(store);
+    const { write, makeFolder, setModified } = storedFiles(node);
+    await write(Object.fromEntries(odd.map((name, at) => [name, "x".repeat(at)])));
+    const folders = ["deep", ...odd.map((name) => `deep/${name}`), "Zoo", "Zoo/below"];
+    for (const folder of folders) await makeFolder(folder);
+    await setModified("%41", 86_400);
+    await using consumer = await Consumer.open();
+    const [top = "", deep = "", inner = "", etag = ""] = await consumer.run(
+      runtime,
+      `const files = server.bucket("site");
     const show = (value) => console.log(JSON.stringify(value));
     const top = await files.list();
     show(top);
@@ -53,33 +51,36 @@ eachRuntime("a folder is listed with whatever names there are, folders first", a
     show(await files.list("deep/" + ${JSON.stringify(odd[0])} + "/"));
     const response = await files.open("%41");
     show([response.headers.get("etag"), top.every(({ modified }) => modified instanceof Date)]);`,
-    login(node),
-  );
-  const sorted = [...odd].sort();
-  const entries = JSON.parse(top) as Array<Record<string, unknown>>;
-  expect(entries.slice(0, 2)).toEqual([
-    { name: "Zoo", folder: true, modified: expect.any(String) },
-    { name: "deep", folder: true, modified: expect.any(String) },
-  ]);
-  expect(entries.slice(2)).toEqual(
-    sorted.map((name) => ({
-      name,
-      folder: false,
-      size: odd.indexOf(name),
-      modified: expect.any(String),
-      etag: expect.stringMatching(/^"[^"]+"$/),
-    })),
-  );
-  expect((JSON.parse(deep) as Array<{ name: string }>).map(({ name }) => name)).toEqual(sorted);
-  expect(JSON.parse(inner)).toEqual([]);
-  const old = entries.find(({ name }) => name === "%41");
-  expect(old?.modified).toBe("1970-01-02T00:00:00.000Z");
-  expect(JSON.parse(etag)).toEqual([old?.etag, true]);
-});
+      login(node),
+    );
+    const sorted = [...odd].sort();
+    const entries = JSON.parse(top) as Array<Record<string, unknown>>;
+    expect(entries.slice(0, 2)).toEqual([
+      { name: "Zoo", folder: true, modified: expect.any(String) },
+      { name: "deep", folder: true, modified: expect.any(String) },
+    ]);
+    expect(entries.slice(2)).toEqual(
+      sorted.map((name) => ({
+        name,
+        folder: false,
+        size: odd.indexOf(name),
+        modified: expect.any(String),
+        etag: expect.stringMatching(/^"[^"]+"$/),
+      })),
+    );
+    expect((JSON.parse(deep) as Array<{ name: string }>).map(({ name }) => name)).toEqual(sorted);
+    expect(JSON.parse(inner)).toEqual([]);
+    const old = entries.find(({ name }) => name === "%41");
+    expect(old?.modified).toBe("1970-01-02T00:00:00.000Z");
+    expect(JSON.parse(etag)).toEqual([old?.etag, true]);
+  },
+);
 
 eachRuntime("ten thousand files are listed, every one of them", async (runtime) => {
   await using node = await nodeWithBucket();
-  for (let at = 0; at < 10_000; at += 1) await writeFile(site(node, `file ${at}.txt`), "");
+  await storedFiles(node).write(
+    Object.fromEntries(Array.from({ length: 10_000 }, (_, at) => [`file ${at}.txt`, ""])),
+  );
   await using consumer = await Consumer.open();
   const lines = await consumer.run(
     runtime,
@@ -92,7 +93,7 @@ eachRuntime("ten thousand files are listed, every one of them", async (runtime) 
 
 eachRuntime("what cannot be listed is told as an error of its class", async (runtime) => {
   await using node = await nodeWithBucket();
-  await writeFile(site(node, "file.txt"), "x");
+  await storedFiles(node).write({ "file.txt": "x" });
   const small = await node.newToken([]);
   await using consumer = await Consumer.open();
   const lines = await consumer.run(
@@ -196,8 +197,8 @@ eachRuntime("a listing that no node-server would send is refused, not guessed at
   ]);
 });
 
-eachRuntime("an editor does not overwrite what somebody else saved", async (runtime) => {
-  await using node = await nodeWithBucket();
+eachRuntimeAndStore("an editor does not overwrite what somebody else saved", async (runtime, store) => {
+  await using node = await nodeWithBucket(store);
   await using consumer = await Consumer.open();
   const lines = await consumer.run(
     runtime,

@@ -220,4 +220,55 @@ export const cases: Readonly<Record<string, Case>> = {
     bad: [...notNumber, ["0", /1 or more/], ["10001", /10000 or less/]],
   },
   "database.sql_timeout_ms": ms(0),
+  "files.url": {
+    good: [
+      ['"file:///srv/blobs"', "file:///srv/blobs"],
+      ['"file:///srv/my%20blobs/"', "file:///srv/my%20blobs/"],
+    ],
+    bad: [
+      ...notText,
+      ...['""', '"/srv/blobs"', '"disk"', '"https://s3.example.com/x"', '"gs://bucket"'].map(
+        (url) => [url, /must be "file:\/\/\/absolute\/folder" or "s3:\/\/bucket\/prefix"/] as const,
+      ),
+      ['"file://srv/blobs"', /an absolute folder with three slashes/],
+      ['"file:///srv/100%"', /write % as %25/],
+      ['"s3://"', /must name a bucket/],
+      ['"s3://my bucket"', /must name a bucket/],
+      ['"s3://AKIA:hunter2@bucket/x"', /: must have no keys and no options in it; write [^:]*$/],
+      ['"s3://bucket/a//b"', /must have a prefix of letters/],
+      ['"s3://bucket/../b"', /must have a prefix of letters/],
+      ['"s3://bucket/prefix"', /needs access_key_id and secret_access_key; .* or set AWS_ACCESS_KEY_ID/],
+    ],
+  },
+  "files.endpoint": {
+    good: [
+      ['"http://127.0.0.1:8333"', "http://127.0.0.1:8333"],
+      ['"https://s3.example.com/"', "https://s3.example.com"],
+    ],
+    bad: [
+      ...notText,
+      ['"s3.example.com"', /must begin with https/],
+      ['"https://AKIA:hunter2@s3.example.com"', /: must have no keys and no options in it; write [^:]*$/],
+    ],
+  },
+  "files.region": { good: [['"eu-central-1"', "eu-central-1"]], bad: path.bad },
+  "files.access_key_id": { good: [['"AKIAX"', "AKIAX"]], bad: path.bad },
+  "files.secret_access_key": { good: [['"s/e+c"', "s/e+c"]], bad: path.bad },
+  "files.path_style": { good: [["false", false]], bad: notBoolean },
+  "files.cache_path": path,
+  "files.cache_bytes": bytes(0, 100 * GiB),
+  "files.keep_removed_days": {
+    good: [
+      ["0", 0],
+      ["3650", 3650],
+    ],
+    bad: [...notNumber, ["3651", /3650 or less/]],
+  },
+  "files.request_timeout_ms": {
+    good: [
+      ["1", 1],
+      ["600000", 600_000],
+    ],
+    bad: [...notNumber, ["0", /1 or more/], ["600001", /600000 or less/]],
+  },
 };

@@ -123,6 +123,7 @@ function fileWith(key: string, toml: string): string {
     "[database]",
     ...(name === "database_url" ? [] : ['database_url = "sqlite:x"']),
     ...(table === "database" ? [line] : []),
+    ...(table === "files" ? ["[files]", line] : []),
     "",
   ].join("\n");
 }

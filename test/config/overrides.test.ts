@@ -22,13 +22,15 @@ function refusalOf(env: Record<string, string>, toml = text): Fault {
 }
 
 test("every key has a variable of its own, and none is the name of another variable", () => {
-  const variables = settings.map(({ name }) => variableOf(name));
+  const variables = settings.map(variableOf);
   expect(new Set(variables).size).toBe(settings.length);
   expect(variables.filter((name) => name in otherVariables)).toEqual([]);
 });
 
 test.each(
-  settings.map(({ name, path, key }) => [variableOf(name), path, key.example ?? key.initial] as const),
+  settings.map(
+    (setting) => [variableOf(setting), setting.path, setting.key.example ?? setting.key.initial] as const,
+  ),
 )("%s takes the value that the file may have", (variable, path, example) => {
   const { values } = readOverrides({ [variable]: String(example ?? 1) });
   expect(values.map(({ path: key, from }) => ({ key, from }))).toEqual([{ key: path, from: variable }]);
@@ -86,7 +88,7 @@ test.each([
   ],
 ])("%s=%s is refused by its name, without a place in the file", (variable, value, why) => {
   const { data, detail } = refusalOf({ [variable]: value });
-  const field = settings.find(({ name }) => variableOf(name) === variable)?.path.join(".");
+  const field = settings.find((setting) => variableOf(setting) === variable)?.path.join(".");
   expect(data.problems).toEqual([{ field, from: variable, why }]);
   expect(detail).toStartWith(`${variable}: `);
   expect(detail).not.toContain("hunter2");

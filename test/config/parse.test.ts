@@ -23,6 +23,7 @@ function refusalOf(text: string): Fault {
 test("a file with the two required keys gets every default", () => {
   expect(parseConfig(required, "/srv/node/config.toml")).toEqual({
     warnings: [],
+    overrides: [],
     relative: [
       expect.objectContaining({ key: ["static_path"], given: "./static/", resolved: "/srv/node/static" }),
       expect.objectContaining({ key: ["database", "database_url"], given: "data/node.db" }),
@@ -65,6 +66,12 @@ test("a file with the two required keys gets every default", () => {
         max_lifetime_ms: 1_800_000,
         max_connections: 10,
         sql_timeout_ms: 60_000,
+      },
+      files: {
+        path_style: true,
+        cache_bytes: 1024 * MiB,
+        keep_removed_days: 7,
+        request_timeout_ms: 10_000,
       },
     },
   });

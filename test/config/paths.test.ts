@@ -18,9 +18,8 @@ function textWith(path: readonly string[], value: string): string {
         if (name.startsWith("tls_") && path[0]?.startsWith("tls_")) return [`${name} = "other.pem"`];
         return key.type.isOptional() ? [] : [`${name} = ${JSON.stringify(key.initial)}`];
       });
-  return [...lines(undefined), "[logging]", ...lines("logging"), "[database]", ...lines("database")].join(
-    "\n",
-  );
+  const tables = ["logging", "database", "files"].flatMap((table) => [`[${table}]`, ...lines(table)]);
+  return [...lines(undefined), ...tables].join("\n");
 }
 
 function valueAt(text: string, path: readonly string[]): unknown {

@@ -7,7 +7,7 @@ import { inBrowser, openConsole, signIn, testNode } from "./browser.ts";
 async function slowDown(page: Page): Promise<AsyncDisposable> {
   const session = await page.context().newCDPSession(page);
   const setRate = (rate: number) => session.send("Emulation.setCPUThrottlingRate", { rate });
-  await setRate(20);
+  await setRate(8);
   // Later tests use the same process.
   return {
     async [Symbol.asyncDispose]() {

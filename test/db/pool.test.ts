@@ -6,6 +6,7 @@ import type { Dialect } from "../../src/db/dialect.ts";
 import { openPostgres } from "../../src/db/postgres.ts";
 import { openSqlite } from "../../src/db/sqlite.ts";
 import { LogHub } from "../../src/log/hub.ts";
+import { openTestDatabase } from "../support/database.ts";
 import { settingsFor } from "../support/database-settings.ts";
 import {
   type DatabaseKind,
@@ -166,6 +167,18 @@ async function untilBlocked(node: TestNode): Promise<void> {
   }
   throw new Error("nothing waits for the lock");
 }
+
+test("transactions leave a connection to the statements that their own work waits for (postgres)", async () => {
+  await using database = await openTestDatabase("postgres", { max_connections: 3 });
+  const { dialect } = database;
+  const work = async (n: number) =>
+    dialect.query.transaction().execute(async (transaction) => {
+      await transaction.insertInto("monitoring_uuid").values(agent(n)).execute();
+      return agents(dialect);
+    });
+  await within("all transactions end", Promise.all([0, 1, 2, 3, 4, 5, 6, 7, 8, 9].map(work)));
+  expect(await agents(dialect)).toHaveLength(10);
+});
 
 test("a read of SQLite does not wait for a transaction, and sees what was committed before it", async () => {
   await using database = await openOne("sqlite", 50);

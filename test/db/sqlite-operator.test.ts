@@ -69,7 +69,7 @@ eachChannel("requests and answers of every size arrive whole and in order", asyn
 });
 
 eachChannel("a statement that does not end delays no other one", async ({ rows, children }) => {
-  const stopped = rows(endless("sqlite"), { timeoutMs: 5000 }).then(
+  const stopped = rows(endless("sqlite"), { timeoutMs: 3000 }).then(
     () => "answered",
     (error: Error) => error.message,
   );
@@ -78,11 +78,11 @@ eachChannel("a statement that does not end delays no other one", async ({ rows, 
     isRunning = false;
   });
   await until("the statement runs", async () => ((await children()).length === 1 ? true : undefined));
-  for (let n = 0; n < 50; n += 1) expect(await rows(`SELECT ${n} AS n`)).toEqual([{ n }]);
-  const bursts = await Promise.all(Array.from({ length: 50 }, (_, n) => rows(`SELECT ${n} AS n`)));
-  expect(bursts).toEqual(Array.from({ length: 50 }, (_, n) => [{ n }]));
+  for (let n = 0; n < 20; n += 1) expect(await rows(`SELECT ${n} AS n`)).toEqual([{ n }]);
+  const bursts = await Promise.all(Array.from({ length: 30 }, (_, n) => rows(`SELECT ${n} AS n`)));
+  expect(bursts).toEqual(Array.from({ length: 30 }, (_, n) => [{ n }]));
   expect(isRunning).toBe(true);
-  expect(await stopped).toContain("5000 ms (sql_timeout_ms)");
+  expect(await stopped).toContain("3000 ms (sql_timeout_ms)");
 });
 
 eachChannel(
@@ -90,7 +90,7 @@ eachChannel(
   async ({ rows, children }) => {
     let isStuck = true;
     const stuck = Promise.allSettled(
-      Array.from({ length: 4 }, () => rows(endless("sqlite"), { timeoutMs: 3000 })),
+      Array.from({ length: 4 }, () => rows(endless("sqlite"), { timeoutMs: 2000 })),
     ).finally(() => {
       isStuck = false;
     });
@@ -108,8 +108,8 @@ eachChannel(
 
 eachChannel("a stopped request says how many of its statements were committed", async ({ rows }) => {
   const sql = `CREATE TABLE t (a); INSERT INTO t VALUES (1); ${endless("sqlite")}`;
-  const error = await rows(sql, { timeoutMs: 3000 }).catch((error: unknown) => error);
-  expect(error).toMatchObject({ kind: "DatabaseError", data: { limit: 3000, kept: 2 } });
+  const error = await rows(sql, { timeoutMs: 2000 }).catch((error: unknown) => error);
+  expect(error).toMatchObject({ kind: "DatabaseError", data: { limit: 2000, kept: 2 } });
   expect(await rows("SELECT a FROM t")).toEqual([{ a: 1 }]);
 });
 

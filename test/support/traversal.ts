@@ -4,6 +4,7 @@ import { connect } from "node:net";
 import { join } from "node:path";
 import { siteWith } from "./bucket.ts";
 import type { TestNode } from "./node.ts";
+import { storedFiles } from "./stored-site.ts";
 
 export const mark = "TOP-SECRET-7351";
 /** What stands in every file that is none of the bucket's business, the server's own among them. */
@@ -111,19 +112,20 @@ export async function besiegedSite(node: TestNode) {
   await node.call("static-bucket_create", other);
   // Closed to the public, so that no address of its own leads to it either.
   await node.call("static-bucket_update", { ...other, enable: false });
-  for (const path of ["static/secret.txt", "static/site-two/secret.txt", "secret.txt", "static/site.txt"]) {
+  await storedFiles(node, "site-two").write({ "secret.txt": mark });
+  for (const path of ["static/secret.txt", "secret.txt", "static/site.txt"]) {
     await mkdir(join(node.folder, path, ".."), { recursive: true });
     await writeFile(join(node.folder, path), mark);
   }
   return site;
 }
 
-/** Everything below the node's folder that is not the bucket's, with its content; the database lives. */
-export function surroundings(node: TestNode): Record<string, string> {
-  const found: Record<string, string> = {};
+/** Everything that is not the bucket's, with its content: the other bucket, and what is below the node's folder. The database lives. */
+export async function surroundings(node: TestNode): Promise<Record<string, string>> {
+  const found: Record<string, string> = { ...(await storedFiles(node, "site-two").contents()) };
   for (const name of readdirSync(node.folder, { recursive: true, encoding: "utf8" }).sort()) {
     const path = join(node.folder, name);
-    if (/^static\/site(\/|$)/.test(name) || /^static\/~staging/.test(name)) continue;
+    if (/^(static\/site|blobs)(\/|$)/.test(name) || /^static\/~staging/.test(name)) continue;
     found[name] = !statSync(path).isFile() || name.startsWith("data/") ? "" : readFileSync(path, "latin1");
   }
   return found;

@@ -7,6 +7,7 @@ import { join, resolve } from "node:path";
 import type { VersionRecord } from "../../src/build.ts";
 import { binaryName } from "../../src/update/release.ts";
 import { ReleaseServer } from "../../src/update/release-server.ts";
+import { madeOnce } from "./made-once.ts";
 import { atRunEnd } from "./run-end.ts";
 
 export const root = resolve(import.meta.dir, "../..");
@@ -33,7 +34,7 @@ export interface Versions {
 
 let compiled: Promise<Versions> | undefined;
 
-/** The versions, compiled once for all files of a test run. */
+/** The versions, compiled once for all processes of a test run. */
 export function compileVersions(): Promise<Versions> {
   compiled ??= compile();
   return compiled;
@@ -45,8 +46,10 @@ async function compile(): Promise<Versions> {
   // Those who run as somebody else in a story must reach the binaries.
   await chmod(folder, 0o755);
   const build = async (version: string): Promise<Version> => {
-    const path = join(folder, version);
-    await does([process.execPath, "scripts/build.ts", path, version], root);
+    const path = await madeOnce(
+      version,
+      async (outfile) => void (await does([process.execPath, "scripts/build.ts", outfile, version], root)),
+    );
     return { tag: `v${version}`, path, digest: await digestOf(path) };
   };
   const [one, two] = [await build("1.0.0"), await build("2.0.0")];

@@ -9,6 +9,7 @@ import {
   writeFileSync,
 } from "node:fs";
 import { dirname, join } from "node:path";
+import { codeOf } from "../../src/base/fault.ts";
 import { Wire } from "./hostile.ts";
 import type { TestNode } from "./node.ts";
 import { until } from "./process.ts";
@@ -52,9 +53,25 @@ export function contentsOf(folder: string): Contents {
 
 /** What is in the staging folder, at any depth below the server's own. */
 export function staged(node: TestNode): string[] {
-  return Object.keys(contentsOf(join(node.folder, "static/~staging"))).filter(
-    (path) => !/^[^/]+\/$/.test(path),
+  return namesBelow(join(node.folder, "static/~staging")).filter((path) => !/^[^/]+\/$/.test(path));
+}
+
+/** The names at any depth, folders with a slash. What is removed meanwhile is left out. */
+function namesBelow(folder: string): string[] {
+  return listed(folder).flatMap((entry) =>
+    entry.isDirectory()
+      ? [`${entry.name}/`, ...namesBelow(join(folder, entry.name)).map((name) => `${entry.name}/${name}`)]
+      : [entry.name],
   );
+}
+
+function listed(folder: string) {
+  try {
+    return readdirSync(folder, { withFileTypes: true });
+  } catch (error) {
+    if (codeOf(error) === "ENOENT") return [];
+    throw error;
+  }
 }
 
 /** Whether a file is uploaded, or a folder copied, at the moment; reads no content, which may be a very large hole. */

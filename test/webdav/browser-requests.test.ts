@@ -1,5 +1,5 @@
-import { expect, test } from "bun:test";
-import { eachDatabase, type TestNode, testNode } from "../support/node.ts";
+import { expect } from "bun:test";
+import { eachStore, eachStoreAndDatabase, type TestNode, testNode } from "../support/node.ts";
 import { webdavSite } from "../support/webdav.ts";
 
 const basicChallenge = 'Basic realm="Node Static WebDAV", charset="UTF-8"';
@@ -67,23 +67,26 @@ async function ask(node: TestNode, headers: Record<string, string>, method = "PR
   return response;
 }
 
-test("Basic credentials that a browser may have added by itself are refused, and no browser is asked for them", async () => {
-  await using node = await testNode();
-  const { authorization } = await webdavSite(node);
-  for (const [who, headers] of Object.entries(fromPages)) {
-    for (const method of ["GET", "HEAD", "PROPFIND", "PUT", "DELETE", "MKCOL", "LOCK"])
-      for (const more of [{}, { authorization }]) {
-        const response = await ask(node, { ...headers, ...more }, method);
-        const challenge = response.headers.get("www-authenticate");
-        expect([who, method, response.status, challenge]).toEqual([who, method, 401, bearerChallenge]);
-      }
-    const byBearer = await ask(node, { ...headers, authorization: `Bearer ${node.superToken}` });
-    expect([who, byBearer.status, byBearer.headers.get("cache-control")]).toEqual([who, 207, "no-store"]);
-  }
-});
+eachStore(
+  "Basic credentials that a browser may have added by itself are refused, and no browser is asked for them",
+  async (store) => {
+    await using node = await testNode(store);
+    const { authorization } = await webdavSite(node);
+    for (const [who, headers] of Object.entries(fromPages)) {
+      for (const method of ["GET", "HEAD", "PROPFIND", "PUT", "DELETE", "MKCOL", "LOCK"])
+        for (const more of [{}, { authorization }]) {
+          const response = await ask(node, { ...headers, ...more }, method);
+          const challenge = response.headers.get("www-authenticate");
+          expect([who, method, response.status, challenge]).toEqual([who, method, 401, bearerChallenge]);
+        }
+      const byBearer = await ask(node, { ...headers, authorization: `Bearer ${node.superToken}` });
+      expect([who, byBearer.status, byBearer.headers.get("cache-control")]).toEqual([who, 207, "no-store"]);
+    }
+  },
+);
 
-test("programs sign in with Basic as ever, and are asked for it", async () => {
-  await using node = await testNode();
+eachStore("programs sign in with Basic as ever, and are asked for it", async (store) => {
+  await using node = await testNode(store);
   const { authorization } = await webdavSite(node);
   for (const [who, headers] of Object.entries(programs)) {
     const stranger = await ask(node, headers);
@@ -93,8 +96,8 @@ test("programs sign in with Basic as ever, and are asked for it", async () => {
   }
 });
 
-test("pages of other origins and extensions may send Basic credentials of their own", async () => {
-  await using node = await testNode();
+eachStore("pages of other origins and extensions may send Basic credentials of their own", async (store) => {
+  await using node = await testNode(store);
   const { authorization } = await webdavSite(node);
   for (const [who, headers] of Object.entries(fromElsewhere)) {
     const stranger = await ask(node, headers);
@@ -104,10 +107,10 @@ test("pages of other origins and extensions may send Basic credentials of their 
   }
 });
 
-eachDatabase(
+eachStoreAndDatabase(
   "Bearer takes both forms of a token, percent-encoded where a header needs it",
-  async (database) => {
-    await using node = await testNode({ database });
+  async (store) => {
+    await using node = await testNode(store);
     await webdavSite(node);
     const permissions = ["read", "write", "delete", "list"].map((action) => ({ static_bucket_file: action }));
     const limits = [{ scopes: [{ static_bucket: "site" }], permissions }];

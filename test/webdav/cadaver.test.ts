@@ -1,8 +1,9 @@
-import { expect, test } from "bun:test";
-import { existsSync, readdirSync, readFileSync } from "node:fs";
+import { expect } from "bun:test";
+import { readFileSync } from "node:fs";
 import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
-import { eachDatabase, type TestNode, testNode } from "../support/node.ts";
+import { eachStore, eachStoreAndDatabase, type TestNode, testNode } from "../support/node.ts";
+import { storedFiles } from "../support/stored-site.ts";
 import { findTool } from "../support/tools.ts";
 import { webdavSite } from "../support/webdav.ts";
 
@@ -17,7 +18,7 @@ async function openCadaver(node: TestNode) {
   return {
     home: tool.home,
     dav,
-    bucket: join(node.folder, "static", "site"),
+    stored: storedFiles(node),
     type: async (...commands: string[]) =>
       (await tool.does([`${base}/`], { stdin: `${[...commands, "quit"].join("\n")}\n` })).replace(
         /\r/g,
@@ -29,11 +30,11 @@ async function openCadaver(node: TestNode) {
 
 const count = (text: string, words: RegExp) => text.match(new RegExp(words, "g"))?.length ?? 0;
 
-test("cadaver puts, lists, gets, copies, moves and deletes files and folders", async () => {
-  await using node = await testNode();
+eachStore("cadaver puts, lists, gets, copies, moves and deletes files and folders", async (store) => {
+  await using node = await testNode(store);
   await using site = await openCadaver(node);
   if (site === undefined) return;
-  const { home, bucket, type } = site;
+  const { home, stored, type } = site;
   await writeFile(join(home, "a.txt"), "content of a");
   await writeFile(join(home, "odd name & 100% #1.txt"), "odd");
   const first = await type(
@@ -54,7 +55,7 @@ test("cadaver puts, lists, gets, copies, moves and deletes files and folders", a
   expect(first).toMatch(/ copied\.txt +12 /);
   expect(readFileSync(join(home, "back.txt"), "utf8")).toBe("content of a");
   expect(readFileSync(join(home, "odd back.txt"), "utf8")).toBe("odd");
-  expect(readdirSync(bucket, { recursive: true }).sort()).toEqual([
+  expect(await stored.paths()).toEqual([
     "folder",
     "folder/copied.txt",
     "moved.txt",
@@ -63,16 +64,16 @@ test("cadaver puts, lists, gets, copies, moves and deletes files and folders", a
   const second = await type("delete moved.txt", "rmcol folder", "ls");
   expect(second).not.toMatch(/fail|error/i);
   expect(second).not.toMatch(/moved\.txt +12|Coll: +folder/);
-  expect(readdirSync(bucket)).toEqual(["odd name & 100% #1.txt"]);
+  expect(await stored.names()).toEqual(["odd name & 100% #1.txt"]);
   const third = await type("get moved.txt gone.txt", "mkcol missing/folder");
   expect(third).toMatch(/moved\.txt.*failed:[\s\S]*404 Not Found/);
   expect(third).toMatch(/missing\/folder.*failed:[\s\S]*409 Conflict/);
 });
 
-eachDatabase(
+eachStoreAndDatabase(
   "cadaver sets a property, finds it again in another session, and takes it away",
-  async (database) => {
-    await using node = await testNode({ database });
+  async (store) => {
+    await using node = await testNode(store);
     await using site = await openCadaver(node);
     if (site === undefined) return;
     await writeFile(join(site.home, "a.txt"), "a");
@@ -85,37 +86,36 @@ eachDatabase(
   },
 );
 
-eachDatabase(
+eachStoreAndDatabase(
   "cadaver locks a file, which then only its own session may change, and unlocks it",
-  async (database) => {
-    await using node = await testNode({ database });
+  async (store) => {
+    await using node = await testNode(store);
     await using site = await openCadaver(node);
     if (site === undefined) return;
-    const { home, bucket, dav, type } = site;
+    const { home, dav, stored, type } = site;
     await writeFile(join(home, "a.txt"), "first");
     await writeFile(join(home, "b.txt"), "second");
-    const stored = () => readFileSync(join(bucket, "a.txt"), "utf8");
     // It ends without unlocking, so the lock outlives the session.
     const locking = await type("put a.txt", "lock a.txt", "put b.txt a.txt", "discover a.txt");
     expect(locking).toMatch(/Locking `a\.txt': succeeded/);
     expect(locking).toMatch(/Uploading b\.txt[\s\S]*succeeded/);
     const token = /opaquelocktoken:[^\s<>]+|urn:uuid:[0-9a-f-]{36}/.exec(locking)?.[0];
     expect(token).toBeDefined();
-    expect(stored()).toBe("second");
+    expect(await stored.text("a.txt")).toBe("second");
     const other = await type("put a.txt", "delete a.txt", "discover a.txt");
     expect(count(other, /423 Locked/)).toBe(2);
     expect(other).toContain(String(token));
-    expect(stored()).toBe("second");
+    expect(await stored.text("a.txt")).toBe("second");
     expect((await dav("UNLOCK", "/a.txt", { "lock-token": `<${token}>` })).status).toBe(204);
     const whole = await type("lock a.txt", "unlock a.txt", "discover a.txt", "delete a.txt");
     expect(whole).toMatch(/Unlocking `a\.txt': succeeded/);
     expect(whole).not.toMatch(/opaquelocktoken|urn:uuid/);
-    expect(existsSync(join(bucket, "a.txt"))).toBe(false);
+    expect(await stored.exists("a.txt")).toBe(false);
   },
 );
 
-test("cadaver with a wrong password is asked again and gets nothing", async () => {
-  await using node = await testNode();
+eachStore("cadaver with a wrong password is asked again and gets nothing", async (store) => {
+  await using node = await testNode(store);
   await using site = await openCadaver(node);
   if (site === undefined) return;
   await writeFile(join(site.home, "a.txt"), "a");
@@ -124,5 +124,5 @@ test("cadaver with a wrong password is asked again and gets nothing", async () =
   });
   const said = await site.type("put a.txt", "ls");
   expect(said).toMatch(/Could not (authenticate|access)|Authentication required|401/i);
-  expect(readdirSync(site.bucket)).toEqual([]);
+  expect(await site.stored.names()).toEqual([]);
 });

@@ -1,10 +1,8 @@
 import { expect } from "bun:test";
-import { existsSync } from "node:fs";
-import { join } from "node:path";
 import { Wire } from "../support/hostile.ts";
-import { eachDatabase, type TestNode, testNode } from "../support/node.ts";
+import { eachStoreAndDatabase, type TestNode, testNode } from "../support/node.ts";
 import { until } from "../support/process.ts";
-import { openSite, staged } from "../support/webdav-disk.ts";
+import { storedFiles, storedSite } from "../support/stored-site.ts";
 
 /** Of an upload that is long enough to be staged while it is sent. */
 const half = "half of it".repeat(5000);
@@ -39,19 +37,20 @@ const changes: Readonly<Record<string, Change>> = {
 };
 
 for (const [what, { make, status }] of Object.entries(changes))
-  eachDatabase(`an upload whose bucket is ${what} while it is sent is not stored`, async (database) => {
-    await using node = await testNode({ database });
-    const { at, authorization } = await openSite(node, { "old.txt": "old" });
+  eachStoreAndDatabase(`an upload whose bucket is ${what} while it is sent is not stored`, async (store) => {
+    await using node = await testNode(store);
+    const { exists, uploads, authorization } = await storedSite(node, { "old.txt": "old" });
     using wire = await Wire.open(node.url);
     wire.write(
       `PUT /node/static-webdav/site/new.txt HTTP/1.1\r\nHost: here\r\nAuthorization: ${authorization}\r\nContent-Length: ${2 * half.length}\r\n\r\n${half}`,
     );
-    await until("the upload has begun", () => staged(node).length === 1);
+    await until("the upload has begun", () => uploads().length === 1);
     await make(node);
     wire.write(half);
     const [, answered] = await wire.hears(/^HTTP\/1\.1 (\d+) [\s\S]*meanwhile; nothing was changed/);
     expect(Number(answered)).toBe(status);
-    await until("nothing of it stays", () => staged(node).length === 0);
-    const places = [at("new.txt"), join(node.folder, "static/elsewhere/new.txt")];
-    expect(places.filter((place) => existsSync(place))).toEqual([]);
+    await until("nothing of it stays", () => uploads().length === 0);
+    expect(await exists("new.txt")).toBe(false);
+    if (what === "given another folder")
+      expect(await storedFiles(node, "elsewhere").exists("new.txt")).toBe(false);
   });

@@ -1,85 +1,108 @@
 import { expect, test } from "bun:test";
-import { existsSync, lstatSync, symlinkSync, writeFileSync } from "node:fs";
+import { lstatSync, symlinkSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { eachDatabase, tempFolder, testNode } from "../support/node.ts";
+import { eachStore, eachStoreAndDatabase, tempFolder, testNode } from "../support/node.ts";
+import { storedSite } from "../support/stored-site.ts";
 import { type Contents, contentsOf, hrefs, openSite, staged } from "../support/webdav-disk.ts";
 
-test("COPY and MOVE put a file or a folder over a file or a folder, whole, or leave both alone with Overwrite: F", async () => {
-  await using node = await testNode();
-  const { to, write, contents, dav } = await openSite(node);
-  const trees = {
-    file: (name: string) => ({ [name]: "one file" }),
-    folder: (name: string) => ({
-      [`${name}/`]: "",
-      [`${name}/in.txt`]: "in",
-      [`${name}/deep/`]: "",
-      [`${name}/deep/er.txt`]: "er",
-    }),
-    nothing: () => ({}),
-  };
-  const others = {
-    file: (name: string) => ({ [name]: "another file" }),
-    folder: (name: string) => ({
-      [`${name}/`]: "",
-      [`${name}/old.txt`]: "old",
-      [`${name}/deep/`]: "",
-      [`${name}/deep/old.txt`]: "old",
-    }),
-    nothing: () => ({}),
-  };
-  const put = (tree: Contents) =>
-    write(Object.fromEntries(Object.entries(tree).filter(([path]) => !path.endsWith("/"))));
-  for (const method of ["COPY", "MOVE"] as const)
-    for (const source of ["file", "folder"] as const)
-      for (const target of ["file", "folder", "nothing"] as const)
-        for (const overwrite of ["T", "F", undefined]) {
-          const [from, old, now] = [
-            trees[source]("from"),
-            others[target]("to"),
-            trees[source]("to"),
-          ] as const;
-          put({ ...from, ...old });
-          const status = await to(method, "/from", "/to", overwrite === undefined ? {} : { overwrite });
-          const refused = overwrite === "F" && target !== "nothing";
-          expect([method, source, target, overwrite, status]).toEqual([
-            ...[method, source, target, overwrite],
-            refused ? 412 : target === "nothing" ? 201 : 204,
-          ]);
-          const kept = refused || method === "COPY" ? from : {};
-          expect(contents()).toEqual({ ...kept, ...(refused ? old : now) });
-          expect(staged(node)).toEqual([]);
-          for (const path of ["/from", "/to"]) await dav("DELETE", path);
-          expect(contents()).toEqual({});
-        }
-});
+eachStore(
+  "COPY and MOVE put a file or a folder over a file or a folder, whole, or leave both alone with Overwrite: F",
+  async (store) => {
+    await using node = await testNode(store);
+    const { to, write, contents, dav, uploads } = await storedSite(node);
+    const trees = {
+      file: (name: string) => ({ [name]: "one file" }),
+      folder: (name: string) => ({
+        [`${name}/`]: "",
+        [`${name}/in.txt`]: "in",
+        [`${name}/deep/`]: "",
+        [`${name}/deep/er.txt`]: "er",
+      }),
+      nothing: () => ({}),
+    };
+    const others = {
+      file: (name: string) => ({ [name]: "another file" }),
+      folder: (name: string) => ({
+        [`${name}/`]: "",
+        [`${name}/old.txt`]: "old",
+        [`${name}/deep/`]: "",
+        [`${name}/deep/old.txt`]: "old",
+      }),
+      nothing: () => ({}),
+    };
+    const put = (tree: Contents) =>
+      write(Object.fromEntries(Object.entries(tree).filter(([path]) => !path.endsWith("/"))));
+    for (const method of ["COPY", "MOVE"] as const)
+      for (const source of ["file", "folder"] as const)
+        for (const target of ["file", "folder", "nothing"] as const)
+          for (const overwrite of ["T", "F", undefined]) {
+            const [from, old, now] = [
+              trees[source]("from"),
+              others[target]("to"),
+              trees[source]("to"),
+            ] as const;
+            await put({ ...from, ...old });
+            const status = await to(method, "/from", "/to", overwrite === undefined ? {} : { overwrite });
+            const refused = overwrite === "F" && target !== "nothing";
+            expect([method, source, target, overwrite, status]).toEqual([
+              ...[method, source, target, overwrite],
+              refused ? 412 : target === "nothing" ? 201 : 204,
+            ]);
+            const kept = refused || method === "COPY" ? from : {};
+            expect(await contents()).toEqual({ ...kept, ...(refused ? old : now) });
+            expect(uploads()).toEqual([]);
+            for (const path of ["/from", "/to"]) await dav("DELETE", path);
+            expect(await contents()).toEqual({});
+          }
+  },
+);
 
-test("COPY of a folder with Depth 0 makes the folder alone, also over one that holds something; Depth 1 is refused", async () => {
-  await using node = await testNode();
-  const { to, contents } = await openSite(node, { "from/a.txt": "a", "to/old.txt": "old" });
-  expect(await to("COPY", "/from", "/new", { depth: "0" })).toBe(201);
-  expect(await to("COPY", "/from", "/to", { depth: "0" })).toBe(204);
-  expect(await to("COPY", "/from", "/other", { depth: "1" })).toBe(400);
-  expect(await to("MOVE", "/from", "/other", { depth: "0" })).toBe(400);
-  expect(await to("COPY", "/from/a.txt", "/to/a.txt", { depth: "0" })).toBe(201);
-  expect(contents()).toEqual({ "from/": "", "from/a.txt": "a", "new/": "", "to/": "", "to/a.txt": "a" });
-});
+eachStore(
+  "COPY of a folder with Depth 0 makes the folder alone, also over one that holds something; Depth 1 is refused",
+  async (store) => {
+    await using node = await testNode(store);
+    const { to, contents } = await storedSite(node, { "from/a.txt": "a", "to/old.txt": "old" });
+    expect(await to("COPY", "/from", "/new", { depth: "0" })).toBe(201);
+    expect(await to("COPY", "/from", "/to", { depth: "0" })).toBe(204);
+    expect(await to("COPY", "/from", "/other", { depth: "1" })).toBe(400);
+    expect(await to("MOVE", "/from", "/other", { depth: "0" })).toBe(400);
+    expect(await to("COPY", "/from/a.txt", "/to/a.txt", { depth: "0" })).toBe(201);
+    expect(await contents()).toEqual({
+      "from/": "",
+      "from/a.txt": "a",
+      "new/": "",
+      "to/": "",
+      "to/a.txt": "a",
+    });
+  },
+);
 
-test("10,000 files are copied, moved and deleted as one", async () => {
-  await using node = await testNode({ top: "sync_uploads = false\n" });
-  const { to, write, at, dav, contents } = await openSite(node);
-  const names = Array.from({ length: 10_000 }, (_, number) => `${number % 100}/${number}.txt`);
-  write(Object.fromEntries(names.map((name) => [`from/${name}`, name])));
-  const whole = contents("from");
-  const inode = lstatSync(at("from/7/7.txt")).ino;
-  expect(await to("COPY", "/from", "/copy")).toBe(201);
-  expect([Object.keys(whole).length, Bun.deepEquals(contents("copy"), whole)]).toEqual([10_100, true]);
-  expect(await to("MOVE", "/from", "/copy")).toBe(204);
-  expect([existsSync(at("from")), Bun.deepEquals(contents("copy"), whole)]).toEqual([false, true]);
-  // The very files, by a rename of their folder, not copies of them.
-  expect(lstatSync(at("copy/7/7.txt")).ino).toBe(inode);
-  expect((await dav("DELETE", "/copy")).status).toBe(204);
-  expect([contents(), staged(node)]).toEqual([{}, []]);
-}, 180_000);
+eachStore(
+  "thousands of files are copied, moved and deleted as one",
+  async (store) => {
+    await using node = await testNode({ ...store, top: "sync_uploads = false\n" });
+    const { to, write, contents, contentFile, exists, dav, uploads } = await storedSite(node);
+    // One folder of files, and copies of it: 10,000 on a disk.
+    const folders = node.store === "disk" ? 100 : 10;
+    await write(
+      Object.fromEntries(Array.from({ length: 100 }, (_, at) => [`from/0/${at}.txt`, `file ${at}`])),
+    );
+    for (let at = 1; at < folders; at += 1) expect(await to("COPY", "/from/0", `/from/${at}`)).toBe(201);
+    const whole = await contents("from");
+    const file = await contentFile("from/7/7.txt");
+    const inode = lstatSync(file).ino;
+    expect(await to("COPY", "/from", "/copy")).toBe(201);
+    const copied = await contents("copy");
+    expect([Object.keys(whole).length, Bun.deepEquals(copied, whole)]).toEqual([folders * 101, true]);
+    expect(await to("MOVE", "/from", "/copy")).toBe(204);
+    expect([await exists("from"), Bun.deepEquals(await contents("copy"), whole)]).toEqual([false, true]);
+    // The very files, by a rename of their folder, not copies of them.
+    expect(lstatSync(await contentFile("copy/7/7.txt")).ino).toBe(inode);
+    expect((await dav("DELETE", "/copy")).status).toBe(204);
+    expect([await contents(), uploads()]).toEqual([{}, []]);
+  },
+  180_000,
+);
 
 test("links and special files inside a folder are not followed: not copied, moved as they are, deleted without what they point to", async () => {
   await using node = await testNode();
@@ -102,13 +125,13 @@ test("links and special files inside a folder are not followed: not copied, move
   expect([contentsOf(outside.path), staged(node)]).toEqual([{ "secret.txt": "secret" }, []]);
 });
 
-eachDatabase(
+eachStoreAndDatabase(
   "a locked member keeps its folder from being deleted, moved and replaced, and nothing is changed",
-  async (database) => {
-    await using node = await testNode({ database });
+  async (store) => {
+    await using node = await testNode(store);
     const files = { "folder/a.txt": "a", "folder/deep/b.txt": "b", "folder/z.txt": "z", "other/c.txt": "c" };
-    const { to, contents, dav } = await openSite(node, files);
-    const before = contents();
+    const { to, contents, dav, uploads } = await storedSite(node, files);
+    const before = await contents();
     const info =
       '<D:lockinfo xmlns:D="DAV:"><D:lockscope><D:exclusive/></D:lockscope><D:locktype><D:write/></D:locktype></D:lockinfo>';
     const locked = await dav("LOCK", "/folder/deep/b.txt", {}, info);
@@ -127,11 +150,11 @@ eachDatabase(
         from,
         true,
       ]);
-    expect([contents(), staged(node)]).toEqual([before, []]);
+    expect([await contents(), uploads()]).toEqual([before, []]);
     expect(await to("COPY", "/folder", "/copy")).toBe(201);
     const shown = { if: `</node/static-webdav/site/folder/deep/b.txt> (${token})` };
     expect((await dav("DELETE", "/folder", shown)).status).toBe(204);
-    expect(Object.keys(contents()).some((path) => path.startsWith("folder"))).toBe(false);
+    expect(Object.keys(await contents()).some((path) => path.startsWith("folder"))).toBe(false);
     expect((await dav("PUT", "/copy/deep/b.txt", {}, "free")).status).toBe(204);
   },
 );

@@ -2,6 +2,7 @@ import { expect, test } from "bun:test";
 import { existsSync, mkdirSync, readdirSync, renameSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { testNode } from "../support/node.ts";
+import { storedSite } from "../support/stored-site.ts";
 import { asUser, hrefs, openSite, staged } from "../support/webdav-disk.ts";
 
 const name = "n".repeat(100);
@@ -42,6 +43,21 @@ test("a folder that is 1,550 levels deep, with paths longer than the disk takes,
   expect(readdirSync(at(""))).toEqual([]);
   expect(staged(node)).toEqual([]);
 }, 180_000);
+
+for (const store of ["objects over sqlite", "objects over postgres"] as const)
+  test(`a folder that is 1,550 levels deep is made by moves, listed, moved and removed (${store})`, async () => {
+    await using node = await testNode({ store, top: "sync_uploads = false\n" });
+    const { dav, to, write } = await storedSite(node);
+    const list = () => node.call("static-bucket-file_list", [node.superToken, "site"]);
+    for (let at = 0; at < 50; at += 1) {
+      await write({ [`chain${at}/${levels(30)}/file.txt`]: "words" });
+      if (at > 0) expect(await to("MOVE", `/chain${at - 1}`, `/chain${at}/${levels(30)}/next`)).toBe(201);
+    }
+    expect(await to("MOVE", "/chain49", "/deep")).toBe(201);
+    expect(await list()).toHaveLength(50);
+    expect((await dav("DELETE", "/deep")).status).toBe(204);
+    expect(await list()).toEqual([]);
+  }, 180_000);
 
 test("a folder that may be listed but not searched stays with all that it holds, is named, and empty ones like it go", async () => {
   await using node = await testNode();

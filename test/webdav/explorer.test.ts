@@ -1,7 +1,6 @@
 import { expect } from "bun:test";
-import { readdirSync, readFileSync, statSync } from "node:fs";
-import { join } from "node:path";
-import { eachDatabase, type TestNode, testNode } from "../support/node.ts";
+import { eachStoreAndDatabase, type TestNode, testNode } from "../support/node.ts";
+import { storedFiles } from "../support/stored-site.ts";
 
 const rights = ["read", "write", "delete", "list"].map((action) => ({ static_bucket_file: action }));
 const everyHeader = {
@@ -50,12 +49,12 @@ async function explorer(node: TestNode) {
   };
 }
 
-eachDatabase(
+eachStoreAndDatabase(
   "Windows Explorer mounts a bucket, copies a file in, renames it, opens it and deletes it",
-  async (database) => {
-    await using node = await testNode({ database });
+  async (store) => {
+    await using node = await testNode(store);
     const ask = await explorer(node);
-    const folder = join(node.folder, "static/site");
+    const stored = storedFiles(node);
     const site = "/node/static-webdav/site";
     const expectStatus = async (status: number, ...request: Parameters<typeof ask>) => {
       const response = await ask(...request);
@@ -88,7 +87,7 @@ eachDatabase(
     const file = `${site}/${encodeURIComponent("Årsrapport 2024.docx")}`;
     await expectStatus(404, "PROPFIND", file, { depth: "0" });
     await expectStatus(201, "PUT", file, { "content-length": "0" }, "");
-    expect(statSync(join(folder, "Årsrapport 2024.docx")).size).toBe(0);
+    expect((await stored.stats("Årsrapport 2024.docx")).size).toBe(0);
     const locked = await expectStatus(
       200,
       "LOCK",
@@ -117,7 +116,7 @@ eachDatabase(
     await expectStatus(423, "PROPPATCH", file, {}, win32("00000020"));
     await expectStatus(207, "PROPPATCH", file, shown, win32("00000020"));
     const modified = Date.UTC(2024, 2, 7, 10);
-    expect(statSync(join(folder, "Årsrapport 2024.docx")).mtimeMs).toBe(modified);
+    expect((await stored.stats("Årsrapport 2024.docx")).modifiedMs).toBe(modified);
     await expectStatus(204, "UNLOCK", file, { "lock-token": token });
 
     // What it set is what it finds again, and its own copy is compared by length and time.
@@ -155,13 +154,13 @@ eachDatabase(
       "00000010",
       "00000020",
     ]);
-    expect(readFileSync(join(folder, "Rapporter/2024.docx")).equals(Buffer.from(content))).toBe(true);
+    expect((await stored.text("Rapporter/2024.docx")) === Buffer.from(content).toString()).toBe(true);
 
     // A name that is taken: Explorer asks its user because of the 412, and only then replaces.
     await expectStatus(201, "PUT", `${site}/other.docx`, {}, "other");
     const onto = { destination: `${node.url}${site}/Rapporter/2024.docx` };
     await expectStatus(412, "MOVE", `${site}/other.docx`, { ...onto, overwrite: "F" });
-    expect(statSync(join(folder, "Rapporter/2024.docx")).size).toBe(300_000);
+    expect((await stored.stats("Rapporter/2024.docx")).size).toBe(300_000);
     await expectStatus(204, "MOVE", `${site}/other.docx`, { ...onto, overwrite: "T" });
     const replaced = (await expectStatus(207, "PROPFIND", `${site}/Rapporter/2024.docx`, { depth: "0" }))
       .text;
@@ -170,6 +169,6 @@ eachDatabase(
     await expectStatus(204, "DELETE", `${site}/Rapporter/2024.docx`);
     await expectStatus(204, "DELETE", `${site}/Rapporter`);
     await expectStatus(404, "PROPFIND", `${site}/Rapporter`, { depth: "0" });
-    expect(readdirSync(folder)).toEqual([]);
+    expect(await stored.names()).toEqual([]);
   },
 );

@@ -1,8 +1,7 @@
 import { expect, test } from "bun:test";
-import { existsSync, readdirSync, readFileSync } from "node:fs";
-import { join } from "node:path";
 import { Wire } from "../support/hostile.ts";
-import { eachDatabase, type TestNode, testNode } from "../support/node.ts";
+import { eachStore, eachStoreAndDatabase, type TestNode, testNode } from "../support/node.ts";
+import { storedFiles } from "../support/stored-site.ts";
 import { webdavSite } from "../support/webdav.ts";
 
 const agent = "WebDAVFS/3.0.0 (03008000) Darwin/23.4.0 (arm64)";
@@ -33,25 +32,14 @@ async function finder(node: TestNode) {
       wire.write(`${Buffer.byteLength(chunk).toString(16)}\r\n${chunk}\r\n`);
     return Number((await wire.hears(/^HTTP\/1\.1 (\d+) /))[1]);
   };
-  const staging = join(node.folder, "static/~staging");
-  return {
-    ...site,
-    ask,
-    status,
-    put,
-    folder: join(node.folder, "static/site"),
-    staged: () =>
-      existsSync(staging)
-        ? readdirSync(staging, { recursive: true, withFileTypes: true }).filter((entry) => entry.isFile())
-        : [],
-  };
+  return { ...site, ask, status, put, stored: storedFiles(node) };
 }
 
-eachDatabase(
+eachStoreAndDatabase(
   "Finder mounts a bucket, copies a file in with its resource fork, and ejects",
-  async (database) => {
-    await using node = await testNode({ database });
-    const { ask, status, put, folder, staged } = await finder(node);
+  async (store) => {
+    await using node = await testNode(store);
+    const { ask, status, put, stored } = await finder(node);
     expect((await ask("OPTIONS", "/")).headers.get("dav")?.split(", ")).toContain("2");
     expect(await status("PROPFIND", "/", { depth: "0" }, stat)).toBe(207);
     const quota = await (await ask("PROPFIND", "/", { depth: "0" }, statfs)).text();
@@ -97,10 +85,7 @@ eachDatabase(
         200,
       ]);
       expect([name, await status("UNLOCK", name, { "lock-token": token })]).toEqual([name, 204]);
-      expect([name, readFileSync(join(folder, decodeURIComponent(name)), "utf8") === fork]).toEqual([
-        name,
-        true,
-      ]);
+      expect([name, (await stored.text(decodeURIComponent(name).slice(1))) === fork]).toEqual([name, true]);
     }
     const listing = await (await ask("PROPFIND", "/", { depth: "1" }, stat)).text();
     expect(listing).toContain(`<D:getcontentlength>${content.length}</D:getcontentlength>`);
@@ -112,21 +97,21 @@ eachDatabase(
       const destination = `${node.url}/node/static-webdav/site/${prefix}Ferie.png`;
       expect(await status("MOVE", `/${prefix}Billede%201.png`, { destination })).toBe(201);
     }
-    expect(readdirSync(folder).sort()).toEqual([".DS_Store", "._Ferie.png", "Ferie.png"]);
+    expect(await stored.names()).toEqual([".DS_Store", "._Ferie.png", "Ferie.png"]);
     for (const name of ["._Ferie.png", "Ferie.png", ".DS_Store"])
       expect(await status("DELETE", `/${name}`)).toBe(204);
-    expect([readdirSync(folder), staged()]).toEqual([[], []]);
+    expect([await stored.names(), stored.uploads()]).toEqual([[], []]);
   },
 );
 
-eachDatabase(
+eachStoreAndDatabase(
   "Finder's lock on a name that is not there yet makes an empty file that nobody else can fill",
-  async (database) => {
-    await using node = await testNode({ database });
-    const { ask, status, put, dav, folder } = await finder(node);
+  async (store) => {
+    await using node = await testNode(store);
+    const { ask, status, put, dav, stored } = await finder(node);
     const locked = await ask("LOCK", "/new.txt", { depth: "0", timeout: "Second-600" }, lockinfo);
     const token = locked.headers.get("lock-token") ?? "";
-    expect([locked.status, readFileSync(join(folder, "new.txt"), "utf8")]).toEqual([201, ""]);
+    expect([locked.status, await stored.text("new.txt")]).toEqual([201, ""]);
     expect((await dav("PUT", "/new.txt", {}, "mine")).status).toBe(423);
     // A lock for writing keeps nobody from looking.
     expect([
@@ -137,29 +122,34 @@ eachDatabase(
     expect(await status("UNLOCK", "/new.txt", { "lock-token": token })).toBe(204);
     expect((await dav("PUT", "/new.txt", {}, "mine")).status).toBe(204);
     expect(await status("LOCK", "/none/new.txt", { depth: "0" }, lockinfo)).toBe(409);
-    expect(readdirSync(folder)).toEqual(["new.txt"]);
+    expect(await stored.names()).toEqual(["new.txt"]);
   },
 );
 
-test("an upload in chunks whose length is not the expected one is refused, and the old file stays", async () => {
-  await using node = await testNode();
-  const { dav, put, folder, staged } = await finder(node);
-  await dav("PUT", "/old.txt", {}, "the old content");
-  for (const path of ["/old.txt", "/new.txt"])
-    for (const length of ["6", "4", "0", "-5", "five", "5.0", "99999999999999999999"])
-      expect([path, length, await put(path, [`X-Expected-Entity-Length: ${length}`], ["wor", "ds"])]).toEqual(
-        [path, length, 400],
-      );
-  expect([readdirSync(folder), readFileSync(join(folder, "old.txt"), "utf8"), staged()]).toEqual([
-    ["old.txt"],
-    "the old content",
-    [],
-  ]);
-  expect(await put("/old.txt", ["X-Expected-Entity-Length: 5"], ["wor", "ds"])).toBe(204);
-  expect(readFileSync(join(folder, "old.txt"), "utf8")).toBe("words");
-});
+eachStore(
+  "an upload in chunks whose length is not the expected one is refused, and the old file stays",
+  async (store) => {
+    await using node = await testNode(store);
+    const { dav, put, stored } = await finder(node);
+    await dav("PUT", "/old.txt", {}, "the old content");
+    for (const path of ["/old.txt", "/new.txt"])
+      for (const length of ["6", "4", "0", "-5", "five", "5.0", "99999999999999999999"])
+        expect([
+          path,
+          length,
+          await put(path, [`X-Expected-Entity-Length: ${length}`], ["wor", "ds"]),
+        ]).toEqual([path, length, 400]);
+    expect([await stored.names(), await stored.text("old.txt"), stored.uploads()]).toEqual([
+      ["old.txt"],
+      "the old content",
+      [],
+    ]);
+    expect(await put("/old.txt", ["X-Expected-Entity-Length: 5"], ["wor", "ds"])).toBe(204);
+    expect(await stored.text("old.txt")).toBe("words");
+  },
+);
 
-test("the quota is kept from Finder alone: others who ask for it are told", async () => {
+test("the quota of a disk is kept from Finder alone: others who ask for it are told", async () => {
   await using node = await testNode();
   const { dav } = await finder(node);
   for (const [who, told] of [

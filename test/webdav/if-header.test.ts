@@ -2,7 +2,7 @@ import { expect, test } from "bun:test";
 import fc from "fast-check";
 import { HttpError } from "../../src/http/webdav/http-error.ts";
 import { type ConditionList, parseIf } from "../../src/http/webdav/if-header.ts";
-import { eachDatabase, type TestNode, testNode } from "../support/node.ts";
+import { eachStore, eachStoreAndDatabase, type TestNode, testNode } from "../support/node.ts";
 import { webdavSite } from "../support/webdav.ts";
 
 const lockInfo =
@@ -19,10 +19,10 @@ async function siteWithLock(node: TestNode) {
   return { ...site, lock, etag };
 }
 
-eachDatabase(
+eachStoreAndDatabase(
   "a request is done when one list of its If header holds, and not otherwise",
-  async (database) => {
-    await using node = await testNode({ database });
+  async (store) => {
+    await using node = await testNode(store);
     const { dav, base, lock, etag } = await siteWithLock(node);
     await dav("MKCOL", "/f");
     for (const path of ["/file", "/other", "/f/member"]) await dav("PUT", path, {}, "x");
@@ -80,20 +80,23 @@ eachDatabase(
   },
 );
 
-test("the lock of a bucket's own folder is found by an If header that names it, and on the folder itself", async () => {
-  await using node = await testNode();
-  const { dav, lock } = await siteWithLock(node);
-  const token = await lock("/", { depth: "infinity" });
-  const status = async (method: string, path: string, header: string) =>
-    (await dav(method, path, { if: header, depth: "0" }, method === "PUT" ? "x" : undefined)).status;
-  expect(await status("PUT", "/file", `<${url("/")}> (<${token}>)`)).toBe(201);
-  expect(await status("PUT", "/file", `<${url("/")}> (<${never}>)`)).toBe(412);
-  expect(await status("PROPFIND", "/", `(<${token}>)`)).toBe(207);
-  expect(await status("PROPFIND", "/", `(<${never}>)`)).toBe(412);
-});
+eachStore(
+  "the lock of a bucket's own folder is found by an If header that names it, and on the folder itself",
+  async (store) => {
+    await using node = await testNode(store);
+    const { dav, lock } = await siteWithLock(node);
+    const token = await lock("/", { depth: "infinity" });
+    const status = async (method: string, path: string, header: string) =>
+      (await dav(method, path, { if: header, depth: "0" }, method === "PUT" ? "x" : undefined)).status;
+    expect(await status("PUT", "/file", `<${url("/")}> (<${token}>)`)).toBe(201);
+    expect(await status("PUT", "/file", `<${url("/")}> (<${never}>)`)).toBe(412);
+    expect(await status("PROPFIND", "/", `(<${token}>)`)).toBe(207);
+    expect(await status("PROPFIND", "/", `(<${never}>)`)).toBe(412);
+  },
+);
 
-test("an If header that cannot be read is refused, and the request with it", async () => {
-  await using node = await testNode();
+eachStore("an If header that cannot be read is refused, and the request with it", async (store) => {
+  await using node = await testNode(store);
   const { dav } = await siteWithLock(node);
   await dav("PUT", "/file", {}, "before");
   const unreadable = [

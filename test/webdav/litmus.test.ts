@@ -1,5 +1,5 @@
-import { expect, test } from "bun:test";
-import { eachDatabase, type TestNode, testNode } from "../support/node.ts";
+import { expect } from "bun:test";
+import { eachStore, eachStoreAndDatabase, type TestNode, testNode } from "../support/node.ts";
 import { findTool } from "../support/tools.ts";
 import { webdavSite } from "../support/webdav.ts";
 
@@ -49,10 +49,10 @@ const whole = (...chosen: readonly Suite[]) => {
   };
 };
 
-eachDatabase(
+eachStoreAndDatabase(
   "litmus passes all 104 tests of its five suites, with no warning and none skipped",
-  async (database) => {
-    await using node = await testNode({ database });
+  async (store) => {
+    await using node = await testNode(store);
     const [key = "", secret = ""] = node.superToken.split(":");
     const all = ["basic", "copymove", "props", "locks", "http"] as const;
     const outcome = await litmus(node, all, key, secret);
@@ -62,14 +62,17 @@ eachDatabase(
   },
 );
 
-test("litmus passes its basic and http suites with the name and password of a token that may use this bucket alone", async () => {
-  await using node = await testNode();
-  const rights = ["read", "write", "delete", "list"].map((right) => ({ static_bucket_file: right }));
-  await node.newToken([{ scopes: [{ static_bucket: "site" }], permissions: rights }], {
-    username: "anna",
-    password: "a pass:word of hers",
-  });
-  const outcome = await litmus(node, ["basic", "http"], "anna", "a pass:word of hers");
-  if (outcome === undefined) return;
-  expect(outcome).toEqual(whole("basic", "http"));
-});
+eachStore(
+  "litmus passes its basic and http suites with the name and password of a token that may use this bucket alone",
+  async (store) => {
+    await using node = await testNode(store);
+    const rights = ["read", "write", "delete", "list"].map((right) => ({ static_bucket_file: right }));
+    await node.newToken([{ scopes: [{ static_bucket: "site" }], permissions: rights }], {
+      username: "anna",
+      password: "a pass:word of hers",
+    });
+    const outcome = await litmus(node, ["basic", "http"], "anna", "a pass:word of hers");
+    if (outcome === undefined) return;
+    expect(outcome).toEqual(whole("basic", "http"));
+  },
+);

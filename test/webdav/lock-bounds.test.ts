@@ -1,5 +1,5 @@
 import { expect } from "bun:test";
-import { eachDatabase, type TestNode, testNode } from "../support/node.ts";
+import { eachStoreAndDatabase, type TestNode, testNode } from "../support/node.ts";
 import { webdavSite } from "../support/webdav.ts";
 import { lockInfo, locksNamespace, storeLocks } from "../support/webdav-locks.ts";
 
@@ -22,8 +22,8 @@ async function rowCount(node: TestNode): Promise<number> {
 const inAnHour = () => Date.now() + 3_600_000;
 const keyOf = (token: string) => token.split(":", 1)[0] ?? "";
 
-eachDatabase("a token holds so many locks and no more; others still get theirs", async (database) => {
-  await using node = await testNode({ database });
+eachStoreAndDatabase("a token holds so many locks and no more; others still get theirs", async (store) => {
+  await using node = await testNode(store);
   const { dav } = await webdavSite(node);
   const token = await node.newToken([
     {
@@ -41,8 +41,8 @@ eachDatabase("a token holds so many locks and no more; others still get theirs",
   expect((await dav("HEAD", "/more")).status).toBe(404);
 });
 
-eachDatabase("a bucket holds so many locks and no more", async (database) => {
-  await using node = await testNode({ database });
+eachStoreAndDatabase("a bucket holds so many locks and no more", async (store) => {
+  await using node = await testNode(store);
   const { dav } = await webdavSite(node);
   await storeMany(node, 10_000, { holder: "somebody", until: inAnHour() });
   const refused = await dav("LOCK", "/more", {}, lockInfo);
@@ -50,8 +50,8 @@ eachDatabase("a bucket holds so many locks and no more", async (database) => {
   expect((await dav("PUT", "/file", {}, "x")).status).toBe(201);
 });
 
-eachDatabase("expired locks are removed from the database by the next lock", async (database) => {
-  await using node = await testNode({ database });
+eachStoreAndDatabase("expired locks are removed from the database by the next lock", async (store) => {
+  await using node = await testNode(store);
   const { dav } = await webdavSite(node);
   await storeMany(node, 1200, { holder: "gone", until: Date.now() - 1 });
   await storeMany(node, 3, { holder: "here", until: inAnHour() });

@@ -2,7 +2,7 @@ import { expect } from "bun:test";
 import { isElement, parseXml, textOf, type XmlElement } from "../../src/base/xml.ts";
 import { printXml } from "../../src/base/xml-text.ts";
 import { openNode } from "../../src/node.ts";
-import { eachDatabase, type TestNode, testNode } from "../support/node.ts";
+import { eachStoreAndDatabase, type TestNode, testNode } from "../support/node.ts";
 import { webdavSite } from "../support/webdav.ts";
 
 const fourPermissions = [
@@ -64,10 +64,10 @@ const writes: Array<
   ["DELETE", "/kept/file", {}, undefined, 204],
 ];
 
-eachDatabase(
+eachStoreAndDatabase(
   "what is locked is read by all and written by nobody but who shows the token in its own name",
-  async (database) => {
-    await using node = await testNode({ database });
+  async (store) => {
+    await using node = await testNode(store);
     const { dav } = await siteWithFiles(node);
     const stranger = `Basic ${Buffer.from(await node.newToken(fourPermissions)).toString("base64")}`;
     const token = await locked(dav, "/kept/");
@@ -107,10 +107,10 @@ eachDatabase(
   },
 );
 
-eachDatabase(
+eachStoreAndDatabase(
   "a folder locked alone keeps its names, while what is in its files stays free",
-  async (database) => {
-    await using node = await testNode({ database });
+  async (store) => {
+    await using node = await testNode(store);
     const { dav } = await siteWithFiles(node);
     const token = await locked(dav, "/kept/", "0");
     const stories: Array<[method: string, path: string, destination?: string]> = [
@@ -139,8 +139,8 @@ eachDatabase(
   },
 );
 
-eachDatabase("a folder does not go while something deep in it is locked", async (database) => {
-  await using node = await testNode({ database });
+eachStoreAndDatabase("a folder does not go while something deep in it is locked", async (store) => {
+  await using node = await testNode(store);
   const { dav } = await siteWithFiles(node);
   const token = await locked(dav, "/kept/inner/file");
   const outcome = async (response: Response) => [
@@ -163,8 +163,8 @@ eachDatabase("a folder does not go while something deep in it is locked", async 
   expect((await dav("GET", "/kept/inner/file")).status).toBe(404);
 });
 
-eachDatabase("any one of several shared locks opens the door to its own holder", async (database) => {
-  await using node = await testNode({ database });
+eachStoreAndDatabase("any one of several shared locks opens the door to its own holder", async (store) => {
+  await using node = await testNode(store);
   const { dav } = await siteWithFiles(node);
   const other = `Basic ${Buffer.from(await node.newToken(fourPermissions)).toString("base64")}`;
   const mine = await locked(dav, "/kept/file", "0", "shared");
@@ -184,8 +184,8 @@ eachDatabase("any one of several shared locks opens the door to its own holder",
   expect((await put(undefined, undefined)).status).toBe(423);
 });
 
-eachDatabase("a lock goes with its resource and is not found at its new place", async (database) => {
-  await using node = await testNode({ database });
+eachStoreAndDatabase("a lock goes with its resource and is not found at its new place", async (store) => {
+  await using node = await testNode(store);
   const { dav } = await siteWithFiles(node);
   const first = await locked(dav, "/kept/file", "0");
   expect((await dav("DELETE", "/kept/file", { if: `(<${first}>)` })).status).toBe(204);
@@ -202,8 +202,8 @@ eachDatabase("a lock goes with its resource and is not found at its new place", 
   expect((await dav("DELETE", "/there")).status).toBe(204);
 });
 
-eachDatabase("what replaces a folder has none of the locks that were below it", async (database) => {
-  await using node = await testNode({ database });
+eachStoreAndDatabase("what replaces a folder has none of the locks that were below it", async (store) => {
+  await using node = await testNode(store);
   const { dav } = await siteWithFiles(node);
   for (const method of ["COPY", "MOVE"]) {
     await dav("MKCOL", "/free/inner");
@@ -215,8 +215,8 @@ eachDatabase("what replaces a folder has none of the locks that were below it", 
   }
 });
 
-eachDatabase("a lock outlives the server that gave it", async (database) => {
-  await using node = await testNode({ database });
+eachStoreAndDatabase("a lock outlives the server that gave it", async (store) => {
+  await using node = await testNode(store);
   const { dav, authorization } = await siteWithFiles(node);
   const token = await locked(dav, "/kept/");
   await node.node.close();
@@ -233,10 +233,10 @@ eachDatabase("a lock outlives the server that gave it", async (database) => {
   expect((await put({ if: `(<${token}>)` })).status).toBe(204);
 });
 
-eachDatabase(
+eachStoreAndDatabase(
   "who holds a lock is told in its own words, with all there is to know of it",
-  async (database) => {
-    await using node = await testNode({ database });
+  async (store) => {
+    await using node = await testNode(store);
     const { dav } = await siteWithFiles(node);
     const words = `Jürgen &amp; &lt;co&gt; <o:mail xmlns:o="urn:o" kind="a&quot;b" xml:lang="de">x@y <b xmlns=""><![CDATA[<]]></b></o:mail> 🔒`;
     const owner = `<D:owner xmlns:D="DAV:">${words}</D:owner>`;
@@ -255,8 +255,8 @@ eachDatabase(
   },
 );
 
-eachDatabase("hundreds of locks in one bucket all count and all end", async (database) => {
-  await using node = await testNode({ database });
+eachStoreAndDatabase("hundreds of locks in one bucket all count and all end", async (store) => {
+  await using node = await testNode(store);
   const { dav } = await siteWithFiles(node);
   const many = async <T>(count: number, work: (n: number) => Promise<T>): Promise<T[]> => {
     const done: T[] = [];

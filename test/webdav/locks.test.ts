@@ -1,6 +1,6 @@
-import { expect, test } from "bun:test";
+import { expect } from "bun:test";
 import { isElement, parseXml, textOf, type XmlElement } from "../../src/base/xml.ts";
-import { eachDatabase, type TestNode, testNode } from "../support/node.ts";
+import { eachStore, eachStoreAndDatabase, type TestNode, testNode } from "../support/node.ts";
 import { until } from "../support/process.ts";
 import { webdavSite } from "../support/webdav.ts";
 
@@ -68,10 +68,10 @@ async function refusal(response: Response) {
   return all(body, "no-conflicting-lock").flatMap((condition) => all(condition, "href").map(textOf));
 }
 
-eachDatabase(
+eachStoreAndDatabase(
   "two locks go together or the later one is refused, whichever way they meet",
-  async (database) => {
-    await using node = await testNode({ database });
+  async (store) => {
+    await using node = await testNode(store);
     const { dav, lock, locked, unlock } = await lockSite(node);
     for (const folder of ["/a", "/a/b"]) await dav("MKCOL", folder);
     for (const file of ["/a/b/f", "/a/g"]) await dav("PUT", file, {}, "x");
@@ -128,8 +128,8 @@ eachDatabase(
   },
 );
 
-eachDatabase("a lock on nothing makes an empty file, in a folder that is there", async (database) => {
-  await using node = await testNode({ database });
+eachStoreAndDatabase("a lock on nothing makes an empty file, in a folder that is there", async (store) => {
+  await using node = await testNode(store);
   const { dav, lock, locked, unlock } = await lockSite(node);
   const made = await lock("/new.txt");
   expect(made.status).toBe(201);
@@ -152,67 +152,73 @@ eachDatabase("a lock on nothing makes an empty file, in a folder that is there",
   expect(allowed.status).toBe(201);
 });
 
-eachDatabase("a lock is refreshed by who holds it, also through a member of its folder", async (database) => {
-  await using node = await testNode({ database });
-  const { dav, locked, timeouts, as } = await lockSite(node);
-  await dav("MKCOL", "/f");
-  await dav("PUT", "/f/member", {}, "x");
-  await dav("PUT", "/other", {}, "x");
-  const token = await locked("/f/", "exclusive", { depth: "infinity", timeout: "Second-100" });
-  const refresh = (path: string, shown = token, more = {}) =>
-    dav("LOCK", path, { if: `(<${shown}>)`, timeout: "Second-5000", ...more });
-  const renewed = await refresh("/f/");
-  expect([renewed.status, renewed.headers.get("lock-token")]).toEqual([200, null]);
-  expect(all(parseXml(await renewed.bytes()), "locktoken").map(textOf)).toEqual([token]);
-  const close = (seconds: number[]) => seconds.map((count) => Math.round(count / 100) * 100);
-  expect(close(await timeouts("/f/"))).toEqual([5000]);
-  expect((await refresh("/f/member", token, { timeout: "Second-9000" })).status).toBe(200);
-  expect(close(await timeouts("/f/"))).toEqual([9000]);
-  for (const [path, shown] of [
-    ["/other", token],
-    ["/f/", `urn:uuid:${crypto.randomUUID()}`],
-  ] as const) {
-    expect((await refresh(path, shown)).status).toBe(412);
-  }
-  expect((await dav("LOCK", "/f/")).status).toBe(400);
-  const stranger = as(await node.newToken(fourPermissions));
-  expect((await stranger("LOCK", "/f/", { if: `(<${token}>)`, timeout: "Second-20000" })).status).toBe(412);
-  expect(close(await timeouts("/f/"))).toEqual([9000]);
-});
+eachStoreAndDatabase(
+  "a lock is refreshed by who holds it, also through a member of its folder",
+  async (store) => {
+    await using node = await testNode(store);
+    const { dav, locked, timeouts, as } = await lockSite(node);
+    await dav("MKCOL", "/f");
+    await dav("PUT", "/f/member", {}, "x");
+    await dav("PUT", "/other", {}, "x");
+    const token = await locked("/f/", "exclusive", { depth: "infinity", timeout: "Second-100" });
+    const refresh = (path: string, shown = token, more = {}) =>
+      dav("LOCK", path, { if: `(<${shown}>)`, timeout: "Second-5000", ...more });
+    const renewed = await refresh("/f/");
+    expect([renewed.status, renewed.headers.get("lock-token")]).toEqual([200, null]);
+    expect(all(parseXml(await renewed.bytes()), "locktoken").map(textOf)).toEqual([token]);
+    const close = (seconds: number[]) => seconds.map((count) => Math.round(count / 100) * 100);
+    expect(close(await timeouts("/f/"))).toEqual([5000]);
+    expect((await refresh("/f/member", token, { timeout: "Second-9000" })).status).toBe(200);
+    expect(close(await timeouts("/f/"))).toEqual([9000]);
+    for (const [path, shown] of [
+      ["/other", token],
+      ["/f/", `urn:uuid:${crypto.randomUUID()}`],
+    ] as const) {
+      expect((await refresh(path, shown)).status).toBe(412);
+    }
+    expect((await dav("LOCK", "/f/")).status).toBe(400);
+    const stranger = as(await node.newToken(fourPermissions));
+    expect((await stranger("LOCK", "/f/", { if: `(<${token}>)`, timeout: "Second-20000" })).status).toBe(412);
+    expect(close(await timeouts("/f/"))).toEqual([9000]);
+  },
+);
 
-test("a lock lasts as long as asked for, within a day, whatever the Timeout header looks like", async () => {
-  await using node = await testNode();
-  const { locked, timeouts, unlock } = await lockSite(node);
-  const day = 24 * 3600;
-  const stories: Array<[header: string | undefined, least: number, most: number]> = [
-    ["Second-600", 590, 600],
-    ["second-600", 590, 600],
-    ["Infinite", 3600, day],
-    ["Infinite, Second-4100000000", 3600, day],
-    ["Second-4100000000", 3600, day],
-    [`Second-${"9".repeat(400)}`, 3600, day],
-    ["Second-120, Infinite", 110, 120],
-    ["Extended-7, Second-120", 110, 120],
-    [undefined, 60, day],
-    ["", 60, day],
-    ["soon", 60, day],
-    ["Second-", 60, day],
-    ["Second--5", 60, day],
-  ];
-  for (const [timeout, least, most] of stories) {
-    const token = await locked("/file", "exclusive", timeout === undefined ? {} : { timeout });
-    const [seconds = 0] = await timeouts("/file");
-    expect({ timeout, kept: seconds >= least && seconds <= most, seconds }).toEqual({
-      timeout,
-      kept: true,
-      seconds,
-    });
-    await unlock("/file", token);
-  }
-});
+eachStore(
+  "a lock lasts as long as asked for, within a day, whatever the Timeout header looks like",
+  async (store) => {
+    await using node = await testNode(store);
+    const { locked, timeouts, unlock } = await lockSite(node);
+    const day = 24 * 3600;
+    const stories: Array<[header: string | undefined, least: number, most: number]> = [
+      ["Second-600", 590, 600],
+      ["second-600", 590, 600],
+      ["Infinite", 3600, day],
+      ["Infinite, Second-4100000000", 3600, day],
+      ["Second-4100000000", 3600, day],
+      [`Second-${"9".repeat(400)}`, 3600, day],
+      ["Second-120, Infinite", 110, 120],
+      ["Extended-7, Second-120", 110, 120],
+      [undefined, 60, day],
+      ["", 60, day],
+      ["soon", 60, day],
+      ["Second-", 60, day],
+      ["Second--5", 60, day],
+    ];
+    for (const [timeout, least, most] of stories) {
+      const token = await locked("/file", "exclusive", timeout === undefined ? {} : { timeout });
+      const [seconds = 0] = await timeouts("/file");
+      expect({ timeout, kept: seconds >= least && seconds <= most, seconds }).toEqual({
+        timeout,
+        kept: true,
+        seconds,
+      });
+      await unlock("/file", token);
+    }
+  },
+);
 
-eachDatabase("a lock that ran out frees the file, and its token is worth nothing", async (database) => {
-  await using node = await testNode({ database });
+eachStoreAndDatabase("a lock that ran out frees the file, and its token is worth nothing", async (store) => {
+  await using node = await testNode(store);
   const { dav, locked, timeouts, unlock, as } = await lockSite(node);
   const token = await locked("/file", "exclusive", { timeout: "Second-1" });
   const stranger = as(await node.newToken(fourPermissions));
@@ -226,8 +232,8 @@ eachDatabase("a lock that ran out frees the file, and its token is worth nothing
   expect(await (await dav("GET", "/file")).text()).toBe("free");
 });
 
-eachDatabase("only its holder and the operator release a lock, by its token", async (database) => {
-  await using node = await testNode({ database });
+eachStoreAndDatabase("only its holder and the operator release a lock, by its token", async (store) => {
+  await using node = await testNode(store);
   const { dav, locked, unlock, timeouts, as } = await lockSite(node);
   await dav("MKCOL", "/f");
   await dav("PUT", "/f/member", {}, "x");
@@ -253,8 +259,8 @@ eachDatabase("only its holder and the operator release a lock, by its token", as
   expect(await timeouts("/f/")).toEqual([]);
 });
 
-test("what is no request for a lock is refused, and no file is made for it", async () => {
-  await using node = await testNode();
+eachStore("what is no request for a lock is refused, and no file is made for it", async (store) => {
+  await using node = await testNode(store);
   const { dav, lock } = await lockSite(node);
   const info = lockInfo();
   const stories: Array<[body: string, status: number]> = [

@@ -1,6 +1,6 @@
-import { expect, test } from "bun:test";
+import { expect } from "bun:test";
 import { Wire } from "../support/hostile.ts";
-import { eachDatabase, testNode } from "../support/node.ts";
+import { eachStore, eachStoreAndDatabase, testNode } from "../support/node.ts";
 import { webdavSite } from "../support/webdav.ts";
 import { actions, ask, basic, challenge, inSite } from "./auth-requests.ts";
 
@@ -13,57 +13,68 @@ async function told(response: Response) {
   return { status: response.status, headers, body: await response.text() };
 }
 
-test("OPTIONS is answered to anybody on every WebDAV path and on /, in the same words whether the bucket exists or not", async () => {
-  await using node = await testNode();
-  await webdavSite(node);
-  await node.call("static-bucket_create", { token: node.superToken, name: "off" });
-  await node.call("static-bucket_update", { token: node.superToken, name: "off", enable: false });
-  const paths = ["/", "/node/static-webdav", "/node/static-webdav/"];
-  for (const bucket of ["site", "none", "off", "%zz"])
-    paths.push(`/node/static-webdav/${bucket}`, `/node/static-webdav/${bucket}/some/file.txt`);
-  const answers = await Promise.all(
-    paths.flatMap((path) =>
-      [undefined, basic("no:body"), "Bearer x"].map(async (authorization) => {
-        const headers: Record<string, string> = { origin: "https://elsewhere.example" };
-        if (authorization !== undefined) headers.authorization = authorization;
-        const answer = await told(await fetch(node.url + path, { method: "OPTIONS", headers }));
-        return { path, authorization, ...answer };
-      }),
-    ),
-  );
-  for (const { path, authorization, status, headers, body } of answers) {
-    const at = `${path} as ${authorization}`;
-    expect([at, status === 200 || status === 204, body]).toEqual([at, true, ""]);
-    expect([at, headers["www-authenticate"]]).toEqual([at, undefined]);
-    expect(headers).toMatchObject({
-      dav: "1, 2, 3",
-      "ms-author-via": "DAV",
-      "access-control-allow-origin": "*",
+eachStore(
+  "OPTIONS is answered to anybody on every WebDAV path and on /, in the same words whether the bucket exists or not",
+  async (store) => {
+    await using node = await testNode(store);
+    await webdavSite(node);
+    await node.call("static-bucket_create", { token: node.superToken, name: "off" });
+    await node.call("static-bucket_update", { token: node.superToken, name: "off", enable: false });
+    const paths = ["/", "/node/static-webdav", "/node/static-webdav/"];
+    for (const bucket of ["site", "none", "off", "%zz"])
+      paths.push(`/node/static-webdav/${bucket}`, `/node/static-webdav/${bucket}/some/file.txt`);
+    const answers = await Promise.all(
+      paths.flatMap((path) =>
+        [undefined, basic("no:body"), "Bearer x"].map(async (authorization) => {
+          const headers: Record<string, string> = { origin: "https://elsewhere.example" };
+          if (authorization !== undefined) headers.authorization = authorization;
+          const answer = await told(await fetch(node.url + path, { method: "OPTIONS", headers }));
+          return { path, authorization, ...answer };
+        }),
+      ),
+    );
+    for (const { path, authorization, status, headers, body } of answers) {
+      const at = `${path} as ${authorization}`;
+      expect([at, status === 200 || status === 204, body]).toEqual([at, true, ""]);
+      expect([at, headers["www-authenticate"]]).toEqual([at, undefined]);
+      expect(headers).toMatchObject({
+        dav: "1, 2, 3",
+        "ms-author-via": "DAV",
+        "access-control-allow-origin": "*",
+      });
+      // At `/` JSON-RPC is served beside.
+      const methods = ["OPTIONS", ...allVerbs, ...(path === "/" ? ["POST"] : [])].sort();
+      for (const list of [headers.allow, headers["access-control-allow-methods"]])
+        expect([at, list?.split(", ").sort()]).toEqual([at, methods]);
+      const allowed = headers["access-control-allow-headers"]?.toLowerCase().split(", ") ?? [];
+      for (const name of [
+        "authorization",
+        "depth",
+        "destination",
+        "if",
+        "lock-token",
+        "overwrite",
+        "timeout",
+      ])
+        expect([at, name, allowed.includes(name)]).toEqual([at, name, true]);
+      expect(headers["access-control-expose-headers"]).toMatch(/\bDAV\b.*\bETag\b.*\bLock-Token\b/i);
+    }
+    const elsewhere = answers.filter(({ path }) => path !== "/");
+    const onWebdav = elsewhere.map(({ status, headers }) => ({ status, headers }));
+    for (const answer of onWebdav) expect(answer).toEqual(onWebdav[0] ?? answer);
+    // Also when a bucket has taken `/` for its own files.
+    await node.call("static-bucket_create", { token: node.superToken, name: "root", is_http_root: true });
+    const root = answers.find(({ path }) => path === "/");
+    expect(await told(await fetch(`${node.url}/`, { method: "OPTIONS" }))).toMatchObject({
+      headers: root?.headers,
     });
-    // At `/` JSON-RPC is served beside.
-    const methods = ["OPTIONS", ...allVerbs, ...(path === "/" ? ["POST"] : [])].sort();
-    for (const list of [headers.allow, headers["access-control-allow-methods"]])
-      expect([at, list?.split(", ").sort()]).toEqual([at, methods]);
-    const allowed = headers["access-control-allow-headers"]?.toLowerCase().split(", ") ?? [];
-    for (const name of ["authorization", "depth", "destination", "if", "lock-token", "overwrite", "timeout"])
-      expect([at, name, allowed.includes(name)]).toEqual([at, name, true]);
-    expect(headers["access-control-expose-headers"]).toMatch(/\bDAV\b.*\bETag\b.*\bLock-Token\b/i);
-  }
-  const elsewhere = answers.filter(({ path }) => path !== "/");
-  const onWebdav = elsewhere.map(({ status, headers }) => ({ status, headers }));
-  for (const answer of onWebdav) expect(answer).toEqual(onWebdav[0] ?? answer);
-  // Also when a bucket has taken `/` for its own files.
-  await node.call("static-bucket_create", { token: node.superToken, name: "root", is_http_root: true });
-  const root = answers.find(({ path }) => path === "/");
-  expect(await told(await fetch(`${node.url}/`, { method: "OPTIONS" }))).toMatchObject({
-    headers: root?.headers,
-  });
-});
+  },
+);
 
-eachDatabase(
+eachStoreAndDatabase(
   "who has no credentials, or wrong ones, gets one and the same challenge for every verb, whatever they name",
-  async (database) => {
-    await using node = await testNode({ database });
+  async (store) => {
+    await using node = await testNode(store);
     const { dav } = await webdavSite(node);
     await dav("PUT", "/a.txt", {}, "words");
     const [key = ""] = node.superToken.split(":");
@@ -102,8 +113,8 @@ eachDatabase(
   },
 );
 
-test("a stranger's request gets a single challenge header on the wire", async () => {
-  await using node = await testNode();
+eachStore("a stranger's request gets a single challenge header on the wire", async (store) => {
+  await using node = await testNode(store);
   await webdavSite(node);
   using wire = await Wire.open(node.url);
   wire.write("PROPFIND /node/static-webdav/site/ HTTP/1.1\r\nHost: here\r\nDepth: 1\r\n\r\n");
@@ -114,10 +125,10 @@ test("a stranger's request gets a single challenge header on the wire", async ()
   ]);
 });
 
-eachDatabase(
+eachStoreAndDatabase(
   "right credentials that lack any one of the four permissions in the bucket are refused with 403, every verb alike",
-  async (database) => {
-    await using node = await testNode({ database });
+  async (store) => {
+    await using node = await testNode(store);
     const { dav } = await webdavSite(node);
     await dav("PUT", "/a.txt", {}, "words");
     const lacking = await Promise.all(
@@ -139,8 +150,8 @@ eachDatabase(
   },
 );
 
-test("405 names the methods that can be used on the file or the folder at the path", async () => {
-  await using node = await testNode();
+eachStore("405 names the methods that can be used on the file or the folder at the path", async (store) => {
+  await using node = await testNode(store);
   const { dav } = await webdavSite(node);
   await dav("MKCOL", "/folder");
   await dav("PUT", "/a.txt", {}, "words");
@@ -155,28 +166,31 @@ test("405 names the methods that can be used on the file or the folder at the pa
   expect(await allowed("MKCOL", "/a.txt")).toEqual([405, without("MKCOL")]);
 });
 
-test("an unknown bucket, a disabled one and no bucket at all are 404 for who may ask, and 405 names what an address takes", async () => {
-  await using node = await testNode();
-  const { dav } = await webdavSite(node);
-  await dav("PUT", "/a.txt", {}, "words");
-  const token = await node.newToken(inSite(actions, "*"));
-  for (const pair of [node.superToken, token]) {
-    for (const method of allVerbs)
-      for (const path of ["/none/a.txt", "/none", "/"])
-        expect([method, path, (await ask(node, method, path, basic(pair))).status]).toEqual([
-          method,
-          path,
-          404,
-        ]);
-    for (const method of ["POST", "PATCH"]) {
-      const response = await ask(node, method, "/site/a.txt", basic(pair));
-      const allow = response.headers.get("allow")?.split(", ").sort();
-      expect([method, response.status, allow]).toEqual([method, 405, ["OPTIONS", ...allVerbs].sort()]);
+eachStore(
+  "an unknown bucket, a disabled one and no bucket at all are 404 for who may ask, and 405 names what an address takes",
+  async (store) => {
+    await using node = await testNode(store);
+    const { dav } = await webdavSite(node);
+    await dav("PUT", "/a.txt", {}, "words");
+    const token = await node.newToken(inSite(actions, "*"));
+    for (const pair of [node.superToken, token]) {
+      for (const method of allVerbs)
+        for (const path of ["/none/a.txt", "/none", "/"])
+          expect([method, path, (await ask(node, method, path, basic(pair))).status]).toEqual([
+            method,
+            path,
+            404,
+          ]);
+      for (const method of ["POST", "PATCH"]) {
+        const response = await ask(node, method, "/site/a.txt", basic(pair));
+        const allow = response.headers.get("allow")?.split(", ").sort();
+        expect([method, response.status, allow]).toEqual([method, 405, ["OPTIONS", ...allVerbs].sort()]);
+      }
     }
-  }
-  await node.call("static-bucket_update", { token: node.superToken, name: "site", enable: false });
-  for (const method of [...allVerbs, "POST"])
-    expect([method, (await dav(method, "/a.txt")).status]).toEqual([method, 404]);
-  await node.call("static-bucket_update", { token: node.superToken, name: "site", enable: true });
-  expect(await (await dav("GET", "/a.txt")).text()).toBe("words");
-});
+    await node.call("static-bucket_update", { token: node.superToken, name: "site", enable: false });
+    for (const method of [...allVerbs, "POST"])
+      expect([method, (await dav(method, "/a.txt")).status]).toEqual([method, 404]);
+    await node.call("static-bucket_update", { token: node.superToken, name: "site", enable: true });
+    expect(await (await dav("GET", "/a.txt")).text()).toBe("words");
+  },
+);

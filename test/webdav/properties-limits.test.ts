@@ -1,7 +1,7 @@
-import { expect, test } from "bun:test";
+import { expect } from "bun:test";
 import { isElement, parseXml, type XmlElement } from "../../src/base/xml.ts";
 import { printXml } from "../../src/base/xml-text.ts";
-import { eachDatabase, type TestNode, testNode } from "../support/node.ts";
+import { eachStore, eachStoreAndDatabase, type TestNode, testNode } from "../support/node.ts";
 import { webdavSite } from "../support/webdav.ts";
 
 const update = (inside: string, declarations = "") =>
@@ -24,8 +24,8 @@ async function siteWithFile(node: TestNode) {
   return { dav, patch, shown };
 }
 
-test("no property makes an answer that is not well-formed", async () => {
-  await using node = await testNode();
+eachStore("no property makes an answer that is not well-formed", async (store) => {
+  await using node = await testNode(store);
   const { patch, shown } = await siteWithFile(node);
   for (const value of [
     "<x:a b='1&#10;2'>]]&gt;&#13;</x:a>",
@@ -38,10 +38,10 @@ test("no property makes an answer that is not well-formed", async () => {
   }
 });
 
-eachDatabase(
+eachStoreAndDatabase(
   "what one file may carry has a bound, and what goes over it changes nothing",
-  async (database) => {
-    await using node = await testNode({ database });
+  async (store) => {
+    await using node = await testNode(store);
     const { dav, patch, shown } = await siteWithFile(node);
     expect((await patch(`<x:a>${"b".repeat(1024 * 1024)}</x:a>`)).status).toBe(413);
     const large = (n: number) => `<x:a${n}>${"ü".repeat(200_000)}</x:a${n}>`;
@@ -60,8 +60,8 @@ eachDatabase(
   },
 );
 
-test("names that are long in all are not repeated for every file of a folder", async () => {
-  await using node = await testNode();
+eachStore("names that are long in all are not repeated for every file of a folder", async (store) => {
+  await using node = await testNode(store);
   const { dav } = await webdavSite(node);
   await dav("PUT", "/file", {}, "x");
   const ask = (count: number, space: string) => {
@@ -75,8 +75,8 @@ test("names that are long in all are not repeated for every file of a folder", a
   expect(props(parseXml(await answered.bytes()))).toHaveLength(200);
 });
 
-test("a small request is not answered with a monster", async () => {
-  await using node = await testNode();
+eachStore("a small request is not answered with a monster", async (store) => {
+  await using node = await testNode(store);
   const { dav, patch } = await siteWithFile(node);
   const names = Array.from({ length: 1000 }, (_, n) => `<p:a${n}/>`).join("");
   const space = `xmlns:p="${"n".repeat(10_000)}"`;
@@ -87,10 +87,10 @@ test("a small request is not answered with a monster", async () => {
   expect((await patched.bytes()).length).toBeLessThan(50 * body.length);
 });
 
-eachDatabase(
+eachStoreAndDatabase(
   "a path too long to be kept is neither locked nor described, and says so; its file works all the same",
-  async (database) => {
-    await using node = await testNode({ database });
+  async (store) => {
+    await using node = await testNode(store);
     const { dav } = await siteWithFile(node);
     let path = "";
     // Random, so that no compression in the database makes it short.

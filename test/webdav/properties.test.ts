@@ -2,7 +2,7 @@ import { expect } from "bun:test";
 import { isElement, parseXml, textOf, type XmlElement } from "../../src/base/xml.ts";
 import { printXml } from "../../src/base/xml-text.ts";
 import { openNode } from "../../src/node.ts";
-import { eachDatabase, type TestNode, testNode } from "../support/node.ts";
+import { eachStoreAndDatabase, type TestNode, testNode } from "../support/node.ts";
 import { webdavSite } from "../support/webdav.ts";
 
 const url = (path: string) => `/node/static-webdav/site${path}`;
@@ -47,8 +47,8 @@ async function propertySite(node: TestNode) {
   return { dav, authorization, dead, patch, named };
 }
 
-eachDatabase("properties are set and removed in the order of the instructions", async (database) => {
-  await using node = await testNode({ database });
+eachStoreAndDatabase("properties are set and removed in the order of the instructions", async (store) => {
+  await using node = await testNode(store);
   const { dav, dead, patch, named } = await propertySite(node);
   await dav("PUT", "/file", {}, "x");
   expect(await outcome(await patch("/file", set("<x:a>1</x:a><x:b>2</x:b>")))).toEqual({
@@ -77,8 +77,8 @@ eachDatabase("properties are set and removed in the order of the instructions", 
   expect(await dead("/file")).toEqual(named("6"));
 });
 
-eachDatabase("one instruction that cannot be followed stops all of them", async (database) => {
-  await using node = await testNode({ database });
+eachStoreAndDatabase("one instruction that cannot be followed stops all of them", async (store) => {
+  await using node = await testNode(store);
   const { dav, dead, patch, named } = await propertySite(node);
   await dav("PUT", "/file", { "x-oc-mtime": "1600000000" }, "x");
   await patch("/file", set("<x:a>kept</x:a>"));
@@ -109,10 +109,10 @@ eachDatabase("one instruction that cannot be followed stops all of them", async 
   expect(headers.get("last-modified")).toBe(new Date(1600000000_000).toUTCString());
 });
 
-eachDatabase(
+eachStoreAndDatabase(
   "a property is kept with its nested XML, namespaces, language and every character",
-  async (database) => {
-    await using node = await testNode({ database });
+  async (store) => {
+    await using node = await testNode(store);
     const { dav, dead, patch } = await propertySite(node);
     await dav("PUT", "/file", {}, "x");
     const values = [
@@ -142,8 +142,8 @@ eachDatabase(
   },
 );
 
-eachDatabase("a display name can be given and taken back", async (database) => {
-  await using node = await testNode({ database });
+eachStoreAndDatabase("a display name can be given and taken back", async (store) => {
+  await using node = await testNode(store);
   const { dav, patch } = await propertySite(node);
   await dav("PUT", "/file", {}, "x");
   const shown = async () => {
@@ -161,8 +161,8 @@ eachDatabase("a display name can be given and taken back", async (database) => {
   expect(await shown()).toEqual(["file"]);
 });
 
-eachDatabase("properties go where their file or folder goes, by WebDAV and by RPC", async (database) => {
-  await using node = await testNode({ database });
+eachStoreAndDatabase("properties go where their file or folder goes, by WebDAV and by RPC", async (store) => {
+  await using node = await testNode(store);
   const { dav, dead, patch, named } = await propertySite(node);
   const token = node.superToken;
   for (const folder of ["/d", "/d/e"]) await dav("MKCOL", folder);
@@ -187,10 +187,10 @@ eachDatabase("properties go where their file or folder goes, by WebDAV and by RP
   expect(await dead("/dd")).toEqual(named("over"));
 });
 
-eachDatabase(
+eachStoreAndDatabase(
   "a copy has the properties of its original, and what it replaced takes its own away",
-  async (database) => {
-    await using node = await testNode({ database });
+  async (store) => {
+    await using node = await testNode(store);
     const { dav, dead, patch, named } = await propertySite(node);
     for (const folder of ["/d", "/old"]) await dav("MKCOL", folder);
     for (const path of ["/d/file", "/old/file", "/old/gone"]) await dav("PUT", path, {}, "x");
@@ -207,8 +207,8 @@ eachDatabase(
   },
 );
 
-eachDatabase("properties end with their file, their folder and their bucket", async (database) => {
-  await using node = await testNode({ database });
+eachStoreAndDatabase("properties end with their file, their folder and their bucket", async (store) => {
+  await using node = await testNode(store);
   const { dav, dead, patch } = await propertySite(node);
   const token = node.superToken;
   await dav("MKCOL", "/d");
@@ -230,8 +230,8 @@ eachDatabase("properties end with their file, their folder and their bucket", as
   expect(await dead("/one")).toEqual([]);
 });
 
-eachDatabase("properties outlive the server that kept them", async (database) => {
-  await using node = await testNode({ database });
+eachStoreAndDatabase("properties outlive the server that kept them", async (store) => {
+  await using node = await testNode(store);
   const { dav, authorization, dead, patch, named } = await propertySite(node);
   await dav("PUT", "/file", {}, "x");
   await patch("/file", set("<x:a>1</x:a>"));

@@ -1,11 +1,9 @@
-import { expect, spyOn } from "bun:test";
-import { existsSync } from "node:fs";
-import { rm } from "node:fs/promises";
-import { PathMutex } from "../../src/base/path-mutex.ts";
+import { expect } from "bun:test";
+import { eachWaitingStore, heldChanges } from "../support/held-changes.ts";
 import { Wire } from "../support/hostile.ts";
-import { eachDatabase, type TestNode, testNode } from "../support/node.ts";
+import { eachStoreAndDatabase, type TestNode, testNode } from "../support/node.ts";
 import { until } from "../support/process.ts";
-import { endlessCopy, openSite, staged } from "../support/webdav-disk.ts";
+import { storedSite } from "../support/stored-site.ts";
 import { lockInfo } from "../support/webdav-locks.ts";
 
 const permissions = ["read", "write", "delete", "list"].map((action) => ({ static_bucket_file: action }));
@@ -24,22 +22,22 @@ const ends: Readonly<Record<string, (node: TestNode, key: string) => Promise<unk
 };
 
 for (const [what, end] of Object.entries(ends))
-  eachDatabase(`an upload whose token is ${what} while it is sent is not stored`, async (database) => {
-    await using node = await testNode({ database });
-    const { at, text } = await openSite(node, { "old.txt": "old" });
+  eachStoreAndDatabase(`an upload whose token is ${what} while it is sent is not stored`, async (store) => {
+    await using node = await testNode(store);
+    const { exists, text, uploads } = await storedSite(node, { "old.txt": "old" });
     for (const path of ["old.txt", "new.txt"]) {
       const token = await node.newToken(limits);
       using wire = await Wire.open(node.url);
       wire.write(
         `PUT /node/static-webdav/site/${path} HTTP/1.1\r\nHost: here\r\nAuthorization: ${basic(token)}\r\nContent-Length: ${2 * half.length}\r\n\r\n${half}`,
       );
-      await until("the upload has begun", () => staged(node).length === 1);
+      await until("the upload has begun", () => uploads().length === 1);
       await end(node, token.split(":")[0] ?? "");
       wire.write(half);
       await wire.hears(/^HTTP\/1\.1 401 [\s\S]*nothing was changed/);
-      await until("nothing of it stays", () => staged(node).length === 0);
+      await until("nothing of it stays", () => uploads().length === 0);
     }
-    expect([text("old.txt"), existsSync(at("new.txt"))]).toEqual(["old", false]);
+    expect([await text("old.txt"), await exists("new.txt")]).toEqual(["old", false]);
   });
 
 /** Changes below `from`, each with its body, that wait while `from` is copied. */
@@ -57,40 +55,35 @@ const waiting: ReadonlyArray<readonly [method: string, path: string, body?: stri
   ],
 ];
 
-eachDatabase("no change that waits for its turn is made once its token is deleted", async (database) => {
-  await using node = await testNode({ database, top: "sync_uploads = false\n" });
+eachWaitingStore("no change that waits for its turn is made once its token is deleted", async (store) => {
+  await using node = await testNode({ ...store, top: "sync_uploads = false\n" });
   const names = ["a.txt", "b.txt", "c.txt", "d.txt", "e.txt"];
-  const site = await openSite(node, Object.fromEntries(names.map((name) => [`from/${name}`, name])));
-  const { at, base, contents, dav } = site;
-  const before = contents();
+  const site = await storedSite(node, Object.fromEntries(names.map((name) => [`from/${name}`, name])));
+  const { base, contents, dav } = site;
+  const before = await contents();
   const token = await node.newToken(limits);
   const asIt = { authorization: basic(token) };
-  let answers: Array<Promise<Response>> = [];
-  {
-    using _copying = await endlessCopy(node, site);
-    const turns = spyOn(PathMutex.prototype, "run");
-    answers = waiting.map(([method, path, body]) =>
-      dav(method, path, { ...asIt, destination: `${base}/${method}` }, body),
-    );
-    await until("every request waits for its turn", () => turns.mock.calls.length === answers.length);
-    turns.mockRestore();
-    await ends.deleted?.(node, token.split(":")[0] ?? "");
-  }
-  for (const [index, answer] of (await Promise.all(answers)).entries())
+  const answers = await heldChanges(node, site, {
+    send: () =>
+      waiting.map(([method, path, body]) =>
+        dav(method, path, { ...asIt, destination: `${base}/${method}` }, body),
+      ),
+    meanwhile: async () => ends.deleted?.(node, token.split(":")[0] ?? ""),
+  });
+  for (const [index, answer] of answers.entries())
     expect([waiting[index]?.[0], answer.status, await answer.text()]).toEqual([
       waiting[index]?.[0],
       401,
       "401 the token was deleted or changed meanwhile; nothing was changed.\n",
     ]);
-  await rm(at("from/huge.bin"));
-  expect(contents()).toEqual(before);
+  expect(await contents()).toEqual(before);
   const known = await (await dav("PROPFIND", "/from/", { depth: "1" })).text();
   expect([known.includes("activelock"), known.includes('"q:"')]).toEqual([false, false]);
 });
 
-eachDatabase("the locks of a token end with it", async (database) => {
-  await using node = await testNode({ database });
-  const { base, dav } = await openSite(node, { "a.txt": "a", "folder/b.txt": "b" });
+eachStoreAndDatabase("the locks of a token end with it", async (store) => {
+  await using node = await testNode(store);
+  const { base, dav } = await storedSite(node, { "a.txt": "a", "folder/b.txt": "b" });
   const token = await node.newToken(limits);
   const asIt = (method: string, path: string, body?: string) =>
     fetch(base + path, { method, headers: { authorization: basic(token) }, ...(body ? { body } : {}) });

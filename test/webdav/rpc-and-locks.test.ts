@@ -1,5 +1,5 @@
 import { expect } from "bun:test";
-import { eachDatabase, type TestNode, testNode } from "../support/node.ts";
+import { eachStoreAndDatabase, type TestNode, testNode } from "../support/node.ts";
 import { webdavSite } from "../support/webdav.ts";
 
 const lockInfo = (scope = "exclusive") =>
@@ -45,10 +45,10 @@ const refusedFor = (path: string) => ({
 });
 const done = { result: { success: true } };
 
-eachDatabase(
+eachStoreAndDatabase(
   "a locked file is neither uploaded, deleted nor renamed by RPC, not even by the operator",
-  async (database) => {
-    await using node = await testNode({ database });
+  async (store) => {
+    await using node = await testNode(store);
     const { lock, unlock, upload, remove, rename, content } = await rpcSite(node);
     const before = await content();
     for (const scope of ["exclusive", "shared"]) {
@@ -70,8 +70,8 @@ eachDatabase(
   },
 );
 
-eachDatabase("a locked folder keeps RPC from all that is in it", async (database) => {
-  await using node = await testNode({ database });
+eachStoreAndDatabase("a locked folder keeps RPC from all that is in it", async (store) => {
+  await using node = await testNode(store);
   const { lock, unlock, upload, remove, rename, content } = await rpcSite(node);
   const before = await content();
   const token = await lock("/folder/");
@@ -93,10 +93,10 @@ eachDatabase("a locked folder keeps RPC from all that is in it", async (database
   expect(await rename("folder/inner/deep", "out")).toMatchObject(done);
 });
 
-eachDatabase(
+eachStoreAndDatabase(
   "a folder locked alone keeps its names from RPC, and lets its files be written",
-  async (database) => {
-    await using node = await testNode({ database });
+  async (store) => {
+    await using node = await testNode(store);
     const { lock, upload, remove, rename, content } = await rpcSite(node);
     const before = await content();
     await lock("/folder/", "0");
@@ -115,28 +115,31 @@ eachDatabase(
   },
 );
 
-eachDatabase("no folder on the way is made by RPC in a folder whose names are locked", async (database) => {
-  await using node = await testNode({ database });
-  const { dav, lock, upload, rename, content } = await rpcSite(node);
-  const before = await content();
-  await lock("/folder/", "0");
-  const answers = [await upload("folder/made/new"), await rename("free", "folder/moved/new")];
-  expect(await content()).toEqual(before);
-  expect((await dav("GET", "/folder/made")).status).toBe(404);
-  for (const answer of answers) expect(answer).toMatchObject(refusedFor("folder"));
-});
+eachStoreAndDatabase(
+  "no folder on the way is made by RPC in a folder whose names are locked",
+  async (store) => {
+    await using node = await testNode(store);
+    const { dav, lock, upload, rename, content } = await rpcSite(node);
+    const before = await content();
+    await lock("/folder/", "0");
+    const answers = [await upload("folder/made/new"), await rename("free", "folder/moved/new")];
+    expect(await content()).toEqual(before);
+    expect((await dav("GET", "/folder/made")).status).toBe(404);
+    for (const answer of answers) expect(answer).toMatchObject(refusedFor("folder"));
+  },
+);
 
-eachDatabase("deleting what is not there succeeds, also in a locked folder", async (database) => {
-  await using node = await testNode({ database });
+eachStoreAndDatabase("deleting what is not there succeeds, also in a locked folder", async (store) => {
+  await using node = await testNode(store);
   const { lock, remove } = await rpcSite(node);
   await lock("/folder/");
   expect(await remove("folder/nothing")).toMatchObject(done);
 });
 
-eachDatabase(
+eachStoreAndDatabase(
   "a lock on the whole bucket stops every change by RPC, reads go on, and its end frees all",
-  async (database) => {
-    await using node = await testNode({ database });
+  async (store) => {
+    await using node = await testNode(store);
     const { lock, unlock, upload, remove, content } = await rpcSite(node);
     const before = await content();
     const token = await lock("/");
@@ -149,8 +152,8 @@ eachDatabase(
   },
 );
 
-eachDatabase("a lock that ended, or that went with its file, stops nobody by RPC", async (database) => {
-  await using node = await testNode({ database });
+eachStoreAndDatabase("a lock that ended, or that went with its file, stops nobody by RPC", async (store) => {
+  await using node = await testNode(store);
   const { dav, lock, upload, remove } = await rpcSite(node);
   await dav("LOCK", "/free", { timeout: "Second-1" }, lockInfo());
   const token = await lock("/file");

@@ -1,13 +1,14 @@
 import { expect, test } from "bun:test";
-import { existsSync, readdirSync, readFileSync, statSync, writeFileSync } from "node:fs";
+import { existsSync, readdirSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { Wire } from "../support/hostile.ts";
-import { configText, type TestNode, type TestNodeOptions, testNode } from "../support/node.ts";
+import { configText, eachStore, type TestNode, type TestNodeOptions, testNode } from "../support/node.ts";
 import { until } from "../support/process.ts";
+import { storedSite } from "../support/stored-site.ts";
 import { mounted, openSite } from "../support/webdav-disk.ts";
 
 async function openUploads(node: TestNode, files: Record<string, string> = {}) {
-  const site = await openSite(node, files);
+  const site = await storedSite(node, files);
   return {
     ...site,
     /** A PUT with this head, of which no byte of the body is sent yet. */
@@ -20,8 +21,12 @@ async function openUploads(node: TestNode, files: Record<string, string> = {}) {
   };
 }
 
-/** Every file below `static_path` that is not of the bucket: what an upload left behind. */
+/** What uploads left behind: every file below `static_path` that is not of the bucket, or unfinished blobs. */
 function strays(node: TestNode): string[] {
+  if (node.store !== "disk") {
+    const unfinished = join(node.folder, "blobs/unfinished");
+    return readdirSync(unfinished).map((name) => join(unfinished, name));
+  }
   const folder = join(node.folder, "static");
   const found = readdirSync(folder, { recursive: true, withFileTypes: true });
   const files = found
@@ -32,88 +37,98 @@ function strays(node: TestNode): string[] {
 
 const chunk = (text: string) => `${text.length.toString(16)}\r\n${text}\r\n`;
 
-test("a file is taken with its length told, in chunks, and empty; 201 when it is new, 204 when it was there, always with the tag that GET and plain HTTP give", async () => {
-  await using node = await testNode();
-  const { dav, at } = await openUploads(node);
-  const bytes = new Uint8Array(3_000_001).map((_, index) => (index * 31 + (index >> 8)) % 251);
-  const inPieces = () =>
-    new ReadableStream({
-      start(controller) {
-        for (let from = 0; from < bytes.length; from += 77_777)
-          controller.enqueue(bytes.slice(from, from + 77_777));
-        controller.close();
-      },
-    });
-  for (const [name, body, content] of [
-    ["known.bin", () => bytes, bytes],
-    ["pieces.bin", inPieces, bytes],
-    ["empty.bin", () => new Uint8Array(), new Uint8Array()],
-  ] as const) {
-    const tags = new Set<string | null>();
-    for (const status of [201, 204, 204]) {
-      const answer = await dav("PUT", `/${name}`, {}, body());
-      expect([name, answer.status, await answer.text()]).toEqual([name, status, ""]);
-      const tag = answer.headers.get("etag");
-      expect(tag).toMatch(/^"[^"]+"$/);
-      const read = await dav("GET", `/${name}`);
-      const plain = await fetch(`${node.url}/node/static/site/${name}`, {
-        headers: { "accept-encoding": "identity" },
+eachStore(
+  "a file is taken with its length told, in chunks, and empty; 201 when it is new, 204 when it was there, always with the tag that GET and plain HTTP give",
+  async (store) => {
+    await using node = await testNode(store);
+    const { dav, bytes: stored } = await openUploads(node);
+    const bytes = new Uint8Array(3_000_001).map((_, index) => (index * 31 + (index >> 8)) % 251);
+    const inPieces = () =>
+      new ReadableStream({
+        start(controller) {
+          for (let from = 0; from < bytes.length; from += 77_777)
+            controller.enqueue(bytes.slice(from, from + 77_777));
+          controller.close();
+        },
       });
-      expect([read.headers.get("etag"), plain.headers.get("etag")]).toEqual([tag, tag]);
-      for (const got of [await read.bytes(), await plain.bytes(), readFileSync(at(name))])
-        expect(Buffer.from(content).equals(got)).toBe(true);
-      tags.add(tag);
+    for (const [name, body, content] of [
+      ["known.bin", () => bytes, bytes],
+      ["pieces.bin", inPieces, bytes],
+      ["empty.bin", () => new Uint8Array(), new Uint8Array()],
+    ] as const) {
+      const tags = new Set<string | null>();
+      for (const status of [201, 204, 204]) {
+        const answer = await dav("PUT", `/${name}`, {}, body());
+        expect([name, answer.status, await answer.text()]).toEqual([name, status, ""]);
+        const tag = answer.headers.get("etag");
+        expect(tag).toMatch(/^"[^"]+"$/);
+        const read = await dav("GET", `/${name}`);
+        const plain = await fetch(`${node.url}/node/static/site/${name}`, {
+          headers: { "accept-encoding": "identity" },
+        });
+        expect([read.headers.get("etag"), plain.headers.get("etag")]).toEqual([tag, tag]);
+        for (const got of [await read.bytes(), await plain.bytes(), await stored(name)])
+          expect(Buffer.from(content).equals(got)).toBe(true);
+        tags.add(tag);
+      }
+      // The tag of an object is that of its content.
+      expect(tags.size).toBe(node.store === "disk" ? 3 : 1);
     }
-    expect(tags.size).toBe(3);
-  }
-  expect(strays(node)).toEqual([]);
-});
+    expect(strays(node)).toEqual([]);
+  },
+);
 
-test("the time that a client sends with a file becomes the file's, and this is told; what is no time is left alone", async () => {
-  await using node = await testNode();
-  const { dav, at } = await openUploads(node);
-  const answer = await dav("PUT", "/a.txt", { "x-oc-mtime": "1234567890" }, "a");
-  expect([answer.status, answer.headers.get("x-oc-mtime")]).toEqual([201, "accepted"]);
-  expect(statSync(at("a.txt")).mtimeMs).toBe(1_234_567_890_000);
-  const read = await dav("HEAD", "/a.txt");
-  expect(read.headers.get("last-modified")).toBe("Fri, 13 Feb 2009 23:31:30 GMT");
-  expect(read.headers.get("etag")).toBe(answer.headers.get("etag"));
-  for (const time of ["soon", "", "1e99", "NaN"]) {
-    const other = await dav("PUT", "/a.txt", { "x-oc-mtime": time }, "b");
-    expect([time, other.status, other.headers.get("x-oc-mtime")]).toEqual([time, 204, null]);
-    expect(Math.abs(statSync(at("a.txt")).mtimeMs - Date.now())).toBeLessThan(60_000);
-  }
-});
-
-test("an upload that trickles in is taken whole, and until its last byte everybody reads the old file", async () => {
-  await using node = await testNode();
-  const { begin, dav, text } = await openUploads(node, { "a.txt": "old" });
-  const content = "trickled in byte by byte".repeat(3);
-  using known = await begin("/a.txt", `Content-Length: ${content.length}`);
-  using pieces = await begin("/b.txt", "Transfer-Encoding: chunked");
-  for (const letter of content) {
-    known.write(letter);
-    pieces.write(chunk(letter));
-    await Bun.sleep(3);
-    if (letter === "y") {
-      expect(await (await dav("GET", "/a.txt")).text()).toBe("old");
-      expect((await dav("GET", "/b.txt")).status).toBe(404);
+eachStore(
+  "the time that a client sends with a file becomes the file's, and this is told; what is no time is left alone",
+  async (store) => {
+    await using node = await testNode(store);
+    const { dav, stats } = await openUploads(node);
+    const answer = await dav("PUT", "/a.txt", { "x-oc-mtime": "1234567890" }, "a");
+    expect([answer.status, answer.headers.get("x-oc-mtime")]).toEqual([201, "accepted"]);
+    expect((await stats("a.txt")).modifiedMs).toBe(1_234_567_890_000);
+    const read = await dav("HEAD", "/a.txt");
+    expect(read.headers.get("last-modified")).toBe("Fri, 13 Feb 2009 23:31:30 GMT");
+    expect(read.headers.get("etag")).toBe(answer.headers.get("etag"));
+    for (const time of ["soon", "", "1e99", "NaN"]) {
+      const other = await dav("PUT", "/a.txt", { "x-oc-mtime": time }, "b");
+      expect([time, other.status, other.headers.get("x-oc-mtime")]).toEqual([time, 204, null]);
+      expect(Math.abs((await stats("a.txt")).modifiedMs - Date.now())).toBeLessThan(60_000);
     }
-  }
-  await until("all bytes of the second are on the disk", () =>
-    strays(node).some((path) => statSync(path).size === content.length),
-  );
-  // But not the word that it is complete.
-  expect((await dav("GET", "/b.txt")).status).toBe(404);
-  pieces.write("0\r\n\r\n");
-  await known.hears(/^HTTP\/1\.1 204 /);
-  await pieces.hears(/^HTTP\/1\.1 201 /);
-  expect([text("a.txt"), text("b.txt")]).toEqual([content, content]);
-});
+  },
+);
 
-test("an upload that is cut off leaves the old file, or none, and nothing else", async () => {
-  await using node = await testNode();
-  const { begin, at, text, dav } = await openUploads(node, { "a.txt": "old" });
+eachStore(
+  "an upload that trickles in is taken whole, and until its last byte everybody reads the old file",
+  async (store) => {
+    await using node = await testNode(store);
+    const { begin, dav, text } = await openUploads(node, { "a.txt": "old" });
+    const content = "trickled in byte by byte".repeat(3);
+    using known = await begin("/a.txt", `Content-Length: ${content.length}`);
+    using pieces = await begin("/b.txt", "Transfer-Encoding: chunked");
+    for (const letter of content) {
+      known.write(letter);
+      pieces.write(chunk(letter));
+      await Bun.sleep(3);
+      if (letter === "y") {
+        expect(await (await dav("GET", "/a.txt")).text()).toBe("old");
+        expect((await dav("GET", "/b.txt")).status).toBe(404);
+      }
+    }
+    await until("all bytes of the second are on the disk", () =>
+      strays(node).some((path) => statSync(path).size === content.length),
+    );
+    // But not the word that it is complete.
+    expect((await dav("GET", "/b.txt")).status).toBe(404);
+    pieces.write("0\r\n\r\n");
+    await known.hears(/^HTTP\/1\.1 204 /);
+    await pieces.hears(/^HTTP\/1\.1 201 /);
+    expect([await text("a.txt"), await text("b.txt")]).toEqual([content, content]);
+  },
+);
+
+eachStore("an upload that is cut off leaves the old file, or none, and nothing else", async (store) => {
+  await using node = await testNode(store);
+  const { begin, exists, text, dav } = await openUploads(node, { "a.txt": "old" });
   const part = "x".repeat(300_000);
   for (const [path, header, body] of [
     ["/a.txt", "Content-Length: 1000000", part],
@@ -132,53 +147,63 @@ test("an upload that is cut off leaves the old file, or none, and nothing else",
       await until(`${path} ${header} ${how}: nothing is left of it`, () => strays(node).length === 0);
       expect(wire.heard).not.toMatch(/^HTTP\/1\.1 2/);
       wire[Symbol.dispose]();
-      expect([text("a.txt"), existsSync(at("new.txt"))]).toEqual(["old", false]);
+      expect([await text("a.txt"), await exists("new.txt")]).toEqual(["old", false]);
     }
   }
   expect((await dav("PUT", "/a.txt", {}, "new")).status).toBe(204);
-  expect(text("a.txt")).toBe("new");
+  expect(await text("a.txt")).toBe("new");
 });
 
 async function setLimit(node: TestNode, bytes: number): Promise<void> {
   const top = `static_path = ${JSON.stringify(join(node.folder, "static"))}\nmax_upload_size = ${bytes}\n`;
   const told = () => node.node.ring.entries().filter(({ message }) => message.includes("reloaded"));
   const before = told().length;
-  const text = configText(node.databaseUrl, { top, logging: 'memory_log_filter = "info"' });
+  const { files } = node;
+  const text = configText(node.databaseUrl, { top, files, logging: 'memory_log_filter = "info"' });
   await node.call("node-server_edit_config", [node.superToken, text]);
   await until("it is in force", () => told().length > before);
 }
 
-test("an upload above max_upload_size is refused before its body is sent, in chunks once it is above; a reload changes the limit", async () => {
-  const options: TestNodeOptions = { top: "max_upload_size = 1000\n", logging: 'memory_log_filter = "info"' };
-  await using node = await testNode(options);
-  const { begin, dav, text } = await openUploads(node, { "a.txt": "old" });
-  for (const limit of [1000, 5000]) {
-    if (limit !== 1000) await setLimit(node, limit);
-    for (const headers of [
-      [`Content-Length: ${limit + 1}`],
-      ["Content-Length: 99999999999999"],
-      ["Transfer-Encoding: chunked", `X-Expected-Entity-Length: ${limit + 1}`],
-    ]) {
-      using wire = await begin("/a.txt", ...headers);
+eachStore(
+  "an upload above max_upload_size is refused before its body is sent, in chunks once it is above; a reload changes the limit",
+  async (store) => {
+    const options: TestNodeOptions = {
+      ...store,
+      top: "max_upload_size = 1000\n",
+      logging: 'memory_log_filter = "info"',
+    };
+    await using node = await testNode(options);
+    const { begin, dav, text } = await openUploads(node, { "a.txt": "old" });
+    for (const limit of [1000, 5000]) {
+      if (limit !== 1000) await setLimit(node, limit);
+      for (const headers of [
+        [`Content-Length: ${limit + 1}`],
+        ["Content-Length: 99999999999999"],
+        ["Transfer-Encoding: chunked", `X-Expected-Entity-Length: ${limit + 1}`],
+      ]) {
+        using wire = await begin("/a.txt", ...headers);
+        await wire.hears(/^HTTP\/1\.1 413 [\s\S]*max_upload_size/);
+      }
+      using wire = await begin("/a.txt", "Transfer-Encoding: chunked");
+      wire.write(chunk("x".repeat(limit)));
+      await until("that much is on the disk", () =>
+        strays(node).some((path) => statSync(path).size === limit),
+      );
+      expect(wire.heard).toBe("");
+      wire.write(chunk("x"));
       await wire.hears(/^HTTP\/1\.1 413 [\s\S]*max_upload_size/);
+      expect([(await text("a.txt")).startsWith("x"), strays(node)]).toEqual([limit !== 1000, []]);
+      expect((await dav("PUT", "/a.txt", {}, "x".repeat(limit))).status).toBe(204);
+      expect((await text("a.txt")).length).toBe(limit);
     }
-    using wire = await begin("/a.txt", "Transfer-Encoding: chunked");
-    wire.write(chunk("x".repeat(limit)));
-    await until("that much is on the disk", () => strays(node).some((path) => statSync(path).size === limit));
-    expect(wire.heard).toBe("");
-    wire.write(chunk("x"));
-    await wire.hears(/^HTTP\/1\.1 413 [\s\S]*max_upload_size/);
-    expect([text("a.txt").startsWith("x"), strays(node)]).toEqual([limit !== 1000, []]);
-    expect((await dav("PUT", "/a.txt", {}, "x".repeat(limit))).status).toBe(204);
-    expect(text("a.txt").length).toBe(limit);
-  }
-  await setLimit(node, 0);
-  expect((await dav("PUT", "/a.txt", {}, "x".repeat(1_000_000))).status).toBe(204);
-});
+    await setLimit(node, 0);
+    expect((await dav("PUT", "/a.txt", {}, "x".repeat(1_000_000))).status).toBe(204);
+  },
+);
 
-test("what cannot be a file is refused with its own status, and nothing is made", async () => {
-  await using node = await testNode();
-  const { dav, at, text } = await openUploads(node, { "folder/in.txt": "in", "file.txt": "file" });
+eachStore("what cannot be a file is refused with its own status, and nothing is made", async (store) => {
+  await using node = await testNode(store);
+  const { dav, paths, text } = await openUploads(node, { "folder/in.txt": "in", "file.txt": "file" });
   const long = "n".repeat(256);
   for (const [path, headers, expected] of [
     ["/folder", {}, [405]],
@@ -200,10 +225,10 @@ test("what cannot be a file is refused with its own status, and nothing is made"
     expect([path, answer.status, right]).toEqual([path, answer.status, true]);
     expect(await answer.text()).toMatch(/[a-z]{3}/);
     if (answer.status === 405) expect(answer.headers.get("allow")).toContain("PROPFIND");
-    expect(readdirSync(at(""), { recursive: true }).sort()).toEqual(["file.txt", "folder", "folder/in.txt"]);
+    expect(await paths()).toEqual(["file.txt", "folder", "folder/in.txt"]);
     expect(strays(node)).toEqual([]);
   }
-  expect([text("file.txt"), text("folder/in.txt")]).toEqual(["file", "in"]);
+  expect([await text("file.txt"), await text("folder/in.txt")]).toEqual(["file", "in"]);
   expect((await dav("PUT", "/file.txt", { "content-encoding": "identity" }, "new")).status).toBe(204);
 });
 
@@ -212,7 +237,7 @@ for (const place of ["static", "static/site"]) {
     await using node = await testNode();
     using disk = mounted("a full disk", join(node.folder, place), "size=512k");
     if (disk === undefined) return;
-    const { dav, at, text } = await openUploads(node, { "a.txt": "old" });
+    const { dav, at, text } = await openSite(node, { "a.txt": "old" });
     const body = "x".repeat(2_000_000);
     const inPieces = () => new Response(body).body ?? body;
     for (const [path, content] of [
@@ -231,7 +256,7 @@ for (const place of ["static", "static/site"]) {
     await using node = await testNode();
     using disk = mounted("a full disk", join(node.folder, place), "size=1m,nr_inodes=8");
     if (disk === undefined) return;
-    const { dav, at } = await openUploads(node);
+    const { dav, at } = await openSite(node);
     const fill = () => {
       for (let number = 0; number < 10; number += 1) writeFileSync(at(`fill-${number}`), "");
     };
@@ -245,7 +270,7 @@ for (const place of ["static", "static/site"]) {
     await using node = await testNode();
     using disk = mounted("a read-only disk", join(node.folder, place), "size=1m");
     if (disk === undefined) return;
-    const { dav, at } = await openUploads(node, { "a.txt": "old" });
+    const { dav, at } = await openSite(node, { "a.txt": "old" });
     disk.remount("ro");
     for (const [method, path, body] of [
       ["PUT", "/a.txt", "new"],

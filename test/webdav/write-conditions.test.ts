@@ -1,5 +1,5 @@
-import { expect, test } from "bun:test";
-import { testNode } from "../support/node.ts";
+import { expect } from "bun:test";
+import { eachStore, testNode } from "../support/node.ts";
 import { webdavSite } from "../support/webdav.ts";
 
 const lockInfo =
@@ -22,8 +22,8 @@ const writes: Array<
   ["DELETE", {}, undefined, 204],
 ];
 
-test("the conditions of HTTP hold for every verb that writes", async () => {
-  await using node = await testNode();
+eachStore("the conditions of HTTP hold for every verb that writes", async (store) => {
+  await using node = await testNode(store);
   const { dav } = await webdavSite(node);
   const etag = async (path: string) => (await dav("HEAD", path)).headers.get("etag") ?? "";
   await dav("PUT", "/file", {}, "first");
@@ -56,8 +56,8 @@ test("the conditions of HTTP hold for every verb that writes", async () => {
   }
 });
 
-test("conditions on what is not there: only something that exists matches", async () => {
-  await using node = await testNode();
+eachStore("conditions on what is not there: only something that exists matches", async (store) => {
+  await using node = await testNode(store);
   const { dav } = await webdavSite(node);
   for (const [method, body, done] of [
     ["MKCOL", undefined, 201],
@@ -75,12 +75,15 @@ test("conditions on what is not there: only something that exists matches", asyn
   }
 });
 
-test("conditions come before the instructions of a PROPPATCH, even those that cannot be followed", async () => {
-  await using node = await testNode();
-  const { dav } = await webdavSite(node);
-  await dav("PUT", "/file", {}, "x");
-  const body =
-    '<D:propertyupdate xmlns:D="DAV:"><D:set><D:prop><D:getetag>"a"</D:getetag></D:prop></D:set></D:propertyupdate>';
-  expect((await dav("PROPPATCH", "/file", { "if-match": '"nope"' }, body)).status).toBe(412);
-  expect((await dav("PROPPATCH", "/file", { if: "(" }, body)).status).toBe(400);
-});
+eachStore(
+  "conditions come before the instructions of a PROPPATCH, even those that cannot be followed",
+  async (store) => {
+    await using node = await testNode(store);
+    const { dav } = await webdavSite(node);
+    await dav("PUT", "/file", {}, "x");
+    const body =
+      '<D:propertyupdate xmlns:D="DAV:"><D:set><D:prop><D:getetag>"a"</D:getetag></D:prop></D:set></D:propertyupdate>';
+    expect((await dav("PROPPATCH", "/file", { "if-match": '"nope"' }, body)).status).toBe(412);
+    expect((await dav("PROPPATCH", "/file", { if: "(" }, body)).status).toBe(400);
+  },
+);

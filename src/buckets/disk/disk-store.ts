@@ -1,12 +1,16 @@
 import { Fault } from "../../base/fault.ts";
 import { PathMutex } from "../../base/path-mutex.ts";
-import type {
-  FileStore,
-  ResolvedPath,
-  SourceAndTarget,
-  StagedFile,
-  WriteTransaction,
+import type { StoreActivity } from "../bucket-stores.ts";
+import {
+  type BucketView,
+  type FileStore,
+  keepsNoVersions,
+  type ResolvedPath,
+  type SourceAndTarget,
+  type StagedFile,
+  type WriteTransaction,
 } from "../file-store.ts";
+import type { Metadata } from "../metadata/metadata.ts";
 import type { TreePath } from "../path.ts";
 import { DiskReader } from "./read.ts";
 import { PathResolver } from "./resolve.ts";
@@ -14,12 +18,6 @@ import { DiskWriter, type DiskWriterOptions } from "./write.ts";
 
 /** Turns taken for one change while another program keeps replacing the folders above its paths. */
 const maxAttempts = 20;
-
-/** StoreActivity is what a store reports to those who measure it. */
-export interface StoreActivity {
-  /** Files whose content is arriving. */
-  uploads: number;
-}
 
 export interface DiskStoreOptions extends DiskWriterOptions {
   readonly activity: StoreActivity;
@@ -30,15 +28,16 @@ export interface DiskStoreOptions extends DiskWriterOptions {
 /** DiskStore keeps a bucket as plain files below its folder. Its turns hold within this process only. */
 export class DiskStore implements FileStore {
   readonly reader: DiskReader;
+  readonly metadata: Metadata;
   readonly #writer: DiskWriter;
   readonly #mutex = new PathMutex();
-
   readonly #activity: StoreActivity;
   readonly #onChanged: () => void;
 
   constructor(root: string, options: DiskStoreOptions) {
     this.#activity = options.activity;
     this.#onChanged = options.onChanged;
+    this.metadata = options.metadata;
     const paths = new PathResolver(root);
     this.reader = new DiskReader(paths);
     this.#writer = new DiskWriter(this.reader, paths, options);
@@ -74,6 +73,14 @@ export class DiskStore implements FileStore {
       ]);
       return isHeld(source, target) && { result: await work(this.#writer, { source, target }) };
     });
+  }
+
+  async transactMetadata<T>(work: (view: BucketView) => Promise<T>): Promise<T> {
+    return work(this);
+  }
+
+  async history(): Promise<never> {
+    throw keepsNoVersions();
   }
 
   /**

@@ -13,11 +13,12 @@ import {
   notFound,
   type ResolvedPath,
 } from "../file-store.ts";
+import { RecentReads } from "../local-content.ts";
 import { childPath, listedPath, splitPath, type TreePath, treeRoot, withAncestors } from "../path.ts";
 import { toTreeFault } from "./disk-faults.ts";
 import { DiskEntry, DiskStats } from "./entry.ts";
 import { fileSizes } from "./file-sizes.ts";
-import { DiskFile, RecentReads } from "./open-file.ts";
+import { DiskFile } from "./open-file.ts";
 import type { PathResolver } from "./resolve.ts";
 import { DiskSnapshot, snapshotOf } from "./snapshot.ts";
 import { isAbsence, statOrUndefined } from "./stat.ts";

@@ -8,6 +8,7 @@ import {
   type CopyOptions,
   type Failure,
   type FileEntry,
+  keepsNoVersions,
   type MoveOptions,
   notFound,
   type PlaceOptions,
@@ -15,6 +16,7 @@ import {
   type Times,
   type WriteTransaction,
 } from "../file-store.ts";
+import type { Metadata } from "../metadata/metadata.ts";
 import { splitPath, type TreePath } from "../path.ts";
 import { writeAll } from "./copy-file.ts";
 import { copyTree } from "./copy-tree.ts";
@@ -29,6 +31,7 @@ import { DiskStagedFile, type Staging } from "./staging.ts";
 import { statOrUndefined } from "./stat.ts";
 
 export interface DiskWriterOptions {
+  readonly metadata: Metadata;
   readonly staging: Staging;
   /** Whether a change is on the disk, and not only in its cache, before it is answered. */
   readonly sync: boolean;
@@ -38,7 +41,8 @@ export interface DiskWriterOptions {
 
 /** DiskWriter changes a bucket's folder. Everything is created in staging and renamed into place; what it replaces is deleted last. */
 export class DiskWriter implements WriteTransaction {
-  readonly #reader: DiskReader;
+  readonly reader: DiskReader;
+  readonly metadata: Metadata;
   readonly #paths: PathResolver;
   readonly #staging: Staging;
   readonly #sync: boolean;
@@ -47,8 +51,13 @@ export class DiskWriter implements WriteTransaction {
   readonly #changes: FileCalls;
   readonly #folderSyncs = new SharedSync();
 
-  constructor(reader: DiskReader, paths: PathResolver, { staging, sync, stopping }: DiskWriterOptions) {
-    this.#reader = reader;
+  constructor(
+    reader: DiskReader,
+    paths: PathResolver,
+    { metadata, staging, sync, stopping }: DiskWriterOptions,
+  ) {
+    this.reader = reader;
+    this.metadata = metadata;
     this.#paths = paths;
     this.#staging = staging;
     this.#sync = sync;
@@ -88,6 +97,11 @@ export class DiskWriter implements WriteTransaction {
     );
   }
 
+  async makeFile(path: TreePath): Promise<DiskStats> {
+    await using staged = await this.stage(new Uint8Array(), path);
+    return await this.place(staged, path, { makeParents: false });
+  }
+
   async makeFolder(path: TreePath, { modified }: Times): Promise<boolean> {
     this.#paths.assertFits(path);
     const { folder, name } = splitPath(path);
@@ -104,6 +118,10 @@ export class DiskWriter implements WriteTransaction {
         return true;
       }),
     );
+  }
+
+  async restore(): Promise<never> {
+    throw keepsNoVersions();
   }
 
   async setTimes(entry: FileEntry, times: Times): Promise<void> {
@@ -207,7 +225,7 @@ export class DiskWriter implements WriteTransaction {
         try {
           if (recursive) await refuseTooDeep(this.#paths, entry, [this.#paths.diskPath(to), staged.path]);
           const options = { recursive, sync: this.#sync, signal: stop };
-          const failures = await copyTree(this.#reader, entry, { diskPath: staged.path, to, ...options });
+          const failures = await copyTree(this.reader, entry, { diskPath: staged.path, to, ...options });
           stop.throwIfAborted();
           if (whole && failures.length > 0) return failures;
           failures.push(...(await replaceWith(staged.path, { parent, name, path: to }, this.#staging)));

@@ -20,6 +20,11 @@ export class PropertyRecords {
     this.#namespace = namespace;
   }
 
+  /** within returns the same properties over the rows of a transaction. */
+  within(rows: KvRows): PropertyRecords {
+    return new PropertyRecords(rows, this.#namespace);
+  }
+
   async get(path: TreePath): Promise<Properties> {
     return (await this.getMany([path])).get(path) ?? none;
   }

@@ -5,6 +5,7 @@ import { findServerUuid } from "../../config/server-uuid.ts";
 import { databaseFile } from "../../db/database.ts";
 import { LogHub } from "../../log/hub.ts";
 import { inspectMovedDatabase } from "../../preflight.ts";
+import { filesSource } from "../../settings.ts";
 import { type CommandOptions, exitCodes } from "../command.ts";
 import { interruptible } from "../deploy/interrupt.ts";
 import { readConfig } from "../server/open.ts";
@@ -31,7 +32,7 @@ export function backup(
         configPath,
         databaseFile(config.database.database_url),
       ),
-      staticPath: files ? config.static_path : undefined,
+      files: files ? filesSource(config) : undefined,
     };
     const line = new StatusLine();
     const options = {

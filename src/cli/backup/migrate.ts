@@ -17,16 +17,29 @@ import { print, say } from "../terminal/output.ts";
 import { countText } from "../terminal/quantities.ts";
 import { StatusLine } from "../terminal/status-line.ts";
 import { WrongUsage } from "../terminal/wrong-usage.ts";
+import { migrateFiles } from "./migrate-files.ts";
 import { refuseRunning } from "./refuse-running.ts";
 
 export interface MigrateOptions extends CommandOptions {
   readonly to?: string;
   readonly writeConfig?: boolean;
+  readonly files?: string;
+  readonly delete?: boolean;
 }
 
-/** Copies the configured database into an empty one of either kind. The password of a URL is in no output. */
+/** Copies the configured database into an empty one of either kind, or all files into another store. The password of a URL is in no output. */
 export function migrate(options: MigrateOptions): Promise<number> {
-  return interruptible((signal) => migrateUntil(signal, options), "ended; nothing was changed");
+  const { config, to, writeConfig, files: target, delete: deletesOthers = false } = options;
+  if (target === undefined) {
+    if (deletesOthers) throw new WrongUsage("--delete belongs to --files");
+    return interruptible((signal) => migrateUntil(signal, options), "ended; nothing was changed");
+  }
+  if (to !== undefined || writeConfig)
+    throw new WrongUsage("--files moves the files, and --to the database: run the command once for each");
+  return interruptible(
+    (signal) => migrateFiles(signal, { config, target, deletesOthers }),
+    "ended; what was copied so far is not copied again when you repeat the command",
+  );
 }
 
 async function migrateUntil(
@@ -88,7 +101,10 @@ function settingFor(target: string): string {
 }
 
 function checkedUrl(to: string | undefined): string {
-  if (to === undefined) throw new WrongUsage("--to is missing: write --to postgres://… or --to sqlite://…");
+  if (to === undefined)
+    throw new WrongUsage(
+      "--to is missing: write --to postgres://… or --to sqlite://…; or --files to move the files",
+    );
   try {
     const file = sqliteFilePart.read(to);
     // A path on the command line starts at the working directory, one in the configuration at its folder.

@@ -1,11 +1,12 @@
 import { existsSync, statSync } from "node:fs";
 import { join } from "node:path";
 import { type VerifiedBackup, verifyBackup } from "../../backup/read-backup.ts";
-import { restoreBackup } from "../../backup/restore.ts";
+import { type RestoreOptions, restoreBackup } from "../../backup/restore.ts";
 import { shownDatabase } from "../../base/database-url.ts";
 import { Fault } from "../../base/fault.ts";
 import type { Config } from "../../config/schema.ts";
 import { probeDatabase } from "../../db/probe.ts";
+import type { StoreValue } from "../../db/store-rows.ts";
 import { LogHub } from "../../log/hub.ts";
 import { type CommandOptions, exitCodes } from "../command.ts";
 import { interruptible } from "../deploy/interrupt.ts";
@@ -16,6 +17,7 @@ import { countText, sizeText } from "../terminal/quantities.ts";
 import { WrongUsage } from "../terminal/wrong-usage.ts";
 import { refuseRunning, refuseRunningHere } from "./refuse-running.ts";
 import { RestoredConfig } from "./restored-config.ts";
+import { RestoredStore } from "./restored-store.ts";
 
 export interface RestoreCommandOptions extends CommandOptions {
   readonly yes?: boolean;
@@ -48,18 +50,22 @@ async function restoreUntil(
     if (other_tables.length > 0)
       say(`note: it does not contain these tables, which are not node-server's: ${other_tables.join(", ")}`);
     const replaced = await restored.replaced();
-    if (replaced.length > 0 || (await hasSomething(config, backup, withFiles)))
+    const present = await presentDatabase(config);
+    const store = new RestoredStore({ config, configPath, former: present.store, withFiles });
+    await store.examine();
+    if (replaced.length > 0 || present.exists || hasFiles(config, backup, withFiles))
       await confirm(question(config, replaced, withFiles ? backup.header.buckets?.length : undefined), yes);
     const report = await withProgress("restoring", file, (onBytes) =>
       restoreBackup(backup, {
         database: config.database,
-        staticPath: withFiles ? config.static_path : undefined,
+        files: withFiles ? filesTarget(config) : undefined,
         hub: new LogHub(),
         onBytes,
         signal,
       }),
     );
     for (const line of await restored.finish()) say(line);
+    await store.finish();
     for (const column of report.unknownColumns)
       say(`note: the values of ${column} are left out: this server has no such column`);
     for (const path of report.remains) say(`note: the replaced folder ${path} could not be removed`);
@@ -88,9 +94,7 @@ function describe({ header, manifest }: VerifiedBackup): string {
 function question(config: Config, settings: readonly string[], buckets: number | undefined): string {
   const things = [
     `database ${shownDatabase(config.database.database_url)}`,
-    ...(buckets === undefined
-      ? []
-      : [`files of ${countText(buckets, "bucket")} below ${config.static_path}`]),
+    ...(buckets === undefined ? [] : [`files of ${countText(buckets, "bucket")} ${placeOf(config)}`]),
     ...settings,
   ];
   const all = [things.slice(0, -1).join(", the "), ...things.slice(-1)].filter((part) => part !== "");
@@ -101,19 +105,42 @@ function question(config: Config, settings: readonly string[], buckets: number |
   return `The ${all.join(" and the ")} will be replaced.${kept}`;
 }
 
-/** Tells whether anything would be replaced. */
-async function hasSomething(
-  config: Config,
-  { header }: VerifiedBackup,
-  withFiles: boolean,
-): Promise<boolean> {
-  if (withFiles && header.buckets?.some(({ path }) => existsSync(join(config.static_path, path))))
-    return true;
+function filesTarget({
+  static_path: staticPath,
+  files,
+  sync_uploads: sync,
+}: Config): RestoreOptions["files"] {
+  const { url } = files;
+  return url === undefined ? { staticPath } : { blobs: { ...files, url }, sync };
+}
+
+function placeOf({ static_path, files: { url } }: Config): string {
+  return url === undefined ? `below ${static_path}` : `in ${url}`;
+}
+
+/** Tells whether files on the disk would be replaced. */
+function hasFiles(config: Config, { header }: VerifiedBackup, withFiles: boolean): boolean {
+  const isOnDisk = config.files.url === undefined;
+  return (
+    withFiles &&
+    isOnDisk &&
+    (header.buckets?.some(({ path }) => existsSync(join(config.static_path, path))) ?? false)
+  );
+}
+
+interface PresentDatabase {
+  readonly exists: boolean;
+  readonly store: StoreValue | undefined;
+}
+
+/** The database that would be replaced. */
+async function presentDatabase(config: Config): Promise<PresentDatabase> {
   try {
-    return (await probeDatabase(config.database, new LogHub())) === "ready";
+    const { state, store } = await probeDatabase(config.database, new LogHub());
+    return { exists: state === "ready", store };
   } catch (error) {
     // A database that is damaged or of a newer version is one that can be replaced.
-    if (error instanceof Fault) return true;
+    if (error instanceof Fault) return { exists: true, store: undefined };
     throw error;
   }
 }

@@ -5,7 +5,7 @@ import { publicNote } from "./buckets.ts";
 /** `buckets` is the group of commands about buckets. */
 export const buckets: CommandRow = {
   name: "buckets",
-  description: "list, create, change and delete buckets",
+  description: "list, create, change and delete buckets; restore their files",
   commands: [
     {
       name: "list",
@@ -41,9 +41,26 @@ export const buckets: CommandRow = {
     },
     {
       name: "delete <name>",
-      description: "delete a bucket's record; its files stay on the disk",
+      description: "delete a bucket's record; its files stay where they are",
       options: [...remoteJson, yes],
       load: async () => (await import("./buckets.ts")).deleteBucket,
+    },
+    {
+      name: "history <name> [path]",
+      description: "list what was deleted or replaced at a path and below it, in an object store",
+      options: remoteJson,
+      load: async () => (await import("./versions.ts")).listVersions,
+    },
+    {
+      name: "restore <name> [path] [version]",
+      description: "put a version of `history` back, or with --all every file that is missing",
+      options: [
+        ...remoteJson,
+        ["--to <path>", "where to put it (default: its own path)"],
+        ["--all", "restore the newest version of every file at or below PATH that does not exist now"],
+        ["--dry-run", "with --all: list the files and change nothing"],
+      ],
+      load: async () => (await import("./versions.ts")).restoreVersion,
     },
   ],
 };

@@ -69,11 +69,13 @@ export async function updateBucket(name: string, options: BucketOptions): Promis
 export async function deleteBucket(name: string, options: BucketOptions): Promise<number> {
   const client = await connect(options);
   await confirm(
-    `The record of the bucket ${name} is deleted, and it is no longer served; its files stay on the disk.`,
+    `The record of the bucket ${name} is deleted, and it is no longer served; its files stay where they are.`,
     options.yes,
   );
   await client.call("static-bucket_delete", { name });
-  process.stderr.write(`the bucket ${name} is deleted; its files are still on the server's disk\n`);
+  process.stderr.write(
+    `the bucket ${name} is deleted; its files are kept, and a new bucket with the same path has them again\n`,
+  );
   return exitCodes.done;
 }
 

@@ -19,7 +19,12 @@ export interface Load {
 /** The cost of a file besides its bytes, so that the estimate holds for many small files. */
 const bytesPerFile = 4000;
 
-export function openMeter(what: string, { bytes: allBytes, files: allFiles }: Load): Meter {
+/** Opens a meter; with `showsRate` it also says how many bytes a second are transferred. */
+export function openMeter(
+  what: string,
+  { bytes: allBytes, files: allFiles }: Load,
+  { showsRate } = { showsRate: false },
+): Meter {
   const line = new ProgressLine(what);
   const begin = performance.now();
   const allWork = allBytes + allFiles * bytesPerFile;
@@ -35,8 +40,11 @@ export function openMeter(what: string, { bytes: allBytes, files: allFiles }: Lo
     const seconds = (performance.now() - begin) / 1000;
     return work === 0 || share() === 1 ? "" : `, ${timeText(seconds / work - seconds)} left`;
   };
+  const rate = () => `, ${sizeText(bytes / Math.max(0.001, (performance.now() - begin) / 1000))}/s`;
+  const counts = () => `, ${numberText(files)} of ${countText(allFiles, "file")}`;
+  // What a narrow terminal cuts off is the least important.
   const state = () =>
-    `${sizeText(bytes)} of ${sizeText(allBytes)}, ${numberText(files)} of ${countText(allFiles, "file")}${timeLeft()}`;
+    `${sizeText(bytes)} of ${sizeText(allBytes)}${showsRate ? rate() + timeLeft() + counts() : counts() + timeLeft()}`;
   return {
     add(more) {
       bytes += more;

@@ -1,3 +1,4 @@
+import { visible } from "../../base/visible-text.ts";
 import { type BucketFiles, FileError, Unreachable } from "../../client/index.ts";
 import { pause } from "../../client/pause.ts";
 import type { Meter } from "./meter.ts";
@@ -48,7 +49,8 @@ export async function inParallel<T>(
 /** RetryPolicy repeats work when the connection breaks or the server is busy. It says once that it waits, and once that it goes on. */
 export class RetryPolicy {
   readonly #say: (line: string) => void;
-  #waiting = false;
+  /** What is said when it goes on, while it waits. */
+  #restored: string | undefined;
 
   constructor(say: (line: string) => void) {
     this.#say = say;
@@ -58,14 +60,14 @@ export class RetryPolicy {
     for (let failures = 0; ; failures += 1) {
       try {
         const result = await work();
-        if (this.#waiting) this.#say("connected again");
-        this.#waiting = false;
+        if (this.#restored !== undefined) this.#say(this.#restored);
+        this.#restored = undefined;
         return result;
       } catch (error) {
         const pauseMs = retryPausesMs[failures];
         if (signal.aborted || pauseMs === undefined || !isTemporary(error)) throw error;
-        if (!this.#waiting) this.#say("the connection broke; trying again");
-        this.#waiting = true;
+        if (this.#restored === undefined) this.#say(`${problemOf(error)}; trying again`);
+        this.#restored ??= error instanceof FileError ? "the server works again" : "connected again";
         await pause(pauseMs * (0.75 + Math.random() / 2), signal);
         signal.throwIfAborted();
       }
@@ -73,6 +75,18 @@ export class RetryPolicy {
   }
 }
 
+/** isContentLost tells whether the server's store has lost the content of a file: only another upload, or a backup, brings it back. */
+export function isContentLost(error: unknown): error is FileError {
+  return error instanceof FileError && error.reason === "blob_missing";
+}
+
+/** What happened: a server that answered with an error is not one whose connection broke. */
+function problemOf(error: unknown): string {
+  if (!(error instanceof FileError)) return "the connection broke";
+  return `the server answered ${error.status} for ${visible(error.message.replace(/\.$/, ""))}`;
+}
+
 function isTemporary(error: unknown): boolean {
-  return error instanceof FileError ? temporaryStatuses.includes(error.status) : error instanceof Unreachable;
+  if (!(error instanceof FileError)) return error instanceof Unreachable;
+  return temporaryStatuses.includes(error.status) && !isContentLost(error);
 }

@@ -2,10 +2,14 @@ import { shownDatabase } from "../../base/database-url.ts";
 import { overriddenKeys, readOverrides } from "../../config/environment.ts";
 import { loadConfig } from "../../config/load.ts";
 import { formatProblem } from "../../config/problem.ts";
+import type { Config } from "../../config/schema.ts";
 import { type DatabaseState, probeDatabase } from "../../db/probe.ts";
 import { LogHub } from "../../log/hub.ts";
-import { preflight } from "../../preflight.ts";
+import { preflight, proveFiles } from "../../preflight.ts";
 import { type CommandOptions, exitCodes } from "../command.ts";
+import { interruptible } from "../deploy/interrupt.ts";
+import { WrongUsage } from "../terminal/wrong-usage.ts";
+import { checkFiles } from "./check-files.ts";
 
 const states: Readonly<Record<DatabaseState, string>> = {
   missing: "does not exist yet; the first start creates it",
@@ -13,20 +17,55 @@ const states: Readonly<Record<DatabaseState, string>> = {
   ready: "can be used",
 };
 
-/** Reads a configuration as `serve` would, opens what it names, and changes nothing. */
-export async function check({
+export interface CheckOptions extends CommandOptions {
+  readonly connect?: boolean;
+  readonly files?: boolean;
+  readonly repair?: boolean;
+  readonly claim?: boolean;
+  readonly content?: boolean;
+  readonly json?: boolean;
+}
+
+/** Reads a configuration as `serve` would, opens what it names, and changes nothing but what `--repair` and `--claim` ask for. */
+export function check(options: CheckOptions): Promise<number> {
+  const {
+    files = false,
+    repair = false,
+    claim = false,
+    content = false,
+    json = false,
+    config: path,
+  } = options;
+  if (!files && (repair || claim || content || json))
+    throw new WrongUsage("--repair, --claim, --content and --json belong to --files");
+  return interruptible(async (signal) => {
+    const config = await checkConfig({ ...options, isQuiet: json });
+    if (!files) return exitCodes.done;
+    return checkFiles({ config, configPath: path, repair, claim, content, json, signal });
+  }, "ended");
+}
+
+async function checkConfig({
   config: path,
   connect,
-}: CommandOptions & { readonly connect?: boolean }): Promise<number> {
-  const overrides = readOverrides(process.env);
-  const { config, warnings } = await loadConfig(path, preflight(path), overrides);
+  isQuiet,
+}: CheckOptions & { readonly isQuiet: boolean }): Promise<Config> {
+  const { config, warnings, overrides } = await loadConfig(path, preflight(path), readOverrides(process.env));
   for (const warning of warnings) process.stderr.write(`warning: ${formatProblem(warning)}\n`);
   if (connect) {
-    const state = await probeDatabase(config.database, new LogHub());
-    process.stdout.write(`The database ${shownDatabase(config.database.database_url)} ${states[state]}.\n`);
+    const probed = await probeDatabase(config.database, new LogHub());
+    const store = await proveFiles(config, probed);
+    if (!isQuiet) {
+      process.stdout.write(`The database ${shownDatabase(config.database.database_url)} ${states[probed.state]}.
+`);
+      if (store !== undefined)
+        process.stdout.write(`The store ${store} can be used.
+`);
+    }
   }
+  if (isQuiet) return config;
   for (const { key, from } of overriddenKeys(overrides, config, process.env))
     process.stdout.write(`${key} has the value of ${from}.\n`);
   process.stdout.write(`${path} is a valid configuration.\n`);
-  return exitCodes.done;
+  return config;
 }

@@ -11,7 +11,9 @@ import { readConfig } from "./open.ts";
 import { serverOf } from "./running.ts";
 
 /** Shorter than the time limits of the usual probes, so that the reason is printed. */
-const timeoutMs = 3000;
+const healthTimeoutMs = 3000;
+/** Longer than the server asks the database and a remote store, which takes up to 5 s. */
+const readyTimeoutMs = 10_000;
 
 export interface HealthOptions extends CommandOptions {
   /** Asks whether the server can do its work, not only whether it runs. */
@@ -29,7 +31,8 @@ export async function health(url: string | undefined, options: HealthOptions): P
     throw new WrongUsage("--ca is for an address; the certificate of the configuration is trusted anyway");
   const server = url === undefined ? await configured(options.config) : given(url, options.ca);
   const address = addressOf(server.client, options.ready ? "/node/ready" : "/node/health");
-  const { status, text } = await ask(address, server);
+  const timeoutMs = options.ready ? readyTimeoutMs : healthTimeoutMs;
+  const { status, text } = await ask(address, server, timeoutMs);
   if (status < 200 || status > 299)
     throw new Fault("Other", `${server.shown(address)} answers ${status}${text === "" ? "" : `: ${text}`}`);
   process.stdout.write(`${text}\n`);
@@ -79,7 +82,7 @@ function addressOf(base: string, path: string): string {
   return url.href;
 }
 
-async function ask(address: string, { fetch, shown, explain }: HealthTarget) {
+async function ask(address: string, { fetch, shown, explain }: HealthTarget, timeoutMs: number) {
   const signal = AbortSignal.timeout(timeoutMs);
   try {
     const response = await fetch(address, { signal, redirect: "manual" });

@@ -58,7 +58,7 @@ export async function requireDatabase(
   { database }: Config,
   { binary, config, user }: ServiceTarget,
 ): Promise<void> {
-  const state = await probeDatabase(database, new LogHub());
+  const { state } = await probeDatabase(database, new LogHub());
   if (state === "ready") return;
   const init = `sudo -u ${user.name} ${shellQuoted(binary)} init -c ${shellQuoted(config)}`;
   throw new Fault(

@@ -24,6 +24,11 @@ export function minuteText(at: number): string {
   return new Date(at).toISOString().slice(0, 16).replace("T", " ");
 }
 
+/** `2026-11-16T09:30:12Z`. */
+export function secondText(at: number): string {
+  return `${new Date(at).toISOString().slice(0, 19)}Z`;
+}
+
 /** `5 min ago`, `3 h ago`, `12 days ago`: how long ago a time was that is known to the minute. */
 export function agoText(at: number, now = Date.now()): string {
   const minutes = Math.floor((now - at) / 60_000);

@@ -1,4 +1,4 @@
-import { retryAfterSeconds } from "../../base/fault.ts";
+import { type Fault, retryAfterSeconds } from "../../base/fault.ts";
 import { textResponse } from "../request/response-size.ts";
 
 /** plainText is a response of one line for people. */
@@ -12,6 +12,16 @@ export function plainText(status: number, line: string, headers: Record<string, 
 /** serviceUnavailable answers for a service behind the server that does not answer; the client may try again. */
 export function serviceUnavailable(detail: string): Response {
   return plainText(503, `503 Service Unavailable: ${detail}.`, { "retry-after": String(retryAfterSeconds) });
+}
+
+/** isBlobMissing tells whether the store answered that it has lost the content of a file: trying again does not help. */
+export function isBlobMissing({ data }: Fault): boolean {
+  return data.reason === "blob_missing";
+}
+
+/** blobMissing answers for content that the store has lost. The header tells it from the 502 of a proxy, which passes. */
+export function blobMissing(line: string): Response {
+  return plainText(502, line, { "x-error-reason": "blob_missing" });
 }
 
 export function notFound(): Response {

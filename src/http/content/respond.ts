@@ -1,6 +1,6 @@
 import type { ByteRange } from "../../buckets/file-store.ts";
 import { metered, StreamMeter, sized } from "../request/response-size.ts";
-import { evaluateConditions, mayUseRange } from "./conditions.ts";
+import { evaluateConditions, mayUseRange, type Validators } from "./conditions.ts";
 import { contentRange, parseRanges } from "./ranges.ts";
 import type { Body, Representation, SizedBody } from "./representation.ts";
 
@@ -15,7 +15,7 @@ export function respond(request: Request, representation: Representation): Respo
       release(body);
       return new Response(null, { status: 412, headers });
     case "send":
-      return body.kind === "stream" || request.method === "HEAD"
+      return body.kind === "stream" || body.kind === "unneeded" || request.method === "HEAD"
         ? respondWhole(request, representation)
         : respondRange(request, representation, body);
   }
@@ -45,13 +45,14 @@ function respondRange(request: Request, representation: Representation, body: Si
 
 /** respondWhole answers GET and HEAD with the whole content, whatever their conditions say. */
 export function respondWhole({ method }: Request, { headers, body }: Representation, status = 200): Response {
-  if (method !== "HEAD") {
+  if (method !== "HEAD" && body.kind !== "unneeded") {
     const init = { status, headers: { ...headers, ...dispositionOf(body) } };
     if (body.kind !== "stream") return sized(new Response(toSend(body), init), sizeOf(body));
     const meter = new StreamMeter();
     return sized(new Response(body.stream.start(meter), init), meter);
   }
-  const length = body.kind === "stream" ? {} : { "content-length": String(sizeOf(body)) };
+  const size = body.kind === "stream" ? undefined : sizeOf(body);
+  const length: Record<string, string> = size === undefined ? {} : { "content-length": String(size) };
   release(body);
   return new Response(null, { status, headers: { ...headers, ...length } });
 }
@@ -123,8 +124,16 @@ function pullStream(parts: AsyncGenerator<Uint8Array>, done: () => void): Readab
   );
 }
 
+/** needsContent tells whether the answer to a GET or HEAD has a body: not if the client has the content already. */
+export function needsContent({ method, headers }: Request, validators: Validators): boolean {
+  return method !== "HEAD" && evaluateConditions(headers, validators) === "send";
+}
+
 /** The length in bytes. */
-function sizeOf(body: SizedBody): number {
+function sizeOf(body: SizedBody): number;
+function sizeOf(body: Exclude<Body, { readonly kind: "stream" }>): number | undefined;
+function sizeOf(body: Exclude<Body, { readonly kind: "stream" }>): number | undefined {
+  if (body.kind === "unneeded") return body.size;
   return body.kind === "memory" ? body.blob.size : body.file.stats.size;
 }
 

@@ -2,11 +2,12 @@ import { uncountedBytes } from "../../base/memory-budget.ts";
 import type { FileEntry, FileReader, FileSnapshot, OpenFile } from "../../buckets/file-store.ts";
 import { type TreePath, treePath } from "../../buckets/path.ts";
 import type { Compression } from "./compression.ts";
-import { toValidators } from "./conditions.ts";
+import { toValidators, type Validators } from "./conditions.ts";
 import type { ContentBudget } from "./content-budget.ts";
 import { type Encoding, plainOnly, suffixes } from "./encoding.ts";
 import { mediaTypeOf } from "./media-type.ts";
 import type { Body, Representation } from "./representation.ts";
+import { needsContent } from "./respond.ts";
 
 /** Files up to this size may be read whole, so that they can be cached; larger ones are sent from the disk. */
 export const maxWholeBytes = 2 * 1024 * 1024;
@@ -26,6 +27,7 @@ export interface Variant {
 }
 
 export interface VariantOptions {
+  readonly request: Request;
   /** The encodings that the client accepts, best first. */
   readonly encodings: readonly Encoding[];
   readonly compression: Compression;
@@ -62,7 +64,7 @@ export async function selectVariant(
   const plain = () => asStored(file, fileHeaders(file, type, vary), options);
   if (options === undefined || encoding === undefined || file.stats.size < minCompressibleBytes)
     return { ...selected, representation: await plain() };
-  const representation = await compressed({ file, type, encoding }, options.compression);
+  const representation = await compressed({ file, type, encoding }, options);
   if (representation !== undefined) return { ...selected, source: undefined, representation };
   return { ...selected, accepted: plainOnly, representation: await plain() };
 }
@@ -71,11 +73,14 @@ export async function selectVariant(
 export async function plainVariant(
   file: OpenFile,
   path: TreePath,
-  { method }: Request,
+  request: Request,
 ): Promise<Representation> {
   const headers = fileHeaders(file, mediaTypeOf(path).value, {});
-  const isRead = method !== "HEAD" && file.stats.size <= uncountedBytes;
-  return { ...toValidators(file.stats), headers, body: await bodyOf(file, isRead) };
+  const validators = toValidators(file.stats);
+  if (isUnneeded(file, request, validators))
+    return { ...validators, headers, body: await unneeded(file, file.stats.size) };
+  const isRead = request.method !== "HEAD" && file.stats.size <= uncountedBytes;
+  return { ...validators, headers, body: await bodyOf(file, isRead) };
 }
 
 /** The best compressed neighbour (`x.js.br`) that is not older than the file itself, and those better ones that cannot be used. */
@@ -98,12 +103,27 @@ async function asStored(
   options: VariantOptions | undefined,
 ): Promise<Representation> {
   const { size } = file.stats;
+  const validators = toValidators(file.stats);
+  if (options !== undefined && isUnneeded(file, options.request, validators))
+    return { ...validators, headers, body: await unneeded(file, file.stats.size) };
   const isRead = options === undefined ? size <= uncountedBytes : mayRead(size, options);
-  return { ...toValidators(file.stats), headers, body: await bodyOf(file, isRead) };
+  return { ...validators, headers, body: await bodyOf(file, isRead) };
 }
 
 async function bodyOf(file: OpenFile, isRead: boolean): Promise<Body> {
-  return isRead ? { kind: "memory", blob: new Blob([await readAll(file)]) } : { kind: "file", file };
+  if (isRead) return { kind: "memory", blob: new Blob([await readAll(file)]) };
+  await file.prepare?.();
+  return { kind: "file", file };
+}
+
+/** Content that is on this machine is read in any case, so that it is cached for the next request. */
+function isUnneeded({ isRemote }: OpenFile, request: Request, validators: Validators): boolean {
+  return isRemote === true && !needsContent(request, validators);
+}
+
+async function unneeded(file: OpenFile, size?: number): Promise<Body> {
+  await file[Symbol.asyncDispose]();
+  return { kind: "unneeded", size };
 }
 
 /** Reading a file pays only if it is cached for the next request. */
@@ -120,12 +140,14 @@ interface ToCompress {
 /** The file compressed now; undefined if too many others are being compressed, and the file is then still open. */
 async function compressed(
   { file, type, encoding }: ToCompress,
-  compression: Compression,
+  { compression, request }: VariantOptions,
 ): Promise<Representation | undefined> {
   const etag = file.stats.etag.replace(/"$/, `-${encoding}"`);
   const headers = fileHeaders(file, type, { etag, vary: "accept-encoding", "content-encoding": encoding });
   const head = { ...toValidators(file.stats), etag, headers };
+  if (isUnneeded(file, request, head)) return { ...head, body: await unneeded(file) };
   if (file.stats.size > maxWholeBytes) {
+    await file.prepare?.();
     const stream = compression.stream(file, encoding);
     return stream && { ...head, body: { kind: "stream", stream } };
   }

@@ -1,7 +1,8 @@
 import { Fault } from "../../base/fault.ts";
 import type { FileReader } from "../../buckets/file-store.ts";
+import { publicDetailOf } from "../../buckets/objects/blob-faults.ts";
 import { treePath } from "../../buckets/path.ts";
-import { plainText, serviceUnavailable } from "../content/plain.ts";
+import { blobMissing, isBlobMissing, plainText, serviceUnavailable } from "../content/plain.ts";
 import { respondWhole } from "../content/respond.ts";
 import { maxWholeBytes, selectVariant } from "../content/variants.ts";
 
@@ -28,5 +29,6 @@ export function faultResponse(error: unknown): Response {
   if (!(error instanceof Fault)) throw error;
   if (error.kind === "NotFound") return noSuchFile();
   if (error.kind === "InvalidInput") return plainText(400, `400 Bad Request: ${error.detail}.`);
-  return serviceUnavailable(error.detail);
+  if (isBlobMissing(error)) return blobMissing(`502 Bad Gateway: ${publicDetailOf(error)}.`);
+  return serviceUnavailable(publicDetailOf(error));
 }

@@ -66,7 +66,9 @@ export class MemoryCache {
     const { headers } = request;
     if (headers.get("host") !== known.host || headers.has("upgrade")) return undefined;
     if (known.rootPath !== undefined && isRootWorker(request, known.rootPath)) return undefined;
-    return this.#respond(request, known.entry);
+    const response = this.#respond(request, known.entry);
+    if (response !== undefined) this.#hits += 1;
+    return response;
   }
 
   /** answerFor answers a GET or HEAD whose route leads to the file with this key. `rootPath` is its path at the HTTP root. */
@@ -74,16 +76,24 @@ export class MemoryCache {
     if (request.method !== "GET" && request.method !== "HEAD") return undefined;
     const entry = this.#entries.byKey.get(key);
     const response = entry && this.#respond(request, entry);
-    if (response === undefined) this.#misses += 1;
-    else if (entry !== undefined && request.method === "GET")
+    if (response === undefined) {
+      this.#misses += 1;
+      return undefined;
+    }
+    this.#hits += 1;
+    if (entry !== undefined && request.method === "GET")
       this.#entries.addUrl(request.url, { entry, host: request.headers.get("host"), rootPath });
     return response;
   }
 
-  /** answerLate is `answerFor` for a request that has waited: no later one may use its comparison, which may have begun before that was sent. */
+  /**
+   * answerLate is `answerFor` for a request that has waited, which stays counted as one that was not answered from memory. No later one may use its
+   * comparison, which may have begun before that was sent.
+   */
   answerLate(request: Request, key: string): Response | undefined {
     const entry = this.#entries.byKey.get(key);
-    const response = entry && this.#respond(request, entry);
+    if (entry === undefined) return undefined;
+    const response = this.#respond(request, entry);
     this.#endTick();
     return response;
   }
@@ -115,7 +125,6 @@ export class MemoryCache {
     const { headers } = request;
     const variant = entry.variants.get(entry.file.compressible ? encodingsFor(headers) : plainOnly);
     if (variant === undefined || !this.#isCurrent(entry, variant)) return undefined;
-    this.#hits += 1;
     const { representation } = variant;
     if (request.method !== "GET" || headers.has("range") || hasPrecondition(headers))
       return respond(request, representation);

@@ -1,3 +1,4 @@
+import { Fault } from "../../base/fault.ts";
 import { httpRoot } from "../../buckets/bucket-cache.ts";
 import type { Buckets } from "../../buckets/buckets.ts";
 import { childPath, pathSegment } from "../../buckets/path.ts";
@@ -120,10 +121,17 @@ async function serveBucket(target: StaticRequest, options: StaticOptions): Promi
   if (method !== "GET" && method !== "HEAD") return methodNotAllowed(staticMethods);
   const decoded = decodePath(target.rest);
   if (decoded === undefined) return plainText(400, "400 Bad Request: invalid file path.");
+  // The bucket's record was read again, as every second; what is in memory is valid if it is the same.
+  const cached = options.cache.answerLate(target.request, cacheKey(target.base, decoded.text));
+  if (cached !== undefined) return cached;
   try {
     return await serveFile(target, decoded, options);
   } catch (error) {
-    return faultResponse(error);
+    // While the database is away, it cannot be asked where a file is; what is in memory may still be sent for a while.
+    const key = cacheKey(target.base, decoded.text);
+    const isAway = error instanceof Fault && error.data.reason === "unavailable";
+    const known = isAway ? options.cache.answerLate(target.request, key) : undefined;
+    return known ?? faultResponse(error);
   }
 }
 
@@ -143,7 +151,7 @@ async function serveFile(
   const cached = entry.path === decoded.path ? undefined : cache.answerLate(request, key);
   if (cached !== undefined) return cached;
   const encodings = encodingsFor(request.headers);
-  const variant = await selectVariant(reader, file, { encodings, compression, contentBudget });
+  const variant = await selectVariant(reader, file, { request, encodings, compression, contentBudget });
   return cache.answerAndAdd(request, { key, bucket, compressible: variant.compressible }, variant);
 }
 

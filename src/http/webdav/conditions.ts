@@ -1,5 +1,5 @@
 import { mayActFor } from "../../auth/authorise.ts";
-import type { ResolvedPath } from "../../buckets/file-store.ts";
+import type { BucketView, ResolvedPath } from "../../buckets/file-store.ts";
 import { covers } from "../../buckets/metadata/locks.ts";
 import type { TreePath } from "../../buckets/path.ts";
 import type { WriteConditions } from "../../buckets/write-conditions.ts";
@@ -21,58 +21,55 @@ export function writeConditions(dav: DavRequest): WriteConditions & { readonly t
     tokens,
     // RFC 4918 §6.4: a lock token is valid only if the holder of the lock submits it.
     holdsLock: (lock) => tokens.has(lock.token) && mayActFor(dav.caller, lock.holder),
-    assertPreconditions: (current) => assertPreconditions(dav, lists, current),
+    assertPreconditions: async (current, view) => {
+      await assertHeaders(dav, current);
+      await assertLists(dav, lists, { view, current });
+    },
   };
 }
 
 /** Reads the token and the bucket again first: a long body, or earlier work on the same paths, may have come in between. */
-async function assertPreconditions(
-  dav: DavRequest,
-  lists: readonly ConditionList[] | undefined,
-  current: ResolvedPath,
-): Promise<void> {
+async function assertHeaders(dav: DavRequest, { entry }: ResolvedPath): Promise<void> {
   await dav.assertStillAdmitted();
-  const { entry } = current;
   if (!mayWrite(dav.request.headers, entry && { kind: entry.kind, ...toValidators(entry.stats) }))
     throw new HttpError(412, "a condition of the request (If-Match, If-None-Match, …) does not hold");
-  await assertLists(dav, lists, current);
 }
 
 /** assertIf checks the If header alone, which applies to methods that read as well. */
 export async function assertIf(dav: DavRequest): Promise<void> {
-  await assertLists(dav, parseIf(dav.request.headers.get("if")));
+  await assertLists(dav, parseIf(dav.request.headers.get("if")), { view: dav.files });
 }
 
 /** `current` is the request's own resource, if it was resolved already. */
 async function assertLists(
-  { files, path, bucket }: DavRequest,
+  { path, bucket }: DavRequest,
   lists: readonly ConditionList[] | undefined,
-  current?: ResolvedPath,
+  { view, current }: { readonly view: BucketView; readonly current?: ResolvedPath },
 ): Promise<void> {
   if (lists === undefined) return;
   for (const list of lists) {
     const resource = list.resource === undefined ? path : toPath(list.resource, bucket.name);
     const isCurrent = list.resource === undefined && current !== undefined;
-    const state = isCurrent ? current : await stateOf(files, resource);
-    if (await holds(files, state, list)) return;
+    const state = isCurrent ? current : await stateOf(view, resource);
+    if (await holds(view, state, list)) return;
   }
   throw new HttpError(412, "no list of the If header holds");
 }
 
 async function stateOf(
-  files: DavRequest["files"],
+  { reader }: BucketView,
   resource: TreePath | undefined,
 ): Promise<ResolvedPath | undefined> {
-  return resource === undefined ? undefined : files.reader.resolve(resource);
+  return resource === undefined ? undefined : reader.resolve(resource);
 }
 
 async function holds(
-  files: DavRequest["files"],
+  { metadata }: BucketView,
   resource: ResolvedPath | undefined,
   { conditions }: ConditionList,
 ): Promise<boolean> {
   const etag = resource?.entry?.kind === "file" ? resource.entry.stats.etag : undefined;
-  const around = resource === undefined ? [] : await files.locks.around(resource.path);
+  const around = resource === undefined ? [] : await metadata.locks.around(resource.path);
   const locks = around.filter((lock) => resource !== undefined && covers(lock, resource.path));
   return conditions.every(({ negated, state }) => {
     const found = "etag" in state ? state.etag === etag : locks.some((lock) => lock.token === state.token);

@@ -1,9 +1,11 @@
 import { isDiskFull, isOutOfDescriptors } from "../../base/exhausted.ts";
 import { codeOf, type Fault } from "../../base/fault.ts";
 import type { Failure } from "../../buckets/file-store.ts";
-import { LockedFault, TooManyLocksFault } from "../../buckets/metadata/locks.ts";
+import { TooManyLocksFault } from "../../buckets/metadata/lock-counts.ts";
+import { LockedFault } from "../../buckets/metadata/locks.ts";
+import { publicDetailOf } from "../../buckets/objects/blob-faults.ts";
 import { isBelow, type TreePath } from "../../buckets/path.ts";
-import { plainText, serviceUnavailable } from "../content/plain.ts";
+import { blobMissing, isBlobMissing, plainText, serviceUnavailable } from "../content/plain.ts";
 import { hrefOf } from "./dav-path.ts";
 import type { HttpError } from "./http-error.ts";
 import { lockRoot, lockRoots } from "./xml/lock-xml.ts";
@@ -13,6 +15,7 @@ import { errorResponse, statuses } from "./xml/multistatus.ts";
 function statusOf(fault: Fault): number {
   if (fault instanceof LockedFault) return 423;
   if (isOutOfDescriptors(fault) || fault.data.reason === "unavailable") return 503;
+  if (isBlobMissing(fault)) return 502;
   if (isDiskFull(fault) || fault instanceof TooManyLocksFault) return 507;
   switch (fault.kind) {
     case "NotFound":
@@ -38,7 +41,9 @@ export function httpErrorResponse({ status, detail, options }: HttpError): Respo
 export function faultResponse(fault: Fault, bucket: string, path: TreePath): Response {
   if (fault instanceof LockedFault) return lockedResponse(fault, bucket, path);
   const status = statusOf(fault);
-  return status === 503 ? serviceUnavailable(fault.detail) : plainText(status, `${status} ${fault.detail}.`);
+  const detail = publicDetailOf(fault);
+  if (isBlobMissing(fault)) return blobMissing(`502 ${detail}.`);
+  return status === 503 ? serviceUnavailable(detail) : plainText(status, `${status} ${detail}.`);
 }
 
 /** Names the locks that prevent the request: each with a status of its own if all are below the path, else in one condition. */

@@ -16,7 +16,7 @@ import {
   stampOf,
 } from "../local-tree.ts";
 import { contentOf } from "../remote-tree.ts";
-import type { Transfer } from "../transfer.ts";
+import { isContentLost, type Transfer } from "../transfer.ts";
 
 /** Download is one file to fetch and the folder it belongs to. */
 export interface Download {
@@ -67,6 +67,7 @@ export async function fetchFile(
   } catch (error) {
     if (error instanceof Fault) return { why: error.detail };
     if (error instanceof FileError && error.status === 404) return { why: "it is gone from the server" };
+    if (isContentLost(error)) return { why: "the server has lost its content" };
     if (concernsOneFile(error)) return { why: explainFileError(error) ?? messageOf(error) };
     throw error;
   } finally {

@@ -1,7 +1,8 @@
 import { Fault } from "../../../base/fault.ts";
+import { visible } from "../../../base/visible-text.ts";
 import { hashIfReadable, type LocalFile, type LocalTree, readLocalTree, sameStamp } from "../local-tree.ts";
 import { foldersOf, hashRemote, listRemote, type RemoteTree } from "../remote-tree.ts";
-import { inParallel, RetryPolicy } from "../transfer.ts";
+import { inParallel, isContentLost, RetryPolicy } from "../transfer.ts";
 import type { PushRecord } from "./record.ts";
 import type { Site } from "./site.ts";
 
@@ -31,13 +32,15 @@ interface Sides {
   readonly local: LocalTree;
   readonly remote: RemoteTree;
   readonly record: PushRecord;
-  /** Hashes a file of the bucket by reading it. */
-  readonly remoteHash: (path: string, signal: AbortSignal) => Promise<string>;
+  /** Whether all files are uploaded, also those that seem equal. */
+  readonly force: boolean;
+  /** Hashes a file of the bucket by reading it; undefined if the server has lost its content. */
+  readonly remoteHash: (path: string, signal: AbortSignal) => Promise<string | undefined>;
 }
 
 /** Reads both sides and decides what a push has to do. Throws where it would do harm without `--delete`, or would empty the bucket. */
 export async function planPush(
-  { client, bucket, dir, record, delete: mayDelete }: Site,
+  { client, bucket, dir, record, force, delete: mayDelete }: Site,
   say: (line: string) => void,
   signal: AbortSignal,
 ): Promise<PlannedPush> {
@@ -47,8 +50,14 @@ export async function planPush(
   const retry = new RetryPolicy(say);
   const files = client.bucket(bucket);
   const remoteHash: Sides["remoteHash"] = (path, signal) =>
-    retry.attempt(signal, () => hashRemote(files, path, signal));
-  const plan = await compare({ local, remote, record, remoteHash }, signal);
+    retry
+      .attempt(signal, () => hashRemote(files, path, signal))
+      .catch((error: unknown) => {
+        if (!isContentLost(error)) throw error;
+        say(`note: the server has lost the content of ${visible(path)}; it is uploaded again`);
+        return undefined;
+      });
+  const plan = await compare({ local, remote, record, force, remoteHash }, signal);
   if (mayDelete && local.files.size === 0 && remote.size > 0)
     throw new Fault(
       "InvalidInput",
@@ -70,7 +79,7 @@ async function compare(sides: Sides, signal: AbortSignal): Promise<PushPlan> {
   let compared = 0;
   await inParallel(local.files.values(), signal, async (file, signal) => {
     const there = remote.get(file.path);
-    if (there === undefined) return void different.add(file.path);
+    if (there === undefined || sides.force) return void different.add(file.path);
     const trusted = record.vouchesFor(file.path, there);
     if (there.size === file.stamp.size) {
       if (!trusted) compared += 1;

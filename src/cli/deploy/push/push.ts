@@ -18,6 +18,7 @@ import { FolderWatch } from "./watch.ts";
 
 export interface PushOptions extends RemoteOptions {
   readonly delete?: boolean;
+  readonly force?: boolean;
   readonly dryRun?: boolean;
   readonly watch?: boolean;
   readonly json?: boolean;
@@ -31,7 +32,8 @@ export async function push(dir: string, bucket: string, options: PushOptions): P
   const client = await connect(options);
   const real = realFolder(dir);
   const record = await PushRecord.open({ server: client.url, bucket, dir: real }, process.env);
-  const site: Site = { client, bucket, dir: real, record, delete: options.delete === true };
+  const [mayDelete, force] = [options.delete === true, options.force === true];
+  const site: Site = { client, bucket, dir: real, record, delete: mayDelete, force };
   return interruptible(async (signal) => {
     if (options.dryRun) return showPlan(site, options, signal);
     // Opened before the first push, so that no change during it is missed.
@@ -39,7 +41,7 @@ export async function push(dir: string, bucket: string, options: PushOptions): P
     const code = await report(site, await pushOnce(site, say, signal), options);
     if (folder === undefined) return code;
     say(`watching ${dir}; Ctrl+C ends it`);
-    return await keepPushing(site, { folder, dir: resolve(dir) }, options, signal);
+    return await keepPushing({ ...site, force: false }, { folder, dir: resolve(dir) }, options, signal);
   }, "interrupted; uploaded files are complete, and the same command continues from there");
 }
 

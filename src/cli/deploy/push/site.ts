@@ -9,6 +9,8 @@ export interface Site {
   readonly dir: string;
   readonly record: PushRecord;
   readonly delete: boolean;
+  /** Whether all files are uploaded, also those that seem equal. */
+  readonly force: boolean;
 }
 
 /** PushSummary is what a push did, as `--json` prints it. */

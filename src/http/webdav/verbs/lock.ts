@@ -1,7 +1,7 @@
 import { mayActFor } from "../../../auth/authorise.ts";
 import { isElement, type XmlElement } from "../../../base/xml.ts";
 import { escapeXml, printXml } from "../../../base/xml-text.ts";
-import { covers, type Lock, LockedFault } from "../../../buckets/metadata/locks.ts";
+import { type Lock, LockedFault } from "../../../buckets/metadata/locks.ts";
 import { isBelow } from "../../../buckets/path.ts";
 import { writeConditions } from "../conditions.ts";
 import { hrefOf } from "../dav-path.ts";
@@ -31,7 +31,7 @@ async function take(dav: DavRequest, body: XmlElement): Promise<Response> {
     if (slash) throw new HttpError(409, "there is no such folder; create it before locking it");
   }
   try {
-    const { lock, created } = await files.lock(
+    const { lock, created } = await files.locking.take(
       path,
       {
         ...lockInfo,
@@ -39,7 +39,7 @@ async function take(dav: DavRequest, body: XmlElement): Promise<Response> {
         kind: target.entry?.kind ?? "file",
         deep: depth === "infinity",
         holder: caller.key,
-        until: Date.now() + secondsOf(dav) * 1000,
+        timeoutMs: secondsOf(dav) * 1000,
       },
       writeConditions(dav),
     );
@@ -65,11 +65,7 @@ async function refresh(dav: DavRequest): Promise<Response> {
       400,
       "a lock needs a lockinfo body; a refresh needs the lock's token in the If header",
     );
-  const target = await files.reader.resolve(path);
-  await conditions.assertPreconditions(target);
-  const locks = await files.locks.around(target.path);
-  const held = locks.find((lock) => covers(lock, target.path) && conditions.holdsLock(lock));
-  const renewed = held && (await files.locks.refresh(held, Date.now() + secondsOf(dav) * 1000));
+  const renewed = await files.locking.refresh(path, secondsOf(dav) * 1000, conditions);
   if (renewed === undefined)
     throw new HttpError(412, "there is no such lock here", {
       condition: "<D:lock-token-matches-request-uri/>",
@@ -82,17 +78,17 @@ export async function unlock(dav: DavRequest): Promise<Response> {
   // Some clients leave the brackets out.
   const token = /^\s*<?([^<>\s]+)>?\s*$/.exec(request.headers.get("lock-token") ?? "")?.[1];
   if (token === undefined) throw new HttpError(400, "the Lock-Token header must be <the lock's token>");
-  const target = await files.reader.resolve(path);
-  await writeConditions(dav).assertPreconditions(target);
-  const locks = await files.locks.around(target.path);
-  const held = locks.find((lock) => covers(lock, target.path) && lock.token === token);
-  if (held === undefined)
+  const outcome = await files.locking.release(path, {
+    token,
+    conditions: writeConditions(dav),
+    mayRelease: ({ holder }) => mayActFor(caller, holder),
+  });
+  if (outcome === "missing")
     throw new HttpError(409, "there is no such lock here", {
       condition: "<D:lock-token-matches-request-uri/>",
     });
-  if (!mayActFor(caller, held.holder))
+  if (outcome === "forbidden")
     throw new HttpError(403, "the lock was taken with another token; unlock with that one");
-  await files.locks.release(held);
   return new Response(null, { status: 204 });
 }
 

@@ -106,18 +106,20 @@ async function* responses(
       ? query.names.includes(name)
       : query.kind === "all" && (query.include.includes(name) || !liveProperties.get(name)?.hidden);
   const locks = new LockIndex(
-    requests(lockDiscovery) ? await files.locks.around(top.path, { descendants: depth !== 0 }) : [],
+    requests(lockDiscovery) ? await files.metadata.locks.around(top.path, { descendants: depth !== 0 }) : [],
   );
   // macOS stalls for a minute and a half on the quota of a volume.
   const isFinder = /^WebDAVFS\//.test(request.headers.get("user-agent") ?? "");
   const diskUsage = quotaNames.some(requests) && !isFinder ? await files.reader.diskUsage() : undefined;
   const hasNoDead =
     (query.kind === "some" && query.names.every(isAlwaysLive)) ||
-    (depth !== 0 && (await files.properties.isEmpty()));
+    (depth !== 0 && (await files.metadata.properties.isEmpty()));
   const writer = query === allProperties ? allWriter : new PropertyWriter(query);
   let startedAt = performance.now();
   for await (const entries of batches) {
-    const dead = hasNoDead ? undefined : await files.properties.getMany(entries.map(({ path }) => path));
+    const dead = hasNoDead
+      ? undefined
+      : await files.metadata.properties.getMany(entries.map(({ path }) => path));
     let piece = "";
     for (const entry of entries) {
       const resource = { entry, bucket: bucket.name, locks, diskUsage };

@@ -57,10 +57,10 @@ function putConditions(dav: DavRequest): WriteConditions {
   const conditions = writeConditions(dav);
   return {
     ...conditions,
-    async assertPreconditions(target) {
+    async assertPreconditions(target, view) {
       refuseFolder(dav, target);
       requireParent(target);
-      await conditions.assertPreconditions(target);
+      await conditions.assertPreconditions(target, view);
     },
   };
 }

@@ -37,7 +37,7 @@ export function BucketRow({ record, onCreate, onChange }: BucketRowProps) {
     });
     if (!sure) return;
     await client.call("static-bucket_delete", { name });
-    toast(`Bucket ${name} deleted. Its files are still on the disk.`);
+    toast(`Bucket ${name} deleted. Its files are kept: a new bucket with the same path has them again.`);
     onChange();
   };
   return (

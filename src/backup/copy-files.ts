@@ -1,0 +1,207 @@
+import type { BucketStores } from "../buckets/bucket-stores.ts";
+import { type CopyMeter, copyBucket } from "../buckets/copy-bucket.ts";
+import type { FileReader } from "../buckets/file-store.ts";
+import { Metadata } from "../buckets/metadata/metadata.ts";
+import type { BlobStore } from "../buckets/objects/blob-store.ts";
+import { type BlobOfFile, copyBlobs, measureBlobs } from "../buckets/objects/copy-blobs.ts";
+import { EntryReader } from "../buckets/objects/entry-reader.ts";
+import { forgetVersions } from "../buckets/objects/forget-versions.ts";
+import { Heads } from "../buckets/objects/heads.ts";
+import { type BlobSettings, openBlobs, proveBlobs } from "../buckets/objects/open-blobs.ts";
+import { markStore, type StoreMark } from "../buckets/objects/store-mark.ts";
+import { UncachedContent } from "../buckets/objects/uncached-content.ts";
+import { openStores, type StoreSettings } from "../buckets/open-stores.ts";
+import type { Bucket } from "../buckets/record.ts";
+import { copiedTo, diskStore } from "../buckets/store-identity.ts";
+import { type Database, type DatabaseSettings, openDatabase } from "../db/database.ts";
+import { claimDatabase } from "../db/dump/claim.ts";
+import { metadataRows } from "../db/metadata-rows.ts";
+import type { StoreRows } from "../db/store-rows.ts";
+import type { LogHub } from "../log/hub.ts";
+
+type Files = StoreSettings["files"];
+
+export interface CopyFilesOptions {
+  readonly database: DatabaseSettings;
+  readonly staticPath: string;
+  readonly serverUuid: string;
+  readonly from: Files;
+  readonly to: Files;
+  /** Whether files that only the target has are deleted there. */
+  readonly deletesOthers: boolean;
+  /** Called when it is known how much there is to copy. */
+  begin(load: { readonly files: number; readonly bytes: number }): CopyMeter;
+  readonly hub: LogHub;
+  readonly signal: AbortSignal;
+}
+
+/** CopyFilesReport is what a copy of all files to another store has done. */
+export interface CopyFilesReport {
+  /** The buckets of which files were copied; undefined if all blobs were, whatever bucket they belong to. */
+  readonly buckets: number | undefined;
+  readonly copied: number;
+  readonly unchanged: number;
+  /** Files that only the target has, as bucket and path. */
+  readonly others: readonly string[];
+  readonly failures: ReadonlyArray<{ readonly what: string; readonly why: string }>;
+  /** Files whose content the source does not have either; only between two blob stores. */
+  readonly lost: ReadonlyArray<BlobOfFile>;
+  /** Rows that were deleted because they named content of an earlier object store. */
+  readonly forgotten: number;
+}
+
+/**
+ * `copyFiles` copies the files of all buckets from one store to another, and leaves the source as it is. It can be repeated: what the
+ * target has already is not copied again. Throws if a server uses the database, or if one of the stores cannot be used.
+ */
+export async function copyFiles(options: CopyFilesOptions): Promise<CopyFilesReport> {
+  const { database: settings, from, to, hub } = options;
+  const release = await claimDatabase(settings, hub);
+  try {
+    const database = await openDatabase(settings, hub, { create: false });
+    try {
+      if (from.url === undefined || to.url === undefined) return await copyBuckets(database, options);
+      return await copyAllBlobs(database, options, {
+        from: { ...from, url: from.url },
+        to: { ...to, url: to.url },
+      });
+    } finally {
+      await database.close();
+    }
+  } finally {
+    release();
+  }
+}
+
+/** Between two blob stores the rows stay as they are. */
+async function copyAllBlobs(
+  { removed: rows, stores }: Database,
+  { begin, signal }: CopyFilesOptions,
+  { from, to }: { readonly from: BlobSettings; readonly to: BlobSettings },
+): Promise<CopyFilesReport> {
+  const [source, target] = [openBlobs(from, { sync: true }), openBlobs(to, { sync: true })];
+  await proveBlobs(target, signal);
+  const { store } = await markTarget(stores, target, to.url);
+  const meter = begin(await measureBlobs(rows));
+  const { copied, unchanged, failures, lost } = await copyBlobs({ rows, source, target, meter, signal });
+  if (failures.length === 0) await copiedTo(stores, store);
+  return {
+    buckets: undefined,
+    copied,
+    unchanged,
+    others: [],
+    forgotten: 0,
+    lost,
+    failures: failures.map(({ blob, fault }) => ({ what: `blob ${blob}`, why: fault.detail })),
+  };
+}
+
+async function copyBuckets(database: Database, options: CopyFilesOptions): Promise<CopyFilesReport> {
+  const { from, to, deletesOthers, begin, signal } = options;
+  const target = await openTarget(database, options, to);
+  const store = to.url === undefined ? diskStore : await markOf(database.stores, { ...to, url: to.url });
+  const source = await openSource(database, options, from);
+  try {
+    const buckets = await database.buckets.byNames(await database.buckets.names());
+    const meter = begin(await measure(source, buckets));
+    const report = {
+      copied: 0,
+      unchanged: 0,
+      others: [] as string[],
+      failures: [] as Array<{ what: string; why: string }>,
+    };
+    for (const bucket of buckets) {
+      await database.transact((transaction) => target.restore({ path: bucket.path, transaction }));
+      const done = await copyBucket({
+        source: source.readerOf(bucket),
+        target: fileStoreOf(database, target, bucket),
+        deletesOthers,
+        meter,
+        signal,
+      });
+      report.copied += done.copied;
+      report.unchanged += done.unchanged;
+      report.others.push(...done.others.map((path) => `${bucket.name}/${path}`));
+      for (const { path, fault } of done.failures)
+        report.failures.push({ what: `${bucket.name}/${path}`, why: fault.detail });
+    }
+    const isComplete = report.failures.length === 0 && report.others.length === 0;
+    if (isComplete) await copiedTo(database.stores, store);
+    const recorded = new Set(buckets.map(({ path }) => path));
+    const forgotten =
+      isComplete && to.url !== undefined ? await forgetVersions(database.removed, { recorded, signal }) : 0;
+    return { buckets: buckets.length, ...report, lost: [], forgotten };
+  } finally {
+    await source.close();
+    await target.close();
+  }
+}
+
+/** The id of the target, which becomes this database's own if it is empty. */
+async function markOf(rows: StoreRows, to: BlobSettings): Promise<string> {
+  const { store } = await markTarget(rows, openBlobs(to, { sync: true }), to.url);
+  return store;
+}
+
+function markTarget(rows: StoreRows, target: BlobStore, url: string): Promise<StoreMark> {
+  return markStore(rows, target, { url, store: Bun.randomUUIDv7() });
+}
+
+interface Source {
+  readerOf(bucket: Bucket): FileReader;
+  close(): Promise<void>;
+}
+
+/** Opens a store to read it. Nothing is written to it, not even what would prove that it could be. */
+async function openSource(database: Database, options: CopyFilesOptions, files: Files): Promise<Source> {
+  if (files.url === undefined) {
+    const stores = await openTarget(database, options, files);
+    return {
+      readerOf: (bucket) => fileStoreOf(database, stores, bucket).reader,
+      close: () => stores.close(),
+    };
+  }
+  const log = options.hub.logger("server");
+  const heads = new Heads({ database, staleMs: 0, log });
+  const content = new UncachedContent(openBlobs({ ...files, url: files.url }, { sync: true }));
+  return {
+    readerOf: ({ name, path }) =>
+      new EntryReader({ bucket: name, bucketPath: path, heads, content, log, entries: database.entries }),
+    close: async () => heads.close(),
+  };
+}
+
+function openTarget(
+  database: Database,
+  { staticPath, serverUuid, hub }: CopyFilesOptions,
+  files: Files,
+): Promise<BucketStores> {
+  return openStores(database, {
+    // What is read back must come from the store.
+    files: { ...files, cache_bytes: 0 },
+    staticPath,
+    syncUploads: true,
+    serverUuid,
+    staleSeconds: 0,
+    mayBeEmpty: true,
+    log: hub.logger("server"),
+  });
+}
+
+function fileStoreOf(database: Database, stores: BucketStores, bucket: Bucket) {
+  const metadata = Metadata.ofBucket(bucket.name, metadataRows(database));
+  return stores.open({ bucket, metadata, onChanged() {} });
+}
+
+async function measure(
+  source: Source,
+  buckets: readonly Bucket[],
+): Promise<{ files: number; bytes: number }> {
+  const total = { files: 0, bytes: 0 };
+  for (const bucket of buckets)
+    for await (const sizes of source.readerOf(bucket).fileSizes()) {
+      total.files += sizes.length;
+      for (const size of sizes) total.bytes += size;
+    }
+  return total;
+}

@@ -1,0 +1,123 @@
+import { Fault } from "../base/fault.ts";
+import type { FileDescriptor } from "../base/file-calls.ts";
+import type { ByteRange } from "./file-store.ts";
+
+/** Divisible by three, so that the chunks of a file can be written as base64 one by one. */
+const chunkBytes = 192 * 1024;
+
+/** A file up to this size may be read without a thread. */
+const maxShortBytes = 64 * 1024;
+const maxRecent = 1000;
+
+/**
+ * RecentReads are the short files that were read a while ago. The system most likely has their content in memory still: reading it from
+ * there takes a microsecond, and a thread would take twenty.
+ */
+export class RecentReads {
+  readonly #keys = new Set<string>();
+
+  has(key: string): boolean {
+    return this.#keys.has(key);
+  }
+
+  add(key: string): void {
+    if (this.#keys.size >= maxRecent) this.#keys.clear();
+    this.#keys.add(key);
+  }
+}
+
+export interface LocalContentOptions {
+  readonly handle: FileDescriptor;
+  /** A disk path to exactly the open file, valid until the handle is closed. */
+  readonly heldPath: string;
+  /** In bytes. */
+  readonly size: number;
+  readonly recentReads: RecentReads;
+  /** Turns an error of the disk into a Fault. */
+  readonly toFault: (error: unknown) => unknown;
+}
+
+/** LocalContent is the content of a file on the disk that is held open. Its methods are those of `OpenFile`. */
+export abstract class LocalContent implements AsyncDisposable {
+  readonly handle: FileDescriptor;
+  readonly heldPath: string;
+  readonly #size: number;
+  readonly #recentReads: RecentReads;
+  readonly #toFault: (error: unknown) => unknown;
+
+  constructor({ handle, heldPath, size, recentReads, toFault }: LocalContentOptions) {
+    this.handle = handle;
+    this.heldPath = heldPath;
+    this.#size = size;
+    this.#recentReads = recentReads;
+    this.#toFault = toFault;
+  }
+
+  abstract get contentKey(): string;
+
+  async bytes(): Promise<Uint8Array<ArrayBuffer>> {
+    if (this.#size > maxShortBytes || this.handle.readNow === undefined) return this.#read(0, this.#size);
+    if (this.#recentReads.has(this.contentKey)) return this.#readNow();
+    const bytes = await this.#read(0, this.#size);
+    this.#recentReads.add(this.contentKey);
+    return bytes;
+  }
+
+  async *chunks({ start, end } = this.#whole()): AsyncGenerator<Uint8Array> {
+    for (let at = start; at <= end; ) {
+      const chunk = await this.#read(at, Math.min(chunkBytes, end + 1 - at));
+      yield chunk;
+      at += chunk.length;
+    }
+  }
+
+  /**
+   * Bun sends a file with `sendfile` only if it may open it itself, from the held path, and it does so in the same event-loop tick in
+   * which the handler's promise is fulfilled (Bun 1.4.4, plain and TLS). So our own handle is closed in the next tick.
+   */
+  body({ start, end } = this.#whole()): Blob {
+    setImmediate(() => void this.handle.close());
+    // Cut to the size in the headers: more may be appended to the file while it is sent.
+    return Bun.file(this.heldPath).slice(start, end + 1);
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.handle.close();
+  }
+
+  #whole(): ByteRange {
+    return { start: 0, end: this.#size - 1 };
+  }
+
+  #readNow(): Buffer<ArrayBuffer> {
+    const wanted = this.#size;
+    const buffer = Buffer.allocUnsafe(wanted);
+    try {
+      for (let got = 0; got < wanted; ) {
+        const bytesRead = this.handle.readNow?.(buffer, got, wanted - got, got) ?? 0;
+        if (bytesRead === 0) throw cutShort();
+        got += bytesRead;
+      }
+      return buffer;
+    } catch (error) {
+      throw this.#toFault(error);
+    }
+  }
+
+  /** Reads exactly so many bytes; a read of the system may give fewer. */
+  async #read(at: number, wanted: number): Promise<Buffer<ArrayBuffer>> {
+    const buffer = Buffer.allocUnsafe(wanted);
+    for (let got = 0; got < wanted; ) {
+      const { bytesRead } = await this.handle.read(buffer, got, wanted - got, at + got).catch((error) => {
+        throw this.#toFault(error);
+      });
+      if (bytesRead === 0) throw cutShort();
+      got += bytesRead;
+    }
+    return buffer;
+  }
+}
+
+function cutShort(): Fault {
+  return new Fault("IoError", "the file was cut short while it was read; read it again");
+}

@@ -1,0 +1,173 @@
+import { codeOf } from "../../base/fault.ts";
+import { type FileCalls, fileCallsFor, syncFileCalls } from "../../base/file-calls.ts";
+import type { ByteRange, HeldContent } from "../file-store.ts";
+import { RecentReads } from "../local-content.ts";
+import { blobDamaged } from "./blob-faults.ts";
+import type { BlobStore, StoredBlob } from "./blob-store.ts";
+import { CacheFill } from "./cache-fill.ts";
+import { CacheFolder, type CacheFolderOptions } from "./cache-folder.ts";
+import type { BlobContent, ContentSource } from "./content-source.ts";
+import { holdLocalBlob, openLocalBlob } from "./local-blob.ts";
+import { MemoryContent, RemoteContent } from "./remote-content.ts";
+
+/** Blobs up to this size are fetched whole, into memory. */
+const maxShortBytes = 256 * 1024;
+/** Larger blobs that are being written to the cache at the same time. */
+const maxFills = 8;
+
+export interface BlobCacheOptions extends CacheFolderOptions {
+  readonly store: BlobStore;
+}
+
+/**
+ * BlobCache sends blobs of a remote store from files on the local disk, and fetches those that it has not: each once, however many
+ * wait for it. A blob never changes, so what is cached is never outdated.
+ */
+export class BlobCache implements ContentSource {
+  readonly #store: BlobStore;
+  readonly #folder: CacheFolder;
+  readonly #calls: FileCalls;
+  readonly #isLocal: boolean;
+  readonly #recentReads = new RecentReads();
+  readonly #fetching = new Map<string, Promise<Uint8Array<ArrayBuffer>>>();
+  readonly #fills = new Map<string, Promise<CacheFill | undefined>>();
+  readonly #closing = new AbortController();
+
+  constructor({ store, ...folder }: BlobCacheOptions) {
+    this.#store = store;
+    this.#folder = new CacheFolder(folder);
+    this.#calls = fileCallsFor(folder.path);
+    this.#isLocal = this.#calls === syncFileCalls;
+  }
+
+  /** Resolves once the files of the last run are known. Until then they are fetched again. */
+  get ready(): Promise<void> {
+    return this.#folder.ready;
+  }
+
+  has(key: string): boolean {
+    return this.#isLocal && this.#folder.has(key);
+  }
+
+  hold(blob: StoredBlob): HeldContent | undefined {
+    if (!this.has(blob.key)) return undefined;
+    const held = holdLocalBlob(blob, this.#folder.pathOf(blob.key));
+    if (held !== undefined) this.#folder.use(blob.key);
+    return held;
+  }
+
+  async open(blob: StoredBlob): Promise<BlobContent> {
+    const local = await this.#openLocal(blob);
+    if (local !== undefined) return local;
+    if (blob.size <= maxShortBytes) return new MemoryContent(await this.#fetch(blob));
+    if (!this.#fills.has(blob.key)) await this.#probe(blob);
+    return new RemoteContent(blob, {
+      store: this.#store,
+      fill: (range) => this.#fillFor(blob, range),
+    });
+  }
+
+  /** Ends what is being written to the cache. */
+  close(): void {
+    this.#closing.abort(new Error("the server stops"));
+  }
+
+  async #openLocal(blob: StoredBlob): Promise<BlobContent | undefined> {
+    const { key } = blob;
+    if (!this.#folder.has(key)) return undefined;
+    try {
+      const path = this.#folder.pathOf(key);
+      const content = await openLocalBlob(blob, { path, calls: this.#calls, recentReads: this.#recentReads });
+      this.#folder.use(key);
+      return content;
+    } catch {
+      // It was deleted, or the disk fails: the store has it.
+      this.#folder.forget(key);
+      return undefined;
+    }
+  }
+
+  /** Asks for one byte, so that a store that is away or has lost the blob is reported before an answer begins. */
+  async #probe({ key }: StoredBlob): Promise<void> {
+    const stream = await this.#store.get(key, { start: 0, end: 0 }, this.#closing.signal);
+    await stream.cancel();
+  }
+
+  #fetch(blob: StoredBlob): Promise<Uint8Array<ArrayBuffer>> {
+    const { key } = blob;
+    let fetching = this.#fetching.get(key);
+    if (fetching === undefined) {
+      fetching = this.#fetchOnce(blob).finally(() => this.#fetching.delete(key));
+      this.#fetching.set(key, fetching);
+    }
+    return fetching;
+  }
+
+  async #fetchOnce(blob: StoredBlob): Promise<Uint8Array<ArrayBuffer>> {
+    const whole = { start: 0, end: blob.size - 1 };
+    const stream = await this.#store.get(blob.key, whole, this.#closing.signal);
+    const bytes = new Uint8Array(await new Response(stream).arrayBuffer());
+    const hash = new Bun.CryptoHasher("sha256").update(bytes).digest("hex");
+    if (bytes.length !== blob.size || hash !== blob.sha256) throw blobDamaged(blob.key);
+    void this.#folder.add(blob, bytes);
+    return bytes;
+  }
+
+  /** A part of a blob is no reason to fetch all of it. */
+  async #fillFor(blob: StoredBlob, range: ByteRange): Promise<CacheFill | undefined> {
+    const { key, size } = blob;
+    const isMost = range.end + 1 - range.start >= size / 2;
+    if (!this.#fills.has(key) && isMost && this.#fills.size < maxFills && !this.#folder.has(key)) {
+      const starting = this.#startFill(blob);
+      this.#fills.set(key, starting);
+      if ((await starting) === undefined) this.#fills.delete(key);
+    }
+    const fill = await this.#fills.get(key);
+    return fill?.serves(range) ? fill : undefined;
+  }
+
+  /** Undefined if the blob should not be cached, or the disk fails. */
+  async #startFill(blob: StoredBlob): Promise<CacheFill | undefined> {
+    const { key, size } = blob;
+    const path = this.#folder.allocate(size);
+    const stop = new AbortController();
+    let fill: CacheFill | undefined;
+    if (path !== undefined)
+      await this.#folder.guarded(async () => {
+        fill = await CacheFill.open(blob, path, stop);
+      });
+    if (path === undefined || fill === undefined) {
+      if (path !== undefined) await this.#folder.discard(path, size);
+      return undefined;
+    }
+    void this.#fill(fill, blob, { path, stop }).finally(() => this.#fills.delete(key));
+    return fill;
+  }
+
+  /** Does not reject: readers of a fill that fails go on with the store. */
+  async #fill(
+    fill: CacheFill,
+    blob: StoredBlob,
+    { path, stop }: { readonly path: string; readonly stop: AbortController },
+  ): Promise<void> {
+    const { key, size } = blob;
+    const signal = AbortSignal.any([stop.signal, this.#closing.signal]);
+    let isKept = false;
+    await this.#folder.guarded(async () => {
+      try {
+        if (!(await fill.run(this.#wholeOf(blob, signal)))) return;
+      } catch (error) {
+        // The disk's errors have a code; others are the store's, and its readers get them.
+        if (codeOf(error) === undefined) return;
+        throw error;
+      }
+      isKept = true;
+      await this.#folder.keep(path, { key, size });
+    });
+    if (!isKept) await this.#folder.discard(path, size);
+  }
+
+  async *#wholeOf({ key, size }: StoredBlob, signal: AbortSignal): AsyncGenerator<Uint8Array> {
+    yield* await this.#store.get(key, { start: 0, end: size - 1 }, signal);
+  }
+}

@@ -1,0 +1,164 @@
+import { Fault } from "../../base/fault.ts";
+import type { Database } from "../../db/database.ts";
+import type { HeadValue } from "../../db/entry-values.ts";
+import { inSavepoint } from "../../db/savepoint.ts";
+import { isUnavailable } from "../../db/unavailable.ts";
+import type { Change } from "./change-queue.ts";
+import type { EntryWriter, Written } from "./entry-writer.ts";
+import type { Heads } from "./heads.ts";
+import { treeIsMissing } from "./locate.ts";
+import { lookAfterwards } from "./look-afterwards.ts";
+
+type Transaction = Parameters<Parameters<Database["transact"]>[0]>[0];
+
+/** LockedBucket is a bucket whose head a transaction has locked. */
+export interface LockedBucket {
+  readonly transaction: Transaction;
+  readonly head: HeadValue;
+  /** The clock of the database. */
+  readonly nowMs: number;
+}
+
+export interface CommitterOptions {
+  readonly bucketPath: string;
+  readonly database: Database;
+  readonly heads: Heads;
+  /** Whether a change survives a power cut before it is answered. */
+  readonly sync: boolean;
+  readonly openWriter: (locked: LockedBucket) => EntryWriter;
+  /** Called when files have changed. */
+  readonly onChanged: () => void;
+}
+
+/** A change that was run in a transaction, with what it wrote; one that was refused wrote nothing. */
+type Ran = { readonly change: Change<EntryWriter> } & (
+  | { readonly result: unknown; readonly written: Written }
+  | { readonly error: unknown; readonly wroteBefore: boolean }
+);
+
+/** What a transaction came to: `unknown` if the connection was lost during COMMIT. */
+type Ending = "open" | "unknown" | "committed";
+
+/** Committer runs the changes of one bucket, several in a transaction that locks the head of the bucket, and settles them when it has ended. */
+export class Committer {
+  readonly #options: CommitterOptions;
+
+  constructor(options: CommitterOptions) {
+    this.#options = options;
+  }
+
+  /** One change that throws is undone alone, and rejects with what it threw. Does not reject. */
+  async commit(changes: ReadonlyArray<Change<EntryWriter>>): Promise<void> {
+    const { database, sync } = this.#options;
+    const ran: Ran[] = [];
+    let ending: Ending = "open";
+    try {
+      await database.transact(async (transaction) => {
+        await this.#runAll(changes, ran, transaction);
+        ending = "unknown";
+      });
+      ending = "committed";
+      this.#announce(ran);
+      if (sync && ran.some(isDone)) await database.flush();
+      for (const one of ran) {
+        if (isDone(one)) one.change.resolve(one.result);
+        else one.change.reject(one.error);
+      }
+    } catch (error) {
+      await this.#settleFailed(changes, ran, { error, ending });
+    }
+  }
+
+  async #runAll(
+    changes: ReadonlyArray<Change<EntryWriter>>,
+    ran: Ran[],
+    transaction: Transaction,
+  ): Promise<void> {
+    const { bucketPath, database, openWriter } = this.#options;
+    const { head, nowMs } = await database.heads.lock(bucketPath, transaction);
+    if (head === undefined) throw treeIsMissing();
+    const writer = openWriter({ transaction, head, nowMs });
+    for (const change of changes) {
+      const { head: before } = writer.written;
+      writer.begin({ head: before });
+      const run = () => runOrUnname(change, writer);
+      // The only change is undone with the transaction itself.
+      const attempt = changes.length === 1 ? { result: await run() } : await inSavepoint(transaction, run);
+      if ("error" in attempt) {
+        writer.begin({ head: before });
+        ran.push({ change, error: attempt.error, wroteBefore: before !== head });
+      } else ran.push({ change, result: attempt.result, written: writer.written });
+    }
+    const after = writer.written.head;
+    if (after !== head) await database.heads.write(bucketPath, after, transaction);
+  }
+
+  #announce(ran: readonly Ran[]): void {
+    const { heads, bucketPath, onChanged } = this.#options;
+    const version = versionOf(ran);
+    if (version === undefined) return;
+    heads.saw(bucketPath, version);
+    onChanged();
+  }
+
+  async #settleFailed(
+    changes: ReadonlyArray<Change<EntryWriter>>,
+    ran: readonly Ran[],
+    { error, ending }: { readonly error: unknown; readonly ending: Ending },
+  ): Promise<void> {
+    const done = ran.filter(isDone);
+    const isLost = ending === "unknown" && isUnavailable(error);
+    const outcome = isLost
+      ? await lookAfterwards(
+          this.#options,
+          done.map(({ written }) => written),
+        )
+      : ending === "committed"
+        ? "unknown"
+        : "not done";
+    if (outcome === "done") this.#announce(ran);
+    else if (outcome === "unknown") this.#options.onChanged();
+    else for (const { written } of done) unname(written);
+    const fault = isLost && outcome === "unknown" ? mayBeDone(error) : error;
+    const byChange = new Map(ran.map((one) => [one.change, one]));
+    for (const change of changes) {
+      const one = byChange.get(change);
+      if (one !== undefined && isDone(one) && outcome === "done") change.resolve(one.result);
+      else if (one !== undefined && !isDone(one) && (outcome === "done" || !one.wroteBefore))
+        change.reject(one.error);
+      else change.reject(fault);
+    }
+  }
+}
+
+async function runOrUnname(change: Change<EntryWriter>, writer: EntryWriter): Promise<unknown> {
+  try {
+    return await change.run(writer);
+  } catch (error) {
+    unname(writer.written);
+    throw error;
+  }
+}
+
+function isDone(one: Ran): one is Extract<Ran, { readonly written: Written }> {
+  return "written" in one;
+}
+
+/** The version of the last change that wrote an entry; undefined if none did. */
+function versionOf(ran: readonly Ran[]): number | undefined {
+  return ran.filter(isDone).findLast(({ written }) => written.isChanged)?.written.head.version;
+}
+
+/** Lets the uploads of a change that was undone be deleted. */
+function unname({ placed }: Written): void {
+  for (const { staged } of placed) staged.isNamed = false;
+}
+
+function mayBeDone(cause: unknown): Fault {
+  return new Fault(
+    "DatabaseError",
+    "the connection to the database was lost while the change was committed, so it may have been done; look before trying again",
+    { reason: "unavailable" },
+    { cause },
+  );
+}

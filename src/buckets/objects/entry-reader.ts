@@ -1,0 +1,213 @@
+import { Fault } from "../../base/fault.ts";
+import { sortInTurns } from "../../base/sort-in-turns.ts";
+import { nextTurn, Pacer } from "../../base/turns.ts";
+import { type EntryRow, type EntryRows, isFolderValue } from "../../db/entry-rows.ts";
+import type { EntryValue, FileValue, FolderValue } from "../../db/entry-values.ts";
+import type { Logger } from "../../log/hub.ts";
+import { type FileReader, type FileSnapshot, isFolder, notFound, type ResolvedPath } from "../file-store.ts";
+import { listedPath, splitPath, type TreePath, treeRoot } from "../path.ts";
+import { BlobMissingFault, StoreFault } from "./blob-faults.ts";
+import type { BlobContent } from "./content-source.ts";
+import { ObjectEntry } from "./entry.ts";
+import { EntrySnapshot, type SnapshotRows } from "./entry-snapshot.ts";
+import { entryOf, type Located, locate, parentOf } from "./locate.ts";
+import { ObjectFile } from "./object-file.ts";
+import { ReportedContent } from "./reported-content.ts";
+
+/** Entries of a folder that are returned at once. */
+const batchEntries = 128;
+
+export interface EntryReaderOptions extends SnapshotRows {
+  /** The bucket's name, for log lines. */
+  readonly bucket: string;
+  readonly log: Logger;
+  /** Called when the blob store fails, other than by having lost content. */
+  readonly onStoreFault?: (fault: StoreFault) => void;
+  /** Paths that were followed already, in a transaction; whoever changes rows clears it. */
+  readonly located?: Map<TreePath, Located>;
+}
+
+/** Missing paths for which it is remembered in which version they were missing, and the length of such a path: anybody may ask for any. */
+const maxMisses = 1000;
+const maxMissChars = 512;
+
+/** EntryReader reads a bucket whose names are rows. Every call reads the rows as they are now; only content comes from the blob store. */
+export class EntryReader implements FileReader {
+  readonly #options: EntryReaderOptions;
+  readonly #rows: EntryRows;
+  readonly #misses = new Map<TreePath, number>();
+
+  constructor(options: EntryReaderOptions) {
+    this.#options = options;
+    this.#rows = options.entries;
+  }
+
+  /** locate follows a path to its rows. */
+  async locate(path: TreePath): Promise<Located> {
+    const { bucketPath, heads, located: known } = this.#options;
+    const located = known?.get(path) ?? (await locate(this.#rows, bucketPath, path));
+    known?.set(path, located);
+    heads.saw(bucketPath, located.head.version);
+    return located;
+  }
+
+  async find(path: TreePath): Promise<ObjectEntry | undefined> {
+    const located = await this.locate(path);
+    const entry = this.#toEntry(located, located.path, entryOf(located));
+    if (entry === undefined) this.#missed(path, located.head.version);
+    return entry;
+  }
+
+  async resolve(asked: TreePath): Promise<ResolvedPath> {
+    const located = await this.locate(asked);
+    const { path } = located;
+    return {
+      requested: path,
+      path,
+      entry: this.#toEntry(located, path, entryOf(located)),
+      parent: this.#toEntry(located, splitPath(path).folder, parentOf(located)),
+    };
+  }
+
+  async open(path: TreePath): Promise<ObjectFile> {
+    const found = await this.openOrFind(path);
+    if (found === undefined) throw notFound(path);
+    if (found instanceof ObjectEntry) throw isFolder(path);
+    return found;
+  }
+
+  async openOrFind(asked: TreePath): Promise<ObjectFile | ObjectEntry | undefined> {
+    const entry = await this.find(asked);
+    if (entry === undefined || isFolderValue(entry.stats.value)) return entry;
+    const { value } = entry.stats;
+    return new ObjectFile({
+      value,
+      snapshot: () => entry.snapshot(),
+      isLocal: ({ key }) => this.#options.content.has(key),
+      openBlob: (blob) => this.#openBlob(entry.path, value, () => this.#options.content.open(blob)),
+    });
+  }
+
+  async *entries(folder: TreePath): AsyncGenerator<ObjectEntry[]> {
+    const located = await this.locate(folder);
+    yield* this.#list(located, located.path, folderOf(located, folder));
+  }
+
+  async *walk(
+    folder: TreePath,
+    onUnreadable?: (path: TreePath, error: unknown) => void,
+  ): AsyncGenerator<ObjectEntry> {
+    for await (const entries of this.#walkInBatches(folder, onUnreadable)) yield* entries;
+  }
+
+  async files(folder: TreePath): Promise<ObjectEntry[]> {
+    const files: ObjectEntry[] = [];
+    for await (const entries of this.#walkInBatches(folder))
+      for (const entry of entries) if (entry.kind === "file") files.push(entry);
+    return sortInTurns(files, (a, b) => compareTexts(a.path, b.path));
+  }
+
+  async *fileSizes(): AsyncGenerator<readonly number[]> {
+    const { head } = await this.locate(treeRoot);
+    const folders = [head.root];
+    for (let folder = folders.pop(); folder !== undefined; folder = folders.pop())
+      for await (const rows of this.#rows.list(folder)) {
+        const sizes: number[] = [];
+        for (const { value } of rows) {
+          if (isFolderValue(value)) folders.push(value.id);
+          else sizes.push(value.size);
+        }
+        yield sizes;
+      }
+  }
+
+  snapshotOfMissing(path: TreePath): FileSnapshot {
+    return new EntrySnapshot(this.#options, { path, value: undefined, version: this.#misses.get(path) });
+  }
+
+  /** The space of a blob store is not known. */
+  async diskUsage(): Promise<undefined> {
+    return undefined;
+  }
+
+  /** A folder is read by its id, so one that is moved meanwhile is still listed as a whole. */
+  async *#walkInBatches(
+    top: TreePath,
+    onUnreadable?: (path: TreePath, error: unknown) => void,
+  ): AsyncGenerator<ObjectEntry[]> {
+    const located = await this.locate(top);
+    const folders = [{ path: located.path, folder: folderOf(located, top) }];
+    const pacer = new Pacer();
+    for (let at = folders.pop(); at !== undefined; at = folders.pop()) {
+      if (pacer.isDue) await pacer.nextTurn();
+      try {
+        for await (const entries of this.#list(located, at.path, at.folder)) {
+          for (const { path, stats } of entries)
+            if (isFolderValue(stats.value)) folders.push({ path, folder: stats.value });
+          yield entries;
+        }
+      } catch (error) {
+        if (onUnreadable === undefined) throw error;
+        onUnreadable(at.path, error);
+      }
+    }
+  }
+
+  async *#list(located: Located, folder: TreePath, { id }: FolderValue): AsyncGenerator<ObjectEntry[]> {
+    const rows: EntryRow[] = [];
+    for await (const batch of this.#rows.list(id)) {
+      rows.push(...batch);
+      await nextTurn();
+    }
+    const sorted = await sortInTurns(rows, (a, b) => compareTexts(a.name, b.name));
+    for (let at = 0; at === 0 || at < sorted.length; at += batchEntries) {
+      if (at > 0) await nextTurn();
+      yield sorted.slice(at, at + batchEntries).flatMap(({ name, value }) => {
+        const path = listedPath(folder, name);
+        return path === undefined ? [] : (this.#toEntry(located, path, value) ?? []);
+      });
+    }
+  }
+
+  #missed(path: TreePath, version: number): void {
+    if (path.length > maxMissChars) return;
+    if (this.#misses.size >= maxMisses) this.#misses.clear();
+    this.#misses.set(path, version);
+  }
+
+  #toEntry({ head }: Located, path: TreePath, value: EntryValue | undefined): ObjectEntry | undefined {
+    return value && new ObjectEntry(this.#options, { path, value, version: head.version });
+  }
+
+  async #openBlob(
+    path: TreePath,
+    { blob }: FileValue,
+    open: () => Promise<BlobContent>,
+  ): Promise<BlobContent> {
+    const { bucket, log, onStoreFault } = this.#options;
+    const report = (fault: StoreFault) => {
+      if (fault instanceof BlobMissingFault)
+        log.event("blob.missing", fault.publicDetail, { bucket, path, blob: blob ?? "" });
+      else onStoreFault?.(fault);
+    };
+    try {
+      return new ReportedContent(await open(), report);
+    } catch (error) {
+      if (error instanceof StoreFault) report(error);
+      throw error;
+    }
+  }
+}
+
+/** The folder at a located path. Throws NotFound, and InvalidInput for a file. */
+function folderOf(located: Located, asked: TreePath): FolderValue {
+  const value = entryOf(located);
+  if (value === undefined) throw notFound(asked);
+  if (isFolderValue(value)) return value;
+  throw new Fault("InvalidInput", "the path is a file, not a folder", { path: asked });
+}
+
+/** By code units, as `sort` does without a comparison. */
+function compareTexts(a: string, b: string): number {
+  return a < b ? -1 : a > b ? 1 : 0;
+}

@@ -1,0 +1,79 @@
+import type { EntryRows } from "../../db/entry-rows.ts";
+import { isFolderValue } from "../../db/entry-rows.ts";
+import type { EntryValue } from "../../db/entry-values.ts";
+import type { FileSnapshot, FolderChecks, HeldContent } from "../file-store.ts";
+import { segmentsOf, type TreePath } from "../path.ts";
+import type { ContentSource } from "./content-source.ts";
+import type { Heads } from "./heads.ts";
+import { blobOf } from "./values.ts";
+
+/** SnapshotRows is what the snapshots of one bucket are compared with. */
+export interface SnapshotRows {
+  /** The path of the bucket's record. */
+  readonly bucketPath: string;
+  readonly heads: Heads;
+  readonly entries: EntryRows;
+  readonly content: ContentSource;
+}
+
+interface State {
+  readonly path: TreePath;
+  /** Undefined when nothing exists there. */
+  readonly value: EntryValue | undefined;
+  /** The version of the bucket that it was read from; undefined if that is not known. */
+  readonly version: number | undefined;
+}
+
+/** EntrySnapshot is current while its bucket has the same version: an integer compare. */
+export class EntrySnapshot implements FileSnapshot {
+  readonly settledAtMs = 0;
+  readonly #rows: SnapshotRows;
+  readonly #path: TreePath;
+  readonly #value: EntryValue | undefined;
+  #version: number | undefined;
+
+  constructor(rows: SnapshotRows, { path, value, version }: State) {
+    this.#rows = rows;
+    this.#path = path;
+    this.#value = value;
+    this.#version = version;
+  }
+
+  /** The files that an answer was made from are mostly of one bucket and version, so that one comparison serves them all. */
+  isCurrent(checks: FolderChecks): boolean {
+    const { heads, bucketPath } = this.#rows;
+    if (this.#version === undefined) return false;
+    const key = `${this.#version}/${bucketPath}`;
+    let isSame = checks.get(key);
+    if (isSame === undefined) {
+      isSame = heads.isCurrent(bucketPath, this.#version);
+      checks.set(key, isSame);
+    }
+    return isSame || (heads.readsNow && this.#isUnchangedNow());
+  }
+
+  hold(): HeldContent | undefined {
+    if (this.#value === undefined || isFolderValue(this.#value)) return undefined;
+    const blob = blobOf(this.#value);
+    return blob && this.#rows.content.hold(blob);
+  }
+
+  /** Something else in the bucket changed: one look by path tells whether this did. A name in another Unicode form may match by now. */
+  #isUnchangedNow(): boolean {
+    if (!isAscii(this.#path)) return false;
+    const names = segmentsOf(this.#path);
+    const now = this.#rows.heads.readUnlessAway(() =>
+      this.#rows.entries.followNow(this.#rows.bucketPath, names),
+    );
+    if (now === undefined || names.length === 0) return false;
+    const value = now.entries.length === names.length ? now.entries.at(-1)?.value : undefined;
+    if (!Bun.deepEquals(value, this.#value)) return false;
+    this.#version = now.head.version;
+    return true;
+  }
+}
+
+/** isAscii is whether a path has one Unicode form only. */
+export function isAscii(path: string): boolean {
+  return /^[\x20-\x7e]*$/.test(path);
+}

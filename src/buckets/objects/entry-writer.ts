@@ -1,0 +1,288 @@
+import { Fault } from "../../base/fault.ts";
+import { type EntryRows, entryRow, isFolderValue, removedRow, type TreeRow } from "../../db/entry-rows.ts";
+import type { EntryValue, FileValue, FolderValue, HeadValue } from "../../db/entry-values.ts";
+import {
+  type CopyOptions,
+  type Failure,
+  type FileEntry,
+  type FileStats,
+  type FileVersion,
+  type MoveOptions,
+  notFound,
+  type PlaceOptions,
+  type StagedFile,
+  type Times,
+  type VersionName,
+  type WriteTransaction,
+} from "../file-store.ts";
+import type { Metadata } from "../metadata/metadata.ts";
+import type { TreePath } from "../path.ts";
+import { copyTree } from "./copy-rows.ts";
+import { EntryStats } from "./entry.ts";
+import type { EntryReader } from "./entry-reader.ts";
+import { entryOf, folderAt, type Located, lowestPosition, positionOf } from "./locate.ts";
+import { refuseLate } from "./orphan-age.ts";
+import { StagedBlob } from "./staged-blob.ts";
+import { hashOfNothing } from "./values.ts";
+import type { FoundVersion } from "./versions.ts";
+
+export interface EntryWriterOptions {
+  readonly bucketPath: string;
+  readonly reader: EntryReader;
+  readonly metadata: Metadata;
+  /** The rows as the transaction sees and changes them. */
+  readonly entries: EntryRows;
+  /** What the reader remembers, to be cleared with every change. */
+  readonly located: Map<TreePath, Located>;
+  readonly head: HeadValue;
+  /** Finds what was deleted or replaced, as the transaction sees it. */
+  readonly findVersion: (wanted: VersionName) => Promise<FoundVersion | undefined>;
+  /** The clock of the database. */
+  readonly nowMs: number;
+  readonly keepRemovedMs: number;
+  /** Aborts when the server stops: copies end. */
+  readonly stopping: AbortSignal;
+}
+
+/** Written is what a change has done so far. */
+export interface Written {
+  /** As it will be stored. Its version was raised by one with each operation. */
+  readonly head: HeadValue;
+  /** Whether it changed any entry, and not only locks or properties. */
+  readonly isChanged: boolean;
+  /** The content that entries name since. */
+  readonly placed: ReadonlyArray<{ readonly path: TreePath; readonly staged: StagedBlob }>;
+}
+
+/** EntryWriter changes the rows of a bucket within a transaction that has locked its head. Operations that are refused have changed nothing. */
+export class EntryWriter implements WriteTransaction {
+  readonly reader: EntryReader;
+  readonly metadata: Metadata;
+  readonly #options: EntryWriterOptions;
+  readonly #rows: EntryRows;
+  #written: Written;
+  /** Rows of the present operation, which are written together at its end. */
+  readonly #pending: TreeRow[] = [];
+
+  constructor(options: EntryWriterOptions) {
+    this.#options = options;
+    this.reader = options.reader;
+    this.metadata = options.metadata;
+    this.#rows = options.entries;
+    this.#written = { head: options.head, isChanged: false, placed: [] };
+  }
+
+  get written(): Written {
+    return this.#written;
+  }
+
+  /** begin starts a new change, after one that was kept, or from the state before one that was undone. */
+  begin({ head }: Pick<Written, "head">): void {
+    this.#options.located.clear();
+    this.#pending.length = 0;
+    this.#written = { head, isChanged: false, placed: [] };
+  }
+
+  async place(staged: StagedFile, to: TreePath, options: PlaceOptions): Promise<FileStats> {
+    const content = StagedBlob.from(staged);
+    const { blob } = content;
+    if (blob !== undefined) refuseLate(blob.key, this.#options.nowMs);
+    const stats = await this.#putFile(
+      to,
+      { blob: blob?.key ?? null, hash: blob?.sha256 ?? hashOfNothing, size: content.size },
+      options,
+    );
+    content.isNamed = true;
+    this.#written = { ...this.#written, placed: [...this.#written.placed, { path: to, staged: content }] };
+    return stats;
+  }
+
+  makeFile(path: TreePath): Promise<FileStats> {
+    return this.#putFile(path, { blob: null, hash: hashOfNothing, size: 0 }, { makeParents: false });
+  }
+
+  async makeFolder(path: TreePath, times: Times): Promise<boolean> {
+    const located = await this.reader.locate(path);
+    if (entryOf(located) !== undefined) return false;
+    const { folder, name } = positionOf(located);
+    const version = this.#nextVersion();
+    const value = { id: Bun.randomUUIDv7(), ...this.#times(times), version };
+    this.#pending.push(entryRow(folder.id, name, value));
+    await this.#touch(located);
+    return true;
+  }
+
+  async remove(entry: FileEntry): Promise<Failure[]> {
+    const located = await this.reader.locate(entry.path);
+    const value = entryOf(located);
+    if (value === undefined) return [];
+    const { folder, name } = positionOf(located);
+    this.#keep(located.path, value, this.#nextVersion());
+    await this.#rows.delete(folder.id, name);
+    await this.#touch(located);
+    return [];
+  }
+
+  /** Changes one row, whatever the folder contains: what is in it belongs to its id. */
+  async move(entry: FileEntry, to: TreePath, options: MoveOptions): Promise<Failure[]> {
+    const source = await this.reader.locate(entry.path);
+    const value = entryOf(source);
+    if (value === undefined) throw notFound(entry.path);
+    const from = positionOf(source);
+    const target = await this.#makeRoom(to, options);
+    await this.#rows.delete(from.folder.id, from.name);
+    this.#pending.push(entryRow(target.folder.id, target.name, { ...value, version: target.version }));
+    await this.#touch(source, target.located);
+    return [];
+  }
+
+  async copy(entry: FileEntry, to: TreePath, { recursive, signal }: CopyOptions): Promise<Failure[]> {
+    const value = entryOf(await this.reader.locate(entry.path));
+    if (value === undefined) throw notFound(entry.path);
+    const { folder, name, version, located } = await this.#makeRoom(to, { makeParents: false });
+    const { nowMs, stopping } = this.#options;
+    const changes = { version, created: nowMs };
+    const id = Bun.randomUUIDv7();
+    const copied = isFolderValue(value)
+      ? { ...value, ...changes, modified: nowMs, id }
+      : { ...value, ...changes };
+    this.#pending.push(entryRow(folder.id, name, copied));
+    await this.#touch(located);
+    if (isFolderValue(value) && recursive)
+      await copyTree(this.#rows, { from: value.id, to: id, changes }, AbortSignal.any([signal, stopping]));
+    return [];
+  }
+
+  async setTimes(entry: FileEntry, { modified, accessed }: Times): Promise<void> {
+    const located = await this.reader.locate(entry.path);
+    const value = entryOf(located);
+    if (value === undefined) throw notFound(entry.path);
+    const version = this.#nextVersion();
+    const changes = {
+      ...(modified === undefined ? {} : { modified: modified.getTime() }),
+      ...(accessed === undefined ? {} : { accessed: accessed.getTime() }),
+    };
+    await this.#rows.write(this.#updated(located, located.names.length, { ...changes, version }));
+  }
+
+  async restore(wanted: VersionName, to: TreePath): Promise<FileVersion["kind"]> {
+    const found = await this.#options.findVersion(wanted);
+    if (found === undefined) throw notKept(wanted);
+    const old = entryOf(await this.reader.locate(to));
+    const isFolder = isFolderValue(found.entry);
+    if (old !== undefined && (isFolder || isFolderValue(old))) throw isTaken(to);
+    const { folder, name, version, located } = await this.#makeRoom(to, { makeParents: true });
+    // A version of a file stays one: any number of names may share its content.
+    if (isFolder) await found.detach();
+    await this.#rows.put(folder.id, name, { ...found.entry, version });
+    await this.#touch(located);
+    return isFolder ? "folder" : "file";
+  }
+
+  async #putFile(
+    to: TreePath,
+    content: Pick<FileValue, "blob" | "hash" | "size">,
+    options: PlaceOptions,
+  ): Promise<FileStats> {
+    const old = entryOf(await this.reader.locate(to));
+    if (old !== undefined && isFolderValue(old)) throw folderExists(to);
+    const { folder, name, version, located } = await this.#makeRoom(to, options);
+    const times = this.#times(options);
+    const value: FileValue = { ...content, ...times, created: old?.created ?? times.created, version };
+    this.#pending.push(entryRow(folder.id, name, value));
+    await this.#touch(located);
+    return new EntryStats(value);
+  }
+
+  /** Begins a new version in which something is put at a path: missing folders above it are created, what exists there is kept as removed. */
+  async #makeRoom(to: TreePath, { makeParents }: { readonly makeParents: boolean }) {
+    const located = await this.reader.locate(to);
+    const lowest = lowestPosition(located, { makeParents });
+    const version = this.#nextVersion();
+    let { folder } = lowest;
+    for (const name of lowest.missing) {
+      const made: FolderValue = { id: Bun.randomUUIDv7(), ...this.#times({}), version };
+      this.#pending.push(entryRow(folder.id, name, made));
+      folder = made;
+    }
+    const old = entryOf(located);
+    if (old !== undefined) this.#keep(located.path, old, version);
+    return { folder, name: lowest.name, version, located };
+  }
+
+  #keep(path: TreePath, entry: EntryValue, version: number): void {
+    const { bucketPath, nowMs, keepRemovedMs } = this.#options;
+    const removed = { path, entry, at: nowMs, until: nowMs + keepRemovedMs };
+    this.#pending.push(removedRow(bucketPath, version, removed));
+  }
+
+  /**
+   * Ends an operation: writes what is pending, and sets the times of the folders in which names have changed, or of the lowest that existed before. Folders of a disk do
+   * the same.
+   */
+  async #touch(...changed: readonly Located[]): Promise<void> {
+    const { version } = this.#written.head;
+    const touched = changed.flatMap((located) =>
+      this.#updated(located, Math.min(located.names.length, located.chain.length) - 1, {
+        modified: this.#options.nowMs,
+        version,
+      }),
+    );
+    await this.#rows.write([...this.#pending.splice(0), ...touched]);
+  }
+
+  /** The row of a changed entry on the way to a located path. At depth 0 is the bucket's own folder, which has none: its values are in the head. */
+  #updated(located: Located, depth: number, changes: Partial<EntryValue>): TreeRow[] {
+    if (depth <= 0) {
+      const { modified, accessed } = changes;
+      const head = {
+        ...this.#written.head,
+        ...(modified === undefined ? {} : { modified }),
+        ...(accessed === undefined ? {} : { accessed }),
+      };
+      this.#written = { ...this.#written, head };
+      return [];
+    }
+    const { chain, names } = located;
+    const value = chain[depth];
+    const name = names[depth - 1];
+    if (value === undefined || name === undefined) throw notFound(located.path);
+    return [entryRow(folderAt(located, depth - 1).id, name, { ...value, ...changes } as EntryValue)];
+  }
+
+  #nextVersion(): number {
+    this.#options.located.clear();
+    const { head } = this.#written;
+    const version = head.version + 1;
+    this.#written = {
+      ...this.#written,
+      head: { ...head, version, at: this.#options.nowMs },
+      isChanged: true,
+    };
+    return version;
+  }
+
+  #times({ modified, accessed }: Times): Pick<EntryValue, "modified" | "created" | "accessed"> {
+    const { nowMs } = this.#options;
+    return {
+      created: nowMs,
+      modified: modified?.getTime() ?? nowMs,
+      ...(accessed === undefined ? {} : { accessed: accessed.getTime() }),
+    };
+  }
+}
+
+function folderExists(path: TreePath): Fault {
+  return new Fault("InvalidInput", "a folder exists at this path; choose another", { path });
+}
+
+function isTaken(path: TreePath): Fault {
+  return new Fault("InvalidInput", "something exists at this path; choose another", { path });
+}
+
+function notKept({ version, path }: VersionName): Fault {
+  return new Fault("NotFound", "there is no such version of this path, or it is not kept any more", {
+    path,
+    version,
+  });
+}

@@ -1,0 +1,61 @@
+import { closeSync, constants, fstatSync, openSync } from "node:fs";
+import type { FileCalls, FileDescriptor } from "../../base/file-calls.ts";
+import type { HeldContent } from "../file-store.ts";
+import { LocalContent, type RecentReads } from "../local-content.ts";
+import { blobDamaged } from "./blob-faults.ts";
+import type { StoredBlob } from "./blob-store.ts";
+import type { BlobContent } from "./content-source.ts";
+import { toFolderFault } from "./folder-faults.ts";
+
+const openFlags = constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK;
+
+export interface LocalBlobOptions {
+  /** The file that has the content. */
+  readonly path: string;
+  readonly calls: FileCalls;
+  readonly recentReads: RecentReads;
+}
+
+/** LocalBlob is a blob that is a file of this machine, held open. Deleting the file does not end reading it. */
+class LocalBlob extends LocalContent implements BlobContent {
+  readonly contentKey: string;
+
+  constructor({ key, size }: StoredBlob, handle: FileDescriptor, { path, recentReads }: LocalBlobOptions) {
+    const heldPath = process.platform === "linux" ? `/proc/self/fd/${handle.fd}` : path;
+    super({ handle, heldPath, size, recentReads, toFault: toFolderFault });
+    this.contentKey = key;
+  }
+}
+
+/** openLocalBlob opens the file of a blob. Throws the system's error, or BlobMissingFault if the file has another size. */
+export async function openLocalBlob(blob: StoredBlob, options: LocalBlobOptions): Promise<BlobContent> {
+  const handle = await options.calls.open(options.path, openFlags);
+  try {
+    if ((await handle.stat()).size !== blob.size) throw blobDamaged(blob.key);
+    return new LocalBlob(blob, handle, options);
+  } catch (error) {
+    await handle.close();
+    throw error;
+  }
+}
+
+/** holdLocalBlob is `ContentSource.hold` for a file. Only on Linux, where the path of a descriptor opens exactly the file that is open. */
+export function holdLocalBlob({ size }: StoredBlob, path: string): HeldContent | undefined {
+  if (process.platform !== "linux") return undefined;
+  const descriptor = openOrUndefined(path);
+  if (descriptor === undefined) return undefined;
+  const close = () => closeSync(descriptor);
+  if (fstatSync(descriptor).size === size)
+    return { blob: Bun.file(`/proc/self/fd/${descriptor}`).slice(0, size), close };
+  close();
+  return undefined;
+}
+
+/** Any failure means that the content is not held: `open` reports it. */
+function openOrUndefined(path: string): number | undefined {
+  try {
+    return openSync(path, openFlags);
+  } catch {
+    return undefined;
+  }
+}

@@ -1,0 +1,129 @@
+import { Fault } from "../../base/fault.ts";
+import { type EntryRow, type EntryRows, isFolderValue } from "../../db/entry-rows.ts";
+import type { EntryValue, FolderValue, HeadValue } from "../../db/entry-values.ts";
+import { notFound } from "../file-store.ts";
+import {
+  childPath,
+  parseSegment,
+  type Segment,
+  segmentsOf,
+  splitPath,
+  type TreePath,
+  treeRoot,
+} from "../path.ts";
+import { isAscii } from "./entry-snapshot.ts";
+import { rootValue } from "./values.ts";
+
+/** Longer names do not exist on a disk, and so not here: files can be moved between stores. */
+const maxNameBytes = 255;
+
+/** EntryPosition is a name in a folder that exists. */
+export interface EntryPosition {
+  readonly folder: FolderValue;
+  readonly name: Segment;
+}
+
+/** Located is a path after one look at the rows. */
+export interface Located {
+  readonly head: HeadValue;
+  /** The path, each name in the Unicode form that exists. */
+  readonly path: TreePath;
+  /** The names of the path. */
+  readonly names: readonly Segment[];
+  /** What exists on the way: the bucket's own folder first, the entry at the path last if it exists. */
+  readonly chain: readonly EntryValue[];
+}
+
+/** locate follows a path, each name as given, else in NFC, else in NFD. Throws if the bucket has no head. */
+export async function locate(rows: EntryRows, bucketPath: string, asked: TreePath): Promise<Located> {
+  const names = segmentsOf(asked);
+  const followed = await rows.follow(bucketPath, names);
+  if (followed === undefined) throw treeIsMissing();
+  const { head } = followed;
+  const entries = [...followed.entries];
+  while (entries.length < names.length) {
+    const name = names[entries.length];
+    const folder = entries.length === 0 ? rootValue(head) : entries.at(-1)?.value;
+    if (name === undefined || folder === undefined || !isFolderValue(folder)) break;
+    const other = isAscii(name) ? undefined : await otherForm(rows, folder, name);
+    if (other === undefined) break;
+    entries.push(other);
+    if (isFolderValue(other.value))
+      entries.push(...(await rows.followFrom(other.value.id, names.slice(entries.length))));
+  }
+  const spelled = names.map((name, at) => (entries[at]?.name as Segment | undefined) ?? name);
+  return {
+    head,
+    names: spelled,
+    path: spelled.reduce(childPath, treeRoot),
+    chain: [rootValue(head), ...entries.map(({ value }) => value)],
+  };
+}
+
+async function otherForm(rows: EntryRows, { id }: FolderValue, name: Segment): Promise<EntryRow | undefined> {
+  const forms = [name.normalize("NFC"), name.normalize("NFD")].filter(
+    (form) => form !== name && parseSegment(form) !== undefined,
+  );
+  if (forms.length === 0) return undefined;
+  const found = await rows.some(id, forms);
+  return forms.map((form) => found.find((row) => row.name === form)).find((row) => row !== undefined);
+}
+
+/** entryOf is the value at the located path; undefined if nothing exists there. */
+export function entryOf({ chain, names }: Located): EntryValue | undefined {
+  return chain[names.length];
+}
+
+/** parentOf is what exists at the path of the folder above; undefined for the bucket's own folder. */
+export function parentOf({ chain, names }: Located): EntryValue | undefined {
+  return names.length === 0 ? undefined : chain[names.length - 1];
+}
+
+/** folderAt is the folder at a depth of the way to a located path: 0 is the bucket's own. InvalidInput if it is a file. */
+export function folderAt({ chain, path }: Located, depth: number): FolderValue {
+  const value = chain[depth];
+  if (value === undefined) throw notFound(path);
+  if (isFolderValue(value)) return value;
+  throw new Fault("InvalidInput", "a file exists where the path needs a folder; choose another path", {
+    path,
+  });
+}
+
+/** positionOf is the position of a located path in the folder above it. Throws NotFound when that does not exist. */
+export function positionOf(located: Located): EntryPosition {
+  return lowestPosition(located, { makeParents: false });
+}
+
+/**
+ * lowestPosition is where a located path can be created: in the folder above it, or with `makeParents` in the lowest folder that exists,
+ * below which the `missing` ones have to be created first. InvalidInput for a path that cannot exist.
+ */
+export function lowestPosition(
+  located: Located,
+  { makeParents }: { readonly makeParents: boolean },
+): EntryPosition & { readonly missing: readonly Segment[] } {
+  const { names, chain, path } = located;
+  const name = names.at(-1);
+  if (name === undefined)
+    throw new Fault("InvalidInput", "the bucket's own folder can be neither moved nor replaced", { path });
+  if (names.some((one) => Buffer.byteLength(one) > maxNameBytes))
+    throw new Fault(
+      "InvalidInput",
+      `a name in the path has more than ${maxNameBytes} bytes; choose a shorter one`,
+      {
+        path,
+      },
+    );
+  const depth = Math.min(chain.length, names.length) - 1;
+  const folder = folderAt(located, depth);
+  if (depth < names.length - 1 && !makeParents) throw notFound(splitPath(path).folder);
+  return { folder, name, missing: names.slice(depth, -1) };
+}
+
+/** treeIsMissing is the Fault for a bucket whose record exists, but whose files are not in this store. */
+export function treeIsMissing(): Fault {
+  return new Fault(
+    "IoError",
+    "the store has no files of this bucket, as if they were in another one; move them with `node-server migrate --files`, or update the bucket to begin without files",
+  );
+}

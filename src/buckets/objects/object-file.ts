@@ -1,0 +1,100 @@
+import type { FileValue } from "../../db/entry-values.ts";
+import type { ByteRange, FileSnapshot, OpenFile } from "../file-store.ts";
+import type { StoredBlob } from "./blob-store.ts";
+import type { BlobContent } from "./content-source.ts";
+import { EntryStats } from "./entry.ts";
+import { blobOf } from "./values.ts";
+
+export interface ObjectFileOptions {
+  readonly value: FileValue;
+  readonly snapshot: () => FileSnapshot;
+  /** Whether the content is on a local disk. Synchronous. */
+  readonly isLocal: (blob: StoredBlob) => boolean;
+  /** Opens the content. Throws a Fault, also for a blob that is missing. */
+  readonly openBlob: (blob: StoredBlob) => Promise<BlobContent>;
+}
+
+/** ObjectFile is a file whose content is a blob. Nothing asks the blob store before the content is needed: not for HEAD, and not for a 304. */
+export class ObjectFile implements OpenFile {
+  readonly stats: EntryStats;
+  readonly contentKey: string;
+  readonly #blob: StoredBlob | undefined;
+  readonly #options: ObjectFileOptions;
+  #content: Promise<BlobContent> | undefined;
+  #opened: BlobContent | undefined;
+
+  constructor(options: ObjectFileOptions) {
+    this.#options = options;
+    this.stats = new EntryStats(options.value);
+    this.contentKey = options.value.hash;
+    this.#blob = blobOf(options.value);
+  }
+
+  get isRemote(): boolean {
+    return this.#blob !== undefined && !this.#options.isLocal(this.#blob);
+  }
+
+  async prepare(): Promise<void> {
+    await this.#open();
+  }
+
+  async bytes(): Promise<Uint8Array<ArrayBuffer>> {
+    return (await this.#open())?.bytes() ?? new Uint8Array();
+  }
+
+  async *chunks(range?: ByteRange): AsyncGenerator<Uint8Array> {
+    const content = await this.#open();
+    if (content !== undefined) yield* content.chunks(range);
+  }
+
+  body(range?: ByteRange): Blob | ReadableStream<Uint8Array> {
+    if (this.#blob === undefined) return new Blob([]);
+    const opened = this.#opened;
+    if (opened === undefined) return this.#lateBody(range);
+    this.#content = undefined;
+    return opened.body(range);
+  }
+
+  async snapshot(): Promise<FileSnapshot> {
+    return this.#options.snapshot();
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    // One that could not be opened has nothing to close; whoever asked for it has the error.
+    const content = await this.#content?.catch(() => undefined);
+    this.#content = undefined;
+    await content?.[Symbol.asyncDispose]();
+  }
+
+  /** Without `prepare`, the blob is opened when the client has room for the first bytes. */
+  #lateBody(range: ByteRange | undefined): ReadableStream<Uint8Array> {
+    const chunks = this.chunks(range);
+    const done = async () => {
+      await chunks.return(undefined);
+      await this[Symbol.asyncDispose]();
+    };
+    return new ReadableStream<Uint8Array>(
+      {
+        pull: async (controller) => {
+          try {
+            const next = await chunks.next();
+            if (!next.done) return controller.enqueue(next.value);
+            controller.close();
+          } catch (error) {
+            controller.error(error);
+          }
+          await done();
+        },
+        cancel: done,
+      },
+      { highWaterMark: 0 },
+    );
+  }
+
+  async #open(): Promise<BlobContent | undefined> {
+    if (this.#blob === undefined) return undefined;
+    this.#content ??= this.#options.openBlob(this.#blob);
+    this.#opened = await this.#content;
+    return this.#opened;
+  }
+}

@@ -1,0 +1,159 @@
+import { Fault } from "../../base/fault.ts";
+import type { Database } from "../../db/database.ts";
+import type { Logger } from "../../log/hub.ts";
+import { outsideSpans } from "../../log/span.ts";
+import type { BucketStores, OpenBucket, PlaceClaim, StoreActivity, StoreHealth } from "../bucket-stores.ts";
+import type { FileStore } from "../file-store.ts";
+import type { StoreIdentity } from "../store-identity.ts";
+import type { StoreFault } from "./blob-faults.ts";
+import type { BlobStore } from "./blob-store.ts";
+import type { ContentSource } from "./content-source.ts";
+import { Heads } from "./heads.ts";
+import { ObjectStore, type ObjectStoreDeps } from "./object-store.ts";
+import type { StoreCare } from "./store-care.ts";
+
+const dayMs = 24 * 3600 * 1000;
+/** Requests that fail because of the blob store ask for a look at most so often. */
+const lookPauseMs = 1000;
+/** Failures of the blob store are logged at most so often. */
+const notePauseMs = 60_000;
+
+export interface ObjectStoresOptions {
+  readonly database: Database;
+  readonly blobs: BlobStore;
+  /** Sends blobs. It is closed with the stores. */
+  readonly content: ContentSource & { close?(): void };
+  /** Looks at the blob store. It is closed with the stores. */
+  readonly health: StoreHealth & { close(): void };
+  /** Keeps database and store together. */
+  readonly identity: Pick<StoreIdentity, "admit" | "start">;
+  /** Looks after the store once a day. */
+  readonly care: Pick<StoreCare, "start" | "close">;
+  readonly syncUploads: boolean;
+  /** How long what was deleted or replaced is kept. */
+  readonly keepRemovedDays: number;
+  /** How long plain HTTP is served from what is known while the database is away. */
+  readonly staleSeconds: number;
+  readonly log: Logger;
+}
+
+/** ObjectStores keeps the files of all buckets as rows of the database and blobs. The rows of a bucket stay when its record is deleted, as its files on a disk do. */
+export class ObjectStores implements BucketStores {
+  readonly health: StoreHealth;
+  readonly activity: StoreActivity = { uploads: 0 };
+  readonly #options: ObjectStoresOptions;
+  readonly #deps: ObjectStoreDeps;
+  readonly #heads: Heads;
+  readonly #stopping = new AbortController();
+  /** When a request last asked for a look, by a clock that nobody sets. */
+  #lookedAt = Number.NEGATIVE_INFINITY;
+  /** When a failure of the blob store was last logged. */
+  #notedAt = Number.NEGATIVE_INFINITY;
+
+  constructor(options: ObjectStoresOptions) {
+    const { database, blobs, content, syncUploads, keepRemovedDays, staleSeconds, log } = options;
+    this.#options = options;
+    this.health = options.health;
+    this.#heads = new Heads({ database, staleMs: staleSeconds * 1000, log });
+    this.#deps = {
+      database,
+      blobs,
+      content,
+      heads: this.#heads,
+      sync: syncUploads,
+      keepRemovedMs: keepRemovedDays * dayMs,
+      stopping: this.#stopping.signal,
+      activity: this.activity,
+      assertReachable: () => this.#assertReachable(),
+      onStoreFault: (fault) => this.#noteFault(fault),
+      log,
+    };
+  }
+
+  /** Refuses an upload before its body is read, while the blob store does not answer; and looks whether it is back. */
+  #assertReachable(): void {
+    if (!this.health.isAway) return;
+    this.#lookSoon();
+    throw new Fault(
+      "IoError",
+      "the store of the files does not answer; nothing was changed, try again later",
+      {
+        reason: "unavailable",
+      },
+    );
+  }
+
+  /** Clients get no advice about the configuration, so that the log must have it: once a minute, and in `store.lost` if the store is lost. */
+  #noteFault({ detail }: StoreFault): void {
+    this.#lookSoon();
+    const now = performance.now();
+    if (this.health.isLost || now - this.#notedAt < notePauseMs) return;
+    this.#notedAt = now;
+    outsideSpans(() =>
+      this.#options.log.event("store.request_failed", "the store of the files failed a request", {
+        reason: detail,
+      }),
+    );
+  }
+
+  #lookSoon(): void {
+    const now = performance.now();
+    if (now - this.#lookedAt < lookPauseMs) return;
+    this.#lookedAt = now;
+    void this.health.look();
+  }
+
+  open(bucket: OpenBucket): FileStore {
+    return new ObjectStore(this.#deps, bucket);
+  }
+
+  async claim({ path, mayTakeOver, transaction }: PlaceClaim): Promise<void> {
+    const { heads, entries } = this.#options.database;
+    const { root } = await heads.create(path, transaction);
+    if (!mayTakeOver && !(await entries.within(transaction).isEmpty(root))) throw holdsFiles();
+  }
+
+  async restore({ path, transaction }: Omit<PlaceClaim, "mayTakeOver">): Promise<void> {
+    await this.#options.database.heads.create(path, transaction);
+  }
+
+  async missing(paths: readonly string[]): Promise<string[]> {
+    const versions = await this.#options.database.heads.versions();
+    return paths.filter((path) => !versions.has(path));
+  }
+
+  /** A crash leaves nothing to undo: a transaction that was not committed is gone, and the sweep deletes blobs that no entry names. */
+  async clear(): Promise<string[]> {
+    return [];
+  }
+
+  stopCopies(): void {
+    this.#stopping.abort(
+      new Fault("IoError", "the server stops; nothing was changed, try again when it runs again"),
+    );
+  }
+
+  async admit(): Promise<void> {
+    await this.#options.identity.admit();
+  }
+
+  start(): void {
+    this.#options.identity.start();
+    this.#options.care.start();
+  }
+
+  async close(): Promise<void> {
+    this.#heads.close();
+    this.#options.content.close?.();
+    this.#options.health.close();
+    await this.#options.care.close();
+  }
+}
+
+function holdsFiles(): Fault {
+  return new Fault(
+    "InvalidInput",
+    "there are files at this path already, which the bucket would serve to everybody; choose another path, or have the Super Token do this",
+    { field: "path" },
+  );
+}

@@ -1,0 +1,36 @@
+import { Database, type DatabaseSettings, openDialect } from "../../db/database.ts";
+import type { LogHub } from "../../log/hub.ts";
+import type { FileReader } from "../file-store.ts";
+import type { Bucket } from "../record.ts";
+import { EntryReader } from "./entry-reader.ts";
+import { Heads } from "./heads.ts";
+import { type BlobSettings, openBlobs, proveBlobs } from "./open-blobs.ts";
+import { UncachedContent } from "./uncached-content.ts";
+
+export interface ObjectReaders extends AsyncDisposable {
+  readerOf(bucket: Pick<Bucket, "name" | "path">): FileReader;
+}
+
+/** openObjectReaders reads the files of buckets without a server, or beside one. Throws what an operator has to do if the store cannot be used. */
+export async function openObjectReaders(
+  settings: BlobSettings,
+  databaseSettings: DatabaseSettings,
+  hub: LogHub,
+): Promise<ObjectReaders> {
+  const log = hub.logger("server");
+  const blobs = openBlobs(settings, { sync: false });
+  await proveBlobs(blobs);
+  const dialect = await openDialect(databaseSettings, hub);
+  dialect.limitAnswers();
+  const database = new Database(dialect);
+  const heads = new Heads({ database, staleMs: 0, log });
+  const content = new UncachedContent(blobs);
+  return {
+    readerOf: ({ name, path }) =>
+      new EntryReader({ bucket: name, bucketPath: path, heads, content, log, entries: database.entries }),
+    async [Symbol.asyncDispose]() {
+      heads.close();
+      await database.close();
+    },
+  };
+}

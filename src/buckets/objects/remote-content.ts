@@ -1,0 +1,113 @@
+import type { ByteRange } from "../file-store.ts";
+import { blobDamaged } from "./blob-faults.ts";
+import type { BlobStore, StoredBlob } from "./blob-store.ts";
+import type { CacheFill } from "./cache-fill.ts";
+import type { BlobContent } from "./content-source.ts";
+
+/** MemoryContent is a short blob, fetched whole. */
+export class MemoryContent implements BlobContent {
+  readonly #bytes: Uint8Array<ArrayBuffer>;
+
+  constructor(bytes: Uint8Array<ArrayBuffer>) {
+    this.#bytes = bytes;
+  }
+
+  async bytes(): Promise<Uint8Array<ArrayBuffer>> {
+    return this.#bytes;
+  }
+
+  async *chunks(range?: ByteRange): AsyncGenerator<Uint8Array> {
+    yield this.#part(range);
+  }
+
+  body(range?: ByteRange): Blob {
+    return new Blob([this.#part(range)]);
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {}
+
+  #part({ start, end }: ByteRange = { start: 0, end: this.#bytes.length - 1 }): Uint8Array<ArrayBuffer> {
+    return this.#bytes.subarray(start, end + 1);
+  }
+}
+
+/** proven is the whole of a blob; its last chunk is given out only if the hash is right. */
+async function* proven(
+  stream: ReadableStream<Uint8Array>,
+  { key, sha256 }: StoredBlob,
+): AsyncGenerator<Uint8Array> {
+  const hasher = new Bun.CryptoHasher("sha256");
+  let last: Uint8Array | undefined;
+  for await (const chunk of stream) {
+    if (last !== undefined) yield last;
+    hasher.update(chunk);
+    last = chunk;
+  }
+  if (hasher.digest("hex") !== sha256) throw blobDamaged(key);
+  if (last !== undefined) yield last;
+}
+
+export interface RemoteContentOptions {
+  readonly store: BlobStore;
+  /** Joins or starts a fill of the cache; undefined if the blob should not be cached. */
+  readonly fill: (range: ByteRange) => Promise<CacheFill | undefined>;
+}
+
+/** RemoteContent is a blob that is read from its store while it is sent, through a file of the cache where there is one. */
+export class RemoteContent implements BlobContent {
+  readonly #blob: StoredBlob;
+  readonly #options: RemoteContentOptions;
+  readonly #stop = new AbortController();
+
+  constructor(blob: StoredBlob, options: RemoteContentOptions) {
+    this.#blob = blob;
+    this.#options = options;
+  }
+
+  async bytes(): Promise<Uint8Array<ArrayBuffer>> {
+    const bytes = new Uint8Array(this.#blob.size);
+    let at = 0;
+    for await (const chunk of this.chunks()) {
+      bytes.set(chunk, at);
+      at += chunk.length;
+    }
+    return bytes;
+  }
+
+  async *chunks(range: ByteRange = { start: 0, end: this.#blob.size - 1 }): AsyncGenerator<Uint8Array> {
+    let at = range.start;
+    const fill = await this.#options.fill(range);
+    if (fill !== undefined)
+      for await (const chunk of fill.chunks(range)) {
+        at += chunk.length;
+        yield chunk;
+      }
+    if (at > range.end) return;
+    const rest = { start: at, end: range.end };
+    const stream = await this.#options.store.get(this.#blob.key, rest, this.#stop.signal);
+    if (at === 0 && range.end === this.#blob.size - 1) yield* proven(stream, this.#blob);
+    else yield* stream;
+  }
+
+  body(range?: ByteRange): ReadableStream<Uint8Array> {
+    const chunks = this.chunks(range);
+    return new ReadableStream<Uint8Array>(
+      {
+        async pull(controller) {
+          const next = await chunks.next();
+          if (next.done) controller.close();
+          else controller.enqueue(next.value);
+        },
+        cancel: async () => {
+          this.#stop.abort(new Error("the reader went away"));
+          await chunks.return(undefined);
+        },
+      },
+      { highWaterMark: 0 },
+    );
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    this.#stop.abort(new Error("the file was closed"));
+  }
+}

@@ -1,0 +1,77 @@
+import { codeOf, Fault } from "../../base/fault.ts";
+import { StoreFault, storeUnavailable, storeUnusable } from "./blob-faults.ts";
+
+/** S3Action is what was asked of the store, by the permission that it needs there. */
+export type S3Action = "s3:GetObject" | "s3:PutObject" | "s3:ListBucket" | "s3:DeleteObject";
+
+const wrongKeys = "the object store refused access_key_id and secret_access_key of [files]; correct them";
+const wrongRegion =
+  "the bucket is in another region or at another endpoint; correct region and endpoint of [files]";
+const full = "the object store is full; nothing was changed";
+const tooLarge = "the file is too large for the object store; nothing was changed";
+const unreachable = "the object store cannot be reached; check endpoint of [files] and the network";
+
+/** What to do about an error code of S3 or of the network that does not pass by itself. */
+const details: Readonly<Record<string, string>> = {
+  InvalidAccessKeyId: wrongKeys,
+  SignatureDoesNotMatch: wrongKeys,
+  InvalidToken: `${wrongKeys}, or unset AWS_SESSION_TOKEN, which is sent with them`,
+  ExpiredToken: "the session token for the object store has expired; restart the server with a new one",
+  RequestTimeTooSkewed: "the clocks of the server and of the object store differ too much; set them right",
+  NoSuchBucket: "the bucket of [files] url does not exist in the object store; create it or correct the url",
+  PermanentRedirect: wrongRegion,
+  TemporaryRedirect: wrongRegion,
+  Redirect: wrongRegion,
+  AuthorizationHeaderMalformed: wrongRegion,
+  IllegalLocationConstraintException: wrongRegion,
+  InvalidResponse: "the answer is not that of an S3 store; check endpoint of [files]",
+  ERR_S3_INVALID_ENDPOINT: "endpoint of [files] is not an address of an S3 store; correct it",
+};
+
+const fullCodes = new Set(["QuotaExceeded", "XMinioStorageFull", "InsufficientStorage"]);
+
+/** Codes of certificates that are not trusted: OpenSSL's names, as Bun reports them. */
+const isCertificate = (code: string) => /CERT|SIGNATURE|ISSUER|TLS/.test(code);
+
+/** Codes of a name that has no address, or of a network that does not lead there. */
+const isNetwork = (code: string) =>
+  /^E[A-Z]+$/.test(code) || code.startsWith("Connection") || code === "FailedToOpenSocket";
+
+/**
+ * toS3Fault turns an error of Bun's S3 client or of `fetch` into a Fault. Its cause is left out: errors of `fetch` have the address that
+ * was asked. An error that has no code is one of this program, and is returned as it is.
+ */
+export function toS3Fault(error: unknown, action: S3Action): unknown {
+  const code = codeOf(error);
+  if (error instanceof Fault || code === undefined) return error;
+  return s3Fault(code, action);
+}
+
+/** s3Fault is the Fault for an error code of S3, of the network, or `HTTP <status>` of an answer without one. */
+export function s3Fault(code: string, action: S3Action): Fault {
+  if (code === "AccessDenied" || code === "AllAccessDisabled" || code === "HTTP 403")
+    return storeUnusable(
+      `the object store does not allow ${action}; allow it for access_key_id of [files], or correct the keys`,
+    );
+  if (fullCodes.has(code) || code === "HTTP 507")
+    return new StoreFault(full, { publicDetail: full, reason: "disk_full" });
+  if (code === "EntityTooLarge") return new Fault("IoError", tooLarge);
+  const detail = details[code];
+  if (detail !== undefined) return storeUnusable(detail);
+  if (isCertificate(code))
+    return storeUnusable(`the certificate of the object store is not trusted (${code}); check it`);
+  if (isNetwork(code)) return storeUnavailable(`${unreachable} (${code})`);
+  if (/^HTTP 4/.test(code) && code !== "HTTP 408" && code !== "HTTP 429")
+    return storeUnusable(`the object store refused a request (${code}); check endpoint of [files]`);
+  return storeUnavailable(`the object store failed (${code}); try again later`);
+}
+
+/** codeOfAnswer is the error code of an answer that is not successful: that of its XML body, or its status. The body is read. */
+export async function codeOfAnswer(response: Response): Promise<string> {
+  if (response.status >= 300 && response.status < 400) {
+    await response.body?.cancel();
+    return "Redirect";
+  }
+  const text = await response.text();
+  return /<Code>([A-Za-z0-9_.]{1,64})<\/Code>/.exec(text)?.[1] ?? `HTTP ${response.status}`;
+}

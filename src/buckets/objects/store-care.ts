@@ -1,0 +1,135 @@
+import { Fault, messageOf } from "../../base/fault.ts";
+import { randomText } from "../../base/random.ts";
+import type { Database } from "../../db/database.ts";
+import { careTask } from "../../db/lease-rows.ts";
+import type { Logger } from "../../log/hub.ts";
+import type { StoreIdentity } from "../store-identity.ts";
+import type { BlobStore } from "./blob-store.ts";
+import { writeManifests } from "./manifest.ts";
+import { sweep } from "./sweep.ts";
+
+const everyMs = 24 * 3600 * 1000;
+/** A holder that died is replaced after this time. */
+const leaseMs = 10 * 60_000;
+const renewEveryMs = leaseMs / 4;
+/** The pause after a failure. */
+const retryMs = 3600_000;
+/** The database is asked at least this often whether the task is due: another server may have left it undone. */
+const maxWaitMs = 10 * 60_000;
+/** The time that a step of a sweep has to end when the server stops. */
+const maxCloseMs = 2000;
+/** A start has more urgent work. */
+const firstWaitMs = 10_000;
+
+export interface StoreCareOptions {
+  readonly database: Pick<Database, "leases" | "removed">;
+  readonly blobs: BlobStore;
+  /** Asked before anything is deleted. */
+  readonly identity: Pick<StoreIdentity, "assertOwner">;
+  readonly serverUuid: string;
+  readonly log: Logger;
+}
+
+/**
+ * StoreCare looks after an object store once a day: it sweeps what nothing names any more, and writes the manifests. Of all servers
+ * that share a database, the one that holds the lease does it.
+ */
+export class StoreCare {
+  readonly #options: StoreCareOptions;
+  readonly #holder: string;
+  readonly #stop = new AbortController();
+  #timer: Timer | undefined;
+  #running: Promise<void> | undefined;
+
+  constructor(options: StoreCareOptions) {
+    this.#options = options;
+    // A server that was restarted must not take the lease of the process before for its own.
+    this.#holder = `${options.serverUuid}/${randomText(8)}`;
+  }
+
+  start(): void {
+    this.#wait(firstWaitMs);
+  }
+
+  /** Ends a sweep that runs, between two of its steps. */
+  async close(): Promise<void> {
+    clearTimeout(this.#timer);
+    this.#stop.abort();
+    // A store that does not answer must not hold up a server that stops; the lease ends by itself.
+    await Promise.race([this.#running, Bun.sleep(maxCloseMs)]);
+  }
+
+  #wait(ms: number): void {
+    if (this.#stop.signal.aborted) return;
+    this.#timer = setTimeout(
+      () => {
+        this.#running = this.#look().then((nextMs) => this.#wait(nextMs));
+      },
+      Math.min(ms, maxWaitMs),
+    );
+    this.#timer.unref();
+  }
+
+  /** Does the task if it is due and nobody else does it. Returns after which time to look again. */
+  async #look(): Promise<number> {
+    const { log } = this.#options;
+    try {
+      return await this.runIfDue();
+    } catch (error) {
+      if (this.#stop.signal.aborted) return everyMs;
+      const reason = error instanceof Fault ? error.detail : messageOf(error);
+      log.event("files.care_failed", "the store of the files could not be swept; it is tried again later", {
+        reason,
+        retry_ms: retryMs,
+      });
+      return retryMs;
+    }
+  }
+
+  /** Returns 0 if the task was done now; otherwise after which time, in milliseconds, it may be due. */
+  async runIfDue(): Promise<number> {
+    const { leases } = this.#options.database;
+    const holder = this.#holder;
+    const waitMs = await leases.take(careTask, { holder, leaseMs, everyMs });
+    if (waitMs > 0) return waitMs;
+    const lost = new AbortController();
+    const renew = async () => {
+      try {
+        if (!(await leases.renew(careTask, { holder, leaseMs }))) lost.abort(leaseLost());
+      } catch (error) {
+        lost.abort(error);
+      }
+    };
+    const renewing = setInterval(() => void renew(), renewEveryMs);
+    let isDone = false;
+    try {
+      await this.#work(AbortSignal.any([lost.signal, this.#stop.signal]));
+      isDone = true;
+    } finally {
+      clearInterval(renewing);
+      await leases.release(careTask, holder, { isDone });
+    }
+    return 0;
+  }
+
+  async #work(signal: AbortSignal): Promise<void> {
+    const { database, blobs, identity, log } = this.#options;
+    const begin = performance.now();
+    const keepOrphansUntil = await identity.assertOwner();
+    const shared = { rows: database.removed, blobs, signal };
+    const swept = await sweep({ ...shared, keepOrphansUntil });
+    const manifests = await writeManifests(shared);
+    log.event("files.swept", "the store of the files was swept", {
+      purged_rows: swept.purgedRows,
+      deleted_blobs: swept.deletedBlobs,
+      deleted_bytes: swept.deletedBytes,
+      unfinished: swept.unfinished,
+      manifests,
+      elapsed_ms: Math.round(performance.now() - begin),
+    });
+  }
+}
+
+function leaseLost(): Fault {
+  return new Fault("Other", "another server has taken the task over, because this one was too slow");
+}

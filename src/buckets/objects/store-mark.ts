@@ -1,0 +1,128 @@
+import { Fault } from "../../base/fault.ts";
+import type { StoreRows } from "../../db/store-rows.ts";
+import type { BlobStore } from "./blob-store.ts";
+
+const markName = "owner.json";
+const maxMarkMs = 30_000;
+const dayMs = 24 * 3600 * 1000;
+
+/** StoreMark is a small file beside the blobs that says whose they are. */
+export interface StoreMark {
+  /** The database that owns the store: what it does not name is deleted. */
+  readonly database: string;
+  /** Names the store, wherever it is moved. */
+  readonly store: string;
+}
+
+/** readMark is undefined for a store that no database owns yet. */
+export async function readMark(blobs: BlobStore): Promise<StoreMark | undefined> {
+  const text = await blobs.getManifest(markName, AbortSignal.timeout(maxMarkMs));
+  if (text === undefined) return undefined;
+  try {
+    const { database, store } = JSON.parse(text) as Partial<StoreMark>;
+    if (typeof database === "string" && typeof store === "string") return { database, store };
+  } catch {
+    // It is not JSON, which is reported below.
+  }
+  throw new Fault(
+    "IoError",
+    `manifests/${markName} in the store of the files is damaged; restore it from a backup of the store, or delete it and run \`node-server check --files --claim\``,
+  );
+}
+
+export async function writeMark(blobs: BlobStore, mark: StoreMark): Promise<void> {
+  async function* content() {
+    yield Buffer.from(`${JSON.stringify(mark)}\n`);
+  }
+  await blobs.putManifest(markName, content(), AbortSignal.timeout(maxMarkMs));
+}
+
+/**
+ * markStore returns the mark of a store that this database owns. One that is empty and has no owner gets a mark with the id `store`. Throws if another
+ * database owns it, or may own it.
+ */
+export async function markStore(
+  rows: StoreRows,
+  blobs: BlobStore,
+  { url, store }: { readonly url: string; readonly store: string },
+): Promise<StoreMark> {
+  const { database } = await rows.change((value) => value);
+  const found = await readMark(blobs);
+  if (found !== undefined) {
+    assertNotForeign(found, database, url);
+    return found;
+  }
+  if (await holdsBlobs(blobs)) throw ownerless(url);
+  const mark = { database, store };
+  await writeMark(blobs, mark);
+  return mark;
+}
+
+/** assertOwner throws unless this database owns the store, and used it last: whoever does not must delete nothing in it. */
+export async function assertOwner(rows: StoreRows, blobs: BlobStore): Promise<void> {
+  const [value, mark] = [await rows.read(), await readMark(blobs)];
+  if (mark?.database === value?.database && mark?.store === value?.store) return;
+  throw new Fault(
+    "Other",
+    "the store of the files belongs to another database, or is not the one that the files of this database are in, so nothing was deleted; check [files] url and database_url",
+  );
+}
+
+export interface ClaimOptions {
+  /** For messages. */
+  readonly url: string;
+  /** How long blobs that nothing names are kept from now on, at least a day. */
+  readonly keepDays: number;
+}
+
+/** claimStore makes this database the owner of a store, whatever was before. */
+export async function claimStore(
+  rows: StoreRows,
+  blobs: BlobStore,
+  { url, keepDays }: ClaimOptions,
+): Promise<void> {
+  const store = (await readMark(blobs))?.store ?? Bun.randomUUIDv7();
+  const { database } = await rows.change(({ database }, now) => ({
+    database,
+    store,
+    url,
+    opened: now,
+    keep_orphans_until: keptUntil(now, keepDays),
+  }));
+  await writeMark(blobs, { database, store });
+}
+
+/** keptUntil is the time until which blobs that nothing names are kept after a claim or a restore: what the database does not know may be wanted back. */
+export function keptUntil(nowMs: number, keepDays: number): number {
+  return nowMs + Math.max(1, keepDays) * dayMs;
+}
+
+async function holdsBlobs(blobs: BlobStore): Promise<boolean> {
+  for await (const some of blobs.list()) if (some.length > 0) return true;
+  return false;
+}
+
+const claimHint =
+  "if that is gone for good, `node-server check --files --claim` makes this database the owner of what is there";
+
+/** assertNotForeign throws if the mark of a store names another database than this one, which is undefined if it has no name yet. */
+export function assertNotForeign(
+  mark: StoreMark | undefined,
+  database: string | undefined,
+  url: string,
+): void {
+  if (mark === undefined || mark.database === database) return;
+  throw new Fault(
+    "InvalidInput",
+    `the store ${url} belongs to another database, whose daily care would delete the files of this one. Name another folder or prefix in [files] url; ${claimHint}`,
+    { field: "files.url" },
+  );
+}
+
+function ownerless(url: string): Fault {
+  return new Fault(
+    "InvalidInput",
+    `the store ${url} has content, and nothing says whose it is: it may be that of another database. Name another folder or prefix in [files] url; ${claimHint}`,
+    { field: "files.url" },
+  );
+}

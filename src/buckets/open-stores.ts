@@ -1,0 +1,57 @@
+import type { Database } from "../db/database.ts";
+import type { Logger } from "../log/hub.ts";
+import type { BucketStores } from "./bucket-stores.ts";
+import { DiskStores } from "./disk/disk-stores.ts";
+import { watchBlobs } from "./objects/blob-watch.ts";
+import { ObjectStores } from "./objects/object-stores.ts";
+import { type BlobSettings, openBlobs, openContent, proveBlobs } from "./objects/open-blobs.ts";
+import { StoreCare } from "./objects/store-care.ts";
+import { StoreIdentity } from "./store-identity.ts";
+
+/** FilesSettings are the keys of the table `[files]` of the configuration. */
+export interface FilesSettings extends Omit<BlobSettings, "url"> {
+  /** Undefined for plain files on the disk. */
+  readonly url?: string | undefined;
+  /** Set if `url` names S3. */
+  readonly cache_path?: string | undefined;
+  readonly cache_bytes: number;
+  readonly keep_removed_days: number;
+}
+
+export interface StoreSettings {
+  readonly files: FilesSettings;
+  readonly staticPath: string;
+  readonly syncUploads: boolean;
+  readonly serverUuid: string;
+  readonly staleSeconds: number;
+  /** Whether a blob store may be empty though the database names content: it is about to be copied there. */
+  readonly mayBeEmpty?: boolean;
+  readonly log: Logger;
+}
+
+/** openStores opens the store that the configuration names. Throws what an operator has to do if it cannot be used. */
+export async function openStores(database: Database, settings: StoreSettings): Promise<BucketStores> {
+  const { files, syncUploads, log } = settings;
+  const { url } = files;
+  if (url === undefined) {
+    const hasBuckets = async () => (await database.buckets.names()).length > 0;
+    const identity = new StoreIdentity({ database, blobs: undefined, url, log });
+    return new DiskStores({ ...settings, hasBuckets, identity });
+  }
+  const holdsContent = !settings.mayBeEmpty && (await database.removed.current.haveContent());
+  const blobs = openBlobs({ ...files, url }, { sync: syncUploads, holdsContent });
+  await proveBlobs(blobs);
+  const identity = new StoreIdentity({ database, blobs, url, log });
+  return new ObjectStores({
+    database,
+    blobs,
+    identity,
+    content: openContent(blobs, { path: files.cache_path ?? "", maxBytes: files.cache_bytes, log }),
+    health: watchBlobs(blobs, { url, log }),
+    care: new StoreCare({ database, blobs, identity, serverUuid: settings.serverUuid, log }),
+    syncUploads,
+    keepRemovedDays: files.keep_removed_days,
+    staleSeconds: settings.staleSeconds,
+    log,
+  });
+}

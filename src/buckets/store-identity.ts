@@ -1,0 +1,156 @@
+import { Fault, messageOf } from "../base/fault.ts";
+import type { Database } from "../db/database.ts";
+import { careTask } from "../db/lease-rows.ts";
+import type { StoreRows, StoreValue } from "../db/store-rows.ts";
+import type { Logger } from "../log/hub.ts";
+import { quietly } from "../log/span.ts";
+import type { BlobStore } from "./objects/blob-store.ts";
+import { assertOwner, markStore, readMark } from "./objects/store-mark.ts";
+
+/** The id of plain files below `static_path`. */
+export const diskStore = "disk";
+const diskUrl = "plain files below static_path";
+
+/** KnownStore is what a database says about the store of its files. */
+export interface KnownStore {
+  readonly namesContent: boolean;
+  /** Undefined if no server has used an object store with it. */
+  readonly store?: StoreValue | undefined;
+}
+
+export interface StoreIdentityOptions {
+  readonly database: Database;
+  /** Undefined for plain files. */
+  readonly blobs: BlobStore | undefined;
+  readonly url: string | undefined;
+  readonly log: Logger;
+}
+
+/**
+ * StoreIdentity keeps a database and the store of its files together: a server does not begin on a store that another database owns, nor on one that
+ * has an earlier state of the files than the store that was used last.
+ */
+export class StoreIdentity {
+  readonly #options: StoreIdentityOptions;
+  #store: string | undefined;
+  #isRecorded = false;
+
+  constructor(options: StoreIdentityOptions) {
+    this.#options = options;
+  }
+
+  /** Throws what an operator has to do if the files of this database are in another store, or if the store is that of another database. */
+  async admit(): Promise<void> {
+    const { database, blobs } = this.#options;
+    const value = await database.stores.read();
+    if (blobs === undefined) {
+      if (value !== undefined) await this.#assertPresent(value, diskStore);
+      this.#store = diskStore;
+      return;
+    }
+    const mark = await readMark(blobs);
+    // A store of another database is reported as such.
+    if (value !== undefined && (mark === undefined || mark.database === value.database))
+      await this.#assertPresent(value, mark?.store);
+    const store = mark?.store ?? (await this.#nextStore());
+    ({ store: this.#store } = await markStore(database.stores, blobs, { url: this.#shownUrl, store }));
+  }
+
+  /** To be called when the server begins to use the store. */
+  start(): void {
+    const { log } = this.#options;
+    // No call asked for it, so its statements are not in the log.
+    quietly(() => this.#record()).catch((error) =>
+      // The daily care tries again before it does anything.
+      log.debug("the store that is used cannot be written to the database", { reason: messageOf(error) }),
+    );
+  }
+
+  /** Throws unless this database owns the store; otherwise returns until when blobs that nothing names are kept, in Unix milliseconds. */
+  async assertOwner(): Promise<number> {
+    const { database, blobs } = this.#options;
+    if (!this.#isRecorded) await this.#record();
+    if (blobs !== undefined) await assertOwner(database.stores, blobs);
+    return (await database.stores.read())?.keep_orphans_until ?? 0;
+  }
+
+  /** The id for a store without a mark. Nodes that start at once get the same. */
+  async #nextStore(): Promise<string> {
+    const next = Bun.randomUUIDv7();
+    const value = await this.#options.database.stores.change((old) => ({ ...old, next: old.next ?? next }));
+    return value.next ?? next;
+  }
+
+  get #shownUrl(): string {
+    return this.#options.url ?? diskUrl;
+  }
+
+  async #record(): Promise<void> {
+    const { database } = this.#options;
+    const store = this.#store;
+    if (store === undefined) return;
+    // A server that never had another store than plain files needs no row.
+    if (store === diskStore && (await database.stores.read()) === undefined) return;
+    const url = this.#shownUrl;
+    let isOther = false;
+    await database.stores.change((old, now) => {
+      isOther = old.store !== store;
+      if (!isOther) return { ...old, url, opened: now };
+      const { database, keep_orphans_until } = old;
+      return {
+        database,
+        store,
+        url,
+        opened: now,
+        ...(keep_orphans_until !== undefined && { keep_orphans_until }),
+      };
+    });
+    // The manifests of the files are to be in this store soon.
+    if (isOther && store !== diskStore) await database.leases.forget(careTask);
+    this.#isRecorded = true;
+  }
+
+  /** Throws if the files were last in another store, and have not been copied to this one since. */
+  async #assertPresent(value: StoreValue, store: string | undefined): Promise<void> {
+    if (!isPresent(value, store) && (await namesFiles(this.#options.database)))
+      throw stale(value, this.#options.url);
+  }
+}
+
+/** isPresent tells whether a store has the present state of the files. `store` is the id in its mark, or `disk`. */
+export function isPresent(
+  { store: last, opened = 0, copied }: StoreValue,
+  store: string | undefined,
+): boolean {
+  if (last === undefined || last === store) return true;
+  return copied !== undefined && copied.store === store && copied.at >= opened;
+}
+
+/** stale is what an operator has to do if a store does not have the present state of the files. */
+export function stale({ url: former = "another store" }: StoreValue, url: string | undefined): Fault {
+  const claim = "if they are lost, `node-server check --files --claim` goes on with what is there";
+  const why =
+    former === (url ?? diskUrl)
+      ? `the store ${former} is not the one that this database used: its manifests/owner.json is missing, or of another one. Mount its file system, or restore it from a backup; ${claim}`
+      : `the files of this database were last in ${former}, and ${url ?? diskUrl} does not have their present state. Set [files] url back, and copy them with \`node-server migrate --files ${url ?? "disk"}\` before it is changed; ${claim}`;
+  return new Fault("InvalidInput", why, { field: "files.url" });
+}
+
+/** copiedTo notes that a store has all files of this database. `store` is the id in its mark, or `disk`. */
+export async function copiedTo(rows: StoreRows, store: string): Promise<void> {
+  await rows.change((old, now) => ({ ...old, copied: { store, at: now } }));
+}
+
+/** claimDisk makes plain files the store of this database, whatever was before. */
+export async function claimDisk(rows: StoreRows): Promise<void> {
+  await rows.change(({ database }, now) => ({ database, store: diskStore, url: diskUrl, opened: now }));
+}
+
+/** Whether a bucket has files in an object store. */
+async function namesFiles({ buckets, heads, entries }: Database): Promise<boolean> {
+  for (const { path } of await buckets.byNames(await buckets.names())) {
+    const head = await heads.read(path);
+    if (head !== undefined && !(await entries.isEmpty(head.root))) return true;
+  }
+  return false;
+}

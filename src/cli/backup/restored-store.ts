@@ -1,0 +1,49 @@
+import { openBlobs } from "../../buckets/objects/open-blobs.ts";
+import { assertNotForeign, claimStore, keptUntil, readMark } from "../../buckets/objects/store-mark.ts";
+import type { Config } from "../../config/schema.ts";
+import type { StoreValue } from "../../db/store-rows.ts";
+import { withDatabase } from "../server/open.ts";
+
+export interface RestoredStoreOptions {
+  readonly config: Config;
+  readonly configPath: string;
+  /** What the database said that is replaced; undefined if there was none. */
+  readonly former: StoreValue | undefined;
+  /** Whether files are restored into the store. */
+  readonly withFiles: boolean;
+}
+
+/**
+ * RestoredStore ties a restored database to the object store of its files: if it takes the place of the database that owned the store, or if
+ * the files were restored into it. Otherwise an operator has to claim the store: the server of which the backup was made may use it.
+ */
+export class RestoredStore {
+  readonly #options: RestoredStoreOptions;
+
+  constructor(options: RestoredStoreOptions) {
+    this.#options = options;
+  }
+
+  /** Throws if files would be restored into a store of another database. */
+  async examine(): Promise<void> {
+    const { config, former, withFiles } = this.#options;
+    const { url } = config.files;
+    if (url === undefined || !withFiles) return;
+    const mark = await readMark(openBlobs({ ...config.files, url }, { sync: config.sync_uploads }));
+    assertNotForeign(mark, former?.database, url);
+  }
+
+  /** To be called when the database is in its place. What the backup does not name is kept in the store for a while. */
+  async finish(): Promise<void> {
+    const { config, configPath, former, withFiles } = this.#options;
+    const { url, keep_removed_days: keepDays } = config.files;
+    if (url === undefined || (former === undefined && !withFiles)) return;
+    await withDatabase(config, { create: false, configPath }, async ({ stores }) => {
+      if (former !== undefined)
+        await stores.change((_, now) => ({ ...former, keep_orphans_until: keptUntil(now, keepDays) }));
+      if (!withFiles) return;
+      const blobs = openBlobs({ ...config.files, url }, { sync: config.sync_uploads });
+      await claimStore(stores, blobs, { url, keepDays });
+    });
+  }
+}

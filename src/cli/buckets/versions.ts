@@ -1,0 +1,76 @@
+import { Fault } from "../../base/fault.ts";
+import { InvalidInput } from "../../client/index.ts";
+import { exitCodes } from "../command.ts";
+import { connect } from "../remote/remote.ts";
+import { columns } from "../terminal/columns.ts";
+import { print, say } from "../terminal/output.ts";
+import { secondText, sizeText } from "../terminal/quantities.ts";
+import { WrongUsage } from "../terminal/wrong-usage.ts";
+import { type RestoreAllOptions, restoreAll } from "./restore-all.ts";
+
+export interface VersionOptions extends RestoreAllOptions {
+  readonly to?: string;
+  readonly all?: boolean;
+}
+
+/** Lists what was deleted or replaced at a path of a bucket and below it. */
+export async function listVersions(
+  name: string,
+  path: string | undefined,
+  options: VersionOptions,
+): Promise<number> {
+  const client = await connect(options);
+  const versions = await client.call("static-bucket-file_history", { name, path });
+  if (options.json) await print(`${JSON.stringify(versions, null, 2)}\n`);
+  else
+    await print(
+      columns(
+        ["VERSION", "PATH", "SIZE", "MODIFIED", "REMOVED", "KEPT UNTIL"],
+        versions.map(({ version, path, kind, size, mtime, removed_at, kept_until }) => [
+          String(version),
+          kind === "folder" ? `${path}/` : path,
+          kind === "folder" ? "-" : sizeText(size),
+          secondText(mtime),
+          secondText(removed_at),
+          secondText(kept_until),
+        ]),
+      ),
+    );
+  return exitCodes.done;
+}
+
+/** Puts a version back, or with `--all` everything that is missing. */
+export async function restoreVersion(
+  name: string,
+  path: string | undefined,
+  number: string | undefined,
+  { to, ...options }: VersionOptions,
+): Promise<number> {
+  // `history` shows folders with a slash.
+  const from = path?.replace(/\/$/, "") ?? "";
+  if (options.all) {
+    if (number !== undefined || to !== undefined)
+      throw new WrongUsage("--all restores every missing file at its own path: give no VERSION and no --to");
+    return restoreAll({ name, path: from }, options);
+  }
+  if (options.dryRun) throw new WrongUsage("--dry-run is for --all");
+  const version = Number(number);
+  if (!Number.isSafeInteger(version) || version < 1)
+    throw new WrongUsage(
+      "give PATH and VERSION, a number of `buckets history` such as 4711, or --all for every file that is missing",
+    );
+  const client = await connect(options);
+  const result = await client
+    .call("static-bucket-file_restore", { name, path: from, version, to })
+    .catch((error: unknown) => {
+      // Something is at the path.
+      if (!(error instanceof InvalidInput) || error.data.path !== (to ?? from)) throw error;
+      throw new Fault(
+        "InvalidInput",
+        `${error.detail}: --to PATH puts it elsewhere, and --all without a version restores the files that are missing here`,
+      );
+    });
+  if (options.json) await print(`${JSON.stringify(result)}\n`);
+  else say(`${to ?? from} is restored.`);
+  return exitCodes.done;
+}

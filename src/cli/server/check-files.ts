@@ -1,0 +1,176 @@
+import { type BlobReport, type BrokenFile, checkBlobs } from "../../buckets/objects/check-blobs.ts";
+import { checkContent } from "../../buckets/objects/check-content.ts";
+import type { BlobOfFile } from "../../buckets/objects/copy-blobs.ts";
+import { openBlobs, proveBlobs } from "../../buckets/objects/open-blobs.ts";
+import { assertOwner, claimStore } from "../../buckets/objects/store-mark.ts";
+import { deleteOrphans } from "../../buckets/objects/sweep.ts";
+import { claimDisk } from "../../buckets/store-identity.ts";
+import type { Config } from "../../config/schema.ts";
+import { exitCodes } from "../command.ts";
+import { columns } from "../terminal/columns.ts";
+import { print, say } from "../terminal/output.ts";
+import { countText, sizeText } from "../terminal/quantities.ts";
+import { StatusLine } from "../terminal/status-line.ts";
+import { withDatabase } from "./open.ts";
+
+export interface CheckFilesOptions {
+  readonly config: Config;
+  readonly configPath: string;
+  /** Whether blobs that nothing names are deleted. */
+  readonly repair: boolean;
+  /** Whether this database becomes the owner of the store first. */
+  readonly claim: boolean;
+  /** Whether all content is read and compared by its SHA-256. */
+  readonly content: boolean;
+  readonly json: boolean;
+  readonly signal: AbortSignal;
+}
+
+/** Compares the store of the files with the database, beside a running server. */
+export async function checkFiles(options: CheckFilesOptions): Promise<number> {
+  const { config, configPath, repair, claim, content, json, signal } = options;
+  const { url } = config.files;
+  if (url === undefined) {
+    if (claim) await withDatabase(config, { create: false, configPath }, ({ stores }) => claimDisk(stores));
+    if (json) await print(`${JSON.stringify({ store: "disk" })}\n`);
+    else
+      say(
+        "The files are plain files below static_path: the database names none of them, so there is nothing to compare.",
+      );
+    return exitCodes.done;
+  }
+  const blobs = openBlobs({ ...config.files, url }, { sync: config.sync_uploads });
+  return withDatabase(config, { create: false, configPath }, async ({ removed: rows, stores }) => {
+    if (claim) {
+      await proveBlobs(blobs, signal);
+      await claimStore(stores, blobs, { url, keepDays: config.files.keep_removed_days });
+      say(`This database is the owner of ${url} now.`);
+    }
+    if (repair) await assertOwner(stores, blobs);
+    const line = new StatusLine();
+    let report: BlobReport;
+    let deleted = 0;
+    let damaged: readonly BlobOfFile[] = [];
+    try {
+      report = await checkBlobs({
+        rows,
+        blobs,
+        signal,
+        progress: ({ doing, count }) => line.update(() => `${doing}: ${count.toLocaleString("en-US")}`),
+      });
+      if (content)
+        damaged = withoutBroken(
+          await checkContent({
+            rows,
+            blobs,
+            signal,
+            progress: (bytes) =>
+              line.update(() => `reading: ${sizeText(bytes)} of ${sizeText(report.bytes)}`),
+          }),
+          report,
+        );
+      // It looks again at all names, and by itself.
+      if (repair && report.orphans.count > 0) {
+        line.update(() => "deleting orphans");
+        ({ deletedBlobs: deleted } = await deleteOrphans({ rows, blobs, signal, isConfirmed: true }));
+      }
+    } finally {
+      line.clear();
+    }
+    if (json)
+      await print(
+        `${JSON.stringify(toJson(url, { ...report, damaged: content ? damaged : undefined, deleted }), null, 2)}\n`,
+      );
+    else await show({ ...report, damaged, deleted }, { repair, content });
+    const hasOrphans = report.orphans.count > 0 && !repair;
+    return report.broken.length + damaged.length > 0 || hasOrphans ? exitCodes.failed : exitCodes.done;
+  });
+}
+
+/** A blob of another size is reported as that. */
+function withoutBroken(damaged: readonly BlobOfFile[], { broken }: BlobReport): readonly BlobOfFile[] {
+  const known = new Set(broken.map(({ blob }) => blob));
+  return damaged.filter(({ blob }) => !known.has(blob));
+}
+
+interface Findings extends BlobReport {
+  /** Files whose content has the right size and is not what was uploaded; undefined if it was not read. */
+  readonly damaged: readonly BlobOfFile[] | undefined;
+  readonly deleted: number;
+}
+
+async function show(
+  { blobs, bytes, orphans, recent, broken, damaged = [], deleted }: Findings,
+  { repair, content }: { readonly repair: boolean; readonly content: boolean },
+): Promise<void> {
+  const bad = broken.length + damaged.length;
+  await print(
+    columns(
+      ["PROBLEM", "FILE", "SIZE", "BLOB"],
+      [
+        ...broken.map((file) => [problemOf(file), placeOf(file), String(file.size), file.blob]),
+        ...damaged.map((file) => [removedNote("damaged", file), placeOf(file), "-", file.blob]),
+      ],
+    ),
+  );
+  say(`The store has ${countText(blobs, "blob")} (${sizeText(bytes)}).`);
+  if (bad > 0)
+    say(
+      `${countText(bad, "file")} ${bad === 1 ? "has" : "have"} no content, or not the right one: restore the content from a backup of the store, or upload again.`,
+    );
+  if (repair) say(`${countText(deleted, "orphan")} deleted.`);
+  else if (orphans.count > 0)
+    say(
+      `${countText(orphans.count, "blob")} (${sizeText(orphans.bytes)}) ${orphans.count === 1 ? "is an orphan: no file has it" : "are orphans: no file has them"} as its content. The server deletes orphans once a day; --repair deletes them now.`,
+    );
+  if (recent > 0)
+    say(
+      `${countText(recent, "blob")} of the last 24 hours ${recent === 1 ? "has" : "have"} no file: of uploads or a migration under way, or left by interrupted ones. The server deletes what is still without a file when it is 24 hours old.`,
+    );
+  if (bad === 0 && (orphans.count === 0 || repair))
+    say(content ? "Every file has its content, with the right SHA-256." : "Every file has its content.");
+}
+
+function problemOf(file: BrokenFile): string {
+  const { storedSize } = file;
+  return removedNote(storedSize === undefined ? "missing" : `has ${storedSize} bytes`, file);
+}
+
+function removedNote(what: string, { isRemoved }: Pick<BrokenFile, "isRemoved">): string {
+  return isRemoved ? `${what} (deleted file)` : what;
+}
+
+function placeOf({ place }: Pick<BrokenFile, "place">): string {
+  return place === undefined ? "-" : `${place.bucket}/${place.path}`;
+}
+
+/** The report in the names of the product's other JSON. */
+function toJson(url: string, { blobs, bytes, orphans, recent, broken, damaged, deleted }: Findings) {
+  const files = broken.map(({ place, isRemoved, blob, size, storedSize }) => ({
+    bucket_path: place?.bucket ?? null,
+    path: place?.path ?? null,
+    removed: isRemoved,
+    blob,
+    size,
+    ...(storedSize !== undefined && { stored_size: storedSize }),
+  }));
+  return {
+    store: url,
+    blobs,
+    bytes,
+    orphans: orphans.count,
+    orphan_bytes: orphans.bytes,
+    recent,
+    deleted,
+    missing: files.filter((file) => !("stored_size" in file)),
+    wrong_size: files.filter((file) => "stored_size" in file),
+    ...(damaged !== undefined && {
+      damaged: damaged.map(({ place, isRemoved, blob }) => ({
+        bucket_path: place?.bucket ?? null,
+        path: place?.path ?? null,
+        removed: isRemoved,
+        blob,
+      })),
+    }),
+  };
+}

@@ -1,0 +1,274 @@
+import { type CompiledQuery, sql, type Transaction } from "kysely";
+import type { Dialect } from "./dialect.ts";
+import type { EntryValue, FolderValue, HeadValue, RemovedValue } from "./entry-values.ts";
+import { compileSteps, type Start, type StepRow, startMark } from "./follow-names.ts";
+import type { Schema } from "./schema.ts";
+
+/** `headsNamespace` has the head of each bucket, by the path of its record. */
+export const headsNamespace = "static-files/heads";
+/** `filesPrefix` begins the namespaces of all rows of the object store. */
+export const filesPrefix = "static-files/";
+const removedPrefix = "static-files/removed/";
+
+/** Names that one statement follows; those of a deeper path take several. */
+const maxNamesAtOnce = 64;
+/** Rows that one statement writes: databases limit the number of parameters. */
+const rowsPerInsert = 500;
+/** Rows of a folder that one statement reads or copies. */
+const rowsAtOnce = 1000;
+
+/** `folderNamespace` has the entries of a folder, by name. */
+export function folderNamespace(folder: string): string {
+  return filesPrefix + folder;
+}
+
+/** `removedNamespace` has what was deleted or replaced in a bucket. */
+export function removedNamespace(bucketPath: string): string {
+  return removedPrefix + bucketPath;
+}
+
+/** TreeRow is a row of `kv` that belongs to a tree of files. */
+export interface TreeRow {
+  readonly namespace: string;
+  readonly key: string;
+  readonly value: EntryValue | RemovedValue;
+}
+
+/** `entryRow` is the row of a file or folder. */
+export function entryRow(folder: string, name: string, value: EntryValue): TreeRow {
+  return { namespace: folderNamespace(folder), key: name, value };
+}
+
+/** `removedRow` is the row of what was deleted or replaced in a bucket by its change number `version`. */
+export function removedRow(bucketPath: string, version: number, removed: RemovedValue): TreeRow {
+  const name = removed.path.slice(removed.path.lastIndexOf("/") + 1);
+  return { namespace: removedNamespace(bucketPath), key: `${version}/${name}`, value: removed };
+}
+
+export function isFolderValue(value: EntryValue): value is FolderValue {
+  return "id" in value;
+}
+
+/** EntryRow is a file or folder under its name in a folder. */
+export interface EntryRow {
+  readonly name: string;
+  readonly value: EntryValue;
+}
+
+/** FollowedPath is what exists of a path: the head of the bucket and the entries from its top, as far as there are any. */
+export interface FollowedPath {
+  readonly head: HeadValue;
+  readonly entries: readonly EntryRow[];
+}
+
+/**
+ * EntryRows are the trees of files, one row for each file and folder: a folder is a namespace, a name in it a key. So every look-up is by equality on
+ * the index `(namespace, key)`, whatever the collation. Names are compared as they are.
+ */
+export class EntryRows {
+  readonly #dialect: Dialect;
+  readonly #query: Dialect["query"] | Transaction<Schema>;
+  readonly #statements: Map<string, CompiledQuery<StepRow>>;
+
+  constructor(dialect: Dialect, transaction?: Transaction<Schema>, of?: EntryRows) {
+    this.#dialect = dialect;
+    this.#query = transaction ?? dialect.query;
+    this.#statements = of === undefined ? new Map() : of.#statements;
+  }
+
+  /** Returns the same rows as a transaction sees and changes them. */
+  within(transaction: Transaction<Schema>): EntryRows {
+    return new EntryRows(this.#dialect, transaction, this);
+  }
+
+  /** Follows names from the top of a bucket, in one statement unless they are many; undefined if the bucket has no head. */
+  async follow(bucketPath: string, names: readonly string[]): Promise<FollowedPath | undefined> {
+    const rows = await this.#steps("head", bucketPath, names.slice(0, maxNamesAtOnce));
+    const followed = this.#toFollowed(rows, names);
+    if (followed === undefined) return undefined;
+    const { head, entries } = followed;
+    const last = entries.at(-1)?.value;
+    if (entries.length < maxNamesAtOnce || last === undefined || !isFolderValue(last)) return followed;
+    return { head, entries: [...entries, ...(await this.followFrom(last.id, names.slice(maxNamesAtOnce)))] };
+  }
+
+  /** Follows names from a folder, as far as they exist. */
+  async followFrom(folder: string, names: readonly string[]): Promise<EntryRow[]> {
+    const found: EntryRow[] = [];
+    for (let at = folder; found.length < names.length; ) {
+      const some = names.slice(found.length, found.length + maxNamesAtOnce);
+      const entries = this.#toEntries(await this.#steps("folder", at, some), some);
+      found.push(...entries);
+      const last = entries.at(-1)?.value;
+      if (entries.length < some.length || last === undefined || !isFolderValue(last)) break;
+      at = last.id;
+    }
+    return found;
+  }
+
+  /** `follow` without waiting; undefined also where the database cannot do that, and for paths that need several statements. */
+  followNow(bucketPath: string, names: readonly string[]): FollowedPath | undefined {
+    if (names.length > maxNamesAtOnce) return undefined;
+    const rows = this.#dialect.readNow?.(this.#statement("head", bucketPath, names));
+    return rows && this.#toFollowed(rows, names);
+  }
+
+  /** Returns those of these names that exist in a folder. */
+  async some(folder: string, names: readonly string[]): Promise<EntryRow[]> {
+    const rows = await this.#query
+      .selectFrom("kv")
+      .select(["key as name", "value"])
+      .where("namespace", "=", folderNamespace(folder))
+      .where("key", "in", names)
+      .execute();
+    return rows.map((row) => this.#toEntry(row));
+  }
+
+  /** Returns everything in a folder, in batches and in no particular order. */
+  async *list(folder: string): AsyncGenerator<EntryRow[]> {
+    for (let after = ""; ; ) {
+      const rows = await this.#query
+        .selectFrom("kv")
+        .select(["key as name", "value"])
+        .where("namespace", "=", folderNamespace(folder))
+        .where("key", ">", after)
+        .orderBy("key")
+        .limit(rowsAtOnce)
+        .execute();
+      const last = rows.at(-1);
+      if (last !== undefined) yield rows.map((row) => this.#toEntry(row));
+      if (last === undefined || rows.length < rowsAtOnce) return;
+      after = last.name;
+    }
+  }
+
+  /** Returns the folders in a folder. */
+  async folders(folder: string): Promise<Array<EntryRow & { readonly value: FolderValue }>> {
+    const rows = await this.#query
+      .selectFrom("kv")
+      .select(["key as name", "value"])
+      .where("namespace", "=", folderNamespace(folder))
+      .where(sql<boolean>`value ->> 'id' is not null`)
+      .execute();
+    return rows.map(({ name, value }) => ({ name, value: this.#dialect.fromJson(value) as FolderValue }));
+  }
+
+  async isEmpty(folder: string): Promise<boolean> {
+    const row = await this.#query
+      .selectFrom("kv")
+      .select("id")
+      .where("namespace", "=", folderNamespace(folder))
+      .limit(1)
+      .executeTakeFirst();
+    return row === undefined;
+  }
+
+  /** Writes an entry, in place of one with this name. */
+  put(folder: string, name: string, value: EntryValue): Promise<void> {
+    return this.write([entryRow(folder, name, value)]);
+  }
+
+  /** Writes rows in place of those with the same keys; of two with the same key, the last. */
+  async write(rows: readonly TreeRow[]): Promise<void> {
+    const byKey = new Map(rows.map((row) => [`${row.namespace}\n${row.key}`, row]));
+    const all = [...byKey.values()].map((row) => ({ ...row, value: this.#dialect.json(row.value) }));
+    for (let at = 0; at < all.length; at += rowsPerInsert)
+      await this.#query
+        .insertInto("kv")
+        .values(all.slice(at, at + rowsPerInsert))
+        .onConflict((conflict) =>
+          conflict.columns(["namespace", "key"]).doUpdateSet({ value: sql`excluded.value` }),
+        )
+        .execute();
+  }
+
+  async delete(folder: string, name: string): Promise<void> {
+    await this.#query
+      .deleteFrom("kv")
+      .where("namespace", "=", folderNamespace(folder))
+      .where("key", "=", name)
+      .execute();
+  }
+
+  /** Copies the files of a folder, without its folders, into another one that is empty. `changes` replace members of their values. */
+  async copyFiles(from: string, to: string, changes: Partial<EntryValue>): Promise<void> {
+    for (let after = ""; ; ) {
+      const rest = this.#query
+        .selectFrom("kv")
+        .where("namespace", "=", folderNamespace(from))
+        .where("key", ">", after);
+      const last = await rest
+        .select("key")
+        .orderBy("key")
+        .offset(rowsAtOnce - 1)
+        .limit(1)
+        .executeTakeFirst();
+      await this.#query
+        .insertInto("kv")
+        .columns(["namespace", "key", "value"])
+        .expression(
+          rest
+            .$if(last !== undefined, (query) => query.where("key", "<=", last?.key ?? ""))
+            .where(sql<boolean>`value ->> 'id' is null`)
+            .select([
+              sql<string>`cast(${folderNamespace(to)} as text)`.as("namespace"),
+              "key",
+              this.#dialect.mergeJson("value", changes).as("value"),
+            ]),
+        )
+        .execute();
+      if (last === undefined) return;
+      after = last.key;
+    }
+  }
+
+  /** Deletes at most `max` entries of a folder, for a folder that nothing leads to any more; returns how many. */
+  async deleteSome(folder: string, max: number): Promise<number> {
+    const { numDeletedRows } = await this.#query
+      .deleteFrom("kv")
+      .where("id", "in", (db) =>
+        db.selectFrom("kv").select("id").where("namespace", "=", folderNamespace(folder)).limit(max),
+      )
+      .executeTakeFirst();
+    return Number(numDeletedRows);
+  }
+
+  async #steps(start: Start, from: string, names: readonly string[]): Promise<readonly StepRow[]> {
+    if (names.length === 0 && start === "folder") return [];
+    return (await this.#query.executeQuery(this.#statement(start, from, names))).rows;
+  }
+
+  /** Names are filled up to a power of two with one that no entry has, so that there are few different statements to prepare. */
+  #statement(start: Start, from: string, names: readonly string[]): CompiledQuery<StepRow> {
+    const size = names.length === 0 ? 0 : 2 ** Math.ceil(Math.log2(names.length));
+    const key = `${start} ${size}`;
+    let statement = this.#statements.get(key);
+    if (statement === undefined) {
+      statement = compileSteps(this.#dialect, {
+        start,
+        names: size,
+        heads: headsNamespace,
+        prefix: filesPrefix,
+      });
+      this.#statements.set(key, statement);
+    }
+    const parameters = statement.parameters.map((parameter) =>
+      parameter === startMark ? from : (names[Number(parameter)] ?? ""),
+    );
+    return { ...statement, parameters };
+  }
+
+  #toFollowed([first, ...rest]: readonly StepRow[], names: readonly string[]): FollowedPath | undefined {
+    if (first === undefined) return undefined;
+    const head = this.#dialect.fromJson(first.value) as HeadValue;
+    return { head, entries: this.#toEntries(rest, names) };
+  }
+
+  #toEntries(steps: readonly StepRow[], names: readonly string[]): EntryRow[] {
+    return steps.map(({ value }, at) => this.#toEntry({ name: names[at] ?? "", value }));
+  }
+
+  #toEntry({ name, value }: { readonly name: string; readonly value: unknown }): EntryRow {
+    return { name, value: this.#dialect.fromJson(value) as EntryValue };
+  }
+}

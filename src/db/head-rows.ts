@@ -1,0 +1,107 @@
+import { type CompiledQuery, sql, type Transaction } from "kysely";
+import type { Dialect } from "./dialect.ts";
+import { headsNamespace } from "./entry-rows.ts";
+import type { HeadValue } from "./entry-values.ts";
+import type { Schema } from "./schema.ts";
+
+/** LockedHead is the head of a bucket that a transaction has locked. */
+export interface LockedHead {
+  /** Undefined if the bucket has none. */
+  readonly head: HeadValue | undefined;
+  /** The clock of the database, in Unix milliseconds. */
+  readonly nowMs: number;
+}
+
+interface VersionRow {
+  readonly version: number | null;
+}
+
+interface LockedRow {
+  readonly value: unknown;
+  readonly now: number | bigint;
+}
+
+/** HeadRows are the heads of all buckets, by the path of the bucket's record: its version, and its top folder. */
+export class HeadRows {
+  readonly #dialect: Dialect;
+  /** Compiled once. Its parameters are the namespace and the path. */
+  readonly #versionOf: CompiledQuery<VersionRow>;
+  /** Compiled once, with the same parameters. */
+  readonly #locked: CompiledQuery<LockedRow>;
+  readonly #update: CompiledQuery<unknown>;
+
+  constructor(dialect: Dialect) {
+    this.#dialect = dialect;
+    const one = dialect.query.selectFrom("kv").where("namespace", "=", "0").where("key", "=", "1");
+    this.#versionOf = one.select(sql<number | null>`value ->> 'version'`.as("version")).compile();
+    this.#locked = one
+      .select(["value", dialect.nowMs.as("now"), dialect.boundedWait.as("wait")])
+      .modifyEnd(dialect.forUpdate)
+      .compile();
+    this.#update = dialect.query
+      .updateTable("kv")
+      .set({ value: "2" })
+      .where("namespace", "=", "0")
+      .where("key", "=", "1")
+      .compile();
+  }
+
+  /** Returns the versions of all buckets. */
+  async versions(): Promise<Map<string, number>> {
+    const rows = await this.#dialect.query
+      .selectFrom("kv")
+      .select(["key", sql<string | number>`value ->> 'version'`.as("version")])
+      .where("namespace", "=", headsNamespace)
+      .execute();
+    return new Map(rows.map(({ key, version }) => [key, Number(version)]));
+  }
+
+  /** Returns the version of a bucket without waiting; undefined if it has no head, or where the database cannot do that. */
+  versionNow(bucketPath: string): number | undefined {
+    const query = { ...this.#versionOf, parameters: [headsNamespace, bucketPath] };
+    const version = this.#dialect.readNow?.<VersionRow>(query)[0]?.version;
+    return version == null ? undefined : Number(version);
+  }
+
+  async read(bucketPath: string, transaction?: Transaction<Schema>): Promise<HeadValue | undefined> {
+    const row = await (transaction ?? this.#dialect.query)
+      .selectFrom("kv")
+      .select("value")
+      .where("namespace", "=", headsNamespace)
+      .where("key", "=", bucketPath)
+      .executeTakeFirst();
+    return row && (this.#dialect.fromJson(row.value) as HeadValue);
+  }
+
+  /** Gives a bucket a head with an empty folder, unless it has one. Returns the head that it has then. */
+  async create(bucketPath: string, transaction: Transaction<Schema>): Promise<HeadValue> {
+    const found = await this.read(bucketPath, transaction);
+    if (found !== undefined) return found;
+    const head: HeadValue = { version: 0, root: Bun.randomUUIDv7(), at: Date.now() };
+    const value = this.#dialect.json(head);
+    await transaction
+      .insertInto("kv")
+      .values({ namespace: headsNamespace, key: bucketPath, value })
+      .onConflict((conflict) => conflict.columns(["namespace", "key"]).doNothing())
+      .execute();
+    return (await this.read(bucketPath, transaction)) ?? head;
+  }
+
+  /** Locks the head of a bucket until the transaction ends: nobody else changes its files meanwhile, on any node. Unavailable if another one does for too long. */
+  async lock(bucketPath: string, transaction: Transaction<Schema>): Promise<LockedHead> {
+    const { rows } = await transaction.executeQuery<LockedRow>({
+      ...this.#locked,
+      parameters: [headsNamespace, bucketPath],
+    });
+    const row = rows[0];
+    if (row === undefined) return { head: undefined, nowMs: Date.now() };
+    return { head: this.#dialect.fromJson(row.value) as HeadValue, nowMs: Number(row.now) };
+  }
+
+  async write(bucketPath: string, head: HeadValue, transaction: Transaction<Schema>): Promise<void> {
+    await transaction.executeQuery({
+      ...this.#update,
+      parameters: [this.#dialect.json(head), headsNamespace, bucketPath],
+    });
+  }
+}

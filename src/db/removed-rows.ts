@@ -1,0 +1,180 @@
+import type { Transaction } from "kysely";
+import type { Dialect } from "./dialect.ts";
+import { folderNamespace, isFolderValue, removedNamespace } from "./entry-rows.ts";
+import type { FolderValue, RemovedValue } from "./entry-values.ts";
+import type { HeadRows } from "./head-rows.ts";
+import { readClock } from "./lease-rows.ts";
+import type { Schema } from "./schema.ts";
+import { type NamedRow, StoredNames } from "./stored-names.ts";
+
+/** Rows that one statement deletes: few, so that the writers of a bucket wait only for a moment. */
+const maxRowsPerDelete = 200;
+
+/** RemovedRows are what was deleted or replaced: found again while it is kept, and purged long enough after. */
+export class RemovedRows {
+  readonly #dialect: Dialect;
+  readonly #heads: HeadRows;
+
+  constructor(dialect: Dialect, heads: HeadRows) {
+    this.#dialect = dialect;
+    this.#heads = heads;
+  }
+
+  /** The time by which rows expire, in Unix milliseconds. */
+  now(): Promise<number> {
+    return readClock(this.#dialect);
+  }
+
+  /** The rows as they are now: each batch is read when it is asked for. */
+  get current(): StoredNames {
+    return new StoredNames(this.#dialect.query, this.#dialect.fromJson);
+  }
+
+  /** Runs `work` with the rows of one moment. */
+  readSnapshot<T>(work: (names: StoredNames) => Promise<T>): Promise<T> {
+    return this.#dialect.readSnapshot((snapshot) => work(new StoredNames(snapshot, this.#dialect.fromJson)));
+  }
+
+  /** Returns those of these rows of a bucket that exist, as a transaction sees them. */
+  async some(
+    bucketPath: string,
+    keys: readonly string[],
+    transaction: Transaction<Schema>,
+  ): Promise<Array<NamedRow<RemovedValue>>> {
+    const rows = await transaction
+      .selectFrom("kv")
+      .select(["key", "value"])
+      .where("namespace", "=", removedNamespace(bucketPath))
+      .where("key", "in", keys)
+      .execute();
+    return rows.map(({ key, value }) => ({ key, value: this.#dialect.fromJson(value) as RemovedValue }));
+  }
+
+  /** Deletes a row within a transaction, whose folder has got another name. */
+  async forget(bucketPath: string, key: string, transaction: Transaction<Schema>): Promise<void> {
+    await deleteRows(transaction, removedNamespace(bucketPath), [key]);
+  }
+
+  /** Lets everything expire that is kept of a bucket, so that the next purge deletes it. */
+  async expireAll(bucketPath: string): Promise<void> {
+    await this.#dialect.query
+      .updateTable("kv")
+      .set({ value: this.#dialect.mergeJson("value", { until: 0 }) })
+      .where("namespace", "=", removedNamespace(bucketPath))
+      .execute();
+  }
+
+  /** Removes everything in a bucket, as expired already. */
+  async removeAll(bucketPath: string): Promise<void> {
+    await this.#dialect.transact(async (transaction) => {
+      const { head, nowMs } = await this.#heads.lock(bucketPath, transaction);
+      if (head === undefined) return;
+      const version = head.version + 1;
+      const entry: FolderValue = { id: head.root, modified: head.at, created: head.at, version };
+      const value = this.#dialect.json({ path: "", entry, at: nowMs, until: 0 } satisfies RemovedValue);
+      await transaction
+        .insertInto("kv")
+        .values({ namespace: removedNamespace(bucketPath), key: `${version}/`, value })
+        .execute();
+      const empty = { ...head, version, root: Bun.randomUUIDv7(), at: nowMs };
+      await this.#heads.write(bucketPath, empty, transaction);
+    });
+  }
+
+  /** Purges rows of removed files that have expired, and returns how many. Other rows among `keys` stay. */
+  async purgeFiles(bucketPath: string, keys: readonly string[]): Promise<number> {
+    let purged = 0;
+    for (let at = 0; at < keys.length; at += maxRowsPerDelete) {
+      const some = keys.slice(at, at + maxRowsPerDelete);
+      purged += await this.#locked(bucketPath, async (transaction, now) => {
+        const rows = await this.some(bucketPath, some, transaction);
+        const expired = rows.filter(({ value }) => value.until < now && !isFolderValue(value.entry));
+        await deleteRows(
+          transaction,
+          removedNamespace(bucketPath),
+          expired.map(({ key }) => key),
+        );
+        return expired.length;
+      });
+    }
+    return purged;
+  }
+
+  /**
+   * Marks the row of a removed folder as being purged, and returns the folder; undefined if it has not expired, or is gone. From then on
+   * nobody can restore it. If the server dies before `purgeFolder` is done, the next purge finds the row again.
+   */
+  async beginFolder(bucketPath: string, key: string): Promise<FolderValue | undefined> {
+    return this.#locked(bucketPath, async (transaction, now) => {
+      const [row] = await this.some(bucketPath, [key], transaction);
+      if (row === undefined || row.value.until >= now || !isFolderValue(row.value.entry)) return undefined;
+      const value = this.#dialect.json({ ...row.value, until: 0 } satisfies RemovedValue);
+      await transaction
+        .updateTable("kv")
+        .set({ value })
+        .where("namespace", "=", removedNamespace(bucketPath))
+        .where("key", "=", key)
+        .execute();
+      return row.value.entry;
+    });
+  }
+
+  /** Deletes the row of a removed folder, and with `content` everything below it first. Returns the number of rows. */
+  async purgeFolder(
+    bucketPath: string,
+    { key, content }: { readonly key: string; readonly content: FolderValue | undefined },
+  ): Promise<number> {
+    let deleted = 1;
+    // A folder's row goes after its content, so that what a crash leaves can still be found.
+    const pending = [{ namespace: removedNamespace(bucketPath), key, id: content?.id }];
+    for (let last = pending.at(-1); last !== undefined; last = pending.at(-1)) {
+      if (last.id !== undefined) {
+        const inside = await this.#deleteFiles(last.id);
+        deleted += inside.deleted;
+        pending.push(...inside.folders);
+        if (inside.folders.length > 0 || inside.deleted > 0) continue;
+      }
+      pending.pop();
+      await deleteRows(this.#dialect.query, last.namespace, [last.key]);
+    }
+    return deleted;
+  }
+
+  /** Deletes some files of a folder, and returns some of the folders in it. */
+  async #deleteFiles(folderId: string) {
+    const namespace = folderNamespace(folderId);
+    const rows = await firstOf(this.current.entries(folderId));
+    const files = rows.filter(({ value }) => !isFolderValue(value)).map(({ key }) => key);
+    for (let at = 0; at < files.length; at += maxRowsPerDelete)
+      await deleteRows(this.#dialect.query, namespace, files.slice(at, at + maxRowsPerDelete));
+    const folders = rows.flatMap(({ key, value }) =>
+      isFolderValue(value) ? [{ namespace, key, id: value.id }] : [],
+    );
+    return { deleted: files.length + folders.length, folders };
+  }
+
+  /** Runs `work` while nobody else changes the bucket. */
+  #locked<T>(
+    bucketPath: string,
+    work: (transaction: Transaction<Schema>, now: number) => Promise<T>,
+  ): Promise<T> {
+    return this.#dialect.transact(async (transaction) => {
+      const { nowMs } = await this.#heads.lock(bucketPath, transaction);
+      return work(transaction, nowMs);
+    });
+  }
+}
+
+async function deleteRows(
+  query: Dialect["query"],
+  namespace: string,
+  keys: readonly string[],
+): Promise<void> {
+  if (keys.length === 0) return;
+  await query.deleteFrom("kv").where("namespace", "=", namespace).where("key", "in", keys).execute();
+}
+
+async function firstOf<T>(batches: AsyncGenerator<readonly T[]>): Promise<readonly T[]> {
+  for await (const batch of batches) return batch;
+  return [];
+}

@@ -1,0 +1,102 @@
+import { type Kysely, sql } from "kysely";
+import type { Dialect } from "./dialect.ts";
+import { filesPrefix, folderNamespace, headsNamespace, removedNamespace } from "./entry-rows.ts";
+import type { EntryValue, HeadValue, RemovedValue } from "./entry-values.ts";
+import type { Schema } from "./schema.ts";
+
+/** Rows of a batch: reading them takes SQLite, which stops everybody else meanwhile, about two milliseconds. */
+const batchRows = 500;
+
+/** StoredName is what one row names: a blob, a folder, or neither. */
+export interface StoredName {
+  readonly blob: string | null;
+  /** The size that the blob has by this row, in bytes. */
+  readonly size: number;
+  /** SHA-256 of the blob by this row, in hexadecimal. */
+  readonly hash: string | null;
+  /** The id of a folder: one in the tree, a removed one, or the root of a bucket or a deploy. */
+  readonly folder: string | null;
+}
+
+/** NamedRow is a row of one namespace. */
+export interface NamedRow<V> {
+  readonly key: string;
+  readonly value: V;
+}
+
+/** `namesContent` is a statement that has a row if any file of an object store has content. Values of other namespaces are not ours, and may be of any form. */
+export const namesContent = `SELECT 1 AS found FROM kv WHERE CASE WHEN substr(namespace, 1, ${filesPrefix.length}) = '${filesPrefix}'
+  THEN coalesce(value ->> 'blob', value -> 'entry' ->> 'blob') END IS NOT NULL LIMIT 1`;
+
+/** StoredNames reads the rows of the object store as they were at one moment. */
+export class StoredNames {
+  readonly #query: Kysely<Schema>;
+  readonly #fromJson: Dialect["fromJson"];
+
+  constructor(query: Kysely<Schema>, fromJson: Dialect["fromJson"]) {
+    this.#query = query;
+    this.#fromJson = fromJson;
+  }
+
+  /** Whether any row names content: a store without it is not the one of this database, or not mounted. */
+  async haveContent(): Promise<boolean> {
+    return (await sql.raw(namesContent).execute(this.#query)).rows.length > 0;
+  }
+
+  /** What all rows name, of all buckets, removed and deployed files included, in batches and in no order. */
+  async *all(): AsyncGenerator<readonly StoredName[]> {
+    // Values of other namespaces are not ours, and may be of any form.
+    const isOurs = sql`substr(namespace, 1, ${sql.lit(filesPrefix.length)}) = ${sql.lit(filesPrefix)}`;
+    const either = (name: string) =>
+      sql`coalesce(value ->> ${sql.lit(name)}, value -> 'entry' ->> ${sql.lit(name)})`;
+    for (let after = 0n; ; ) {
+      const { rows } = await sql<Scanned>`
+        SELECT id, CASE WHEN ${isOurs} THEN ${either("blob")} END AS blob, CASE WHEN ${isOurs} THEN ${either("size")} END AS size,
+          CASE WHEN ${isOurs} THEN ${either("hash")} END AS hash,
+          CASE WHEN ${isOurs} THEN coalesce(${either("id")}, value ->> 'root') END AS folder
+        FROM kv WHERE id > ${after} ORDER BY id LIMIT ${sql.lit(batchRows)}`.execute(this.#query);
+      const names = rows.filter(({ blob, folder }) => blob !== null || folder !== null);
+      yield names.map(({ blob, size, hash, folder }) => ({ blob, size: Number(size), hash, folder }));
+      if (rows.length < batchRows) return;
+      after = BigInt(rows.at(-1)?.id ?? 0);
+    }
+  }
+
+  /** The buckets that have files in the object store, by the paths of their records. */
+  heads(): AsyncGenerator<ReadonlyArray<NamedRow<HeadValue>>> {
+    return this.#rows<HeadValue>(headsNamespace);
+  }
+
+  /** The files and folders of a folder, in batches, sorted as the database does. */
+  entries(folderId: string): AsyncGenerator<ReadonlyArray<NamedRow<EntryValue>>> {
+    return this.#rows<EntryValue>(folderNamespace(folderId));
+  }
+
+  removed(bucketPath: string): AsyncGenerator<ReadonlyArray<NamedRow<RemovedValue>>> {
+    return this.#rows<RemovedValue>(removedNamespace(bucketPath));
+  }
+
+  async *#rows<V>(namespace: string): AsyncGenerator<ReadonlyArray<NamedRow<V>>> {
+    for (let after: string | undefined; ; ) {
+      let rows = this.#query
+        .selectFrom("kv")
+        .select(["key", "value"])
+        .where("namespace", "=", namespace)
+        .orderBy("key")
+        .limit(batchRows);
+      if (after !== undefined) rows = rows.where("key", ">", after);
+      const found = await rows.execute();
+      yield found.map(({ key, value }) => ({ key, value: this.#fromJson(value) as V }));
+      if (found.length < batchRows) return;
+      after = found.at(-1)?.key;
+    }
+  }
+}
+
+interface Scanned {
+  readonly id: number | bigint;
+  readonly blob: string | null;
+  readonly size: number | string | null;
+  readonly hash: string | null;
+  readonly folder: string | null;
+}

@@ -1,0 +1,114 @@
+import { expect, test } from "bun:test";
+import { rm } from "node:fs/promises";
+import { join } from "node:path";
+import type { FileSnapshot } from "../../src/buckets/file-store.ts";
+import type { ObjectStore } from "../../src/buckets/objects/object-store.ts";
+import { folderPath } from "../../src/buckets/path.ts";
+import { eachDatabase } from "../support/node.ts";
+import { objectNodes, putText } from "../support/object-store.ts";
+
+const at = (text: string) => folderPath(text);
+const isCurrent = (snapshot: FileSnapshot) => snapshot.isCurrent(new Map());
+
+async function snapshotOf(store: ObjectStore, path: string): Promise<FileSnapshot> {
+  const entry = await store.reader.find(at(path));
+  return entry?.snapshot() ?? store.reader.snapshotOfMissing(at(path));
+}
+
+async function until(condition: () => boolean): Promise<void> {
+  const deadline = performance.now() + 20_000;
+  while (!condition()) {
+    if (performance.now() > deadline) throw new Error("the condition did not come true");
+    await Bun.sleep(5);
+  }
+}
+
+eachDatabase("a snapshot is current until its own node changes the path", async (kind) => {
+  await using nodes = await objectNodes(kind);
+  const { store } = await nodes.open();
+  await putText(store, at("a"), "one");
+  const [file, missing] = [await snapshotOf(store, "a"), await snapshotOf(store, "b")];
+  await until(() => isCurrent(file));
+  expect(isCurrent(missing)).toBe(true);
+  await putText(store, at("a"), "two");
+  expect(isCurrent(file)).toBe(false);
+  await putText(store, at("b"), "new");
+  expect(isCurrent(missing)).toBe(false);
+});
+
+eachDatabase("a snapshot whose folder was moved away or replaced is not current", async (kind) => {
+  await using nodes = await objectNodes(kind);
+  const { store } = await nodes.open();
+  await putText(store, at("a/file"), "one");
+  await putText(store, at("b/file"), "two");
+  const file = await snapshotOf(store, "a/file");
+  await until(() => isCurrent(file));
+  await store.transactBoth({ source: at("b"), target: at("a") }, async (transaction, { source, target }) => {
+    if (source.entry === undefined) throw new Error("b is missing");
+    const { signal } = new AbortController();
+    await transaction.move(source.entry, target.path, { makeParents: false, signal });
+  });
+  expect(isCurrent(file)).toBe(false);
+});
+
+test("on SQLite a change by another process is seen at once, and one elsewhere leaves a snapshot current", async () => {
+  await using nodes = await objectNodes("sqlite");
+  const [one, two] = [await nodes.open(), await nodes.open()];
+  await putText(one.store, at("a"), "text");
+  const [file, missing] = [await snapshotOf(one.store, "a"), await snapshotOf(one.store, "b")];
+  for (let round = 0; round < 20; round += 1) {
+    await putText(two.store, at(`other/${round}`), "text");
+    expect([isCurrent(file), isCurrent(missing)]).toEqual([true, true]);
+  }
+  await putText(two.store, at("a"), "text 2");
+  expect([isCurrent(file), isCurrent(missing)]).toEqual([false, true]);
+  await putText(two.store, at("b"), "text");
+  expect(isCurrent(missing)).toBe(false);
+});
+
+test("on PostgreSQL a change by another node is seen within the lease of a second", async () => {
+  await using nodes = await objectNodes("postgres");
+  const [one, two] = [await nodes.open(), await nodes.open()];
+  await putText(one.store, at("a"), "text");
+  const file = await snapshotOf(one.store, "a");
+  await until(() => isCurrent(file));
+  await putText(two.store, at("a"), "text 2");
+  const committedAt = performance.now();
+  // Nobody looks between the two times, so an answer that is older than the lease must be a refusal.
+  let lastCurrentAt = committedAt;
+  await until(() => {
+    const now = performance.now();
+    if (!isCurrent(file)) return true;
+    lastCurrentAt = now;
+    return false;
+  });
+  expect(lastCurrentAt - committedAt).toBeLessThan(1000);
+});
+
+eachDatabase(
+  "content on a local disk is held for the kernel to send, while the file is the same",
+  async (kind) => {
+    await using nodes = await objectNodes(kind);
+    const { store } = await nodes.open();
+    await putText(store, at("a"), "content");
+    const entry = await store.reader.find(at("a"));
+    const held = entry?.snapshot().hold();
+    expect(await held?.blob.text()).toBe("content");
+    held?.close();
+    await putText(store, at("empty"), "");
+    expect((await snapshotOf(store, "empty")).hold()).toBeUndefined();
+    expect((await snapshotOf(store, "missing")).hold()).toBeUndefined();
+  },
+);
+
+eachDatabase("HEAD, listings and open files ask the blob store for nothing", async (kind) => {
+  await using nodes = await objectNodes(kind);
+  const { store } = await nodes.open();
+  await putText(store, at("a/b"), "content");
+  await rm(join(nodes.folder, "blobs"), { recursive: true });
+  await using file = await store.reader.open(at("a/b"));
+  expect(file.stats.size).toBe(7);
+  expect(file.isRemote).toBe(true);
+  expect((await store.reader.files(at("a"))).map(({ path }) => path)).toEqual([at("a/b")]);
+  await expect(file.prepare()).rejects.toThrow();
+});

@@ -1,0 +1,85 @@
+import { expect } from "bun:test";
+import { BucketFiles } from "../../src/buckets/bucket-files.ts";
+import { sweep } from "../../src/buckets/objects/sweep.ts";
+import { type TreePath, treePath, treeRoot } from "../../src/buckets/path.ts";
+import type { WriteConditions } from "../../src/buckets/write-conditions.ts";
+import { never } from "../support/blob-stores.ts";
+import { eachDatabase } from "../support/node.ts";
+import { blobKeys, type ObjectNode, objectNodes, putText } from "../support/object-store.ts";
+import { randomFrom } from "../support/random.ts";
+
+const allowed: WriteConditions = { holdsLock: () => false, assertPreconditions: async () => {} };
+const at = (path: string): TreePath => treePath(path);
+const files = 12;
+const sweeps = Number(process.env.SWEEPS) || 8;
+
+/** Gives old content new names, and takes names away, as clients do: it copies, moves, deletes and restores. */
+async function shuffle(node: ObjectNode, random: () => number, isDone: () => boolean): Promise<number> {
+  const bucket = new BucketFiles(node.store, node.store.metadata);
+  const pick = () => at(`${random() < 0.5 ? "a" : "b"}/${Math.floor(random() * files)}`);
+  const options = { overwrite: true, conditions: allowed, signal: never };
+  let changes = 0;
+  const steps = [
+    () => bucket.copy(pick(), pick(), { ...options, recursive: true }),
+    () => bucket.move(pick(), pick(), options),
+    () => bucket.move(at("a"), at("c"), options),
+    () => bucket.move(at("c"), at("a"), options),
+    () => bucket.removeFile(pick(), allowed),
+    async () => {
+      const versions = await bucket.history(treeRoot, { max: 1000 });
+      const version = versions[Math.floor(random() * versions.length)];
+      if (version !== undefined) await bucket.restore(version, pick(), allowed);
+    },
+  ];
+  while (!isDone()) {
+    const step = steps[Math.floor(random() * steps.length)];
+    // What is missing at this moment is refused, like any such request.
+    await step?.().then(
+      () => {
+        changes += 1;
+      },
+      (error: unknown) => {
+        if (!(error instanceof Error) || !/NotFound|InvalidInput/.test(error.message)) throw error;
+      },
+    );
+  }
+  return changes;
+}
+
+eachDatabase(
+  "a sweep beside two nodes that copy, move, delete and restore deletes no content that anything names",
+  async (kind) => {
+    const random = randomFrom(`a sweep beside a storm of changes, ${kind}`);
+    await using nodes = await objectNodes(kind);
+    const [first, second] = [await nodes.open(), await nodes.open()];
+    for (const folder of ["a", "b"])
+      for (let file = 0; file < files; file += 1)
+        await putText(first.store, at(`${folder}/${file}`), `${folder} ${file}`);
+    // Reading all rows takes many turns, between which names go from rows that come later to rows that were read.
+    const filler = Array.from({ length: 6000 }, (_, row) => [`${row}`, row] as const);
+    await first.database.kv.change("filler", { keys: [] }, () => ({
+      write: new Map<string, unknown>(filler),
+      result: undefined,
+    }));
+    const before = await blobKeys(first.blobs);
+    expect(before).toHaveLength(2 * files);
+    let isDone = false;
+    const storms = [first, second].map((node) => shuffle(node, random, () => isDone));
+    // In two days all of these blobs are old enough to be deleted.
+    const nowMs = Date.now() + 48 * 3600_000;
+    try {
+      for (let count = 0; count < sweeps; count += 1) {
+        const { removed: rows } = (count % 2 === 0 ? first : second).database;
+        await sweep({ rows, blobs: first.blobs, signal: never, nowMs, maxListed: 5 });
+      }
+    } finally {
+      isDone = true;
+    }
+    const changes = (await Promise.all(storms)).reduce((sum, count) => sum + count, 0);
+    // Nothing that was uploaded has lost its last name: what was deleted or replaced is kept for a week.
+    expect(await blobKeys(first.blobs)).toEqual(before);
+    console.log(`${kind}: ${sweeps} sweeps beside ${changes} changes`);
+    expect(changes).toBeGreaterThan(sweeps);
+  },
+  300_000,
+);

@@ -1,0 +1,248 @@
+import { expect, test } from "bun:test";
+import { writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import { nextTurn } from "../../src/base/turns.ts";
+import { ListedBlobs } from "../../src/buckets/objects/listed-blobs.ts";
+import { StoreCare } from "../../src/buckets/objects/store-care.ts";
+import { sweep } from "../../src/buckets/objects/sweep.ts";
+import { StoreIdentity } from "../../src/buckets/store-identity.ts";
+import type { FileValue } from "../../src/db/entry-values.ts";
+import { parseFilter } from "../../src/log/filter.ts";
+import { LogRing } from "../../src/log/ring.ts";
+import { never } from "../support/blob-stores.ts";
+import { eachDatabase } from "../support/node.ts";
+import {
+  agedBlob,
+  fileValue,
+  folderValue,
+  type ObjectRows,
+  objectRows,
+  oldBlob,
+  storedKeys,
+} from "../support/object-rows.ts";
+
+const optionsOf = ({ database, blobs }: ObjectRows) => ({ rows: database.removed, blobs, signal: never });
+const keysOf = (...files: readonly FileValue[]) => files.map(({ blob }) => String(blob)).sort();
+const dayMs = 24 * 3600 * 1000;
+
+eachDatabase("a sweep deletes old blobs that nothing names, and no others", async (kind) => {
+  await using store = await objectRows(kind);
+  const { folder } = store;
+  const deep = folderValue();
+  const [named, below, removed, deployed, orphan, other] = await Promise.all(
+    ["named", "below", "removed", "deployed", "orphan", "other"].map((text) => oldBlob(folder, text)),
+  );
+  if (!named || !below || !removed || !deployed || !orphan || !other) throw new Error("not stored");
+  const young = await agedBlob(folder, "young", { key: 1, stored: 1 });
+  // A large upload: its key is old, but it has just been finished. And a store whose clock is wrong.
+  const slow = await agedBlob(folder, "slow", { key: 30, stored: 1 });
+  const skewed = await agedBlob(folder, "skewed", { key: 1, stored: 30 });
+  await store.head("site", "root");
+  await store.entry("root", "a.txt", named);
+  await store.entry("root", "folder", deep);
+  await store.entry("root", "empty.txt", fileValue(null, ""));
+  await store.entry(deep.id, "b.txt", below);
+  await store.entry("deployed-root", "c.txt", deployed);
+  await store.put("static-files/deploys/site", "1", { root: "deployed-root", at: 0, by: "k", note: "" });
+  await store.removed("site", "1/old.txt", { entry: removed, until: Date.now() + dayMs });
+  // Values of other namespaces name nothing, whatever they contain.
+  await store.put("static-webdav/properties/site", "/x", { blob: orphan.blob });
+  await store.put("mine", "x", [{ blob: orphan.blob }]);
+  await store.put("mine", "y", "text");
+
+  const swept = await sweep({ ...optionsOf(store), maxListed: 2 });
+  expect(swept).toEqual({ purgedRows: 0, deletedBlobs: 2, deletedBytes: 11, unfinished: 0 });
+  expect(await storedKeys(folder)).toEqual(keysOf(named, below, removed, deployed, young, slow, skewed));
+  expect(await sweep(optionsOf(store))).toMatchObject({ deletedBlobs: 0 });
+});
+
+eachDatabase("what was removed goes when its time has passed, folders with their content", async (kind) => {
+  await using store = await objectRows(kind);
+  const { folder } = store;
+  const [top, sub, shared, kept] = [folderValue(), folderValue(), folderValue(), folderValue()];
+  const content = await oldBlob(folder, "content");
+  const file = await oldBlob(folder, "file");
+  const lasting = await oldBlob(folder, "lasting");
+  await store.head("a/b", "root");
+  await store.entry("root", "shared", shared);
+  await store.entry(shared.id, "x", lasting);
+  for (let at = 0; at < 1200; at += 1)
+    await store.entry(top.id, `f${at}`, fileValue(content.blob, "content"));
+  for (let at = 0; at < 3; at += 1) await store.entry(top.id, `sub${at}`, at === 0 ? sub : folderValue());
+  await store.entry(sub.id, "deep.txt", content);
+  await store.entry(kept.id, "y", content);
+  const past = Date.now() - 60_000;
+  await store.removed("a/b", "1/top", { entry: top, until: past });
+  await store.removed("a/b", "2/shared", { entry: shared, until: past });
+  await store.removed("a/b", "3/file", { entry: file, until: past });
+  await store.removed("a/b", "4/file", { entry: lasting, until: Date.now() + 60_000 });
+  const first = await sweep(optionsOf(store));
+  expect(first.purgedRows).toBe(1200 + 3 + 1 + 1 + 1 + 1);
+  expect(first.deletedBlobs).toBe(1);
+  expect(await store.removedKeys("a/b")).toEqual(["4/file"]);
+  expect(await store.names(top.id)).toEqual([]);
+  expect(await store.names(sub.id)).toEqual([]);
+  // A folder that something else names keeps its content.
+  expect(await store.names(shared.id)).toEqual(["x"]);
+  expect(await storedKeys(folder)).toEqual(keysOf(content, lasting));
+});
+
+eachDatabase("a purge that was interrupted is continued, and nobody restores its half", async (kind) => {
+  await using store = await objectRows(kind);
+  const { removed } = store.database;
+  const top = folderValue();
+  await store.head("site", "root");
+  for (const name of ["a", "b"]) await store.entry(top.id, name, fileValue(null, ""));
+  await store.removed("site", "1/top", { entry: top, until: Date.now() - 60_000 });
+  expect(await removed.beginFolder("site", "1/top")).toEqual(top);
+  const rows = (await Array.fromAsync(removed.current.removed("site"))).flat();
+  expect(rows.map(({ value }) => value.until)).toEqual([0]);
+  expect(await removed.beginFolder("site", "nothing")).toBeUndefined();
+  expect((await sweep(optionsOf(store))).purgedRows).toBe(3);
+  expect(await store.removedKeys("site")).toEqual([]);
+});
+
+eachDatabase("a name that moves while the rows are read is never missed", async (kind) => {
+  await using store = await objectRows(kind);
+  const moving = await oldBlob(store.folder, "moving");
+  await store.head("site", "root");
+  await store.entry("root", "first", fileValue(null, ""));
+  for (let at = 0; at < 2500; at += 1) await store.put("filler", `${at}`, at);
+  await store.entry("root", "last", moving);
+  let batches = 0;
+  const found = await store.database.removed.readSnapshot(async (names) => {
+    const seen: string[] = [];
+    for await (const batch of names.all()) {
+      for (const { blob } of batch) if (blob !== null) seen.push(blob);
+      batches += 1;
+      // The name goes from the last row, which was not read yet, to the first one, which was.
+      if (batches === 1) {
+        await store.entry("root", "first", moving);
+        await store.put("static-files/root", "last", undefined);
+      }
+    }
+    return seen;
+  });
+  expect(batches).toBeGreaterThan(3);
+  expect(found).toEqual(keysOf(moving));
+  expect(await sweep(optionsOf(store))).toMatchObject({ deletedBlobs: 0 });
+});
+
+eachDatabase("content whose only name goes to and fro between two rows is never deleted", async (kind) => {
+  await using store = await objectRows(kind);
+  const content = await oldBlob(store.folder, "content");
+  await store.head("site", "root");
+  const nothing = fileValue(null, "");
+  await store.entry("root", "first", nothing);
+  // Reading all rows takes many turns.
+  await store.database.kv.change("filler", { keys: [] }, () => ({
+    write: new Map<string, unknown>(Array.from({ length: 6000 }, (_, row) => [`${row}`, row])),
+    result: undefined,
+  }));
+  const name = (first: FileValue, last: FileValue | undefined) =>
+    store.database.kv.change("static-files/root", { keys: [] }, () => ({
+      write: new Map<string, unknown>([
+        ["first", first],
+        ["last", last],
+      ]),
+      result: undefined,
+    }));
+  let isDone = false;
+  let moves = 0;
+  const moving = (async () => {
+    for (; !isDone; moves += 2) {
+      await name(nothing, content);
+      // SQLite answers at once, and would leave the sweep no turn.
+      await nextTurn();
+      await name(content, undefined);
+      await nextTurn();
+    }
+  })();
+  try {
+    for (let count = 0; count < 10; count += 1)
+      expect(await sweep(optionsOf(store))).toMatchObject({ deletedBlobs: 0 });
+  } finally {
+    isDone = true;
+    await moving;
+  }
+  expect(moves).toBeGreaterThan(10);
+  expect(await storedKeys(store.folder)).toEqual(keysOf(content));
+});
+
+eachDatabase(
+  "a store that seems to be another server's is left alone unless that is confirmed",
+  async (kind) => {
+    await using store = await objectRows(kind);
+    await store.head("site", "root");
+    const files = await Promise.all(
+      Array.from({ length: 1100 }, (_, at) => oldBlob(store.folder, `content ${at}`)),
+    );
+    await store.entry("root", "a", files[0] ?? fileValue(null, ""));
+    await expect(sweep(optionsOf(store))).rejects.toThrow(
+      "1099 of 1100 blobs in the store are named by no row",
+    );
+    expect(await storedKeys(store.folder)).toHaveLength(1100);
+    expect(await sweep({ ...optionsOf(store), isConfirmed: true })).toMatchObject({ deletedBlobs: 1099 });
+  },
+);
+
+eachDatabase("of two servers one sweeps, once a day, and the log says what was done", async (kind) => {
+  await using store = await objectRows(kind);
+  const other = await store.open();
+  const ring = new LogRing(100, parseFilter("info"));
+  store.hub.attach(ring);
+  await store.head("site", "root");
+  const careOf = async (database: typeof other) => {
+    const shared = { database, blobs: store.blobs, log: store.hub.logger("server") };
+    const identity = new StoreIdentity({ ...shared, url: "file:///of-the-test" });
+    await identity.admit();
+    return new StoreCare({ ...shared, identity, serverUuid: "00000000-0000-4000-8000-000000000000" });
+  };
+  const [first, second] = await Promise.all([careOf(store.database), careOf(other)]);
+  const orphan = await oldBlob(store.folder, "orphan");
+  await writeFile(join(store.folder, "unfinished", "a"), "");
+  const waits = await Promise.all([first.runIfDue(), second.runIfDue()]);
+  expect(waits.filter((ms) => ms === 0)).toHaveLength(1);
+  expect(await second.runIfDue()).toBeGreaterThan(dayMs / 2);
+  const events = ring.entries().filter(({ fields }) => fields.event === "files.swept");
+  expect(events.map(({ fields }) => fields)).toEqual([
+    expect.objectContaining({
+      purged_rows: 0,
+      deleted_blobs: 1,
+      deleted_bytes: orphan.size,
+      unfinished: 0,
+      manifests: 1,
+    }),
+  ]);
+  await other.close();
+});
+
+eachDatabase("a lease ends by itself, is renewed by its holder alone, and is given back", async (kind) => {
+  await using store = await objectRows(kind);
+  const { leases } = store.database;
+  const everyMs = dayMs;
+  expect(await leases.take("t", { holder: "a", leaseMs: 60_000, everyMs })).toBe(0);
+  const waitMs = await leases.take("t", { holder: "b", leaseMs: 60_000, everyMs });
+  expect(waitMs).toBeGreaterThan(0);
+  expect(waitMs).toBeLessThanOrEqual(60_000);
+  expect(await leases.renew("t", { holder: "b", leaseMs: 60_000 })).toBe(false);
+  expect(await leases.renew("t", { holder: "a", leaseMs: -1 })).toBe(true);
+  // Its time has passed, as that of a server that died.
+  expect(await leases.take("t", { holder: "b", leaseMs: 60_000, everyMs })).toBe(0);
+  expect(await leases.renew("t", { holder: "a", leaseMs: 60_000 })).toBe(false);
+  await leases.release("t", "b", { isDone: false });
+  expect(await leases.take("t", { holder: "c", leaseMs: 60_000, everyMs })).toBe(0);
+  await leases.release("t", "c", { isDone: true });
+  expect(await leases.take("t", { holder: "a", leaseMs: 60_000, everyMs })).toBeGreaterThan(dayMs - 60_000);
+});
+
+test("a listing that is out of order is refused: a blob that cannot be found would be deleted", () => {
+  const listed = new ListedBlobs(10);
+  const [first, second] = [Bun.randomUUIDv7(), Bun.randomUUIDv7()];
+  listed.add({ key: second, size: 1 });
+  expect(() => listed.add({ key: first, size: 1 })).toThrow("out of order");
+  expect(listed.crossOut(first)).toBeUndefined();
+  expect([...listed.remaining(5)]).toEqual([[{ key: second, size: 1 }]]);
+  expect(listed.crossOut(second)).toBe(1);
+  expect([...listed.remaining(5)]).toEqual([]);
+});

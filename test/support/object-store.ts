@@ -1,0 +1,129 @@
+import { mkdir } from "node:fs/promises";
+import { join } from "node:path";
+import { Metadata } from "../../src/buckets/metadata/metadata.ts";
+import type { BlobStore } from "../../src/buckets/objects/blob-store.ts";
+import { FolderBlobs } from "../../src/buckets/objects/folder-blobs.ts";
+import { FolderContent } from "../../src/buckets/objects/folder-content.ts";
+import { FolderPaths } from "../../src/buckets/objects/folder-paths.ts";
+import { Heads } from "../../src/buckets/objects/heads.ts";
+import { ObjectStore, type ObjectStoreDeps } from "../../src/buckets/objects/object-store.ts";
+import { type Database, type DatabaseSettings, openDatabase } from "../../src/db/database.ts";
+import { metadataRows } from "../../src/db/metadata-rows.ts";
+import { LogHub } from "../../src/log/hub.ts";
+import { settingsFor } from "./database-settings.ts";
+import { type DatabaseKind, newDatabase, tempFolder } from "./node.ts";
+
+/** A node in this process: a database, blobs in a folder, and the store of the bucket `site`. */
+export interface ObjectNode {
+  readonly database: Database;
+  readonly blobs: BlobStore;
+  readonly heads: Heads;
+  readonly store: ObjectStore;
+  readonly stop: AbortController;
+  /** How often files were reported as changed. */
+  changes(): number;
+  close(): Promise<void>;
+}
+
+export interface ObjectNodes extends AsyncDisposable {
+  readonly folder: string;
+  readonly databaseUrl: string;
+  /** Another node that shares the database and the blobs. */
+  open(
+    options?: Partial<ObjectStoreDeps> & { readonly settings?: Partial<DatabaseSettings> },
+  ): Promise<ObjectNode>;
+}
+
+/** Nodes that share one database and one folder of blobs; everything is gone at the end of its scope. */
+export async function objectNodes(kind: DatabaseKind): Promise<ObjectNodes> {
+  const folder = await tempFolder();
+  const { url, drop } = await newDatabase(kind, folder.path);
+  const blobFolder = join(folder.path, "blobs");
+  await mkdir(blobFolder);
+  const nodes: ObjectNode[] = [];
+  return {
+    folder: blobFolder,
+    databaseUrl: url,
+    async open({ settings, ...changes } = {}) {
+      const hub = new LogHub();
+      const database = await openDatabase({ ...settingsFor(url), max_connections: 4, ...settings }, hub, {
+        create: true,
+      });
+      const blobs = new FolderBlobs(blobFolder, { sync: false });
+      await blobs.check(AbortSignal.timeout(5000));
+      await database.transact((transaction) => database.heads.create("site", transaction));
+      const log = hub.logger("test");
+      const heads = new Heads({ database, staleMs: 60_000, log });
+      const stop = new AbortController();
+      let changed = 0;
+      const store = new ObjectStore(
+        {
+          database,
+          blobs,
+          content: new FolderContent(new FolderPaths(blobFolder)),
+          heads,
+          sync: true,
+          keepRemovedMs: 7 * 24 * 3600 * 1000,
+          stopping: stop.signal,
+          activity: { uploads: 0 },
+          assertReachable: () => {},
+          onStoreFault: () => {},
+          log,
+          ...changes,
+        },
+        {
+          bucket: { name: "site", path: "site" },
+          metadata: Metadata.ofBucket("site", metadataRows(database)),
+          onChanged: () => {
+            changed += 1;
+          },
+        },
+      );
+      const node = {
+        database,
+        blobs,
+        heads,
+        store,
+        stop,
+        changes: () => changed,
+        async close() {
+          heads.close();
+          await database.close();
+        },
+      };
+      nodes.push(node);
+      return node;
+    },
+    async [Symbol.asyncDispose]() {
+      for (const node of nodes) await node.close();
+      await drop();
+      await folder[Symbol.asyncDispose]();
+    },
+  };
+}
+
+/** Uploads a text and puts it in place. */
+export async function putText(
+  store: ObjectStore,
+  path: Parameters<ObjectStore["stage"]>[1],
+  text: string,
+  options = { makeParents: true },
+) {
+  await using staged = await store.stage(new TextEncoder().encode(text), path);
+  return await store.transact(path, (transaction, target) => transaction.place(staged, target.path, options));
+}
+
+export async function readText(
+  store: ObjectStore,
+  path: Parameters<ObjectStore["stage"]>[1],
+): Promise<string> {
+  await using file = await store.reader.open(path);
+  return new TextDecoder().decode(await file.bytes());
+}
+
+/** The keys of all blobs in the store. */
+export async function blobKeys(blobs: BlobStore): Promise<string[]> {
+  const keys: string[] = [];
+  for await (const batch of blobs.list()) keys.push(...batch.map(({ key }) => key));
+  return keys;
+}
