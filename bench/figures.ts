@@ -49,12 +49,12 @@ export const paces: Readonly<Record<"quick" | "full", Pace>> = {
   quick: {
     quick: true,
     passes: 1,
-    rounds: 2,
-    warmUpSeconds: 0.1,
-    compiledWarmUp: { seconds: 0.2, requests: 0 },
-    roundSeconds: 0.05,
-    starts: 3,
-    settleSeconds: 0.5,
+    rounds: 1,
+    warmUpSeconds: 0.05,
+    compiledWarmUp: { seconds: 0.1, requests: 0 },
+    roundSeconds: 0.03,
+    starts: 2,
+    settleSeconds: 0.2,
   },
   full: {
     quick: false,

@@ -27,7 +27,7 @@ export interface Measuring {
 
 /** 10, 100 and so on, up to `last`; quick runs stop early. */
 export function sizes(first: number, last: number, { quick }: Measuring): number[] {
-  const most = quick ? Math.min(last, 1000) : last;
+  const most = quick ? Math.min(last, 100) : last;
   const found: number[] = [];
   for (let n = first; n <= most; n *= 10) found.push(n);
   return found;

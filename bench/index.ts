@@ -16,12 +16,17 @@ import {
   writeGrowth,
   writeLatency,
   writeMetrics,
+  writeMillion,
   writeReadme,
+  writeStores,
 } from "./report/write.ts";
 import { prepareContestants } from "./servers/contenders.ts";
 import { type Bench, openBench } from "./servers/node-server.ts";
 import { describe } from "./shape.ts";
 import { measureStart, type StartLine } from "./start.ts";
+import { compareStores } from "./stores/index.ts";
+import { measureMillion } from "./stores/million.ts";
+import { judgeStores } from "./stores/tables.ts";
 import { judge, ratioTable } from "./targets.ts";
 
 /** What the parts of a run hand on to its end. */
@@ -40,13 +45,15 @@ const parts: Readonly<Record<string, (run: Run) => Promise<void>>> = {
   growth,
   metrics,
   "access-log": accessLog,
+  stores,
+  "stores-million": storesMillion,
   deploy: ({ bench, pace }) => deploy(bench, pace),
   console: ({ bench, pace }) => consolePages(bench, pace),
 };
 /** The parts of a run that names none. */
 const usual = {
   full: ["start", "cost", "latency"],
-  quick: ["start", "cost", "latency", "growth", "metrics", "access-log"],
+  quick: ["start", "cost", "latency", "growth", "metrics", "access-log", "stores"],
 };
 
 const { values, positionals } = parseArgs({
@@ -126,6 +133,20 @@ async function accessLog({ bench, pace }: Run): Promise<void> {
   await using cores = separateCores();
   const costs = await measureAccessLog(bench, cores, pace);
   printTable("What the access log costs: the median, and what it adds", accessLogTable(costs));
+}
+
+async function stores({ bench, pace, origin }: Run): Promise<void> {
+  const { cells, placement } = await compareStores(bench, pace);
+  if (pace.quick) return;
+  for (const { description, met } of judgeStores(cells)) report(description, met);
+  await writeStores(cells, { ...origin, placement });
+}
+
+async function storesMillion({ bench, pace, origin }: Run): Promise<void> {
+  const { figures, plans, placement } = await measureMillion(bench, pace);
+  for (const { database, statement, met } of plans)
+    if (!met) report(`${database} finds rows by an index: ${statement}`, met);
+  if (!pace.quick) await writeMillion({ figures, plans }, { ...origin, placement });
 }
 
 /** Prints whether a target was met; a missed one makes the run fail. */

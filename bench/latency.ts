@@ -45,7 +45,7 @@ interface Size {
 /** What a caller of `hello` feels while the server does heavy work for others. */
 export async function measureLatency(bench: Bench, cores: Cores, { quick }: Pace): Promise<Waits[]> {
   const size: Size = quick
-    ? { files: 2000, bytes: 20e6, rounds: 1, seconds: 0.5 }
+    ? { files: 200, bytes: 2e6, rounds: 1, seconds: 0.1 }
     : { files: 100_000, bytes: 1e9, rounds: 3, seconds: 4 };
   const site = await bench.site("latency", {
     database: `sql_timeout_ms = ${(size.seconds + clientStartSeconds) * 1000}`,

@@ -27,8 +27,8 @@ const headers = { authorization: `Bearer ${superToken}` };
 export async function measureMetrics(bench: Bench, cores: Cores, { quick }: Pace): Promise<MetricsFigure[]> {
   progress("metrics: recording");
   const micros = recordingMicros(quick ? 100_000 : 2_000_000);
-  const buckets = quick ? 50 : 1000;
-  const scrape = await measureScrapes(bench, cores, { buckets, seconds: quick ? 1 : 10 });
+  const buckets = quick ? 10 : 1000;
+  const scrape = await measureScrapes(bench, cores, { buckets, seconds: quick ? 0.2 : 10 });
   progress("");
   const withBuckets = `a scrape with ${count(buckets)} buckets`;
   return [

@@ -1,4 +1,4 @@
-import { readdirSync, readFileSync } from "node:fs";
+import { readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { cpus } from "node:os";
 import { exactCpuSeconds, ticksPerSecond } from "./process-clock.ts";
 
@@ -17,6 +17,16 @@ export function memoryOf(pid: number): Memory {
     rss: kilobytes(`/proc/${pid}/status`, "VmRSS"),
     pss: kilobytes(`/proc/${pid}/smaps_rollup`, "Pss"),
   };
+}
+
+/** resetPeak lets `peakMemoryOf` begin anew. */
+export function resetPeak(pid: number): void {
+  if (hasProc) writeFileSync(`/proc/${pid}/clear_refs`, "5");
+}
+
+/** peakMemoryOf is the most that a process has had in memory, all pages that were present. */
+export function peakMemoryOf(pid: number): number {
+  return hasProc ? kilobytes(`/proc/${pid}/status`, "VmHWM") : Number.NaN;
 }
 
 function kilobytes(path: string, name: string): number {

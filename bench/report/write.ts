@@ -6,6 +6,16 @@ import { type MetricsFigure, metricsTable } from "../metrics.ts";
 import { isInstalled, peers } from "../servers/peers.ts";
 import { describe } from "../shape.ts";
 import type { StartLine } from "../start.ts";
+import type { StoreCell } from "../stores/measure.ts";
+import type { MillionFigures } from "../stores/million.ts";
+import {
+  helperTable,
+  judgeStores,
+  millionTable,
+  planTable,
+  costTable as storeCostTable,
+  waitTable,
+} from "../stores/tables.ts";
 import { judge, ratioTable } from "../targets.ts";
 import { costPicture } from "./bars.ts";
 import { growthPicture } from "./curves.ts";
@@ -13,6 +23,7 @@ import { replaceSection } from "./sections.ts";
 import { costTable, growthTable, rateTable, shortTable } from "./tables.ts";
 
 const page = "docs/performance.md";
+const storagePage = "docs/storage.md";
 const pictures = { cost: "performance-cost.svg", growth: "performance-growth.svg" };
 const costTitle = "Processor time per request of node-server and of other servers";
 
@@ -98,6 +109,42 @@ export async function writeReadme(starts: readonly StartLine[], costs: Costs, or
     [
       `![${costTitle}](docs/${pictures.cost})`,
       markdownTable(shortTable(starts, costs, judge(costs))),
+      originLine(origin),
+    ].join("\n\n"),
+  );
+}
+
+export async function writeStores(cells: readonly StoreCell[], origin: Origin): Promise<void> {
+  await replaceSection(
+    storagePage,
+    "stores",
+    [
+      "Processor time of the server per request, medians with quartiles in parentheses:",
+      markdownTable(storeCostTable(cells)),
+      "What PostgreSQL and SeaweedFS use beside it, in their own processes:",
+      markdownTable(helperTable(cells)),
+      "How long a client waits that is alone, and how much more memory the server has meanwhile than before, at most:",
+      markdownTable(waitTable(cells)),
+      judgeStores(cells)
+        .map(({ description, met }) => `- ${description}: ${met ? "met" : "missed"}`)
+        .join("\n"),
+      originLine(origin),
+    ].join("\n\n"),
+  );
+}
+
+export async function writeMillion(
+  { figures, plans }: Omit<MillionFigures, "placement">,
+  origin: Origin,
+): Promise<void> {
+  await replaceSection(
+    storagePage,
+    "stores-million",
+    [
+      "Processor time of one request, of the server and PostgreSQL together, by the number of files:",
+      markdownTable(millionTable(figures)),
+      "How the statements of these requests read the rows, by `EXPLAIN`:",
+      markdownTable(planTable(plans)),
       originLine(origin),
     ].join("\n\n"),
   );

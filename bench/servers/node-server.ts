@@ -16,11 +16,16 @@ export interface Settings {
   readonly top?: string;
   readonly logging?: string;
   readonly database?: string;
+  /** Another database than a SQLite file in the site's folder. It exists and is empty. */
+  readonly databaseUrl?: string;
+  /** The table that names the store of the files. */
+  readonly files?: string;
 }
 
 /** Site is a server of ours with a folder and a database of its own. */
 export interface Site {
   readonly program: Program;
+  /** Of the SQLite file. */
   readonly databasePath: string;
   /** What `static_path` names. */
   readonly buckets: string;
@@ -29,7 +34,7 @@ export interface Site {
 /** Bench is the folder of a run, removed at its end. */
 export interface Bench extends AsyncDisposable {
   readonly folder: string;
-  /** The compiled server on SQLite, with a database that exists. */
+  /** The compiled server, on SQLite unless the settings say otherwise, with a database that exists. */
   site(name: string, settings?: Settings): Promise<Site>;
   /** A server of `bench/servers/`, compiled with the same flags. It serves the files below `folder`. */
   minimal(kind: "bare" | "least", folder: string): Promise<Program>;
@@ -51,7 +56,8 @@ export async function openBench(): Promise<Bench> {
   };
 }
 
-async function makeSite(folder: string, { top = "", logging = "", database = "" }: Settings): Promise<Site> {
+async function makeSite(folder: string, settings: Settings): Promise<Site> {
+  const { top = "", logging = "", database = "", databaseUrl, files = "" } = settings;
   const port = freePort();
   const [config, databasePath, buckets] = ["config.toml", "node.db", "static"].map((name) =>
     join(folder, name),
@@ -66,8 +72,10 @@ ${top}
 [logging]
 ${logging}
 [database]
-database_url = "sqlite://${databasePath}?mode=rwc"
+database_url = "${databaseUrl ?? `sqlite://${databasePath}?mode=rwc`}"
 ${database}
+[files]
+${files}
 `,
   );
   await finish([binary, "init", "-c", config], { NODE_SERVER_SUPER_TOKEN: superToken });
