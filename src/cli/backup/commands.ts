@@ -25,13 +25,13 @@ export const backupCommands: readonly CommandRow[] = [
   {
     name: "migrate",
     description:
-      "copy the database of a stopped server into an empty one, SQLite or PostgreSQL; or its files into another store",
+      "copy the database of a stopped server into an empty one, SQLite or PostgreSQL; its files into another store; or both",
     options: [
       [
         "--to <url>",
         "database_url of the new one: postgres://… or sqlite://…; - reads it from standard input",
       ],
-      ["--write-config", "name the new one in the configuration"],
+      ["--write-config", "name the new database or store in the configuration"],
       [
         "--files <store>",
         "where the files of all buckets are to be: s3://bucket/prefix, file:///folder or disk; see [files] in the configuration",

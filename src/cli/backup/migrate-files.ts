@@ -7,7 +7,7 @@ import { awsVariables, isS3 } from "../../config/files-keys.ts";
 import { loadConfig } from "../../config/load.ts";
 import type { Config } from "../../config/schema.ts";
 import { findServerUuid } from "../../config/server-uuid.ts";
-import { databaseFile } from "../../db/database.ts";
+import { type DatabaseSettings, databaseFile } from "../../db/database.ts";
 import { LogHub } from "../../log/hub.ts";
 import { inspectMovedDatabase } from "../../preflight.ts";
 import { exitCodes } from "../command.ts";
@@ -17,6 +17,7 @@ import { say } from "../terminal/output.ts";
 import { countText } from "../terminal/quantities.ts";
 import { WrongUsage } from "../terminal/wrong-usage.ts";
 import { refuseRunning } from "./refuse-running.ts";
+import { writeUrl } from "./write-url.ts";
 
 /** The target that stands for plain files below `static_path`. */
 const disk = "disk";
@@ -26,31 +27,35 @@ const maxShown = 20;
 const noUuid = "00000000-0000-0000-0000-000000000000";
 
 export interface MigrateFilesOptions {
-  readonly config: string;
+  /** The configuration file. */
+  readonly path: string;
   /** `disk`, or what `[files] url` will be. */
   readonly target: string;
   readonly deletesOthers: boolean;
+  readonly writesConfig: boolean;
+  /** The database with the rows of the files; that of the configuration unless it was just copied. */
+  readonly database?: DatabaseSettings;
+}
+
+/** Throws if the target is not a store of files that this configuration can use. */
+export async function checkFilesTarget({ path, target }: MigrateFilesOptions): Promise<void> {
+  await newStore(path, target);
 }
 
 /** Copies the files of all buckets into another store. */
-export async function migrateFiles(
-  signal: AbortSignal,
-  { config: path, target, deletesOthers }: MigrateFilesOptions,
-): Promise<number> {
-  const config = await readConfig(path, inspectMovedDatabase);
-  const to = await targetFiles(path, config, target);
-  const [from, into] = [shown(config.files.url), shown(to.url)];
-  if (from === into) throw new WrongUsage(`the files are in ${into} already`);
+export async function migrateFiles(signal: AbortSignal, options: MigrateFilesOptions): Promise<number> {
+  const { path, deletesOthers } = options;
+  const { config, to, from, into } = await newStore(path, options.target);
   // A server that writes on would not be in the copy.
   await refuseRunning({ config, path });
-  const { database, static_path: staticPath } = config;
-  const found = await findServerUuid(config.server_uuid, path, databaseFile(database.database_url));
+  const { database = config.database } = options;
+  const found = await findServerUuid(config.server_uuid, path, databaseFile(config.database.database_url));
   let meter: Meter | undefined;
   let report: CopyFilesReport;
   try {
     report = await copyFiles({
       database,
-      staticPath,
+      staticPath: config.static_path,
       serverUuid: found ?? noUuid,
       from: config.files,
       to,
@@ -65,7 +70,18 @@ export async function migrateFiles(
   } finally {
     meter?.end();
   }
-  return conclude(report, { path, from, into, files: to });
+  if (!isCopied(report, { from, into })) return exitCodes.failed;
+  await sayNext(to, { ...options, from });
+  return exitCodes.done;
+}
+
+/** The configuration, and the settings of the target as it would have them; both stores also as they are shown. */
+async function newStore(path: string, target: string) {
+  const config = await readConfig(path, inspectMovedDatabase);
+  const to = await targetFiles(path, config, target);
+  const [from, into] = [shown(config.files.url), shown(to.url)];
+  if (from === into) throw new WrongUsage(`the files are in ${into} already`);
+  return { config, to, from, into };
 }
 
 /** The settings of the target: those of the configuration with another `url`, checked as if they stood there. */
@@ -126,10 +142,11 @@ function sayVariables(files: Config["files"]): void {
   );
 }
 
-function conclude(
+/** Prints what was copied, and returns whether that is everything. */
+function isCopied(
   { buckets, copied, unchanged, others, failures, lost, forgotten }: CopyFilesReport,
-  { path, from, into, files }: { path: string; from: string; into: string; files: Config["files"] },
-): number {
+  { from, into }: { readonly from: string; readonly into: string },
+): boolean {
   for (const { what, why } of failures.slice(0, maxShown)) say(`not copied: ${what}: ${why}`);
   sayLost(lost, from);
   for (const name of others.slice(0, maxShown)) say(`only in ${into}: ${name}`);
@@ -151,24 +168,40 @@ function conclude(
     say(
       `${sum}${place}; ${problems.join("; ")}. Nothing is lost; run the command again when that is put right.`,
     );
-    return exitCodes.failed;
+    return false;
   }
   say(`${sum}${place}; the SHA-256 of every ${what} is the same.`);
   if (forgotten > 0)
     say(
       `${countText(forgotten, "version")} of an earlier object store, whose content is not here, forgotten.`,
     );
+  return true;
+}
+
+/** Names the new store in the configuration, or says how. */
+async function sayNext(
+  files: Config["files"],
+  { path, writesConfig, from }: MigrateFilesOptions & { readonly from: string },
+): Promise<void> {
   const { url } = files;
-  const kept = from === shown(undefined) ? from : `files in ${from}`;
-  const change =
-    url === undefined
-      ? "remove url below [files] from"
-      : `write url = ${JSON.stringify(url)} below [files] into`;
-  say(`Now ${change} ${resolve(path)}, and start the server. The ${kept} stay as they are.`);
+  const file = resolve(path);
+  const kept = `The ${from === shown(undefined) ? from : `files in ${from}`} stay as they are.`;
+  if (writesConfig) {
+    await writeUrl(path, ["files", "url"], url);
+    say(
+      url === undefined
+        ? `url below [files] was removed from ${file}; the next start uses plain files. ${kept}`
+        : `url below [files] in ${file} names the new store; the next start uses it. ${kept}`,
+    );
+  } else
+    say(
+      url === undefined
+        ? `Now remove url below [files] from ${file}, and start the server. ${kept}`
+        : `Now write url = ${JSON.stringify(url)} below [files] into ${file}, and start the server. ${kept}`,
+    );
   sayVariables(files);
   if (process.env.NODE_SERVER_FILES_URL)
     say(
       "note: NODE_SERVER_FILES_URL is set in this environment and overrides url; change it where the server is started.",
     );
-  return exitCodes.done;
 }

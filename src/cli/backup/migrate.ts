@@ -1,12 +1,9 @@
-import { stat } from "node:fs/promises";
 import { resolve } from "node:path";
 import { type CopyReport, copyDatabase } from "../../backup/copy-database.ts";
 import { shownDatabase } from "../../base/database-url.ts";
 import { Fault } from "../../base/fault.ts";
-import { replaceFile } from "../../base/replace-file.ts";
-import { readConfigFile } from "../../config/default-config.ts";
 import { sqliteFilePart } from "../../config/key.ts";
-import { replaceDatabaseUrl } from "../../config/replace-value.ts";
+import type { DatabaseSettings } from "../../db/database.ts";
 import { LogHub } from "../../log/hub.ts";
 import { inspectMovedDatabase } from "../../preflight.ts";
 import { type CommandOptions, exitCodes } from "../command.ts";
@@ -17,8 +14,9 @@ import { print, say } from "../terminal/output.ts";
 import { countText } from "../terminal/quantities.ts";
 import { StatusLine } from "../terminal/status-line.ts";
 import { WrongUsage } from "../terminal/wrong-usage.ts";
-import { migrateFiles } from "./migrate-files.ts";
+import { checkFilesTarget, type MigrateFilesOptions, migrateFiles } from "./migrate-files.ts";
 import { refuseRunning } from "./refuse-running.ts";
+import { writeUrl } from "./write-url.ts";
 
 export interface MigrateOptions extends CommandOptions {
   readonly to?: string;
@@ -27,25 +25,62 @@ export interface MigrateOptions extends CommandOptions {
   readonly delete?: boolean;
 }
 
-/** Copies the configured database into an empty one of either kind, or all files into another store. The password of a URL is in no output. */
+/**
+ * Copies the configured database into an empty one of either kind, all files into another store, or both, one after the other. The password of a
+ * URL is in no output.
+ */
 export function migrate(options: MigrateOptions): Promise<number> {
-  const { config, to, writeConfig, files: target, delete: deletesOthers = false } = options;
-  if (target === undefined) {
-    if (deletesOthers) throw new WrongUsage("--delete belongs to --files");
-    return interruptible((signal) => migrateUntil(signal, options), "ended; nothing was changed");
-  }
-  if (to !== undefined || writeConfig)
-    throw new WrongUsage("--files moves the files, and --to the database: run the command once for each");
+  const { to, files, delete: deletesOthers = false } = options;
+  if (files === undefined && deletesOthers) throw new WrongUsage("--delete belongs to --files");
+  if (files === undefined)
+    return interruptible((signal) => moveDatabase(signal, options), "ended; nothing was changed");
+  const { config: path, writeConfig = false } = options;
+  const target = { path, target: files, deletesOthers, writesConfig: writeConfig };
+  const again = "what was copied so far is not copied again when you repeat the command";
+  if (to === undefined) return interruptible((signal) => migrateFiles(signal, target), `ended; ${again}`);
+  return moveBoth(options, target);
+}
+
+/** Copies the database, and then the files with their rows in the new one: the old server stays as it is. */
+async function moveBoth(options: MigrateOptions, target: MigrateFilesOptions): Promise<number> {
+  const { config: path, writeConfig } = options;
+  // A store that cannot be used is told before anything is copied.
+  await checkFilesTarget(target);
+  let copied: DatabaseSettings | undefined;
+  const goOn = () =>
+    copied === undefined
+      ? "nothing was changed"
+      : `the database was copied, but not all files. To go on, ${
+          writeConfig ? "" : `write ${settingFor(copied.database_url)} into ${resolve(path)}, and `
+        }run \`node-server migrate --files ${target.target}\` with the same -c`;
   return interruptible(
-    (signal) => migrateFiles(signal, { config, target, deletesOthers }),
-    "ended; what was copied so far is not copied again when you repeat the command",
+    async (signal) => {
+      copied = await copyConfigured(signal, options);
+      const code = await migrateFiles(signal, { ...target, database: copied }).catch((error: unknown) => {
+        if (!signal.aborted) say(goOn());
+        throw error;
+      });
+      if (code !== exitCodes.done) say(goOn());
+      else if (!writeConfig) sayDatabase(path, copied.database_url);
+      sayOverridden();
+      return code;
+    },
+    () => `ended; ${goOn()}`,
   );
 }
 
-async function migrateUntil(
+async function moveDatabase(signal: AbortSignal, options: MigrateOptions): Promise<number> {
+  const { database_url: url } = await copyConfigured(signal, options);
+  if (!options.writeConfig) sayDatabase(options.config, url);
+  sayOverridden();
+  return exitCodes.done;
+}
+
+/** Copies the configured database and returns the settings of the new one. */
+async function copyConfigured(
   signal: AbortSignal,
   { config: path, to, writeConfig }: MigrateOptions,
-): Promise<number> {
+): Promise<DatabaseSettings> {
   const target = checkedUrl(to === "-" ? (await Bun.stdin.text()).trim() : to);
   const config = await readConfig(path, inspectMovedDatabase);
   const { database } = config;
@@ -54,11 +89,12 @@ async function migrateUntil(
   // A server that writes on would not be in the copy.
   await refuseRunning({ config, path });
   const line = new StatusLine();
+  const copy = { ...database, database_url: target };
   let report: CopyReport;
   try {
     report = await copyDatabase({
       from: database,
-      to: { ...database, database_url: target },
+      to: copy,
       hub: new LogHub(),
       progress({ doing, table, rows }) {
         signal.throwIfAborted();
@@ -78,19 +114,23 @@ async function migrateUntil(
     say(`note: these tables are not node-server's, and stay behind: ${report.otherTables.join(", ")}`);
   say(`${source} was copied to ${shown}; rows and checksums of all tables are the same.`);
   if (writeConfig) {
-    const text = replaceDatabaseUrl(await readConfigFile(path), target);
-    const { mode, uid, gid } = await stat(path);
-    await replaceFile(path, text, { mode, uid, gid });
+    await writeUrl(path, ["database", "database_url"], target);
     say(`database_url in ${resolve(path)} names the new database; the next start uses it.`);
-  } else
-    say(
-      `Now write ${settingFor(target)} into ${resolve(path)}, and start the server. The old database stays as it is.`,
-    );
+  }
+  return copy;
+}
+
+function sayDatabase(path: string, url: string): void {
+  say(
+    `Now write ${settingFor(url)} into ${resolve(path)}, and start the server. The old database stays as it is.`,
+  );
+}
+
+function sayOverridden(): void {
   if (process.env.NODE_SERVER_DATABASE_URL)
     say(
       "note: NODE_SERVER_DATABASE_URL is set in this environment and overrides database_url; change it where the server is started.",
     );
-  return exitCodes.done;
 }
 
 /** `settingFor` says what to write for the new database. The URL of PostgreSQL is not repeated: it may have a password. */

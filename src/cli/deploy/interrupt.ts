@@ -4,7 +4,7 @@ const codes = { SIGINT: 130, SIGTERM: 143 } as const;
 /** Runs `work` until it is done or a signal ends it in order; then `notice` is printed. A second signal exits at once. */
 export async function interruptible(
   work: (signal: AbortSignal) => Promise<number>,
-  notice: string,
+  notice: string | (() => string),
 ): Promise<number> {
   const stop = new AbortController();
   let code: number | undefined;
@@ -21,7 +21,7 @@ export async function interruptible(
     return await work(stop.signal);
   } catch (error) {
     if (code === undefined) throw error;
-    process.stderr.write(`${notice}\n`);
+    process.stderr.write(`${typeof notice === "string" ? notice : notice()}\n`);
     return code;
   } finally {
     for (const remove of listeners) remove();
