@@ -120,10 +120,10 @@ export function accessLogSettings({ logging }: Config): AccessLogSettings | unde
   return { path, format, rotation: { maxBytes: access_log_max_bytes, keep: access_log_keep } };
 }
 
-export function tcpAddress({ ws_listener, tls_cert, tls_key }: Config): BindAddress {
+export function tcpAddress({ ws_listener, tls_cert, tls_key, reuse_port }: Config): BindAddress {
   // The certificate's text is part of the slice, so that a renewed one is taken up by the next reload.
   const tls = tls_cert === undefined || tls_key === undefined ? undefined : readTls(tls_cert, tls_key);
-  return { at: "tcp", address: ws_listener, tls };
+  return { at: "tcp", address: ws_listener, tls, reusePort: reuse_port };
 }
 
 export function unixAddress({

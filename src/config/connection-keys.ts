@@ -36,6 +36,15 @@ export const proxyKeys = {
   ),
 };
 
+/** `listenerKeys` say how the address of HTTP is bound. */
+export const listenerKeys = {
+  reuse_port: key(
+    "boolean",
+    z.boolean().default(false),
+    "Let other processes listen at the same address (SO_REUSEPORT): all of them must ask for it and, on Linux, run as the same user. Linux then divides new connections among them. For several nodes of one machine that share a database and a store; `serve --processes` sets it by itself.",
+  ),
+};
+
 const octalMode = 'must be an octal mode in quotes, such as "0660"';
 
 /** `socketAccessKeys` say who may connect to the Unix socket. */

@@ -5,7 +5,7 @@ import { Fault } from "../base/fault.ts";
 import { parsePublicKeys } from "../base/minisign-key.ts";
 import { parseFilter } from "../log/filter.ts";
 import { backupKeys } from "./backup-keys.ts";
-import { proxyKeys, socketAccessKeys } from "./connection-keys.ts";
+import { listenerKeys, proxyKeys, socketAccessKeys } from "./connection-keys.ts";
 import { connectionsMissing, filesKeys, hasConnections, hasS3Keys, s3KeysMissing } from "./files-keys.ts";
 import { type Key, key, readBy, sqliteFilePart } from "./key.ts";
 import { accessLogKeys, jsonLogRotationKeys } from "./log-file-keys.ts";
@@ -50,6 +50,7 @@ export const topKeys = {
   ws_listener: key("address", listener, "The address of HTTP and WebSocket. Port 0 means any free port.", {
     initial: "127.0.0.1:2211",
   }),
+  ...listenerKeys,
   server_uuid: key(
     "UUID",
     z

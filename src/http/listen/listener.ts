@@ -17,7 +17,13 @@ const maxBacklogBytes = 16 * 1024 * 1024;
 
 /** BindAddress is where a listener accepts connections. */
 export type BindAddress =
-  | { readonly at: "tcp"; readonly address: Address; readonly tls: Tls | undefined }
+  | {
+      readonly at: "tcp";
+      readonly address: Address;
+      readonly tls: Tls | undefined;
+      /** True if other processes of the same user may listen there too; the system divides connections among them. */
+      readonly reusePort: boolean;
+    }
   | { readonly at: "unix"; readonly path: string; readonly access: SocketAccess };
 
 export interface SizeLimits {
@@ -137,13 +143,13 @@ export class Listener {
 
 type Binding = { readonly unix: string } | ReturnType<typeof bindingOf>;
 
-function bindingOf({ address, tls }: BindAddress & { at: "tcp" }) {
+function bindingOf({ address, tls, reusePort }: BindAddress & { at: "tcp" }) {
   return {
     hostname: address.host,
     port: address.port,
     idleTimeout: idleSeconds,
-    // Bun would let a second program listen on the same port, and each would get some of the connections.
-    reusePort: false,
+    // Unless asked for, a second program must not listen on the same port: each would get some of the connections.
+    reusePort,
     ...(tls === undefined ? {} : { tls }),
   };
 }
@@ -188,7 +194,9 @@ function describe(bindAddress: BindAddress): string {
 function reasonOf(error: unknown, bindAddress: BindAddress, from: string): string {
   switch (codeOf(error)) {
     case "EADDRINUSE":
-      return `another program listens there; stop it or change ${from}`;
+      return bindAddress.at === "tcp" && bindAddress.reusePort
+        ? `another program listens there and does not share the port with this one (both need reuse_port and the same user); stop it or change ${from}`
+        : `another program listens there; stop it or change ${from}`;
     case "EADDRNOTAVAIL":
       return `this machine has no address ${bindAddress.at === "tcp" ? bindAddress.address.host : bindAddress.path}; use 0.0.0.0 for all of its addresses, or one of its own, in ${from}`;
     case "EACCES":

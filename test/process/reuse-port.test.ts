@@ -1,0 +1,40 @@
+import { expect, test } from "bun:test";
+import { freePort } from "../support/postgres.ts";
+import { helloAt, newHome, sendTo, until } from "../support/process.ts";
+
+const at = (port: number, reuse: boolean) => ({
+  top: `ws_listener = "127.0.0.1:${port}"\nreuse_port = ${reuse}`,
+});
+
+test("servers with reuse_port share an address, and a reload gives it up or takes part again", async () => {
+  const port = await freePort();
+  const url = `http://127.0.0.1:${port}`;
+  const uuid = async () => (await sendTo(url, "node-server_uuid").catch(() => undefined))?.result;
+  await using first = await newHome(at(port, false));
+  await using second = await newHome(at(port, true));
+  const one = await first.serve();
+  const alone = await uuid();
+
+  const refused = await second.run(["serve"]);
+  expect(refused.code).toBe(1);
+  expect(refused.stderr).toEndWith(
+    `cannot listen on 127.0.0.1:${port}: another program listens there and does not share the port with this one (both need reuse_port and the same user); stop it or change ws_listener\n`,
+  );
+
+  await first.configure(at(port, true));
+  expect(await one.reload()).toMatch(/reloaded: listener$/);
+  const two = await second.serve();
+  const seen = new Set<unknown>();
+  // Every request has a connection of its own, and the kernel chooses its listener.
+  await until("both servers have answered", async () => seen.add(await uuid()).size === 2);
+  expect(seen.has(alone)).toBe(true);
+
+  // The other one still shares it, so it cannot be had alone.
+  await first.configure(at(port, false));
+  expect(await one.reload()).toMatch(/not reloaded.*another program listens there; stop it/);
+  await two.stop();
+  expect(await one.reload()).toMatch(/reloaded: listener$/);
+  expect(await uuid()).toBe(alone);
+  expect(await helloAt(url)).toBeDefined();
+  expect((await second.run(["serve"])).stderr).toContain("does not share the port");
+});
