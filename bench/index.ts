@@ -1,5 +1,7 @@
 import { parseArgs } from "node:util";
 import { accessLogTable, measureAccessLog } from "./access-log.ts";
+import { compareNodes } from "./cluster/index.ts";
+import { judgeCluster } from "./cluster/tables.ts";
 import { consolePages } from "./console.ts";
 import { type Costs, measureCosts } from "./cost.ts";
 import { deploy } from "./deploy.ts";
@@ -12,6 +14,7 @@ import { costTable, growthTable, rateTable } from "./report/tables.ts";
 import {
   missingLine,
   type Origin,
+  writeCluster,
   writeCosts,
   writeGrowth,
   writeLatency,
@@ -47,13 +50,14 @@ const parts: Readonly<Record<string, (run: Run) => Promise<void>>> = {
   "access-log": accessLog,
   stores,
   "stores-million": storesMillion,
+  cluster,
   deploy: ({ bench, pace }) => deploy(bench, pace),
   console: ({ bench, pace }) => consolePages(bench, pace),
 };
 /** The parts of a run that names none. */
 const usual = {
   full: ["start", "cost", "latency"],
-  quick: ["start", "cost", "latency", "growth", "metrics", "access-log", "stores"],
+  quick: ["start", "cost", "latency", "growth", "metrics", "access-log", "stores", "cluster"],
 };
 
 const { values, positionals } = parseArgs({
@@ -147,6 +151,13 @@ async function storesMillion({ bench, pace, origin }: Run): Promise<void> {
   for (const { database, statement, met } of plans)
     if (!met) report(`${database} finds rows by an index: ${statement}`, met);
   if (!pace.quick) await writeMillion({ figures, plans }, { ...origin, placement });
+}
+
+async function cluster({ bench, pace, origin }: Run): Promise<void> {
+  const { cells, placement } = await compareNodes(bench, pace);
+  if (pace.quick) return;
+  for (const { description, met } of judgeCluster(cells)) report(description, met);
+  await writeCluster(cells, { ...origin, placement });
 }
 
 /** Prints whether a target was met; a missed one makes the run fail. */

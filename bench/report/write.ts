@@ -1,3 +1,5 @@
+import type { ClusterCell } from "../cluster/measure.ts";
+import { databaseTable, judgeCluster, nodeTable, writeRateTable } from "../cluster/tables.ts";
 import type { Costs } from "../cost.ts";
 import { markdownTable } from "../figures.ts";
 import type { Curve } from "../growth-point.ts";
@@ -24,6 +26,7 @@ import { costTable, growthTable, rateTable, shortTable } from "./tables.ts";
 
 const page = "docs/performance.md";
 const storagePage = "docs/storage.md";
+const clusterPage = "docs/cluster.md";
 const pictures = { cost: "performance-cost.svg", growth: "performance-growth.svg" };
 const costTitle = "Processor time per request of node-server and of other servers";
 
@@ -145,6 +148,25 @@ export async function writeMillion(
       markdownTable(millionTable(figures)),
       "How the statements of these requests read the rows, by `EXPLAIN`:",
       markdownTable(planTable(plans)),
+      originLine(origin),
+    ].join("\n\n"),
+  );
+}
+
+export async function writeCluster(cells: readonly ClusterCell[], origin: Origin): Promise<void> {
+  await replaceSection(
+    clusterPage,
+    "cluster",
+    [
+      "Processor time of all nodes together, medians with quartiles in parentheses:",
+      markdownTable(nodeTable(cells)),
+      "What PostgreSQL uses beside them:",
+      markdownTable(databaseTable(cells)),
+      "Uploads that end in a second, every commit synced to the disk:",
+      markdownTable(writeRateTable(cells)),
+      judgeCluster(cells)
+        .map(({ description, met }) => `- ${description}: ${met ? "met" : "missed"}`)
+        .join("\n"),
       originLine(origin),
     ].join("\n\n"),
   );
