@@ -68,7 +68,7 @@ test("while PostgreSQL is away, snapshots stay current for `stale_seconds`, and 
   const isCurrent = () => snapshot?.isCurrent(new Map()) === true;
   const deadline = performance.now() + 20_000;
   while (!isCurrent() && performance.now() < deadline) await Bun.sleep(5);
-  relay.cutAll();
+  relay.cut();
   const cutAt = performance.now();
   // Longer than a lease: without the looks that fail, it would have ended.
   while (performance.now() - cutAt < 2000 || (!isCurrent() && performance.now() < deadline))
@@ -76,7 +76,7 @@ test("while PostgreSQL is away, snapshots stay current for `stale_seconds`, and 
   expect(isCurrent()).toBe(true);
   await expect(store.reader.find(at("f"))).rejects.toThrow();
   await expect(putText(store, at("g"), "text")).rejects.toThrow();
-  relay.restore();
+  await relay.mend();
   while ((await store.reader.find(at("f")).catch(() => undefined)) === undefined) await Bun.sleep(50);
   expect(await readText(store, at("f"))).toBe("text");
 }, 60_000);

@@ -2,9 +2,9 @@ import { describe, expect, test } from "bun:test";
 import { Fault } from "../../src/base/fault.ts";
 import type { ByteRange } from "../../src/buckets/file-store.ts";
 import type { BlobStore } from "../../src/buckets/objects/blob-store.ts";
-import { openRelay, type RequestFault } from "../client/relay.ts";
 import { listed, never, s3Blobs, sha256, textOf } from "../support/blob-stores.ts";
 import { until } from "../support/process.ts";
+import { openRelay, type RequestFault } from "../support/relay.ts";
 import { hasSeaweed, seaweed } from "../support/seaweed.ts";
 import { randomBytes } from "../support/tools.ts";
 

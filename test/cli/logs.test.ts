@@ -1,10 +1,10 @@
 import { expect } from "bun:test";
 import { readFile } from "node:fs/promises";
 import type { LogEntry } from "../../src/log/entry.ts";
-import { openRelay } from "../client/relay.ts";
 import { loggedIn, User } from "../support/cli.ts";
 import { databaseKinds } from "../support/node.ts";
 import { newHome, story, until, within } from "../support/process.ts";
+import { openRelay } from "../support/relay.ts";
 
 /** A server of the tests is silent otherwise. */
 const kept = 'memory_log_filter = "info"\n';
@@ -152,7 +152,7 @@ story(
     relay.cut();
     await follow.says(/the connection broke/);
     log.info("n 3");
-    relay.mend();
+    await relay.mend();
     await follow.says(
       /connected again; what the server kept since \S+ follows; nothing of that is missing\n/,
     );

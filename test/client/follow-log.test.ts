@@ -65,7 +65,7 @@ eachRuntime(
     await script.says(/broken/);
     // As if no time had passed since the last ones.
     same(5, now + 1);
-    relay.mend();
+    await relay.mend();
     await script.says(/again\n(- same\n){5}/);
     log.info("last");
     await script.says(/- last/);
@@ -87,7 +87,7 @@ eachRuntime("what was logged during a break comes after it, once, and there is n
   relay.cut();
   await script.says(/broken/);
   log.info("meanwhile");
-  relay.mend();
+  await relay.mend();
   await script.says(/- meanwhile/);
   log.info("live again");
   await script.says(/- live again/);
@@ -106,7 +106,7 @@ eachRuntime("a break that the memory cannot bridge is told as a gap", async (run
   await script.says(/connected/);
   relay.cut();
   await script.says(/broken/);
-  relay.mend();
+  await relay.mend();
   // Nothing was told yet, and nothing is kept: who knows.
   await script.says(/gap false false\nagain/);
   log.info("live");
@@ -114,7 +114,7 @@ eachRuntime("a break that the memory cannot bridge is told as a gap", async (run
   relay.cut();
   await script.says(/again\n- live\nbroken/);
   for (let n = 1; n <= 10; n += 1) log.info(`n ${n}`);
-  relay.mend();
+  await relay.mend();
   await script.says(/gap true true\nagain\n- n 8\n- n 9\n- n 10\n/);
 });
 
@@ -132,7 +132,7 @@ eachRuntime("a memory that lacks what the stream brings bridges nothing", async 
   await script.says(/broken/);
   log.info("nowhere");
   log.warn("kept");
-  relay.mend();
+  await relay.mend();
   await script.says(/gap true true\nagain\n- kept\n/);
 });
 
@@ -177,7 +177,7 @@ eachRuntime("a memory that cannot be read after a break is a break too", async (
   relay.cut();
   await script.says(/by WebSocket/);
   log.info("meanwhile");
-  relay.mend();
+  await relay.mend();
   await script.says(/by POST\nagain\n- meanwhile\n/);
   expect(script.stdout).not.toContain("gap");
 });

@@ -1,6 +1,6 @@
 import { type TestNode, testNode } from "../support/node.ts";
+import { openRelay } from "../support/relay.ts";
 import type { Script } from "./consumer.ts";
-import { openRelay } from "./relay.ts";
 
 /** `show(event)` prints one line for each event, and for entries one line each. */
 export const show = `

@@ -1,7 +1,7 @@
 import { expect, test } from "bun:test";
 import { knownNames, unknownNames } from "../../src/console/pages/logs/known-names.ts";
 import { filterNames } from "../../src/log/filter.ts";
-import { openRelay } from "../client/relay.ts";
+import { openRelay } from "../support/relay.ts";
 import { axeFindings, inBrowser, lookAround, openConsole, shoot, testNode } from "./browser.ts";
 import { eventually } from "./eventually.ts";
 import { atTask, count, exported, keeping, kept, rowsOf, rowWith, state } from "./log-page.ts";
@@ -115,7 +115,7 @@ inBrowser(
     relay.cut();
     await state(page, "Reconnecting…");
     for (let n = 1; n <= 10; n += 1) log.info(`away ${n}`);
-    relay.mend();
+    await relay.mend();
     await state(page, "Live");
     await rowWith(page, "Entries may be missing after").waitFor();
     expect(await rowsOf(page).allTextContents()).toEqual([

@@ -1,11 +1,11 @@
 import { expect, test } from "bun:test";
 import { SQL } from "bun";
 import type { LogEntry } from "../../src/log/entry.ts";
-import { openRelay } from "../client/relay.ts";
 import { type TestNode, testNode } from "../support/node.ts";
 import { stoppablePostgres } from "../support/postgres.ts";
 import { until } from "../support/process.ts";
 import { untilMissing } from "../support/ready.ts";
+import { openRelay } from "../support/relay.ts";
 import { webdavSite } from "../support/webdav.ts";
 
 const silent = {
@@ -114,7 +114,7 @@ test("behind a network that went silent every transport answers in time, and all
   expect((await fetch(`${node.url}/node/console/`)).status).toBe(200);
   await until("the log tells the loss", () => eventsOf(node).some(([, event]) => event === "database.lost"));
 
-  relay.speak();
+  await relay.mend();
   await untilMissing(node);
   expect(await node.call("token_get", { token })).toMatchObject({ username: "root" });
   expect((await get()).status).toBe(200);

@@ -20,7 +20,7 @@ const faults: Readonly<
   Record<string, readonly [begin: (site: S3Site) => void, end: (site: S3Site) => void]>
 > = {
   "is cut": [({ relay }) => relay.cut(), ({ relay }) => relay.mend()],
-  "is silent": [({ relay }) => relay.silence(), ({ relay }) => relay.speak()],
+  "is silent": [({ relay }) => relay.silence(), ({ relay }) => relay.mend()],
   "answers 503": [
     (site) => {
       site.onRequest = () => ({ kind: "answer", status: "503 Slow Down", body: xml("SlowDown") });
@@ -153,7 +153,7 @@ describe.skipIf(!hasSeaweed)("a server whose S3 store is away", () => {
     const [answer] = (await once(socket, "data")) as [Buffer];
     socket.destroy();
     expect(answer.toString()).toMatch(/^HTTP\/1\.1 503 .*\r\nretry-after: /is);
-    site.relay.speak();
+    await site.relay.mend();
     await until(
       "uploads are taken again",
       async () => (await site.dav("PUT", "new.bin", {}, "x")).status < 300,

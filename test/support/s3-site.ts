@@ -1,5 +1,5 @@
-import { openRelay, type RequestFault } from "../client/relay.ts";
 import { type Home, newHome, type Server } from "./process.ts";
+import { openRelay, type Relay, type RequestFault } from "./relay.ts";
 import { seaweed } from "./seaweed.ts";
 
 /** What a request came to. */
@@ -12,7 +12,7 @@ export interface Answer {
 /** S3Site is a server with the bucket `site`, whose content is in a real S3 store behind a relay. */
 export class S3Site implements AsyncDisposable {
   readonly home: Home;
-  readonly relay: Awaited<ReturnType<typeof openRelay>>;
+  readonly relay: Relay;
   /** Is asked about every request to the store. */
   onRequest: ((line: string) => RequestFault | undefined) | undefined;
   /** Below which the store has the blobs. */
