@@ -30,6 +30,7 @@ test("a file with the two required keys gets every default", () => {
     ],
     config: {
       ws_listener: { host: "127.0.0.1", port: 2211 },
+      reuse_port: false,
       server_uuid: "auto_gen",
       trusted_proxies: [],
       proxy_header: "x-forwarded-for",
