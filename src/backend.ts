@@ -169,6 +169,7 @@ export class BackendPart implements Part<BackendSettings> {
     const database = await openDatabase(settings.database, hub, {
       create: isStart,
       beforeMigration: this.#beforeMigration(settings, serverUuid),
+      serverUuid,
       observers,
     });
     const buckets = await this.#openBuckets(database, settings, serverUuid);

@@ -1,5 +1,5 @@
 import { Fault, messageOf } from "../base/fault.ts";
-import type { MigrationHook } from "../db/migrations.ts";
+import type { MigrationHook } from "../db/migrate.ts";
 import type { Logger } from "../log/hub.ts";
 import { type BackedUpServer, BackupFolder } from "./backup-folder.ts";
 import { backUpInChild } from "./backup-process.ts";
@@ -15,7 +15,7 @@ export interface BeforeMigrationOptions {
 
 /**
  * `copyBeforeMigration` makes a backup of a database, without files, before migrations change it: an older version of the server
- * refuses the migrated database, so the backup is the way back. If it fails, the migrations are not applied.
+ * may refuse the migrated database, and then the backup is the way back. If it fails, the migrations are not applied.
  */
 export function copyBeforeMigration({
   source,

@@ -41,6 +41,12 @@ export interface ServerEvents {
   "database.opened": { config: string; database: string; static_path: string; files?: string };
   /** One migration of the database schema was applied. */
   "database.migrated": { version: string };
+  /** A newer version of node-server, `by`, has applied these migrations, which this version does not have but can work with. */
+  "database.schema_newer": { migrations: string[]; by?: string };
+  /** Another node has applied a migration that this version cannot work with: the node is not ready until it is updated. */
+  "database.schema_refused": { migration: string; by?: string };
+  /** The schema of the database is one again that this version can work with. */
+  "database.schema_accepted": Record<never, never>;
   /** The database cannot be reached, or its file is missing; calls that need it fail. */
   "database.lost": { database: string; reason: string };
   /** The database can be used again. */
@@ -152,6 +158,9 @@ export const serverEvents = {
   "config.recovered": "WARN",
   "database.opened": "INFO",
   "database.migrated": "INFO",
+  "database.schema_newer": "WARN",
+  "database.schema_refused": "ERROR",
+  "database.schema_accepted": "INFO",
   "database.lost": "ERROR",
   "database.restored": "INFO",
   "database.silent": "WARN",

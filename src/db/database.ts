@@ -12,7 +12,9 @@ import { EntryRows } from "./entry-rows.ts";
 import { HeadRows } from "./head-rows.ts";
 import { KvRows } from "./kv-rows.ts";
 import { LeaseRows } from "./lease-rows.ts";
-import { type MigrationHook, migrate } from "./migrations.ts";
+import { type MigrationHook, migrate } from "./migrate.ts";
+import { type NewerMigration, readNewer } from "./migration-rows.ts";
+import type { Migration } from "./migrations.ts";
 import type { OperatorSql } from "./operator/operator-sql.ts";
 import { writingStatements } from "./operator/writing-statements.ts";
 import { openPostgres } from "./postgres.ts";
@@ -99,9 +101,12 @@ export class Database {
     return this.#dialect.acceptsWrites;
   }
 
-  /** Reads a row, to prove that the database answers. Throws as every statement does. */
-  async ping(): Promise<void> {
-    await this.#dialect.query.selectFrom("token").select("id").limit(1).execute();
+  /**
+   * Returns the migrations of the database that this version does not have, oldest first; another node may have applied some since the
+   * start. Reads the database in any case, which proves that it answers.
+   */
+  newerMigrations(): Promise<NewerMigration[]> {
+    return readNewer(this.#dialect);
   }
 
   /** Runs `work` in one transaction, which commits when it resolves. What it reads and writes has to go through the transaction. */
@@ -134,6 +139,10 @@ export interface OpenOptions {
   readonly create: boolean;
   /** Makes a copy of a database that migrations are about to change. */
   readonly beforeMigration?: MigrationHook | undefined;
+  /** The node that opens it; undefined for a command beside a server. */
+  readonly serverUuid?: string | undefined;
+  /** Default: those of this version. */
+  readonly migrations?: readonly Migration[];
   readonly observers?: StatementObservers;
 }
 
@@ -145,13 +154,13 @@ export interface OpenOptions {
 export async function openDatabase(
   settings: DatabaseSettings,
   hub: LogHub,
-  { create, beforeMigration, observers = {} }: OpenOptions,
+  { create, observers = {}, ...options }: OpenOptions,
 ): Promise<Database> {
   if (!create) requireFile(settings);
   const dialect = await openDialect(settings, hub, observers.server);
   try {
     if (!create && !(await dialect.hasSchema())) throw notMade(settings, "is empty");
-    await migrate(dialect, { log: hub.logger("sea_orm_migration"), beforeMigration });
+    await migrate(dialect, { log: hub.logger("sea_orm_migration"), ...options });
     dialect.limitAnswers();
     return new Database(dialect, observers);
   } catch (error) {

@@ -1,30 +1,45 @@
-import { type Kysely, sql, type Transaction } from "kysely";
-import { Fault } from "../base/fault.ts";
-import type { Logger } from "../log/hub.ts";
+import type { Transaction } from "kysely";
 import type { Dialect } from "./dialect.ts";
 import type { Schema } from "./schema.ts";
 import { fillSkeletons } from "./skeletons.ts";
 import { createStatements } from "./tables.ts";
 
-interface Migration {
+/**
+ * MigrationEffect is what a migration means for a node of an older version on the same database. `expands`: the node goes on
+ * working. `contracts`: it does not, unless it knows the migration `requires`, whose release stopped using what this one removes;
+ * without `requires` it has to know this migration itself.
+ */
+export type MigrationEffect =
+  | { readonly effect: "expands" }
+  | { readonly effect: "contracts"; readonly requires?: string };
+
+export type Migration = MigrationEffect & {
+  /** Sorts after the versions of all migrations before it. */
   readonly version: string;
   statements(dialect: Dialect): string[];
   /** Changes rows, after the statements and in the same transaction. */
   fill?(transaction: Transaction<Schema>): Promise<void>;
-}
+};
 
-/** The migrations in the order in which they are applied. A released one is never edited. */
-const migrations: readonly Migration[] = [
+/**
+ * `migrations` are applied in this order. A released one is never edited. What a release replaces is removed one release later, by a
+ * migration that contracts and requires the migration that replaced it: so nodes can be updated one by one, and a node that is rolled
+ * back finds a database that it can use.
+ */
+export const migrations: readonly Migration[] = [
   {
     version: "m20261115_000001_business_tables",
+    effect: "expands",
     statements: (dialect) => createStatements(dialect.columnTypes),
   },
   {
     version: "m20261115_000002_token_created_by",
+    effect: "expands",
     statements: ({ columnTypes }) => [`ALTER TABLE "token" ADD COLUMN "created_by" ${columnTypes.types.str}`],
   },
   {
     version: "m20261115_000003_token_username_skeleton",
+    effect: "expands",
     statements: ({ columnTypes }) => [
       `ALTER TABLE "token" ADD COLUMN "username_skeleton" ${columnTypes.types.str}`,
       'CREATE UNIQUE INDEX "idx_token_username_skeleton" ON "token" ("username_skeleton") WHERE username_skeleton IS NOT NULL',
@@ -34,11 +49,13 @@ const migrations: readonly Migration[] = [
   {
     // Armenian, Cherokee and Lisu letters were added to the look-alikes of Latin ones.
     version: "m20261116_000001_token_username_skeleton_scripts",
+    effect: "expands",
     statements: () => ['UPDATE "token" SET "username_skeleton" = NULL'],
     fill: fillSkeletons,
   },
   {
     version: "m20261116_000002_token_name_and_times",
+    effect: "expands",
     statements: ({ columnTypes: { types } }) => [
       `ALTER TABLE "token" ADD COLUMN "name" ${types.str}`,
       `ALTER TABLE "token" ADD COLUMN "created_at" ${types.big}`,
@@ -47,90 +64,13 @@ const migrations: readonly Migration[] = [
   },
 ];
 
-/** MigrationHook runs before migrations change an existing database; `versions` are those to come. If it throws, nothing changes. */
-export type MigrationHook = (versions: readonly string[]) => Promise<void>;
+/** `lastUnrecorded` is the last migration whose effect is not recorded in the database: every version that reads such records knows it. */
+export const lastUnrecorded = "m20261116_000002_token_name_and_times";
 
-export interface MigrateOptions {
-  readonly log: Logger;
-  readonly beforeMigration?: MigrationHook | undefined;
-}
-
-/**
- * `migrate` brings the schema up to date. Each migration is one transaction under the database's own lock, so two servers can start
- * together, and after a crash a migration is complete or not begun.
- */
-export async function migrate(dialect: Dialect, { log, beforeMigration }: MigrateOptions): Promise<void> {
-  const applied = await dialect.exclusively(async (transaction) => {
-    await createRecord(transaction);
-    const versions = await appliedVersions(transaction);
-    refuseNewer(versions);
-    return versions;
-  });
-  const pending = migrations.map(({ version }) => version).filter((version) => !applied.includes(version));
-  // A new database has nothing to lose.
-  if (applied.length > 0 && pending.length > 0) await beforeMigration?.(pending);
-  for (const migration of migrations) {
-    await dialect.exclusively(async (transaction) => {
-      if ((await appliedVersions(transaction)).includes(migration.version)) return;
-      await apply(migration, dialect, transaction);
-      await recordMigrations(transaction, [{ version: migration.version, applied_at: Date.now() }]);
-      log.event("database.migrated", `applied migration ${migration.version}`, {
-        version: migration.version,
-      });
-    });
-  }
-}
-
-/** `applyMigrations` creates the schema that these migrations make, in a database without one. It does not record them. */
-export async function applyMigrations(
-  dialect: Dialect,
-  transaction: Transaction<Schema>,
-  versions: readonly string[],
-): Promise<void> {
-  await createRecord(transaction);
-  for (const migration of migrations)
-    if (versions.includes(migration.version)) await apply(migration, dialect, transaction);
-}
-
-export async function recordMigrations(
-  transaction: Transaction<Schema>,
-  applied: readonly { readonly version: string; readonly applied_at: number }[],
-): Promise<void> {
-  for (const { version, applied_at } of applied)
-    await transaction.insertInto("seaql_migrations").values({ version, applied_at }).execute();
-}
-
-async function createRecord(transaction: Transaction<Schema>): Promise<void> {
-  await sql`CREATE TABLE IF NOT EXISTS seaql_migrations (version varchar PRIMARY KEY, applied_at bigint NOT NULL)`.execute(
-    transaction,
-  );
-}
-
-async function apply(
-  migration: Migration,
-  dialect: Dialect,
-  transaction: Transaction<Schema>,
-): Promise<void> {
-  for (const statement of migration.statements(dialect)) await sql.raw(statement).execute(transaction);
-  await migration.fill?.(transaction);
-}
-
-export async function appliedVersions(database: Kysely<Schema>): Promise<string[]> {
-  const rows = await database.selectFrom("seaql_migrations").select("version").orderBy("version").execute();
-  return rows.map(({ version }) => version);
-}
+/** `newestMigration` is the newest migration that this version of node-server knows. */
+export const newestMigration: string = migrations.at(-1)?.version ?? "";
 
 /** `unknownVersions` are the migrations that this version of node-server does not have. */
 export function unknownVersions(versions: readonly string[]): string[] {
   return versions.filter((version) => !migrations.some((migration) => migration.version === version));
-}
-
-/** `refuseNewer` throws if the schema has a migration that this version does not know. */
-export function refuseNewer(versions: readonly string[]): void {
-  const newest = unknownVersions(versions).at(-1);
-  if (newest === undefined) return;
-  throw new Fault(
-    "DatabaseError",
-    `the database was created by a newer version of node-server (migration ${newest}); update node-server, name another database in database_url, or restore the copy that was made before the migration (\`node-server restore\`)`,
-  );
 }

@@ -4,7 +4,14 @@ import { parseDatabaseUrl } from "../base/database-url.ts";
 import { Fault, messageOf } from "../base/fault.ts";
 import type { LogHub } from "../log/hub.ts";
 import { type DatabaseSettings, openDialect } from "./database.ts";
-import { appliedVersions, refuseNewer } from "./migrations.ts";
+import {
+  migrationsNamespace,
+  type NewerMigration,
+  readNewer,
+  refuseNewer,
+  toNewer,
+} from "./migration-rows.ts";
+import { unknownVersions } from "./migrations.ts";
 import { StoreRows, type StoreValue, storeKey, storeNamespace } from "./store-rows.ts";
 import { namesContent, StoredNames } from "./stored-names.ts";
 import { TokenRows } from "./token-rows.ts";
@@ -27,7 +34,7 @@ export async function probeDatabase(settings: DatabaseSettings, hub: LogHub): Pr
   const dialect = await openDialect({ ...settings, max_connections: 1 }, hub);
   try {
     if (!(await dialect.hasSchema())) return withoutContent("empty");
-    refuseNewer(await appliedVersions(dialect.query));
+    refuseNewer(await readNewer(dialect));
     if ((await new TokenRows(dialect).superToken()) === undefined) return withoutContent("empty");
     const names = new StoredNames(dialect.query, dialect.fromJson);
     const store = await new StoreRows(dialect).read();
@@ -48,8 +55,7 @@ function probeSqlite(path: string): ProbedDatabase {
     file = hasLog ? new SqliteDatabase(path, { readonly: true }) : openImmutable(path);
     if (file.query("SELECT 1 FROM sqlite_master WHERE name = 'seaql_migrations'").get() === null)
       return withoutContent("empty");
-    const rows = file.query("SELECT version FROM seaql_migrations").all() as { version: string }[];
-    refuseNewer(rows.map(({ version }) => version));
+    refuseNewer(newerIn(file));
     if (file.query("SELECT 1 FROM token WHERE id = 1").get() === null) return withoutContent("empty");
     return { state: "ready", namesContent: file.query(namesContent).get() !== null, store: storeIn(file) };
   } catch (error) {
@@ -60,11 +66,24 @@ function probeSqlite(path: string): ProbedDatabase {
   }
 }
 
+function newerIn(file: SqliteDatabase): NewerMigration[] {
+  const rows = file.query("SELECT version FROM seaql_migrations ORDER BY version").all() as {
+    readonly version: string;
+  }[];
+  return unknownVersions(rows.map(({ version }) => version)).map((version) =>
+    toNewer(version, valueIn(file, migrationsNamespace, version)),
+  );
+}
+
 function storeIn(file: SqliteDatabase): StoreValue | undefined {
-  const row = file
-    .query("SELECT value FROM kv WHERE namespace = ? AND key = ?")
-    .get(storeNamespace, storeKey) as { readonly value: string } | null;
-  return row === null ? undefined : (JSON.parse(row.value) as StoreValue);
+  return valueIn(file, storeNamespace, storeKey) as StoreValue | undefined;
+}
+
+function valueIn(file: SqliteDatabase, namespace: string, key: string): unknown {
+  const row = file.query("SELECT value FROM kv WHERE namespace = ? AND key = ?").get(namespace, key) as {
+    readonly value: string;
+  } | null;
+  return row === null ? undefined : JSON.parse(row.value);
 }
 
 function withoutContent(state: DatabaseState): ProbedDatabase {

@@ -117,6 +117,25 @@ export const events = {
     fields: z.object({ version: text }),
     hidden: ["event", "version"],
   },
+  "database.schema_newer": {
+    level: "WARN",
+    description:
+      "A newer version of node-server, `by`, has applied these migrations, which this version does not have but can work with.",
+    fields: z.object({ migrations: z.array(text), by: text.optional() }),
+    hidden: ["event", "by"],
+  },
+  "database.schema_refused": {
+    level: "ERROR",
+    description:
+      "Another node has applied a migration that this version cannot work with: the node is not ready until it is updated.",
+    fields: z.object({ migration: text, by: text.optional() }),
+    hidden: [],
+  },
+  "database.schema_accepted": {
+    level: "INFO",
+    description: "The schema of the database is one again that this version can work with.",
+    fields: nothing,
+  },
   "database.lost": {
     level: "ERROR",
     description: "The database cannot be reached, or its file is missing; calls that need it fail.",

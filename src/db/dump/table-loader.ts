@@ -1,7 +1,7 @@
 import { CompiledQuery, sql, type Transaction } from "kysely";
 import { Fault, messageOf } from "../../base/fault.ts";
 import type { Dialect } from "../dialect.ts";
-import { applyMigrations, recordMigrations } from "../migrations.ts";
+import { applyMigrations, recordMigrations } from "../migrate.ts";
 import type { Schema } from "../schema.ts";
 import { businessTables } from "../tables.ts";
 import type { DatabaseShape, DatabaseSnapshot, PortableRow, TableShape } from "./portable.ts";

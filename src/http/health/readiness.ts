@@ -3,8 +3,11 @@ import type { Logger } from "../../log/hub.ts";
 import type { Lease } from "../../rpc/lease.ts";
 import type { Services } from "../../services.ts";
 
-/** RequiredPart is what a server needs to be ready. `draining`: it is up, but stops or restarts shortly. */
-export type RequiredPart = "database" | "store" | "draining";
+/**
+ * RequiredPart is what a server needs to be ready. `schema`: a newer version has changed the database so that this one cannot work with
+ * it. `draining`: it is up, but stops or restarts shortly.
+ */
+export type RequiredPart = "database" | "schema" | "store" | "draining";
 
 /** A check is valid for this long, however many requests come. */
 const validMs = 1000;
@@ -23,8 +26,9 @@ export class Readiness {
   #checking: Promise<readonly RequiredPart[]> | undefined;
   #checkedAt = Number.NEGATIVE_INFINITY;
   #missing: readonly RequiredPart[] = [];
-  /** A statement that the database has not answered yet; no second one is sent meanwhile. */
-  #asking: Promise<boolean> | undefined;
+  /** A statement that the database has not answered yet; no second one is sent meanwhile. Resolves to what is missing. */
+  #asking: Promise<"database" | "schema" | undefined> | undefined;
+  #fitsSchema = true;
 
   constructor(options: ReadinessOptions) {
     this.#options = options;
@@ -57,9 +61,9 @@ export class Readiness {
     const { services, release } = this.#options.acquire();
     try {
       const { store } = services.buckets;
-      const [hasDatabase] = await Promise.all([this.#hasDatabase(services), store.look()]);
+      const [lacking] = await Promise.all([this.#askDatabase(services), store.look()]);
       const missing: RequiredPart[] = [];
-      if (!hasDatabase) missing.push("database");
+      if (lacking !== undefined) missing.push(lacking);
       if (store.isLost) missing.push("store");
       this.#missing = missing;
       this.#checkedAt = startedAt;
@@ -69,24 +73,44 @@ export class Readiness {
     }
   }
 
-  async #hasDatabase({ database }: Services): Promise<boolean> {
+  /** Returns what is missing; undefined if the database answers and its schema is one that this version can work with. */
+  async #askDatabase({ database }: Services): Promise<"database" | "schema" | undefined> {
     this.#asking ??= database
-      .ping()
+      .newerMigrations()
       .then(
-        () => true,
+        (newer) => this.#judgeSchema(newer.findLast(({ isCompatible }) => !isCompatible)),
         (error: unknown) => {
           // Losses have log lines of their own.
           this.#options.log.debug("the readiness check failed", { reason: messageOf(error) });
-          return false;
+          return "database" as const;
         },
       )
       .finally(() => {
         this.#asking = undefined;
       });
-    const { promise: late, resolve } = Promise.withResolvers<boolean>();
-    const timer = setTimeout(() => resolve(false), maxAnswerMs);
+    const { promise: late, resolve } = Promise.withResolvers<"database">();
+    const timer = setTimeout(() => resolve("database"), maxAnswerMs);
     const answered = await Promise.race([this.#asking, late]);
     clearTimeout(timer);
     return answered;
+  }
+
+  /** Reports a migration that this version cannot work with, and its end, once each. */
+  #judgeSchema(
+    refused: { readonly version: string; readonly by?: string } | undefined,
+  ): "schema" | undefined {
+    const { log } = this.#options;
+    const fits = refused === undefined;
+    if (fits !== this.#fitsSchema) {
+      this.#fitsSchema = fits;
+      if (fits) log.event("database.schema_accepted", "the schema can be used again", {});
+      else
+        log.event(
+          "database.schema_refused",
+          "a newer version has changed the database, and this one cannot work with it: the node is not ready; update it",
+          { migration: refused.version, by: refused.by },
+        );
+    }
+    return fits ? undefined : "schema";
   }
 }
