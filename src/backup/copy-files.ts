@@ -6,8 +6,8 @@ import type { BlobStore } from "../buckets/objects/blob-store.ts";
 import { type BlobOfFile, copyBlobs, measureBlobs } from "../buckets/objects/copy-blobs.ts";
 import { EntryReader } from "../buckets/objects/entry-reader.ts";
 import { forgetVersions } from "../buckets/objects/forget-versions.ts";
-import { Heads } from "../buckets/objects/heads.ts";
 import { type BlobSettings, openBlobs, proveBlobs } from "../buckets/objects/open-blobs.ts";
+import { openHeads } from "../buckets/objects/open-heads.ts";
 import { markStore, type StoreMark } from "../buckets/objects/store-mark.ts";
 import { UncachedContent } from "../buckets/objects/uncached-content.ts";
 import { openStores, type StoreSettings } from "../buckets/open-stores.ts";
@@ -162,12 +162,12 @@ async function openSource(database: Database, options: CopyFilesOptions, files: 
     };
   }
   const log = options.hub.logger("server");
-  const heads = new Heads({ database, staleMs: 0, log });
+  const heads = openHeads({ database, staleMs: 0 });
   const content = new UncachedContent(openBlobs({ ...files, url: files.url }, { sync: true }));
   return {
     readerOf: ({ name, path }) =>
       new EntryReader({ bucket: name, bucketPath: path, heads, content, log, entries: database.entries }),
-    close: async () => heads.close(),
+    close: async () => {},
   };
 }
 

@@ -5,36 +5,29 @@ interface Batch<K, V> {
 }
 
 /**
- * BatchLoader loads values by key, at most one load at a time. Keys requested during a load are loaded together by the next one,
- * and a key that is being loaded is not loaded twice, so any number of callers take one database connection. Callers that wait
- * behind a load that fails get its error: a database that does not answer would make them wait as long again.
+ * BatchLoader loads values by key, at most one load at a time, so any number of callers take one database connection. Keys that are
+ * requested during a load are loaded together by the next one. A value is always of a load that began after its caller asked: nobody
+ * joins one that runs. Callers that wait behind a load that fails get its error: a database that does not answer would make
+ * them wait as long again.
  */
 export class BatchLoader<K, V> {
   readonly #loadAll: (keys: ReadonlySet<K>) => Promise<ReadonlyMap<K, V>>;
   #running: Batch<K, V> | undefined;
   #next: Batch<K, V> | undefined;
-  /** False if the load that runs began before a change, so that a caller must wait for the next one. */
-  #joinable = false;
 
   constructor(loadAll: (keys: ReadonlySet<K>) => Promise<ReadonlyMap<K, V>>) {
     this.#loadAll = loadAll;
   }
 
   async load(key: K): Promise<V | undefined> {
-    const running = this.#joinable && this.#running?.keys.has(key) ? this.#running : undefined;
-    const batch = running ?? this.#waiting();
-    batch.keys.add(key);
-    return (await batch.values).get(key);
+    return (await this.loadMany([key])).get(key);
   }
 
-  /** Marks the running load as outdated: later callers get values that are loaded after this call. */
-  expire(): void {
-    this.#joinable = false;
-  }
-
-  #waiting(): Batch<K, V> {
+  /** Loads several keys. The result may have others too. */
+  loadMany(keys: Iterable<K>): Promise<ReadonlyMap<K, V>> {
     this.#next ??= this.#gather(this.#running?.values ?? Promise.resolve());
-    return this.#next;
+    for (const key of keys) this.#next.keys.add(key);
+    return this.#next.values;
   }
 
   #gather(before: Promise<unknown>): Batch<K, V> {
@@ -50,7 +43,6 @@ export class BatchLoader<K, V> {
   #run(batch: Batch<K, V>): Promise<ReadonlyMap<K, V>> {
     this.#next = undefined;
     this.#running = batch;
-    this.#joinable = true;
     return this.#loadAll(batch.keys);
   }
 }

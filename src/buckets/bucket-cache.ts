@@ -1,9 +1,18 @@
 import { BatchLoader } from "../base/batch-loader.ts";
+import type { BucketState } from "../db/bucket-rows.ts";
 import { isUnavailable } from "../db/unavailable.ts";
+import { outsideSpans, quietly } from "../log/span.ts";
 import { type Bucket, isBucketName } from "./record.ts";
 
-/** A record is fresh, and used without another read, for this long: another server, or an operator's SQL, may change it. Changes of this process are seen at once. */
-const freshMs = 1000;
+/**
+ * What a look at the database found is used without another look until so long after it began: another server, or an operator's SQL, may change it.
+ * Changes of this process are seen at once.
+ */
+export const leaseMs = 1000;
+/** The interval of the looks at all buckets that are asked for, where the database has to be asked. */
+const pollMs = 400;
+/** A bucket that nobody asked for during so many polls is left out: 10 seconds. */
+const maxIdlePolls = 25;
 /** Limits of cached records, and of names that no bucket has. The entry that was read longest ago is removed first. */
 const maxRecords = 10_000;
 const maxMissing = 1000;
@@ -15,63 +24,80 @@ export type BucketKey = string | typeof httpRoot;
 /** A cached answer for one key: a record, or that there is none. */
 interface CacheEntry {
   readonly record: Bucket | undefined;
-  /** When the read began, by a clock that nobody sets: a step of the time of day must not make records valid for hours. */
+  /** When the look began, by a clock that nobody sets: a step of the time of day must not make records valid for hours. */
   readonly readAt: number;
-  /** The number of changes that this process had made when the read began. */
+  /** The number of changes that this process had made when the look began. */
   readonly changes: number;
+  /** Polls since somebody asked for it. */
+  idlePolls: number;
 }
 
-/** Records of buckets as last read from the database, one by one, so that the cost does not grow with the number of buckets. */
-export class BucketCache {
-  readonly #readRows: (keys: ReadonlySet<BucketKey>) => Promise<ReadonlyMap<BucketKey, Bucket>>;
+export interface BucketCacheOptions {
+  /** One look: reads the buckets with these keys from the database. */
+  readonly read: (
+    keys: ReadonlySet<BucketKey>,
+    begunAt: number,
+  ) => Promise<ReadonlyMap<BucketKey, BucketState>>;
   /** The time for which `loadOrStale` returns old records while the database is away. */
-  readonly #staleMs: number;
+  readonly staleMs: number;
+  /** Whether the buckets that are asked for are looked at every 400 ms, so that requests seldom wait for a look. */
+  readonly polls: boolean;
+}
+
+/**
+ * BucketCache has the records of buckets as looks found them. A look is one query for all keys that were asked for before it was sent, and there is one
+ * at a time, so what a later look found never gives way to an earlier one.
+ */
+export class BucketCache {
+  readonly #options: BucketCacheOptions;
   readonly #found = new Map<BucketKey, CacheEntry>();
   readonly #missing = new Map<BucketKey, CacheEntry>();
-  readonly #reads: BatchLoader<BucketKey, Bucket>;
+  readonly #looks: BatchLoader<BucketKey, BucketState>;
   #changes = 0;
   /** Entries from before this many changes must not be used, not even while the database is away. */
   #oldestUsable = 0;
-  /** When a read last failed because the database is away; undefined since one succeeded. */
+  /** When a look last failed because the database is away; undefined since one succeeded. */
   #awayAt: number | undefined;
+  #poll: Timer | undefined;
+  #closed = false;
 
-  constructor(
-    readRows: (keys: ReadonlySet<BucketKey>) => Promise<ReadonlyMap<BucketKey, Bucket>>,
-    staleMs: number,
-  ) {
-    this.#readRows = readRows;
-    this.#staleMs = staleMs;
-    this.#reads = new BatchLoader((keys) => this.#read(keys));
+  constructor(options: BucketCacheOptions) {
+    this.#options = options;
+    this.#looks = new BatchLoader((keys) => this.#look(keys));
+  }
+
+  /** Whether a record may be older than a request that is answered by it: then a request that wants the present state needs `look`. */
+  get isLeased(): boolean {
+    return this.#options.polls;
   }
 
   /**
    * Whether the cache has exactly this record, and it is fresh; while the database is away, whether `loadOrStale` would return it.
-   * Synchronous; waits for no read of the database.
+   * Synchronous; waits for no look.
    */
   isCurrent(bucket: Bucket): boolean {
     if (this.#fresh(bucket.name)?.record === bucket) return true;
     if (this.#awayAt === undefined || this.#stale(bucket.name)?.record !== bucket) return false;
-    this.#readIfDue(bucket.name, this.#awayAt);
+    this.#lookIfDue(bucket.name, this.#awayAt);
     return true;
   }
 
-  /** A record that is at most `freshMs` old, undefined when there is no such bucket; throws while the database is away. */
-  async load(key: BucketKey): Promise<Bucket | undefined> {
-    const entry = this.#fresh(key);
-    return entry === undefined ? this.#reads.load(key) : entry.record;
+  /** Looks: the state of a bucket after this call, undefined when there is no such bucket; throws while the database is away. */
+  look(key: BucketKey): Promise<BucketState | undefined> {
+    return this.#looks.load(key);
   }
 
-  /** The same, but while the database is away the last known record, unless it is older than `staleMs`. */
+  /** A record whose lease has not ended, else by a look; while the database is away the last known record, unless it is older than `staleMs`. */
   async loadOrStale(key: BucketKey): Promise<Bucket | undefined> {
     const entry = this.#fresh(key);
     if (entry !== undefined) return entry.record;
     const stale = this.#stale(key);
     if (stale !== undefined && this.#awayAt !== undefined) {
-      this.#readIfDue(key, this.#awayAt);
+      this.#lookIfDue(key, this.#awayAt);
       return stale.record;
     }
     try {
-      return await this.#reads.load(key);
+      return (await this.look(key))?.record;
     } catch (error) {
       const known = this.#stale(key);
       if (known === undefined || !isUnavailable(error)) throw error;
@@ -79,10 +105,9 @@ export class BucketCache {
     }
   }
 
-  /** Makes the next callers read their records; until that succeeds, `loadOrStale` may still return the old ones. */
+  /** Makes the next callers look; until that succeeds, `loadOrStale` may still return the old records. */
   expire(): void {
     this.#changes += 1;
-    this.#reads.expire();
   }
 
   /** Drops the records: they have changed, and the old ones must not be used any more. */
@@ -91,40 +116,71 @@ export class BucketCache {
     this.#oldestUsable = this.#changes;
   }
 
-  /** Looks whether the database is back. Nobody waits for this read, and what came of it is in `#awayAt`. */
-  #readIfDue(key: BucketKey, awayAt: number): void {
-    if (performance.now() - awayAt >= freshMs) this.#reads.load(key).catch(() => {});
+  close(): void {
+    this.#closed = true;
+    clearTimeout(this.#poll);
+  }
+
+  /** Looks whether the database is back. Nobody waits for it, and what came of it is in `#awayAt`. */
+  #lookIfDue(key: BucketKey, awayAt: number): void {
+    if (performance.now() - awayAt >= leaseMs) this.look(key).catch(() => {});
   }
 
   #entry(key: BucketKey): CacheEntry | undefined {
-    return this.#found.get(key) ?? this.#missing.get(key);
+    const entry = this.#found.get(key) ?? this.#missing.get(key);
+    if (entry !== undefined) entry.idlePolls = 0;
+    return entry;
   }
 
   #fresh(key: BucketKey): CacheEntry | undefined {
     const entry = this.#entry(key);
-    return entry?.changes === this.#changes && isYounger(entry, freshMs) ? entry : undefined;
+    return entry?.changes === this.#changes && isYounger(entry, leaseMs) ? entry : undefined;
   }
 
   #stale(key: BucketKey): CacheEntry | undefined {
     const entry = this.#entry(key);
-    return entry !== undefined && entry.changes >= this.#oldestUsable && isYounger(entry, this.#staleMs)
+    return entry !== undefined &&
+      entry.changes >= this.#oldestUsable &&
+      isYounger(entry, this.#options.staleMs)
       ? entry
       : undefined;
   }
 
-  async #read(keys: ReadonlySet<BucketKey>): Promise<ReadonlyMap<BucketKey, Bucket>> {
-    const read = { readAt: performance.now(), changes: this.#changes };
+  async #look(keys: ReadonlySet<BucketKey>): Promise<ReadonlyMap<BucketKey, BucketState>> {
+    const begun = { readAt: performance.now(), changes: this.#changes };
     try {
-      const rows = await this.#readRows(keys);
+      const read = await this.#options.read(keys, begun.readAt);
       this.#awayAt = undefined;
-      const records = new Map<BucketKey, Bucket>();
-      for (const [key, row] of rows) records.set(key, this.#same(row));
-      for (const key of keys) this.#keep(key, { ...read, record: records.get(key) });
-      return records;
+      const states = new Map<BucketKey, BucketState>();
+      for (const [key, state] of read) states.set(key, { ...state, record: this.#same(state.record) });
+      for (const key of keys) this.#keep(key, { ...begun, record: states.get(key)?.record });
+      return states;
     } catch (error) {
       this.#awayAt = isUnavailable(error) ? performance.now() : undefined;
       throw error;
+    } finally {
+      this.#pollLater(begun.readAt);
     }
+  }
+
+  /** While anybody asks, there is a poll `pollMs` after a look began. Other looks do not put it off: they are at some buckets only. */
+  #pollLater(begunAt: number): void {
+    if (!this.#options.polls || this.#closed || this.#poll !== undefined) return;
+    const pauseMs = Math.max(0, begunAt + pollMs - performance.now());
+    this.#poll = outsideSpans(() => setTimeout(() => this.#lookAtAll(), pauseMs));
+    this.#poll.unref();
+  }
+
+  #lookAtAll(): void {
+    this.#poll = undefined;
+    const keys: BucketKey[] = [];
+    for (const [key, entry] of this.#found) {
+      entry.idlePolls += 1;
+      if (entry.idlePolls <= maxIdlePolls) keys.push(key);
+    }
+    if (keys.length === 0) return;
+    // Nobody asked for it, so its statements are not in the log; its failure is in `#awayAt`.
+    quietly(() => this.#looks.loadMany(keys)).catch(() => {});
   }
 
   /** A record that did not change stays the same object, so that what was derived from it is still valid. */
@@ -133,10 +189,12 @@ export class BucketCache {
     return old !== undefined && Bun.deepEquals(old, row) ? old : row;
   }
 
-  #keep(key: BucketKey, entry: CacheEntry): void {
+  #keep(key: BucketKey, look: Omit<CacheEntry, "idlePolls">): void {
     // A change while the rows were on their way makes them old news.
-    if (entry.changes !== this.#changes) return;
-    const { record } = entry;
+    if (look.changes !== this.#changes) return;
+    const { record } = look;
+    const idlePolls = this.#found.get(key)?.idlePolls ?? 0;
+    const entry: CacheEntry = { ...look, idlePolls };
     if (record === undefined) {
       this.#found.delete(key);
       // A name of any length can be asked for; only those that a bucket can have are worth the memory.
@@ -146,7 +204,7 @@ export class BucketCache {
     }
     this.#missing.delete(key);
     store(this.#found, record.name, entry);
-    if (key === httpRoot) store(this.#found, key, entry);
+    if (key === httpRoot) store(this.#found, key, { ...entry });
     dropOldest(this.#found, maxRecords);
   }
 }

@@ -1,4 +1,5 @@
 import type { DatabaseTransaction } from "../db/dialect.ts";
+import type { HeadValue } from "../db/entry-values.ts";
 import type { FileStore } from "./file-store.ts";
 import type { Metadata } from "./metadata/metadata.ts";
 import type { Bucket } from "./record.ts";
@@ -30,6 +31,13 @@ export interface StoreActivity {
   uploads: number;
 }
 
+/** HeadListener is told what looks at the records of buckets found of their files. `begunAt` is when the look began, by `performance.now()`. */
+export interface HeadListener {
+  /** `head` is undefined if the bucket has none. */
+  looked(bucketPath: string, head: HeadValue | undefined, begunAt: number): void;
+  lookFailed(error: unknown): void;
+}
+
 export interface OpenBucket {
   readonly bucket: Pick<Bucket, "name" | "path">;
   readonly metadata: Metadata;
@@ -51,6 +59,8 @@ export interface PlaceClaim {
 export interface BucketStores {
   readonly health: StoreHealth;
   readonly activity: StoreActivity;
+  /** Undefined if the state of the files is not in the database. */
+  readonly heads?: HeadListener;
   /**
    * Throws what an operator has to do if the files of this database are in another store, or if the store is that of another database. To be called before
    * the first use.

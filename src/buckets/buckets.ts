@@ -1,4 +1,5 @@
 import { Fault } from "../base/fault.ts";
+import type { BucketState } from "../db/bucket-rows.ts";
 import type { Database } from "../db/database.ts";
 import { metadataRows } from "../db/metadata-rows.ts";
 import type { Logger } from "../log/hub.ts";
@@ -36,7 +37,11 @@ export class Buckets {
   constructor(database: Database, { stores, staleSeconds, log }: BucketsOptions) {
     this.#database = database;
     this.#stores = stores;
-    this.#cache = new BucketCache((keys) => this.#readRecords(keys), staleSeconds * 1000);
+    this.#cache = new BucketCache({
+      read: (keys, begunAt) => this.#look(keys, begunAt),
+      staleMs: staleSeconds * 1000,
+      polls: !database.readsNow,
+    });
     this.usage = new BucketUsage({
       buckets: async () => database.buckets.byNames(await database.buckets.names()),
       readerOf: (bucket) => this.filesOf(bucket).reader,
@@ -67,6 +72,7 @@ export class Buckets {
   /** close ends what runs in the background; calls that run may still use the files. The database may be closed once it resolves. */
   async close(): Promise<void> {
     this.usage.close();
+    this.#cache.close();
     await this.#stores.close();
   }
 
@@ -132,8 +138,10 @@ export class Buckets {
     await this.#database.kv.removeAll([locksNamespace(name), propertiesNamespace(name)]);
   }
 
+  /** get returns the record as it is after this call: where the database has to be asked, one look serves all who wait. */
   async get(name: string): Promise<Bucket | undefined> {
-    return this.#cache.load(name);
+    if (this.#database.readsNow) return this.#database.buckets.byName(name);
+    return (await this.#cache.look(name))?.record;
   }
 
   /**
@@ -200,14 +208,23 @@ export class Buckets {
     }
   }
 
-  async #readRecords(keys: ReadonlySet<BucketKey>): Promise<ReadonlyMap<BucketKey, Bucket>> {
-    const { buckets } = this.#database;
+  async #look(keys: ReadonlySet<BucketKey>, begunAt: number): Promise<ReadonlyMap<BucketKey, BucketState>> {
+    const { heads } = this.#stores;
     const names = [...keys].filter((key) => key !== httpRoot);
-    const records = new Map<BucketKey, Bucket>();
-    for (const row of names.length === 0 ? [] : await buckets.byNames(names)) records.set(row.name, row);
-    const root = keys.has(httpRoot) ? await buckets.httpRoot() : undefined;
-    if (root !== undefined) records.set(httpRoot, root);
-    return records;
+    const states = new Map<BucketKey, BucketState>();
+    try {
+      const found = await this.#database.buckets.states(names, { root: keys.has(httpRoot) });
+      for (const state of found) {
+        const { record, head } = state;
+        states.set(record.name, state);
+        if (record.is_http_root) states.set(httpRoot, state);
+        heads?.looked(record.path, head, begunAt);
+      }
+      return states;
+    } catch (error) {
+      heads?.lookFailed(error);
+      throw error;
+    }
   }
 }
 

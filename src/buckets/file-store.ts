@@ -1,4 +1,5 @@
 import { Fault } from "../base/fault.ts";
+import type { BucketState } from "../db/bucket-rows.ts";
 import type { Metadata } from "./metadata/metadata.ts";
 import { type TreePath, treeRoot } from "./path.ts";
 
@@ -36,8 +37,11 @@ export type FolderChecks = Map<string, boolean>;
 /** FileSnapshot is the state of a path at one moment, "nothing there" included, to compare with its state now. */
 export interface FileSnapshot {
   readonly settledAtMs: number;
-  /** Whether the path still has that state. Synchronous, because it runs on every request that is answered from memory. */
-  isCurrent(checks: FolderChecks): boolean;
+  /**
+   * Whether the path still has that state. Synchronous, because it runs on every request that is answered from memory. `found` is the state of the
+   * bucket if the caller has just looked: then nothing that was known before counts.
+   */
+  isCurrent(checks: FolderChecks, found?: BucketState): boolean;
   /** The content, for the kernel to send, if the path still leads to the same file and the store can hold it open. Synchronous. */
   hold(): HeldContent | undefined;
 }

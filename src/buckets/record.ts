@@ -4,6 +4,9 @@ import type { BucketRow } from "../db/bucket-rows.ts";
 /** Bucket is the record of a bucket, as the RPC methods return it. */
 export type Bucket = BucketRow;
 
+/** BucketState is a record with the head of its files, as one look found them. */
+export type { BucketState } from "../db/bucket-rows.ts";
+
 const nameForm = /^[A-Za-z0-9_.-]{1,128}$/;
 const maxPathChars = 512;
 

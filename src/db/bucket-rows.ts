@@ -1,5 +1,7 @@
 import { type CompiledQuery, type Selectable, sql, type Transaction } from "kysely";
 import type { DatabaseTransaction, Dialect } from "./dialect.ts";
+import { headsNamespace } from "./entry-rows.ts";
+import type { HeadValue } from "./entry-values.ts";
 import { KeptValues } from "./kept-values.ts";
 import type { Schema } from "./schema.ts";
 
@@ -10,6 +12,13 @@ export interface BucketRow {
   readonly is_http_root: boolean;
   readonly cors: boolean;
   readonly enable: boolean;
+}
+
+/** BucketState is what one statement found of a bucket. */
+export interface BucketState {
+  readonly record: BucketRow;
+  /** The head of its files; undefined if they are not in an object store. */
+  readonly head: HeadValue | undefined;
 }
 
 type Columns = Selectable<Schema["static_file"]>;
@@ -75,14 +84,41 @@ export class BucketRows {
     return rows;
   }
 
-  /** Returns the row of the bucket that serves the HTTP root, enabled or not; a unique index allows only one. */
-  async httpRoot(): Promise<BucketRow | undefined> {
-    const row = await this.#dialect.query
-      .selectFrom("static_file")
-      .selectAll()
-      .where(sql<boolean>`is_http_root`)
-      .executeTakeFirst();
-    return row && toRow(row);
+  /**
+   * Returns the buckets with these names and, with `root`, the one that serves the HTTP root (a unique index allows only one), each with its
+   * head, in one statement unless they are many.
+   */
+  async states(names: readonly string[], { root }: { readonly root: boolean }): Promise<BucketState[]> {
+    // PostgreSQL has no text with NUL in it, so no row matches.
+    const possible = names.filter((name) => !name.includes("\0"));
+    const states: BucketState[] = [];
+    for (let at = 0; at === 0 || at < possible.length; at += namesAtOnce) {
+      const some = possible.slice(at, at + namesAtOnce);
+      const withRoot = root && at === 0;
+      if (some.length === 0 && !withRoot) continue;
+      const rows = await this.#dialect.query
+        .selectFrom("static_file")
+        .selectAll()
+        // A subquery is one look-up by the index; as a join, PostgreSQL would read the whole table while it is small.
+        .select(
+          sql<unknown>`(select head.value from kv as head where head.namespace = ${sql.lit(headsNamespace)} and head.key = static_file.path)`.as(
+            "head",
+          ),
+        )
+        .where(({ or, eb }) =>
+          or([
+            ...(some.length === 0 ? [] : [eb("name", "in", fillUp(some))]),
+            ...(withRoot ? [sql<boolean>`is_http_root`] : []),
+          ]),
+        )
+        .execute();
+      for (const { head, ...row } of rows)
+        states.push({
+          record: toRow(row),
+          head: head == null ? undefined : (this.#dialect.fromJson(head) as HeadValue),
+        });
+    }
+    return states;
   }
 
   /**

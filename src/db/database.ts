@@ -124,6 +124,11 @@ export class Database {
     return this.#dialect.dataVersion?.();
   }
 
+  /** Whether `dataVersion` and the methods that end in `Now` work: rows can be read without waiting. */
+  get readsNow(): boolean {
+    return this.#dialect.readNow !== undefined;
+  }
+
   /** Returns the first words of an operator's statements, in capitals, if any of them can write; else none. */
   writingStatements(sql: string): readonly string[] {
     return writingStatements(sql);

@@ -5,8 +5,9 @@ import type { BlobStore } from "../../src/buckets/objects/blob-store.ts";
 import { FolderBlobs } from "../../src/buckets/objects/folder-blobs.ts";
 import { FolderContent } from "../../src/buckets/objects/folder-content.ts";
 import { FolderPaths } from "../../src/buckets/objects/folder-paths.ts";
-import { Heads } from "../../src/buckets/objects/heads.ts";
+import type { Heads } from "../../src/buckets/objects/heads.ts";
 import { ObjectStore, type ObjectStoreDeps } from "../../src/buckets/objects/object-store.ts";
+import { openHeads } from "../../src/buckets/objects/open-heads.ts";
 import { type Database, type DatabaseSettings, openDatabase } from "../../src/db/database.ts";
 import { metadataRows } from "../../src/db/metadata-rows.ts";
 import { LogHub } from "../../src/log/hub.ts";
@@ -20,6 +21,8 @@ export interface ObjectNode {
   readonly heads: Heads;
   readonly store: ObjectStore;
   readonly stop: AbortController;
+  /** Looks at the bucket, as a server does while it is asked for. */
+  look(): Promise<void>;
   /** How often files were reported as changed. */
   changes(): number;
   close(): Promise<void>;
@@ -53,7 +56,7 @@ export async function objectNodes(kind: DatabaseKind): Promise<ObjectNodes> {
       await blobs.check(AbortSignal.timeout(5000));
       await database.transact((transaction) => database.heads.create("site", transaction));
       const log = hub.logger("test");
-      const heads = new Heads({ database, staleMs: 60_000, log });
+      const heads = openHeads({ database, staleMs: 60_000 });
       const stop = new AbortController();
       let changed = 0;
       const store = new ObjectStore(
@@ -85,9 +88,12 @@ export async function objectNodes(kind: DatabaseKind): Promise<ObjectNodes> {
         heads,
         store,
         stop,
+        async look() {
+          const begunAt = performance.now();
+          heads.looked("site", await database.heads.read("site"), begunAt);
+        },
         changes: () => changed,
         async close() {
-          heads.close();
           await database.close();
         },
       };

@@ -95,9 +95,9 @@ export class Committer {
 
   #announce(ran: readonly Ran[]): void {
     const { heads, bucketPath, onChanged } = this.#options;
-    const version = versionOf(ran);
-    if (version === undefined) return;
-    heads.saw(bucketPath, version);
+    const head = headAfter(ran);
+    if (head === undefined) return;
+    heads.saw(bucketPath, head);
     onChanged();
   }
 
@@ -144,9 +144,9 @@ function isDone(one: Ran): one is Extract<Ran, { readonly written: Written }> {
   return "written" in one;
 }
 
-/** The version of the last change that wrote an entry; undefined if none did. */
-function versionOf(ran: readonly Ran[]): number | undefined {
-  return ran.filter(isDone).findLast(({ written }) => written.isChanged)?.written.head.version;
+/** The head after the last change that wrote an entry; undefined if none did. */
+function headAfter(ran: readonly Ran[]): HeadValue | undefined {
+  return ran.filter(isDone).findLast(({ written }) => written.isChanged)?.written.head;
 }
 
 /** Lets the uploads of a change that was undone be deleted. */

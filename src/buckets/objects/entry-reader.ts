@@ -10,6 +10,7 @@ import { BlobMissingFault, StoreFault } from "./blob-faults.ts";
 import type { BlobContent } from "./content-source.ts";
 import { ObjectEntry } from "./entry.ts";
 import { EntrySnapshot, type SnapshotRows } from "./entry-snapshot.ts";
+import type { Head } from "./heads.ts";
 import { entryOf, type Located, locate, parentOf } from "./locate.ts";
 import { ObjectFile } from "./object-file.ts";
 import { ReportedContent } from "./reported-content.ts";
@@ -27,7 +28,7 @@ export interface EntryReaderOptions extends SnapshotRows {
   readonly located?: Map<TreePath, Located>;
 }
 
-/** Missing paths for which it is remembered in which version they were missing, and the length of such a path: anybody may ask for any. */
+/** Missing paths for which it is remembered in which state of the bucket they were missing, and the length of such a path: anybody may ask for any. */
 const maxMisses = 1000;
 const maxMissChars = 512;
 
@@ -35,7 +36,7 @@ const maxMissChars = 512;
 export class EntryReader implements FileReader {
   readonly #options: EntryReaderOptions;
   readonly #rows: EntryRows;
-  readonly #misses = new Map<TreePath, number>();
+  readonly #misses = new Map<TreePath, Head>();
 
   constructor(options: EntryReaderOptions) {
     this.#options = options;
@@ -47,14 +48,14 @@ export class EntryReader implements FileReader {
     const { bucketPath, heads, located: known } = this.#options;
     const located = known?.get(path) ?? (await locate(this.#rows, bucketPath, path));
     known?.set(path, located);
-    heads.saw(bucketPath, located.head.version);
+    heads.saw(bucketPath, located.head);
     return located;
   }
 
   async find(path: TreePath): Promise<ObjectEntry | undefined> {
     const located = await this.locate(path);
     const entry = this.#toEntry(located, located.path, entryOf(located));
-    if (entry === undefined) this.#missed(path, located.head.version);
+    if (entry === undefined) this.#missed(path, located.head);
     return entry;
   }
 
@@ -122,7 +123,7 @@ export class EntryReader implements FileReader {
   }
 
   snapshotOfMissing(path: TreePath): FileSnapshot {
-    return new EntrySnapshot(this.#options, { path, value: undefined, version: this.#misses.get(path) });
+    return new EntrySnapshot(this.#options, { path, value: undefined, head: this.#misses.get(path) });
   }
 
   /** The space of a blob store is not known. */
@@ -169,14 +170,14 @@ export class EntryReader implements FileReader {
     }
   }
 
-  #missed(path: TreePath, version: number): void {
+  #missed(path: TreePath, head: Head): void {
     if (path.length > maxMissChars) return;
     if (this.#misses.size >= maxMisses) this.#misses.clear();
-    this.#misses.set(path, version);
+    this.#misses.set(path, head);
   }
 
   #toEntry({ head }: Located, path: TreePath, value: EntryValue | undefined): ObjectEntry | undefined {
-    return value && new ObjectEntry(this.#options, { path, value, version: head.version });
+    return value && new ObjectEntry(this.#options, { path, value, head });
   }
 
   async #openBlob(

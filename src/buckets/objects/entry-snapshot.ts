@@ -1,10 +1,11 @@
+import type { BucketState } from "../../db/bucket-rows.ts";
 import type { EntryRows } from "../../db/entry-rows.ts";
 import { isFolderValue } from "../../db/entry-rows.ts";
 import type { EntryValue } from "../../db/entry-values.ts";
 import type { FileSnapshot, FolderChecks, HeldContent } from "../file-store.ts";
 import { segmentsOf, type TreePath } from "../path.ts";
 import type { ContentSource } from "./content-source.ts";
-import type { Heads } from "./heads.ts";
+import type { Head, Heads } from "./heads.ts";
 import { blobOf } from "./values.ts";
 
 /** SnapshotRows is what the snapshots of one bucket are compared with. */
@@ -20,8 +21,8 @@ interface State {
   readonly path: TreePath;
   /** Undefined when nothing exists there. */
   readonly value: EntryValue | undefined;
-  /** The version of the bucket that it was read from; undefined if that is not known. */
-  readonly version: number | undefined;
+  /** The state of the bucket that it was read from; undefined if that is not known. */
+  readonly head: Head | undefined;
 }
 
 /** EntrySnapshot is current while its bucket has the same version: an integer compare. */
@@ -30,26 +31,28 @@ export class EntrySnapshot implements FileSnapshot {
   readonly #rows: SnapshotRows;
   readonly #path: TreePath;
   readonly #value: EntryValue | undefined;
-  #version: number | undefined;
+  #head: Head | undefined;
 
-  constructor(rows: SnapshotRows, { path, value, version }: State) {
+  constructor(rows: SnapshotRows, { path, value, head }: State) {
     this.#rows = rows;
     this.#path = path;
     this.#value = value;
-    this.#version = version;
+    this.#head = head;
   }
 
   /** The files that an answer was made from are mostly of one bucket and version, so that one comparison serves them all. */
-  isCurrent(checks: FolderChecks): boolean {
+  isCurrent(checks: FolderChecks, found?: BucketState): boolean {
     const { heads, bucketPath } = this.#rows;
-    if (this.#version === undefined) return false;
-    const key = `${this.#version}/${bucketPath}`;
+    const head = this.#head;
+    if (head === undefined) return false;
+    if (found !== undefined) return found.head?.version === head.version && found.head.root === head.root;
+    const key = `${head.version}/${bucketPath}`;
     let isSame = checks.get(key);
     if (isSame === undefined) {
-      isSame = heads.isCurrent(bucketPath, this.#version);
+      isSame = heads.isCurrent(bucketPath, head);
       checks.set(key, isSame);
     }
-    return isSame || (heads.readsNow && this.#isUnchangedNow());
+    return isSame || this.#isUnchangedNow();
   }
 
   hold(): HeldContent | undefined {
@@ -62,13 +65,11 @@ export class EntrySnapshot implements FileSnapshot {
   #isUnchangedNow(): boolean {
     if (!isAscii(this.#path)) return false;
     const names = segmentsOf(this.#path);
-    const now = this.#rows.heads.readUnlessAway(() =>
-      this.#rows.entries.followNow(this.#rows.bucketPath, names),
-    );
+    const now = this.#rows.heads.readNow(() => this.#rows.entries.followNow(this.#rows.bucketPath, names));
     if (now === undefined || names.length === 0) return false;
     const value = now.entries.length === names.length ? now.entries.at(-1)?.value : undefined;
     if (!Bun.deepEquals(value, this.#value)) return false;
-    this.#version = now.head.version;
+    this.#head = now.head;
     return true;
   }
 }

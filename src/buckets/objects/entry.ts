@@ -3,6 +3,7 @@ import type { EntryValue } from "../../db/entry-values.ts";
 import type { FileEntry, FileSnapshot, FileStats } from "../file-store.ts";
 import type { TreePath } from "../path.ts";
 import { EntrySnapshot, type SnapshotRows } from "./entry-snapshot.ts";
+import type { Head } from "./heads.ts";
 
 /** EntryStats presents a row as `FileStats`. Content never changes under an entity tag, so it is settled at once. */
 export class EntryStats implements FileStats {
@@ -49,15 +50,15 @@ export class EntryStats implements FileStats {
 export class ObjectEntry implements FileEntry {
   readonly path: TreePath;
   readonly stats: EntryStats;
-  /** The version of the bucket when the row was read. */
-  readonly #version: number;
+  /** The state of the bucket when the row was read. */
+  readonly #head: Head;
   readonly #rows: SnapshotRows;
 
-  constructor(rows: SnapshotRows, { path, value, version }: EntryState) {
+  constructor(rows: SnapshotRows, { path, value, head }: EntryState) {
     this.#rows = rows;
     this.path = path;
     this.stats = new EntryStats(value);
-    this.#version = version;
+    this.#head = head;
   }
 
   get kind(): "file" | "folder" {
@@ -68,7 +69,7 @@ export class ObjectEntry implements FileEntry {
     return new EntrySnapshot(this.#rows, {
       path: this.path,
       value: this.stats.value,
-      version: this.#version,
+      head: this.#head,
     });
   }
 }
@@ -76,5 +77,5 @@ export class ObjectEntry implements FileEntry {
 export interface EntryState {
   readonly path: TreePath;
   readonly value: EntryValue;
-  readonly version: number;
+  readonly head: Head;
 }

@@ -8,8 +8,9 @@ import type { StoreIdentity } from "../store-identity.ts";
 import type { StoreFault } from "./blob-faults.ts";
 import type { BlobStore } from "./blob-store.ts";
 import type { ContentSource } from "./content-source.ts";
-import { Heads } from "./heads.ts";
+import type { Heads } from "./heads.ts";
 import { ObjectStore, type ObjectStoreDeps } from "./object-store.ts";
+import { openHeads } from "./open-heads.ts";
 import type { StoreCare } from "./store-care.ts";
 
 const dayMs = 24 * 3600 * 1000;
@@ -43,7 +44,7 @@ export class ObjectStores implements BucketStores {
   readonly activity: StoreActivity = { uploads: 0 };
   readonly #options: ObjectStoresOptions;
   readonly #deps: ObjectStoreDeps;
-  readonly #heads: Heads;
+  readonly heads: Heads;
   readonly #stopping = new AbortController();
   /** When a request last asked for a look, by a clock that nobody sets. */
   #lookedAt = Number.NEGATIVE_INFINITY;
@@ -54,12 +55,12 @@ export class ObjectStores implements BucketStores {
     const { database, blobs, content, syncUploads, keepRemovedDays, staleSeconds, log } = options;
     this.#options = options;
     this.health = options.health;
-    this.#heads = new Heads({ database, staleMs: staleSeconds * 1000, log });
+    this.heads = openHeads({ database, staleMs: staleSeconds * 1000 });
     this.#deps = {
       database,
       blobs,
       content,
-      heads: this.#heads,
+      heads: this.heads,
       sync: syncUploads,
       keepRemovedMs: keepRemovedDays * dayMs,
       stopping: this.#stopping.signal,
@@ -143,7 +144,6 @@ export class ObjectStores implements BucketStores {
   }
 
   async close(): Promise<void> {
-    this.#heads.close();
     this.#options.content.close?.();
     this.#options.health.close();
     await this.#options.care.close();

@@ -3,8 +3,8 @@ import type { LogHub } from "../../log/hub.ts";
 import type { FileReader } from "../file-store.ts";
 import type { Bucket } from "../record.ts";
 import { EntryReader } from "./entry-reader.ts";
-import { Heads } from "./heads.ts";
 import { type BlobSettings, openBlobs, proveBlobs } from "./open-blobs.ts";
+import { openHeads } from "./open-heads.ts";
 import { UncachedContent } from "./uncached-content.ts";
 
 export interface ObjectReaders extends AsyncDisposable {
@@ -23,13 +23,12 @@ export async function openObjectReaders(
   const dialect = await openDialect(databaseSettings, hub);
   dialect.limitAnswers();
   const database = new Database(dialect);
-  const heads = new Heads({ database, staleMs: 0, log });
+  const heads = openHeads({ database, staleMs: 0 });
   const content = new UncachedContent(blobs);
   return {
     readerOf: ({ name, path }) =>
       new EntryReader({ bucket: name, bucketPath: path, heads, content, log, entries: database.entries }),
     async [Symbol.asyncDispose]() {
-      heads.close();
       await database.close();
     },
   };

@@ -1,5 +1,6 @@
 import type { BucketCache } from "../../buckets/bucket-cache.ts";
 import { type FolderChecks, isSettled } from "../../buckets/file-store.ts";
+import type { BucketState } from "../../buckets/record.ts";
 import { isRootWorker } from "../console/service-worker.ts";
 import { encodingsFor, plainOnly } from "../content/encoding.ts";
 import {
@@ -13,6 +14,7 @@ import type { Variant } from "../content/variants.ts";
 import { sized } from "../request/response-size.ts";
 import { type CachedFile, type CachedVariant, CacheEntries, type CacheEntry } from "./cache-entries.ts";
 import { corsHeaders } from "./cors.ts";
+import { wantsPresentState } from "./present-state.ts";
 
 export interface MemoryCacheOptions {
   readonly maxBytes: () => number;
@@ -62,7 +64,7 @@ export class MemoryCache {
   answer(request: Request): Response | undefined {
     if (request.method !== "GET") return undefined;
     const known = this.#entries.byUrl.get(request.url);
-    if (known === undefined) return undefined;
+    if (known === undefined || this.#mustLook(request)) return undefined;
     const { headers } = request;
     if (headers.get("host") !== known.host || headers.has("upgrade")) return undefined;
     if (known.rootPath !== undefined && isRootWorker(request, known.rootPath)) return undefined;
@@ -74,6 +76,10 @@ export class MemoryCache {
   /** answerFor answers a GET or HEAD whose route leads to the file with this key. `rootPath` is its path at the HTTP root. */
   answerFor(request: Request, key: string, rootPath?: string): Response | undefined {
     if (request.method !== "GET" && request.method !== "HEAD") return undefined;
+    if (this.#mustLook(request)) {
+      this.#misses += 1;
+      return undefined;
+    }
     const entry = this.#entries.byKey.get(key);
     const response = entry && this.#respond(request, entry);
     if (response === undefined) {
@@ -96,6 +102,17 @@ export class MemoryCache {
     const response = this.#respond(request, entry);
     this.#endTick();
     return response;
+  }
+
+  /** answerFound is `answerLate` by the state of the bucket that a look of this very request found: nothing that was compared before counts. */
+  answerFound(request: Request, key: string, found: BucketState): Response | undefined {
+    const entry = this.#entries.byKey.get(key);
+    const variant = entry && variantFor(request, entry);
+    if (entry === undefined || variant === undefined || entry.file.bucket !== found.record) return undefined;
+    if (variant.dependencies.every((file) => file.isCurrent(new Map(), found)))
+      return this.#send(request, variant);
+    this.#entries.remove(entry);
+    return undefined;
   }
 
   /** answerAndAdd answers with a variant that was read from the disk, and caches it if it may. */
@@ -122,9 +139,13 @@ export class MemoryCache {
   }
 
   #respond(request: Request, entry: CacheEntry): Response | undefined {
-    const { headers } = request;
-    const variant = entry.variants.get(entry.file.compressible ? encodingsFor(headers) : plainOnly);
+    const variant = variantFor(request, entry);
     if (variant === undefined || !this.#isCurrent(entry, variant)) return undefined;
+    return this.#send(request, variant);
+  }
+
+  #send(request: Request, variant: CachedVariant): Response {
+    const { headers } = request;
     const { representation } = variant;
     if (request.method !== "GET" || headers.has("range") || hasPrecondition(headers))
       return respond(request, representation);
@@ -144,6 +165,10 @@ export class MemoryCache {
       headers: notModifiedHeaders(representation.headers),
     });
     return new Response(null, variant.notModified);
+  }
+
+  #mustLook({ headers }: Request): boolean {
+    return this.#records().isLeased && wantsPresentState(headers);
   }
 
   /** The content for the kernel to send; from memory if the file cannot be held. One file is held for all responses of a tick. */
@@ -188,4 +213,8 @@ export class MemoryCache {
     this.#tick += 1;
     this.#folders.clear();
   }
+}
+
+function variantFor({ headers }: Request, { variants, file }: CacheEntry): CachedVariant | undefined {
+  return variants.get(file.compressible ? encodingsFor(headers) : plainOnly);
 }

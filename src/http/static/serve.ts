@@ -1,8 +1,8 @@
 import { Fault } from "../../base/fault.ts";
-import { httpRoot } from "../../buckets/bucket-cache.ts";
+import { type BucketKey, httpRoot } from "../../buckets/bucket-cache.ts";
 import type { Buckets } from "../../buckets/buckets.ts";
 import { childPath, pathSegment } from "../../buckets/path.ts";
-import type { Bucket } from "../../buckets/record.ts";
+import type { Bucket, BucketState } from "../../buckets/record.ts";
 import type { Lease } from "../../rpc/lease.ts";
 import type { Services } from "../../services.ts";
 import type { Console } from "../console/console.ts";
@@ -18,6 +18,7 @@ import { type DecodedPath, decodePath } from "./decode-path.ts";
 import { faultResponse, missingFile, noSuchFile } from "./error-responses.ts";
 import type { MemoryCache } from "./memory-cache.ts";
 import { placeholderPage } from "./placeholder-page.ts";
+import { wantsPresentState } from "./present-state.ts";
 
 export interface StaticOptions {
   readonly cache: MemoryCache;
@@ -40,6 +41,8 @@ interface StaticRequest {
   readonly rest: string;
   readonly bucket: Bucket;
   readonly buckets: Buckets;
+  /** What a look for this request found, if it must be answered by the present state. */
+  readonly found: BucketState | undefined;
 }
 
 export const staticPrefix = "/node/static/";
@@ -83,12 +86,12 @@ async function bucketRoute(
   const { services, release } = options.acquire();
   try {
     const { buckets } = services;
-    const bucket = await buckets.records.loadOrStale(name);
+    const { bucket, found } = await recordFor(request, name, buckets);
     if (bucket === undefined || !bucket.enable)
       return request.method === "OPTIONS" ? allowedMethods(staticMethods) : noSuchFile();
     if (base === "" && (request.method === "GET" || request.method === "HEAD"))
       return withCors(bucket, request, redirectToFolder(request));
-    const target = { request, base, rest: path.slice(base.length), bucket, buckets };
+    const target = { request, base, rest: path.slice(base.length), bucket, buckets, found };
     return withCors(bucket, request, await serveBucket(target, options.static));
   } finally {
     release();
@@ -103,10 +106,10 @@ async function rootRoute(
   const { services, release } = options.acquire();
   try {
     const { buckets } = services;
-    const bucket = await buckets.records.loadOrStale(httpRoot);
+    const { bucket, found } = await recordFor(request, httpRoot, buckets);
     if (bucket?.enable) {
       if (options.isRefused) return refuseWorker();
-      const target = { request, base: "/", rest: path.slice(1), bucket, buckets };
+      const target = { request, base: "/", rest: path.slice(1), bucket, buckets, found };
       return withCors(bucket, request, await serveBucket(target, options.static));
     }
   } finally {
@@ -121,25 +124,48 @@ async function serveBucket(target: StaticRequest, options: StaticOptions): Promi
   if (method !== "GET" && method !== "HEAD") return methodNotAllowed(staticMethods);
   const decoded = decodePath(target.rest);
   if (decoded === undefined) return plainText(400, "400 Bad Request: invalid file path.");
+  const key = cacheKey(target.base, decoded.text);
   // The bucket's record was read again, as every second; what is in memory is valid if it is the same.
-  const cached = options.cache.answerLate(target.request, cacheKey(target.base, decoded.text));
+  const cached = answerFromMemory(target, key, options);
   if (cached !== undefined) return cached;
   try {
     return await serveFile(target, decoded, options);
   } catch (error) {
     // While the database is away, it cannot be asked where a file is; what is in memory may still be sent for a while.
-    const key = cacheKey(target.base, decoded.text);
-    const isAway = error instanceof Fault && error.data.reason === "unavailable";
+    const isAway =
+      target.found === undefined && error instanceof Fault && error.data.reason === "unavailable";
     const known = isAway ? options.cache.answerLate(target.request, key) : undefined;
     return known ?? faultResponse(error);
   }
 }
 
+/** recordFor is the record by which a request is answered: one with a lease, or what a look for this request found. */
+async function recordFor(
+  request: Request,
+  key: BucketKey,
+  { records }: Buckets,
+): Promise<{ readonly bucket: Bucket | undefined; readonly found?: BucketState | undefined }> {
+  if (!records.isLeased || !wantsPresentState(request.headers))
+    return { bucket: await records.loadOrStale(key) };
+  const found = await records.look(key);
+  return { bucket: found?.record, found };
+}
+
+function answerFromMemory(
+  { request, found }: StaticRequest,
+  key: string,
+  { cache }: StaticOptions,
+): Response | undefined {
+  return found === undefined ? cache.answerLate(request, key) : cache.answerFound(request, key, found);
+}
+
 async function serveFile(
-  { request, base, bucket, buckets }: StaticRequest,
+  target: StaticRequest,
   decoded: DecodedPath,
-  { cache, compression, contentBudget }: StaticOptions,
+  options: StaticOptions,
 ): Promise<Response> {
+  const { request, base, bucket, buckets } = target;
+  const { cache, compression, contentBudget } = options;
   const { reader } = buckets.filesOf(bucket);
   const entry = await reader.find(decoded.path);
   if (entry?.kind === "folder" && !decoded.slash) return redirectToFolder(request);
@@ -148,7 +174,7 @@ async function serveFile(
   if (file?.kind !== "file") return missingFile(request, reader);
   // The name on the disk may have another Unicode normalisation than the one that was sent; there is one key for both.
   const key = cacheKey(base, entry.path + (decoded.slash && entry.path !== "" ? "/" : ""));
-  const cached = entry.path === decoded.path ? undefined : cache.answerLate(request, key);
+  const cached = entry.path === decoded.path ? undefined : answerFromMemory(target, key, options);
   if (cached !== undefined) return cached;
   const encodings = encodingsFor(request.headers);
   const variant = await selectVariant(reader, file, { request, encodings, compression, contentBudget });

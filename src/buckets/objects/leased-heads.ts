@@ -1,0 +1,74 @@
+import { isUnavailable } from "../../db/unavailable.ts";
+import { leaseMs } from "../bucket-cache.ts";
+import type { Head, Heads } from "./heads.ts";
+
+/** KnownHead is the head of a bucket as this process knows it. Times are of a clock that nobody sets. */
+interface KnownHead {
+  /** Undefined if two roots were seen and it is not known which one is the present: that is no state of the bucket. */
+  version: number | undefined;
+  readonly root: string;
+  /** When the look began that last found it. */
+  readAt: number;
+  /** When something newer than that look was seen: a look that began before may not have found it. */
+  seenAt: number;
+}
+
+const never = Number.NEGATIVE_INFINITY;
+
+/**
+ * LeasedHeads are for a database that has to be asked. The looks of `BucketCache` find the heads, and what a look found is valid until a second after it
+ * began: then a change by another node is seen at the latest. Of two looks, the one that began later counts, whichever ended
+ * first. Changes by this process are known at once.
+ */
+export class LeasedHeads implements Heads {
+  readonly #staleMs: number;
+  readonly #known = new Map<string, KnownHead>();
+  #isAway = false;
+
+  constructor(staleMs: number) {
+    this.#staleMs = staleMs;
+  }
+
+  isCurrent(bucketPath: string, { version, root }: Head): boolean {
+    const known = this.#known.get(bucketPath);
+    if (known?.version !== version || known.root !== root) return false;
+    const ageMs = performance.now() - known.readAt;
+    return ageMs < leaseMs || (this.#isAway && ageMs < this.#staleMs);
+  }
+
+  saw(bucketPath: string, { version, root }: Head): void {
+    const known = this.#known.get(bucketPath);
+    if (known === undefined) {
+      this.#known.set(bucketPath, { version, root, readAt: never, seenAt: performance.now() });
+      return;
+    }
+    if (known.version === undefined) return;
+    const isSame = known.root === root;
+    if (isSame && known.version >= version) return;
+    known.version = isSame ? version : undefined;
+    known.seenAt = performance.now();
+  }
+
+  looked(bucketPath: string, head: Head | undefined, begunAt: number): void {
+    this.#isAway = false;
+    const known = this.#known.get(bucketPath);
+    if (known !== undefined && known.readAt > begunAt) return;
+    if (known !== undefined && known.seenAt >= begunAt) {
+      known.readAt = begunAt;
+      if (known.root !== head?.root) known.version = undefined;
+      else if (known.version !== undefined) known.version = Math.max(known.version, head.version);
+    } else if (head === undefined) this.#known.delete(bucketPath);
+    else {
+      const { version, root } = head;
+      this.#known.set(bucketPath, { version, root, readAt: begunAt, seenAt: never });
+    }
+  }
+
+  lookFailed(error: unknown): void {
+    this.#isAway = isUnavailable(error);
+  }
+
+  readNow(): undefined {
+    return undefined;
+  }
+}

@@ -1,0 +1,175 @@
+import { expect, test } from "bun:test";
+import { BucketCache, type BucketKey } from "../../src/buckets/bucket-cache.ts";
+import { LeasedHeads } from "../../src/buckets/objects/leased-heads.ts";
+import type { BucketState } from "../../src/db/bucket-rows.ts";
+import { unavailable } from "../../src/db/unavailable.ts";
+
+interface HeldLook extends PromiseWithResolvers<ReadonlyMap<BucketKey, BucketState>> {
+  readonly keys: readonly BucketKey[];
+  readonly begunAt: number;
+}
+
+const stateOf = (name: string, version: number): BucketState => ({
+  record: { id: 1, name, path: name, is_http_root: false, cors: false, enable: true },
+  head: { version, root: "root", at: 0 },
+});
+
+/** A cache whose looks end when the test says so. */
+function heldCache({ staleMs = 60_000 } = {}) {
+  const looks: HeldLook[] = [];
+  const cache = new BucketCache({
+    staleMs,
+    polls: true,
+    read: (keys, begunAt) => {
+      const look = Promise.withResolvers<ReadonlyMap<BucketKey, BucketState>>();
+      looks.push({ keys: [...keys], begunAt, ...look });
+      return look.promise;
+    },
+  });
+  return {
+    cache,
+    /** Waits for a look to begin. */
+    async look(at: number): Promise<HeldLook> {
+      const deadline = performance.now() + 20_000;
+      for (; performance.now() < deadline; await Bun.sleep(1)) {
+        const look = looks[at];
+        if (look !== undefined) return look;
+      }
+      throw new Error(`there was no look ${at}`);
+    },
+    finish: (look: HeldLook, version: number) =>
+      look.resolve(new Map(look.keys.map((key) => [key, stateOf(String(key), version)]))),
+    looks,
+    [Symbol.dispose]: () => cache.close(),
+  };
+}
+
+const versionOf = async (look: Promise<BucketState | undefined>) => (await look)?.head?.version;
+
+test("a look serves all who asked before it began, and nobody who asked later", async () => {
+  using held = heldCache();
+  const [one, two] = [versionOf(held.cache.look("a")), versionOf(held.cache.look("a"))];
+  const first = await held.look(0);
+  // The first look has been sent, so what it will find may be older than these questions.
+  const later = [versionOf(held.cache.look("a")), versionOf(held.cache.look("b"))];
+  await Bun.sleep(5);
+  expect(held.looks).toHaveLength(1);
+  held.finish(first, 1);
+  const second = await held.look(1);
+  expect(second.keys).toEqual(["a", "b"]);
+  held.finish(second, 2);
+  expect(await Promise.all([one, two, ...later])).toEqual([1, 1, 2, 2]);
+});
+
+test("a plain request whose bucket is not known waits for a look of its own", async () => {
+  using held = heldCache();
+  const strict = held.cache.look("a");
+  const first = await held.look(0);
+  const record = held.cache.loadOrStale("a");
+  held.finish(first, 1);
+  const second = await held.look(1);
+  expect(second.begunAt).toBeGreaterThan(first.begunAt);
+  held.finish(second, 1);
+  expect(await record).toBe((await strict)?.record);
+});
+
+test("a lease counts from when its look began, however late the answer came", async () => {
+  using held = heldCache();
+  const asked = held.cache.look("a");
+  const look = await held.look(0);
+  while (performance.now() < look.begunAt + 1000) await Bun.sleep(20);
+  held.finish(look, 1);
+  const record = (await asked)?.record;
+  expect(record && held.cache.isCurrent(record)).toBe(false);
+});
+
+test("buckets that are asked for are looked at again together, and a look for one puts the others off by nothing", async () => {
+  using held = heldCache();
+  const records: unknown[] = [];
+  for (const name of ["a", "b"]) {
+    const asked = held.cache.look(name);
+    held.finish(await held.look(records.length), 1);
+    records.push((await asked)?.record);
+  }
+  let at = 2;
+  for (let poll: HeldLook | undefined; poll === undefined; at += 1) {
+    void held.cache.look("a").catch(() => {});
+    const look = await held.look(at);
+    if (look.keys.includes("b")) poll = look;
+    held.finish(look, 1);
+    await Bun.sleep(10);
+  }
+  const [, second] = records as [unknown, BucketState["record"]];
+  expect(held.cache.isCurrent(second)).toBe(true);
+});
+
+test("a record that this process changed is not answered by a look that began before", async () => {
+  using held = heldCache();
+  const asked = held.cache.look("a");
+  const first = await held.look(0);
+  held.cache.forget();
+  held.finish(first, 1);
+  const record = (await asked)?.record;
+  expect(record && held.cache.isCurrent(record)).toBe(false);
+});
+
+test("while the database is away the last record is used for its time, and by no look", async () => {
+  using held = heldCache();
+  const asked = held.cache.look("a");
+  held.finish(await held.look(0), 1);
+  const record = (await asked)?.record;
+  const failing = held.cache.look("a");
+  (await held.look(1)).reject(unavailable(undefined));
+  await expect(failing).rejects.toThrow();
+  held.cache.expire();
+  expect(await held.cache.loadOrStale("a")).toBe(record);
+  expect(record && held.cache.isCurrent(record)).toBe(true);
+  held.cache.forget();
+  expect(record && held.cache.isCurrent(record)).toBe(false);
+});
+
+const head = (version: number, root = "root") => ({ version, root, at: 0 });
+
+test("of two looks the one that began later counts, whichever ends first", () => {
+  const heads = new LeasedHeads(0);
+  const now = performance.now();
+  heads.looked("site", head(6), now - 10);
+  heads.looked("site", head(5), now - 20);
+  expect([heads.isCurrent("site", head(5)), heads.isCurrent("site", head(6))]).toEqual([false, true]);
+});
+
+test("a look that began before a change of this node does not bring the old version back, a later one decides", () => {
+  const heads = new LeasedHeads(0);
+  heads.looked("site", head(5), performance.now());
+  const begunBefore = performance.now();
+  heads.saw("site", head(6));
+  heads.looked("site", head(5), begunBefore);
+  expect([heads.isCurrent("site", head(5)), heads.isCurrent("site", head(6))]).toEqual([false, true]);
+  while (performance.now() <= begunBefore) {}
+  heads.looked("site", head(5), performance.now());
+  expect([heads.isCurrent("site", head(5)), heads.isCurrent("site", head(6))]).toEqual([true, false]);
+});
+
+test("a bucket that was emptied meanwhile has no current version until a later look", () => {
+  const heads = new LeasedHeads(0);
+  const begunAt = performance.now();
+  heads.saw("site", head(7, "new root"));
+  heads.looked("site", head(6), begunAt);
+  const states = [head(6), head(7), head(7, "new root")];
+  expect(states.map((state) => heads.isCurrent("site", state))).toEqual([false, false, false]);
+  while (performance.now() <= begunAt) {}
+  heads.looked("site", head(7, "new root"), performance.now());
+  expect(states.map((state) => heads.isCurrent("site", state))).toEqual([false, false, true]);
+});
+
+test("a version is current for a second after its look began, and for longer only while the database is away", () => {
+  const heads = new LeasedHeads(60_000);
+  heads.looked("site", head(5), performance.now() - 1001);
+  expect(heads.isCurrent("site", head(5))).toBe(false);
+  heads.lookFailed(unavailable(undefined));
+  expect(heads.isCurrent("site", head(5))).toBe(true);
+  heads.looked("other", head(1), performance.now());
+  expect(heads.isCurrent("site", head(5))).toBe(false);
+  heads.looked("site", head(5), performance.now());
+  expect(heads.isCurrent("site", head(5))).toBe(true);
+});
