@@ -49,7 +49,7 @@ interface Backend {
   readonly maxCallMs: number;
 }
 
-type ServicesOfBackend = "serverUuid" | "tokens" | "agents" | "buckets" | "database" | "limits";
+type ServicesOfBackend = "serverUuid" | "storeId" | "tokens" | "agents" | "buckets" | "database" | "limits";
 
 export interface BackendOptions {
   readonly configPath: string;
@@ -178,7 +178,7 @@ export class BackendPart implements Part<BackendSettings> {
       const { url } = settings.files;
       const isOtherStore = present === undefined || present.settings.files.url !== url;
       // Before a Super Token is created in a database that is not the right one.
-      if (isOtherStore) await buckets.admit();
+      const storeId = isOtherStore ? await buckets.admit() : present.services.storeId;
       await this.#requireSuperToken(database, settings);
       await buckets.store.look();
       if (isOtherStore)
@@ -192,6 +192,7 @@ export class BackendPart implements Part<BackendSettings> {
         services: {
           ...services,
           serverUuid,
+          storeId,
           tokens: new Tokens(database, { uses: tokenUses, onChanged: onTokensChanged, passwordCost }),
           agents: new Agents(database),
           buckets,

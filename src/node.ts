@@ -1,12 +1,11 @@
 import { AuditLog } from "./auth/audit-log.ts";
-import type { PasswordCost } from "./auth/passwords.ts";
-import type { SuperCredentials } from "./auth/super-token.ts";
 import { BackendPart } from "./backend.ts";
 import { BackupSchedule, type BackupSettings } from "./backup/schedule.ts";
 import { clearLeftoversOf } from "./base/leftovers.ts";
 import { Turns } from "./base/turns.ts";
 import { build, sourceProgram } from "./build.ts";
-import { type ConsoleFiles, loadConsole } from "./bundle.ts";
+import { loadConsole } from "./bundle.ts";
+import { Roster } from "./cluster/roster.ts";
 import { ConfigFile, finishOverwrite } from "./config/config-file.ts";
 import { type OverriddenKey, overriddenKeys, readOverrides, sourceOf } from "./config/environment.ts";
 import { LiveConfig, type Outcome, type Part, settingPart } from "./config/live.ts";
@@ -24,13 +23,15 @@ import { LogSinks, type SinkSettings } from "./log/sinks.ts";
 import { methods } from "./methods/index.ts";
 import { openMetrics } from "./monitor/open-metrics.ts";
 import { Recorders } from "./monitor/sources.ts";
+import type { NodeOptions } from "./node-options.ts";
 import { preflight } from "./preflight.ts";
 import { Engine } from "./rpc/engine.ts";
-import type { MethodTable } from "./rpc/method.ts";
 import type { Services } from "./services.ts";
 import {
   accessLogSettings,
   backupSettings,
+  type ClusterSettings,
+  clusterSettings,
   limitSettings,
   listeningPart,
   noLimits,
@@ -40,41 +41,17 @@ import {
   tcpAddress,
   unixAddress,
 } from "./settings.ts";
-import { type Installed, Updater, type UpdateSettings } from "./update/updater.ts";
-
-export interface NodeOptions {
-  readonly configPath: string;
-  readonly env: Readonly<Record<string, string | undefined>>;
-  /** Takes the place of `ws_listener`, for this run. */
-  readonly listen?: string | undefined;
-  /** Receives the Super Token's credentials if this start created them; they go nowhere else. */
-  readonly show: (credentials: SuperCredentials) => void;
-  /** Callers may read and rewrite a configuration below this folder only. */
-  readonly workingDirectory: string;
-  /** The program that can be updated; `restart` closes the node and executes the binary on the disk. */
-  readonly program?: {
-    readonly installed: Installed;
-    restart(): void;
-    /** Receives the path of a copy of the database that was made before a migration. */
-    onMigrationBackup?(path: string): Promise<void>;
-  };
-  /** Time between the answer to an update and the restart, for clients to get ready; by default 3 seconds. */
-  readonly restartDelayMs?: number;
-  /** Methods in addition to the product's own. */
-  readonly extraMethods?: MethodTable<Services>;
-  /** Loads the web console's files; by default from the binary or the source. */
-  readonly loadConsole?: () => Promise<ConsoleFiles>;
-  /** Cost of hashes of new passwords; by default one that takes 50 ms of a core. */
-  readonly passwordCost?: PasswordCost;
-  /** Delay of a rejection once an address has been rejected often; by default a second. */
-  readonly rejectionDelayMs?: number;
-}
+import { Updater, type UpdateSettings } from "./update/updater.ts";
 
 export interface Node extends AsyncDisposable {
   readonly url: string;
   readonly hub: LogHub;
   readonly ring: LogRing;
   reload(): Promise<Outcome>;
+  /** How long to go on serving after `startDraining`, in milliseconds (`drain_seconds`). */
+  readonly drainMs: number;
+  /** Makes the node not ready from now on, for load balancers and in the list of nodes; it goes on serving. */
+  startDraining(): void;
   /** Waits, while serving, until no call runs; at most for a bounded time, and until `signal` fires. */
   drain(signal: AbortSignal): Promise<unknown>;
   /** Stops accepting, waits a bounded time for running calls, and closes everything. */
@@ -93,6 +70,7 @@ export async function openNode(options: NodeOptions): Promise<Node> {
   const turns = new Turns();
   const recorders = new Recorders();
   let limits = noLimits;
+  let drainMs = 0;
   let releases: UpdateSettings = { releaseUrl: undefined, publicKey: undefined };
   const updater = new Updater(options.program?.installed ?? sourceProgram, () => releases, log);
   const uptimeMs = () => Math.floor(performance.now() - openedAt);
@@ -105,19 +83,21 @@ export async function openNode(options: NodeOptions): Promise<Node> {
     audit,
     services: {
       uptimeMs,
+      roster: { view: () => roster.view() },
       hub,
       metrics: () => metrics,
       ring,
       auditRing,
       configFile: new ConfigFile(options.configPath, options.workingDirectory, overrides),
-      reload: () => live.reload(),
+      reload: () => reload(),
       updater,
       scheduleRestart: () => {
         const { program, restartDelayMs = 3000 } = options;
-        log.event("server.restart_scheduled", "restart scheduled", { delay_ms: restartDelayMs });
+        const delayMs = Math.max(restartDelayMs, drainMs);
+        log.event("server.restart_scheduled", "restart scheduled", { delay_ms: delayMs });
         if (program === undefined) return;
-        readiness.startDraining();
-        setTimeout(() => program.restart(), restartDelayMs);
+        startDraining();
+        setTimeout(() => program.restart(), delayMs);
       },
     },
     maxResponseBytes: () => limits.maxResponseBytes,
@@ -129,7 +109,29 @@ export async function openNode(options: NodeOptions): Promise<Node> {
     observers: recorders.statements,
   });
   const acquire = () => backend.acquire();
+  const startDraining = () => {
+    readiness.startDraining();
+    roster.refresh();
+  };
+  const reload = async () => {
+    const outcome = await live.reload();
+    roster.refresh();
+    return outcome;
+  };
   const readiness = new Readiness({ acquire, log });
+  const roster = new Roster({
+    ...options.cluster,
+    boot: options.cluster?.boot ?? crypto.randomUUID(),
+    version: build.cargo_version,
+    uptimeMs,
+    acquire: () => {
+      const { services, release } = acquire();
+      return { rows: services.database.nodes, uuid: services.serverUuid, files: services.storeId, release };
+    },
+    isReady: async () => !readiness.isDraining && (await readiness.missing()).length === 0,
+    listenerUrl: () => tcp.url,
+    log,
+  });
   const engine = new Engine<Services>({
     methods: { ...methods, ...options.extraMethods },
     hub,
@@ -147,7 +149,12 @@ export async function openNode(options: NodeOptions): Promise<Node> {
     audit,
     turns,
     traffic: recorders.traffic,
-    health: { version: build.cargo_version, uptimeMs, readiness },
+    health: {
+      version: build.cargo_version,
+      uptimeMs,
+      readiness,
+      warnings: () => roster.warnings.map(({ event }) => event),
+    },
     loadConsole: options.loadConsole ?? loadConsole,
     log,
   });
@@ -209,6 +216,14 @@ export async function openNode(options: NodeOptions): Promise<Node> {
     close: () => accessLog.close(),
   };
 
+  const clusterPart: Part<ClusterSettings> = {
+    ...settingPart("node", clusterSettings, (slice) => {
+      drainMs = slice.drainMs;
+      roster.apply(slice);
+    }),
+    close: () => roster.leave(),
+  };
+
   const parts = [
     limitsPart,
     proxiesPart,
@@ -219,6 +234,7 @@ export async function openNode(options: NodeOptions): Promise<Node> {
     backend,
     listeningPart("listener", tcp, tcpAddress),
     listeningPart("unix socket", unix, unixAddress),
+    clusterPart,
   ];
   const finished = await finishOverwrite(options.configPath, overrides);
   const leftovers = await clearLeftoversOf([options.configPath, ...placesOf(options.configPath, undefined)]);
@@ -231,9 +247,10 @@ export async function openNode(options: NodeOptions): Promise<Node> {
   });
   backups.start();
   metrics.start();
+  await roster.settled();
   const descriptors = new DescriptorWatch([tcp, unix], log);
   const close = async (why: CloseReason = "stop") => {
-    readiness.startDraining();
+    startDraining();
     leftovers[Symbol.dispose]();
     descriptors[Symbol.dispose]();
     metrics.close();
@@ -253,7 +270,11 @@ export async function openNode(options: NodeOptions): Promise<Node> {
     get url() {
       return tcp.url ?? "";
     },
-    reload: () => live.reload(),
+    reload,
+    get drainMs() {
+      return drainMs;
+    },
+    startDraining,
     drain: (signal) => Promise.all([tcp.drain(signal), unix.drain(signal)]),
     close,
     [Symbol.asyncDispose]: () => close(),

@@ -1,6 +1,7 @@
 import type { Agents } from "./agents/agents.ts";
 import type { Tokens } from "./auth/tokens.ts";
 import type { Buckets } from "./buckets/buckets.ts";
+import type { Roster } from "./cluster/roster.ts";
 import type { ConfigFile } from "./config/config-file.ts";
 import type { Database } from "./db/database.ts";
 import type { LogHub } from "./log/hub.ts";
@@ -11,6 +12,10 @@ import type { Updater } from "./update/updater.ts";
 /** Services are what a method may use. */
 export interface Services {
   readonly serverUuid: string;
+  /** The id of the store of the files, equal for all nodes that share it; `disk` for plain files. */
+  readonly storeId: string;
+  /** The nodes that use the database. */
+  readonly roster: Pick<Roster, "view">;
   /** Milliseconds since the node was opened; changes of the system clock have no effect. */
   uptimeMs(): number;
   readonly tokens: Tokens;

@@ -1,6 +1,8 @@
+import { hostname } from "node:os";
 import type { FilesSource } from "./backup/files-source.ts";
 import type { BackupSettings } from "./backup/schedule.ts";
 import { usableMemory } from "./base/memory-budget.ts";
+import type { NodeSettings } from "./cluster/roster.ts";
 import type { Part } from "./config/live.ts";
 import type { Config } from "./config/schema.ts";
 import type { AccessLogSettings } from "./http/access-log/access-log.ts";
@@ -76,6 +78,25 @@ export function backupSettings(config: Config): BackupSettings {
     files: config.backup_files,
     beforeMigration: config.backup_before_migration,
   };
+}
+
+/** ClusterSettings are what a node says about itself, and how long it drains. */
+export interface ClusterSettings extends NodeSettings {
+  readonly drainMs: number;
+}
+
+export function clusterSettings({ node_name, node_url, drain_seconds }: Config): ClusterSettings {
+  return { name: node_name ?? hostName(), url: node_url, drainMs: drain_seconds * 1000 };
+}
+
+/** The name of the machine, in the characters of `node_name`. */
+function hostName(): string {
+  return (
+    hostname()
+      .replace(/[^A-Za-z0-9_.-]/g, "-")
+      .replace(/^[^A-Za-z0-9]+/, "")
+      .slice(0, 63) || "node"
+  );
 }
 
 /** BackendSettings are what the database and its services are opened with. */

@@ -22,6 +22,7 @@ export const permissionNames = {
   "node.read_logs": "Node::ReadLogs",
   "node.read_storage": "Node::ReadStorage",
   "node.metrics": "Node::Metrics",
+  "node.read_nodes": "Node::ReadNodes",
   "monitoring_uuid.list": "MonitoringUuid::List",
   "monitoring_uuid.delete": "MonitoringUuid::Delete",
   "token.create": "Token::Create",

@@ -2,6 +2,7 @@ import { type BlobSettings, openBlobs, proveBlobs } from "../buckets/objects/ope
 import { type RestoredItem, RestoredTrees, type TreeRow } from "../buckets/objects/restored-trees.ts";
 import type { PortableRow, TableShape } from "../db/dump/portable.ts";
 import type { InsertRows } from "../db/dump/table-loader.ts";
+import { nodesNamespace } from "../db/node-rows.ts";
 import { storeNamespace } from "../db/store-rows.ts";
 import type { BucketPath } from "./member-rules.ts";
 import type { TarMember } from "./tar-reader.ts";
@@ -126,17 +127,24 @@ export class RestoredObjects {
 }
 
 /** `withoutTrees` leaves out the names of files that are in the rows of a backup: its files are restored, and get new ones. */
-export function withoutTrees(insert: InsertRows, { name, columns }: TableShape): InsertRows {
-  const at = columns.indexOf("namespace");
-  const isTree = (row: PortableRow) => String(row[at]).startsWith(treesPrefix);
-  return (table, rows) => insert(table, table === name ? rows.filter((row) => !isTree(row)) : rows);
+export function withoutTrees(insert: InsertRows, kv: TableShape): InsertRows {
+  return without(insert, kv, (namespace) => namespace.startsWith(treesPrefix));
 }
 
 /** `withoutStore` leaves out to which store the database of a backup belonged: that may be used by the server of which the backup was made. */
-export function withoutStore(insert: InsertRows, { name, columns }: TableShape): InsertRows {
+export function withoutStore(insert: InsertRows, kv: TableShape): InsertRows {
+  return without(insert, kv, (namespace) => namespace === storeNamespace);
+}
+
+/** Also leaves out the nodes that used the database of the backup. */
+function without(
+  insert: InsertRows,
+  { name, columns }: TableShape,
+  isLeftOut: (namespace: string) => boolean,
+): InsertRows {
   const at = columns.indexOf("namespace");
-  return (table, rows) =>
-    insert(table, table === name ? rows.filter((row) => row[at] !== storeNamespace) : rows);
+  const stays = (row: PortableRow) => row[at] !== nodesNamespace && !isLeftOut(String(row[at]));
+  return (table, rows) => insert(table, table === name ? rows.filter(stays) : rows);
 }
 
 async function* chunksOf(parts: readonly Uint8Array[]): AsyncGenerator<Uint8Array> {

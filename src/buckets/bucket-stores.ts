@@ -62,10 +62,10 @@ export interface BucketStores {
   /** Undefined if the state of the files is not in the database. */
   readonly heads?: HeadListener;
   /**
-   * Throws what an operator has to do if the files of this database are in another store, or if the store is that of another database. To be called before
-   * the first use.
+   * Returns the id of the store, equal for all nodes that share it; `disk` for plain files. Throws what an operator has to do if the files of this database
+   * are in another store, or if the store is that of another database. To be called before the first use.
    */
-  admit(): Promise<void>;
+  admit(): Promise<string>;
   /** The store of one bucket. The caller opens it once and keeps it; there is nothing to close. */
   open(options: OpenBucket): FileStore;
   /** Creates the place of a bucket, or takes the one that exists. InvalidInput if that has files, unless `mayTakeOver`. */

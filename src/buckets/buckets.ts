@@ -59,8 +59,8 @@ export class Buckets {
     return this.#stores.activity;
   }
 
-  /** admit throws if the files of this database are in another store, or if the store is that of another database. */
-  admit(): Promise<void> {
+  /** admit returns the id of the store. It throws if the files of this database are in another store, or if the store is that of another database. */
+  admit(): Promise<string> {
     return this.#stores.admit();
   }
 

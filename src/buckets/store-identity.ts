@@ -39,21 +39,26 @@ export class StoreIdentity {
     this.#options = options;
   }
 
-  /** Throws what an operator has to do if the files of this database are in another store, or if the store is that of another database. */
-  async admit(): Promise<void> {
+  /**
+   * Returns the id of the store: the one in its mark, or `disk`. Throws what an operator has to do if the files of this database are in another store, or
+   * if the store is that of another database.
+   */
+  async admit(): Promise<string> {
     const { database, blobs } = this.#options;
     const value = await database.stores.read();
     if (blobs === undefined) {
       if (value !== undefined) await this.#assertPresent(value, diskStore);
       this.#store = diskStore;
-      return;
+      return diskStore;
     }
     const mark = await readMark(blobs);
     // A store of another database is reported as such.
     if (value !== undefined && (mark === undefined || mark.database === value.database))
       await this.#assertPresent(value, mark?.store);
     const store = mark?.store ?? (await this.#nextStore());
-    ({ store: this.#store } = await markStore(database.stores, blobs, { url: this.#shownUrl, store }));
+    const marked = await markStore(database.stores, blobs, { url: this.#shownUrl, store });
+    this.#store = marked.store;
+    return marked.store;
   }
 
   /** To be called when the server begins to use the store. */

@@ -75,6 +75,10 @@ export interface ServerEvents {
   "files.swept": { purged_rows: number; deleted_blobs: number; deleted_bytes: number; unfinished: number; manifests: number; elapsed_ms: number };
   /** The daily care of an object store failed; it is tried again after `retry_ms`. */
   "files.care_failed": { reason: string; retry_ms: number };
+  /** Another node that is alive, one of `others`, has the same `server_uuid`: a copied configuration brings it along. Once for each occurrence. */
+  "nodes.same_uuid": { uuid: string; others: string[] };
+  /** Other nodes on the same database, `others`, have another store of files, or all keep plain files, which cannot be shared: each serves its own files. Once for each occurrence. */
+  "nodes.files_not_shared": { others: string[] };
   /** A release is being downloaded; repeated with the progress, at most once a second. */
   "update.downloading": { tag: string; bytes?: number; total?: number; percent?: number };
   /** The downloaded binary is started once as a test. */
@@ -175,6 +179,8 @@ export const serverEvents = {
   "cache.restored": "INFO",
   "files.swept": "INFO",
   "files.care_failed": "ERROR",
+  "nodes.same_uuid": "WARN",
+  "nodes.files_not_shared": "WARN",
   "update.downloading": "INFO",
   "update.testing": "INFO",
   "update.installed": "INFO",

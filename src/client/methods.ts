@@ -2,6 +2,8 @@
 
 export type Bucket = { id: number; name: string; path: string; is_http_root: boolean; cors: boolean; enable: boolean };
 
+export type ClusterNode = { uuid: string; boot: string; name: string; url: string | null; version: string; since: number; last_seen: number; alive: boolean; ready: boolean; files: string; processes: number };
+
 export type ConfigWarning = { field: string; why: string; line?: number; column?: number };
 
 export type Effect = "reads" | "changes" | "destroys";
@@ -20,7 +22,7 @@ export type MetricHistory = { step_seconds: number; start: number | null; series
 
 export type OpenRpcDocument = { openrpc: string; info: { title: string; version: string; license: { name: string } }; methods: MethodDescription[] };
 
-export type Permission = { static_bucket_file: "read" | "write" | "delete" | "list" } | { static_bucket: "read" | "write" | "delete" } | { node: "exec_sql" | "get_database_type" | "list_all_agent_uuid" | "read_logs" | "read_storage" | "metrics" | "get_rt_pool" | "delete_agent_uuid" } | { monitoring_uuid: "list" | "delete" } | { token: "create" } | { db: "list" | "read" | "create" | "update" | "delete" | "exec_sql" } | { kv: string | { [name: string]: string } } | { task: string | { [name: string]: string } } | { crontab: string | { [name: string]: string } } | { crontab_result: string | { [name: string]: string } } | { terminal: string | { [name: string]: string } } | { js_worker: string | { [name: string]: string } } | { js_result: string | { [name: string]: string } } | { static_monitoring: string | { [name: string]: string } } | { dynamic_monitoring: string | { [name: string]: string } } | { dynamic_monitoring_summary: string | { [name: string]: string } };
+export type Permission = { static_bucket_file: "read" | "write" | "delete" | "list" } | { static_bucket: "read" | "write" | "delete" } | { node: "exec_sql" | "get_database_type" | "list_all_agent_uuid" | "read_logs" | "read_storage" | "metrics" | "read_nodes" | "get_rt_pool" | "delete_agent_uuid" } | { monitoring_uuid: "list" | "delete" } | { token: "create" } | { db: "list" | "read" | "create" | "update" | "delete" | "exec_sql" } | { kv: string | { [name: string]: string } } | { task: string | { [name: string]: string } } | { crontab: string | { [name: string]: string } } | { crontab_result: string | { [name: string]: string } } | { terminal: string | { [name: string]: string } } | { js_worker: string | { [name: string]: string } } | { js_result: string | { [name: string]: string } } | { static_monitoring: string | { [name: string]: string } } | { dynamic_monitoring: string | { [name: string]: string } } | { dynamic_monitoring_summary: string | { [name: string]: string } };
 
 export type Requirement = { kind: "anyone" | "owner" | "super" | "token" } | { kind: "all"; permissions: Permission[]; scope: { kind: "global" } | { kind: "static_bucket" | "agent_uuid" | "kv_namespace" | "js_worker" | "db"; param: string } } | { kind: "anywhere"; permissions: Permission[] };
 
@@ -92,6 +94,8 @@ export interface Methods {
   "agent-uuid_list_all": { readonly params: { token?: string | undefined }; readonly result: string[]; };
   /** Returns the newest audit entries kept in memory, the oldest first: who changed what, and from where. The memory is lost with a restart; `json_log_file` keeps them all. */
   "audit_list": { readonly params: { token?: string | undefined; limit?: number | null | undefined }; readonly result: LogEntry[]; };
+  /** Lists the nodes that use the same database, by name, and which of them answered (`answered_by`). Times are Unix milliseconds of the database's clock. `url` is how to reach the node itself, if it is known. A node is `alive` for 60 s after `last_seen`; one that did not stop by itself and is not alive is listed for a day. `files` is equal for nodes that share one store of files, and `disk` for plain files, which cannot be shared. `warnings` have the codes of docs/events.md and the UUIDs of the nodes that they are about. */
+  "cluster_nodes": { readonly params: { token?: string | undefined }; readonly result: { answered_by: { uuid: string; boot: string }; nodes: ClusterNode[]; warnings: { event: "nodes.same_uuid" | "nodes.files_not_shared"; nodes: string[] }[] }; };
   /** Returns the log entries kept in memory, the oldest first; with a filter only those that pass it, with a limit only the newest of them. */
   "log_list": { readonly params: { token?: string | undefined; log_filter?: string | null | undefined; limit?: number | null | undefined }; readonly result: LogEntry[]; };
   /** Sends every new log entry that passes the filter, until unsubscribed. If a reader falls 512 entries behind, further ones are dropped and their number is sent. */
@@ -146,6 +150,7 @@ export const credentialParams: Readonly<Record<string, string>> = {
   "static-bucket-file_restore": "token",
   "agent-uuid_list_all": "token",
   "audit_list": "token",
+  "cluster_nodes": "token",
   "log_list": "token",
   "log_stream": "token",
   "storage_read": "token",
@@ -162,7 +167,7 @@ export const credentialParams: Readonly<Record<string, string>> = {
 export const permissionFamilies = {
   static_bucket_file: ["read","write","delete","list"],
   static_bucket: ["read","write","delete"],
-  node: ["exec_sql","get_database_type","list_all_agent_uuid","read_logs","read_storage","metrics","get_rt_pool","delete_agent_uuid"],
+  node: ["exec_sql","get_database_type","list_all_agent_uuid","read_logs","read_storage","metrics","read_nodes","get_rt_pool","delete_agent_uuid"],
   monitoring_uuid: ["list","delete"],
   token: ["create"],
   db: ["list","read","create","update","delete","exec_sql"],

@@ -5,6 +5,7 @@ import { Fault } from "../base/fault.ts";
 import { parsePublicKeys } from "../base/minisign-key.ts";
 import { parseFilter } from "../log/filter.ts";
 import { backupKeys } from "./backup-keys.ts";
+import { clusterKeys } from "./cluster-keys.ts";
 import { listenerKeys, proxyKeys, socketAccessKeys } from "./connection-keys.ts";
 import { connectionsMissing, filesKeys, hasConnections, hasS3Keys, s3KeysMissing } from "./files-keys.ts";
 import { type Key, key, readBy, sqliteFilePart } from "./key.ts";
@@ -124,6 +125,7 @@ export const topKeys = {
     count.default(64 * MiB),
     "Memory for small files that are requested often.",
   ),
+  ...clusterKeys,
   ...backupKeys,
   console: key(
     "boolean",

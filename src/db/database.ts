@@ -15,6 +15,7 @@ import { LeaseRows } from "./lease-rows.ts";
 import { type MigrationHook, migrate } from "./migrate.ts";
 import { type NewerMigration, readNewer } from "./migration-rows.ts";
 import type { Migration } from "./migrations.ts";
+import { NodeRows } from "./node-rows.ts";
 import type { OperatorSql } from "./operator/operator-sql.ts";
 import { writingStatements } from "./operator/writing-statements.ts";
 import { openPostgres } from "./postgres.ts";
@@ -58,6 +59,8 @@ export class Database {
   readonly entries: EntryRows;
   readonly heads: HeadRows;
   readonly leases: LeaseRows;
+  /** Who uses this database. */
+  readonly nodes: NodeRows;
   /** What was deleted or replaced in the object store, and everything that is named there. */
   readonly removed: RemovedRows;
   /** Which store the files are in. */
@@ -76,6 +79,7 @@ export class Database {
     this.entries = new EntryRows(dialect);
     this.heads = new HeadRows(dialect);
     this.leases = new LeaseRows(dialect);
+    this.nodes = new NodeRows(dialect);
     this.removed = new RemovedRows(dialect, this.heads);
     this.stores = new StoreRows(dialect);
     this.operator = observed(dialect.operator, observers.operator);

@@ -4,10 +4,8 @@ import { visible } from "../base/visible-text.ts";
 import type { Dialect } from "./dialect.ts";
 import { readClock } from "./lease-rows.ts";
 import type { Migration } from "./migrations.ts";
+import { aliveMs, nodesNamespace } from "./node-rows.ts";
 import type { Schema } from "./schema.ts";
-
-const nodesNamespace = "nodes";
-const aliveMs = 60_000;
 
 /** The members of a node's row that tell what it knows. */
 interface NodeVersion {

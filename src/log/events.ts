@@ -1,5 +1,6 @@
 import { z } from "zod";
 import { auditEvents } from "./audit-events.ts";
+import { clusterEvents } from "./cluster-events.ts";
 import type { Level } from "./entry.ts";
 import { storeEvents } from "./store-events.ts";
 
@@ -165,6 +166,7 @@ export const events = {
     fields: nothing,
   },
   ...storeEvents,
+  ...clusterEvents,
   "update.downloading": {
     level: "INFO",
     description: "A release is being downloaded; repeated with the progress, at most once a second.",

@@ -6,6 +6,7 @@ import type { MethodTable } from "../rpc/method.ts";
 import type { Services } from "../services.ts";
 import { agentUuid, nodeAgents } from "./agent-uuid.ts";
 import { auditMethods } from "./audit.ts";
+import { cluster } from "./cluster.ts";
 import { method } from "./declare.ts";
 import { fileVersions } from "./file-versions.ts";
 import { log } from "./log.ts";
@@ -35,6 +36,7 @@ const namespaces = {
   ...fileVersions,
   ...agentUuid,
   ...auditMethods,
+  ...cluster,
   ...log,
   ...storage,
   ...token,

@@ -140,6 +140,38 @@ export const cases: Readonly<Record<string, Case>> = {
   static_path: path,
   sync_uploads: { good: [["false", false]], bad: notBoolean },
   static_cache_bytes: bytes(0, 100 * GiB),
+  node_name: {
+    good: [['"node-1.example"', "node-1.example"]],
+    bad: [
+      ...notText,
+      ...['""', '"-a"', '"a b"', '"a/b"', '"\\u001b[2J"', `"${"a".repeat(64)}"`].map(
+        (name) => [name, /must be 1 to 63 letters, digits/] as const,
+      ),
+    ],
+  },
+  node_url: {
+    good: [
+      ['"https://node1.example.com:2211/"', "https://node1.example.com:2211"],
+      ['"http://[fd00::1]:2211"', "http://[fd00::1]:2211"],
+    ],
+    bad: [
+      ...notText,
+      ...['""', '"node1:2211"', '"unix:/run/node.sock"'].map(
+        (url) => [url, /: must begin with https:/] as const,
+      ),
+      ['"https://root:hunter2@node1"', /: must have no user, no password and no options in it: [^:]*$/],
+      ['"https://node1/?token=x"', /: must have no user/],
+      ['"http://0.0.0.0:2211"', /: must name an address of this node/],
+      ['"http://[::]:2211"', /: must name an address of this node/],
+    ],
+  },
+  drain_seconds: {
+    good: [
+      ["0", 0],
+      ["3600", 3600],
+    ],
+    bad: [...notNumber, ["3601", /3600 or less/]],
+  },
   backup_dir: path,
   backup_every: {
     good: [

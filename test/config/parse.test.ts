@@ -45,6 +45,7 @@ test("a file with the two required keys gets every default", () => {
       unix_socket_mode: "0600",
       sync_uploads: true,
       static_cache_bytes: 64 * MiB,
+      drain_seconds: 0,
       backup_keep: 7,
       backup_files: false,
       backup_before_migration: true,

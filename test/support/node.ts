@@ -10,6 +10,7 @@ import { type ConsoleFiles, loadConsole } from "../../src/bundle.ts";
 import { openDatabase } from "../../src/db/database.ts";
 import { LogHub } from "../../src/log/hub.ts";
 import { type Node, openNode } from "../../src/node.ts";
+import type { NodeOptions } from "../../src/node-options.ts";
 import type { MethodTable } from "../../src/rpc/method.ts";
 import type { Services } from "../../src/services.ts";
 import { settingsFor } from "./database-settings.ts";
@@ -82,6 +83,8 @@ export interface TestNodeOptions {
   /** Hash passwords at the product's cost, for tests that are about the time of a check. */
   readonly realPasswordCost?: boolean;
   readonly rejectionDelayMs?: number;
+  /** What tells this node apart from others on the same database. */
+  readonly cluster?: NodeOptions["cluster"];
   /** Called in place of a restart into another binary. */
   readonly restart?: () => void;
 }
@@ -155,6 +158,7 @@ export async function testNode(options: TestNodeOptions = {}): Promise<TestNode>
       credentials = made;
     },
     loadConsole: sharedConsole,
+    ...(options.cluster === undefined ? {} : { cluster: options.cluster }),
     ...(options.rejectionDelayMs === undefined ? {} : { rejectionDelayMs: options.rejectionDelayMs }),
     ...(options.restart === undefined
       ? {}

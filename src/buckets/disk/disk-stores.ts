@@ -60,7 +60,7 @@ export class DiskStores implements BucketStores {
     });
   }
 
-  admit(): Promise<void> {
+  admit(): Promise<string> {
     return this.#identity.admit();
   }
 

@@ -134,8 +134,8 @@ export class ObjectStores implements BucketStores {
     );
   }
 
-  async admit(): Promise<void> {
-    await this.#options.identity.admit();
+  admit(): Promise<string> {
+    return this.#options.identity.admit();
   }
 
   start(): void {

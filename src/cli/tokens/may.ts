@@ -19,6 +19,7 @@ const phrases: Readonly<Record<Permission, readonly [verb: string, object: strin
   "node.read_logs": ["read", "logs"],
   "node.read_storage": ["read", "table sizes"],
   "node.metrics": ["read", "metrics"],
+  "node.read_nodes": ["list", "nodes"],
   "monitoring_uuid.list": ["list", "agents"],
   "monitoring_uuid.delete": ["delete", "agents"],
   "token.create": ["create", "tokens"],

@@ -6,6 +6,8 @@ export interface HealthOptions {
   readonly version: string;
   readonly uptimeMs: () => number;
   readonly readiness: Readiness;
+  /** The codes of what is wrong between this node and others (`nodes.…` in docs/events.md). */
+  readonly warnings: () => readonly string[];
 }
 
 const headers = {
@@ -15,8 +17,12 @@ const headers = {
 };
 
 /** serveHealth answers `GET /node/health`: the process is alive. It uses neither the database nor the disk. */
-export function serveHealth({ version, uptimeMs }: HealthOptions): Response {
-  return json({ status: "ok", version, uptime_ms: uptimeMs() }, { headers });
+export function serveHealth({ version, uptimeMs, warnings: present }: HealthOptions): Response {
+  const warnings = present();
+  return json(
+    { status: "ok", version, uptime_ms: uptimeMs(), ...(warnings.length > 0 && { warnings }) },
+    { headers },
+  );
 }
 
 /** serveReady answers `GET /node/ready`: 200, or 503 with the missing parts. It names no host and no path, because anybody may ask. */

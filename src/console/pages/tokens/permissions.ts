@@ -28,6 +28,7 @@ const table: { readonly [F in KnownFamily]: Family<F> } = {
       read_logs: "read the log",
       read_storage: "see the size of the tables",
       metrics: "read the metrics",
+      read_nodes: "list the nodes",
       delete_agent_uuid: "delete agents (wider system)",
       get_rt_pool: "see the runtime pool (wider system)",
     },

@@ -1,0 +1,288 @@
+import { messageOf } from "../base/fault.ts";
+import { aliveMs, keyOf, type NodeRow, type NodeRows } from "../db/node-rows.ts";
+import type { Logger } from "../log/hub.ts";
+import { outsideSpans, quietly } from "../log/span.ts";
+import { type ClusterNode, findWarnings, type NodesWarning, toNodes } from "./nodes.ts";
+
+const defaultHeartbeatMs = 10_000;
+/** Rows of nodes that did not come back are removed after a day. */
+const maxDeadMs = 24 * 3600 * 1000;
+/** A database that does not answer must delay neither a start nor a stop. */
+const maxWaitMs = 1000;
+
+/** NodeSettings are what a node says about itself. */
+export interface NodeSettings {
+  readonly name: string;
+  /** Undefined: the address of the listener, if others can reach that. */
+  readonly url: string | undefined;
+}
+
+/** RosterHome is where the row of this node is, kept open until it is released. */
+export interface RosterHome {
+  readonly rows: NodeRows;
+  readonly uuid: string;
+  /** The id of the store of the files. */
+  readonly files: string;
+  release(): void;
+}
+
+export interface RosterOptions {
+  /** Made at the start; the processes of one node have the same. */
+  readonly boot: string;
+  /** The number of this process, if the node has several. */
+  readonly process?: number | undefined;
+  readonly version: string;
+  readonly heartbeatMs?: number | undefined;
+  readonly uptimeMs: () => number;
+  readonly acquire: () => RosterHome;
+  /** Must not reject. */
+  readonly isReady: () => Promise<boolean>;
+  /** The URL of the listener. */
+  readonly listenerUrl: () => string | undefined;
+  readonly log: Logger;
+}
+
+/** ClusterView is who uses the database, as this node sees it. */
+export interface ClusterView {
+  readonly answered_by: { readonly uuid: string; readonly boot: string };
+  readonly nodes: readonly ClusterNode[];
+  readonly warnings: readonly NodesWarning[];
+}
+
+/** JoinedRow is the row of this node in one database. */
+interface JoinedRow {
+  readonly home: RosterHome;
+  readonly key: string;
+  /** When the node started, by the clock of this database; undefined until that was read. */
+  since?: number;
+  /** The last heartbeat that was written. */
+  beat?: string;
+}
+
+/**
+ * Roster keeps a row about this node in the database, with a heartbeat, and reads those of the others. It decides nothing: a node whose row cannot
+ * be written goes on serving. Where only one server can use the database, the row is written when it changes, without heartbeats.
+ */
+export class Roster {
+  readonly #options: RosterOptions;
+  /** Tells the heartbeats of this process apart from those of another that has the same row. */
+  readonly #writer: string = crypto.randomUUID();
+  #beats = 0;
+  #settings: NodeSettings | undefined;
+  #joined: JoinedRow | undefined;
+  #timer: Timer | undefined;
+  #beating: Promise<void> | undefined;
+  /** Something changed while a heartbeat was under way. */
+  #isStale = false;
+  #hasLeft = false;
+  #warnings: readonly NodesWarning[] = [];
+
+  constructor(options: RosterOptions) {
+    this.#options = options;
+  }
+
+  /** What is wrong between this node and others, as of the last heartbeat. */
+  get warnings(): readonly NodesWarning[] {
+    return this.#warnings;
+  }
+
+  /** Applies a configuration and writes the row, which the first time is how a node joins. */
+  apply(settings: NodeSettings): void {
+    this.#settings = settings;
+    outsideSpans(() => {
+      this.refresh();
+      const { heartbeatMs = defaultHeartbeatMs } = this.#options;
+      this.#timer ??= setInterval(() => {
+        if (this.#joined?.home.rows.isShared !== false) this.refresh();
+      }, heartbeatMs).unref();
+    });
+  }
+
+  /** Writes the row now: something about the node has changed. */
+  refresh(): void {
+    if (this.#hasLeft || this.#settings === undefined) return;
+    this.#isStale = true;
+    this.#beating ??= outsideSpans(() => this.#beatWhileStale());
+  }
+
+  /** Resolves when the row is written, or when that takes too long. Never rejects. */
+  async settled(): Promise<void> {
+    if (this.#beating !== undefined) await atMost(maxWaitMs, this.#beating);
+  }
+
+  /** Removes the row, unless the database takes too long. Never rejects. */
+  async leave(): Promise<void> {
+    this.#hasLeft = true;
+    clearInterval(this.#timer);
+    const last = this.#beating ?? Promise.resolve();
+    await atMost(
+      maxWaitMs,
+      last.then(() => this.#quit(this.#joined)),
+    );
+  }
+
+  /** Reads the rows of all nodes. Throws if the database cannot be read. */
+  async view(): Promise<ClusterView> {
+    const home = this.#options.acquire();
+    try {
+      const ready = await this.#options.isReady();
+      const { nowMs, rows } = await home.rows.list();
+      const own = this.#ownRow(home, { at: nowMs, since: this.#joined?.since, ready });
+      const nodes = toNodes([...rows.filter(({ key }) => key !== own.key), own], nowMs);
+      const { uuid, boot } = own;
+      return { answered_by: { uuid, boot }, nodes, warnings: findWarnings(nodes) };
+    } finally {
+      home.release();
+    }
+  }
+
+  async #beatWhileStale(): Promise<void> {
+    while (this.#isStale) {
+      this.#isStale = false;
+      try {
+        // A heartbeat is nothing that the log should show.
+        const nodes = await quietly(() => this.#beat());
+        this.#warn(nodes);
+      } catch (error) {
+        this.#options.log.debug("the heartbeat of this node was not written", { reason: messageOf(error) });
+      }
+    }
+    this.#beating = undefined;
+  }
+
+  async #beat(): Promise<readonly ClusterNode[]> {
+    const former = this.#joined;
+    const joined = this.#enter(former);
+    const { home } = joined;
+    try {
+      // A node that joins has just opened its database and its store.
+      const ready = joined.beat === undefined || (await this.#options.isReady());
+      const { nowMs, rows } = await home.rows.list();
+      const own = this.#ownRow(home, { at: nowMs, since: joined.since, ready });
+      joined.since = own.since;
+      if (!rows.some((row) => this.#isSuccessor(row, own))) {
+        const { key, uuid, ...value } = own;
+        joined.beat = own.beat;
+        await home.rows.write(uuid, value);
+      }
+      const over = rows.filter((row) => isOver(row, joined, nowMs));
+      await home.rows.remove(over.map(({ key }) => key));
+      return toNodes([...rows.filter(({ key }) => key !== own.key), own], nowMs);
+    } finally {
+      if (former !== joined) await this.#quit(former);
+    }
+  }
+
+  /** Returns the row in the present database: `former`, unless a reload has changed the database or the UUID. */
+  #enter(former: JoinedRow | undefined): JoinedRow {
+    const home = this.#options.acquire();
+    if (former !== undefined && former.home.rows === home.rows && former.home.uuid === home.uuid) {
+      home.release();
+      return former;
+    }
+    const { boot, process } = this.#options;
+    this.#joined = { home, key: keyOf({ uuid: home.uuid, boot, process }) };
+    return this.#joined;
+  }
+
+  /** Whether a row is that of a process which takes the place of this one: it is beside this one for a while. */
+  #isSuccessor({ key, since, beat }: NodeRow, own: NodeRow): boolean {
+    return key === own.key && since > own.since && !beat.startsWith(this.#writer);
+  }
+
+  /** Removes the row from a database, and ends the use of that. A row that is in use stays. */
+  async #quit(joined: JoinedRow | undefined): Promise<void> {
+    if (joined === undefined) return;
+    const { home, key, beat } = joined;
+    try {
+      await quietly(async () => {
+        const { rows } = await home.rows.list();
+        // A reload may have opened the same database again, and another process may have taken the place of this one: both wrote the row anew.
+        if (rows.some((row) => row.key === key && row.beat === beat)) await home.rows.remove([key]);
+      });
+    } catch (error) {
+      this.#options.log.debug("the row of this node was not removed", { reason: messageOf(error) });
+    } finally {
+      home.release();
+    }
+  }
+
+  #ownRow(
+    { uuid, files }: RosterHome,
+    {
+      at,
+      since,
+      ready,
+    }: { readonly at: number; readonly since: number | undefined; readonly ready: boolean },
+  ): NodeRow {
+    const { boot, process, version, uptimeMs, listenerUrl } = this.#options;
+    const { name, url } = this.#settings ?? { name: uuid, url: undefined };
+    return {
+      key: keyOf({ uuid, boot, process }),
+      uuid,
+      boot,
+      name,
+      url: url ?? reachable(listenerUrl()),
+      version,
+      since: since ?? at - uptimeMs(),
+      at,
+      ready,
+      files,
+      ...(process !== undefined && { process }),
+      beat: `${this.#writer}/${this.#beats++}`,
+    };
+  }
+
+  /** Logs each warning about this node once, until it is over. */
+  #warn(nodes: readonly ClusterNode[]): void {
+    const uuid = this.#joined?.home.uuid ?? "";
+    const { boot, log } = this.#options;
+    const warnings = findWarnings(nodes).filter(({ nodes }) => nodes.includes(uuid));
+    const isNew = ({ event }: NodesWarning) => !this.#warnings.some((old) => old.event === event);
+    for (const { event, nodes: uuids } of warnings.filter(isNew)) {
+      const others = nodes.filter((node) => uuids.includes(node.uuid) && node.boot !== boot);
+      const names = others.map(({ name }) => name);
+      if (event === "nodes.same_uuid")
+        log.event(event, `another node has the same server_uuid: ${names.join(", ")}; ${uuidAdvice}`, {
+          uuid,
+          others: names,
+        });
+      else
+        log.event(
+          event,
+          `nodes on this database do not share one store of files: ${names.join(", ")}; ${filesAdvice}`,
+          {
+            others: names,
+          },
+        );
+    }
+    this.#warnings = warnings;
+  }
+}
+
+const uuidAdvice =
+  "a copied configuration brings it along: delete the copied .uuid file, or set another server_uuid, and restart";
+const filesAdvice =
+  "each serves its own files, and changes are lost; give all of them the same [files] url (a folder that all have mounted, or S3), or stop the others";
+
+/** Whether a row can be removed: of an earlier start of this server that is dead, or of a node that did not come back for a day. */
+function isOver({ key, uuid, at }: NodeRow, { home, key: ownKey }: JoinedRow, nowMs: number): boolean {
+  if (key === ownKey) return false;
+  // Nobody else can be there.
+  if (!home.rows.isShared) return true;
+  return nowMs - at > (uuid === home.uuid ? aliveMs : maxDeadMs);
+}
+
+/** The URL of a listener, unless it listens on all addresses of the machine, none of which is known here. */
+function reachable(url: string | undefined): string | null {
+  if (url === undefined || url.startsWith("unix:")) return null;
+  const { hostname } = new URL(url);
+  return hostname === "0.0.0.0" || hostname === "[::]" ? null : url;
+}
+
+async function atMost(timeoutMs: number, work: Promise<void>): Promise<void> {
+  const { promise: late, resolve } = Promise.withResolvers<void>();
+  const timer = setTimeout(resolve, timeoutMs);
+  await Promise.race([work, late]);
+  clearTimeout(timer);
+}

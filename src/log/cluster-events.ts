@@ -1,0 +1,21 @@
+import { z } from "zod";
+
+const text = z.string();
+
+/** `clusterEvents` are the events of nodes that share a database. */
+export const clusterEvents = {
+  "nodes.same_uuid": {
+    level: "WARN",
+    description:
+      "Another node that is alive, one of `others`, has the same `server_uuid`: a copied configuration brings it along. Once for each occurrence.",
+    fields: z.object({ uuid: text, others: z.array(text) }),
+    hidden: [],
+  },
+  "nodes.files_not_shared": {
+    level: "WARN",
+    description:
+      "Other nodes on the same database, `others`, have another store of files, or all keep plain files, which cannot be shared: each serves its own files. Once for each occurrence.",
+    fields: z.object({ others: z.array(text) }),
+    hidden: [],
+  },
+} as const;
