@@ -17,7 +17,7 @@ export const token = "updatingUpdating:updatingUpdatingUpdatingUpdating";
 const patienceMs = 40_000;
 
 /** A port outside of the range from which outgoing connections take theirs, so that it stays free over a restart. */
-async function quietPort(): Promise<number> {
+export async function quietPort(): Promise<number> {
   for (let attempt = 0; attempt < 100; attempt += 1) {
     const port = 10_000 + Math.floor(Math.random() * 20_000);
     const free = await new Promise<boolean>((done) => {

@@ -24,7 +24,7 @@ export async function postgresRelay(databaseUrl: string): Promise<PostgresRelay>
     return undefined;
   };
   const filter = (): ConnectionFilter => {
-    let [isCommitNext, isListening] = [false, false];
+    let [isCommitNext, isListening, isDeaf] = [false, false, false];
     return {
       pass(of, bytes) {
         const text = state.armed || of === "request" ? bytes.toString("latin1") : "";
@@ -33,7 +33,9 @@ export async function postgresRelay(databaseUrl: string): Promise<PostgresRelay>
           isListening ||= /\bLISTEN\b/i.test(text);
           return bytes;
         }
-        if (isListening && !state.passesNotifications) return Buffer.alloc(0);
+        // For good: what comes later would not fit to what was lost.
+        isDeaf ||= isListening && !state.passesNotifications;
+        if (isDeaf) return Buffer.alloc(0);
         // The tags with which PostgreSQL says that a statement is complete.
         if (state.armed === "before" && text.includes("UPDATE 1\0")) isCommitNext = true;
         if (state.armed === "after" && text.includes("COMMIT\0")) return cutCommit();

@@ -25,6 +25,8 @@ export interface RunOptions {
   readonly cwd?: string;
   /** A command that runs the program, such as one that takes rights away. */
   readonly as?: readonly string[];
+  /** Another binary than that of this test run. */
+  readonly binary?: string | undefined;
 }
 
 export interface Finished {
@@ -74,8 +76,9 @@ export class Server implements AsyncDisposable {
   readonly #child;
   readonly #readers: readonly ByteReader[];
 
-  constructor(folder: string, args: readonly string[], { env, stdin, cwd, as = [] }: RunOptions = {}) {
-    this.#child = Bun.spawn([...as, ...program, ...args], {
+  constructor(folder: string, args: readonly string[], options: RunOptions = {}) {
+    const { env, stdin, cwd, as = [], binary } = options;
+    this.#child = Bun.spawn([...as, ...(binary === undefined ? program : [binary]), ...args], {
       cwd: cwd ?? folder,
       env: { PATH: process.env.PATH, HOME: process.env.HOME, ...env },
       stdin: stdin === undefined ? "ignore" : new Blob([stdin]),

@@ -12,14 +12,18 @@ interface StoredFile {
   readonly size: number;
 }
 
-/** StoredTree is the content of an object store in a folder, read past the server: by SQL, and from the disk. */
-export interface StoredTree {
+/** NamedFiles are the files of an object store as the rows of the database name them, read past the server. */
+export interface NamedFiles {
   /** The live files by their paths, with the bucket's in front; of a folder, whose path ends with a slash, undefined. */
   readonly entries: ReadonlyMap<string, StoredFile | undefined>;
   /** Everything that is named, live or removed. */
   readonly named: readonly StoredFile[];
   /** Namespaces of folders that can be reached from no head and no removed folder. */
   readonly lostFolders: readonly string[];
+}
+
+/** StoredTree is the content of an object store in a folder, read past the server: by SQL, and from the disk. */
+export interface StoredTree extends NamedFiles {
   /** The keys of the blobs in the folder, sorted. */
   readonly blobs: readonly string[];
   /** Files of uploads that were never finished. */
@@ -46,6 +50,14 @@ async function rowsOf(databaseUrl: string): Promise<Row[]> {
 
 /** Reads the store of a server that is not running. */
 export async function readStoredTree(databaseUrl: string, folder: string): Promise<StoredTree> {
+  return {
+    ...(await readNamedFiles(databaseUrl)),
+    blobs: await storedKeys(folder),
+    unfinished: (await readdir(join(folder, "unfinished"))).length,
+  };
+}
+
+export async function readNamedFiles(databaseUrl: string): Promise<NamedFiles> {
   const folders = new Map<string, Array<[name: string, value: unknown]>>();
   for (const { namespace, key, value } of await rowsOf(databaseUrl)) {
     const rows = folders.get(namespace) ?? [];
@@ -77,12 +89,10 @@ export async function readStoredTree(databaseUrl: string, folder: string): Promi
     entries,
     named,
     lostFolders: [...folders.keys()].filter((namespace) => !reached.has(namespace)),
-    blobs: await storedKeys(folder),
-    unfinished: (await readdir(join(folder, "unfinished"))).length,
   };
 }
 
 /** The keys of the blobs that a tree names, each once, sorted. */
-export function namedBlobs({ named }: StoredTree): string[] {
+export function namedBlobs({ named }: NamedFiles): string[] {
   return [...new Set(named.flatMap(({ blob }) => blob ?? []))].sort();
 }

@@ -1,0 +1,147 @@
+import { until } from "../process.ts";
+import type { ClusterNode } from "./cluster.ts";
+import { now, type Outage } from "./history.ts";
+import type { Storm } from "./storm.ts";
+
+/** A node relies on its database again so long after a failure has ended, at the latest, on a busy machine. */
+const recoveryMs = 5000;
+
+/** A fault: does its harm for about this long, and ends it. */
+type Fault = (chaos: Chaos, node: ClusterNode, ms: number) => Promise<void>;
+
+/** Faults by name. Those that keep nodes from their database are outages. */
+const faults: Readonly<Record<string, Fault>> = {
+  "database cut": (chaos, node, ms) =>
+    chaos.outage([node], async () => {
+      node.database.cut();
+      await Bun.sleep(ms);
+      await node.database.mend();
+    }),
+  "database refuses": (chaos, node, ms) =>
+    chaos.outage([node], async () => {
+      await node.database.refuse();
+      await Bun.sleep(ms);
+      await node.database.mend();
+    }),
+  "database silent": (chaos, node, ms) =>
+    chaos.outage([node], async () => {
+      node.database.silence();
+      await Bun.sleep(ms);
+      await node.database.mend();
+    }),
+  "database slow": async (_, node, ms) => {
+    node.database.delay(60);
+    await Bun.sleep(ms);
+    await node.database.mend();
+  },
+  "commit cut": (chaos, node, ms) =>
+    chaos.outage([node], async () => {
+      node.database.cutCommit(chaos.storm.any(["before", "after"]));
+      await Bun.sleep(ms / 2);
+    }),
+  "no notifications": async (_, node, ms) => {
+    node.database.passesNotifications = false;
+    await Bun.sleep(ms);
+    node.database.passesNotifications = true;
+  },
+  "database restarted": (chaos) =>
+    chaos.outage(chaos.storm.cluster.nodes, async () => {
+      await chaos.storm.cluster.postgres.halt();
+      await Bun.sleep(300);
+      await chaos.storm.cluster.postgres.resume();
+    }),
+  "database silent for all": (chaos, _, ms) => {
+    const { nodes } = chaos.storm.cluster;
+    return chaos.outage(nodes, async () => {
+      for (const { database } of nodes) database.silence();
+      await Bun.sleep(ms);
+      for (const { database } of nodes) await database.mend();
+    });
+  },
+  killed: async (chaos, node, ms) => {
+    await node.kill();
+    await Bun.sleep(ms / 2);
+    await chaos.start(node);
+  },
+  "killed and started at once": async (chaos, node) => {
+    await node.kill();
+    await chaos.start(node);
+  },
+  paused: async (_, node, ms) => {
+    node.server?.signal("SIGSTOP");
+    await Bun.sleep(ms);
+    node.server?.signal("SIGCONT");
+  },
+};
+
+const storeFaults: Readonly<Record<string, Fault>> = {
+  "store cut": async (_, { blobs }, ms) => {
+    blobs?.cut();
+    await Bun.sleep(ms);
+    await blobs?.mend();
+  },
+  "store refuses": async (_, { blobs }, ms) => {
+    await blobs?.refuse();
+    await Bun.sleep(ms);
+    await blobs?.mend();
+  },
+  "store silent": async (_, { blobs }, ms) => {
+    blobs?.silence();
+    await Bun.sleep(ms);
+    await blobs?.mend();
+  },
+  "store slow": async (_, { blobs }, ms) => {
+    blobs?.delay(100);
+    await Bun.sleep(ms);
+    await blobs?.mend();
+  },
+};
+
+/** Chaos does harm to the nodes of a cluster, one fault after the other. */
+export class Chaos {
+  readonly outages: Outage[] = [];
+  /** How often each fault was done. */
+  readonly done = new Map<string, number>();
+
+  constructor(readonly storm: Storm) {}
+
+  /** All faults in random order, and again, until the storm is over. */
+  async run(): Promise<void> {
+    const { storm } = this;
+    const hasStore = storm.cluster.node(0).blobs !== undefined;
+    const all = Object.entries({ ...faults, ...(hasStore && storeFaults) });
+    let deck: typeof all = [];
+    while (!storm.isOver) {
+      if (deck.length === 0)
+        deck = all
+          .map((fault) => [storm.random(), fault] as const)
+          .sort(([a], [b]) => a - b)
+          .map(([, fault]) => fault);
+      const [name, harm] = deck.pop() as (typeof all)[number];
+      // A node that gets plain requests alone is spared more often, so that outages do not excuse everything it answers.
+      const node = storm.random() < 0.2 ? storm.anyNode() : storm.busyNode();
+      await harm(this, node, 200 + 2300 * storm.random());
+      this.done.set(name, (this.done.get(name) ?? 0) + 1);
+      storm.quietNode = storm.random() < 0.3 ? storm.anyNode().number : storm.quietNode;
+      await Bun.sleep(300 + 1000 * storm.random());
+    }
+  }
+
+  async outage(nodes: readonly ClusterNode[], harm: () => Promise<void>): Promise<void> {
+    const begin = now();
+    // Reads that end during the harm are judged at the end, with all outages.
+    await harm();
+    const end = now() + recoveryMs;
+    for (const { number } of nodes) this.outages.push({ node: number, begin, end });
+  }
+
+  /** A start fails while the database or the store is away, as it should; then the node is started again. */
+  async start(node: ClusterNode): Promise<void> {
+    await until(`node ${node.number} starts`, () =>
+      node.start().then(
+        () => true,
+        () => false,
+      ),
+    );
+  }
+}

@@ -1,0 +1,199 @@
+import {
+  absent,
+  type History,
+  type Hold,
+  type Operation,
+  type Outage,
+  type Read,
+  type Use,
+  type Write,
+} from "./history.ts";
+
+/** The age of what plain HTTP and tokens are answered from, at most. */
+const leaseMs = 1000;
+
+export interface Violation {
+  readonly rule:
+    | "lost write"
+    | "body"
+    | "broken answer"
+    | "stale read"
+    | "lock"
+    | "revocation"
+    | "moved folder"
+    | "late answer";
+  readonly subject: string;
+  /** The operations that prove it. */
+  readonly operations: readonly Operation[];
+}
+
+/**
+ * checkHistory finds what no cluster may do, in a record of what its clients saw. It is sound for any clock of the nodes and any delay of the clients: an
+ * operation took effect at some moment between its `begin` and its `end`, and one whose outcome is unknown at any moment after its `begin`, or never.
+ */
+export function checkHistory(history: History): Violation[] {
+  const bySubject = Map.groupBy(history.operations, (operation) =>
+    "subject" in operation ? operation.subject : "",
+  );
+  return [
+    ...[...bySubject].flatMap(([subject, operations]) => [
+      ...new Register(subject, operations, history).violations(),
+      ...lockViolations(subject, operations),
+      ...revocationViolations(subject, operations, history.outages),
+    ]),
+    ...history.operations.flatMap((operation) =>
+      operation.end - operation.begin > history.deadlineMs
+        ? [{ rule: "late answer" as const, subject: operation.note, operations: [operation] }]
+        : [],
+    ),
+  ];
+}
+
+const ofKind = <K extends Operation["kind"]>(operations: readonly Operation[], kind: K) =>
+  operations.filter((operation): operation is Extract<Operation, { kind: K }> => operation.kind === kind);
+
+class Register {
+  readonly #writes: readonly Write[];
+  readonly #reads: readonly Read[];
+  readonly #byChild: ReadonlyMap<string, Write>;
+  readonly #byParent: ReadonlyMap<string, readonly Write[]>;
+  /** When each write was done at the latest: it was answered, or what it wrote was seen, or replaced by a write of which that is known. */
+  readonly #doneBy = new Map<Write, number>();
+
+  constructor(
+    readonly subject: string,
+    operations: readonly Operation[],
+    readonly history: History,
+  ) {
+    this.#writes = ofKind(operations, "write").filter(({ outcome }) => outcome !== "refused");
+    this.#reads = ofKind(operations, "read");
+    this.#byChild = new Map(
+      this.#writes.filter(({ child }) => child !== absent).map((write) => [write.child, write]),
+    );
+    this.#byParent = Map.groupBy(this.#writes, ({ parent }) => parent);
+    for (const write of this.#writes) if (write.outcome === "done") this.#isDone(write, write.end);
+    for (const { saw = absent, end } of this.#reads) this.#isDone(this.#byChild.get(saw), end);
+  }
+
+  #isDone(write: Write | undefined, by: number): void {
+    for (let at = write; at !== undefined; at = this.#byChild.get(at.parent)) {
+      if ((this.#doneBy.get(at) ?? Number.POSITIVE_INFINITY) <= by) return;
+      this.#doneBy.set(at, by);
+    }
+  }
+
+  violations(): Violation[] {
+    return [
+      ...this.#lostWrites(),
+      ...this.#lostCreations(),
+      ...this.#reads.flatMap((read) => this.#judge(read)),
+    ];
+  }
+
+  #violation(rule: Violation["rule"], ...operations: Operation[]): Violation {
+    return { rule, subject: this.subject, operations };
+  }
+
+  #lostWrites(): Violation[] {
+    return [...this.#byParent].flatMap(([parent, writes]) => {
+      const done = writes.filter((write) => this.#doneBy.has(write));
+      return parent !== absent && done.length > 1 ? [this.#violation("lost write", ...done)] : [];
+    });
+  }
+
+  /** Of two creations, one came after a removal of the other. */
+  #lostCreations(): Violation[] {
+    const creations = (this.#byParent.get(absent) ?? []).filter((write) => this.#doneBy.has(write));
+    const ordered = creations.toSorted((one, other) => this.#doneAt(one) - this.#doneAt(other));
+    return ordered.slice(1).flatMap((second, at) => {
+      const first = ordered[at] as Write;
+      const isRemoved = this.#writes.some(
+        ({ child, begin }) => child === absent && begin < this.#doneAt(second),
+      );
+      return isRemoved ? [] : [this.#violation("lost write", first, second)];
+    });
+  }
+
+  #doneAt(write: Write): number {
+    return this.#doneBy.get(write) ?? Number.POSITIVE_INFINITY;
+  }
+
+  #judge(read: Read): Violation[] {
+    const { saw } = read;
+    if (read.broken !== undefined)
+      return [this.#violation(read.broken.includes("places") ? "moved folder" : "broken answer", read)];
+    if (saw === undefined) return [];
+    const horizon = horizonOf(read, this.history);
+    if (saw === absent) return this.#judgeAbsence(read, horizon);
+    const written = this.#byChild.get(saw);
+    if (written === undefined || written.begin > read.end) return [this.#violation("body", read)];
+    const replaced = this.#byParent.get(saw)?.filter((write) => this.#doneAt(write) < horizon) ?? [];
+    return replaced.length > 0 ? [this.#violation("stale read", written, ...replaced, read)] : [];
+  }
+
+  /** A register that was created, and that nobody has tried to remove since, exists. */
+  #judgeAbsence(read: Read, horizon: number): Violation[] {
+    const removals = this.#writes.filter(({ child, begin }) => child === absent && begin < read.end);
+    const removed = new Set(removals.map((removal) => this.#creationOf(removal)));
+    const created = (this.#byParent.get(absent) ?? []).filter((write) => this.#doneAt(write) < horizon);
+    return created
+      .filter((creation) => !removed.has(creation))
+      .map((creation) => this.#violation("stale read", creation, read));
+  }
+
+  #creationOf(write: Write): Write {
+    let at = write;
+    for (
+      let before = this.#byChild.get(at.parent);
+      before !== undefined;
+      before = this.#byChild.get(at.parent)
+    )
+      at = before;
+    return at;
+  }
+}
+
+/** What was done before this time must be seen. While a node cannot reach its database, plain HTTP goes on with what is known. */
+function horizonOf({ isStrict, node, begin, end }: Read, { outages, staleMs }: History): number {
+  if (isStrict) return begin;
+  let horizon = begin - leaseMs;
+  for (const outage of outages
+    .filter((one) => one.node === node)
+    .toSorted((one, other) => other.end - one.end))
+    if (outage.end >= horizon && outage.begin <= end) horizon = Math.min(horizon, outage.begin - leaseMs);
+  return Math.max(horizon, begin - staleMs - leaseMs);
+}
+
+function lockViolations(subject: string, operations: readonly Operation[]): Violation[] {
+  const holds = ofKind(operations, "hold").toSorted((one, other) => one.end - other.end);
+  const intrusions = ofKind(operations, "intrusion");
+  return holds.flatMap((hold, at) => {
+    const until = heldUntil(hold);
+    const others = holds.slice(at + 1).filter((other) => other.end < until && other.end < heldUntil(other));
+    const within = intrusions.filter(({ begin, end }) => begin > hold.end && end < until);
+    return [...others, ...within].map((other) => ({
+      rule: "lock" as const,
+      subject,
+      operations: [hold, other],
+    }));
+  });
+}
+
+function heldUntil({ begin, timeoutMs, releasedAt }: Hold): number {
+  return Math.min(begin + timeoutMs, releasedAt);
+}
+
+function revocationViolations(
+  subject: string,
+  operations: readonly Operation[],
+  outages: readonly Outage[],
+): Violation[] {
+  const [revocation] = ofKind(operations, "revocation");
+  if (revocation === undefined) return [];
+  const isLate = (use: Use) =>
+    use.begin > revocation.end + leaseMs &&
+    !outages.some(({ node, begin, end }) => node === use.node && begin < use.end && end > revocation.end);
+  return ofKind(operations, "use")
+    .filter(isLate)
+    .map((use) => ({ rule: "revocation", subject, operations: [revocation, use] }));
+}

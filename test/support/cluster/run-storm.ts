@@ -1,0 +1,120 @@
+import { mkdir, writeFile } from "node:fs/promises";
+import { join, resolve } from "node:path";
+import { seededRandom } from "../random.ts";
+import { Chaos } from "./chaos.ts";
+import { checkHistory, type Violation } from "./check-history.ts";
+import { Cluster, type ClusterOptions } from "./cluster.ts";
+import type { History } from "./history.ts";
+import { Storm } from "./storm.ts";
+import {
+  createOrRemove,
+  hotFiles,
+  makeFiles,
+  passingFiles,
+  readHotFile,
+  readLeased,
+  readStrict,
+  replace,
+} from "./storm-files.ts";
+import { findFolder, makeFolder, moveFolder } from "./storm-folders.ts";
+import { intrude, lockAndUnlock, makeLockedFiles } from "./storm-locks.ts";
+import { useAndRevoke } from "./storm-tokens.ts";
+import { type SweptStore, sweptStore } from "./swept-store.ts";
+
+const artefacts = resolve(import.meta.dir, "../../../test-artefacts/cluster");
+/** Every request ends within this: deadlines of PostgreSQL and of the store one after the other, on a busy machine. */
+const deadlineMs = 25_000;
+const staleMs = 60_000;
+
+export interface StormOptions extends ClusterOptions {
+  readonly seconds: number;
+  /** Without it nothing fails but the nodes themselves. */
+  readonly hasFaults?: boolean;
+  /** How long a client waits between two requests, about. */
+  readonly pauseMs: number;
+}
+
+export interface StormResult {
+  readonly violations: readonly Violation[];
+  readonly store: SweptStore;
+}
+
+/** Clients of all kinds, by how many of each there are. */
+const clients: ReadonlyArray<readonly [count: number, work: (storm: Storm) => Promise<void>]> = [
+  [5, replace],
+  [4, readHotFile],
+  [5, readLeased],
+  [2, createOrRemove],
+  [2, moveFolder],
+  [1, async (storm) => void (await findFolder(storm))],
+  [3, lockAndUnlock],
+  [1, intrude],
+  [1, useAndRevoke],
+];
+
+/** runStorm lets clients work on a cluster while it suffers faults, and judges what they saw. The seed, which is printed, makes the same choices again. */
+export async function runStorm(title: string, options: StormOptions): Promise<StormResult> {
+  const { random, seed } = seededRandom(title, "CLUSTER_SEED");
+  await using cluster = await Cluster.open({
+    databaseKeys:
+      "answer_timeout_ms = 1500\nconnect_timeout_ms = 1000\nacquire_timeout_ms = 1500\nstale_seconds = 60\n",
+    ...options,
+  });
+  const storm = new Storm(cluster, random);
+  const chaos = new Chaos(storm);
+  await makeFiles(storm);
+  await makeFolder(storm);
+  await makeLockedFiles(storm);
+  const failed = Promise.withResolvers<never>();
+  const work = Promise.all([
+    ...clients.flatMap(([count, client]) =>
+      Array.from({ length: count }, () => storm.repeat(options.pauseMs, () => client(storm))),
+    ),
+    options.hasFaults === false ? undefined : chaos.run(),
+  ]).catch(failed.reject);
+  try {
+    await Promise.race([Bun.sleep(options.seconds * 1000), failed.promise]);
+  } finally {
+    storm.isOver = true;
+  }
+  await Promise.race([work, failed.promise]);
+  await cluster.untilReady();
+  await readEverything(storm);
+  for (const { server } of cluster.nodes) await server?.stop();
+  const store = await sweptStore(cluster);
+  const history = { operations: storm.operations, outages: chaos.outages, deadlineMs, staleMs };
+  const violations = checkHistory(history);
+  console.log(
+    `${title}: ${summaryOf(history)}; faults: ${[...chaos.done].map(([name, count]) => `${name} ${count}`).join(", ")}; ${store.deleted} blobs swept, ${store.blobs.length} left; ${violations.length} violations`,
+  );
+  if (violations.length > 0) await keep(`${title}-${seed}`.replaceAll(/\W+/g, "-"), history, violations);
+  return { violations, store };
+}
+
+/** Nothing is lost: every node shows the last state of everything. */
+async function readEverything(storm: Storm): Promise<void> {
+  for (const node of storm.cluster.nodes) {
+    for (const file of [...hotFiles, ...passingFiles]) await readStrict(storm, file, node);
+    await findFolder(storm, node);
+  }
+}
+
+function summaryOf({ operations }: History): string {
+  const count = (kind: string) => operations.filter((operation) => operation.kind === kind).length;
+  const writes = operations.filter((operation) => operation.kind === "write");
+  const outcomes = (["done", "refused", "maybe"] as const).map(
+    (outcome) => `${writes.filter((write) => write.outcome === outcome).length} ${outcome}`,
+  );
+  const reads = operations.filter((operation) => operation.kind === "read" && operation.saw !== undefined);
+  const strict = reads.filter((read) => read.kind === "read" && read.isStrict).length;
+  return `${operations.length} operations: writes ${outcomes.join(", ")}; reads ${strict} strict, ${reads.length - strict} leased; ${count("hold")} locks held, ${count("revocation")} tokens revoked`;
+}
+
+/** Keeps a history that proves something, and prints the first proofs. */
+async function keep(name: string, history: History, violations: readonly Violation[]): Promise<void> {
+  await mkdir(artefacts, { recursive: true });
+  const path = join(artefacts, `${name}.json`);
+  await writeFile(path, JSON.stringify({ violations, ...history }, undefined, 1));
+  console.log(`the history is in ${path}`);
+  for (const violation of violations.slice(0, 5)) console.log(JSON.stringify(violation));
+}
