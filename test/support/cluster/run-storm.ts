@@ -57,7 +57,7 @@ export async function runStorm(title: string, options: StormOptions): Promise<St
   const { random, seed } = seededRandom(title, "CLUSTER_SEED");
   await using cluster = await Cluster.open({
     databaseKeys:
-      "answer_timeout_ms = 1500\nconnect_timeout_ms = 1000\nacquire_timeout_ms = 1500\nstale_seconds = 60\n",
+      "answer_timeout_ms = 3000\nconnect_timeout_ms = 2000\nacquire_timeout_ms = 3000\nstale_seconds = 60\n",
     ...options,
   });
   const storm = new Storm(cluster, random);
