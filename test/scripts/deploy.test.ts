@@ -27,6 +27,13 @@ interface Compose {
   readonly volumes: Readonly<Record<string, unknown>>;
 }
 
+/** The cluster: services of Docker Compose by name. */
+interface ClusterCompose {
+  readonly services: Readonly<Record<string, ComposeService>>;
+  readonly volumes: Readonly<Record<string, unknown>>;
+  readonly configs: Readonly<Record<"caddyfile", { readonly content: string }>>;
+}
+
 interface Probe {
   readonly httpGet: { readonly path: string; readonly port: string };
 }
@@ -58,6 +65,8 @@ interface StatefulSet {
 }
 
 const { services, volumes } = Bun.YAML.parse(read("deploy/compose.yaml")) as Compose;
+const cluster = Bun.YAML.parse(read("deploy/compose.cluster.yaml")) as ClusterCompose;
+const clusterNodes = Object.entries(cluster.services).filter(([name]) => /^(init|node-\d)$/.test(name));
 const [service, statefulSet] = Bun.YAML.parse(read("deploy/kubernetes.yaml")) as [
   { kind: "Service"; spec: { ports: readonly { port: number; targetPort: string }[] } },
   StatefulSet,
@@ -71,6 +80,7 @@ test("every variable of the examples is one that the server reads", () => {
   const names = [
     ...Object.keys(services["node-server"].environment),
     ...Object.keys(services.init.environment),
+    ...clusterNodes.flatMap(([, { environment }]) => Object.keys(environment)),
     ...[...pod.initContainers, ...pod.containers].flatMap(({ env }) => env.map(({ name }) => name)),
   ];
   expect(names.length).toBeGreaterThan(0);
@@ -107,6 +117,44 @@ test("init runs first, with the same settings as the server, and both get their 
     expect(text).toContain(`--from-literal=${valueFrom.secretKeyRef.key}=`);
   }
 });
+
+test("the nodes of the cluster share a database and a store, and have a volume, a name and an address each", () => {
+  const nodes = clusterNodes.filter(([name]) => name !== "init");
+  expect(nodes.map(([name]) => name)).toEqual(["node-1", "node-2", "node-3"]);
+  const own = ["NODE_SERVER_NODE_NAME", "NODE_SERVER_NODE_URL"];
+  const shared = (variables: Variables) =>
+    Object.fromEntries(Object.entries(variables).filter(([name]) => !own.includes(name)));
+  for (const [name, { environment, volumes: mounted, depends_on: needs }] of nodes) {
+    expect([name, shared(environment)]).toEqual([name, cluster.services.init?.environment ?? {}]);
+    expect(own.map((variable) => environment[variable])).toEqual([name, `http://${name}:${port}`]);
+    expect([mounted, name in cluster.volumes]).toEqual([[`${name}:/data`], true]);
+    expect(needs?.init?.condition).toBe("service_completed_successfully");
+  }
+  expect(cluster.services.init?.environment).toMatchObject({
+    NODE_SERVER_FILES_URL: expect.stringMatching(/^s3:/),
+    NODE_SERVER_DATABASE_URL: expect.stringMatching(/^postgres:/),
+  });
+});
+
+const caddy = Bun.which("caddy");
+const caddyfiles = {
+  "deploy/compose.cluster.yaml": cluster.configs.caddyfile.content,
+  "docs/cluster.md": /^```caddy\n(.*?)^```/ms.exec(read("docs/cluster.md"))?.[1] ?? "",
+};
+if (caddy === null) console.log("SKIPPED: the Caddyfiles of the examples need caddy");
+for (const [file, text] of Object.entries(caddyfiles))
+  test.skipIf(caddy === null)(`the Caddyfile of ${file} is valid, and asks for readiness`, async () => {
+    expect(text).toContain("health_uri /node/ready\n");
+    await using home = await newHome();
+    const path = join(home.path, "Caddyfile");
+    await Bun.write(path, text);
+    const checked = Bun.spawn([caddy ?? "", "validate", "--adapter", "caddyfile", "--config", path], {
+      env: { HOME: home.path },
+      stderr: "pipe",
+    });
+    const output = await new Response(checked.stderr).text();
+    expect((await checked.exited) === 0 || output).toBe(true);
+  });
 
 /** What Docker Compose makes of `${NAME:?message}`. */
 function interpolate(text: string, values: Variables): string {
