@@ -4,6 +4,7 @@ import { headsNamespace } from "./entry-rows.ts";
 import type { HeadValue } from "./entry-values.ts";
 import { KeptValues } from "./kept-values.ts";
 import type { Schema } from "./schema.ts";
+import { bucketsScope } from "./scopes.ts";
 
 export interface BucketRow {
   readonly id: number;
@@ -126,7 +127,7 @@ export class BucketRows {
    * changed.
    */
   change<T>(work: (changes: BucketChanges) => Promise<T>): Promise<T> {
-    return this.#dialect.exclusively(async (transaction) =>
+    return this.#dialect.exclusively(bucketsScope, async (transaction) =>
       work({
         rows: await readAll(transaction),
         transaction,

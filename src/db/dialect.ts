@@ -2,6 +2,7 @@ import type { CompiledQuery, Kysely, RawBuilder, Transaction } from "kysely";
 import type { RowWriter } from "./dump/row-writer.ts";
 import type { OperatorSql } from "./operator/operator-sql.ts";
 import type { Schema } from "./schema.ts";
+import type { Scope } from "./scopes.ts";
 import type { ColumnTypes } from "./tables.ts";
 
 /** DatabaseTransaction is an open transaction; other modules only pass it on. */
@@ -42,8 +43,8 @@ export interface Dialect {
   /** The end of a SELECT that locks its rows until the transaction ends; empty where a transaction locks the whole database. */
   readonly forUpdate: RawBuilder<unknown>;
   /**
-   * A column of such a SELECT, with which its transaction waits for a row that another one has locked, but not so long that the database would count as
-   * silent: it fails as unavailable before.
+   * A column of such a SELECT. With it the transaction waits for a row that another one has locked, but not so long that the database would count as
+   * silent: it fails as unavailable before. And the database ends the transaction if its node falls silent, so that others wait no longer for its rows.
    */
   readonly boundedWait: RawBuilder<unknown>;
 
@@ -58,10 +59,11 @@ export interface Dialect {
   fromJson(value: unknown): unknown;
 
   /**
-   * Runs `work` in one transaction. No other exclusive transaction, of this process or another, runs at the same time; other
-   * statements may run beside it, on PostgreSQL also writes. It commits when `work` resolves, and rolls back when it rejects.
+   * Runs `work` in one transaction. No other exclusive transaction of the same scope, of this process or another, runs at the same time; other
+   * statements may run beside it, on PostgreSQL also writes. It commits when `work` resolves, and rolls back when it rejects. Unavailable if it would
+   * have to wait for too long.
    */
-  exclusively<T>(work: (transaction: Transaction<Schema>) => Promise<T>): Promise<T>;
+  exclusively<T>(scope: Scope, work: (transaction: Transaction<Schema>) => Promise<T>): Promise<T>;
 
   /**
    * Runs `work` in one transaction: on SQLite no other one runs at the same time, on PostgreSQL it reads what is committed before each

@@ -2,6 +2,7 @@ import { type CompiledQuery, type Expression, type SqlBool, sql, type Transactio
 import type { Dialect } from "./dialect.ts";
 import { KeptValues } from "./kept-values.ts";
 import type { Schema } from "./schema.ts";
+import { namespaceScope } from "./scopes.ts";
 
 /** `maxKeyBytes` is the longest key: an index entry of PostgreSQL, less the namespace. */
 export const maxKeyBytes = 2000;
@@ -87,8 +88,10 @@ export class KvRows {
   }
 
   /** Runs `work` in the transaction that this is bound to, or in an exclusive one. */
-  #exclusively<T>(work: (transaction: Transaction<Schema>) => Promise<T>): Promise<T> {
-    return this.#transaction === undefined ? this.#dialect.exclusively(work) : work(this.#transaction);
+  #exclusively<T>(namespace: string, work: (transaction: Transaction<Schema>) => Promise<T>): Promise<T> {
+    return this.#transaction === undefined
+      ? this.#dialect.exclusively(namespaceScope(namespace), work)
+      : work(this.#transaction);
   }
 
   /**
@@ -103,7 +106,7 @@ export class KvRows {
       readonly result: T;
     },
   ): Promise<T> {
-    return this.#exclusively(async (transaction) => {
+    return this.#exclusively(namespace, async (transaction) => {
       const rows = new Map<string, unknown>();
       for (const { key, value } of await this.#read(transaction, namespace, read.keys)) rows.set(key, value);
       if (read.subtree !== undefined) {
@@ -153,7 +156,7 @@ export class KvRows {
   /** Moves a key and everything below it over another, whose values are removed. Keys that would become too long are removed. */
   async move(namespace: string, from: string, to: string): Promise<void> {
     if (!(await this.#hasWithin(namespace, [from, to]))) return;
-    await this.#exclusively(async (transaction) => {
+    await this.#exclusively(namespace, async (transaction) => {
       await transaction.deleteFrom("kv").where("namespace", "=", namespace).where(isWithin(to)).execute();
       const moved = sql<string>`cast(${to} as text) || substr(key, length(cast(${from} as text)) + 1)`;
       const moving = transaction

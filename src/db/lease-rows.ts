@@ -1,6 +1,7 @@
 import { sql, type Transaction } from "kysely";
 import type { Dialect } from "./dialect.ts";
 import type { Schema } from "./schema.ts";
+import { taskScope } from "./scopes.ts";
 
 /** The namespace of a row for each task. */
 const leasesNamespace = "static-files/leases";
@@ -80,7 +81,7 @@ export class LeaseRows {
       now: number,
     ) => { readonly write?: LeaseValue; readonly result: T },
   ): Promise<T> {
-    return this.#dialect.exclusively(async (transaction) => {
+    return this.#dialect.exclusively(taskScope(task), async (transaction) => {
       const now = await readClock(this.#dialect, transaction);
       const row = await transaction
         .selectFrom("kv")

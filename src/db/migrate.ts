@@ -5,6 +5,7 @@ import { appliedVersions, readNewer, refuseNewer, writeEffect } from "./migratio
 import { type Migration, migrations as ownMigrations } from "./migrations.ts";
 import { refuseOlderNodes } from "./older-nodes.ts";
 import type { Schema } from "./schema.ts";
+import { schemaScope } from "./scopes.ts";
 
 /** MigrationHook runs before migrations change an existing database; `versions` are those to come. If it throws, nothing changes. */
 export type MigrationHook = (versions: readonly string[]) => Promise<void>;
@@ -27,7 +28,7 @@ export async function migrate(
   dialect: Dialect,
   { log, beforeMigration, serverUuid, migrations = ownMigrations }: MigrateOptions,
 ): Promise<void> {
-  const pending = await dialect.exclusively(async (transaction) => {
+  const pending = await dialect.exclusively(schemaScope, async (transaction) => {
     await createRecord(transaction);
     const applied = await appliedVersions(transaction);
     await admitNewer(dialect, transaction, { log, known: migrations });
@@ -40,7 +41,7 @@ export async function migrate(
   // A new database has nothing to lose.
   if (pending.length > 0) await beforeMigration?.(pending);
   for (const migration of migrations) {
-    await dialect.exclusively(async (transaction) => {
+    await dialect.exclusively(schemaScope, async (transaction) => {
       const applied = await appliedVersions(transaction);
       if (applied.includes(migration.version)) return;
       if (applied.length > 0) await refuseOlderNodes(dialect, transaction, { migration, serverUuid });

@@ -13,12 +13,13 @@ const missingDatabase = "3D000";
 const wrongPassword = "28P01";
 const notAuthorized = "28000";
 const lockNotAvailable = "55P03";
+const queryCanceled = "57014";
 
 /**
- * SQLSTATEs of a connection that ended or was never made: class 08, failed authentication (28), a missing database, no free
+ * SQLSTATEs of a connection that ended or was never made: class 08, a transaction that was idle for too long, failed authentication (28), a missing database, no free
  * connection, and a server that stops, starts or crashed.
  */
-const connectionState = /^(08|28|3D000$|53300$|57P0)/;
+const connectionState = /^(08|25P03$|28|3D000$|53300$|57P0)/;
 /** Codes of Bun's driver for the same failures, for those that PostgreSQL did not report itself. */
 const connectionCode = /^ERR_POSTGRES_(CONNECTION|IDLE|LIFETIME|TLS|AUTHENTICATION)/;
 
@@ -35,7 +36,8 @@ export function toDatabaseFault(error: unknown): Fault {
   if (sqlstate === undefined ? connectionCode.test(codeOf(error) ?? "") : connectionState.test(sqlstate))
     return unavailable(error);
   if (sqlstate === lockNotAvailable)
-    return unavailable(error, "another change in the same bucket takes too long; try again shortly");
+    return unavailable(error, "another change takes too long; try again shortly");
+  if (sqlstate === queryCanceled) return unavailable(error, "the database took too long; try again shortly");
   if (sqlstate === diskFullState) return diskFull(error, { sqlstate });
   return new Fault(
     "DatabaseError",

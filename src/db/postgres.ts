@@ -4,6 +4,7 @@ import {
   PostgresAdapter,
   PostgresIntrospector,
   PostgresQueryCompiler,
+  type RawBuilder,
   sql as raw,
   type Transaction,
 } from "kysely";
@@ -18,6 +19,7 @@ import { explainConnection, isCrowded, toSetupFault } from "./postgres-errors.ts
 import { PostgresPool } from "./postgres-pool.ts";
 import { Reachability } from "./reachability.ts";
 import type { Schema } from "./schema.ts";
+import { lockKey, schemaScope } from "./scopes.ts";
 import type { ColumnTypes } from "./tables.ts";
 import { watchWrites } from "./write-watch.ts";
 
@@ -35,8 +37,11 @@ const columnTypes: ColumnTypes = {
   },
 };
 
-/** The key of the advisory lock under which schemas change: "node" in ASCII, to avoid collisions with other programs. */
-const exclusiveLock = 0x6e6f6465;
+/**
+ * The key of the advisory lock under which schemas change: "node" in ASCII, to avoid collisions with other programs. Every exclusive transaction shares it;
+ * versions before scopes took it for all of theirs.
+ */
+const schemaLock = 0x6e6f6465;
 
 /** `sessionName` is the `application_name` of this server's connections, by which another process finds them. */
 export const sessionName = "node-server";
@@ -113,6 +118,7 @@ export async function openPostgres(url: string, options: PostgresOptions, log: L
       createQueryCompiler: () => new PostgresQueryCompiler(),
     },
   });
+  const boundedWait = boundsOfWait(answerTimeoutMs);
   const operator = new PostgresOperator(url, connectTimeoutMs, () => tableSizes(query));
   return {
     kind: "postgres",
@@ -132,7 +138,7 @@ export async function openPostgres(url: string, options: PostgresOptions, log: L
     nowMs: raw`cast(extract(epoch from clock_timestamp()) * 1000 as bigint)`,
     forUpdate: raw`for update`,
     // PostgreSQL evaluates the columns of a row before it locks it.
-    boundedWait: raw`set_config('lock_timeout', ${raw.lit(String(Math.round(answerTimeoutMs * lockShare)))}, true)`,
+    boundedWait,
     mergeJson: (column, changes) => raw`${raw.ref(column)} || cast(${changes} as jsonb)`,
     async hasSchema() {
       const { rows } = await raw<{ made: boolean }>`
@@ -146,9 +152,13 @@ export async function openPostgres(url: string, options: PostgresOptions, log: L
         ? raw`cast(cast(${String(value)} as text) as jsonb)`
         : value,
     fromJson: (value) => value,
-    exclusively: (work) =>
+    exclusively: (scope, work) =>
       query.transaction().execute(async (transaction) => {
-        await lockSchema(transaction);
+        if (scope === schemaScope) await lockSchema(transaction);
+        else
+          await raw`SELECT ${boundedWait}, pg_advisory_xact_lock_shared(${schemaLock}), pg_advisory_xact_lock(${lockKey(scope)})`.execute(
+            transaction,
+          );
         return work(transaction);
       }),
     transact: (work) => query.transaction().execute(work),
@@ -187,9 +197,25 @@ export async function openPostgres(url: string, options: PostgresOptions, log: L
   };
 }
 
-/** `lockSchema` takes the lock of `exclusively` until the transaction ends. */
+/**
+ * `boundsOfWait` sets limits until the transaction ends, so that it works through a pooler. A node that is stopped or cut off in a transaction cannot end it:
+ * PostgreSQL does, when no statement came for the time in which a node waits for an answer.
+ */
+function boundsOfWait(answerTimeoutMs: number): RawBuilder<unknown> {
+  const limits = {
+    lock_timeout: answerTimeoutMs * lockShare,
+    statement_timeout: answerTimeoutMs,
+    idle_in_transaction_session_timeout: answerTimeoutMs,
+  };
+  const settings = Object.entries(limits).map(
+    ([name, ms]) => raw`set_config(${raw.lit(name)}, ${raw.lit(String(Math.round(ms)))}, true)`,
+  );
+  return raw`concat(${raw.join(settings)})`;
+}
+
+/** `lockSchema` takes the lock of the schema until the transaction ends: alone, and for as long as it takes. */
 export async function lockSchema(transaction: Transaction<Schema>): Promise<void> {
-  await raw`SELECT pg_advisory_xact_lock(${exclusiveLock})`.execute(transaction);
+  await raw`SELECT pg_advisory_xact_lock(${schemaLock})`.execute(transaction);
 }
 
 /** `tableSizes` returns the total size of each table of the current schema in bytes, with indexes and out-of-line storage. */

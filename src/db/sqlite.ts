@@ -120,7 +120,7 @@ export async function openSqlite({ path, mode }: SqliteFile, options: SqliteOpti
     json: (value) => JSON.stringify(value),
     fromJson: (value) => JSON.parse(String(value)),
     // BEGIN IMMEDIATE takes the write lock, of which a file has one for all processes.
-    exclusively: (work) => query.transaction().execute(work),
+    exclusively: (_scope, work) => query.transaction().execute(work),
     transact: (work) => query.transaction().execute(work),
     flush: () => wal.sync(),
     async readSnapshot(work) {

@@ -2,6 +2,7 @@ import type { Transaction } from "kysely";
 import type { Dialect } from "./dialect.ts";
 import { readClock } from "./lease-rows.ts";
 import type { Schema } from "./schema.ts";
+import { storeScope } from "./scopes.ts";
 
 /** `storeNamespace` is the namespace of one row, which a backup does not bring along. */
 export const storeNamespace = "static-files/store";
@@ -42,7 +43,7 @@ export class StoreRows {
 
   /** Changes the row, which is created first if there is none, and returns its new value. */
   change(changed: (value: StoreValue, nowMs: number) => StoreValue): Promise<StoreValue> {
-    return this.#dialect.exclusively(async (transaction) => {
+    return this.#dialect.exclusively(storeScope, async (transaction) => {
       const found = await this.#read(transaction);
       const now = await readClock(this.#dialect, transaction);
       const next = changed(found ?? { database: Bun.randomUUIDv7() }, now);

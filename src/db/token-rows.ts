@@ -5,6 +5,7 @@ import type { Dialect } from "./dialect.ts";
 import { KeptValues } from "./kept-values.ts";
 import { type Query, superTokenRolls } from "./kv-rows.ts";
 import type { Schema } from "./schema.ts";
+import { superTokenScope } from "./scopes.ts";
 import {
   type Columns,
   type NewToken,
@@ -163,7 +164,7 @@ export class TokenRows {
    * committed: after a crash in between, the next start creates and shows new credentials.
    */
   insertSuper(token: NewToken, shown: () => void): Promise<void> {
-    return this.#dialect.exclusively(async (transaction) => {
+    return this.#dialect.exclusively(superTokenScope, async (transaction) => {
       if (await hasToken(transaction, "id", superId)) return;
       const columns = toTokenColumns(this.#dialect, token);
       // Another token may have got a similar name before this row existed; that must not prevent a start.
@@ -196,7 +197,7 @@ export class TokenRows {
   /** Gives the Super Token other credentials, and leaves the note by which a server audits it. */
   async replaceSuper(token: Pick<NewToken, "key" | "secretHash" | "passwordHash">): Promise<void> {
     const value = this.#dialect.json({ at: new Date().toISOString() });
-    await this.#dialect.exclusively(async (transaction) => {
+    await this.#dialect.exclusively(superTokenScope, async (transaction) => {
       await transaction
         .updateTable("token")
         .set({ token_key: token.key, token_hash: token.secretHash, password_hash: token.passwordHash })

@@ -38,7 +38,7 @@ eachDatabase("locks and properties of a transaction are all written, or none", a
   await using database = await openWithToken(kind);
   const outside = database.metadata("site");
   const inTransaction = (fail: boolean) =>
-    database.dialect.exclusively(async (transaction) => {
+    database.dialect.transact(async (transaction) => {
       const inside = outside.within(metadataRowsWithin(database.rows, transaction, 1000));
       expect(await inside.locks.around(path)).toEqual([]);
       await inside.locks.take(lock(2000));
@@ -60,7 +60,7 @@ eachDatabase("locks of a transaction expire by the clock that it was given", asy
   const until = Date.now() + 60_000;
   await outside.locks.take(lock(until));
   const seenAt = (nowMs: number) =>
-    database.dialect.exclusively(async (transaction) => {
+    database.dialect.transact(async (transaction) => {
       const { locks } = outside.within(metadataRowsWithin(database.rows, transaction, nowMs));
       expect(locks.now()).toBe(nowMs);
       return (await locks.around(path)).length;

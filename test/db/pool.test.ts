@@ -4,6 +4,7 @@ import { parseSqliteUrl } from "../../src/base/database-url.ts";
 import { openDatabase } from "../../src/db/database.ts";
 import type { Dialect } from "../../src/db/dialect.ts";
 import { openPostgres } from "../../src/db/postgres.ts";
+import { schemaScope } from "../../src/db/scopes.ts";
 import { openSqlite } from "../../src/db/sqlite.ts";
 import { LogHub } from "../../src/log/hub.ts";
 import { openTestDatabase } from "../support/database.ts";
@@ -61,7 +62,7 @@ eachDatabase(
     await using database = await openOne(kind, 50);
     const { dialect } = database;
     const held = Promise.withResolvers<void>();
-    const holding = dialect.exclusively(() => held.promise);
+    const holding = dialect.exclusively(schemaScope, () => held.promise);
     // A write: SQLite's reads need no turn.
     const write = dialect.query.insertInto("monitoring_uuid").values(agent(1)).execute();
     const refusal = await within(
@@ -84,7 +85,7 @@ eachDatabase("statements that wait for the connection run in the order they came
   await using database = await openOne(kind, 3000);
   const { dialect } = database;
   const held = Promise.withResolvers<void>();
-  const holding = dialect.exclusively(() => held.promise);
+  const holding = dialect.exclusively(schemaScope, () => held.promise);
   const order: number[] = [];
   const waiting = [1, 2, 3].map(async (n) => {
     await dialect.query.insertInto("monitoring_uuid").values(agent(n)).execute();
@@ -99,13 +100,13 @@ eachDatabase("statements that wait for the connection run in the order they came
 eachDatabase("a statement that fails inside a transaction takes the whole transaction back", async (kind) => {
   await using database = await openOne(kind, 1000);
   const { dialect } = database;
-  const failing = dialect.exclusively(async (transaction) => {
+  const failing = dialect.exclusively(schemaScope, async (transaction) => {
     await transaction.insertInto("monitoring_uuid").values(agent(1)).execute();
     await transaction.insertInto("monitoring_uuid").values(agent(1)).execute();
   });
   await expect(failing).rejects.toMatchObject({ kind: "DatabaseError", data: { unique: true } });
   expect(await agents(dialect)).toEqual([]);
-  await dialect.exclusively((transaction) =>
+  await dialect.exclusively(schemaScope, (transaction) =>
     transaction.insertInto("monitoring_uuid").values(agent(2)).execute(),
   );
   expect(await agents(dialect)).toEqual([agent(2).uuid]);
@@ -116,7 +117,7 @@ eachDatabase(
   async (kind) => {
     await using database = await openOne(kind, 1000);
     const { dialect } = database;
-    const failing = dialect.exclusively(async (transaction) => {
+    const failing = dialect.exclusively(schemaScope, async (transaction) => {
       await transaction.insertInto("monitoring_uuid").values(agent(1)).execute();
       throw new RangeError("changed my mind");
     });
@@ -184,7 +185,7 @@ test("a read of SQLite does not wait for a transaction, and sees what was commit
   await using database = await openOne("sqlite", 50);
   const { dialect } = database;
   await dialect.query.insertInto("monitoring_uuid").values(agent(1)).execute();
-  await dialect.exclusively(async (transaction) => {
+  await dialect.exclusively(schemaScope, async (transaction) => {
     await transaction.insertInto("monitoring_uuid").values(agent(2)).execute();
     expect(await agents(dialect)).toEqual([agent(1).uuid]);
   });

@@ -90,7 +90,11 @@ export async function objectNodes(kind: DatabaseKind): Promise<ObjectNodes> {
         stop,
         async look() {
           const begunAt = performance.now();
-          heads.looked("site", await database.heads.read("site"), begunAt);
+          try {
+            heads.looked("site", await database.heads.read("site"), begunAt);
+          } catch (error) {
+            heads.lookFailed(error);
+          }
         },
         changes: () => changed,
         async close() {

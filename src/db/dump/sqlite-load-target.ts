@@ -8,6 +8,7 @@ import { formerPath } from "../../base/former-path.ts";
 import { inheritedOwner } from "../../base/inherited-owner.ts";
 import { isTemporaryName, temporaryName } from "../../base/leftovers.ts";
 import type { Dialect } from "../dialect.ts";
+import { schemaScope } from "../scopes.ts";
 import { canonicalPath, lockSqlite } from "../sqlite-lock.ts";
 import type { DatabaseShape, DatabaseSnapshot } from "./portable.ts";
 import { openSqliteSnapshot } from "./sqlite-snapshot.ts";
@@ -43,7 +44,9 @@ export class SqliteLoadTarget implements LoadTarget {
   async load(shape: DatabaseShape, work: (insert: InsertRows) => Promise<void>): Promise<LoadReport> {
     const dialect = await this.#openDialect(this.#newPath);
     try {
-      return await dialect.exclusively((transaction) => loadTables(dialect, transaction, { shape, work }));
+      return await dialect.exclusively(schemaScope, (transaction) =>
+        loadTables(dialect, transaction, { shape, work }),
+      );
     } finally {
       // The last connection moves everything from the -wal file into the database.
       await dialect.close();
