@@ -1,0 +1,16 @@
+import { atRunEnd } from "../run-end.ts";
+import { hasSeaweed } from "../seaweed.ts";
+import { Cluster } from "./cluster.ts";
+
+let opened: Promise<Cluster> | undefined;
+
+/** The cluster on S3 that stories share which do it no harm; on a folder where there is no S3 server. */
+export function sharedCluster(): Promise<Cluster> {
+  opened ??= Cluster.open({ store: hasSeaweed ? "s3" : "folder" }).then(
+    (cluster) => {
+      atRunEnd(() => cluster[Symbol.asyncDispose]());
+      return cluster;
+    },
+  );
+  return opened;
+}
