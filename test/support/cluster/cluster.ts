@@ -1,4 +1,4 @@
-import { mkdir } from "node:fs/promises";
+import { link, mkdir } from "node:fs/promises";
 import { join } from "node:path";
 import type { BlobSettings } from "../../../src/buckets/objects/open-blobs.ts";
 import { quietPort } from "../installed.ts";
@@ -17,7 +17,7 @@ export type ClusterStore = "s3" | "folder";
 
 export interface ClusterOptions {
   readonly store: ClusterStore;
-  /** Another binary than that of this test run. */
+  /** Another binary than that of this test run. Each node has a link to it of its own. */
   readonly binary?: string;
   /** TOML lines above the tables. */
   readonly top?: string;
@@ -29,29 +29,38 @@ export interface ClusterOptions {
 const nodeCount = 3;
 type Postgres = Awaited<ReturnType<typeof stoppablePostgres>>;
 
+interface NodeParts {
+  readonly number: number;
+  readonly home: Home;
+  readonly port: number;
+  readonly database: PostgresRelay;
+  readonly blobs: Relay | undefined;
+  readonly binary: string | undefined;
+}
+
 /** ClusterNode is a node of the compiled server, with a relay to PostgreSQL and one to the S3 store. Its address stays the same over restarts. */
 export class ClusterNode implements AsyncDisposable {
   server: Server | undefined;
+  readonly number: number;
   readonly url: string;
+  readonly database: PostgresRelay;
+  /** Undefined where the store is a folder. */
+  readonly blobs: Relay | undefined;
+  readonly #home: Home;
+  readonly #binary: string | undefined;
 
-  constructor(
-    readonly number: number,
-    readonly home: Home,
-    readonly port: number,
-    readonly database: PostgresRelay,
-    readonly blobs: Relay | undefined,
-    readonly binary: string | undefined,
-  ) {
+  constructor({ number, home, port, database, blobs, binary }: NodeParts) {
+    this.number = number;
     this.url = `http://127.0.0.1:${port}`;
-  }
-
-  get isRunning(): boolean {
-    return this.server?.alive === true;
+    this.database = database;
+    this.blobs = blobs;
+    this.#home = home;
+    this.#binary = binary;
   }
 
   async start(): Promise<void> {
     const env = { NODE_SERVER_SUPER_TOKEN: superToken };
-    this.server = await this.home.serve({ env, binary: this.binary });
+    this.server = await this.#home.serve({ env, binary: this.#binary });
   }
 
   async kill(): Promise<void> {
@@ -67,7 +76,7 @@ export class ClusterNode implements AsyncDisposable {
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
-    await this.home[Symbol.asyncDispose]();
+    await this.#home[Symbol.asyncDispose]();
     await this.database[Symbol.asyncDispose]();
     await this.blobs?.[Symbol.asyncDispose]();
   }
@@ -154,5 +163,17 @@ async function newNode(number: number, { postgres, blobs, options }: Shared): Pr
     },
     database.url,
   );
-  return new ClusterNode(number, home, port, database, relay, options.binary);
+  const installed = home.file("bin/node-server");
+  if (options.binary !== undefined) {
+    await mkdir(home.file("bin"));
+    await link(options.binary, installed);
+  }
+  return new ClusterNode({
+    number,
+    home,
+    port,
+    database,
+    blobs: relay,
+    binary: options.binary === undefined ? undefined : installed,
+  });
 }

@@ -6,7 +6,7 @@ let opened: Promise<Cluster> | undefined;
 
 /** The cluster on S3 that stories share which do it no harm; on a folder where there is no S3 server. */
 export function sharedCluster(): Promise<Cluster> {
-  opened ??= Cluster.open({ store: hasSeaweed ? "s3" : "folder" }).then(
+  opened ??= Cluster.open({ store: hasSeaweed ? "s3" : "folder", top: "drain_seconds = 2\n" }).then(
     (cluster) => {
       atRunEnd(() => cluster[Symbol.asyncDispose]());
       return cluster;

@@ -1,0 +1,59 @@
+import { basic, superToken } from "./cluster.ts";
+
+/** Load is clients that read and write through a balancer, one request after the other, and keep what failed. */
+export class Load {
+  readonly failures: string[] = [];
+  answers = 0;
+  #isOver = false;
+  readonly #work: Promise<unknown>;
+
+  /** `methods` are what the clients send. Those that only work on one node at a time, such as LOCK, are not among them. */
+  constructor(
+    readonly url: string,
+    readonly clients = 4,
+  ) {
+    this.#work = Promise.all(Array.from({ length: clients }, (_, client) => this.#client(client)));
+  }
+
+  /** Ends the clients, each after its request. */
+  async end(): Promise<void> {
+    this.#isOver = true;
+    await this.#work;
+  }
+
+  async #client(client: number): Promise<void> {
+    for (let at = 0; !this.#isOver; at += 1) {
+      const path = `load-${client}-${at % 5}`;
+      const text = `content ${at} of client ${client}`;
+      await this.#request("PUT", `/node/static-webdav/site/${path}`, { body: text });
+      const strict = await this.#request("GET", `/node/static-webdav/site/${path}`);
+      if (strict !== text) this.failures.push(`${path} is ${strict}, not ${text}`);
+      await this.#request("PROPFIND", `/node/static-webdav/site/${path}`, { headers: { depth: "0" } });
+      await this.#request("GET", `/node/static/site/load-${client}-0`);
+      await Bun.sleep(10);
+    }
+  }
+
+  async #request(
+    method: string,
+    path: string,
+    more: { body?: string; headers?: object } = {},
+  ): Promise<string> {
+    try {
+      const response = await fetch(this.url + path, {
+        method,
+        keepalive: false,
+        signal: AbortSignal.timeout(60_000),
+        ...more,
+        headers: { authorization: basic(superToken), ...more.headers },
+      });
+      const text = await response.text();
+      this.answers += 1;
+      if (!response.ok) this.failures.push(`${method} ${path}: ${response.status} ${text.slice(0, 200)}`);
+      return text;
+    } catch (error) {
+      this.failures.push(`${method} ${path}: ${error}`);
+      return "";
+    }
+  }
+}
