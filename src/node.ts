@@ -48,10 +48,8 @@ export interface Node extends AsyncDisposable {
   readonly hub: LogHub;
   readonly ring: LogRing;
   reload(): Promise<Outcome>;
-  /** How long to go on serving after `startDraining`, in milliseconds (`drain_seconds`). */
-  readonly drainMs: number;
-  /** Makes the node not ready from now on, for load balancers and in the list of nodes; it goes on serving. */
-  startDraining(): void;
+  /** Makes the node not ready from now on, for load balancers and in the list of nodes; it goes on serving. Returns for how many more milliseconds it should (`drain_seconds`). */
+  startDraining(): number;
   /** Waits, while serving, until no call runs; at most for a bounded time, and until `signal` fires. */
   drain(signal: AbortSignal): Promise<unknown>;
   /** Stops accepting, waits a bounded time for running calls, and closes everything. */
@@ -112,6 +110,7 @@ export async function openNode(options: NodeOptions): Promise<Node> {
   const startDraining = () => {
     readiness.startDraining();
     roster.refresh();
+    return Math.max(0, drainMs - readiness.drainingMs);
   };
   const reload = async () => {
     const outcome = await live.reload();
@@ -271,9 +270,6 @@ export async function openNode(options: NodeOptions): Promise<Node> {
       return tcp.url ?? "";
     },
     reload,
-    get drainMs() {
-      return drainMs;
-    },
     startDraining,
     drain: (signal) => Promise.all([tcp.drain(signal), unix.drain(signal)]),
     close,

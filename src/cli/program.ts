@@ -260,6 +260,12 @@ const deployCommands: readonly CommandRow[] = [
     options: remoteJson,
     load: async () => (await import("./status/status.ts")).status,
   },
+  {
+    name: "nodes",
+    description: "list the nodes that use the server's database; * answered",
+    options: remoteJson,
+    load: async () => (await import("./status/nodes.ts")).nodes,
+  },
 ];
 
 /** Every command, in the order of the help. A command is registered here and nowhere else. */

@@ -11,8 +11,8 @@ export type ConfigProblem = {
 
 /** Every event of the server's own life, and every change that callers make, with the fields that its log entry has beside `event`. */
 export interface ServerEvents {
-  /** The server was asked to stop. */
-  "server.stopping": { signal: string };
+  /** The server was asked to stop; it goes on serving for `drain_ms` (`drain_seconds`). */
+  "server.stopping": { signal: string; drain_ms: number };
   /** An update is in place; the server restarts after this delay. */
   "server.restart_scheduled": { delay_ms: number };
   /** The server restarts into the binary of an update. */

@@ -34,9 +34,9 @@ const problem = z
 export const events = {
   "server.stopping": {
     level: "INFO",
-    description: "The server was asked to stop.",
-    fields: z.object({ signal: text }),
-    hidden: ["event", "signal"],
+    description: "The server was asked to stop; it goes on serving for `drain_ms` (`drain_seconds`).",
+    fields: z.object({ signal: text, drain_ms: z.int() }),
+    hidden: ["event", "signal", "drain_ms"],
   },
   "server.restart_scheduled": {
     level: "INFO",

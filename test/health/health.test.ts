@@ -70,7 +70,13 @@ test("a server that restarts shortly says so, and still answers", async () => {
     }),
   };
   const restarted = Promise.withResolvers<void>();
-  await using node = await testNode({ methods, restart: restarted.resolve });
+  const logging = 'memory_log_filter = "info"\n';
+  await using node = await testNode({
+    methods,
+    restart: restarted.resolve,
+    logging,
+    top: "drain_seconds = 4\n",
+  });
   const ready = async () => {
     const response = await fetch(`${node.url}/node/ready`);
     return [response.status, await response.json()];
@@ -78,6 +84,15 @@ test("a server that restarts shortly says so, and still answers", async () => {
   expect(await ready()).toEqual([200, { status: "ready" }]);
   await node.call("test_restart");
   expect(await ready()).toEqual([503, { status: "unavailable", missing: ["draining"] }]);
-  expect((await fetch(`${node.url}/node/health`)).status).toBe(200);
+  expect(await (await fetch(`${node.url}/node/health`)).json()).toMatchObject({
+    status: "ok",
+    draining: true,
+  });
+  // Not after the usual 3 seconds: a load balancer needs longer to notice.
+  const scheduled = node.node.ring
+    .entries()
+    .find(({ fields }) => fields.event === "server.restart_scheduled");
+  expect(scheduled?.fields.delay_ms).toBe(4000);
+  expect(node.node.startDraining()).toBeWithin(0, 4000);
   await restarted.promise;
 });

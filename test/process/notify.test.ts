@@ -72,7 +72,7 @@ story("systemd hears that the server is ready once it listens, and that it stops
   expect(systemd.texts).toEqual(["READY=1\nSTATUS=serving"]);
   expect((await server.stop()).code).toBe(0);
   await systemd.hears("STOPPING=1");
-  expect(systemd.texts.slice(1)).toEqual(["STOPPING=1"]);
+  expect(systemd.texts.slice(1)).toEqual(["STOPPING=1\nEXTEND_TIMEOUT_USEC=30000000"]);
 });
 
 story("a server that cannot start never says that it is ready", async () => {

@@ -1,4 +1,5 @@
 import { readFileSync } from "node:fs";
+import { z } from "zod";
 import { formatAddress } from "../../base/address.ts";
 import { Fault } from "../../base/fault.ts";
 import {
@@ -27,8 +28,10 @@ export interface RunningServer {
   readonly access: ServerAccess;
 }
 
-/** The time that a server may take to restart as another version. */
+/** The time that a server may take to restart as another version, once it has drained. */
 const restartTimeoutMs = 60_000;
+/** The longest `drain_seconds`. */
+const maxDrainMs = 3_600_000;
 const versionTimeoutMs = 3000;
 /** Addresses to reach a server that listens on every interface. */
 const loopback: Readonly<Record<string, string>> = { "0.0.0.0": "127.0.0.1", "::": "::1" };
@@ -75,14 +78,31 @@ export async function updateRunning(
 }
 
 async function untilRestarted(url: string, tag: Tag, access: ServerAccess): Promise<void> {
-  const deadline = Date.now() + restartTimeoutMs;
+  const lastDeadline = Date.now() + maxDrainMs + restartTimeoutMs;
+  let deadline = Date.now() + restartTimeoutMs;
   while (Date.now() < deadline) {
     await Bun.sleep(250);
     const version = await versionOf(url, access).catch(() => undefined);
     if (version === tag.version) return;
+    // Its restart has not begun.
+    if (version !== undefined && (await isDraining(url, access)))
+      deadline = Math.min(Date.now() + restartTimeoutMs, lastDeadline);
   }
   throw new Fault("Other", `the server has not come back as ${tag.text}; look into its log`);
 }
+
+/** Whether a server says that it goes on serving before it restarts (`drain_seconds`). */
+async function isDraining(url: string, { fetch }: ServerAccess): Promise<boolean> {
+  try {
+    const response = await fetch(`${url}/node/health`, { signal: AbortSignal.timeout(versionTimeoutMs) });
+    return health.safeParse(await response.json()).data?.draining ?? false;
+  } catch {
+    // It stops answering when the restart begins.
+    return false;
+  }
+}
+
+const health = z.object({ draining: z.boolean().optional() });
 
 /**
  * Shows the progress until `signal` fires or the server restarts. Resolves when the subscription has begun and throws when it is refused;

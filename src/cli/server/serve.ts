@@ -17,6 +17,10 @@ import { openNotifier } from "./systemd-notify.ts";
 /** Pause between two starts of a new version that fails, in case it waits for something, such as its database. */
 const retryMs = 1000;
 
+/** What closing a node takes at most; `TimeoutStopSec` of the service's unit allows for it. */
+const maxCloseMs = 30_000;
+const stopSignals = ["SIGTERM", "SIGINT"] as const;
+
 export interface ServeOptions extends CommandOptions {
   /** Takes the place of `ws_listener`, for this run. */
   readonly listen?: string | undefined;
@@ -35,7 +39,7 @@ export async function serve({ config, listen }: ServeOptions, command: Command):
   const stop = Promise.withResolvers<string>();
   let stopped: string | undefined;
   const stopping = new AbortController();
-  for (const name of ["SIGTERM", "SIGINT"] as const)
+  for (const name of stopSignals)
     process.once(name, () => {
       stopped = name;
       stopping.abort();
@@ -71,11 +75,16 @@ export async function serve({ config, listen }: ServeOptions, command: Command):
     const why = await Promise.race([stop.promise, restart.promise]);
     const log = node.hub.logger("server");
     if (why !== "restart" || binary === undefined) {
-      // The second signal does not wait.
-      for (const name of ["SIGTERM", "SIGINT"] as const)
-        process.on(name, () => process.exit(exitCodes.failed));
-      notifier.stopping();
-      log.event("server.stopping", `stopping on ${why}`, { signal: why });
+      const drainMs = node.startDraining();
+      notifier.stopping(drainMs + maxCloseMs);
+      const draining = drainMs === 0 ? "" : `, serving for another ${Math.ceil(drainMs / 1000)} s`;
+      log.event("server.stopping", `stopping on ${why}${draining}`, {
+        signal: why,
+        drain_ms: Math.ceil(drainMs),
+      });
+      if (drainMs > 0) await sleepUntilSignal(drainMs);
+      // The next signal does not wait.
+      for (const name of stopSignals) process.on(name, () => process.exit(exitCodes.failed));
       await node.close();
       return exitCodes.done;
     }
@@ -88,6 +97,16 @@ export async function serve({ config, listen }: ServeOptions, command: Command):
     if (stopped !== undefined) return exitCodes.done;
     failure = await tryToExec(binary);
   }
+}
+
+/** Waits, or until the next signal to stop. */
+async function sleepUntilSignal(ms: number): Promise<void> {
+  const { promise, resolve } = Promise.withResolvers<void>();
+  const timer = setTimeout(resolve, ms);
+  for (const name of stopSignals) process.on(name, resolve);
+  await promise;
+  clearTimeout(timer);
+  for (const name of stopSignals) process.off(name, resolve);
 }
 
 function isGiven(command: Command): boolean {

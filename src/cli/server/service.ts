@@ -35,7 +35,7 @@ export async function installService(options: InstallOptions): Promise<number> {
   const target = { binary: process.execPath, config: resolve(options.config), user };
   const { config } = await loadConfig(target.config);
   const writable = writableFolders(config, target);
-  const unit = unitFile({ ...target, writable });
+  const unit = unitFile({ ...target, writable, drainSeconds: config.drain_seconds });
   const printNotes = () => {
     const notes = [...accessNotes(config, writable, target), ...environmentNotes(options)];
     for (const note of notes) process.stderr.write(`note: ${note}\n`);

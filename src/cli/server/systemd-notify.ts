@@ -10,7 +10,8 @@ export interface Notifier {
   ready(): void;
   reloading(work: () => Promise<unknown> | undefined): Promise<void>;
   restarting(): void;
-  stopping(): void;
+  /** `maxMs` is how long the stop may take, whatever `TimeoutStopSec` of the unit says. */
+  stopping(maxMs: number): void;
 }
 
 export function openNotifier(env: Readonly<Record<string, string | undefined>>): Notifier {
@@ -25,7 +26,7 @@ export function openNotifier(env: Readonly<Record<string, string | undefined>>):
   return {
     ready: () => send("READY=1\nSTATUS=serving"),
     restarting: reloading,
-    stopping: () => send("STOPPING=1"),
+    stopping: (maxMs) => send(`STOPPING=1\nEXTEND_TIMEOUT_USEC=${Math.ceil(maxMs) * 1000}`),
     async reloading(work) {
       reloading();
       try {

@@ -7,10 +7,15 @@ export interface UnitSettings {
   readonly user: User;
   /** Folders that the server may write to; everything else is read-only for it. */
   readonly writable: readonly string[];
+  /** How long the server goes on serving before it stops. */
+  readonly drainSeconds: number;
 }
 
+/** What a stop takes at most beside draining. */
+const closeSeconds = 30;
+
 /** Returns the text of the unit file. The service runs in the folder of the configuration. */
-export function unitFile({ binary, config, user, writable }: UnitSettings): string {
+export function unitFile({ binary, config, user, writable, drainSeconds }: UnitSettings): string {
   const path = (text: string) => `"${text.replace(/[\\"]/g, "\\$&").replaceAll("%", "%%")}"`;
   return `[Unit]
 Description=node-server
@@ -28,7 +33,7 @@ Restart=on-failure
 RestartSec=1
 WatchdogSec=30
 TimeoutStartSec=60
-TimeoutStopSec=30
+TimeoutStopSec=${closeSeconds + drainSeconds}
 UMask=0077
 LimitNOFILE=65536
 

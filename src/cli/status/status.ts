@@ -16,6 +16,7 @@ import { isUnixAddress, unixClientUrl } from "../remote/unix.ts";
 import { print } from "../terminal/output.ts";
 import { countText, minuteText, numberText, timeText } from "../terminal/quantities.ts";
 import { mayText, tokenState } from "../tokens/may.ts";
+import { warningText } from "./nodes.ts";
 
 /** Prints the state of a server and of the token in use. */
 export async function status(options: RemoteOptions & { readonly json?: boolean }): Promise<number> {
@@ -77,13 +78,15 @@ async function askForToken(client: NodeServerClient) {
   try {
     // Called alone first: the server logs every use of an invalid token.
     const own = await client.call("token_get");
-    const [uptime, database, buckets] = await client.batch([
+    const [uptime, database, buckets, nodes] = await client.batch([
       ["node-server_uptime"],
       ["node-server_get_database_type"],
       // Only the Super Token may call this.
       ["static-bucket_list"],
+      // An older server does not know it.
+      ["cluster_nodes"],
     ]);
-    return { own, uptime, database, buckets };
+    return { own, uptime, database, buckets, nodes };
   } catch (error) {
     if (error instanceof DatabaseError || error instanceof PermissionDenied) return failedWith(error);
     throw error;
@@ -91,11 +94,11 @@ async function askForToken(client: NodeServerClient) {
 }
 
 function failedWith(error: Error) {
-  return { own: error, uptime: error, database: error, buckets: error };
+  return { own: error, uptime: error, database: error, buckets: error, nodes: error };
 }
 
 function stateOf({ url }: Target, { version, uuid, answeredMs, answers, uptimeMs }: Answers) {
-  const { own, database, buckets } = answers;
+  const { own, database, buckets, nodes } = answers;
   const broken = Object.values(answers).find((answer) => answer instanceof DatabaseError);
   return {
     server: url,
@@ -111,12 +114,14 @@ function stateOf({ url }: Target, { version, uuid, answeredMs, answers, uptimeMs
     token: own instanceof Error ? null : tokenState(own),
     super: !(buckets instanceof Error),
     buckets: buckets instanceof Error ? null : buckets.length,
+    nodes: nodes instanceof Error ? null : nodes.nodes.filter(({ alive }) => alive).length,
+    warnings: nodes instanceof Error ? [] : nodes.warnings,
   };
 }
 
 type State = ReturnType<typeof stateOf>;
 
-function linesOf(state: State, { own, database }: Answers["answers"]): string {
+function linesOf(state: State, { own, database, nodes }: Answers["answers"]): string {
   const rows: Record<string, string> = {
     server: state.server,
     reachable: `yes, in ${state.answered_ms} ms`,
@@ -128,10 +133,22 @@ function linesOf(state: State, { own, database }: Answers["answers"]): string {
     ...(own instanceof Error ? {} : { may: mayText(own, state.super) }),
     ...(state.token?.ends == null ? {} : { expires: `${minuteText(state.token.ends)} UTC` }),
     ...(state.buckets === null ? {} : { buckets: numberText(state.buckets) }),
+    ...(nodes instanceof Error || nodes.nodes.length < 2 ? {} : { nodes: nodesText(nodes.nodes) }),
   };
-  return Object.entries(rows)
-    .map(([name, value]) => `${name.padEnd(10)} ${visible(value)}\n`)
-    .join("");
+  const lines = Object.entries(rows).map(([name, value]) => `${name.padEnd(10)} ${visible(value)}\n`);
+  const warnings = nodes instanceof Error ? [] : nodes.warnings;
+  const listed = nodes instanceof Error ? [] : nodes.nodes;
+  return [...lines, ...warnings.map((warning) => `${visible(warningText(warning, listed))}\n`)].join("");
+}
+
+/** `3 ready, 1 not ready, 1 lost`. */
+function nodesText(nodes: ReadonlyArray<{ readonly alive: boolean; readonly ready: boolean }>): string {
+  const ready = nodes.filter((node) => node.ready).length;
+  const lost = nodes.filter((node) => !node.alive).length;
+  const counts = { ready, "not ready": nodes.length - ready - lost, lost };
+  return Object.entries(counts)
+    .flatMap(([state, count]) => (count === 0 ? [] : `${numberText(count)} ${state}`))
+    .join(", ");
 }
 
 function databaseText({ database, database_error }: State, answer: Answers["answers"]["database"]): string {

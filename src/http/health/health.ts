@@ -17,10 +17,16 @@ const headers = {
 };
 
 /** serveHealth answers `GET /node/health`: the process is alive. It uses neither the database nor the disk. */
-export function serveHealth({ version, uptimeMs, warnings: present }: HealthOptions): Response {
+export function serveHealth({ version, uptimeMs, readiness, warnings: present }: HealthOptions): Response {
   const warnings = present();
   return json(
-    { status: "ok", version, uptime_ms: uptimeMs(), ...(warnings.length > 0 && { warnings }) },
+    {
+      status: "ok",
+      version,
+      uptime_ms: uptimeMs(),
+      ...(readiness.isDraining && { draining: true }),
+      ...(warnings.length > 0 && { warnings }),
+    },
     { headers },
   );
 }

@@ -22,7 +22,7 @@ export interface ReadinessOptions {
 /** Readiness tells whether the server can do its work. It asks the database and the store for real, at most once a second. */
 export class Readiness {
   readonly #options: ReadinessOptions;
-  #isDraining = false;
+  #drainingSince: number | undefined;
   #checking: Promise<readonly RequiredPart[]> | undefined;
   #checkedAt = Number.NEGATIVE_INFINITY;
   #missing: readonly RequiredPart[] = [];
@@ -36,17 +36,22 @@ export class Readiness {
 
   /** Makes the server not ready from now on: it stops or restarts, and clients should go elsewhere. */
   startDraining(): void {
-    this.#isDraining = true;
+    this.#drainingSince ??= performance.now();
   }
 
   get isDraining(): boolean {
-    return this.#isDraining;
+    return this.#drainingSince !== undefined;
+  }
+
+  /** Milliseconds since `startDraining`; 0 before. */
+  get drainingMs(): number {
+    return this.#drainingSince === undefined ? 0 : performance.now() - this.#drainingSince;
   }
 
   /** Returns what is missing; nothing if the server is ready. Does not reject. */
   async missing(): Promise<readonly RequiredPart[]> {
     const missing = performance.now() - this.#checkedAt < validMs ? this.#missing : await this.#shared();
-    return this.#isDraining ? [...missing, "draining"] : missing;
+    return this.isDraining ? [...missing, "draining"] : missing;
   }
 
   #shared(): Promise<readonly RequiredPart[]> {

@@ -1,4 +1,5 @@
 import { ClientError, type NodeServerClient, RpcError } from "../../../client/index.ts";
+import { serverUrl } from "../../connection.ts";
 
 export type RestartResult =
   /** The requested version answers. */
@@ -11,7 +12,7 @@ export type RestartResult =
 const pollMs = 700;
 /** A server that takes longer to answer counts as unreachable. */
 const answerTimeoutMs = 5000;
-/** Longest wait for a restart to begin. The server restarts 3 seconds after its answer. */
+/** Longest wait for a restart to begin, once the server has drained. It restarts 3 seconds after its answer, or after `drain_seconds`. */
 const maxRestartMs = 60_000;
 
 /** Waits until the server is back after a restart, without a time limit. Calls `onOffline` with the elapsed time while it does not answer. */
@@ -21,6 +22,7 @@ export async function waitForRestart(
   onOffline: (ms: number) => void,
 ): Promise<RestartResult> {
   const start = Date.now();
+  let drainedAt = start;
   for (;;) {
     await new Promise((done) => setTimeout(done, pollMs));
     const elapsed = Date.now() - start;
@@ -29,7 +31,8 @@ export async function waitForRestart(
     else if (now.version === wanted) return { kind: "updated" };
     else if (now.uptimeMs < elapsed)
       return { kind: "rolled back", version: now.version, why: await lastError(client) };
-    else if (elapsed > maxRestartMs) return { kind: "not restarted", version: now.version };
+    else if (await isDraining()) drainedAt = Date.now();
+    else if (Date.now() - drainedAt > maxRestartMs) return { kind: "not restarted", version: now.version };
   }
 }
 
@@ -42,6 +45,20 @@ async function probe(client: NodeServerClient) {
   } catch (error) {
     if (error instanceof ClientError) return undefined;
     throw error;
+  }
+}
+
+/** Whether the server goes on serving before it restarts. */
+async function isDraining(): Promise<boolean> {
+  try {
+    const response = await fetch(`${serverUrl}/node/health`, {
+      signal: AbortSignal.timeout(answerTimeoutMs),
+    });
+    const { draining = false } = (await response.json()) as { readonly draining?: boolean };
+    return draining;
+  } catch {
+    // It does not answer, or has no such address.
+    return false;
   }
 }
 

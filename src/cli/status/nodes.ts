@@ -1,0 +1,53 @@
+import { visible } from "../../base/visible-text.ts";
+import type { ResultOf } from "../../client/index.ts";
+import { exitCodes } from "../command.ts";
+import { connect, type RemoteOptions } from "../remote/remote.ts";
+import { columns } from "../terminal/columns.ts";
+import { print, say } from "../terminal/output.ts";
+import { minuteText, timeText } from "../terminal/quantities.ts";
+
+type Answer = ResultOf<"cluster_nodes">;
+type ClusterNode = Answer["nodes"][number];
+type Warning = Answer["warnings"][number];
+
+/** Prints the nodes that use the server's database. */
+export async function nodes(options: RemoteOptions & { readonly json?: boolean }): Promise<number> {
+  const client = await connect(options);
+  const answer = await client.call("cluster_nodes");
+  const { answered_by, nodes } = answer;
+  const isAnswering = ({ uuid, boot }: ClusterNode) => uuid === answered_by.uuid && boot === answered_by.boot;
+  // The clock of the database, not of this machine.
+  const now = nodes.find(isAnswering)?.last_seen ?? Date.now();
+  await print(
+    options.json
+      ? `${JSON.stringify(answer)}\n`
+      : columns(
+          ["", "NAME", "STATE", "VERSION", "SINCE", "PROCESSES", "URL", "UUID"],
+          nodes.map((node) => [
+            isAnswering(node) ? "*" : "",
+            node.name,
+            stateText(node, now),
+            node.version,
+            minuteText(node.since),
+            String(node.processes),
+            node.url ?? "-",
+            node.uuid,
+          ]),
+        ),
+  );
+  if (!options.json) for (const warning of answer.warnings) say(visible(warningText(warning, nodes)));
+  return exitCodes.done;
+}
+
+/** `warningText` says what is wrong between nodes and what to do. */
+export function warningText({ event, nodes: uuids }: Warning, nodes: readonly ClusterNode[]): string {
+  const names = nodes.filter(({ uuid, alive }) => alive && uuids.includes(uuid)).map(({ name }) => name);
+  return event === "nodes.same_uuid"
+    ? `warning: nodes with the same server_uuid: ${names.join(", ")}; give each its own, or delete the .uuid file that was copied, and restart`
+    : `warning: nodes that do not share one store of files: ${names.join(", ")}; give all the same [files] url, or stop the others`;
+}
+
+function stateText({ alive, ready, last_seen }: ClusterNode, now: number): string {
+  if (!alive) return `lost for ${timeText((now - last_seen) / 1000)}`;
+  return ready ? "ready" : "not ready";
+}

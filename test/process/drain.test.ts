@@ -1,0 +1,34 @@
+import { expect } from "bun:test";
+import { hello, helloAt, newHome, type Server, story, until, within } from "../support/process.ts";
+
+async function readiness({ url }: Server): Promise<unknown> {
+  const response = await fetch(`${url}/node/ready`, { keepalive: false });
+  return [response.status, await response.json()];
+}
+
+const draining = [503, { status: "unavailable", missing: ["draining"] }];
+
+story("a server that is told to stop serves on for drain_seconds while it is not ready", async () => {
+  await using home = await newHome({ top: "drain_seconds = 3600\n" });
+  const server = await home.serve();
+  expect(await readiness(server)).toEqual([200, { status: "ready" }]);
+  server.signal("SIGTERM");
+  await server.says(/INFO server: stopping on SIGTERM, serving for another 3600 s\n/);
+  expect(await readiness(server)).toEqual(draining);
+  expect(await helloAt(server.url)).toBe(hello);
+  const { nodes } = (await server.call("cluster_nodes", [server.superToken])) as { nodes: unknown[] };
+  expect(nodes).toMatchObject([{ ready: false }]);
+  // A second signal ends the draining, not the server's orderly end.
+  server.signal("SIGTERM");
+  expect(await within("the server ends", server.exited)).toMatchObject({ code: 0, signal: null });
+});
+
+story("drain_seconds is changed by a reload, and ends by itself", async () => {
+  await using home = await newHome();
+  const server = await home.serve();
+  await home.configure({ top: "drain_seconds = 1\n" });
+  expect(await server.reload()).toContain("configuration reloaded: node");
+  server.signal("SIGTERM");
+  await until("it is not ready", async () => Bun.deepEquals(await readiness(server), draining));
+  expect(await within("the server ends", server.exited)).toMatchObject({ code: 0, signal: null });
+});
