@@ -14,6 +14,11 @@ export const remote: readonly OptionRow[] = [
   ["-s, --server <name>", "the name of a saved server, or an address (https://host:port, unix:/path)"],
   ["--ca <file>", "check the server's certificate against this file (PEM)"],
 ];
+/** With `--all`, for nodes that have no certificate. */
+export const allowHttp: OptionRow = [
+  "--allow-http",
+  "with --all, send the token also to nodes without a certificate, over a network that you trust",
+];
 export const remoteJson = [...remote, json];
 /** The address of a server that this machine runs. */
 export const listen = (description: string): OptionRow => [

@@ -3,7 +3,7 @@ import { buckets } from "./buckets/bucket-commands.ts";
 import type { CommandRow } from "./command-row.ts";
 import { shells } from "./completion/shells.ts";
 import { pushNotes } from "./deploy/push/notes.ts";
-import { gather, json, listen, remote, remoteJson, unit, yes } from "./options.ts";
+import { allowHttp, gather, json, listen, remote, remoteJson, unit, yes } from "./options.ts";
 import { tokenCreation } from "./tokens/token-options.ts";
 
 const service: CommandRow = {
@@ -147,6 +147,8 @@ const clientCommands: readonly CommandRow[] = [
     description: "print the log entries that a server keeps in memory",
     options: [
       ...remote,
+      ["--all", "those of every node of its cluster, by time, each with the name of its node"],
+      allowHttp,
       ["-f, --follow", "also print new entries, until Ctrl+C"],
       ["--filter <filter>", "as RUST_LOG: info, debug,db=trace, token (default with -f: info)"],
       ["--json", "print one JSON object per line"],

@@ -32,6 +32,11 @@ export function say(line: string): void {
   process.stderr.write(`${line}\n`);
 }
 
+/** Writes a line for people about one of several servers. Both texts may come from that server. */
+export function sayAbout(name: string, line: string): void {
+  say(`node-server: ${visible(name)}: ${visible(line)}`);
+}
+
 /** Runs `work` until Ctrl+C, SIGTERM or a closed pipe, which is how following a stream normally ends. */
 export async function untilStopped(work: (stop: AbortController) => Promise<void>): Promise<void> {
   const stop = new AbortController();

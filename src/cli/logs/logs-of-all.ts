@@ -1,0 +1,151 @@
+import { visible } from "../../base/visible-text.ts";
+import { ClientError, type NodeServerClient, PermissionDenied } from "../../client/index.ts";
+import { pause } from "../../client/pause.ts";
+import { formatLine } from "../../log/terminal.ts";
+import { exitCodes } from "../command.ts";
+import { type ClusterNode, keyOf, labelsOf, listNodes } from "../nodes/cluster-nodes.ts";
+import { type NamedServer, nodeTarget } from "../nodes/node-target.ts";
+import { clientFor, findServer } from "../remote/remote.ts";
+import { type Colour, isColoured, paintFor } from "../terminal/colour.ts";
+import { print, say, sayAbout, untilStopped } from "../terminal/output.ts";
+import { agoText } from "../terminal/quantities.ts";
+import { FollowedNodes, type LogsOptions } from "./followed-nodes.ts";
+import { inOrder, MergedLog, type NodeEntry } from "./merged-log.ts";
+
+/** Pause between two looks at the list of nodes. */
+const listIntervalMs = 3000;
+/** The entries that nodes keep are shown after this time, even if some node has not answered yet. */
+const maxBeginMs = 5000;
+/** How long the end waits for an output that is not read. */
+const maxLastWriteMs = 1000;
+const nodeColours: readonly Colour[] = ["cyan", "green", "blue", "yellow"];
+
+/** Prints the log entries of every node of a cluster, in the order of their times, each with the name of its node. */
+export async function logsOfAll(options: LogsOptions): Promise<number> {
+  const server = await findServer(options);
+  const client = clientFor(server);
+  const nodes = await listNodes(client);
+  const run: Run = { server, client, options, write: writerFor(options) };
+  let code: number = exitCodes.done;
+  await untilStopped(async ({ signal }) => {
+    if (options.follow) await followAll(run, nodes, signal);
+    else code = await printKept(run, nodes, signal);
+  });
+  return code;
+}
+
+interface Run {
+  readonly server: NamedServer;
+  /** Talks to the server that the user named. */
+  readonly client: NodeServerClient;
+  readonly options: LogsOptions;
+  write(entries: readonly NodeEntry[]): Promise<void>;
+}
+
+/** Prints what the nodes keep in memory. The exit code says whether all of them have answered. */
+async function printKept(
+  { server, options, write }: Run,
+  nodes: readonly ClusterNode[],
+  signal: AbortSignal,
+): Promise<number> {
+  const alive = reportDead(nodes);
+  const labels = labelsOf(alive);
+  let code: number = exitCodes.done;
+  const kept = await Promise.all(
+    alive.map(async (node): Promise<NodeEntry[]> => {
+      const label = labels.get(keyOf(node)) ?? node.name;
+      const target = nodeTarget(node, server, {
+        allowHttp: options.allowHttp === true,
+        isOnly: alive.length === 1,
+      });
+      try {
+        if ("problem" in target) sayAbout(label, target.problem);
+        else {
+          const entries = await target
+            .newClient()
+            .call("log_list", { log_filter: options.filter }, { signal });
+          return entries.map((entry) => ({ node: label, entry }));
+        }
+      } catch (error) {
+        if (error instanceof PermissionDenied || !(error instanceof ClientError)) throw error;
+        sayAbout(label, error.message);
+      }
+      code = exitCodes.unreachable;
+      return [];
+    }),
+  );
+  await write(inOrder(kept.flat()));
+  return code;
+}
+
+/** Follows the logs of all nodes, also of those that join later, until `signal` fires or the token is refused. */
+async function followAll(run: Run, nodes: readonly ClusterNode[], signal: AbortSignal): Promise<void> {
+  const ended = new AbortController();
+  signal.addEventListener("abort", () => ended.abort());
+  const refused = Promise.withResolvers<never>();
+  const merged = new MergedLog();
+  const followed = new FollowedNodes({
+    ...run,
+    merged,
+    signal: ended.signal,
+    onRefused: refused.reject,
+  });
+  followed.update(reportDead(nodes));
+  const writing = merged.run(run.write, {
+    begin: Promise.race([followed.begun, pause(maxBeginMs, ended.signal)]),
+    signal: ended.signal,
+  });
+  try {
+    await Promise.race([writing, refused.promise, watchNodes(run.client, followed, ended.signal)]);
+  } finally {
+    ended.abort();
+    // What has come is printed, unless the output is not read.
+    await Promise.race([writing, Bun.sleep(maxLastWriteMs)]);
+  }
+}
+
+/** Looks again and again which nodes there are. */
+async function watchNodes(
+  client: NodeServerClient,
+  followed: FollowedNodes,
+  signal: AbortSignal,
+): Promise<void> {
+  let failed = false;
+  for (;;) {
+    await pause(listIntervalMs, signal);
+    if (signal.aborted) return;
+    try {
+      followed.update((await listNodes(client, signal)).filter((node) => node.alive));
+      if (failed) say("node-server: the list of nodes can be read again");
+      failed = false;
+    } catch (error) {
+      if (signal.aborted) return;
+      if (error instanceof PermissionDenied || !(error instanceof ClientError)) throw error;
+      if (!failed)
+        say(`node-server: the list of nodes cannot be read (${visible(error.message)}); trying again`);
+      failed = true;
+    }
+  }
+}
+
+/** Names the nodes that ended without a notice, and returns the others. */
+function reportDead(nodes: readonly ClusterNode[]): ClusterNode[] {
+  for (const { name, alive, last_seen } of nodes)
+    if (!alive) sayAbout(name, `left out: it was last seen ${agoText(last_seen)}`);
+  return nodes.filter(({ alive }) => alive);
+}
+
+function writerFor({ json }: LogsOptions): Run["write"] {
+  const coloured = isColoured(process.stdout);
+  const paint = paintFor(process.stdout);
+  const colours = new Map<string, Colour>();
+  let width = 0;
+  const lineOf = ({ node, entry }: NodeEntry) => {
+    if (json) return JSON.stringify({ node, ...entry });
+    if (!colours.has(node)) colours.set(node, nodeColours[colours.size % nodeColours.length] ?? "cyan");
+    const name = visible(node);
+    width = Math.max(width, name.length);
+    return `${paint(colours.get(node) ?? "cyan", `${name.padEnd(width)} |`)} ${formatLine(entry, coloured)}`;
+  };
+  return (entries) => print(entries.map((entry) => `${lineOf(entry)}\n`).join(""));
+}

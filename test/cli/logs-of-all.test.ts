@@ -1,0 +1,134 @@
+import { afterAll, beforeAll, expect, test } from "bun:test";
+import type { LogEntry } from "../../src/log/entry.ts";
+import { User } from "../support/cli.ts";
+import { type TestCluster, testCluster } from "../support/cluster.ts";
+import { type TestNode, testNode } from "../support/node.ts";
+import { until, within } from "../support/process.ts";
+
+/** Beats often, so that a node is listed soon after it has come. */
+const quick = { cluster: { heartbeatMs: 200 }, logging: 'memory_log_filter = "info"\n' };
+const named = (name: string) => ({ ...quick, top: `node_name = "${name}"\n` });
+
+/** One after another: they share the list of nodes. */
+const story = (title: string, tell: () => Promise<void>) => test(title, tell, 180_000);
+
+let cluster: TestCluster;
+let user: User;
+beforeAll(async () => {
+  cluster = await testCluster(named("alpha"), () => named("beta"));
+  user = await User.open();
+  await user.does(["login", cluster.nodes[0].url, "--name", "here"], { stdin: cluster.superToken });
+}, 60_000);
+afterAll(async () => {
+  await user[Symbol.asyncDispose]();
+  await cluster[Symbol.asyncDispose]();
+});
+
+const logOf = ({ node }: TestNode) => node.hub.logger("task");
+
+interface ShownEntry extends LogEntry {
+  readonly node: string;
+}
+
+function entriesIn(stdout: string): ShownEntry[] {
+  const lines = stdout.slice(0, stdout.lastIndexOf("\n")).split("\n");
+  return lines.filter((line) => line !== "").map((line) => JSON.parse(line) as ShownEntry);
+}
+
+story("logs --all shows what every node keeps, by time, with the names of the nodes", async () => {
+  const [alpha, beta] = cluster.nodes;
+  for (let at = 1; at <= 6; at += 1) {
+    logOf(at % 2 === 1 ? alpha : beta).info(`kept ${at}`);
+    // Entries of one millisecond have no order.
+    await Bun.sleep(3);
+  }
+  const json = entriesIn(await user.does(["logs", "--all", "--json", "--filter", "task=info"]));
+  const kept = json.filter(({ message }) => message.startsWith("kept"));
+  expect(kept.map(({ node, message }) => `${node} ${message}`)).toEqual([
+    "alpha kept 1",
+    "beta kept 2",
+    "alpha kept 3",
+    "beta kept 4",
+    "alpha kept 5",
+    "beta kept 6",
+  ]);
+  const lines = await user.does(["logs", "--all", "--filter", "task=info"]);
+  expect(lines).toMatch(/^alpha \| \S+ {2}INFO task: kept 1$/m);
+  expect(lines).toMatch(/^beta {2}\| \S+ {2}INFO task: kept 2$/m);
+  const screen = user.terminal(["logs", "--all", "--filter", "task=info"]);
+  expect(await screen.ends()).toBe(0);
+  expect(screen.screen).toMatch(/\x1b\[36malpha \|\x1b\[0m .*kept 1/);
+  expect(screen.screen).toMatch(/\x1b\[32mbeta {2}\|\x1b\[0m .*kept 2/);
+});
+
+story("logs -f --all follows nodes that come and go, and tells of one that cannot be reached", async () => {
+  const [alpha, beta] = cluster.nodes;
+  const follow = user.launch(["logs", "-f", "--all", "--json", "--filter", "task=info"]);
+  const shows = (node: string, message: string) =>
+    until(`${node} shows ${message}`, () =>
+      entriesIn(follow.stdout).some((entry) => entry.node === node && entry.message === message),
+    );
+  await follow.says(/alpha: following http:\S+\n/);
+  await follow.says(/beta: following http:\S+\n/);
+  logOf(alpha).info("live 1");
+  logOf(beta).info("live 2");
+  await shows("alpha", "live 1");
+  await shows("beta", "live 2");
+  const { databaseUrl, files } = alpha;
+  const gamma = await testNode({ ...named("gamma"), store: "objects over postgres", databaseUrl, files });
+  try {
+    await follow.says(/gamma: following http:\S+\n/);
+    logOf(gamma).info("live 3");
+    await shows("gamma", "live 3");
+    // A node that ended without a notice, and whose port nobody has.
+    await alpha.sql(
+      `INSERT INTO kv (namespace, key, value) SELECT 'nodes', '00000000-0000-4000-8000-00000000dead/00000000-0000-4000-8000-0000000000b0', value || '{"name":"delta","boot":"00000000-0000-4000-8000-0000000000b0","url":"http://127.0.0.1:1","since":1}' FROM kv WHERE namespace = 'nodes' LIMIT 1`,
+    );
+    await follow.says(/delta: \S+ cannot be reached.*; trying again\n/);
+  } finally {
+    await gamma[Symbol.asyncDispose]();
+    await alpha.sql("DELETE FROM kv WHERE namespace = 'nodes' AND key LIKE '%dead%'");
+  }
+  await follow.says(/gamma: left\n/);
+  await follow.says(/delta: left\n/);
+  logOf(beta).info("live 4");
+  await shows("beta", "live 4");
+  follow.signal("SIGINT");
+  const { code, stdout } = await within("it ends", follow.exited);
+  expect(code).toBe(0);
+  const live = entriesIn(stdout).filter(({ message }) => message.startsWith("live"));
+  expect(live.map(({ message }) => message).sort()).toEqual(["live 1", "live 2", "live 3", "live 4"]);
+});
+
+story(
+  "a node without an address of its own is named, with what to configure, and the others are shown",
+  async () => {
+    const [alpha, beta] = cluster.nodes;
+    logOf(beta).info("beside");
+    await alpha.sql(
+      `INSERT INTO kv (namespace, key, value) SELECT 'nodes', '00000000-0000-4000-8000-00000000dead/00000000-0000-4000-8000-0000000000b0', value || '{"name":"delta","boot":"00000000-0000-4000-8000-0000000000b0","url":null,"since":1}' FROM kv WHERE namespace = 'nodes' LIMIT 1`,
+    );
+    try {
+      const { code, stdout, stderr } = await user.run(["logs", "--all"]);
+      expect({ code, stdout }).toEqual({ code: 4, stdout: expect.stringMatching(/^beta .*beside$/m) });
+      expect(stderr).toMatch(/delta: it has no address of its own: set node_url/);
+    } finally {
+      await alpha.sql("DELETE FROM kv WHERE namespace = 'nodes' AND key LIKE '%dead%'");
+    }
+  },
+);
+
+story("a token needs the right to list the nodes, and following ends with 3 when it is revoked", async () => {
+  const [alpha] = cluster.nodes;
+  const global = (...permissions: object[]) => [{ scopes: ["global"], permissions }];
+  const reader = await alpha.newToken(global({ node: "read_logs" }));
+  const env = { NODE_SERVER_URL: alpha.url, NODE_SERVER_TOKEN: reader };
+  expect(await user.run(["logs", "--all"], { env })).toMatchObject({ code: 3, stdout: "" });
+  const both = await alpha.newToken(global({ node: "read_logs" }, { node: "read_nodes" }));
+  const follow = user.launch(["logs", "-f", "--all", "--json"], { env: { ...env, NODE_SERVER_TOKEN: both } });
+  logOf(alpha).info("before");
+  await until("it follows", () => follow.stdout.includes('"before"'));
+  await alpha.call("token_delete", { token: cluster.superToken, target_token: both.split(":")[0] });
+  const { code, stderr } = await within("it ends", follow.exited);
+  expect([code, stderr]).toEqual([3, expect.stringMatching(/token (was revoked|is not valid)/)]);
+});
