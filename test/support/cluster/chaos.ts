@@ -120,10 +120,10 @@ export class Chaos {
       const [name, harm] = deck.pop() as (typeof all)[number];
       // A node that gets plain requests alone is spared more often, so that outages do not excuse everything it answers.
       const node = storm.random() < 0.2 ? storm.anyNode() : storm.busyNode();
-      await harm(this, node, 200 + 2300 * storm.random());
+      await harm(this, node, 200 + 1500 * storm.random());
       this.done.set(name, (this.done.get(name) ?? 0) + 1);
       storm.quietNode = storm.random() < 0.3 ? storm.anyNode().number : storm.quietNode;
-      await Bun.sleep(300 + 1000 * storm.random());
+      await Bun.sleep(1000 + 1500 * storm.random());
     }
   }
 

@@ -24,6 +24,8 @@ export interface ClusterOptions {
   readonly databaseKeys?: string;
   /** Further TOML lines of `[files]`. */
   readonly files?: string;
+  /** False keeps from each node what the others notify, as some poolers do. */
+  readonly notifies?: boolean;
 }
 
 const nodeCount = 3;
@@ -151,6 +153,7 @@ interface Shared {
 
 async function newNode(number: number, { postgres, blobs, options }: Shared): Promise<ClusterNode> {
   const [home, port, database] = await Promise.all([Home.open(), quietPort(), postgresRelay(postgres.url)]);
+  database.passesNotifications = options.notifies ?? true;
   const relay =
     blobs.endpoint === undefined ? undefined : await openRelay(Number(new URL(blobs.endpoint).port));
   const own = relay === undefined ? blobs : { ...blobs, endpoint: relay.url };

@@ -56,6 +56,7 @@ const clients: ReadonlyArray<readonly [count: number, work: (storm: Storm) => Pr
 export async function runStorm(title: string, options: StormOptions): Promise<StormResult> {
   const { random, seed } = seededRandom(title, "CLUSTER_SEED");
   await using cluster = await Cluster.open({
+    top: "sync_uploads = false\n",
     databaseKeys:
       "answer_timeout_ms = 3000\nconnect_timeout_ms = 2000\nacquire_timeout_ms = 3000\nstale_seconds = 60\n",
     ...options,
@@ -87,7 +88,8 @@ export async function runStorm(title: string, options: StormOptions): Promise<St
   console.log(
     `${title}: ${summaryOf(history)}; faults: ${[...chaos.done].map(([name, count]) => `${name} ${count}`).join(", ")}; ${store.deleted} blobs swept, ${store.blobs.length} left; ${violations.length} violations`,
   );
-  if (violations.length > 0) await keep(`${title}-${seed}`.replaceAll(/\W+/g, "-"), history, violations);
+  if (violations.length > 0 || process.env.CLUSTER_KEEP)
+    await keep(`${title}-${seed}`.replaceAll(/\W+/g, "-"), history, violations);
   return { violations, store };
 }
 
