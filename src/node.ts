@@ -1,6 +1,6 @@
 import { AuditLog } from "./auth/audit-log.ts";
 import { BackendPart } from "./backend.ts";
-import { BackupSchedule, type BackupSettings } from "./backup/schedule.ts";
+import { BackupSchedule } from "./backup/schedule.ts";
 import { clearLeftoversOf } from "./base/leftovers.ts";
 import { Turns } from "./base/turns.ts";
 import { build, sourceProgram } from "./build.ts";
@@ -8,9 +8,9 @@ import { loadConsole } from "./bundle.ts";
 import { Roster } from "./cluster/roster.ts";
 import { ConfigFile, finishOverwrite } from "./config/config-file.ts";
 import { type OverriddenKey, overriddenKeys, readOverrides, sourceOf } from "./config/environment.ts";
-import { LiveConfig, type Outcome, type Part, settingPart } from "./config/live.ts";
+import { LiveConfig, type Outcome, settingPart } from "./config/live.ts";
 import { placesOf } from "./config/server-uuid.ts";
-import { AccessLog, type AccessLogSettings } from "./http/access-log/access-log.ts";
+import { AccessLog } from "./http/access-log/access-log.ts";
 import { Readiness } from "./http/health/readiness.ts";
 import { newHttpDeps } from "./http/http-deps.ts";
 import type { CloseReason } from "./http/jsonrpc/rpc-socket.ts";
@@ -19,7 +19,7 @@ import { ListenerSlot } from "./http/listen/listener-slot.ts";
 import { auditTarget, parseFilter } from "./log/filter.ts";
 import { type Logger, LogHub } from "./log/hub.ts";
 import { auditCapacity, LogRing } from "./log/ring.ts";
-import { LogSinks, type SinkSettings } from "./log/sinks.ts";
+import { LogSinks } from "./log/sinks.ts";
 import { methods } from "./methods/index.ts";
 import { openMetrics } from "./monitor/open-metrics.ts";
 import { Recorders } from "./monitor/sources.ts";
@@ -28,16 +28,15 @@ import { preflight } from "./preflight.ts";
 import { Engine } from "./rpc/engine.ts";
 import type { Services } from "./services.ts";
 import {
-  accessLogSettings,
-  backupSettings,
-  type ClusterSettings,
-  clusterSettings,
+  accessLogPart,
+  backupsPart,
+  clusterPart,
   limitSettings,
   listeningPart,
+  loggingPart,
   noLimits,
   proxySettings,
   releaseSettings,
-  sinkSettings,
   tcpAddress,
   unixAddress,
 } from "./settings.ts";
@@ -189,51 +188,23 @@ export async function openNode(options: NodeOptions): Promise<Node> {
 
   hub.attach(auditRing);
 
-  const backupsPart: Part<BackupSettings> = {
-    ...settingPart("backups", backupSettings, (slice) => backups.apply(slice)),
-    close: () => backups.close(),
-  };
-
   const sinks = new LogSinks(hub, ring);
-  const loggingPart: Part<SinkSettings> = {
-    name: "logging",
-    slice: (config) => sinkSettings(config, options.env.RUST_LOG),
-    prepare: async (slice) => sinks.prepare(slice),
-    refresh: () => sinks.reopen(),
-    close: () => {
-      audit[Symbol.dispose]();
-      sinks.close();
-    },
-  };
-
   const accessLog = new AccessLog({ observers, addresses, log });
-  const accessLogPart: Part<AccessLogSettings | undefined> = {
-    name: "access log",
-    slice: accessLogSettings,
-    prepare: async (slice) => accessLog.prepare(slice),
-    refresh: () => accessLog.reopen(),
-    close: () => accessLog.close(),
-  };
-
-  const clusterPart: Part<ClusterSettings> = {
-    ...settingPart("node", clusterSettings, (slice) => {
-      drainMs = slice.drainMs;
-      roster.apply(slice);
-    }),
-    close: () => roster.leave(),
-  };
+  const nodePart = clusterPart(roster, (slice) => {
+    drainMs = slice.drainMs;
+  });
 
   const parts = [
     limitsPart,
     proxiesPart,
     releasesPart,
-    loggingPart,
-    backupsPart,
-    accessLogPart,
+    loggingPart(sinks, { audit, rustLog: options.env.RUST_LOG }),
+    backupsPart(backups),
+    accessLogPart(accessLog),
     backend,
     listeningPart("listener", tcp, tcpAddress),
     listeningPart("unix socket", unix, unixAddress),
-    clusterPart,
+    nodePart,
   ];
   const finished = await finishOverwrite(options.configPath, overrides);
   const leftovers = await clearLeftoversOf([options.configPath, ...placesOf(options.configPath, undefined)]);

@@ -1,17 +1,17 @@
 import { hostname } from "node:os";
 import type { FilesSource } from "./backup/files-source.ts";
-import type { BackupSettings } from "./backup/schedule.ts";
+import type { BackupSchedule, BackupSettings } from "./backup/schedule.ts";
 import { usableMemory } from "./base/memory-budget.ts";
-import type { NodeSettings } from "./cluster/roster.ts";
-import type { Part } from "./config/live.ts";
+import type { NodeSettings, Roster } from "./cluster/roster.ts";
+import { type Part, settingPart } from "./config/live.ts";
 import type { Config } from "./config/schema.ts";
-import type { AccessLogSettings } from "./http/access-log/access-log.ts";
+import type { AccessLog, AccessLogSettings } from "./http/access-log/access-log.ts";
 import type { BindAddress } from "./http/listen/listener.ts";
 import type { ListenerSlot } from "./http/listen/listener-slot.ts";
 import { readTls } from "./http/listen/tls.ts";
 import type { ProxySettings } from "./http/request/client-address.ts";
 import { parseFilter } from "./log/filter.ts";
-import type { SinkSettings } from "./log/sinks.ts";
+import type { LogSinks, SinkSettings } from "./log/sinks.ts";
 import type { UpdateSettings } from "./update/updater.ts";
 
 /** Limits are the configured bounds of what clients may use. */
@@ -85,7 +85,7 @@ export interface ClusterSettings extends NodeSettings {
   readonly drainMs: number;
 }
 
-export function clusterSettings({ node_name, node_url, drain_seconds }: Config): ClusterSettings {
+function clusterSettings({ node_name, node_url, drain_seconds }: Config): ClusterSettings {
   return { name: node_name ?? hostName(), url: node_url, drainMs: drain_seconds * 1000 };
 }
 
@@ -122,7 +122,7 @@ export function filesSource({ static_path, files }: Pick<Config, "static_path" |
 }
 
 /** `sinkSettings` lets the environment's `RUST_LOG` override `log_filter`; a sink without a filter of its own uses the result. */
-export function sinkSettings({ logging }: Config, fromEnvironment: string | undefined): SinkSettings {
+function sinkSettings({ logging }: Config, fromEnvironment: string | undefined): SinkSettings {
   const terminal = fromEnvironment
     ? parseFilter(fromEnvironment)
     : (logging.log_filter ?? parseFilter("info"));
@@ -135,7 +135,7 @@ export function sinkSettings({ logging }: Config, fromEnvironment: string | unde
   };
 }
 
-export function accessLogSettings({ logging }: Config): AccessLogSettings | undefined {
+function accessLogSettings({ logging }: Config): AccessLogSettings | undefined {
   const { access_log: path, access_log_format: format, access_log_max_bytes, access_log_keep } = logging;
   if (path === undefined) return undefined;
   return { path, format, rotation: { maxBytes: access_log_max_bytes, keep: access_log_keep } };
@@ -168,4 +168,52 @@ export function listeningPart(
   address: (config: Config) => BindAddress | undefined,
 ): Part<BindAddress | undefined> {
   return { name, slice: address, prepare: (slice) => listener.prepare(slice), close: () => listener.close() };
+}
+
+/** `loggingPart` makes the outputs of the log a part of the configuration; `audit` ends before they do. */
+export function loggingPart(
+  sinks: LogSinks,
+  { audit, rustLog }: { readonly audit: Disposable; readonly rustLog: string | undefined },
+): Part<SinkSettings> {
+  return {
+    name: "logging",
+    slice: (config) => sinkSettings(config, rustLog),
+    prepare: async (slice) => sinks.prepare(slice),
+    refresh: () => sinks.reopen(),
+    close: () => {
+      audit[Symbol.dispose]();
+      sinks.close();
+    },
+  };
+}
+
+export function accessLogPart(accessLog: AccessLog): Part<AccessLogSettings | undefined> {
+  return {
+    name: "access log",
+    slice: accessLogSettings,
+    prepare: async (slice) => accessLog.prepare(slice),
+    refresh: () => accessLog.reopen(),
+    close: () => accessLog.close(),
+  };
+}
+
+export function backupsPart(backups: BackupSchedule): Part<BackupSettings> {
+  return {
+    ...settingPart("backups", backupSettings, (slice) => backups.apply(slice)),
+    close: () => backups.close(),
+  };
+}
+
+/** `clusterPart` is what a node says about itself. It leaves the list of nodes before anything is closed. */
+export function clusterPart(
+  roster: Roster,
+  onChanged: (settings: ClusterSettings) => void,
+): Part<ClusterSettings> {
+  return {
+    ...settingPart("node", clusterSettings, (slice) => {
+      onChanged(slice);
+      roster.apply(slice);
+    }),
+    close: () => roster.leave(),
+  };
 }
