@@ -1,5 +1,6 @@
 import { useSession } from "../../session.ts";
 import { Page } from "../../ui/page.tsx";
+import { NodesCard } from "./nodes-card.tsx";
 import { ProblemsCard } from "./problems-card.tsx";
 import { ServerCard } from "./server-card.tsx";
 import { StorageCard } from "./storage-card.tsx";
@@ -12,6 +13,7 @@ export default function OverviewPage() {
     <Page title="Overview">
       <div class="cards">
         <ServerCard />
+        {rights.globally({ node: "read_nodes" }) && <NodesCard />}
         {readsLogs && <ProblemsCard />}
         {!(readsLogs && readsStorage) && <HiddenCard readsLogs={readsLogs} readsStorage={readsStorage} />}
       </div>
