@@ -19,6 +19,18 @@ export interface ServerEvents {
   "server.restarting": Record<never, never>;
   /** The server accepts connections at `url`. */
   "listener.bound": { url: string; transport: "tcp" | "unix" };
+  /** One of the server's processes ended without being asked to; the others go on. It is started again after `restart_ms`. */
+  "process.ended": { of: number; pid: number; code: number | null; signal: string | null; restart_ms: number };
+  /** A process that had ended serves again. */
+  "process.started": { of: number; pid: number };
+  /** A new process has taken the place of one that runs no more, for an update or a reload. */
+  "process.replaced": { of: number; pid: number; version: string };
+  /** No new process could be started in the place of one; the old one goes on. */
+  "process.not_replaced": { of: number; reason: string };
+  /** A process did not answer the supervisor for `silent_ms` and is killed; another one is started. */
+  "process.silent": { of: number; pid: number; silent_ms: number };
+  /** A process did not end within `stop_ms` after it was asked to, and was killed. */
+  "process.killed": { of: number; pid: number; stop_ms: number };
   /** No file descriptor is left; new connections wait. */
   "descriptors.exhausted": { idle_connections_closed: number };
   /** File descriptors are available again. */
@@ -151,6 +163,12 @@ export const serverEvents = {
   "server.restart_scheduled": "INFO",
   "server.restarting": "INFO",
   "listener.bound": "INFO",
+  "process.ended": "ERROR",
+  "process.started": "INFO",
+  "process.replaced": "INFO",
+  "process.not_replaced": "ERROR",
+  "process.silent": "ERROR",
+  "process.killed": "ERROR",
   "descriptors.exhausted": "ERROR",
   "descriptors.available": "INFO",
   "config.applied": "INFO",

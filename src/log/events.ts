@@ -2,6 +2,7 @@ import { z } from "zod";
 import { auditEvents } from "./audit-events.ts";
 import { clusterEvents } from "./cluster-events.ts";
 import type { Level } from "./entry.ts";
+import { processEvents } from "./process-events.ts";
 import { storeEvents } from "./store-events.ts";
 
 /** EventRow describes one event of the server's own life. */
@@ -53,8 +54,9 @@ export const events = {
     level: "INFO",
     description: "The server accepts connections at `url`.",
     fields: z.object({ url: text, transport: z.enum(["tcp", "unix"]) }),
-    hidden: ["event", "url", "transport"],
+    hidden: ["event", "url", "transport", "process"],
   },
+  ...processEvents,
   "descriptors.exhausted": {
     level: "ERROR",
     description: "No file descriptor is left; new connections wait.",

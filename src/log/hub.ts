@@ -15,6 +15,8 @@ import { currentSpans, isQuiet } from "./span.ts";
 /** Sink receives entries. `write` must return at once, and must neither throw nor log. */
 export interface Sink {
   readonly filter: Filter;
+  /** True if it also gets the entries of the other processes of the server. */
+  readonly takesRelayed?: boolean;
   write(entry: LogEntry): void;
 }
 
@@ -47,6 +49,12 @@ export class LogHub {
   };
   #sinks: readonly Sink[] = [];
   readonly #loggers = new Map<string, Logger>();
+  readonly #common: Fields | undefined;
+
+  /** `common` are fields of every entry. */
+  constructor(common?: Fields) {
+    this.#common = common;
+  }
 
   /** Attaches a sink: it gets every event from now until the returned function is called. */
   attach(sink: Sink): () => void {
@@ -69,7 +77,7 @@ export class LogHub {
     let entry: LogEntry | undefined;
     for (const recipient of recipients) {
       if (detail[record.level] > recipient.detail) continue;
-      entry ??= newEntry(record);
+      entry ??= this.#newEntry(record);
       recipient.sink.write(entry);
     }
     if (entry !== undefined) this.counts.entries[entry.level] += 1;
@@ -77,14 +85,30 @@ export class LogHub {
 
   /** Writes to every sink, ignoring its filter. */
   emitUnfiltered(record: LogRecord): void {
-    const entry = newEntry(record);
+    const entry = this.#newEntry(record);
     this.counts.entries[entry.level] += 1;
     for (const sink of this.#sinks) sink.write(entry);
+  }
+
+  /** Writes an entry of another process of the server to the sinks that take such entries. */
+  relay(entry: LogEntry): void {
+    for (const sink of this.#sinks) if (sink.takesRelayed && sink.filter.passes(entry)) sink.write(entry);
   }
 
   #setSinks(sinks: readonly Sink[]): void {
     this.#sinks = sinks;
     for (const logger of this.#loggers.values()) logger.recipients = this.#recipientsOf(logger.target);
+  }
+
+  #newEntry({ target, level, message, fields }: LogRecord): LogEntry {
+    return {
+      timestamp: formatTimestamp(new Date()),
+      level,
+      target: shownTarget(target),
+      message: clip(message),
+      fields: clipFields(this.#common === undefined ? fields : { ...fields, ...this.#common }),
+      spans: currentSpans(),
+    };
   }
 
   /** Filters are asked here, when a sink comes or goes, and not for each event. */
@@ -93,17 +117,6 @@ export class LogHub {
       .map((sink) => ({ sink, detail: sink.filter.detailFor(target) }))
       .filter((recipient) => recipient.detail > 0);
   }
-}
-
-function newEntry({ target, level, message, fields }: LogRecord): LogEntry {
-  return {
-    timestamp: formatTimestamp(new Date()),
-    level,
-    target: shownTarget(target),
-    message: clip(message),
-    fields: clipFields(fields),
-    spans: currentSpans(),
-  };
 }
 
 /** Fields of an entry that is not an event of the table: `event` is reserved for the codes there. */

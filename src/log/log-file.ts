@@ -11,12 +11,15 @@ import {
 } from "node:fs";
 import { dirname } from "node:path";
 import { codeOf, Fault, messageOf } from "../base/fault.ts";
+import { tryLock } from "../base/file-lock.ts";
 
 /** Rotation says when a log file is put aside, and how many of the old ones are kept: `<path>.1` is the newest. */
 export interface Rotation {
   /** The size that the file may have; 0 means that it is never put aside. */
   readonly maxBytes: number;
   readonly keep: number;
+  /** True if other processes append to the same file: one of them puts it aside, and the others continue in the new one. */
+  readonly isShared?: boolean;
 }
 
 export interface LogFileOptions extends Rotation {
@@ -69,6 +72,7 @@ export class LogFile {
     const text = this.#pending;
     this.#pending = "";
     if (text === "") return;
+    if (this.#options.isShared && this.#torn.length === 0) this.followPath();
     const before = this.#dropped;
     const notice = before === 0 ? "" : (this.#options.notice?.(before) ?? "");
     const begun = this.#torn.length;
@@ -127,17 +131,21 @@ export class LogFile {
   }
 
   /**
-   * Takes over from a `LogFile` of the same path that is closed now: that one may have written to the file, or put it aside. If it cannot be
-   * opened again, the old one stays in use.
+   * Continues in the present file of the path: another `LogFile` of this path, which is closed now or belongs to another process, may have written to it
+   * or put it aside. If it cannot be opened again, the old one stays in use.
    */
   followPath(): void {
     try {
-      const [used, found] = [fstatSync(this.#file), statSync(this.#options.path, { throwIfNoEntry: false })];
-      if (found?.ino !== used.ino || found.dev !== used.dev) this.reopen();
-      else this.#bytes = sizeOf(this.#file);
+      if (this.#isInPlace()) this.#bytes = sizeOf(this.#file);
+      else this.reopen();
     } catch (error) {
       this.#report(error, 0);
     }
+  }
+
+  #isInPlace(): boolean {
+    const [used, found] = [fstatSync(this.#file), statSync(this.#options.path, { throwIfNoEntry: false })];
+    return found?.ino === used.ino && found.dev === used.dev;
   }
 
   /** Writes what is pending and closes the file. Another `LogFile` that has opened it already must call `followPath` afterwards. */
@@ -161,9 +169,11 @@ export class LogFile {
 
   /** Puts the file aside. If that fails, the file grows on; it is tried again after another `maxBytes`. */
   #rotate(): unknown {
-    const { path, keep } = this.#options;
+    const { path, keep, isShared } = this.#options;
     try {
-      shiftOld(path, keep);
+      // Another process is putting it aside. The lock is on the file itself and ends when it is closed.
+      if (isShared && !tryLock(this.#file)) return undefined;
+      if (!isShared || this.#isInPlace()) shiftOld(path, keep);
       const file = openForAppend(path);
       closeSync(this.#file);
       this.#use(file);

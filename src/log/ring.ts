@@ -11,6 +11,7 @@ export const auditCapacity = 1000;
  * row it keeps the first and one that counts the others, so that they do not replace everything else.
  */
 export class LogRing implements Sink {
+  readonly takesRelayed = true;
   #slots: LogEntry[] = [];
   /** The index of the oldest entry, once the ring is full. */
   #oldest = 0;

@@ -2,6 +2,7 @@ import type { Filter } from "./filter.ts";
 import type { LogHub } from "./hub.ts";
 import { JsonFileSink } from "./json-file.ts";
 import type { Rotation } from "./log-file.ts";
+import { type Relay, relaySinks } from "./relay.ts";
 import type { LogRing } from "./ring.ts";
 import { openTerminal, TerminalSink } from "./terminal.ts";
 
@@ -17,16 +18,23 @@ export class LogSinks {
   readonly #ring: LogRing;
   #detach: Array<() => void> = [];
   #file: JsonFileSink | undefined;
+  readonly #relay: Relay | undefined;
   readonly #terminal = openTerminal();
 
-  constructor(hub: LogHub, ring: LogRing) {
+  /** `relay` gets what the memory keeps, for the memories of the server's other processes. */
+  constructor(hub: LogHub, ring: LogRing, relay?: Relay) {
     this.#hub = hub;
     this.#ring = ring;
+    this.#relay = relay;
   }
 
   /** Opens the new log file beside the present one. The caller must call exactly one of the two functions. */
   prepare({ terminal, file, memory }: SinkSettings): { commit(): void; discard(): void } {
-    const next = file === undefined ? undefined : new JsonFileSink(file.path, file.filter, file.rotation);
+    const isShared = this.#relay !== undefined;
+    const next =
+      file === undefined
+        ? undefined
+        : new JsonFileSink(file.path, file.filter, { ...file.rotation, isShared });
     return {
       commit: () => {
         this.#detachAll();
@@ -37,6 +45,7 @@ export class LogSinks {
           new TerminalSink(terminal, this.#terminal),
           this.#ring,
           ...(next === undefined ? [] : [next]),
+          ...(this.#relay === undefined ? [] : relaySinks(memory.filter, this.#relay)),
         ];
         this.#detach = sinks.map((sink) => this.#hub.attach(sink));
       },

@@ -25,7 +25,7 @@ export function openTail(hub: LogHub, filter: Filter, stop: AbortSignal): Mailbo
     else mailbox.offer(new Dropped(missed), missedEntry(missed), entry);
     missed = 0;
   };
-  const detach = hub.attach({ filter, write });
+  const detach = hub.attach({ filter, write, takesRelayed: true });
   hub.counts.tails += 1;
   stop.addEventListener("abort", () => {
     hub.counts.tails -= 1;

@@ -36,7 +36,9 @@ export function formatLine(entry: LogEntry, coloured: boolean): string {
   ].join(" ");
 }
 
-const isColoured = (): boolean => process.stderr.isTTY && process.env.NO_COLOR === undefined;
+/** `isColoured` tells whether standard error shows colours. FORCE_COLOR is set by a supervisor, which passes lines on to its terminal. */
+export const isColoured = (): boolean =>
+  (process.stderr.isTTY || process.env.FORCE_COLOR === "1") && process.env.NO_COLOR === undefined;
 
 /** `openTerminal` opens the output for all sinks of this process: a reload replaces the sink, and waiting lines must survive it. */
 export function openTerminal(): TerminalOutput {

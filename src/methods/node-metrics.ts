@@ -2,7 +2,7 @@ import { z } from "zod";
 import { globally } from "../auth/need.ts";
 import { Fault } from "../base/fault.ts";
 import type { Family, Sample } from "../metrics/family.ts";
-import type { Histogram } from "../metrics/histogram.ts";
+import type { HistogramCounts } from "../metrics/histogram.ts";
 import { method } from "./declare.ts";
 
 const labels = z.record(z.string(), z.string());
@@ -104,12 +104,12 @@ function toJson(metric: Family): z.input<typeof family> {
     : { name, type, help, samples: [...metric.samples()] };
 }
 
-function toHistogram({ labels, value }: Sample<Histogram>) {
-  const { bounds, counts, sum, count } = value;
+function toHistogram({ labels, value }: Sample<HistogramCounts>) {
+  const { bounds, counts, sum } = value;
   let upTo = 0;
   const buckets = bounds.map((le, at) => {
     upTo += counts[at] ?? 0;
     return { le, count: upTo };
   });
-  return { labels, count, sum, buckets };
+  return { labels, count: upTo + (counts[bounds.length] ?? 0), sum, buckets };
 }

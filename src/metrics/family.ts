@@ -1,4 +1,4 @@
-import type { Histogram } from "./histogram.ts";
+import type { Histogram, HistogramCounts } from "./histogram.ts";
 
 export type Labels = Readonly<Record<string, string>>;
 
@@ -17,7 +17,7 @@ interface FamilyHead {
 /** Family is a metric. Its samples are read when somebody asks for them, so that nothing is copied in between. */
 export type Family =
   | (FamilyHead & { readonly type: "counter" | "gauge"; samples(): Iterable<Sample<number>> })
-  | (FamilyHead & { readonly type: "histogram"; samples(): Iterable<Sample<Histogram>> });
+  | (FamilyHead & { readonly type: "histogram"; samples(): Iterable<Sample<HistogramCounts>> });
 
 const noLabels: Labels = {};
 

@@ -3,8 +3,16 @@ export const durationBounds = [
   0.0001, 0.00025, 0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 120,
 ] as const;
 
+/** HistogramCounts are the observations of a histogram at one moment. */
+export interface HistogramCounts {
+  readonly bounds: readonly number[];
+  /** Observations by bucket, not cumulated; the last one is above every bound. */
+  readonly counts: Float64Array | readonly number[];
+  readonly sum: number;
+}
+
 /** Histogram counts observations by fixed upper bounds. `observe` allocates nothing. */
-export class Histogram {
+export class Histogram implements HistogramCounts {
   readonly bounds: readonly number[];
   /** Observations by bucket, not cumulated; the last one is above every bound. */
   readonly counts: Float64Array;

@@ -1,5 +1,6 @@
 import type { Family } from "./family.ts";
 import { type HistoryFilter, type HistoryPart, HistoryRing, type RingSize, type Series } from "./history.ts";
+import { mergeFamilies, type SampledProcess, sampleFamilies } from "./sampled-family.ts";
 
 /** An hour in steps of ten seconds, and a day in steps of a minute. */
 const rings: readonly RingSize[] = [
@@ -9,9 +10,18 @@ const rings: readonly RingSize[] = [
 const measureMs = 10_000;
 const maxMeasureMs = 1000;
 
+/** SiblingMetrics are the metrics of the other processes of a server that has several. */
+export interface SiblingMetrics {
+  /** The number of this process. */
+  readonly number: number;
+  /** Returns those of the others that answer in time. Must not reject. */
+  gather(): Promise<readonly SampledProcess[]>;
+}
+
 export interface MetricsOptions {
   readonly families: readonly Family[];
   readonly series: readonly Series[];
+  readonly siblings?: SiblingMetrics | undefined;
   /** Measures what takes system calls or waiting; called before the values are sampled, every ten seconds. Must not reject. */
   measure(): Promise<void>;
   /** Starts and ends what the measurements need. */
@@ -42,6 +52,15 @@ export class Metrics {
 
   get families(): readonly Family[] {
     return this.#options.families;
+  }
+
+  /** Returns the families of the whole server. If it has several processes, the label `process` tells their samples apart. */
+  async gather(): Promise<readonly Family[]> {
+    const { siblings } = this.#options;
+    if (siblings === undefined) return this.families;
+    const own = { process: siblings.number, families: sampleFamilies(this.families) };
+    const all = [own, ...(await siblings.gather())];
+    return mergeFamilies(all.sort((a, b) => a.process - b.process));
   }
 
   /** The names of the series in `history`. */

@@ -1,6 +1,6 @@
 import { Pacer } from "../base/turns.ts";
 import type { Family, Labels, Sample } from "./family.ts";
-import type { Histogram } from "./histogram.ts";
+import type { HistogramCounts } from "./histogram.ts";
 
 /** Lines written before the time is looked at. */
 const linesPerLook = 100;
@@ -65,7 +65,7 @@ export async function formatMetrics(families: Iterable<Family>, format: Format):
   return lines.join("");
 }
 
-function histogramLines(name: string, { labels, value }: Sample<Histogram>, format: Format): string {
+function histogramLines(name: string, { labels, value }: Sample<HistogramCounts>, format: Format): string {
   const text = labelText(labels);
   const prefix = text === "" ? "" : `${text},`;
   let total = 0;

@@ -32,6 +32,7 @@ export function openMetrics(sources: MetricSources): Metrics {
       ...own.families,
     ],
     series: historySeries(sources, own, disks),
+    siblings: sources.siblings,
     async measure() {
       try {
         await Promise.all([own.measure(), disks.measure()]);

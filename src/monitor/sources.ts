@@ -7,6 +7,7 @@ import { handlerNames } from "../http/request/request-observer.ts";
 import type { MemoryCache } from "../http/static/memory-cache.ts";
 import type { LogHub } from "../log/hub.ts";
 import { CallMetrics } from "../metrics/call-metrics.ts";
+import type { SiblingMetrics } from "../metrics/metrics.ts";
 import { RequestMetrics } from "../metrics/request-metrics.ts";
 import { StatementMetrics } from "../metrics/statement-metrics.ts";
 import type { Services } from "../services.ts";
@@ -33,6 +34,8 @@ export interface MetricSources {
   readonly failedSignIns: () => number;
   /** The present services. */
   readonly services: () => Services;
+  /** Those of the other processes, if the server has several. */
+  readonly siblings: SiblingMetrics | undefined;
 }
 
 /** `loadOf` is the number of HTTP requests that are being answered, and of open WebSockets, on all listeners. */

@@ -1,8 +1,5 @@
 import { closeSync, constants, openSync } from "node:fs";
-import { openLibc } from "../base/libc.ts";
-
-const exclusive = 2;
-const withoutWaiting = 4;
+import { tryLock } from "../base/file-lock.ts";
 
 /**
  * `lockFolder` allows one update of a folder at a time, whichever process runs it. It returns a function that unlocks, or undefined
@@ -10,9 +7,8 @@ const withoutWaiting = 4;
  * process.
  */
 export function lockFolder(folder: string): (() => void) | undefined {
-  const libc = openLibc({ flock: { args: ["i32", "i32"], returns: "i32" } });
   const fd = openSync(folder, constants.O_RDONLY | constants.O_DIRECTORY);
-  if (libc !== undefined && libc.flock(fd, exclusive | withoutWaiting) !== 0) {
+  if (!tryLock(fd)) {
     closeSync(fd);
     return undefined;
   }

@@ -23,6 +23,8 @@ export interface AccessLogOptions {
   readonly observers: RequestObservers;
   readonly addresses: ClientAddresses;
   readonly log: Logger;
+  /** True if other processes of the server write to the same file. */
+  readonly isShared?: boolean;
 }
 
 /** AccessLog writes one line to a file for every request, while the configuration names one. */
@@ -76,12 +78,13 @@ class OpenAccessLog implements RequestObserver {
   #nextId = 1;
 
   constructor({ path, format, rotation }: AccessLogSettings, options: AccessLogOptions) {
-    const { log } = options;
+    const { log, isShared = false } = options;
     this.#options = options;
     this.#toLine = lineWriter(format);
     this.#file = new LogFile({
       path,
       ...rotation,
+      isShared,
       onFailed: (error) =>
         log.event("access_log.failed", "the access log cannot be written", {
           path,

@@ -3,6 +3,11 @@ import type { CloseReason } from "../jsonrpc/rpc-socket.ts";
 import type { HttpDeps } from "../routes.ts";
 import { type BindAddress, Listener, type ListenOptions } from "./listener.ts";
 
+export interface SlotOptions extends ListenOptions {
+  /** False while the address is not logged. */
+  readonly isAnnounced?: (() => boolean) | undefined;
+}
+
 /** Time that a closing listener gives its running calls, including a drain before. */
 const graceMs = 10_000;
 /** The least of it that remains for calls that began at the end of a drain. */
@@ -24,9 +29,9 @@ export class ListenerSlot {
   #closeReason: CloseReason = "stop";
 
   readonly #deps: HttpDeps;
-  readonly #options: ListenOptions;
+  readonly #options: SlotOptions;
 
-  constructor(deps: HttpDeps, options: ListenOptions) {
+  constructor(deps: HttpDeps, options: SlotOptions) {
     this.#deps = deps;
     this.#options = options;
   }
@@ -44,17 +49,21 @@ export class ListenerSlot {
         next?.applyLimits(this.#options);
         if (old !== undefined && tookOver) this.#drain(old);
         else if (old !== undefined) this.#close(old);
-        if (next !== undefined)
-          this.#options.log.event("listener.bound", `listening on ${next.url}`, {
-            url: next.url,
-            transport: next.bindAddress.at,
-          });
+        this.announce();
       },
       discard: async () => {
         await next?.close(0, this.#closeReason);
         if (tookOver && old !== undefined) await this.#resume(old);
       },
     };
+  }
+
+  /** Logs where it listens, unless that is not to be told, or not yet. */
+  announce(): void {
+    const { log, isAnnounced } = this.#options;
+    if (this.#current === undefined || isAnnounced?.() === false) return;
+    const { url, bindAddress } = this.#current;
+    log.event("listener.bound", `listening on ${url}`, { url, transport: bindAddress.at });
   }
 
   get url(): string | undefined {

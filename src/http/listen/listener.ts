@@ -1,4 +1,3 @@
-import { rmSync } from "node:fs";
 import type { Server } from "bun";
 import { currentUser, shellQuoted } from "../../base/access.ts";
 import { type Address, formatAddress } from "../../base/address.ts";
@@ -10,7 +9,14 @@ import { plainText, serviceUnavailable } from "../content/plain.ts";
 import { type CloseReason, type RpcSocket, socketIdleSeconds } from "../jsonrpc/rpc-socket.ts";
 import { type HttpDeps, idleSeconds, type ListenerDeps, Router } from "../routes.ts";
 import type { Tls } from "./tls.ts";
-import { bindUnixSocket, clearStaleSocket, type SocketAccess, setSocketAccess } from "./unix-socket.ts";
+import {
+  bindUnixSocket,
+  clearStaleSocket,
+  removeOwnSocket,
+  type SocketAccess,
+  setSocketAccess,
+  socketFileOf,
+} from "./unix-socket.ts";
 
 /** Unread bytes beyond one answer of the largest size after which a WebSocket client is disconnected. */
 const maxBacklogBytes = 16 * 1024 * 1024;
@@ -36,6 +42,8 @@ export interface ListenOptions {
   readonly log: Logger;
   /** The key, variable or option that has the address, for messages. */
   readonly addressFrom: string;
+  /** True if a Unix socket is taken from a process of this server that still runs. */
+  readonly takesOver?: boolean | undefined;
 }
 
 /** Listener accepts connections at one address. Bun's limits are all set here, none is left at its default. */
@@ -45,20 +53,23 @@ export class Listener {
   readonly port: number | undefined;
   readonly #server: Server<RpcSocket>;
   readonly #deps: ListenerDeps;
+  /** Identifies the file of a Unix socket. */
+  readonly #socketFile: string | undefined;
 
   private constructor(server: Server<RpcSocket>, deps: ListenerDeps, bindAddress: BindAddress) {
     this.#server = server;
     this.#deps = deps;
     this.#bindAddress = bindAddress;
     this.port = server.port;
+    if (bindAddress.at === "unix") this.#socketFile = socketFileOf(bindAddress.path);
   }
 
   static async open(
     bindAddress: BindAddress,
     shared: HttpDeps,
-    { limits, log, addressFrom }: ListenOptions,
+    { limits, log, addressFrom, takesOver = false }: ListenOptions,
   ): Promise<Listener> {
-    if (bindAddress.at === "unix") await clearStaleSocket(bindAddress.path);
+    if (bindAddress.at === "unix") await clearStaleSocket(bindAddress.path, { takesOver });
     const deps: ListenerDeps = { ...shared, sockets: new Set() };
     try {
       const serve = (binding: Binding) =>
@@ -118,7 +129,7 @@ export class Listener {
   /** Accepts no new connections; existing ones stay open. Resolves when the last of them is closed. */
   stopAccepting(): Promise<void> {
     const closed = this.#server.stop(false);
-    if (this.bindAddress.at === "unix") rmSync(this.bindAddress.path, { force: true });
+    if (this.bindAddress.at === "unix") removeOwnSocket(this.bindAddress.path, this.#socketFile);
     return closed;
   }
 

@@ -109,8 +109,25 @@ function notMember(group: string): string {
   return `${group}: ${me} is not a member of it; run \`usermod -aG ${group} ${me}\` and start the server anew, or change unix_socket_group`;
 }
 
-/** clearStaleSocket removes a socket file whose server is gone. Throws if a server answers there, or if the file is not a socket. */
-export async function clearStaleSocket(path: string): Promise<void> {
+/** socketFileOf identifies the file of a socket; undefined if there is none. */
+export function socketFileOf(path: string): string | undefined {
+  const stats = lstatSync(path, { throwIfNoEntry: false });
+  return stats && `${stats.dev}:${stats.ino}`;
+}
+
+/** removeOwnSocket removes a socket file, unless another process has put its own there. */
+export function removeOwnSocket(path: string, own: string | undefined): void {
+  if (own !== undefined && socketFileOf(path) === own) rmSync(path, { force: true });
+}
+
+/**
+ * clearStaleSocket removes a socket file whose server is gone. Throws if a server answers there, or if the file is not a socket. With `takesOver` a socket
+ * stays: the new one is moved over it.
+ */
+export async function clearStaleSocket(
+  path: string,
+  { takesOver }: { readonly takesOver: boolean },
+): Promise<void> {
   const refuse = (why: string) => new Fault("IoError", `cannot listen on ${path}: ${why}`, { path });
   try {
     mkdirSync(dirname(path), { recursive: true });
@@ -121,6 +138,7 @@ export async function clearStaleSocket(path: string): Promise<void> {
     if (codeOf(error) === "ENOENT") return;
     throw refuse(messageOf(error));
   }
+  if (takesOver) return;
   const alive = await new Promise<boolean>((resolve) => {
     const probe = connect(path, () => resolve(true)).on("error", () => resolve(false));
     probe.unref();
