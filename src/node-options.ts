@@ -1,6 +1,7 @@
 import type { PasswordCost } from "./auth/passwords.ts";
 import type { SuperCredentials } from "./auth/super-token.ts";
 import type { ConsoleFiles } from "./bundle.ts";
+import type { ProcessGroup } from "./process-group.ts";
 import type { MethodTable } from "./rpc/method.ts";
 import type { Services } from "./services.ts";
 import type { Installed } from "./update/updater.ts";
@@ -22,6 +23,8 @@ export interface NodeOptions {
     /** Receives the path of a copy of the database that was made before a migration. */
     onMigrationBackup?(path: string): Promise<void>;
   };
+  /** The other processes of the server, if it has several. */
+  readonly group?: ProcessGroup | undefined;
   /** Time between the answer to an update and the restart, for clients to get ready; by default 3 seconds. */
   readonly restartDelayMs?: number;
   /** What tells this process apart from others on the same database. */

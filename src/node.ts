@@ -7,8 +7,9 @@ import { build, sourceProgram } from "./build.ts";
 import { loadConsole } from "./bundle.ts";
 import { Roster } from "./cluster/roster.ts";
 import { ConfigFile, finishOverwrite } from "./config/config-file.ts";
-import { type OverriddenKey, overriddenKeys, readOverrides, sourceOf } from "./config/environment.ts";
+import { overriddenKeys, readOverrides, sourceOf } from "./config/environment.ts";
 import { LiveConfig, type Outcome, settingPart } from "./config/live.ts";
+import { reportStart } from "./config/report-start.ts";
 import { placesOf } from "./config/server-uuid.ts";
 import { AccessLog } from "./http/access-log/access-log.ts";
 import { Readiness } from "./http/health/readiness.ts";
@@ -17,14 +18,16 @@ import type { CloseReason } from "./http/jsonrpc/rpc-socket.ts";
 import { DescriptorWatch } from "./http/listen/descriptor-watch.ts";
 import { ListenerSlot } from "./http/listen/listener-slot.ts";
 import { auditTarget, parseFilter } from "./log/filter.ts";
-import { type Logger, LogHub } from "./log/hub.ts";
+import { LogHub } from "./log/hub.ts";
 import { auditCapacity, LogRing } from "./log/ring.ts";
 import { LogSinks } from "./log/sinks.ts";
 import { methods } from "./methods/index.ts";
+import type { Family } from "./metrics/family.ts";
 import { openMetrics } from "./monitor/open-metrics.ts";
 import { Recorders } from "./monitor/sources.ts";
 import type { NodeOptions } from "./node-options.ts";
 import { preflight } from "./preflight.ts";
+import { inspectShared, shareOf } from "./process-group.ts";
 import { Engine } from "./rpc/engine.ts";
 import type { Services } from "./services.ts";
 import {
@@ -46,6 +49,10 @@ export interface Node extends AsyncDisposable {
   readonly url: string;
   readonly hub: LogHub;
   readonly ring: LogRing;
+  /** The metrics of this process. */
+  readonly families: readonly Family[];
+  /** Logs where the node listens, if it is one of several processes: not before all of them do. */
+  announce(): void;
   reload(): Promise<Outcome>;
   /** Makes the node not ready from now on, for load balancers and in the list of nodes; it goes on serving. Returns for how many more milliseconds it should (`drain_seconds`). */
   startDraining(): number;
@@ -59,7 +66,8 @@ export interface Node extends AsyncDisposable {
 export async function openNode(options: NodeOptions): Promise<Node> {
   const openedAt = performance.now();
   const overrides = readOverrides(options.env, { listen: options.listen });
-  const hub = new LogHub();
+  const { group } = options;
+  const hub = new LogHub(group && { process: group.number });
   const log = hub.logger("server");
   const ring = new LogRing(0, parseFilter("off"));
   const audit = new AuditLog(hub);
@@ -86,15 +94,18 @@ export async function openNode(options: NodeOptions): Promise<Node> {
       ring,
       auditRing,
       configFile: new ConfigFile(options.configPath, options.workingDirectory, overrides),
-      reload: () => reload(),
+      reload: async () => {
+        if ((await reload()) !== "refused") group?.reloadOthers();
+      },
       updater,
       scheduleRestart: () => {
         const { program, restartDelayMs = 3000 } = options;
         const delayMs = Math.max(restartDelayMs, drainMs);
         log.event("server.restart_scheduled", "restart scheduled", { delay_ms: delayMs });
         if (program === undefined) return;
-        startDraining();
-        setTimeout(() => program.restart(), delayMs);
+        // Another process takes over from one of several before that one stops.
+        if (group === undefined) startDraining();
+        setTimeout(() => program.restart(), group === undefined ? delayMs : restartDelayMs);
       },
     },
     maxResponseBytes: () => limits.maxResponseBytes,
@@ -158,7 +169,14 @@ export async function openNode(options: NodeOptions): Promise<Node> {
   });
   const { addresses, observers, memory, jsonRpc, static: files } = httpDeps;
   observers.attach(recorders.requests);
-  const listening = (key: string) => ({ limits: () => limits, log, addressFrom: sourceOf(overrides, key) });
+  let isAnnounced = group === undefined;
+  const listening = (key: string) => ({
+    limits: () => limits,
+    log,
+    addressFrom: sourceOf(overrides, key),
+    takesOver: group?.takesOver,
+    isAnnounced: () => isAnnounced,
+  });
   const tcp = new ListenerSlot(httpDeps, listening("ws_listener"));
   const unix = new ListenerSlot(httpDeps, listening("unix_socket_path"));
 
@@ -174,6 +192,7 @@ export async function openNode(options: NodeOptions): Promise<Node> {
     readiness,
     failedSignIns: () => backend.failedSignIns,
     services: () => backend.services,
+    siblings: group,
   });
 
   const limitsPart = settingPart("limits", limitSettings, (slice) => {
@@ -188,8 +207,8 @@ export async function openNode(options: NodeOptions): Promise<Node> {
 
   hub.attach(auditRing);
 
-  const sinks = new LogSinks(hub, ring);
-  const accessLog = new AccessLog({ observers, addresses, log });
+  const sinks = new LogSinks(hub, ring, group?.relay);
+  const accessLog = new AccessLog({ observers, addresses, log, isShared: group !== undefined });
   const nodePart = clusterPart(roster, (slice) => {
     drainMs = slice.drainMs;
   });
@@ -212,8 +231,9 @@ export async function openNode(options: NodeOptions): Promise<Node> {
     path: options.configPath,
     hub,
     parts,
-    inspect: preflight(options.configPath),
+    inspect: preflight(options.configPath, group && inspectShared),
     overrides,
+    share: group && ((config) => shareOf(config, group)),
   });
   backups.start();
   metrics.start();
@@ -240,27 +260,16 @@ export async function openNode(options: NodeOptions): Promise<Node> {
     get url() {
       return tcp.url ?? "";
     },
+    families: metrics.families,
+    announce() {
+      isAnnounced = group === undefined || group.number === 1;
+      tcp.announce();
+      unix.announce();
+    },
     reload,
     startDraining,
     drain: (signal) => Promise.all([tcp.drain(signal), unix.drain(signal)]),
     close,
     [Symbol.asyncDispose]: () => close(),
   };
-}
-
-/** Logs what is remarkable about a start: settings from elsewhere, an edit that had been interrupted. */
-function reportStart(
-  log: Logger,
-  path: string,
-  { overridden, finished }: { readonly overridden: readonly OverriddenKey[]; readonly finished: boolean },
-): void {
-  if (overridden.length > 0) {
-    const from = overridden.map((override) => override.from);
-    log.event("config.overridden", `settings from outside the configuration file: ${from.join(", ")}`, {
-      keys: overridden.map(({ key }) => key),
-      from,
-    });
-  }
-  if (finished)
-    log.event("config.recovered", "an interrupted edit of the configuration was completed", { path });
 }

@@ -37,7 +37,10 @@ import { unixAddress } from "./settings.ts";
  * `preflight` opens what a configuration names, as far as that changes nothing. `check` reports the findings; a start or a reload
  * fails because of them before it creates a database.
  */
-export function preflight(configPath: string): Inspect {
+export function preflight(
+  configPath: string,
+  inspectMore: (config: Config) => Finding[] = () => [],
+): Inspect {
   return (config, relative) => {
     const found = [
       ...inspectTls(config),
@@ -49,6 +52,7 @@ export function preflight(configPath: string): Inspect {
       ...inspectFiles(config),
       ...inspectExposure(config, configPath),
       ...inspectSecretKey(config, configPath),
+      ...inspectMore(config),
     ];
     const moved = movedPaths(relative).filter(({ path }) => !isKey(path, databaseKey));
     return [

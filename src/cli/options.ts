@@ -1,3 +1,4 @@
+import { availableParallelism } from "node:os";
 import { InvalidArgumentError } from "commander";
 import { parseAddress } from "../base/address.ts";
 import { defaultConfigPath } from "./command.ts";
@@ -30,6 +31,22 @@ export const listen = (description: string): OptionRow => [
 function parseListen(value: string): string {
   if (parseAddress(value) !== undefined) return value;
   throw new InvalidArgumentError("write ip:port or host:port, such as 0.0.0.0:2211");
+}
+
+/** How many processes share the work of a server. */
+export const processes: OptionRow = [
+  "--processes <number>",
+  "share the work among this many processes, or one for each core (auto); needs PostgreSQL and an object store",
+  { parse: parseProcesses },
+];
+
+const maxProcesses = 256;
+
+function parseProcesses(value: string): number {
+  if (value === "auto") return availableParallelism();
+  const count = /^\d{1,3}$/.test(value) ? Number(value) : 0;
+  if (count >= 1 && count <= maxProcesses) return count;
+  throw new InvalidArgumentError(`write a number from 1 to ${maxProcesses}, or auto`);
 }
 
 /** Options of the commands that write or remove a unit file. */

@@ -3,7 +3,7 @@ import { buckets } from "./buckets/bucket-commands.ts";
 import type { CommandRow } from "./command-row.ts";
 import { shells } from "./completion/shells.ts";
 import { pushNotes } from "./deploy/push/notes.ts";
-import { allowHttp, gather, json, listen, remote, remoteJson, unit, yes } from "./options.ts";
+import { allowHttp, gather, json, listen, processes, remote, remoteJson, unit, yes } from "./options.ts";
 import { tokenCreation } from "./tokens/token-options.ts";
 
 const service: CommandRow = {
@@ -35,7 +35,7 @@ const serverCommands: readonly CommandRow[] = [
   {
     name: "serve",
     description: "run the server; creates a missing configuration and database",
-    options: [listen("listen here instead of at ws_listener")],
+    options: [listen("listen here instead of at ws_listener"), processes],
     load: async () => (await import("./server/serve.ts")).serve,
   },
   {

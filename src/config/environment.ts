@@ -29,6 +29,7 @@ const internalVariables = [
   "NODE_SERVER_CHANNEL",
   "NODE_SERVER_DATABASE_FILE",
   "NODE_SERVER_PARENT",
+  "NODE_SERVER_PROCESS",
   "NODE_SERVER_SMOKE_TEST",
 ];
 
@@ -124,15 +125,15 @@ function unknownTargets({ RUST_LOG }: Environment): Warning[] {
   return why === undefined ? [] : [{ field: "RUST_LOG", from: "RUST_LOG", why, about: "filter" }];
 }
 
-/**
- * `unknownVariables` warns of variables that are close to a key. Others with the prefix are not ours: Kubernetes sets
- * `NODE_SERVER_SERVICE_HOST` and the like for a service of this name.
- */
+/** Kubernetes sets `NODE_SERVER_SERVICE_HOST`, `NODE_SERVER_PORT` and the like for a service of this name. */
+const kubernetes = /^NODE_SERVER_(SERVICE_|PORT(_\d|$))/;
+
+/** `unknownVariables` warns of variables that are close to a key. Others with the prefix are not ours. */
 function unknownVariables(names: readonly string[]): Warning[] {
   const variables = settings.map(variableOf);
   const known = new Set([...variables, ...Object.keys(otherVariables), ...internalVariables]);
   return names
-    .filter((name) => name.startsWith(prefix) && !known.has(name))
+    .filter((name) => name.startsWith(prefix) && !known.has(name) && !kubernetes.test(name))
     .flatMap((name): Warning[] => {
       const [near] = nearest(
         name.slice(prefix.length),

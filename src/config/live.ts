@@ -65,6 +65,8 @@ export interface LiveOptions {
   readonly inspect?: Inspect;
   /** Settings in place of those in the file. */
   readonly overrides?: Overrides;
+  /** Returns what the parts of this process get of the configuration; by default all of it. */
+  readonly share?: ((config: Config) => Config) | undefined;
 }
 
 /** ReadyPart is a part with the slice that it has prepared for. */
@@ -111,7 +113,7 @@ export class LiveConfig {
     const live = new LiveConfig(options, config, overrides);
     try {
       for (const part of options.parts) {
-        const slice = part.slice(config);
+        const slice = part.slice(live.#share(config));
         const change = await part.prepare(slice);
         await change.commit();
         live.#opened.set(part, slice);
@@ -122,6 +124,10 @@ export class LiveConfig {
     }
     live.#warn(warnings);
     return live;
+  }
+
+  #share(config: Config): Config {
+    return this.#options.share?.(config) ?? config;
   }
 
   /** The configuration in force. */
@@ -166,7 +172,7 @@ export class LiveConfig {
         overrides,
       );
       for (const [part, old] of this.#opened) {
-        const slice = part.slice(parsed.config);
+        const slice = part.slice(this.#share(parsed.config));
         this.#refuseWhenClosing();
         if (Bun.deepEquals(slice, old)) part.refresh?.();
         else ready.push({ part, slice, change: await part.prepare(slice) });

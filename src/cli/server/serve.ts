@@ -12,6 +12,9 @@ import { execInto } from "../../update/exec-into.ts";
 import { beginTrial, endTrial, recordBackup, type StartMode } from "../../update/trial.ts";
 import { type CommandOptions, exitCodes } from "../command.ts";
 import { showCredentials } from "./credentials.ts";
+import { Member } from "./processes/member.ts";
+import { memberVariable, replacedSignal, startAgainCode } from "./processes/messages.ts";
+import { StopRequests } from "./stop-requests.ts";
 import { openNotifier } from "./systemd-notify.ts";
 
 /** Pause between two starts of a new version that fails, in case it waits for something, such as its database. */
@@ -24,30 +27,43 @@ const stopSignals = ["SIGTERM", "SIGINT"] as const;
 export interface ServeOptions extends CommandOptions {
   /** Takes the place of `ws_listener`, for this run. */
   readonly listen?: string | undefined;
+  /** How many processes share the work. */
+  readonly processes?: number | undefined;
 }
 
 /** Runs the server until SIGTERM or SIGINT. */
-export async function serve({ config, listen }: ServeOptions, command: Command): Promise<number> {
+export async function serve(options: ServeOptions, command: Command): Promise<number> {
   // Installed first: neither a closed terminal or pipe nor a signal during the start may end the server.
   for (const stream of [process.stdout, process.stderr]) stream.on("error", () => {});
+  const { config, listen, processes = 1 } = options;
+  if (processes > 1) {
+    const { supervise } = await import("./processes/supervise.ts");
+    return supervise({ config, listen, processes });
+  }
   let node: Node | undefined;
   const notifier = openNotifier(process.env);
+  const stop = new StopRequests(() => process.exit(exitCodes.failed));
+  const isMember = memberVariable in process.env;
   // Before the server is up there is nothing to reload, and READY=1 must not be sent.
   process.on("SIGHUP", () => {
-    if (node !== undefined) void notifier.reloading(() => node?.reload());
+    if (node !== undefined && !isMember) void notifier.reloading(() => node?.reload());
   });
-  const stop = Promise.withResolvers<string>();
-  let stopped: string | undefined;
-  const stopping = new AbortController();
   for (const name of stopSignals)
-    process.once(name, () => {
-      stopped = name;
-      stopping.abort();
-      stop.resolve(name);
+    process.on(name, () => {
+      // Terminals and systemd send signals to the supervisor as well, which decides what they mean.
+      if (isMember && name === "SIGINT") return;
+      if (isMember || stop.name === undefined) stop.request(name);
+      else stop.again();
     });
+  const member = await Member.open(process.env, {
+    onStop: (name) => stop.request(name),
+    onStopNow: () => stop.again(),
+    onReload: async () => (await node?.reload()) ?? "refused",
+  });
 
   const binary = isCompiled ? new Binary(realpathSync(process.execPath)) : undefined;
-  const startMode = await begin(binary);
+  const execute = member === undefined ? execInto : () => process.exit(startAgainCode);
+  const startMode = await begin(binary, execute);
   let failure: string | undefined;
   // Throws for an invalid token before anything is created.
   parseGivenToken(process.env);
@@ -62,8 +78,10 @@ export async function serve({ config, listen }: ServeOptions, command: Command):
       {
         binary,
         startMode,
-        restart: () => restart.resolve("restart"),
-        isStopped: () => stopped !== undefined,
+        member,
+        restart: () => (member === undefined ? restart.resolve("restart") : member.restart()),
+        execute,
+        isStopped: () => stop.name !== undefined,
       },
     );
     await greet(node, binary, startMode);
@@ -72,41 +90,34 @@ export async function serve({ config, listen }: ServeOptions, command: Command):
         .logger("server")
         .event("update.not_started", "the new binary could not be run", { reason: failure });
     notifier.ready();
-    const why = await Promise.race([stop.promise, restart.promise]);
+    member?.ready(node, build.cargo_version);
+    const why = await Promise.race([stop.requested, restart.promise]);
     const log = node.hub.logger("server");
     if (why !== "restart" || binary === undefined) {
-      const drainMs = node.startDraining();
+      // The others go on serving at the address of one that is replaced.
+      const isReplaced = why === replacedSignal;
+      if (isReplaced) await node.drain(new AbortController().signal);
+      const drainMs = isReplaced ? 0 : node.startDraining();
       notifier.stopping(drainMs + maxCloseMs);
+      member?.stopping(drainMs + maxCloseMs);
       const draining = drainMs === 0 ? "" : `, serving for another ${Math.ceil(drainMs / 1000)} s`;
       log.event("server.stopping", `stopping on ${why}${draining}`, {
         signal: why,
         drain_ms: Math.ceil(drainMs),
       });
-      if (drainMs > 0) await sleepUntilSignal(drainMs);
-      // The next signal does not wait.
-      for (const name of stopSignals) process.on(name, () => process.exit(exitCodes.failed));
-      await node.close();
+      if (drainMs > 0) await stop.wait(drainMs);
+      await node.close(isReplaced ? "restart" : "stop");
       return exitCodes.done;
     }
     log.event("server.restarting", "restarting into the new binary", {});
     notifier.restarting();
     // Running calls are finished while new ones are still answered, unless a stop comes.
-    await node.drain(stopping.signal);
+    await node.drain(stop.signal);
     await node.close("restart");
     // A stop that came meanwhile is for the server, not for this version of it.
-    if (stopped !== undefined) return exitCodes.done;
+    if (stop.name !== undefined) return exitCodes.done;
     failure = await tryToExec(binary);
   }
-}
-
-/** Waits, or until the next signal to stop. */
-async function sleepUntilSignal(ms: number): Promise<void> {
-  const { promise, resolve } = Promise.withResolvers<void>();
-  const timer = setTimeout(resolve, ms);
-  for (const name of stopSignals) process.on(name, resolve);
-  await promise;
-  clearTimeout(timer);
-  for (const name of stopSignals) process.off(name, resolve);
 }
 
 function isGiven(command: Command): boolean {
@@ -114,7 +125,7 @@ function isGiven(command: Command): boolean {
 }
 
 /** Counts the start of a version on trial; one that failed twice is replaced by the old one before it can fail again. */
-async function begin(binary: Binary | undefined): Promise<StartMode> {
+async function begin(binary: Binary | undefined, execute: Execute): Promise<StartMode> {
   if (binary === undefined) return { kind: "ordinary" };
   const startMode = await beginTrial(binary, build.cargo_version);
   if (startMode.kind !== "give up") return startMode;
@@ -122,8 +133,11 @@ async function begin(binary: Binary | undefined): Promise<StartMode> {
   process.stderr.write(
     `node-server: version ${to} failed to start twice; going back to ${from}${restoreHint(backup)}\n`,
   );
-  execInto(binary);
+  return execute(binary);
 }
+
+/** Execute starts the binary on the disk in the place of this process. */
+type Execute = (binary: Binary) => never;
 
 /** What to do if the version that was rolled back has migrated the database, which the old version then refuses. */
 function restoreHint(backup: string | undefined): string {
@@ -135,14 +149,16 @@ function restoreHint(backup: string | undefined): string {
 interface Start {
   readonly binary: Binary | undefined;
   readonly startMode: StartMode;
+  readonly member: Member | undefined;
   restart(): void;
+  readonly execute: Execute;
   isStopped(): boolean;
 }
 
 /** Opens the node. A version on trial that fails starts again by itself, because nobody else may do so. */
 async function open(
-  { config, listen }: ServeOptions,
-  { binary, startMode, restart, isStopped }: Start,
+  { config, listen }: Pick<ServeOptions, "config" | "listen">,
+  { binary, startMode, member, restart, execute, isStopped }: Start,
 ): Promise<Node> {
   try {
     return await openNode({
@@ -151,6 +167,8 @@ async function open(
       workingDirectory: process.cwd(),
       env: process.env,
       show: showCredentials,
+      group: member,
+      ...(member !== undefined && { cluster: { boot: member.boot, process: member.number } }),
       program: {
         installed: { binary, version: build.cargo_version, triple: build.cargo_target_triple },
         restart,
@@ -167,7 +185,7 @@ async function open(
     process.stderr.write(`node-server: version ${build.cargo_version} did not start: ${messageOf(error)}\n`);
     await Bun.sleep(retryMs);
     if (isStopped()) throw error;
-    execInto(binary);
+    return execute(binary);
   }
 }
 

@@ -1,0 +1,62 @@
+import type { Outcome } from "../../../config/live.ts";
+import type { LogEntry } from "../../../log/entry.ts";
+import type { EventCode } from "../../../log/events.ts";
+import type { SampledFamily, SampledProcess } from "../../../metrics/sampled-family.ts";
+
+/** `memberVariable` is set in the environment of a process that a supervisor has started; its value is a `MemberRole` as JSON. */
+export const memberVariable = "NODE_SERVER_PROCESS";
+
+/** `channelDescriptor` is the number of a process' end of the socket pair to its supervisor. */
+export const channelDescriptor = 3;
+
+/** `startAgainCode` is the exit code of a process that wants to be started anew: its binary on the disk is on trial, or was rolled back. */
+export const startAgainCode = 75;
+
+/** `replacedSignal` is the signal of a `stop` for a process that another one has taken the place of. */
+export const replacedSignal = "replacement";
+
+/** MemberRole is what a process is started as. */
+export interface MemberRole {
+  readonly number: number;
+  readonly count: number;
+  /** True if it takes the place of a process that still runs. */
+  readonly takesOver: boolean;
+  /** Identifies this run of the server in the roster of nodes: that of the supervisor. */
+  readonly boot: string;
+}
+
+/** ToMember is a message of the supervisor. A message of an unknown type is ignored: after an update the two may have different versions. */
+export type ToMember =
+  /** As SIGTERM: a second one does not wait. */
+  | { readonly type: "stop"; readonly signal: string }
+  | { readonly type: "reload"; readonly id: number }
+  /** All processes listen: the first one logs where. */
+  | { readonly type: "announce" }
+  | { readonly type: "ping" }
+  | { readonly type: "sample"; readonly id: number }
+  /** The answer to `gather`. */
+  | { readonly type: "gathered"; readonly id: number; readonly processes: readonly SampledProcess[] }
+  /** An entry of another process. */
+  | { readonly type: "entry"; readonly entry: LogEntry }
+  /** An event of the supervisor, which has no log of its own. */
+  | {
+      readonly type: "event";
+      readonly code: EventCode;
+      readonly message: string;
+      readonly fields: Readonly<Record<string, unknown>>;
+    };
+
+/** FromMember is a message to the supervisor. */
+export type FromMember =
+  | { readonly type: "ready"; readonly url: string; readonly version: string }
+  /** It stops, and is killed if that takes longer than `maxMs`. */
+  | { readonly type: "stopping"; readonly maxMs: number }
+  | { readonly type: "pong" }
+  | { readonly type: "reloaded"; readonly id: number; readonly outcome: Outcome }
+  /** The configuration was read again for a caller: the others must do so too. */
+  | { readonly type: "reload-others" }
+  /** A new binary is in place. */
+  | { readonly type: "restart" }
+  | { readonly type: "gather"; readonly id: number }
+  | { readonly type: "sampled"; readonly id: number; readonly families: readonly SampledFamily[] }
+  | { readonly type: "entry"; readonly entry: LogEntry };

@@ -1,0 +1,112 @@
+import { realpathSync } from "node:fs";
+import { parseGivenToken } from "../../../auth/super-token.ts";
+import { formatAddress } from "../../../base/address.ts";
+import { Fault, messageOf } from "../../../base/fault.ts";
+import { isCompiled, selfCommand } from "../../../build.ts";
+import { readOverrides } from "../../../config/environment.ts";
+import { loadConfig } from "../../../config/load.ts";
+import type { Config } from "../../../config/schema.ts";
+import { isColoured, openTerminal } from "../../../log/terminal.ts";
+import { preflight } from "../../../preflight.ts";
+import { inspectShared } from "../../../process-group.ts";
+import { exitCodes } from "../../command.ts";
+import { openNotifier } from "../systemd-notify.ts";
+import { LineMerger } from "./line-merger.ts";
+import { defaultStopMs, MemberProcess, NotStarted } from "./member-process.ts";
+import { Supervisor } from "./supervisor.ts";
+
+export interface SuperviseOptions {
+  readonly config: string;
+  readonly listen?: string | undefined;
+  readonly processes: number;
+}
+
+/** The exit code of a shell for a program that cannot be run. */
+const cannotRunCode = 126;
+
+/** Runs a server as several processes, until SIGTERM or SIGINT. */
+export async function supervise(options: SuperviseOptions): Promise<number> {
+  if (process.platform !== "linux")
+    throw new Fault(
+      "Other",
+      "--processes needs Linux: other systems do not divide connections among processes; start without it",
+    );
+  const stop = Promise.withResolvers<string>();
+  let stopped: string | undefined;
+  let supervisor: Supervisor | undefined;
+  const notifier = openNotifier(process.env);
+  let isOpen = false;
+  process.on("SIGHUP", () => {
+    if (isOpen) void notifier.reloading(() => supervisor?.reload());
+  });
+  for (const name of ["SIGTERM", "SIGINT"] as const)
+    process.on(name, () => {
+      // The second signal does not wait.
+      if (stopped !== undefined) void supervisor?.stop(name);
+      stopped ??= name;
+      stop.resolve(name);
+    });
+
+  // Throws before anything is created or started.
+  parseGivenToken(process.env);
+  const overrides = readOverrides(process.env, { listen: options.listen });
+  const { config } = await loadConfig(options.config, preflight(options.config, inspectShared), overrides);
+  const terminal = openTerminal();
+  const output = new LineMerger(terminal);
+  const boot = crypto.randomUUID();
+  const env = memberEnvironment(process.env);
+  supervisor = new Supervisor({
+    count: options.processes,
+    onStopping: (maxMs) => notifier.stopping(maxMs),
+    print: (line) => terminal.write(`${line}\n`),
+    async start(place, onMessage) {
+      const listen = boundAddress(config, supervisor?.url) ?? options.listen;
+      const role = { ...place, count: options.processes, boot };
+      const command = memberCommand(options.config, listen);
+      try {
+        return await MemberProcess.start({ command, env, role, output, onMessage });
+      } catch (error) {
+        terminal.write(`node-server: ${command[0]} cannot be run: ${messageOf(error)}\n`);
+        throw new NotStarted(place.number, 0, cannotRunCode);
+      }
+    },
+  });
+  let code: number = exitCodes.done;
+  try {
+    const opened = supervisor.open();
+    await Promise.race([opened, supervisor.failed, stop.promise]);
+    if (stopped === undefined) {
+      isOpen = true;
+      notifier.ready();
+      await Promise.race([stop.promise, supervisor.failed]);
+    }
+    // It rejects if the stop came before all processes served.
+    opened.catch(() => {});
+  } catch (error) {
+    if (!(error instanceof NotStarted)) throw error;
+    code = error.code === 0 ? exitCodes.failed : error.code;
+  } finally {
+    notifier.stopping(defaultStopMs);
+    await supervisor.stop(stopped ?? "the failure of a process");
+    terminal.flush();
+  }
+  return code;
+}
+
+/** The command that runs one process: the binary that is on the disk now, which an update may have replaced. */
+function memberCommand(config: string, listen: string | undefined): string[] {
+  const args = ["serve", "-c", config, ...(listen === undefined ? [] : ["--listen", listen])];
+  return isCompiled ? [realpathSync(process.execPath), ...args] : selfCommand(...args);
+}
+
+/** With port 0 the first process finds a free port, and the others share it. */
+function boundAddress({ ws_listener: { host, port } }: Config, url: string | undefined): string | undefined {
+  if (port !== 0 || url === undefined) return undefined;
+  return formatAddress({ host, port: Number(new URL(url).port) });
+}
+
+/** The supervisor alone talks to systemd, and knows whether lines end up on a terminal. */
+function memberEnvironment(env: NodeJS.ProcessEnv): NodeJS.ProcessEnv {
+  const { NOTIFY_SOCKET: _, WATCHDOG_USEC: __, WATCHDOG_PID: ___, ...others } = env;
+  return isColoured() ? { ...others, FORCE_COLOR: "1" } : others;
+}

@@ -1,0 +1,197 @@
+import { formatTimestamp } from "../../../log/entry.ts";
+import { events } from "../../../log/events.ts";
+import { formatLine } from "../../../log/terminal.ts";
+import type { MemberProcess } from "./member-process.ts";
+import { type EventLog, MemberSlot } from "./member-slot.ts";
+import type { FromMember } from "./messages.ts";
+
+const pingMs = 5000;
+/** Pings without an answer after which a process is killed. */
+const maxUnanswered = 6;
+/** How long other processes may take to answer for their metrics. */
+const sampleMs = 2000;
+
+export interface SupervisorOptions {
+  readonly count: number;
+  /** Starts a process; `onMessage` gets what it tells. */
+  start(
+    place: { readonly number: number; readonly takesOver: boolean },
+    onMessage: (member: MemberProcess, message: FromMember) => void,
+  ): Promise<MemberProcess>;
+  /** Called when a process says how long its stop may take. */
+  onStopping(maxMs: number): void;
+  /** Prints a line if no process is there to log it. */
+  print(line: string): void;
+}
+
+/**
+ * Supervisor runs the processes of a server: it starts others in the place of those that end, passes on what one tells the others, and makes changes that
+ * concern all of them in one after the other.
+ */
+export class Supervisor {
+  readonly #options: SupervisorOptions;
+  readonly #slots: readonly MemberSlot[];
+  /** Processes that have not ended, also those that start or are being replaced. */
+  readonly #members = new Set<MemberProcess>();
+  /** Changes that concern all processes. */
+  #queue: Promise<unknown> = Promise.resolve();
+  #trial: Promise<unknown> = Promise.resolve();
+  #stopping: string | undefined;
+  readonly #failed = Promise.withResolvers<never>();
+  readonly #pings: Timer;
+
+  constructor(options: SupervisorOptions) {
+    this.#options = options;
+    this.#slots = Array.from({ length: options.count }, (_, at) => {
+      const number = at + 1;
+      return new MemberSlot({
+        number,
+        start: ({ takesOver }) => this.#start({ number, takesOver }),
+        log: (code, message, fields) => this.#log(code, message, fields),
+        isStopping: () => this.#stopping !== undefined,
+        isServing: () => this.#serving.length > 0,
+        trial: () => this.#trial,
+        fail: (error) => this.#failed.reject(error),
+      });
+    });
+    this.#failed.promise.catch(() => {});
+    this.#pings = setInterval(() => this.#ping(), pingMs);
+  }
+
+  /** Rejects, with NotStarted in most cases, when no process serves and none can be started. */
+  get failed(): Promise<never> {
+    return this.#failed.promise;
+  }
+
+  /**
+   * Starts the processes: the first alone, because it may create or migrate the database, then the others. Resolves when all serve, and rejects if one of
+   * them cannot be started.
+   */
+  async open(): Promise<void> {
+    const [first, ...others] = this.#slots;
+    await first?.fill();
+    await Promise.all(others.map((slot) => slot.fill()));
+    first?.current?.send({ type: "announce" });
+  }
+
+  /** The address at which the first process listens. */
+  get url(): string | undefined {
+    return this.#serving[0]?.url;
+  }
+
+  /** Makes every process read the configuration again, unless the first one refuses it. */
+  reload(): Promise<void> {
+    return this.#enqueue(async () => {
+      const [first, ...others] = this.#serving;
+      if (first === undefined || (await first.reload()) === "refused") return;
+      await this.#reload(others);
+    });
+  }
+
+  /** Stops all processes and resolves when they have ended. A second call does not let them wait for running requests. */
+  async stop(signal: string): Promise<void> {
+    this.#stopping = signal;
+    clearInterval(this.#pings);
+    await Promise.all(
+      [...this.#members].map(async (member) => {
+        const { number: of, pid } = member;
+        const stopMs = await member.stop(signal);
+        if (stopMs !== undefined)
+          this.#log("process.killed", `process ${of} was killed because it did not end`, {
+            of,
+            pid,
+            stop_ms: stopMs,
+          });
+      }),
+    );
+  }
+
+  /** Processes that serve, by number. */
+  get #serving(): readonly MemberProcess[] {
+    return this.#slots.flatMap(({ current }) => (current?.isServing ? [current] : []));
+  }
+
+  async #start(place: { readonly number: number; readonly takesOver: boolean }): Promise<MemberProcess> {
+    const member = await this.#options.start(place, (from, message) => this.#receive(from, message));
+    this.#members.add(member);
+    void member.ended.then(() => this.#members.delete(member));
+    // A stop that came meanwhile has not reached it.
+    if (this.#stopping !== undefined) member.send({ type: "stop", signal: this.#stopping });
+    return member;
+  }
+
+  #enqueue(work: () => Promise<void>): Promise<void> {
+    const done = this.#queue.then(() => (this.#stopping === undefined ? work() : undefined));
+    this.#queue = done.catch((error: unknown) => this.#failed.reject(error));
+    return done;
+  }
+
+  async #reload(members: readonly MemberProcess[]): Promise<void> {
+    for (const member of members) {
+      if (!member.isServing || (await member.reload()) !== "refused") continue;
+      // It refused what another has accepted; a new process may get it.
+      const slot = this.#slotOf(member);
+      if (slot?.current === member) await slot.replace();
+    }
+  }
+
+  /** Puts a new binary to use: first in the place of the process that has installed it, and in the others if it proves itself there. */
+  async #update(from: MemberProcess): Promise<void> {
+    const { promise, resolve } = Promise.withResolvers<void>();
+    this.#trial = promise;
+    const first = await this.#slotOf(from)?.replace().finally(resolve);
+    // The old version again: the new one was rolled back, and that process has logged it.
+    if (first === undefined || first.version === from.version) return;
+    for (const slot of this.#slots) if (slot.current?.version !== first.version) await slot.replace();
+  }
+
+  #slotOf({ number }: MemberProcess): MemberSlot | undefined {
+    return this.#slots[number - 1];
+  }
+
+  #receive(from: MemberProcess, message: FromMember): void {
+    if (message.type === "restart") void this.#enqueue(() => this.#update(from));
+    if (message.type === "reload-others")
+      void this.#enqueue(() => this.#reload(this.#serving.filter((other) => other !== from)));
+    if (message.type === "stopping" && this.#stopping !== undefined) this.#options.onStopping(message.maxMs);
+    if (message.type === "gather") void this.#gather(from, message.id);
+    if (message.type === "entry") for (const other of this.#members) if (other !== from) other.send(message);
+  }
+
+  async #gather(from: MemberProcess, id: number): Promise<void> {
+    const others = this.#serving.filter((other) => other !== from);
+    const sampled = await Promise.all(
+      others.map(async (other) => ({ process: other.number, families: await other.sample(sampleMs) })),
+    );
+    const processes = sampled.flatMap(({ process, families }) =>
+      families === undefined ? [] : [{ process, families }],
+    );
+    from.send({ type: "gathered", id, processes });
+  }
+
+  #ping(): void {
+    for (const member of this.#serving) {
+      member.unanswered += 1;
+      if (member.unanswered <= maxUnanswered) {
+        member.send({ type: "ping" });
+        continue;
+      }
+      const { number: of, pid } = member;
+      member.kill();
+      this.#log("process.silent", `process ${of} does not answer and is killed`, {
+        of,
+        pid,
+        silent_ms: maxUnanswered * pingMs,
+      });
+    }
+  }
+
+  /** Logs through a process that serves and answers, and on standard error if there is none. */
+  #log: EventLog = (code, message, fields) => {
+    const logger = this.#serving.find(({ unanswered }) => unanswered < 2);
+    if (logger !== undefined) return logger.send({ type: "event", code, message, fields });
+    const { level } = events[code];
+    const entry = { level, target: "server", message, fields: { event: code, ...fields }, spans: [] };
+    this.#options.print(formatLine({ ...entry, timestamp: formatTimestamp(new Date()) }, false));
+  };
+}
