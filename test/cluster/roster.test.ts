@@ -1,5 +1,7 @@
+import { Database as SqliteFile } from "bun:sqlite";
 import { expect, test } from "bun:test";
 import { readFile, writeFile } from "node:fs/promises";
+import { join } from "node:path";
 import type { ClusterView } from "../../src/cluster/roster.ts";
 import { eachDatabase, type TestNode, testNode } from "../support/node.ts";
 import { until } from "../support/process.ts";
@@ -19,11 +21,11 @@ function warned({ node }: TestNode): unknown[] {
 }
 
 /** Another node on the database and the files of the first. */
-function join(first: TestNode, options: Parameters<typeof testNode>[0] = {}): Promise<TestNode> {
+function nodeBeside(first: TestNode, options: Parameters<typeof testNode>[0] = {}): Promise<TestNode> {
   return testNode({ databaseUrl: first.databaseUrl, files: first.files, cluster, logging, ...options });
 }
 
-eachDatabase("a server alone lists itself, and its row is gone when it has stopped", async (database) => {
+eachDatabase("a server alone lists itself, and has one row", async (database) => {
   await using node = await testNode({ database, cluster, top: 'node_name = "one"\n' });
   const { answered_by, nodes, warnings } = await viewOf(node, node.superToken);
   const uuid = (await node.call("node-server_uuid")) as string;
@@ -51,6 +53,25 @@ eachDatabase("a server alone lists itself, and its row is gone when it has stopp
   expect(await rows()).toEqual([{ key: `${uuid}/${answered_by.boot}` }]);
 });
 
+test("on SQLite, where nobody else can be, a start removes what a killed server left, and a stop its own row", async () => {
+  await using node = await testNode({ database: "sqlite" });
+  const file = join(node.folder, "data", "node.db");
+  const keys = () => {
+    using rows = new SqliteFile(file);
+    return rows.query("SELECT key FROM kv WHERE namespace = 'nodes'").all();
+  };
+  const { uuid, boot } = (await viewOf(node, node.superToken)).answered_by;
+  const own = { key: `${uuid}/${boot}` };
+  await node.sql(`INSERT INTO kv (namespace, key, value)
+    SELECT 'nodes', '${uuid}/left', json_set(value, '$.boot', '0b6c9c0e-6d0c-4a86-8a55-2f4f7f1f6f10') FROM kv WHERE namespace = 'nodes'`);
+  expect(keys()).toHaveLength(2);
+  await node.node.reload();
+  await until("the other row is gone", () => keys().length === 1);
+  expect(keys()).toEqual([own]);
+  await node.node.close();
+  expect(keys()).toEqual([]);
+});
+
 test("only a token that may read nodes lists them", async () => {
   await using node = await testNode();
   const other = await node.newToken([{ scopes: ["global"], permissions: [{ node: "metrics" }] }]);
@@ -73,7 +94,7 @@ test("nodes that come, change, drain, leave and are killed are seen by the other
   const seen = async (from: TestNode) =>
     (await viewOf(from, token)).nodes.map(({ name, url, alive, ready }) => [name, url, alive, ready]);
   {
-    await using two = await join(one, { top: 'node_name = "two"\n' });
+    await using two = await nodeBeside(one, { top: 'node_name = "two"\n' });
     const both = [
       ["one", one.url, true, true],
       ["two", two.url, true, true],
@@ -133,7 +154,7 @@ test("a second node on plain files, and the same UUID twice, are warned about on
     ((await (await fetch(`${url}/node/health`)).json()) as { warnings?: string[] }).warnings;
   const both: ["nodes.same_uuid", "nodes.files_not_shared"] = ["nodes.same_uuid", "nodes.files_not_shared"];
   {
-    await using two = await join(one, { top });
+    await using two = await nodeBeside(one, { top });
     for (const node of [one, two]) {
       await until("both warn", () => warned(node).length === 2);
       expect(warned(node)).toEqual(both);
@@ -145,7 +166,7 @@ test("a second node on plain files, and the same UUID twice, are warned about on
   expect(await codes(one)).toEqual([]);
   await until("the health is good again", async () => (await health(one)) === undefined);
   {
-    await using three = await join(one);
+    await using three = await nodeBeside(one);
     await until("it is another occurrence", () => warned(one).length === 3);
     expect([warned(one).at(-1), await codes(three)]).toEqual([
       "nodes.files_not_shared",
@@ -156,7 +177,7 @@ test("a second node on plain files, and the same UUID twice, are warned about on
 
 test("a node moves its row to another database and another UUID by a reload, and leaves none behind", async () => {
   await using one = await testNode({ store: "objects over postgres", cluster });
-  await using two = await join(one);
+  await using two = await nodeBeside(one);
   const token = one.superToken;
   const uuids = async () => (await viewOf(one, token)).nodes.map(({ uuid }) => uuid).sort();
   const before = await uuids();
@@ -183,7 +204,7 @@ test("a process that takes the place of another has the row when that one leaves
   const token = one.superToken;
   const { uuid, boot } = (await viewOf(one, token)).answered_by;
   const top = `server_uuid = "${uuid}"\n`;
-  await using sibling = await join(one, { top, cluster: { ...cluster, boot, process: 1 } });
+  await using sibling = await nodeBeside(one, { top, cluster: { ...cluster, boot, process: 1 } });
   const keys = async () =>
     (
       (await sibling.call("node-server_exec_sql", [
@@ -192,7 +213,7 @@ test("a process that takes the place of another has the row when that one leaves
       ])) as { data: Array<{ key: string; since: string }> }
     ).data;
   expect((await viewOf(one, token)).nodes).toMatchObject([{ uuid, processes: 2 }]);
-  await using next = await join(one, { top, cluster: { ...cluster, boot, process: 0 } });
+  await using next = await nodeBeside(one, { top, cluster: { ...cluster, boot, process: 0 } });
   const [, before] = await keys();
   await one.node.close();
   const nodes = (await viewOf(next, token)).nodes;
