@@ -8,7 +8,8 @@ import { compileVersions, Releases } from "../support/update.ts";
 
 /** How often each story goes through all nodes; `CLUSTER_ROLLS=10` by hand. */
 const rolls = Number(process.env.CLUSTER_ROLLS) || 1;
-const drain = "drain_seconds = 1\n";
+/** Longer than Caddy takes to see that a node is not ready, on a busy machine. */
+const drain = "drain_seconds = 2\n";
 
 /** Work on one node after the other while clients use the cluster through a balancer: no request of theirs fails. */
 async function roll(
@@ -18,7 +19,7 @@ async function roll(
 ) {
   await using balancer = await openBalancer(program, cluster.nodes);
   if (balancer === undefined) return;
-  const load = new Load(balancer.url);
+  const load = new Load(balancer.url, { calls: program === "caddy" });
   for (let round = 0; round < rolls; round += 1)
     for (const node of cluster.nodes) {
       const before = load.answers;
@@ -52,7 +53,6 @@ test(
       top: `${drain}release_url = "${releases.url}"\n`,
     });
     await roll("nginx", cluster, restart);
-    await roll("caddy", cluster, restart);
     await roll("caddy", cluster, async (node, round) => {
       const { tag } = round % 2 === 0 ? versions.two : versions.one;
       const reply = await sendTo(node.url, "node-server_self_update", { token: superToken, tag });

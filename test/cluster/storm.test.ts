@@ -4,7 +4,7 @@ import { hasSeaweed } from "../support/seaweed.ts";
 
 /** `CLUSTER_STORM_SECONDS=600` is the long form. */
 const seconds = Number(process.env.CLUSTER_STORM_SECONDS) || 30;
-const pauseMs = Number(process.env.CLUSTER_PAUSE_MS) || 60;
+const pauseMs = Number(process.env.CLUSTER_PAUSE_MS) || 100;
 
 for (const store of ["folder", "s3"] as const)
   test.skipIf(store === "s3" && !hasSeaweed)(

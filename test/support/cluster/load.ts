@@ -1,5 +1,7 @@
 import { basic, superToken } from "./cluster.ts";
 
+const clients = 4;
+
 /** Load is clients that read and write through a balancer, one request after the other, and keep what failed. */
 export class Load {
   readonly failures: string[] = [];
@@ -7,10 +9,10 @@ export class Load {
   #isOver = false;
   readonly #work: Promise<unknown>;
 
-  /** `methods` are what the clients send. Those that only work on one node at a time, such as LOCK, are not among them. */
+  /** With `calls` the clients also send POST requests, which a balancer must not send to another node once a node may have read them. */
   constructor(
     readonly url: string,
-    readonly clients = 4,
+    readonly options: { readonly calls: boolean },
   ) {
     this.#work = Promise.all(Array.from({ length: clients }, (_, client) => this.#client(client)));
   }
@@ -30,8 +32,16 @@ export class Load {
       if (strict !== text) this.failures.push(`${path} is ${strict}, not ${text}`);
       await this.#request("PROPFIND", `/node/static-webdav/site/${path}`, { headers: { depth: "0" } });
       await this.#request("GET", `/node/static/site/load-${client}-0`);
+      if (this.options.calls) await this.#call({ token: superToken, name: "site", path });
       await Bun.sleep(10);
     }
+  }
+
+  async #call(params: object): Promise<void> {
+    const body = JSON.stringify({ jsonrpc: "2.0", method: "static-bucket-file_read", params, id: 1 });
+    const headers = { "content-type": "application/json" };
+    const answer = await this.#request("POST", "/jsonrpc", { body, headers });
+    if (!answer.includes('"result"')) this.failures.push(`a call was answered ${answer.slice(0, 200)}`);
   }
 
   async #request(
