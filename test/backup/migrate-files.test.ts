@@ -1,90 +1,11 @@
 import { expect } from "bun:test";
-import { mkdir, readFile, rm, utimes, writeFile } from "node:fs/promises";
+import { mkdir, readFile, rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
-import { type DatabaseKind, databaseKinds, newDatabase } from "../support/node.ts";
+import { databaseKinds } from "../support/node.ts";
 import { storedKeys } from "../support/object-rows.ts";
-import { type Home, newHome, type Server, story } from "../support/process.ts";
+import { story } from "../support/process.ts";
+import { content, expected, look, newSite, upload } from "./migrate-site.ts";
 import { treeOf } from "./support.ts";
-
-const content: Record<string, string> = {
-  "index.html": "<h1>Hello</h1>",
-  "empty.txt": "",
-  "deep/er/é ü.bin": "x".repeat(300_000),
-  "copy.html": "<h1>Hello</h1>",
-};
-
-interface Site {
-  readonly home: Home;
-  readonly token: string;
-  configure(files?: string): Promise<void>;
-  drop(): Promise<void>;
-}
-
-/** A stopped server with two buckets of plain files. */
-async function newSite(kind: DatabaseKind): Promise<Site> {
-  const home = await newHome();
-  const place = await newDatabase(kind, home.path);
-  const configure = (files = "") =>
-    home.configure({ databaseKeys: files && `\n[files]\n${files}\n` }, place.url);
-  await configure();
-  const server = await home.serve();
-  const token = server.superToken;
-  for (const name of ["site", "other"]) await server.call("static-bucket_create", [token, name, `b/${name}`]);
-  for (const [path, body] of Object.entries(content)) await upload(server, token, path, body);
-  await dav(server, token, "MKCOL", "nothing in it");
-  await dav(
-    server,
-    token,
-    "PROPPATCH",
-    "index.html",
-    '<D:propertyupdate xmlns:D="DAV:"><D:set><D:prop><N:note xmlns:N="urn:n">kept</N:note></D:prop></D:set></D:propertyupdate>',
-  );
-  await server.stop();
-  const then = new Date("2020-02-03T04:05:06Z");
-  await utimes(home.file("static/b/site/index.html"), then, then);
-  await utimes(home.file("static/b/site/deep"), then, then);
-  return { home, token, configure, drop: () => place.drop() };
-}
-
-const upload = (server: Server, token: string, path: string, body: string) =>
-  server.call("static-bucket-file_upload", { token, name: "site", path, body });
-
-const dav = (server: Server, token: string, method: string, path: string, body?: string) =>
-  fetch(`${server.url}/node/static-webdav/site/${encodeURI(path)}`, {
-    method,
-    headers: { authorization: `Basic ${Buffer.from(token).toString("base64")}`, depth: "0" },
-    keepalive: false,
-    ...(body === undefined ? {} : { body }),
-  });
-
-/** The files of the site by HTTP, a folder, the time of another, and a property. */
-async function look(server: Server, token: string) {
-  const files: Record<string, string> = {};
-  const listed = (await server.call("static-bucket-file_list", { token, name: "site" })) as {
-    path: string;
-  }[];
-  for (const { path } of listed)
-    files[path] = await (await fetch(`${server.url}/node/static/site/${encodeURI(path)}`)).text();
-  const [note, folder, empty] = await Promise.all([
-    dav(server, token, "PROPFIND", "index.html").then((answer) => answer.text()),
-    dav(server, token, "PROPFIND", "deep").then((answer) => answer.text()),
-    dav(server, token, "PROPFIND", "nothing in it"),
-  ]);
-  const modified = (text: string) => /getlastmodified[^>]*>([^<]+)/.exec(text)?.[1];
-  return {
-    files,
-    note: /note[^>]*>([^<]+)/.exec(note)?.[1],
-    times: [modified(note), modified(folder)],
-    empty: empty.status,
-  };
-}
-
-const expected = {
-  files: content,
-  note: "kept",
-  times: ["Mon, 03 Feb 2020 04:05:06 GMT", "Mon, 03 Feb 2020 04:05:06 GMT"],
-  empty: 207,
-};
 
 for (const kind of databaseKinds)
   story(`files go from the disk to a blob store, to another one, and back, over ${kind}`, async () => {
@@ -225,49 +146,6 @@ story("a file that cannot be copied does not keep the others from it, and the co
   const keys = await home.run(["migrate", "--files", "s3://bucket/prefix"]);
   expect(keys.stderr).toContain("AWS_ACCESS_KEY_ID");
   expect(await readFile(home.configPath, "utf8")).toContain(blobs);
-});
-
-story("a server goes to PostgreSQL and a blob store in one step, and back", async () => {
-  const { home, token } = await newSite("sqlite");
-  await using _ = home;
-  const blobs = home.file("blobs");
-  await mkdir(blobs);
-  const postgres = await newDatabase("postgres", home.path);
-  const moved = await home.run([
-    ...["migrate", "--to", postgres.url],
-    ...["--files", `file://${blobs}`, "--write-config"],
-  ]);
-  expect(moved).toMatchObject({ code: 0, stderr: expect.stringContaining("names the new store") });
-  expect(moved.stderr + moved.stdout).not.toContain(new URL(postgres.url).password || "no password");
-  const config = await readFile(home.configPath, "utf8");
-  expect(config).toContain(`[files]\nurl = "file://${blobs}"\n`);
-  // The old server is as it was: its database names no blob.
-  expect(await storedKeys(blobs)).toHaveLength(3);
-  let server = await home.serve();
-  expect(await look(server, token)).toEqual(expected);
-  await server.stop();
-
-  await writeFile(home.file("static/b/site/mine"), "written by hand");
-  const back = ["migrate", "--to", `sqlite://${home.file("back.db")}`, "--files", "disk", "--write-config"];
-  expect(await home.run(back)).toMatchObject({
-    code: 1,
-    stderr: expect.stringMatching(
-      /only in plain files .*: site\/mine\n.*\nthe database was copied, but not all files. To go on, run `node-server migrate --files disk` with the same -c\n/s,
-    ),
-  });
-  // The new database with the old store is a server that works, and the command that was named goes on.
-  server = await home.serve();
-  expect(await look(server, token)).toEqual(expected);
-  await server.stop();
-  expect(await home.run(["migrate", "--files", "disk", "--delete", "--write-config"])).toMatchObject({
-    code: 0,
-  });
-  const last = await readFile(home.configPath, "utf8");
-  expect([last.includes("back.db"), last.includes(blobs)]).toEqual([true, false]);
-  server = await home.serve();
-  expect(await look(server, token)).toEqual(expected);
-  await server.stop();
-  await postgres.drop();
 });
 
 story("content that the source has lost is named, and does not keep a migration from its end", async () => {
