@@ -9,6 +9,8 @@ import type { Config } from "../../../config/schema.ts";
 import { isColoured, openTerminal } from "../../../log/terminal.ts";
 import { preflight } from "../../../preflight.ts";
 import { inspectShared } from "../../../process-group.ts";
+import { Binary } from "../../../update/binary.ts";
+import { endTrial } from "../../../update/trial.ts";
 import { exitCodes } from "../../command.ts";
 import { openNotifier } from "../systemd-notify.ts";
 import { LineMerger } from "./line-merger.ts";
@@ -57,6 +59,11 @@ export async function supervise(options: SuperviseOptions): Promise<number> {
   const env = memberEnvironment(process.env);
   supervisor = new Supervisor({
     count: options.processes,
+    async rollBack() {
+      const binary = new Binary(realpathSync(process.execPath));
+      await binary.restore();
+      await endTrial(binary);
+    },
     onStopping: (maxMs) => notifier.stopping(maxMs),
     print: (line) => terminal.write(`${line}\n`),
     async start(place, onMessage) {

@@ -18,6 +18,8 @@ export interface SupervisorOptions {
     place: { readonly number: number; readonly takesOver: boolean },
     onMessage: (member: MemberProcess, message: FromMember) => void,
   ): Promise<MemberProcess>;
+  /** Puts the binary of the version before back in place, of which another one did not start. */
+  rollBack(): Promise<void>;
   /** Called when a process says how long its stop may take. */
   onStopping(maxMs: number): void;
   /** Prints a line if no process is there to log it. */
@@ -139,10 +141,22 @@ export class Supervisor {
   async #update(from: MemberProcess): Promise<void> {
     const { promise, resolve } = Promise.withResolvers<void>();
     this.#trial = promise;
-    const first = await this.#slotOf(from)?.replace().finally(resolve);
+    const first = await this.#try(from).finally(resolve);
     // The old version again: the new one was rolled back, and that process has logged it.
     if (first === undefined || first.version === from.version) return;
     for (const slot of this.#slots) if (slot.current?.version !== first.version) await slot.replace();
+  }
+
+  /** Replaces a process by one of the new binary. A version that fails goes back by itself, unless it is so broken that it cannot. */
+  async #try(from: MemberProcess): Promise<MemberProcess | undefined> {
+    const slot = this.#slotOf(from);
+    const first = await slot?.replace();
+    if (first !== undefined || this.#stopping !== undefined) return first;
+    await this.#options.rollBack();
+    this.#log("update.not_started", "the new binary could not be run", {
+      reason: "no process of it has served; the old one is back in place and continues to run",
+    });
+    return slot?.replace();
   }
 
   #slotOf({ number }: MemberProcess): MemberSlot | undefined {
