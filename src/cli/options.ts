@@ -20,6 +20,18 @@ export const allowHttp: OptionRow = [
   "--allow-http",
   "with --all, send the token also to nodes without a certificate, over a network that you trust",
 ];
+/** Options of `update --all`. */
+export const onlyWithAll: readonly OptionRow[] = [
+  ...remote.map(([flags, description]): OptionRow => [flags, `with --all, ${description}`]),
+  [
+    "--watch <seconds>",
+    "with --all, how long a node has to stay ready before the next one (default: 10)",
+    { parse: parseSeconds },
+  ],
+  allowHttp,
+  ["-y, --yes", "with --all, do not ask for confirmation"],
+  ["--json", "with --all, print what became of each node as JSON"],
+];
 export const remoteJson = [...remote, json];
 /** The address of a server that this machine runs. */
 export const listen = (description: string): OptionRow => [
@@ -47,6 +59,11 @@ function parseProcesses(value: string): number {
   const count = /^\d{1,3}$/.test(value) ? Number(value) : 0;
   if (count >= 1 && count <= maxProcesses) return count;
   throw new InvalidArgumentError(`write a number from 1 to ${maxProcesses}, or auto`);
+}
+
+function parseSeconds(value: string): number {
+  if (/^\d{1,5}$/.test(value)) return Number(value);
+  throw new InvalidArgumentError("write a whole number of seconds");
 }
 
 /** Options of the commands that write or remove a unit file. */

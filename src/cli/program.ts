@@ -3,8 +3,19 @@ import { buckets } from "./buckets/bucket-commands.ts";
 import type { CommandRow } from "./command-row.ts";
 import { shells } from "./completion/shells.ts";
 import { pushNotes } from "./deploy/push/notes.ts";
-import { allowHttp, gather, json, listen, processes, remote, remoteJson, unit, yes } from "./options.ts";
-import { tokenCreation } from "./tokens/token-options.ts";
+import {
+  allowHttp,
+  gather,
+  json,
+  listen,
+  onlyWithAll,
+  processes,
+  remote,
+  remoteJson,
+  unit,
+  yes,
+} from "./options.ts";
+import { tokens } from "./tokens/token-commands.ts";
 
 const service: CommandRow = {
   name: "service",
@@ -87,7 +98,11 @@ const serverCommands: readonly CommandRow[] = [
   {
     name: "update",
     description: "update the running server to a release, or the binary if no server runs",
-    options: [["--tag <tag>", "the version, as vX.Y.Z (default: the newest release)"]],
+    options: [
+      ["--tag <tag>", "the version, as vX.Y.Z (default: the newest release)"],
+      ["--all", "update every node of a cluster, one by one; the first failure ends it"],
+      ...onlyWithAll,
+    ],
     load: async () => (await import("./server/update.ts")).update,
   },
   ...backupCommands,
@@ -189,38 +204,6 @@ const clientCommands: readonly CommandRow[] = [
     load: async () => (await import("./completion/complete.ts")).complete,
   },
 ];
-
-const tokens: CommandRow = {
-  name: "tokens",
-  description: "list, create, renew and delete tokens",
-  commands: [
-    {
-      name: "list",
-      description: "list all tokens",
-      isDefault: true,
-      options: remoteJson,
-      load: async () => (await import("./tokens/tokens.ts")).listTokens,
-    },
-    {
-      name: "create",
-      description: "create a token; its secret is printed only once",
-      options: tokenCreation,
-      load: async () => (await import("./tokens/tokens.ts")).createToken,
-    },
-    {
-      name: "delete <key>",
-      description: "delete a token",
-      options: [...remoteJson, yes],
-      load: async () => (await import("./tokens/tokens.ts")).deleteToken,
-    },
-    {
-      name: "roll <key>",
-      description: "give a token a new secret, printed only once",
-      options: [...remoteJson, yes],
-      load: async () => (await import("./tokens/tokens.ts")).rollToken,
-    },
-  ],
-};
 
 /** Commands that deploy sites and look after a server from afar. */
 const deployCommands: readonly CommandRow[] = [

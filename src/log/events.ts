@@ -125,7 +125,7 @@ export const events = {
     description:
       "A newer version of node-server, `by`, has applied these migrations, which this version does not have but can work with.",
     fields: z.object({ migrations: z.array(text), by: text.optional() }),
-    hidden: ["event", "by"],
+    hidden: [],
   },
   "database.schema_refused": {
     level: "ERROR",

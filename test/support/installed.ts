@@ -35,6 +35,8 @@ export interface InstallOptions {
   /** TOML lines above the tables. */
   readonly top?: string;
   readonly databaseUrl?: string;
+  /** TOML lines of `[files]`. */
+  readonly files?: string;
   /** Runs it as another user. */
   readonly as?: readonly string[];
   /** The command in place of the binary. */
@@ -173,7 +175,11 @@ export class Installation implements AsyncDisposable {
     const port = await quietPort();
     const releases = options.releases === undefined ? "" : `release_url = "${options.releases.url}"\n`;
     const top = `ws_listener = "127.0.0.1:${port}"\n${releases}${options.top ?? ""}`;
-    await writeFile(join(path, "config.toml"), configText(options.databaseUrl ?? sqliteUrl, { top }));
+    const { files } = options;
+    await writeFile(
+      join(path, "config.toml"),
+      configText(options.databaseUrl ?? sqliteUrl, { top, ...(files !== undefined && { files }) }),
+    );
     const made = new Installation(path, `http://127.0.0.1:${port}`, options);
     await mkdir(made.bin);
     return made;

@@ -2,19 +2,12 @@ import { readFileSync } from "node:fs";
 import { z } from "zod";
 import { formatAddress } from "../../base/address.ts";
 import { Fault } from "../../base/fault.ts";
-import {
-  ClientError,
-  type ClientOptions,
-  eventOf,
-  type Fetch,
-  NodeServerClient,
-  type SubscribeOptions,
-} from "../../client/index.ts";
+import { ClientError, type ClientOptions, type Fetch, NodeServerClient } from "../../client/index.ts";
 import type { Config } from "../../config/schema.ts";
 import type { Tag } from "../../update/release.ts";
 import { trustingFetch, trustingSocket } from "../remote/ca.ts";
 import { askSecret } from "../terminal/ask.ts";
-import { openProgress } from "./progress.ts";
+import { startProgress } from "./update-progress.ts";
 
 /** ServerAccess are the options of a client that reaches the server of a configuration. */
 export interface ServerAccess extends Pick<ClientOptions, "WebSocket"> {
@@ -66,7 +59,7 @@ export async function updateRunning(
   const client = new NodeServerClient(url, { token, ...access });
   const stop = new AbortController();
   try {
-    await startProgress(client, tag, stop.signal);
+    await startProgress(client, `downloading ${tag.text}`, stop.signal);
     await client.call("node-server_self_update", { tag: tag.text });
     process.stderr.write("installed; the server restarts\n");
     await untilRestarted(url, tag, access);
@@ -103,25 +96,6 @@ async function isDraining(url: string, { fetch }: ServerAccess): Promise<boolean
 }
 
 const health = z.object({ draining: z.boolean().optional() });
-
-/**
- * Shows the progress until `signal` fires or the server restarts. Resolves when the subscription has begun and throws when it is refused;
- * a later break ends the progress, not the update.
- */
-async function startProgress(client: NodeServerClient, tag: Tag, signal: AbortSignal): Promise<void> {
-  const connected = Promise.withResolvers<void>();
-  const options = { signal, reconnect: false, onConnect: () => connected.resolve() };
-  await Promise.race([connected.promise, showProgress(client, tag, options)]);
-}
-
-async function showProgress(client: NodeServerClient, tag: Tag, options: SubscribeOptions): Promise<void> {
-  const shown = openProgress(`downloading ${tag.text}`);
-  const entries = client.subscribe("node-server_stream_log", { log_filter: "server=info" }, options);
-  for await (const entry of entries) {
-    const event = eventOf(entry);
-    if (event?.event === "update.downloading" && event.bytes !== undefined) shown(event.bytes, event.total);
-  }
-}
 
 function accessTo(certificate: string | undefined): ServerAccess {
   // The server's own certificate is trusted, whatever name it is reached by here.

@@ -10,19 +10,27 @@ import { downloadText } from "../../update/download.ts";
 import { parseTag, type Tag, tagOrUndefined } from "../../update/release.ts";
 import { Updater } from "../../update/updater.ts";
 import { type CommandOptions, exitCodes } from "../command.ts";
+import { type UpdateAllOptions, updateAll } from "../nodes/update-all.ts";
 import { WrongUsage } from "../terminal/wrong-usage.ts";
 import { readConfig } from "./open.ts";
 import { openProgress } from "./progress.ts";
 import { findRunning, updateRunning } from "./running.ts";
 
+interface UpdateOptions extends CommandOptions, UpdateAllOptions {
+  readonly tag?: string;
+  readonly all?: boolean;
+}
+
 /** Does what `node-server_self_update` does: through the server if it runs, else on the binary itself. */
-export async function update({
-  config: path,
-  tag,
-}: CommandOptions & { readonly tag?: string }): Promise<number> {
+export async function update(options: UpdateOptions): Promise<number> {
+  const { config: path, tag } = options;
   const given = tag === undefined ? undefined : tagOrUndefined(tag);
   if (tag !== undefined && given === undefined)
     throw new WrongUsage("--tag must read vX.Y.Z, such as v1.2.3");
+  if (options.all) return updateAll(given ?? parseTag(await newest(await readConfig(path))), options);
+  for (const name of ["server", "ca", "watch", "allowHttp", "json", "yes"] as const)
+    if (options[name] !== undefined)
+      throw new WrongUsage("-s, --ca, --watch, --allow-http, --json and --yes go with --all");
   const config = await readConfig(path);
   const wanted = given ?? parseTag(await newest(config));
   const running = await findRunning(config);

@@ -1,0 +1,165 @@
+import { Fault } from "../../base/fault.ts";
+import { visible } from "../../base/visible-text.ts";
+import { ClientError } from "../../client/index.ts";
+import type { Tag } from "../../update/release.ts";
+import { exitCodes } from "../command.ts";
+import { clientFor, findServer, type RemoteOptions } from "../remote/remote.ts";
+import { confirm } from "../terminal/confirm.ts";
+import { print, say, sayAbout } from "../terminal/output.ts";
+import { agoText } from "../terminal/quantities.ts";
+import { type ClusterNode, keyOf, labelsOf, listNodes } from "./cluster-nodes.ts";
+import { type NodeTarget, nodeTarget } from "./node-target.ts";
+import { NodeFailure, stateOf, updateNode } from "./update-node.ts";
+
+export interface UpdateAllOptions extends RemoteOptions {
+  readonly allowHttp?: boolean;
+  readonly yes?: boolean;
+  readonly json?: boolean;
+  /** Seconds for which a node has to stay ready before the next one is updated. */
+  readonly watch?: number;
+}
+
+const defaultWatchSeconds = 10;
+
+/** PlannedNode is a node of a cluster that is being updated, and how far it is. */
+interface PlannedNode {
+  readonly name: string;
+  readonly uuid: string;
+  readonly url: string;
+  readonly from: string;
+  readonly target: NodeTarget;
+  readonly isGroup: boolean;
+  /** `unchanged`: it ran the version already. */
+  state: "pending" | "updated" | "unchanged" | "failed";
+  reason?: string;
+}
+
+/**
+ * Updates all nodes of a cluster, one after another. The first is the canary: the next one is touched only when it has come back as the
+ * new version and stayed ready. The first failure ends it. The node that was asked for the list is the last.
+ */
+export async function updateAll(tag: Tag, options: UpdateAllOptions): Promise<number> {
+  const nodes = await plan(tag, options);
+  const pending = nodes.filter(({ state }) => state === "pending");
+  for (const node of nodes) sayAbout(node.name, planText(node, tag, pending.indexOf(node)));
+  if (pending.length > 0)
+    await confirm(`The token is sent to the addresses above, and each node restarts.`, options.yes);
+  const ended = await updateInTurn(pending, tag, options);
+  if (options.json) await print(`${JSON.stringify({ tag: tag.text, nodes: nodes.map(toJson) })}\n`);
+  if (ended === "done") {
+    if (!options.json) await print(`${nodes.length} of ${nodes.length} nodes run ${tag.text} now\n`);
+    return exitCodes.done;
+  }
+  say(`node-server: ${standText(nodes, tag, ended)}`);
+  return exitCodes.failed;
+}
+
+/** Finds the nodes and asks each for its state. Throws, with nothing changed, if one of them cannot be updated now. */
+async function plan(tag: Tag, options: UpdateAllOptions): Promise<PlannedNode[]> {
+  const server = await findServer(options);
+  const listed = await listNodes(clientFor(server));
+  for (const { name, alive, last_seen } of listed)
+    if (!alive) sayAbout(name, `left out: it was last seen ${agoText(last_seen)}`);
+  const alive = listed.filter((node) => node.alive);
+  const labels = labelsOf(alive);
+  const ordered = [...alive.filter(({ answers }) => !answers), ...alive.filter(({ answers }) => answers)];
+  const problems: string[] = [];
+  const nodes: PlannedNode[] = [];
+  for (const node of ordered) {
+    const name = labels.get(keyOf(node)) ?? node.name;
+    const target = nodeTarget(node, server, {
+      allowHttp: options.allowHttp === true,
+      isOnly: alive.length === 1,
+    });
+    const planned = "problem" in target ? target.problem : await planNode(node, target, tag);
+    if (typeof planned === "string") problems.push(`${visible(name)}: ${visible(planned)}`);
+    else nodes.push({ ...planned, name });
+  }
+  if (problems.length === 0) return nodes;
+  throw new Fault("Other", `nothing was updated, because not every node can be:\n${problems.join("\n")}`);
+}
+
+/** Returns the node with its present version, or why it cannot be updated. */
+async function planNode(
+  node: ClusterNode,
+  target: NodeTarget,
+  tag: Tag,
+): Promise<Omit<PlannedNode, "name"> | string> {
+  try {
+    const uuid = await target.newAnonymousClient().call("node-server_uuid");
+    if (uuid !== node.uuid)
+      return `${target.url} is the address of another node (${uuid}): correct its node_url`;
+    const { version, missing } = await stateOf(target);
+    if (missing.length > 0) return `it is not ready (missing: ${missing.join(", ")})`;
+    const state = version === tag.version ? "unchanged" : "pending";
+    return { uuid, url: target.url, from: version, target, isGroup: node.processes > 1, state };
+  } catch (error) {
+    if (error instanceof ClientError) return error.message;
+    throw error;
+  }
+}
+
+/** Updates one node after another, until one fails or a signal comes. A second signal ends the watching of the node that is being updated, too. */
+async function updateInTurn(
+  nodes: readonly PlannedNode[],
+  tag: Tag,
+  { watch = defaultWatchSeconds }: UpdateAllOptions,
+): Promise<"done" | "failed" | "interrupted"> {
+  let interrupted = false;
+  const abort = new AbortController();
+  const interrupt = () => {
+    if (interrupted) abort.abort();
+    else say("node-server: stopping after this node; once more to stop watching it, its update goes on");
+    interrupted = true;
+  };
+  const signals = ["SIGINT", "SIGTERM", "SIGHUP"] as const;
+  for (const name of signals) process.on(name, interrupt);
+  try {
+    for (const [at, node] of nodes.entries()) {
+      if (interrupted) return "interrupted";
+      const title = `${visible(node.name)}: downloading ${tag.text}`;
+      sayAbout(node.name, `updating ${node.from} to ${tag.version} (${at + 1} of ${nodes.length})`);
+      const tell = (line: string) => sayAbout(node.name, line);
+      try {
+        const { isGroup, target } = node;
+        const { signal } = abort;
+        await updateNode(target, { tag, watchMs: watch * 1000, signal, isGroup, title, say: tell });
+      } catch (error) {
+        if (abort.signal.aborted) return "interrupted";
+        if (!(error instanceof NodeFailure)) throw error;
+        node.state = "failed";
+        node.reason = error.message;
+        return "failed";
+      }
+      if (abort.signal.aborted) return "interrupted";
+      node.state = "updated";
+      tell(`runs ${tag.text} and is ready`);
+    }
+    return "done";
+  } finally {
+    for (const name of signals) process.off(name, interrupt);
+  }
+}
+
+function planText({ state, url, from }: PlannedNode, tag: Tag, turn: number): string {
+  if (state === "unchanged") return `runs ${tag.text} already (${url})`;
+  return `${from} to ${tag.version}${turn === 0 ? ", the canary" : ""} (${url})`;
+}
+
+/** Says where an update that did not come to its end has left the cluster. */
+function standText(nodes: readonly PlannedNode[], tag: Tag, why: "failed" | "interrupted"): string {
+  const named = (state: PlannedNode["state"]) =>
+    nodes.filter((node) => node.state === state).map(({ name }) => visible(name));
+  const failed = nodes.find(({ state }) => state === "failed");
+  const current = [...named("updated"), ...named("unchanged")];
+  const list = (names: readonly string[]) => (names.length === 0 ? "none" : names.join(", "));
+  const first =
+    why === "interrupted" || failed === undefined
+      ? "the update was interrupted"
+      : `the update stopped at ${visible(failed.name)}: ${visible(failed.reason ?? "")}`;
+  return `${first}; run ${tag.text}: ${list(current)}; not updated: ${list([...named("failed"), ...named("pending")])}`;
+}
+
+function toJson({ name, uuid, url, from, state, reason }: PlannedNode): object {
+  return { name, uuid, url, from, state, ...(reason !== undefined && { reason }) };
+}
