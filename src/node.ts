@@ -137,7 +137,7 @@ export async function openNode(options: NodeOptions): Promise<Node> {
       const { services, release } = acquire();
       return { rows: services.database.nodes, uuid: services.serverUuid, files: services.storeId, release };
     },
-    isReady: async () => !readiness.isDraining && (await readiness.missing()).length === 0,
+    isReady: () => readiness.isReady(),
     listenerUrl: () => tcp.url,
     log,
   });

@@ -1,5 +1,6 @@
 import { codeOf, Fault, messageOf } from "../base/fault.ts";
 import type { Logger } from "../log/hub.ts";
+import { outsideSpans } from "../log/span.ts";
 import type { ConnectionSource, Execute } from "./driver.ts";
 
 /** SQLSTATEs of a database that accepts no writes: read_only_sql_transaction, disk_full. */
@@ -25,18 +26,19 @@ export function watchWrites(source: ConnectionSource, log: Logger): WatchedSourc
         const result = await execute(sql, params);
         if (proves(sql) && failing) {
           failing = false;
-          log.event("database.write_restored", "the database accepts writes again", {});
+          outsideSpans(() => log.event("database.write_restored", "the database accepts writes again", {}));
         }
         return result;
       } catch (error) {
         if (!failing && refusesWrites(error)) {
           failing = true;
-          log.event(
-            "database.write_failed",
-            "the database accepts no writes; every change fails until this is fixed",
-            {
-              reason: messageOf((error as Error).cause),
-            },
+          // A quiet statement, such as that of the heartbeat, may be the first to fail.
+          outsideSpans(() =>
+            log.event(
+              "database.write_failed",
+              "the database accepts no writes; every change fails until this is fixed",
+              { reason: messageOf((error as Error).cause) },
+            ),
           );
         }
         throw error;

@@ -221,3 +221,32 @@ test("a process that takes the place of another has the row when that one leaves
   expect(await keys()).toEqual([expect.objectContaining({ key: `${uuid}/${boot}/0` }), before]);
   expect([warned(one), warned(sibling), warned(next)]).toEqual([[], [], []]);
 });
+
+test("a node whose row cannot be written goes on serving, says why once, and is listed again afterwards", async () => {
+  await using one = await testNode({ store: "objects over postgres", cluster, logging });
+  await using two = await nodeBeside(one);
+  const token = one.superToken;
+  const name = new URL(one.databaseUrl).pathname.slice(1);
+  const events = () =>
+    two.node.ring
+      .entries()
+      .flatMap(({ fields }) => (/^database\.write/.test(String(fields.event)) ? [fields.event] : []));
+  const setReadOnly = async (value: "on" | "off") => {
+    await one.sql(
+      `BEGIN READ WRITE; ALTER DATABASE "${name}" SET default_transaction_read_only = ${value}; COMMIT`,
+    );
+    // For connections from now on.
+    await one.sql(
+      "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = current_database() AND pid <> pg_backend_pid()",
+    );
+  };
+  await setReadOnly("on");
+  await until("the heartbeat fails", () => events().length === 1);
+  expect(events()).toEqual(["database.write_failed"]);
+  expect(await two.call("node-server_hello")).toBe("Node Server Is Running!");
+  const { nodes, answered_by } = await viewOf(two, token);
+  expect(nodes.filter(({ uuid }) => uuid === answered_by.uuid)).toMatchObject([{ alive: true }]);
+  await setReadOnly("off");
+  await until("the heartbeat is written again", () => events().length === 2);
+  expect(events()[1]).toBe("database.write_restored");
+});

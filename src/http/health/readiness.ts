@@ -1,5 +1,6 @@
 import { messageOf } from "../../base/fault.ts";
 import type { Logger } from "../../log/hub.ts";
+import { outsideSpans } from "../../log/span.ts";
 import type { Lease } from "../../rpc/lease.ts";
 import type { Services } from "../../services.ts";
 
@@ -52,6 +53,23 @@ export class Readiness {
   async missing(): Promise<readonly RequiredPart[]> {
     const missing = performance.now() - this.#checkedAt < validMs ? this.#missing : await this.#shared();
     return this.isDraining ? [...missing, "draining"] : missing;
+  }
+
+  /**
+   * Asks the database, but takes the state of the store as of its last look, which for a remote store is several requests: for what asks regularly by
+   * itself. Does not reject.
+   */
+  async isReady(): Promise<boolean> {
+    const { services, release } = this.#options.acquire();
+    try {
+      return (
+        (await this.#askDatabase(services)) === undefined &&
+        !services.buckets.store.isLost &&
+        !this.isDraining
+      );
+    } finally {
+      release();
+    }
   }
 
   #shared(): Promise<readonly RequiredPart[]> {
@@ -108,13 +126,16 @@ export class Readiness {
     const fits = refused === undefined;
     if (fits !== this.#fitsSchema) {
       this.#fitsSchema = fits;
-      if (fits) log.event("database.schema_accepted", "the schema can be used again", {});
-      else
-        log.event(
-          "database.schema_refused",
-          "a newer version has changed the database, and this one cannot work with it: the node is not ready; update it",
-          { migration: refused.version, by: refused.by },
-        );
+      // The heartbeat, whose statements are not logged, may be the first to notice.
+      outsideSpans(() => {
+        if (fits) log.event("database.schema_accepted", "the schema can be used again", {});
+        else
+          log.event(
+            "database.schema_refused",
+            "a newer version has changed the database, and this one cannot work with it: the node is not ready; update it",
+            { migration: refused.version, by: refused.by },
+          );
+      });
     }
     return fits ? undefined : "schema";
   }
