@@ -196,15 +196,17 @@ test("a node moves its row to another database and another UUID by a reload, and
 });
 
 test("a process that takes the place of another has the row when that one leaves, and siblings are one node", async () => {
+  // No heartbeat repairs what is wrong.
+  const once = { heartbeatMs: 3_600_000 };
   await using one = await testNode({
     store: "objects over postgres",
-    cluster: { ...cluster, process: 0 },
+    cluster: { ...once, process: 0 },
     logging,
   });
   const token = one.superToken;
   const { uuid, boot } = (await viewOf(one, token)).answered_by;
   const top = `server_uuid = "${uuid}"\n`;
-  await using sibling = await nodeBeside(one, { top, cluster: { ...cluster, boot, process: 1 } });
+  await using sibling = await nodeBeside(one, { top, cluster: { ...once, boot, process: 1 } });
   const keys = async () =>
     (
       (await sibling.call("node-server_exec_sql", [
@@ -213,7 +215,7 @@ test("a process that takes the place of another has the row when that one leaves
       ])) as { data: Array<{ key: string; since: string }> }
     ).data;
   expect((await viewOf(one, token)).nodes).toMatchObject([{ uuid, processes: 2 }]);
-  await using next = await nodeBeside(one, { top, cluster: { ...cluster, boot, process: 0 } });
+  await using next = await nodeBeside(one, { top, cluster: { ...once, boot, process: 0 } });
   const [, before] = await keys();
   await one.node.close();
   const nodes = (await viewOf(next, token)).nodes;
