@@ -3,10 +3,10 @@ import { readdirSync, symlinkSync } from "node:fs";
 import { mkdir, readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { siteWith } from "../support/bucket.ts";
-import { eachStore, eachStoreAndDatabase, tempFolder, testNode } from "../support/node.ts";
+import { eachStore, tempFolder, testNode } from "../support/node.ts";
 import { storedFiles } from "../support/stored-site.ts";
 
-eachStoreAndDatabase("a file is uploaded, read, listed, moved and deleted", async (store) => {
+eachStore("a file is uploaded, read, listed, moved and deleted", async (store) => {
   await using node = await testNode(store);
   const token = node.superToken;
   await siteWith(node, {});

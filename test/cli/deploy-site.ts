@@ -3,10 +3,11 @@ import { mkdir, writeFile } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import {
   type StoreOptions,
-  storeKinds,
+  storesFor,
   type TestNode,
   type TestNodeOptions,
   testNode,
+  titleOn,
 } from "../support/node.ts";
 import { type Finished, Home, type Server, story, within } from "../support/process.ts";
 import { type StoredFiles, storedFiles } from "../support/stored-site.ts";
@@ -103,9 +104,9 @@ function withoutFullFolders(below: ReadonlyMap<string, Buffer | undefined>): Rec
   return Object.fromEntries(shown.sort().map((path) => [path, below.get(path)?.toString("latin1") ?? ""]));
 }
 
-/** `story` on every store of files. */
+/** `story` on both stores of files. */
 export function eachStoreStory(title: string, tell: (options: StoreOptions) => Promise<void>): void {
-  for (const store of storeKinds) story(`${title} (${store})`, () => tell({ store }));
+  for (const options of storesFor(title)) story(titleOn(title, options), () => tell(options));
 }
 
 export interface Gate extends AsyncDisposable {

@@ -32,23 +32,45 @@ export function eachDatabase(
 export type StoreKind = "disk" | "objects over sqlite" | "objects over postgres";
 export const storeKinds: readonly StoreKind[] = ["disk", "objects over sqlite", "objects over postgres"];
 
-/** The same story on every store of files. `disk` is on SQLite. */
+/** Every store of files over every database. */
+const combinations: readonly StoreOptions[] = [
+  { store: "disk" },
+  { store: "objects over postgres" },
+  { store: "disk", database: "postgres" },
+  { store: "objects over sqlite" },
+];
+
+/**
+ * storesFor chooses for a story of files: both stores, with a database each. One half of the stories, chosen by the title, has the
+ * disk over SQLite and objects over PostgreSQL, the other half the disk over PostgreSQL and objects over SQLite. So every story meets
+ * both stores and both databases, and every subject meets all four combinations. `TEST_STORES=all` chooses all four.
+ */
+export function storesFor(title: string): readonly StoreOptions[] {
+  if (process.env.TEST_STORES === "all") return combinations;
+  return Bun.hash.crc32(title) % 2 === 0 ? combinations.slice(0, 2) : combinations.slice(2);
+}
+
+/** The same story on both stores of files, as `storesFor` chooses. */
 export function eachStore(
   title: string,
   story: (options: StoreOptions) => Promise<void>,
   timeoutMs?: number,
 ): void {
-  for (const store of storeKinds) test(`${title} (${store})`, () => story({ store }), timeoutMs);
+  for (const options of storesFor(title)) test(titleOn(title, options), () => story(options), timeoutMs);
 }
 
-/** The same story on every store of files, and on the disk with both databases. */
-export function eachStoreAndDatabase(
+/** The same story on every store of files over every database: for races, and for what a store does with its database. */
+export function everyStore(
   title: string,
   story: (options: StoreOptions) => Promise<void>,
   timeoutMs?: number,
 ): void {
-  eachStore(title, story, timeoutMs);
-  test(`${title} (disk, postgres)`, () => story({ store: "disk", database: "postgres" }), timeoutMs);
+  for (const options of combinations) test(titleOn(title, options), () => story(options), timeoutMs);
+}
+
+/** The title of a story on one of the stores. */
+export function titleOn(title: string, { store, database }: StoreOptions): string {
+  return `${title} (${database === undefined ? store : `${store}, ${database}`})`;
 }
 
 /** StoreOptions are the options of `testNode` that choose a store. */
@@ -147,7 +169,12 @@ export async function testNode(options: TestNodeOptions = {}): Promise<TestNode>
   const files = options.files ?? (await filesFor(options.store ?? "disk", folder.path));
   await writeFile(
     configPath,
-    configText(database.url, { ...options, files, top: storage + (options.top ?? "") }),
+    configText(database.url, {
+      ...options,
+      files,
+      top: storage + (options.top ?? ""),
+      databaseKeys: withFewConnections(options.databaseKeys),
+    }),
   );
   let credentials: { token: string; password: string } | undefined;
   const node = await openNode({
@@ -219,6 +246,11 @@ export async function testNode(options: TestNodeOptions = {}): Promise<TestNode>
       await folder[Symbol.asyncDispose]();
     },
   };
+}
+
+/** Every connection of a pool is opened at the start, and is a process of PostgreSQL: ten of them took half the time of a start. */
+function withFewConnections(databaseKeys = ""): string {
+  return databaseKeys.includes("max_connections") ? databaseKeys : `max_connections = 4\n${databaseKeys}`;
 }
 
 export function configText(

@@ -1,6 +1,6 @@
 import { expect } from "bun:test";
 import { Wire } from "../support/hostile.ts";
-import { eachStoreAndDatabase, type TestNode, testNode } from "../support/node.ts";
+import { eachStore, type TestNode, testNode } from "../support/node.ts";
 import { until } from "../support/process.ts";
 import { storedFiles, storedSite } from "../support/stored-site.ts";
 
@@ -37,7 +37,7 @@ const changes: Readonly<Record<string, Change>> = {
 };
 
 for (const [what, { make, status }] of Object.entries(changes))
-  eachStoreAndDatabase(`an upload whose bucket is ${what} while it is sent is not stored`, async (store) => {
+  eachStore(`an upload whose bucket is ${what} while it is sent is not stored`, async (store) => {
     await using node = await testNode(store);
     const { exists, uploads, authorization } = await storedSite(node, { "old.txt": "old" });
     using wire = await Wire.open(node.url);

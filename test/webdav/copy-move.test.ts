@@ -1,7 +1,7 @@
 import { expect, test } from "bun:test";
 import { lstatSync, symlinkSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { eachStore, eachStoreAndDatabase, tempFolder, testNode } from "../support/node.ts";
+import { eachStore, tempFolder, testNode } from "../support/node.ts";
 import { storedSite } from "../support/stored-site.ts";
 import { type Contents, contentsOf, hrefs, openSite, staged } from "../support/webdav-disk.ts";
 
@@ -125,7 +125,7 @@ test("links and special files inside a folder are not followed: not copied, move
   expect([contentsOf(outside.path), staged(node)]).toEqual([{ "secret.txt": "secret" }, []]);
 });
 
-eachStoreAndDatabase(
+eachStore(
   "a locked member keeps its folder from being deleted, moved and replaced, and nothing is changed",
   async (store) => {
     await using node = await testNode(store);

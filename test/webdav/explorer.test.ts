@@ -1,5 +1,5 @@
 import { expect } from "bun:test";
-import { eachStoreAndDatabase, type TestNode, testNode } from "../support/node.ts";
+import { eachStore, type TestNode, testNode } from "../support/node.ts";
 import { storedFiles } from "../support/stored-site.ts";
 
 const rights = ["read", "write", "delete", "list"].map((action) => ({ static_bucket_file: action }));
@@ -49,7 +49,7 @@ async function explorer(node: TestNode) {
   };
 }
 
-eachStoreAndDatabase(
+eachStore(
   "Windows Explorer mounts a bucket, copies a file in, renames it, opens it and deletes it",
   async (store) => {
     await using node = await testNode(store);

@@ -1,5 +1,5 @@
 import { expect } from "bun:test";
-import { eachStore, eachStoreAndDatabase, testNode } from "../support/node.ts";
+import { everyStore, testNode } from "../support/node.ts";
 import { roundsOf } from "../support/random.ts";
 import { storedFiles } from "../support/stored-site.ts";
 import { webdavSite } from "../support/webdav.ts";
@@ -19,7 +19,7 @@ async function etagOf(response: Response | Promise<Response>): Promise<string> {
 }
 
 for (const sync of [true, false]) {
-  eachStore(
+  everyStore(
     `two who write one file all the time show every reader whole versions, each under its own tag (sync_uploads ${sync})`,
     async (store) => {
       await using node = await testNode({ ...store, top: `sync_uploads = ${sync}\n` });
@@ -69,7 +69,7 @@ for (const sync of [true, false]) {
   );
 }
 
-eachStore("a file that is replaced all the time is there for everybody all the time", async (store) => {
+everyStore("a file that is replaced all the time is there for everybody all the time", async (store) => {
   await using node = await testNode({ ...store, top: "sync_uploads = false\n" });
   const { dav } = await webdavSite(node);
   await dav("PUT", "/file", {}, "x");
@@ -97,7 +97,7 @@ eachStore("a file that is replaced all the time is there for everybody all the t
   expect([...found.keys()].sort()).toEqual(["200", "207"]);
 });
 
-eachStore("of many who write over the same version, one wins and the others are told", async (store) => {
+everyStore("of many who write over the same version, one wins and the others are told", async (store) => {
   await using node = await testNode(store);
   const { dav } = await webdavSite(node);
   let etag = await etagOf(dav("PUT", "/file", {}, "first"));
@@ -115,7 +115,7 @@ eachStore("of many who write over the same version, one wins and the others are 
   }
 });
 
-eachStore("of many who make the same file, one makes it", async (store) => {
+everyStore("of many who make the same file, one makes it", async (store) => {
   await using node = await testNode(store);
   const { dav } = await webdavSite(node);
   for (let round = 0; round < roundsOf(5); round += 1) {
@@ -129,7 +129,7 @@ eachStore("of many who make the same file, one makes it", async (store) => {
   }
 });
 
-eachStore(
+everyStore(
   "of many who make the same folder, one makes it, and the others hear that it is there",
   async (store) => {
     await using node = await testNode(store);
@@ -142,28 +142,25 @@ eachStore(
   },
 );
 
-eachStoreAndDatabase(
-  "of many who want the same lock, one gets it, there or not there before",
-  async (store) => {
-    await using node = await testNode(store);
-    const { dav } = await webdavSite(node);
-    await dav("PUT", "/present", {}, "x");
-    for (const path of ["/present", "/missing"]) {
-      for (let round = 0; round < 5; round += 1) {
-        const answers = await Promise.all(times(15, () => dav("LOCK", path, {}, lockInfo)));
-        const given = answers.filter(({ status }) => status === 200 || status === 201);
-        expect(given).toHaveLength(1);
-        expect(answers.filter(({ status }) => status === 423)).toHaveLength(14);
-        const token = given[0]?.headers.get("lock-token") ?? "";
-        const put = await dav("PUT", path, { if: `(${token})` }, `round ${round}`);
-        expect(put.status).toBe(204);
-        expect((await dav("UNLOCK", path, { "lock-token": token })).status).toBe(204);
-      }
+everyStore("of many who want the same lock, one gets it, there or not there before", async (store) => {
+  await using node = await testNode(store);
+  const { dav } = await webdavSite(node);
+  await dav("PUT", "/present", {}, "x");
+  for (const path of ["/present", "/missing"]) {
+    for (let round = 0; round < 5; round += 1) {
+      const answers = await Promise.all(times(15, () => dav("LOCK", path, {}, lockInfo)));
+      const given = answers.filter(({ status }) => status === 200 || status === 201);
+      expect(given).toHaveLength(1);
+      expect(answers.filter(({ status }) => status === 423)).toHaveLength(14);
+      const token = given[0]?.headers.get("lock-token") ?? "";
+      const put = await dav("PUT", path, { if: `(${token})` }, `round ${round}`);
+      expect(put.status).toBe(204);
+      expect((await dav("UNLOCK", path, { "lock-token": token })).status).toBe(204);
     }
-  },
-);
+  }
+});
 
-eachStoreAndDatabase(
+everyStore(
   "of those who lock a folder and those who lock what is in it, only one side gets in",
   async (store) => {
     await using node = await testNode(store);
@@ -184,7 +181,7 @@ eachStoreAndDatabase(
   },
 );
 
-eachStore("an upload under a lock and one without never both count", async (store) => {
+everyStore("an upload under a lock and one without never both count", async (store) => {
   await using node = await testNode(store);
   const { dav } = await webdavSite(node);
   await dav("PUT", "/file", {}, "start");
@@ -204,7 +201,7 @@ eachStore("an upload under a lock and one without never both count", async (stor
   }
 });
 
-eachStore(
+everyStore(
   "moves, copies, deletes and uploads in one folder leave whole files and clear answers",
   async (store) => {
     await using node = await testNode({ ...store, top: "sync_uploads = false\n" });

@@ -1,6 +1,6 @@
 import { expect, test } from "bun:test";
 import { Wire } from "../support/hostile.ts";
-import { eachStore, eachStoreAndDatabase, type TestNode, testNode } from "../support/node.ts";
+import { eachStore, type TestNode, testNode } from "../support/node.ts";
 import { storedFiles } from "../support/stored-site.ts";
 import { webdavSite } from "../support/webdav.ts";
 
@@ -35,76 +35,73 @@ async function finder(node: TestNode) {
   return { ...site, ask, status, put, stored: storedFiles(node) };
 }
 
-eachStoreAndDatabase(
-  "Finder mounts a bucket, copies a file in with its resource fork, and ejects",
-  async (store) => {
-    await using node = await testNode(store);
-    const { ask, status, put, stored } = await finder(node);
-    expect((await ask("OPTIONS", "/")).headers.get("dav")?.split(", ")).toContain("2");
-    expect(await status("PROPFIND", "/", { depth: "0" }, stat)).toBe(207);
-    const quota = await (await ask("PROPFIND", "/", { depth: "0" }, statfs)).text();
-    // macOS 15.4 stalls for 90 s on a volume that tells its quota.
-    expect(quota).not.toContain("200 OK");
-    expect(quota).toContain("404 Not Found");
-    for (const name of [
-      "._.",
-      ".DS_Store",
-      "._.DS_Store",
-      ".hidden",
-      ".metadata_never_index",
-      ".Spotlight-V100",
-      "._Billede%201.png",
-    ])
-      expect([name, await status("PROPFIND", `/${name}`, { depth: "0" }, stat)]).toEqual([name, 404]);
-    expect(await status("PROPFIND", "/", { depth: "1" }, stat)).toBe(207);
+eachStore("Finder mounts a bucket, copies a file in with its resource fork, and ejects", async (store) => {
+  await using node = await testNode(store);
+  const { ask, status, put, stored } = await finder(node);
+  expect((await ask("OPTIONS", "/")).headers.get("dav")?.split(", ")).toContain("2");
+  expect(await status("PROPFIND", "/", { depth: "0" }, stat)).toBe(207);
+  const quota = await (await ask("PROPFIND", "/", { depth: "0" }, statfs)).text();
+  // macOS 15.4 stalls for 90 s on a volume that tells its quota.
+  expect(quota).not.toContain("200 OK");
+  expect(quota).toContain("404 Not Found");
+  for (const name of [
+    "._.",
+    ".DS_Store",
+    "._.DS_Store",
+    ".hidden",
+    ".metadata_never_index",
+    ".Spotlight-V100",
+    "._Billede%201.png",
+  ])
+    expect([name, await status("PROPFIND", `/${name}`, { depth: "0" }, stat)]).toEqual([name, 404]);
+  expect(await status("PROPFIND", "/", { depth: "1" }, stat)).toBe(207);
 
-    const content = "billede ".repeat(50_000);
-    for (const [name, fork] of [
-      ["/Billede%201.png", content],
-      ["/._Billede%201.png", "\0\x05\x16\x07 AppleDouble"],
-      ["/.DS_Store", "Bud1"],
-    ] as const) {
-      expect([name, await put(name, ["X-Expected-Entity-Length: 0"], [])]).toEqual([name, 201]);
-      const locked = await ask("LOCK", name, { depth: "0", timeout: "Second-600" }, lockinfo);
-      const token = locked.headers.get("lock-token") ?? "";
-      expect([
-        name,
-        locked.status,
-        (await locked.text()).includes("http://www.apple.com/webdav_fs/"),
-      ]).toEqual([name, 200, true]);
-      const length = `X-Expected-Entity-Length: ${Buffer.byteLength(fork)}`;
-      expect([name, await put(name, [length], [fork])]).toEqual([name, 423]);
-      const third = Math.ceil(fork.length / 3);
-      const chunks = [fork.slice(0, third), fork.slice(third, 2 * third), fork.slice(2 * third)].filter(
-        (chunk) => chunk !== "",
-      );
-      expect([name, await put(name, [length, `If: (${token})`], chunks)]).toEqual([name, 204]);
-      expect([name, await status("PROPFIND", name, { depth: "0" }, stat)]).toEqual([name, 207]);
-      expect([name, await status("LOCK", name, { timeout: "Second-600", if: `(${token})` })]).toEqual([
-        name,
-        200,
-      ]);
-      expect([name, await status("UNLOCK", name, { "lock-token": token })]).toEqual([name, 204]);
-      expect([name, (await stored.text(decodeURIComponent(name).slice(1))) === fork]).toEqual([name, true]);
-    }
-    const listing = await (await ask("PROPFIND", "/", { depth: "1" }, stat)).text();
-    expect(listing).toContain(`<D:getcontentlength>${content.length}</D:getcontentlength>`);
-    expect(listing.match(/<D:resourcetype/g)).toHaveLength(4);
-    const back = await ask("GET", "/Billede%201.png", { range: "bytes=0-6" });
-    expect([back.status, await back.text()]).toEqual([206, "billede"]);
-    // Finder renames with its lock's token and the fork after the file.
-    for (const prefix of ["", "._"]) {
-      const destination = `${node.url}/node/static-webdav/site/${prefix}Ferie.png`;
-      expect(await status("MOVE", `/${prefix}Billede%201.png`, { destination })).toBe(201);
-    }
-    expect(await stored.names()).toEqual([".DS_Store", "._Ferie.png", "Ferie.png"]);
-    for (const name of ["._Ferie.png", "Ferie.png", ".DS_Store"])
-      expect(await status("DELETE", `/${name}`)).toBe(204);
-    expect([await stored.names(), stored.uploads()]).toEqual([[], []]);
-  },
-);
+  const content = "billede ".repeat(50_000);
+  for (const [name, fork] of [
+    ["/Billede%201.png", content],
+    ["/._Billede%201.png", "\0\x05\x16\x07 AppleDouble"],
+    ["/.DS_Store", "Bud1"],
+  ] as const) {
+    expect([name, await put(name, ["X-Expected-Entity-Length: 0"], [])]).toEqual([name, 201]);
+    const locked = await ask("LOCK", name, { depth: "0", timeout: "Second-600" }, lockinfo);
+    const token = locked.headers.get("lock-token") ?? "";
+    expect([name, locked.status, (await locked.text()).includes("http://www.apple.com/webdav_fs/")]).toEqual([
+      name,
+      200,
+      true,
+    ]);
+    const length = `X-Expected-Entity-Length: ${Buffer.byteLength(fork)}`;
+    expect([name, await put(name, [length], [fork])]).toEqual([name, 423]);
+    const third = Math.ceil(fork.length / 3);
+    const chunks = [fork.slice(0, third), fork.slice(third, 2 * third), fork.slice(2 * third)].filter(
+      (chunk) => chunk !== "",
+    );
+    expect([name, await put(name, [length, `If: (${token})`], chunks)]).toEqual([name, 204]);
+    expect([name, await status("PROPFIND", name, { depth: "0" }, stat)]).toEqual([name, 207]);
+    expect([name, await status("LOCK", name, { timeout: "Second-600", if: `(${token})` })]).toEqual([
+      name,
+      200,
+    ]);
+    expect([name, await status("UNLOCK", name, { "lock-token": token })]).toEqual([name, 204]);
+    expect([name, (await stored.text(decodeURIComponent(name).slice(1))) === fork]).toEqual([name, true]);
+  }
+  const listing = await (await ask("PROPFIND", "/", { depth: "1" }, stat)).text();
+  expect(listing).toContain(`<D:getcontentlength>${content.length}</D:getcontentlength>`);
+  expect(listing.match(/<D:resourcetype/g)).toHaveLength(4);
+  const back = await ask("GET", "/Billede%201.png", { range: "bytes=0-6" });
+  expect([back.status, await back.text()]).toEqual([206, "billede"]);
+  // Finder renames with its lock's token and the fork after the file.
+  for (const prefix of ["", "._"]) {
+    const destination = `${node.url}/node/static-webdav/site/${prefix}Ferie.png`;
+    expect(await status("MOVE", `/${prefix}Billede%201.png`, { destination })).toBe(201);
+  }
+  expect(await stored.names()).toEqual([".DS_Store", "._Ferie.png", "Ferie.png"]);
+  for (const name of ["._Ferie.png", "Ferie.png", ".DS_Store"])
+    expect(await status("DELETE", `/${name}`)).toBe(204);
+  expect([await stored.names(), stored.uploads()]).toEqual([[], []]);
+});
 
-eachStoreAndDatabase(
+eachStore(
   "Finder's lock on a name that is not there yet makes an empty file that nobody else can fill",
   async (store) => {
     await using node = await testNode(store);

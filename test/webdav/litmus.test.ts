@@ -1,5 +1,5 @@
 import { expect } from "bun:test";
-import { eachStore, eachStoreAndDatabase, type TestNode, testNode } from "../support/node.ts";
+import { everyStore, type TestNode, testNode } from "../support/node.ts";
 import { findTool } from "../support/tools.ts";
 import { webdavSite } from "../support/webdav.ts";
 
@@ -49,7 +49,7 @@ const whole = (...chosen: readonly Suite[]) => {
   };
 };
 
-eachStoreAndDatabase(
+everyStore(
   "litmus passes all 104 tests of its five suites, with no warning and none skipped",
   async (store) => {
     await using node = await testNode(store);
@@ -62,7 +62,7 @@ eachStoreAndDatabase(
   },
 );
 
-eachStore(
+everyStore(
   "litmus passes its basic and http suites with the name and password of a token that may use this bucket alone",
   async (store) => {
     await using node = await testNode(store);

@@ -1,5 +1,5 @@
 import { expect } from "bun:test";
-import { eachStoreAndDatabase, type TestNode, testNode } from "../support/node.ts";
+import { eachStore, type TestNode, testNode } from "../support/node.ts";
 import { webdavSite } from "../support/webdav.ts";
 import { lockInfo, locksNamespace, storeLocks } from "../support/webdav-locks.ts";
 
@@ -22,7 +22,7 @@ async function rowCount(node: TestNode): Promise<number> {
 const inAnHour = () => Date.now() + 3_600_000;
 const keyOf = (token: string) => token.split(":", 1)[0] ?? "";
 
-eachStoreAndDatabase("a token holds so many locks and no more; others still get theirs", async (store) => {
+eachStore("a token holds so many locks and no more; others still get theirs", async (store) => {
   await using node = await testNode(store);
   const { dav } = await webdavSite(node);
   const token = await node.newToken([
@@ -41,7 +41,7 @@ eachStoreAndDatabase("a token holds so many locks and no more; others still get 
   expect((await dav("HEAD", "/more")).status).toBe(404);
 });
 
-eachStoreAndDatabase("a bucket holds so many locks and no more", async (store) => {
+eachStore("a bucket holds so many locks and no more", async (store) => {
   await using node = await testNode(store);
   const { dav } = await webdavSite(node);
   await storeMany(node, 10_000, { holder: "somebody", until: inAnHour() });
@@ -50,7 +50,7 @@ eachStoreAndDatabase("a bucket holds so many locks and no more", async (store) =
   expect((await dav("PUT", "/file", {}, "x")).status).toBe(201);
 });
 
-eachStoreAndDatabase("expired locks are removed from the database by the next lock", async (store) => {
+eachStore("expired locks are removed from the database by the next lock", async (store) => {
   await using node = await testNode(store);
   const { dav } = await webdavSite(node);
   await storeMany(node, 1200, { holder: "gone", until: Date.now() - 1 });

@@ -2,7 +2,7 @@ import { expect } from "bun:test";
 import { isElement, parseXml, textOf, type XmlElement } from "../../src/base/xml.ts";
 import { printXml } from "../../src/base/xml-text.ts";
 import { openNode } from "../../src/node.ts";
-import { eachStoreAndDatabase, type TestNode, testNode } from "../support/node.ts";
+import { eachStore, type TestNode, testNode } from "../support/node.ts";
 import { webdavSite } from "../support/webdav.ts";
 
 const fourPermissions = [
@@ -64,7 +64,7 @@ const writes: Array<
   ["DELETE", "/kept/file", {}, undefined, 204],
 ];
 
-eachStoreAndDatabase(
+eachStore(
   "what is locked is read by all and written by nobody but who shows the token in its own name",
   async (store) => {
     await using node = await testNode(store);
@@ -107,39 +107,36 @@ eachStoreAndDatabase(
   },
 );
 
-eachStoreAndDatabase(
-  "a folder locked alone keeps its names, while what is in its files stays free",
-  async (store) => {
-    await using node = await testNode(store);
-    const { dav } = await siteWithFiles(node);
-    const token = await locked(dav, "/kept/", "0");
-    const stories: Array<[method: string, path: string, destination?: string]> = [
-      ["PUT", "/kept/new"],
-      ["MKCOL", "/kept/folder"],
-      ["DELETE", "/kept/file"],
-      ["DELETE", "/kept"],
-      ["MOVE", "/kept/file", "/free/moved"],
-      ["MOVE", "/free/file", "/kept/moved"],
-      ["COPY", "/free/file", "/kept/copied"],
-      ["MOVE", "/kept", "/elsewhere"],
-    ];
-    for (const [method, path, destination] of stories) {
-      const headers: Record<string, string> =
-        destination === undefined ? {} : { destination: url(destination) };
-      const { status } = await dav(method, path, headers);
-      expect({ method, path, destination, status }).toEqual({ method, path, destination, status: 423 });
-    }
-    expect((await dav("PUT", "/kept/file", {}, "free")).status).toBe(204);
-    expect((await dav("PUT", "/kept/inner/new", {}, "free")).status).toBe(201);
-    expect((await dav("COPY", "/free/file", { destination: url("/kept/file") })).status).toBe(204);
-    expect((await dav("PROPPATCH", "/kept/file", {}, propertyUpdate)).status).toBe(207);
-    const shown = { if: `<${url("/kept/")}> (<${token}>)` };
-    expect((await dav("PUT", "/kept/new", shown, "x")).status).toBe(201);
-    expect((await dav("DELETE", "/kept/new", shown)).status).toBe(204);
-  },
-);
+eachStore("a folder locked alone keeps its names, while what is in its files stays free", async (store) => {
+  await using node = await testNode(store);
+  const { dav } = await siteWithFiles(node);
+  const token = await locked(dav, "/kept/", "0");
+  const stories: Array<[method: string, path: string, destination?: string]> = [
+    ["PUT", "/kept/new"],
+    ["MKCOL", "/kept/folder"],
+    ["DELETE", "/kept/file"],
+    ["DELETE", "/kept"],
+    ["MOVE", "/kept/file", "/free/moved"],
+    ["MOVE", "/free/file", "/kept/moved"],
+    ["COPY", "/free/file", "/kept/copied"],
+    ["MOVE", "/kept", "/elsewhere"],
+  ];
+  for (const [method, path, destination] of stories) {
+    const headers: Record<string, string> =
+      destination === undefined ? {} : { destination: url(destination) };
+    const { status } = await dav(method, path, headers);
+    expect({ method, path, destination, status }).toEqual({ method, path, destination, status: 423 });
+  }
+  expect((await dav("PUT", "/kept/file", {}, "free")).status).toBe(204);
+  expect((await dav("PUT", "/kept/inner/new", {}, "free")).status).toBe(201);
+  expect((await dav("COPY", "/free/file", { destination: url("/kept/file") })).status).toBe(204);
+  expect((await dav("PROPPATCH", "/kept/file", {}, propertyUpdate)).status).toBe(207);
+  const shown = { if: `<${url("/kept/")}> (<${token}>)` };
+  expect((await dav("PUT", "/kept/new", shown, "x")).status).toBe(201);
+  expect((await dav("DELETE", "/kept/new", shown)).status).toBe(204);
+});
 
-eachStoreAndDatabase("a folder does not go while something deep in it is locked", async (store) => {
+eachStore("a folder does not go while something deep in it is locked", async (store) => {
   await using node = await testNode(store);
   const { dav } = await siteWithFiles(node);
   const token = await locked(dav, "/kept/inner/file");
@@ -163,7 +160,7 @@ eachStoreAndDatabase("a folder does not go while something deep in it is locked"
   expect((await dav("GET", "/kept/inner/file")).status).toBe(404);
 });
 
-eachStoreAndDatabase("any one of several shared locks opens the door to its own holder", async (store) => {
+eachStore("any one of several shared locks opens the door to its own holder", async (store) => {
   await using node = await testNode(store);
   const { dav } = await siteWithFiles(node);
   const other = `Basic ${Buffer.from(await node.newToken(fourPermissions)).toString("base64")}`;
@@ -184,7 +181,7 @@ eachStoreAndDatabase("any one of several shared locks opens the door to its own 
   expect((await put(undefined, undefined)).status).toBe(423);
 });
 
-eachStoreAndDatabase("a lock goes with its resource and is not found at its new place", async (store) => {
+eachStore("a lock goes with its resource and is not found at its new place", async (store) => {
   await using node = await testNode(store);
   const { dav } = await siteWithFiles(node);
   const first = await locked(dav, "/kept/file", "0");
@@ -202,7 +199,7 @@ eachStoreAndDatabase("a lock goes with its resource and is not found at its new 
   expect((await dav("DELETE", "/there")).status).toBe(204);
 });
 
-eachStoreAndDatabase("what replaces a folder has none of the locks that were below it", async (store) => {
+eachStore("what replaces a folder has none of the locks that were below it", async (store) => {
   await using node = await testNode(store);
   const { dav } = await siteWithFiles(node);
   for (const method of ["COPY", "MOVE"]) {
@@ -215,7 +212,7 @@ eachStoreAndDatabase("what replaces a folder has none of the locks that were bel
   }
 });
 
-eachStoreAndDatabase("a lock outlives the server that gave it", async (store) => {
+eachStore("a lock outlives the server that gave it", async (store) => {
   await using node = await testNode(store);
   const { dav, authorization } = await siteWithFiles(node);
   const token = await locked(dav, "/kept/");
@@ -233,29 +230,26 @@ eachStoreAndDatabase("a lock outlives the server that gave it", async (store) =>
   expect((await put({ if: `(<${token}>)` })).status).toBe(204);
 });
 
-eachStoreAndDatabase(
-  "who holds a lock is told in its own words, with all there is to know of it",
-  async (store) => {
-    await using node = await testNode(store);
-    const { dav } = await siteWithFiles(node);
-    const words = `Jürgen &amp; &lt;co&gt; <o:mail xmlns:o="urn:o" kind="a&quot;b" xml:lang="de">x@y <b xmlns=""><![CDATA[<]]></b></o:mail> 🔒`;
-    const owner = `<D:owner xmlns:D="DAV:">${words}</D:owner>`;
-    const given = await dav("LOCK", "/kept/", { depth: "0" }, lockInfo("shared", owner));
-    const sent = parseXml(Buffer.from(owner));
-    for (const answer of [given, await dav("PROPFIND", "/kept/", { depth: "0" })]) {
-      const body = parseXml(await answer.bytes());
-      expect(all(body, "activelock")).toHaveLength(1);
-      expect(all(body, "owner").map(printXml)).toEqual([printXml(sent)]);
-      expect(all(body, "depth").map(textOf)).toEqual(["0"]);
-      expect(all(body, "lockroot").map(textOf)).toEqual([url("/kept/")]);
-      expect(all(all(body, "activelock")[0] ?? body, "shared")).toHaveLength(1);
-      expect(`<${all(body, "locktoken").map(textOf)}>`).toBe(given.headers.get("lock-token") ?? "");
-    }
-    expect(await activeLocks(dav, "/kept/file")).toEqual([]);
-  },
-);
+eachStore("who holds a lock is told in its own words, with all there is to know of it", async (store) => {
+  await using node = await testNode(store);
+  const { dav } = await siteWithFiles(node);
+  const words = `Jürgen &amp; &lt;co&gt; <o:mail xmlns:o="urn:o" kind="a&quot;b" xml:lang="de">x@y <b xmlns=""><![CDATA[<]]></b></o:mail> 🔒`;
+  const owner = `<D:owner xmlns:D="DAV:">${words}</D:owner>`;
+  const given = await dav("LOCK", "/kept/", { depth: "0" }, lockInfo("shared", owner));
+  const sent = parseXml(Buffer.from(owner));
+  for (const answer of [given, await dav("PROPFIND", "/kept/", { depth: "0" })]) {
+    const body = parseXml(await answer.bytes());
+    expect(all(body, "activelock")).toHaveLength(1);
+    expect(all(body, "owner").map(printXml)).toEqual([printXml(sent)]);
+    expect(all(body, "depth").map(textOf)).toEqual(["0"]);
+    expect(all(body, "lockroot").map(textOf)).toEqual([url("/kept/")]);
+    expect(all(all(body, "activelock")[0] ?? body, "shared")).toHaveLength(1);
+    expect(`<${all(body, "locktoken").map(textOf)}>`).toBe(given.headers.get("lock-token") ?? "");
+  }
+  expect(await activeLocks(dav, "/kept/file")).toEqual([]);
+});
 
-eachStoreAndDatabase("hundreds of locks in one bucket all count and all end", async (store) => {
+eachStore("hundreds of locks in one bucket all count and all end", async (store) => {
   await using node = await testNode(store);
   const { dav } = await siteWithFiles(node);
   const many = async <T>(count: number, work: (n: number) => Promise<T>): Promise<T[]> => {

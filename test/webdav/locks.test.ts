@@ -1,6 +1,6 @@
 import { expect } from "bun:test";
 import { isElement, parseXml, textOf, type XmlElement } from "../../src/base/xml.ts";
-import { eachStore, eachStoreAndDatabase, type TestNode, testNode } from "../support/node.ts";
+import { eachStore, type TestNode, testNode } from "../support/node.ts";
 import { until } from "../support/process.ts";
 import { webdavSite } from "../support/webdav.ts";
 
@@ -68,67 +68,64 @@ async function refusal(response: Response) {
   return all(body, "no-conflicting-lock").flatMap((condition) => all(condition, "href").map(textOf));
 }
 
-eachStoreAndDatabase(
-  "two locks go together or the later one is refused, whichever way they meet",
-  async (store) => {
-    await using node = await testNode(store);
-    const { dav, lock, locked, unlock } = await lockSite(node);
-    for (const folder of ["/a", "/a/b"]) await dav("MKCOL", folder);
-    for (const file of ["/a/b/f", "/a/g"]) await dav("PUT", file, {}, "x");
-    const stories: Array<[held: string, wanted: string, outcome: string]> = [
-      ["exclusive 0 /a/g", "exclusive 0 /a/g", "/a/g"],
-      ["exclusive 0 /a/g", "shared 0 /a/g", "/a/g"],
-      ["exclusive 0 /a/g", "exclusive 0 /a/b/f", "given"],
-      ["shared 0 /a/g", "shared 0 /a/g", "given"],
-      ["shared 0 /a/g", "exclusive 0 /a/g", "/a/g"],
-      ["exclusive infinity /a/", "exclusive 0 /a/b/f", "/a/"],
-      ["exclusive infinity /a/", "shared infinity /a/b/", "/a/"],
-      ["exclusive infinity /a/", "exclusive 0 /a/", "/a/"],
-      ["shared infinity /a/", "exclusive 0 /a/b/f", "/a/"],
-      ["shared infinity /a/", "shared 0 /a/b/f", "given"],
-      ["exclusive infinity /", "shared 0 /a/g", "/"],
-      ["exclusive 0 /a/", "exclusive 0 /a/", "/a/"],
-      ["exclusive 0 /a/", "exclusive 0 /a/g", "given"],
-      ["exclusive 0 /a/", "exclusive infinity /", "below /a/"],
-      ["exclusive 0 /a/b/f", "exclusive 0 /a/", "given"],
-      ["exclusive 0 /a/b/f", "exclusive infinity /a/", "below /a/b/f"],
-      ["exclusive 0 /a/b/f", "shared infinity /a/", "below /a/b/f"],
-      ["shared 0 /a/b/f", "exclusive infinity /a/", "below /a/b/f"],
-      ["shared 0 /a/b/f", "shared infinity /a/", "given"],
-    ];
-    for (const [held, wanted, outcome] of stories) {
-      const [scope, depth = "", path = ""] = held.split(" ");
-      const token = await locked(path, scope, { depth });
-      const [nextScope, nextDepth = "", nextPath = ""] = wanted.split(" ");
-      const response = await lock(nextPath, nextScope, { depth: nextDepth });
-      const story = `${held} ← ${wanted}`;
-      if (outcome === "given") {
-        expect({ story, status: response.status }).toEqual({ story, status: 200 });
-        expect((await unlock(nextPath, tokenOf(response))).status).toBe(204);
-      } else if (outcome.startsWith("below ")) {
-        expect({ story, status: response.status, said: await refusal(response) }).toEqual({
-          story,
-          status: 207,
-          said: [
-            [at(outcome.slice(6)), "HTTP/1.1 423 Locked"],
-            [at(nextPath), "HTTP/1.1 424 Failed Dependency"],
-          ],
-        });
-      } else {
-        expect({ story, status: response.status, said: await refusal(response) }).toEqual({
-          story,
-          status: 423,
-          said: [at(outcome)],
-        });
-      }
-      expect((await unlock(path, token)).status).toBe(204);
-      const left = await dav("PROPFIND", "/", { depth: "infinity" });
-      expect({ story, left: all(parseXml(await left.bytes()), "activelock") }).toEqual({ story, left: [] });
+eachStore("two locks go together or the later one is refused, whichever way they meet", async (store) => {
+  await using node = await testNode(store);
+  const { dav, lock, locked, unlock } = await lockSite(node);
+  for (const folder of ["/a", "/a/b"]) await dav("MKCOL", folder);
+  for (const file of ["/a/b/f", "/a/g"]) await dav("PUT", file, {}, "x");
+  const stories: Array<[held: string, wanted: string, outcome: string]> = [
+    ["exclusive 0 /a/g", "exclusive 0 /a/g", "/a/g"],
+    ["exclusive 0 /a/g", "shared 0 /a/g", "/a/g"],
+    ["exclusive 0 /a/g", "exclusive 0 /a/b/f", "given"],
+    ["shared 0 /a/g", "shared 0 /a/g", "given"],
+    ["shared 0 /a/g", "exclusive 0 /a/g", "/a/g"],
+    ["exclusive infinity /a/", "exclusive 0 /a/b/f", "/a/"],
+    ["exclusive infinity /a/", "shared infinity /a/b/", "/a/"],
+    ["exclusive infinity /a/", "exclusive 0 /a/", "/a/"],
+    ["shared infinity /a/", "exclusive 0 /a/b/f", "/a/"],
+    ["shared infinity /a/", "shared 0 /a/b/f", "given"],
+    ["exclusive infinity /", "shared 0 /a/g", "/"],
+    ["exclusive 0 /a/", "exclusive 0 /a/", "/a/"],
+    ["exclusive 0 /a/", "exclusive 0 /a/g", "given"],
+    ["exclusive 0 /a/", "exclusive infinity /", "below /a/"],
+    ["exclusive 0 /a/b/f", "exclusive 0 /a/", "given"],
+    ["exclusive 0 /a/b/f", "exclusive infinity /a/", "below /a/b/f"],
+    ["exclusive 0 /a/b/f", "shared infinity /a/", "below /a/b/f"],
+    ["shared 0 /a/b/f", "exclusive infinity /a/", "below /a/b/f"],
+    ["shared 0 /a/b/f", "shared infinity /a/", "given"],
+  ];
+  for (const [held, wanted, outcome] of stories) {
+    const [scope, depth = "", path = ""] = held.split(" ");
+    const token = await locked(path, scope, { depth });
+    const [nextScope, nextDepth = "", nextPath = ""] = wanted.split(" ");
+    const response = await lock(nextPath, nextScope, { depth: nextDepth });
+    const story = `${held} ← ${wanted}`;
+    if (outcome === "given") {
+      expect({ story, status: response.status }).toEqual({ story, status: 200 });
+      expect((await unlock(nextPath, tokenOf(response))).status).toBe(204);
+    } else if (outcome.startsWith("below ")) {
+      expect({ story, status: response.status, said: await refusal(response) }).toEqual({
+        story,
+        status: 207,
+        said: [
+          [at(outcome.slice(6)), "HTTP/1.1 423 Locked"],
+          [at(nextPath), "HTTP/1.1 424 Failed Dependency"],
+        ],
+      });
+    } else {
+      expect({ story, status: response.status, said: await refusal(response) }).toEqual({
+        story,
+        status: 423,
+        said: [at(outcome)],
+      });
     }
-  },
-);
+    expect((await unlock(path, token)).status).toBe(204);
+    const left = await dav("PROPFIND", "/", { depth: "infinity" });
+    expect({ story, left: all(parseXml(await left.bytes()), "activelock") }).toEqual({ story, left: [] });
+  }
+});
 
-eachStoreAndDatabase("a lock on nothing makes an empty file, in a folder that is there", async (store) => {
+eachStore("a lock on nothing makes an empty file, in a folder that is there", async (store) => {
   await using node = await testNode(store);
   const { dav, lock, locked, unlock } = await lockSite(node);
   const made = await lock("/new.txt");
@@ -152,36 +149,33 @@ eachStoreAndDatabase("a lock on nothing makes an empty file, in a folder that is
   expect(allowed.status).toBe(201);
 });
 
-eachStoreAndDatabase(
-  "a lock is refreshed by who holds it, also through a member of its folder",
-  async (store) => {
-    await using node = await testNode(store);
-    const { dav, locked, timeouts, as } = await lockSite(node);
-    await dav("MKCOL", "/f");
-    await dav("PUT", "/f/member", {}, "x");
-    await dav("PUT", "/other", {}, "x");
-    const token = await locked("/f/", "exclusive", { depth: "infinity", timeout: "Second-100" });
-    const refresh = (path: string, shown = token, more = {}) =>
-      dav("LOCK", path, { if: `(<${shown}>)`, timeout: "Second-5000", ...more });
-    const renewed = await refresh("/f/");
-    expect([renewed.status, renewed.headers.get("lock-token")]).toEqual([200, null]);
-    expect(all(parseXml(await renewed.bytes()), "locktoken").map(textOf)).toEqual([token]);
-    const close = (seconds: number[]) => seconds.map((count) => Math.round(count / 100) * 100);
-    expect(close(await timeouts("/f/"))).toEqual([5000]);
-    expect((await refresh("/f/member", token, { timeout: "Second-9000" })).status).toBe(200);
-    expect(close(await timeouts("/f/"))).toEqual([9000]);
-    for (const [path, shown] of [
-      ["/other", token],
-      ["/f/", `urn:uuid:${crypto.randomUUID()}`],
-    ] as const) {
-      expect((await refresh(path, shown)).status).toBe(412);
-    }
-    expect((await dav("LOCK", "/f/")).status).toBe(400);
-    const stranger = as(await node.newToken(fourPermissions));
-    expect((await stranger("LOCK", "/f/", { if: `(<${token}>)`, timeout: "Second-20000" })).status).toBe(412);
-    expect(close(await timeouts("/f/"))).toEqual([9000]);
-  },
-);
+eachStore("a lock is refreshed by who holds it, also through a member of its folder", async (store) => {
+  await using node = await testNode(store);
+  const { dav, locked, timeouts, as } = await lockSite(node);
+  await dav("MKCOL", "/f");
+  await dav("PUT", "/f/member", {}, "x");
+  await dav("PUT", "/other", {}, "x");
+  const token = await locked("/f/", "exclusive", { depth: "infinity", timeout: "Second-100" });
+  const refresh = (path: string, shown = token, more = {}) =>
+    dav("LOCK", path, { if: `(<${shown}>)`, timeout: "Second-5000", ...more });
+  const renewed = await refresh("/f/");
+  expect([renewed.status, renewed.headers.get("lock-token")]).toEqual([200, null]);
+  expect(all(parseXml(await renewed.bytes()), "locktoken").map(textOf)).toEqual([token]);
+  const close = (seconds: number[]) => seconds.map((count) => Math.round(count / 100) * 100);
+  expect(close(await timeouts("/f/"))).toEqual([5000]);
+  expect((await refresh("/f/member", token, { timeout: "Second-9000" })).status).toBe(200);
+  expect(close(await timeouts("/f/"))).toEqual([9000]);
+  for (const [path, shown] of [
+    ["/other", token],
+    ["/f/", `urn:uuid:${crypto.randomUUID()}`],
+  ] as const) {
+    expect((await refresh(path, shown)).status).toBe(412);
+  }
+  expect((await dav("LOCK", "/f/")).status).toBe(400);
+  const stranger = as(await node.newToken(fourPermissions));
+  expect((await stranger("LOCK", "/f/", { if: `(<${token}>)`, timeout: "Second-20000" })).status).toBe(412);
+  expect(close(await timeouts("/f/"))).toEqual([9000]);
+});
 
 eachStore(
   "a lock lasts as long as asked for, within a day, whatever the Timeout header looks like",
@@ -217,7 +211,7 @@ eachStore(
   },
 );
 
-eachStoreAndDatabase("a lock that ran out frees the file, and its token is worth nothing", async (store) => {
+eachStore("a lock that ran out frees the file, and its token is worth nothing", async (store) => {
   await using node = await testNode(store);
   const { dav, locked, timeouts, unlock, as } = await lockSite(node);
   const token = await locked("/file", "exclusive", { timeout: "Second-1" });
@@ -232,7 +226,7 @@ eachStoreAndDatabase("a lock that ran out frees the file, and its token is worth
   expect(await (await dav("GET", "/file")).text()).toBe("free");
 });
 
-eachStoreAndDatabase("only its holder and the operator release a lock, by its token", async (store) => {
+eachStore("only its holder and the operator release a lock, by its token", async (store) => {
   await using node = await testNode(store);
   const { dav, locked, unlock, timeouts, as } = await lockSite(node);
   await dav("MKCOL", "/f");

@@ -1,6 +1,6 @@
 import { expect } from "bun:test";
 import { XMLValidator } from "fast-xml-parser";
-import { eachStore, eachStoreAndDatabase, type TestNode, testNode } from "../support/node.ts";
+import { eachStore, type TestNode, testNode } from "../support/node.ts";
 import { storedFiles } from "../support/stored-site.ts";
 import { hrefsOf, webdavSite } from "../support/webdav.ts";
 
@@ -90,7 +90,7 @@ eachStore(
   },
 );
 
-eachStoreAndDatabase(
+eachStore(
   "a name is found in its other Unicode form by every verb, and no twin is made beside it",
   async (store) => {
     await using node = await testNode(store);
@@ -141,7 +141,7 @@ eachStoreAndDatabase(
   },
 );
 
-eachStoreAndDatabase(
+eachStore(
   "a client's own times are kept: X-OC-Mtime on PUT and MKCOL, and the times that Windows sets",
   async (store) => {
     await using node = await testNode(store);
@@ -226,7 +226,7 @@ eachStore(
   },
 );
 
-eachStoreAndDatabase(
+eachStore(
   "the locks in a folder that is replaced are gone with it, and stand in nobody's way",
   async (store) => {
     await using node = await testNode(store);

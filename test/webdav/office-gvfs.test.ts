@@ -1,5 +1,5 @@
 import { expect } from "bun:test";
-import { eachStore, eachStoreAndDatabase, type TestNode, testNode } from "../support/node.ts";
+import { eachStore, type TestNode, testNode } from "../support/node.ts";
 import { storedFiles } from "../support/stored-site.ts";
 
 const rights = ["read", "write", "delete", "list"].map((action) => ({ static_bucket_file: action }));
@@ -31,7 +31,7 @@ async function client(node: TestNode, agent: string) {
 
 const office = "Microsoft Office Word 2014";
 
-eachStoreAndDatabase(
+eachStore(
   "Microsoft Office locks a document, saves by way of a temporary file, and keeps its lock until it closes",
   async (store) => {
     await using node = await testNode(store);
@@ -129,7 +129,7 @@ eachStoreAndDatabase(
   },
 );
 
-eachStoreAndDatabase(
+eachStore(
   "a document that Office makes and saves by stepping aside keeps its content at every step",
   async (store) => {
     await using node = await testNode(store);

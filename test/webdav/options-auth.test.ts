@@ -1,6 +1,6 @@
 import { expect } from "bun:test";
 import { Wire } from "../support/hostile.ts";
-import { eachStore, eachStoreAndDatabase, testNode } from "../support/node.ts";
+import { eachStore, testNode } from "../support/node.ts";
 import { webdavSite } from "../support/webdav.ts";
 import { actions, ask, basic, challenge, inSite } from "./auth-requests.ts";
 
@@ -71,7 +71,7 @@ eachStore(
   },
 );
 
-eachStoreAndDatabase(
+eachStore(
   "who has no credentials, or wrong ones, gets one and the same challenge for every verb, whatever they name",
   async (store) => {
     await using node = await testNode(store);
@@ -125,7 +125,7 @@ eachStore("a stranger's request gets a single challenge header on the wire", asy
   ]);
 });
 
-eachStoreAndDatabase(
+eachStore(
   "right credentials that lack any one of the four permissions in the bucket are refused with 403, every verb alike",
   async (store) => {
     await using node = await testNode(store);

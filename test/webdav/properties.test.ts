@@ -2,7 +2,7 @@ import { expect } from "bun:test";
 import { isElement, parseXml, textOf, type XmlElement } from "../../src/base/xml.ts";
 import { printXml } from "../../src/base/xml-text.ts";
 import { openNode } from "../../src/node.ts";
-import { eachStoreAndDatabase, type TestNode, testNode } from "../support/node.ts";
+import { eachStore, type TestNode, testNode } from "../support/node.ts";
 import { webdavSite } from "../support/webdav.ts";
 
 const url = (path: string) => `/node/static-webdav/site${path}`;
@@ -47,7 +47,7 @@ async function propertySite(node: TestNode) {
   return { dav, authorization, dead, patch, named };
 }
 
-eachStoreAndDatabase("properties are set and removed in the order of the instructions", async (store) => {
+eachStore("properties are set and removed in the order of the instructions", async (store) => {
   await using node = await testNode(store);
   const { dav, dead, patch, named } = await propertySite(node);
   await dav("PUT", "/file", {}, "x");
@@ -77,7 +77,7 @@ eachStoreAndDatabase("properties are set and removed in the order of the instruc
   expect(await dead("/file")).toEqual(named("6"));
 });
 
-eachStoreAndDatabase("one instruction that cannot be followed stops all of them", async (store) => {
+eachStore("one instruction that cannot be followed stops all of them", async (store) => {
   await using node = await testNode(store);
   const { dav, dead, patch, named } = await propertySite(node);
   await dav("PUT", "/file", { "x-oc-mtime": "1600000000" }, "x");
@@ -109,7 +109,7 @@ eachStoreAndDatabase("one instruction that cannot be followed stops all of them"
   expect(headers.get("last-modified")).toBe(new Date(1600000000_000).toUTCString());
 });
 
-eachStoreAndDatabase(
+eachStore(
   "a property is kept with its nested XML, namespaces, language and every character",
   async (store) => {
     await using node = await testNode(store);
@@ -142,7 +142,7 @@ eachStoreAndDatabase(
   },
 );
 
-eachStoreAndDatabase("a display name can be given and taken back", async (store) => {
+eachStore("a display name can be given and taken back", async (store) => {
   await using node = await testNode(store);
   const { dav, patch } = await propertySite(node);
   await dav("PUT", "/file", {}, "x");
@@ -161,7 +161,7 @@ eachStoreAndDatabase("a display name can be given and taken back", async (store)
   expect(await shown()).toEqual(["file"]);
 });
 
-eachStoreAndDatabase("properties go where their file or folder goes, by WebDAV and by RPC", async (store) => {
+eachStore("properties go where their file or folder goes, by WebDAV and by RPC", async (store) => {
   await using node = await testNode(store);
   const { dav, dead, patch, named } = await propertySite(node);
   const token = node.superToken;
@@ -187,7 +187,7 @@ eachStoreAndDatabase("properties go where their file or folder goes, by WebDAV a
   expect(await dead("/dd")).toEqual(named("over"));
 });
 
-eachStoreAndDatabase(
+eachStore(
   "a copy has the properties of its original, and what it replaced takes its own away",
   async (store) => {
     await using node = await testNode(store);
@@ -207,7 +207,7 @@ eachStoreAndDatabase(
   },
 );
 
-eachStoreAndDatabase("properties end with their file, their folder and their bucket", async (store) => {
+eachStore("properties end with their file, their folder and their bucket", async (store) => {
   await using node = await testNode(store);
   const { dav, dead, patch } = await propertySite(node);
   const token = node.superToken;
@@ -230,7 +230,7 @@ eachStoreAndDatabase("properties end with their file, their folder and their buc
   expect(await dead("/one")).toEqual([]);
 });
 
-eachStoreAndDatabase("properties outlive the server that kept them", async (store) => {
+eachStore("properties outlive the server that kept them", async (store) => {
   await using node = await testNode(store);
   const { dav, authorization, dead, patch, named } = await propertySite(node);
   await dav("PUT", "/file", {}, "x");

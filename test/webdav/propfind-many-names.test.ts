@@ -1,6 +1,6 @@
 import { expect } from "bun:test";
 import { isElement, parseXml, textOf, type XmlElement } from "../../src/base/xml.ts";
-import { eachStoreAndDatabase, testNode } from "../support/node.ts";
+import { eachStore, testNode } from "../support/node.ts";
 import { webdavSite } from "../support/webdav.ts";
 
 const names = Array.from({ length: 2000 }, (_, at) => `a${at}`);
@@ -23,7 +23,7 @@ function statusesOf(answer: Uint8Array): Record<string, Record<string, string[]>
   return Object.fromEntries(responses);
 }
 
-eachStoreAndDatabase(
+eachStore(
   "PROPFIND of thousands of names tells for each resource which of them it has, and that the others are missing",
   async (store) => {
     await using node = await testNode(store);

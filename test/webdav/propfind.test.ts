@@ -3,7 +3,7 @@ import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { XMLValidator } from "fast-xml-parser";
 import { isElement, parseXml, textOf, type XmlElement } from "../../src/base/xml.ts";
-import { eachStore, eachStoreAndDatabase, testNode } from "../support/node.ts";
+import { eachStore, testNode } from "../support/node.ts";
 import { storedFiles } from "../support/stored-site.ts";
 import { webdavSite } from "../support/webdav.ts";
 
@@ -61,7 +61,7 @@ const onAll = [
 const onFiles = ["getcontentlength", "getcontenttype", "getetag"].map(live);
 const props = (inside: string) => `<?xml version="1.0"?><D:propfind xmlns:D="DAV:">${inside}</D:propfind>`;
 
-eachStoreAndDatabase(
+eachStore(
   "prop, allprop, propname and include each tell what they are for, and what is not there is told as 404",
   async (store) => {
     await using node = await testNode(store);

@@ -1,7 +1,7 @@
 import { expect } from "bun:test";
 import { eachWaitingStore, heldChanges } from "../support/held-changes.ts";
 import { Wire } from "../support/hostile.ts";
-import { eachStoreAndDatabase, type TestNode, testNode } from "../support/node.ts";
+import { eachStore, type TestNode, testNode } from "../support/node.ts";
 import { until } from "../support/process.ts";
 import { storedSite } from "../support/stored-site.ts";
 import { lockInfo } from "../support/webdav-locks.ts";
@@ -22,7 +22,7 @@ const ends: Readonly<Record<string, (node: TestNode, key: string) => Promise<unk
 };
 
 for (const [what, end] of Object.entries(ends))
-  eachStoreAndDatabase(`an upload whose token is ${what} while it is sent is not stored`, async (store) => {
+  eachStore(`an upload whose token is ${what} while it is sent is not stored`, async (store) => {
     await using node = await testNode(store);
     const { exists, text, uploads } = await storedSite(node, { "old.txt": "old" });
     for (const path of ["old.txt", "new.txt"]) {
@@ -81,7 +81,7 @@ eachWaitingStore("no change that waits for its turn is made once its token is de
   expect([known.includes("activelock"), known.includes('"q:"')]).toEqual([false, false]);
 });
 
-eachStoreAndDatabase("the locks of a token end with it", async (store) => {
+eachStore("the locks of a token end with it", async (store) => {
   await using node = await testNode(store);
   const { base, dav } = await storedSite(node, { "a.txt": "a", "folder/b.txt": "b" });
   const token = await node.newToken(limits);

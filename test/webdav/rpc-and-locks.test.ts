@@ -1,5 +1,5 @@
 import { expect } from "bun:test";
-import { eachStoreAndDatabase, type TestNode, testNode } from "../support/node.ts";
+import { eachStore, type TestNode, testNode } from "../support/node.ts";
 import { webdavSite } from "../support/webdav.ts";
 
 const lockInfo = (scope = "exclusive") =>
@@ -45,7 +45,7 @@ const refusedFor = (path: string) => ({
 });
 const done = { result: { success: true } };
 
-eachStoreAndDatabase(
+eachStore(
   "a locked file is neither uploaded, deleted nor renamed by RPC, not even by the operator",
   async (store) => {
     await using node = await testNode(store);
@@ -70,7 +70,7 @@ eachStoreAndDatabase(
   },
 );
 
-eachStoreAndDatabase("a locked folder keeps RPC from all that is in it", async (store) => {
+eachStore("a locked folder keeps RPC from all that is in it", async (store) => {
   await using node = await testNode(store);
   const { lock, unlock, upload, remove, rename, content } = await rpcSite(node);
   const before = await content();
@@ -93,50 +93,44 @@ eachStoreAndDatabase("a locked folder keeps RPC from all that is in it", async (
   expect(await rename("folder/inner/deep", "out")).toMatchObject(done);
 });
 
-eachStoreAndDatabase(
-  "a folder locked alone keeps its names from RPC, and lets its files be written",
-  async (store) => {
-    await using node = await testNode(store);
-    const { lock, upload, remove, rename, content } = await rpcSite(node);
-    const before = await content();
-    await lock("/folder/", "0");
-    for (const attempt of [
-      () => upload("folder/new"),
-      () => remove("folder/member"),
-      () => rename("folder/member", "out"),
-      () => rename("free", "folder/in"),
-    ])
-      expect(await attempt()).toMatchObject(refusedFor("folder"));
-    expect(await content()).toEqual(before);
-    expect(await upload("folder/member")).toMatchObject(done);
-    expect(await upload("folder/inner/new")).toMatchObject(done);
-    expect(await rename("folder/inner/deep", "out")).toMatchObject(done);
-    expect(await rename("free", "folder/member")).toMatchObject(done);
-  },
-);
+eachStore("a folder locked alone keeps its names from RPC, and lets its files be written", async (store) => {
+  await using node = await testNode(store);
+  const { lock, upload, remove, rename, content } = await rpcSite(node);
+  const before = await content();
+  await lock("/folder/", "0");
+  for (const attempt of [
+    () => upload("folder/new"),
+    () => remove("folder/member"),
+    () => rename("folder/member", "out"),
+    () => rename("free", "folder/in"),
+  ])
+    expect(await attempt()).toMatchObject(refusedFor("folder"));
+  expect(await content()).toEqual(before);
+  expect(await upload("folder/member")).toMatchObject(done);
+  expect(await upload("folder/inner/new")).toMatchObject(done);
+  expect(await rename("folder/inner/deep", "out")).toMatchObject(done);
+  expect(await rename("free", "folder/member")).toMatchObject(done);
+});
 
-eachStoreAndDatabase(
-  "no folder on the way is made by RPC in a folder whose names are locked",
-  async (store) => {
-    await using node = await testNode(store);
-    const { dav, lock, upload, rename, content } = await rpcSite(node);
-    const before = await content();
-    await lock("/folder/", "0");
-    const answers = [await upload("folder/made/new"), await rename("free", "folder/moved/new")];
-    expect(await content()).toEqual(before);
-    expect((await dav("GET", "/folder/made")).status).toBe(404);
-    for (const answer of answers) expect(answer).toMatchObject(refusedFor("folder"));
-  },
-);
+eachStore("no folder on the way is made by RPC in a folder whose names are locked", async (store) => {
+  await using node = await testNode(store);
+  const { dav, lock, upload, rename, content } = await rpcSite(node);
+  const before = await content();
+  await lock("/folder/", "0");
+  const answers = [await upload("folder/made/new"), await rename("free", "folder/moved/new")];
+  expect(await content()).toEqual(before);
+  expect((await dav("GET", "/folder/made")).status).toBe(404);
+  for (const answer of answers) expect(answer).toMatchObject(refusedFor("folder"));
+});
 
-eachStoreAndDatabase("deleting what is not there succeeds, also in a locked folder", async (store) => {
+eachStore("deleting what is not there succeeds, also in a locked folder", async (store) => {
   await using node = await testNode(store);
   const { lock, remove } = await rpcSite(node);
   await lock("/folder/");
   expect(await remove("folder/nothing")).toMatchObject(done);
 });
 
-eachStoreAndDatabase(
+eachStore(
   "a lock on the whole bucket stops every change by RPC, reads go on, and its end frees all",
   async (store) => {
     await using node = await testNode(store);
@@ -152,7 +146,7 @@ eachStoreAndDatabase(
   },
 );
 
-eachStoreAndDatabase("a lock that ended, or that went with its file, stops nobody by RPC", async (store) => {
+eachStore("a lock that ended, or that went with its file, stops nobody by RPC", async (store) => {
   await using node = await testNode(store);
   const { dav, lock, upload, remove } = await rpcSite(node);
   await dav("LOCK", "/free", { timeout: "Second-1" }, lockInfo());
