@@ -4,69 +4,64 @@ import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import type { Page } from "playwright-core";
 import { siteWith } from "../support/bucket.ts";
-import { databaseKinds } from "../support/node.ts";
 import { axeFindings, inBrowser, lookAround, openConsole, shoot, testNode } from "./browser.ts";
 
 const rowOf = (page: Page, name: string) =>
   page.getByRole("listitem").filter({ has: page.getByRole("link", { name, exact: true }) });
 
-for (const database of databaseKinds)
-  inBrowser(
-    `a bucket is made, changed and deleted, and its files stay on the disk (${database})`,
-    async () => {
-      await using node = await testNode({ database });
-      await using tab = await openConsole(node, { at: "/buckets" });
-      const { page } = tab;
-      const record = () => node.call("static-bucket_read", [node.superToken, "site"]);
-      await page.getByText("There is no bucket yet").waitFor();
-      await page.getByRole("button", { name: "New bucket" }).click();
-      await page.getByLabel("Name", { exact: true }).fill("no/slash");
-      await page.getByRole("button", { name: "Create" }).click();
-      await page
-        .getByRole("alert")
-        .getByText(/^name must have 1 to 128/)
-        .waitFor();
-      await page.getByLabel("Name", { exact: true }).fill("site");
-      await page.getByText(`without a token, at ${node.url}/node/static/site/…`).waitFor();
-      await page.getByRole("checkbox", { name: "CORS" }).check();
-      await page.getByRole("button", { name: "Create" }).click();
-      await page.getByRole("heading", { name: "site", level: 1 }).waitFor();
-      await page.getByText("This folder is empty. Drop files").waitFor();
-      await page.goBack();
-      await rowOf(page, "site").getByText("CORS").waitFor();
-      expect(await record()).toMatchObject({ name: "site", path: "site", cors: true, is_http_root: false });
-      expect(existsSync(join(node.folder, "static/site"))).toBe(true);
+inBrowser("a bucket is made, changed and deleted, and its files stay on the disk", async () => {
+  await using node = await testNode();
+  await using tab = await openConsole(node, { at: "/buckets" });
+  const { page } = tab;
+  const record = () => node.call("static-bucket_read", [node.superToken, "site"]);
+  await page.getByText("There is no bucket yet").waitFor();
+  await page.getByRole("button", { name: "New bucket" }).click();
+  await page.getByLabel("Name", { exact: true }).fill("no/slash");
+  await page.getByRole("button", { name: "Create" }).click();
+  await page
+    .getByRole("alert")
+    .getByText(/^name must have 1 to 128/)
+    .waitFor();
+  await page.getByLabel("Name", { exact: true }).fill("site");
+  await page.getByText(`without a token, at ${node.url}/node/static/site/…`).waitFor();
+  await page.getByRole("checkbox", { name: "CORS" }).check();
+  await page.getByRole("button", { name: "Create" }).click();
+  await page.getByRole("heading", { name: "site", level: 1 }).waitFor();
+  await page.getByText("This folder is empty. Drop files").waitFor();
+  await page.goBack();
+  await rowOf(page, "site").getByText("CORS").waitFor();
+  expect(await record()).toMatchObject({ name: "site", path: "site", cors: true, is_http_root: false });
+  expect(existsSync(join(node.folder, "static/site"))).toBe(true);
 
-      await page.getByRole("button", { name: "Settings of site" }).click();
-      await page.getByRole("checkbox", { name: "HTTP root" }).check();
-      await page.getByText("Its pages will share this address with the console").waitFor();
-      await page.getByLabel("Folder").fill("elsewhere/site");
-      await page.getByRole("checkbox", { name: "CORS" }).uncheck();
-      await page.getByRole("button", { name: "Save" }).click();
-      await rowOf(page, "site").locator(".badge", { hasText: "HTTP root" }).waitFor();
-      expect(await record()).toMatchObject({ path: "elsewhere/site", cors: false, is_http_root: true });
-      await rowOf(page, "site").getByRole("button", { name: "Copy URL" }).click();
-      expect(await page.evaluate("navigator.clipboard.readText()")).toBe(`${node.url}/`);
+  await page.getByRole("button", { name: "Settings of site" }).click();
+  await page.getByRole("checkbox", { name: "HTTP root" }).check();
+  await page.getByText("Its pages will share this address with the console").waitFor();
+  await page.getByLabel("Folder").fill("elsewhere/site");
+  await page.getByRole("checkbox", { name: "CORS" }).uncheck();
+  await page.getByRole("button", { name: "Save" }).click();
+  await rowOf(page, "site").locator(".badge", { hasText: "HTTP root" }).waitFor();
+  expect(await record()).toMatchObject({ path: "elsewhere/site", cors: false, is_http_root: true });
+  await rowOf(page, "site").getByRole("button", { name: "Copy URL" }).click();
+  expect(await page.evaluate("navigator.clipboard.readText()")).toBe(`${node.url}/`);
 
-      await page.getByRole("button", { name: "Settings of site" }).click();
-      await page.getByRole("checkbox", { name: "On", exact: false }).last().uncheck();
-      await page.getByRole("button", { name: "Save" }).click();
-      // By its badge: while the dialog is open, its hint speaks of "off" in the same row.
-      await rowOf(page, "site").locator(".badge", { hasText: "Off" }).waitFor();
-      expect(await record()).toMatchObject({ enable: false });
+  await page.getByRole("button", { name: "Settings of site" }).click();
+  await page.getByRole("checkbox", { name: "On", exact: false }).last().uncheck();
+  await page.getByRole("button", { name: "Save" }).click();
+  // By its badge: while the dialog is open, its hint speaks of "off" in the same row.
+  await rowOf(page, "site").locator(".badge", { hasText: "Off" }).waitFor();
+  expect(await record()).toMatchObject({ enable: false });
 
-      await writeFile(join(node.folder, "static/elsewhere/site/kept.txt"), "kept");
-      await page.getByRole("button", { name: "Delete site" }).click();
-      await page.getByText("The files themselves stay on the server's disk").waitFor();
-      await page.getByRole("button", { name: "Cancel" }).click();
-      expect(await record()).not.toBeNull();
-      await page.getByRole("button", { name: "Delete site" }).click();
-      await page.getByRole("button", { name: "Delete bucket" }).click();
-      await page.getByText("There is no bucket yet").waitFor();
-      expect(await record()).toBeNull();
-      expect(existsSync(join(node.folder, "static/elsewhere/site/kept.txt"))).toBe(true);
-    },
-  );
+  await writeFile(join(node.folder, "static/elsewhere/site/kept.txt"), "kept");
+  await page.getByRole("button", { name: "Delete site" }).click();
+  await page.getByText("The files themselves stay on the server's disk").waitFor();
+  await page.getByRole("button", { name: "Cancel" }).click();
+  expect(await record()).not.toBeNull();
+  await page.getByRole("button", { name: "Delete site" }).click();
+  await page.getByRole("button", { name: "Delete bucket" }).click();
+  await page.getByText("There is no bucket yet").waitFor();
+  expect(await record()).toBeNull();
+  expect(existsSync(join(node.folder, "static/elsewhere/site/kept.txt"))).toBe(true);
+});
 
 inBrowser("a second HTTP root is refused, and the form says why", async () => {
   await using node = await testNode();

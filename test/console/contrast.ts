@@ -1,4 +1,5 @@
 import type { ElementHandle, Page } from "playwright-core";
+import { until } from "../support/process.ts";
 
 /** Function that runs in the page, for which this program has no types. */
 export function inPage<T>(param: string, body: string): (value: unknown) => T {
@@ -57,26 +58,27 @@ const prepare = inPage<{
 `,
 );
 
-/** Measures a button that must match `state`: otherwise the mouse is not on it. Runs in the page. */
+/** Measures a button that matches `state`; null where the mouse is not on it. Runs in the page. */
 const contrastIn = (state: ":hover" | ":active") =>
-  inPage<number>(
-    "button",
-    `if (!button.matches("${state}")) throw new Error("not ${state}: " + button.outerHTML);
-  return (${contrastSource})(button);`,
-  );
+  inPage<number | null>("button", `return button.matches("${state}") ? (${contrastSource})(button) : null;`);
 
 const contrastOnHover = contrastIn(":hover");
 const contrastWhilePressed = contrastIn(":active");
 
-/** Contrast of a button at rest, on hover and while pressed. It is not clicked. The mouse must be at 0, 0 before. */
-export async function contrastsOf(page: Page, button: ElementHandle): Promise<Contrasts> {
-  const { name, rest, x, y } = await button.evaluate(prepare);
-  await page.mouse.move(x, y);
-  const hover = await button.evaluate(contrastOnHover);
-  await page.mouse.down();
-  const pressed = await button.evaluate(contrastWhilePressed);
-  // Releasing elsewhere makes no click.
-  await page.mouse.move(0, 0);
-  await page.mouse.up();
-  return { name, rest, hover, pressed };
+/**
+ * Contrast of a button at rest, on hover and while pressed. It is not clicked. The mouse must be at 0, 0 before. A page that is still
+ * loading may move the button away from under the mouse; then it is measured again.
+ */
+export function contrastsOf(page: Page, button: ElementHandle): Promise<Contrasts> {
+  return until("the mouse is on the button", async () => {
+    const { name, rest, x, y } = await button.evaluate(prepare);
+    await page.mouse.move(x, y);
+    const hover = await button.evaluate(contrastOnHover);
+    await page.mouse.down();
+    const pressed = await button.evaluate(contrastWhilePressed);
+    // Releasing elsewhere makes no click.
+    await page.mouse.move(0, 0);
+    await page.mouse.up();
+    return hover !== null && pressed !== null && { name, rest, hover, pressed };
+  });
 }

@@ -2,8 +2,8 @@ import { expect } from "bun:test";
 import { readFileSync } from "node:fs";
 import { chromium, type Locator, type Page } from "playwright-core";
 import { siteWith } from "../support/bucket.ts";
-import { findProgram } from "../support/tools.ts";
 import { inBrowser, openConsole, shoot, signIn, testNode } from "./browser.ts";
+import { executablePath } from "./context-pool.ts";
 
 const list = (page: Page) => page.getByRole("grid", { name: "Files" });
 const row = (page: Page, name: string) =>
@@ -129,7 +129,7 @@ inBrowser("heads and rows end at the frame, with a scroll bar and without", asyn
   await siteWith(node, files);
   // Playwright hides scroll bars by default.
   await using browser = await chromium.launch({
-    executablePath: findProgram("the console in a browser", "chromium") ?? "",
+    executablePath: executablePath ?? "",
     args: ["--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage"],
     ignoreDefaultArgs: ["--hide-scrollbars"],
   });

@@ -3,11 +3,14 @@ import type { Page } from "playwright-core";
 import { siteWith } from "../support/bucket.ts";
 import { inBrowser, openConsole, signIn, testNode } from "./browser.ts";
 
-/** Makes the page as slow as on a busy machine until the end of the scope, so that delayed work comes much later. */
+/**
+ * Makes the page as slow as on a busy machine until the end of the scope, so that delayed work comes much later. Chromium does that by
+ * using up the processor for the rest of the time.
+ */
 async function slowDown(page: Page): Promise<AsyncDisposable> {
   const session = await page.context().newCDPSession(page);
   const setRate = (rate: number) => session.send("Emulation.setCPUThrottlingRate", { rate });
-  await setRate(8);
+  await setRate(4);
   // Later tests use the same process.
   return {
     async [Symbol.asyncDispose]() {

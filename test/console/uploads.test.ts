@@ -98,10 +98,11 @@ inBrowser(
     await using node = await testNode();
     await using own = await tempFolder();
     const { folder } = await siteWith(node, {});
-    for (const top of ["chosen", "dropped"]) {
+    // A browser hands out the entries of a dropped folder a hundred at a time.
+    for (const [top, count] of Object.entries({ chosen: 10, dropped: 110 })) {
       await mkdir(join(own.path, top, "deep/er"), { recursive: true });
       await mkdir(join(own.path, top, "nothing in it"));
-      for (let at = 0; at < 150; at += 1) await writeFile(join(own.path, top, `${at}.txt`), `${at}`);
+      for (let at = 0; at < count; at += 1) await writeFile(join(own.path, top, `${at}.txt`), `${at}`);
       await writeFile(join(own.path, top, "deep/er/日本.txt"), "deep");
     }
     await writeFile(join(own.path, "beside.txt"), "beside");
@@ -110,13 +111,13 @@ inBrowser(
     await page.getByText("This folder is empty").waitFor();
     await choose(page, "Upload folder", join(own.path, "chosen"));
     await page.getByRole("button", { name: "Upload the folder" }).click();
-    await panel(page).getByText("151 files uploaded").waitFor();
-    expect(readdirSync(join(folder, "chosen"))).toHaveLength(151);
+    await panel(page).getByText("11 files uploaded").waitFor();
+    expect(readdirSync(join(folder, "chosen"))).toHaveLength(11);
     expect(readFileSync(join(folder, "chosen/deep/er/日本.txt"), "utf8")).toBe("deep");
 
     await drop(page, join(own.path, "dropped"), join(own.path, "beside.txt"));
-    await panel(page).getByText("303 files uploaded").waitFor();
-    expect(readdirSync(join(folder, "dropped"))).toHaveLength(152);
+    await panel(page).getByText("123 files uploaded").waitFor();
+    expect(readdirSync(join(folder, "dropped"))).toHaveLength(112);
     expect(readFileSync(join(folder, "dropped/deep/er/日本.txt"), "utf8")).toBe("deep");
     expect(readdirSync(join(folder, "dropped/nothing in it"))).toEqual([]);
     expect(readFileSync(join(folder, "beside.txt"), "utf8")).toBe("beside");
