@@ -6,7 +6,7 @@ import { type Home, newHome, type Server, until } from "../support/process.ts";
 import { killsOf, randomFrom } from "../support/random.ts";
 
 const homes = 4;
-const killsEach = killsOf(15);
+const killsEach = killsOf(10);
 const longestRunMs = 80;
 const sizes = { "one.bin": 1, "page.bin": 4096, "deep/er/some.bin": 70_000, "large.bin": 1_000_000 };
 

@@ -5,7 +5,7 @@ import { newPostgresDatabase } from "../support/postgres.ts";
 import { type Home, newHome, type Server, until } from "../support/process.ts";
 import { killsOf, randomFrom } from "../support/random.ts";
 
-const killsEach = killsOf(15);
+const killsEach = killsOf(10);
 const operations = ["PUT", "COPY", "MOVE", "DELETE"] as const;
 type Operation = (typeof operations)[number];
 

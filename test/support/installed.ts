@@ -14,7 +14,7 @@ import type { Releases, Version, Versions } from "./update.ts";
 /** The Super Token of every server here, given by the environment so that it outlives restarts. */
 export const token = "updatingUpdating:updatingUpdatingUpdatingUpdating";
 /** Enough for an update and the start after it, on a slow and busy machine. */
-const patienceMs = 40_000;
+const patienceMs = 120_000;
 
 /** A port outside of the range from which outgoing connections take theirs, so that it stays free over a restart. */
 export async function quietPort(): Promise<number> {
