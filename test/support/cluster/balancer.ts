@@ -1,8 +1,10 @@
 import { chmod, writeFile } from "node:fs/promises";
 import { join } from "node:path";
+import { blockOf, replaced, sectionOf } from "../documented.ts";
 import { tempFolder } from "../node.ts";
 import { freePort } from "../postgres.ts";
 import { until, within } from "../process.ts";
+import { documentedProxies, isRoot } from "../proxy.ts";
 import { findProgram } from "../tools.ts";
 import type { ClusterNode } from "./cluster.ts";
 
@@ -20,57 +22,58 @@ interface Balanced {
   readonly addresses: readonly string[];
 }
 
+const documented = sectionOf("cluster.md", "Three nodes, from nothing to a rolling update");
+const documentedPorts = [2211, 2212, 2213];
+
+/** The documented example with these nodes in it. */
+function exampleFor(language: string, { addresses, port }: Balanced): string {
+  const example = blockOf(documented, language);
+  const nodes = addresses.map((address, at) => [`127.0.0.1:${documentedPorts[at]}`, address] as const);
+  const listen = language === "nginx" ? "listen 8080" : ":8080 {";
+  const own = language === "nginx" ? `listen 127.0.0.1:${port}` : `http://127.0.0.1:${port} {`;
+  return replaced(example, [...nodes, [listen, own]]);
+}
+
+/** The lines of the documented proxy before one node that belong into that before several, too. */
+function linesForOneNode(): { readonly map: string; readonly location: string } {
+  const example = blockOf(documentedProxies, "nginx");
+  const [, location = ""] = /location \/ \{\n([\s\S]*?)\n {4}\}/.exec(example) ?? [];
+  const [map = ""] = /^map [\s\S]*?\n\}/.exec(example) ?? [];
+  return { map, location: location.replace(/^ *proxy_pass .*$/m, "") };
+}
+
 /** Each writes its configuration and returns the arguments that start it in the foreground. */
 const configurations: Record<BalancerProgram, (balanced: Balanced) => Promise<string[]>> = {
-  nginx: async ({ folder, port, addresses }) => {
+  nginx: async (balanced) => {
+    const { folder } = balanced;
     // Its workers must reach their own files.
     await chmod(folder, 0o711);
     const folders = ["client_body", "proxy", "fastcgi", "uwsgi", "scgi"].map(
       (what) => `${what}_temp_path ${folder}/${what};`,
     );
-    const servers = addresses.map((address) => `server ${address} max_fails=1 fail_timeout=1s;`);
-    const text = `daemon off; pid nginx.pid; error_log stderr; ${process.getuid?.() === 0 ? "user root;" : ""}
+    const { map, location } = linesForOneNode();
+    const example = replaced(exampleFor("nginx", balanced), [["location / {", `location / {\n${location}`]]);
+    const text = `daemon off; pid nginx.pid; error_log stderr; ${isRoot ? "user root;" : ""}
 events {}
 http {
 access_log off; ${folders.join(" ")}
-upstream nodes { ${servers.join(" ")} }
-server {
-  listen 127.0.0.1:${port};
-  client_max_body_size 0;
-  location / {
-    proxy_pass http://nodes;
-    proxy_http_version 1.1;
-    proxy_set_header Host $http_host;
-    proxy_set_header Connection "";
-    proxy_next_upstream error timeout http_503;
-  }
-}
-}
+${map}
+${example}}
 `;
     await writeFile(join(folder, "nginx.conf"), text);
     return ["-p", folder, "-e", "stderr", "-c", join(folder, "nginx.conf")];
   },
-  caddy: async ({ folder, port, addresses }) => {
-    const text = `{
-    admin off
-    auto_https off
-}
-http://127.0.0.1:${port} {
-    reverse_proxy ${addresses.join(" ")} {
-        lb_policy round_robin
-        lb_try_duration 5s
-        health_uri /node/ready
-        health_interval 250ms
-        health_timeout 5s
-    }
-}
-`;
+  caddy: async (balanced) => {
+    const { folder } = balanced;
+    // Asked more often, so that a node has to drain for less time.
+    const often = replaced(exampleFor("caddy", balanced), [["health_interval 2s", "health_interval 250ms"]]);
+    const text = `{\n    admin off\n    auto_https off\n}\n${often}`;
     await writeFile(join(folder, "Caddyfile"), text);
     return ["run", "--config", join(folder, "Caddyfile"), "--adapter", "caddyfile"];
   },
 };
 
-/** A load balancer before the nodes; undefined where the program is missing. */
+/** The documented load balancer before the nodes; undefined where the program is missing. */
 export async function openBalancer(
   program: BalancerProgram,
   nodes: ReadonlyArray<Pick<ClusterNode, "url">>,

@@ -33,7 +33,7 @@ export class Load {
       await this.#request("PROPFIND", `/node/static-webdav/site/${path}`, { headers: { depth: "0" } });
       await this.#request("GET", `/node/static/site/load-${client}-0`);
       if (this.options.calls) await this.#call({ token: superToken, name: "site", path });
-      await Bun.sleep(10);
+      await Bun.sleep(40);
     }
   }
 
