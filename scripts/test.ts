@@ -23,6 +23,7 @@ const groups = [
  * at last.
  */
 const processesOf: Readonly<Record<string, number>> = {
+  cluster: 2,
   console: 2,
   process: 3,
   webdav: 4,
