@@ -1,8 +1,10 @@
 import { afterAll, beforeAll, expect, test } from "bun:test";
+import { join } from "node:path";
 import type { LogEntry } from "../../src/log/entry.ts";
+import { makeCertificate } from "../support/certificate.ts";
 import { User } from "../support/cli.ts";
 import { type TestCluster, testCluster } from "../support/cluster.ts";
-import { type TestNode, testNode } from "../support/node.ts";
+import { type TestNode, tempFolder, testNode } from "../support/node.ts";
 import { until, within } from "../support/process.ts";
 
 /** Beats often, so that a node is listed soon after it has come. */
@@ -131,4 +133,39 @@ story("a token needs the right to list the nodes, and following ends with 3 when
   await alpha.call("token_delete", { token: cluster.superToken, target_token: both.split(":")[0] });
   const { code, stderr } = await within("it ends", follow.exited);
   expect([code, stderr]).toEqual([3, expect.stringMatching(/token (was revoked|is not valid)/)]);
+});
+
+story(
+  "nodes with certificates are reached as the named one is, also if that is by its Unix socket",
+  async () => {
+    await using folder = await tempFolder();
+    if (!(await makeCertificate(folder, "node"))) return;
+    const ca = join(folder.path, "cert.pem");
+    const tls = `tls_cert = "${ca}"\ntls_key = "${join(folder.path, "key.pem")}"\n`;
+    const socket = join(folder.path, "node.sock");
+    const secure = (name: string, more = "") => ({ ...quick, top: `node_name = "${name}"\n${tls}${more}` });
+    const unix = `enable_unix_socket = true\nunix_socket_path = "${socket}"\n`;
+    await using nodes = await testCluster(secure("one", unix), () => secure("two"));
+    const [one, two] = nodes.nodes;
+    logOf(one).info("of one");
+    logOf(two).info("of two");
+    const shown = /^one \| .*: of one\ntwo \| .*: of two$/m;
+    const env = { NODE_SERVER_TOKEN: nodes.superToken };
+    const args = ["logs", "--all", "--filter", "task=info"];
+    const byHttps = { ...env, NODE_SERVER_URL: one.url };
+    expect(await user.does([...args, "--ca", ca], { env: byHttps })).toMatch(shown);
+    expect(await user.run(args, { env: byHttps })).toMatchObject({ code: 4, stdout: "" });
+    const bySocket = { ...env, NODE_SERVER_URL: `unix:${socket}` };
+    expect(await user.does([...args, "--ca", ca], { env: bySocket })).toMatch(shown);
+    const untrusted = await user.run(args, { env: bySocket });
+    expect(untrusted).toMatchObject({ code: 4, stdout: expect.stringMatching(/^one \| .*: of one\n$/) });
+    expect(untrusted.stderr).toMatch(/^node-server: two: .*certificate is not trusted/m);
+  },
+);
+
+story("a server that is alone is all there is", async () => {
+  await using node = await testNode({ ...named("alone"), store: "disk" });
+  logOf(node).info("only one");
+  const env = { NODE_SERVER_URL: node.url, NODE_SERVER_TOKEN: node.superToken };
+  expect(await user.does(["logs", "--all"], { env })).toMatch(/^alone \| .*: only one$/m);
 });

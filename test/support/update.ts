@@ -69,33 +69,53 @@ async function compile(): Promise<Versions> {
     releasesFolder,
     releases: new ReleaseServer(releasesFolder),
     async compileBroken(version, module, replacement) {
-      const outfile = join(folder, `broken-${version}`);
       const real = join(root, "src", module);
       const wrapper = join(folder, `${version}.ts`);
-      await writeFile(
-        wrapper,
-        `import * as real from ${JSON.stringify(real)};\nexport * from ${JSON.stringify(real)};\n${replacement}\n`,
+      const name = `broken-${version}-${Bun.hash(module + replacement).toString(36)}`;
+      return madeOnce(name, (outfile) =>
+        compileWith({ wrapper, real, replacement, outfile, version, record }),
       );
-      const made = await Bun.build({
-        entrypoints: [join(root, "src/main.ts")],
-        compile: { outfile, autoloadDotenv: false, autoloadBunfig: false },
-        define: { BUILD_RECORD: JSON.stringify({ ...record, cargo_version: version }) },
-        plugins: [
-          {
-            name: "replace a module",
-            setup: (build) =>
-              void build.onResolve({ filter: /\.ts$/ }, ({ path, importer }) =>
-                importer !== wrapper && resolve(importer, "..", path) === real
-                  ? { path: wrapper }
-                  : undefined,
-              ),
-          },
-        ],
-      });
-      if (!made.success) throw new AggregateError(made.logs, `${outfile} was not compiled`);
-      return outfile;
     },
   };
+}
+
+interface Replaced {
+  /** The path of the module that stands in for `real`. */
+  readonly wrapper: string;
+  readonly real: string;
+  readonly replacement: string;
+  readonly outfile: string;
+  readonly version: string;
+  readonly record: VersionRecord;
+}
+
+async function compileWith({
+  wrapper,
+  real,
+  replacement,
+  outfile,
+  version,
+  record,
+}: Replaced): Promise<void> {
+  await writeFile(
+    wrapper,
+    `import * as real from ${JSON.stringify(real)};\nexport * from ${JSON.stringify(real)};\n${replacement}\n`,
+  );
+  const made = await Bun.build({
+    entrypoints: [join(root, "src/main.ts")],
+    compile: { outfile, autoloadDotenv: false, autoloadBunfig: false },
+    define: { BUILD_RECORD: JSON.stringify({ ...record, cargo_version: version }) },
+    plugins: [
+      {
+        name: "replace a module",
+        setup: (build) =>
+          void build.onResolve({ filter: /\.ts$/ }, ({ path, importer }) =>
+            importer !== wrapper && resolve(importer, "..", path) === real ? { path: wrapper } : undefined,
+          ),
+      },
+    ],
+  });
+  if (!made.success) throw new AggregateError(made.logs, `${outfile} was not compiled`);
 }
 
 async function does(command: string[], cwd: string): Promise<string> {
