@@ -116,8 +116,24 @@ export class Authenticator {
 
   /** Throws Denied unless the database would authorise the caller now. For work that is done after a wait. */
   async assertStillAdmitted(caller: Caller, need: Need): Promise<void> {
-    if (isOpen(need)) return;
-    const row = await this.#database.tokens.byKey(caller.key);
+    if (!isOpen(need)) this.#assertAdmits(await this.#database.tokens.byKey(caller.key), caller, need);
+  }
+
+  /** Whether `assertStillAdmitted` would pass, for each of several callers by one query. For work that outlives the check of its token, such as subscriptions. */
+  async stillAdmitted(asked: ReadonlyArray<{ readonly caller: Caller; readonly need: Need }>): Promise<boolean[]> {
+    const rows = await this.#database.tokens.byKeys(asked.map(({ caller }) => caller.key));
+    return asked.map(({ caller, need }) => {
+      try {
+        if (!isOpen(need)) this.#assertAdmits(rows.get(caller.key), caller, need);
+        return true;
+      } catch (error) {
+        if (error instanceof Denied) return false;
+        throw error;
+      }
+    });
+  }
+
+  #assertAdmits(row: TokenRow | undefined, caller: Caller, need: Need): void {
     if (row === undefined || proofOf(row, caller.by) !== caller.proof)
       throw new Denied(
         "invalid_credentials",
@@ -131,7 +147,7 @@ export class Authenticator {
     this.#uses.record(row.id, now);
   }
 
-  /** Whether `assertStillAdmitted` would pass. For work that outlives the check of its token, such as subscriptions. */
+  /** Whether `assertStillAdmitted` would pass. */
   async stillAdmits(caller: Caller, need: Need): Promise<boolean> {
     try {
       await this.assertStillAdmitted(caller, need);

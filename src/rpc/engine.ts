@@ -68,10 +68,10 @@ export class Engine<S extends object> {
     );
     this.#log = options.hub.logger("rpc");
     this.#reauthorizer = new SubscriptionReauthorizer(
-      async (caller, need) => {
+      async (watched) => {
         const lease = options.acquire();
         try {
-          return await lease.authenticator.stillAdmits(caller, need);
+          return await lease.authenticator.stillAdmitted(watched);
         } finally {
           lease.release();
         }
