@@ -64,7 +64,7 @@ export interface BackendOptions {
   readonly backups: () => BackupSettings | undefined;
   /** Receives the path of a copy that was made before a migration. */
   readonly onMigrationBackup: ((path: string) => Promise<void>) | undefined;
-  /** Called when tokens were changed or deleted. */
+  /** Called when tokens were changed or deleted, by this node or, as far as it is told, by another. */
   readonly onTokensChanged: () => void;
   readonly passwordCost: PasswordCost | undefined;
   readonly rejectionDelayMs: number | undefined;
@@ -184,6 +184,10 @@ export class BackendPart implements Part<BackendSettings> {
       if (isOtherStore)
         await examinePlaces(buckets, { url, former: present?.services.buckets, log: this.#log });
       if (isStart) await this.#clearStore(buckets);
+      const onChanged = () => {
+        onTokensChanged();
+        database.notifications.send("tokens");
+      };
       const tokenUses = new TokenUses(database.tokenUses, { log: hub.logger("token") });
       const sqlTimeoutMs = settings.database.sql_timeout_ms;
       return {
@@ -193,7 +197,7 @@ export class BackendPart implements Part<BackendSettings> {
           ...services,
           serverUuid,
           storeId,
-          tokens: new Tokens(database, { uses: tokenUses, onChanged: onTokensChanged, passwordCost }),
+          tokens: new Tokens(database, { uses: tokenUses, onChanged, passwordCost }),
           agents: new Agents(database),
           buckets,
           database,
@@ -276,6 +280,10 @@ export class BackendPart implements Part<BackendSettings> {
     this.#current = new RefCounted(next);
     next.rolls.start();
     next.services.buckets.start();
+    next.database.notifications.listen((topic) => {
+      if (topic === "tokens") this.#options.onTokensChanged();
+      else next.services.buckets.lookSoon();
+    });
   }
 
   #retire(backend: RefCounted<Backend>, timeoutMs: number): void {

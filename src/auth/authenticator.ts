@@ -120,7 +120,9 @@ export class Authenticator {
   }
 
   /** Whether `assertStillAdmitted` would pass, for each of several callers by one query. For work that outlives the check of its token, such as subscriptions. */
-  async stillAdmitted(asked: ReadonlyArray<{ readonly caller: Caller; readonly need: Need }>): Promise<boolean[]> {
+  async stillAdmitted(
+    asked: ReadonlyArray<{ readonly caller: Caller; readonly need: Need }>,
+  ): Promise<boolean[]> {
     const rows = await this.#database.tokens.byKeys(asked.map(({ caller }) => caller.key));
     return asked.map(({ caller, need }) => {
       try {

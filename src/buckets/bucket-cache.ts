@@ -11,6 +11,8 @@ import { type Bucket, isBucketName } from "./record.ts";
 export const leaseMs = 1000;
 /** The interval of the looks at all buckets that are asked for, where the database has to be asked. */
 const pollMs = 400;
+/** After a hint the next poll comes so long after the last one began. */
+const hintMs = 20;
 /** A bucket that nobody asked for during so many polls is left out: 10 seconds. */
 const maxIdlePolls = 25;
 /** Limits of cached records, and of names that no bucket has. The entry that was read longest ago is removed first. */
@@ -59,6 +61,9 @@ export class BucketCache {
   /** When a look last failed because the database is away; undefined since one succeeded. */
   #awayAt: number | undefined;
   #poll: Timer | undefined;
+  /** When the last poll began. */
+  #polledAt = Number.NEGATIVE_INFINITY;
+  #isHinted = false;
   #closed = false;
 
   constructor(options: BucketCacheOptions) {
@@ -116,6 +121,15 @@ export class BucketCache {
     this.#oldestUsable = this.#changes;
   }
 
+  /** Makes the next poll come at once: another node may have changed something. Without a poll nobody asks, and nothing happens. */
+  lookSoon(): void {
+    this.#isHinted = true;
+    if (this.#poll === undefined) return;
+    clearTimeout(this.#poll);
+    this.#poll = undefined;
+    this.#pollLater(this.#polledAt);
+  }
+
   close(): void {
     this.#closed = true;
     clearTimeout(this.#poll);
@@ -166,16 +180,19 @@ export class BucketCache {
   /** While anybody asks, there is a poll `pollMs` after a look began. Other looks do not put it off: they are at some buckets only. */
   #pollLater(begunAt: number): void {
     if (!this.#options.polls || this.#closed || this.#poll !== undefined) return;
-    const pauseMs = Math.max(0, begunAt + pollMs - performance.now());
+    const pauseMs = Math.max(0, begunAt + (this.#isHinted ? hintMs : pollMs) - performance.now());
     this.#poll = outsideSpans(() => setTimeout(() => this.#lookAtAll(), pauseMs));
     this.#poll.unref();
   }
 
   #lookAtAll(): void {
     this.#poll = undefined;
+    this.#polledAt = performance.now();
+    const isHinted = this.#isHinted;
+    this.#isHinted = false;
     const keys: BucketKey[] = [];
     for (const [key, entry] of this.#found) {
-      entry.idlePolls += 1;
+      if (!isHinted) entry.idlePolls += 1;
       if (entry.idlePolls <= maxIdlePolls) keys.push(key);
     }
     if (keys.length === 0) return;

@@ -159,6 +159,11 @@ export class Buckets {
     return (await this.#database.buckets.names()).sort();
   }
 
+  /** lookSoon looks early at the buckets that are in use, because another node may have changed them. */
+  lookSoon(): void {
+    this.#cache.lookSoon();
+  }
+
   /** records is the cache of the records, for plain HTTP: it has no token to check, and may answer from old records while the database is away. */
   get records(): BucketCache {
     return this.#cache;
@@ -184,7 +189,11 @@ export class Buckets {
     let files = this.#files.get(key);
     if (files === undefined) {
       const metadata = Metadata.ofBucket(name, metadataRows(this.#database));
-      const onChanged = () => this.usage.changed(name);
+      const onChanged = () => {
+        this.usage.changed(name);
+        // The state of other files is not in the database.
+        if (this.#stores.heads !== undefined) this.#database.notifications.send("buckets");
+      };
       const store = this.#stores.open({ bucket: { name, path }, metadata, onChanged });
       files = new BucketFiles(store, metadata);
       this.#files.set(key, files);
@@ -200,6 +209,7 @@ export class Buckets {
     try {
       const result = await change;
       this.#cache.forget();
+      this.#database.notifications.send("buckets");
       this.usage.recordsChanged();
       return result;
     } catch (error) {

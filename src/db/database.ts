@@ -16,6 +16,7 @@ import { type MigrationHook, migrate } from "./migrate.ts";
 import { type NewerMigration, readNewer } from "./migration-rows.ts";
 import type { Migration } from "./migrations.ts";
 import { NodeRows } from "./node-rows.ts";
+import type { Notifications } from "./notifications.ts";
 import type { OperatorSql } from "./operator/operator-sql.ts";
 import { writingStatements } from "./operator/writing-statements.ts";
 import { openPostgres } from "./postgres.ts";
@@ -65,6 +66,8 @@ export class Database {
   readonly removed: RemovedRows;
   /** Which store the files are in. */
   readonly stores: StoreRows;
+  /** Hints of changes, to and from the other nodes. */
+  readonly notifications: Notifications;
   /** Runs an operator's own statements. */
   readonly operator: OperatorSql;
 
@@ -82,6 +85,7 @@ export class Database {
     this.nodes = new NodeRows(dialect);
     this.removed = new RemovedRows(dialect, this.heads);
     this.stores = new StoreRows(dialect);
+    this.notifications = dialect.notifications;
     this.operator = observed(dialect.operator, observers.operator);
   }
 

@@ -1,5 +1,6 @@
 import type { CompiledQuery, Kysely, RawBuilder, Transaction } from "kysely";
 import type { RowWriter } from "./dump/row-writer.ts";
+import type { Notifications } from "./notifications.ts";
 import type { OperatorSql } from "./operator/operator-sql.ts";
 import type { Schema } from "./schema.ts";
 import type { Scope } from "./scopes.ts";
@@ -88,6 +89,9 @@ export interface Dialect {
    * schema is up to date: a migration may take long.
    */
   limitAnswers(): void;
+
+  /** Hints of changes, to and from the other nodes. */
+  readonly notifications: Notifications;
 
   /** Writes rows of a backup. */
   readonly rowWriter: RowWriter;

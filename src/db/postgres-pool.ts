@@ -53,9 +53,16 @@ export class PostgresPool implements ConnectionSource {
   }
 
   readonly execute: Execute = (sql, params) =>
-    this.#run({ pool: this.#pool, connection: this.#pool }, sql, params);
+    this.#options.reachability.admit(() => {
+      const pool = this.#pool;
+      return this.#run({ pool, connection: pool }, sql, params);
+    });
 
-  async reserve(): Promise<Reserved> {
+  reserve(): Promise<Reserved> {
+    return this.#options.reachability.admit(() => this.#reserve());
+  }
+
+  async #reserve(): Promise<Reserved> {
     const pool = this.#pool;
     const pending = pool.reserve();
     const connection = await this.#answered(pool, pending, () => {

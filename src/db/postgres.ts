@@ -14,7 +14,9 @@ import type { Logger } from "../log/hub.ts";
 import type { Dialect } from "./dialect.ts";
 import { PooledDriver, type StatementObserver } from "./driver.ts";
 import { postgresRowWriter } from "./dump/postgres-row-writer.ts";
+import { PostgresNotifications } from "./notifications.ts";
 import { PostgresOperator } from "./operator/postgres/postgres-operator.ts";
+import { PgConnection, parsePgUrl } from "./operator/postgres/wire.ts";
 import { explainConnection, isCrowded, toSetupFault } from "./postgres-errors.ts";
 import { PostgresPool } from "./postgres-pool.ts";
 import { Reachability } from "./reachability.ts";
@@ -118,6 +120,12 @@ export async function openPostgres(url: string, options: PostgresOptions, log: L
       createQueryCompiler: () => new PostgresQueryCompiler(),
     },
   });
+  const notifications = new PostgresNotifications({
+    connect: () => PgConnection.open(parsePgUrl(url), { application_name: sessionName }, connectTimeoutMs),
+    timeoutMs: connectTimeoutMs,
+    execute: (statement, params) => source.execute(statement, params),
+    log,
+  });
   const boundedWait = boundsOfWait(answerTimeoutMs);
   const operator = new PostgresOperator(url, connectTimeoutMs, () => tableSizes(query));
   return {
@@ -189,8 +197,10 @@ export async function openPostgres(url: string, options: PostgresOptions, log: L
       tableSizes: () => operator.tableSizes(),
       close: () => operator.close(),
     },
+    notifications,
     toSetupFault: (error) => toSetupFault(url, error),
     async close() {
+      await notifications.close();
       await operator.close();
       await query.destroy();
     },

@@ -1,10 +1,10 @@
 import type { Logger } from "../log/hub.ts";
 import { outsideSpans } from "../log/span.ts";
-import { isUnavailable } from "./unavailable.ts";
+import { isUnavailable, unavailable } from "./unavailable.ts";
 
 /** While the database is lost, the pauses between probes double from `firstPauseMs` to `maxPauseMs`. */
 const firstPauseMs = 250;
-const maxPauseMs = 5000;
+const maxPauseMs = 1000;
 /** A database without a statement for this long is probed, so that a loss is logged before a caller notices it. */
 const idleProbeMs = 10_000;
 
@@ -30,6 +30,8 @@ export class Reachability {
   #lastAnswer = performance.now();
   /** True while a new connection checks a suspected loss; statements that fail meanwhile are ignored. */
   #confirming = false;
+  /** True while a statement finds out whether a lost database is back. */
+  #isTried = false;
   #closed = false;
   #retry: Timer | undefined;
   readonly #idle: Timer;
@@ -52,6 +54,21 @@ export class Reachability {
   /** True if the database is lost, or if that is being checked. */
   get isInDoubt(): boolean {
     return this.#lostAt !== undefined || this.#confirming;
+  }
+
+  /**
+   * Runs what needs the database from its beginning. While the database is lost, one at a time may find out whether it is back, and the others fail at once:
+   * of a silent one each would wait until its deadline, with a connection that somebody else could use. Not for a statement within a transaction, which has to be ended.
+   */
+  async admit<T>(run: () => Promise<T>): Promise<T> {
+    if (this.#lostAt === undefined) return run();
+    if (this.#isTried) throw unavailable(undefined);
+    this.#isTried = true;
+    try {
+      return await run();
+    } finally {
+      this.#isTried = false;
+    }
   }
 
   /** Runs a statement and draws conclusions from its outcome, which it passes on. */

@@ -16,6 +16,7 @@ import type { Logger } from "../log/hub.ts";
 import type { Dialect } from "./dialect.ts";
 import { PooledDriver, type StatementObserver } from "./driver.ts";
 import { sqliteRowWriter } from "./dump/sqlite-row-writer.ts";
+import { noNotifications } from "./notifications.ts";
 import { SqliteOperator } from "./operator/sqlite/sqlite-operator.ts";
 import type { Schema } from "./schema.ts";
 import { openConnections, openReader, type SqliteConnections, toSource } from "./sqlite-connections.ts";
@@ -151,6 +152,7 @@ export async function openSqlite({ path, mode }: SqliteFile, options: SqliteOpti
       },
       close: () => operator.close(),
     },
+    notifications: noNotifications,
     toSetupFault: (error) => error,
     async close() {
       await operator.close();

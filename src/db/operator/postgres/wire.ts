@@ -108,6 +108,17 @@ export class PgConnection {
     }
   }
 
+  /** Returns the payload of the next notification, on a connection that has sent LISTEN. */
+  async notification(): Promise<string> {
+    for (;;) {
+      const message = this.#take();
+      if (message === undefined) await this.#more();
+      else if (message.tag === "E") throw toFault(message.body);
+      // The sender's process, and the channel, come before.
+      else if (message.tag === "A") return message.body.subarray(4).toString().split("\0")[1] ?? "";
+    }
+  }
+
   /** Asks the server, on a second connection, to cancel what this one runs. */
   async cancel(timeoutMs: number): Promise<void> {
     const socket = await connect(this.#target, timeoutMs);

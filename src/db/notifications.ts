@@ -1,0 +1,188 @@
+import { messageOf } from "../base/fault.ts";
+import type { Logger } from "../log/hub.ts";
+import { outsideSpans, quietly } from "../log/span.ts";
+import { packet, text, toFault } from "./operator/postgres/packets.ts";
+import type { PgConnection } from "./operator/postgres/wire.ts";
+
+/** Topic is what has changed in the database. */
+export type Topic = "buckets" | "tokens";
+const topics: readonly Topic[] = ["buckets", "tokens"];
+
+/**
+ * Notifications are hints between the nodes of a database that it is worth looking now. They may be lost, late, repeated or forged: whoever hears one looks,
+ * and whoever hears none looks a little later by himself.
+ */
+export interface Notifications {
+  /** Tells the other nodes. To be called after the commit. Returns at once; many calls become few hints. */
+  send(topic: Topic): void;
+  /** Calls `heard` for every hint of another node, and for all topics after hints may have been lost. To be called once. */
+  listen(heard: (topic: Topic) => void): void;
+  close(): Promise<void>;
+}
+
+/** `noNotifications` is for a database whose changes are seen without hints. */
+export const noNotifications: Notifications = {
+  send() {},
+  listen() {},
+  async close() {},
+};
+
+const channel = "node_server";
+/** The pauses before another LISTEN double from the first to the longest. */
+const firstPauseMs = 250;
+const maxPauseMs = 10_000;
+/** If the own hints are not heard for so long, the connection of LISTEN is replaced: it may be silent, or a pooler may have given it away. */
+const maxDeafMs = 10_000;
+const replacePauseMs = 60_000;
+
+export interface PostgresNotificationsOptions {
+  /** Opens a connection for LISTEN alone: it needs a session of its own, outside of a pool. */
+  readonly connect: () => Promise<PgConnection>;
+  /** How long the answer to LISTEN is waited for. */
+  readonly timeoutMs: number;
+  /** Runs one statement on the server's own pool. */
+  readonly execute: (sql: string, params: readonly unknown[]) => Promise<unknown>;
+  readonly log: Logger;
+}
+
+/**
+ * PostgresNotifications are LISTEN and NOTIFY. A failure of either is no failure of the node. LISTEN has a connection of our own client: Bun's
+ * `sql.listen` writes a line to the standard error output whenever it fails to reconnect.
+ */
+export class PostgresNotifications implements Notifications {
+  readonly #options: PostgresNotificationsOptions;
+  /** Marks the hints of this process, which it need not follow. */
+  readonly #sender = Bun.randomUUIDv7();
+  readonly #waiting = new Set<Topic>();
+  #isSending = false;
+  #heard: ((topic: Topic) => void) | undefined;
+  /** Set while it listens. */
+  #connection: PgConnection | undefined;
+  /** When the first own hint was sent that was not heard since, and when the connection was last replaced for that. */
+  #unheardAt: number | undefined;
+  #replacedAt = Number.NEGATIVE_INFINITY;
+  readonly #closing = new AbortController();
+
+  constructor(options: PostgresNotificationsOptions) {
+    this.#options = options;
+  }
+
+  send(topic: Topic): void {
+    this.#waiting.add(topic);
+    if (this.#isSending || this.#isClosed) return;
+    this.#isSending = true;
+    outsideSpans(() => void quietly(() => this.#sendAll()));
+  }
+
+  listen(heard: (topic: Topic) => void): void {
+    this.#heard = heard;
+    outsideSpans(() => void this.#listen());
+  }
+
+  async close(): Promise<void> {
+    this.#closing.abort();
+    await this.#connection?.close();
+  }
+
+  get #isClosed(): boolean {
+    return this.#closing.signal.aborted;
+  }
+
+  /** At most one NOTIFY is under way. It is no part of the transaction that it is about: there it would take a lock of the whole server. */
+  async #sendAll(): Promise<void> {
+    while (this.#waiting.size > 0 && !this.#isClosed) {
+      const payload = [...this.#waiting, this.#sender].join(" ");
+      this.#waiting.clear();
+      try {
+        await this.#options.execute("SELECT pg_notify($1, $2)", [channel, payload]);
+        this.#sent();
+      } catch (error) {
+        this.#options.log.debug("other nodes could not be told of a change; they look by themselves", {
+          reason: messageOf(error),
+        });
+      }
+    }
+    this.#isSending = false;
+  }
+
+  #sent(): void {
+    if (this.#connection === undefined) return;
+    const now = performance.now();
+    this.#unheardAt ??= now;
+    if (now - this.#unheardAt < maxDeafMs || now - this.#replacedAt < replacePauseMs) return;
+    this.#replacedAt = now;
+    this.#connection.destroy();
+  }
+
+  /** Listens, again after every failure, until it is closed. */
+  async #listen(): Promise<void> {
+    for (let pauseMs = firstPauseMs; !this.#isClosed; pauseMs = Math.min(pauseMs * 2, maxPauseMs)) {
+      try {
+        await using listening = await this.#open();
+        pauseMs = firstPauseMs;
+        // Hints may have been lost before.
+        this.#tell(topics);
+        for (;;) this.#receive(await listening.connection.notification());
+      } catch (error) {
+        if (this.#isClosed) return;
+        this.#options.log.debug("changes of other nodes are not announced here; they are looked for", {
+          reason: messageOf(error),
+        });
+      }
+      await pause(pauseMs, this.#closing.signal);
+    }
+  }
+
+  async #open(): Promise<AsyncDisposable & { readonly connection: PgConnection }> {
+    const connection = await this.#options.connect();
+    const close = async () => {
+      this.#connection = undefined;
+      connection.destroy();
+    };
+    const timer = setTimeout(() => connection.destroy(), this.#options.timeoutMs);
+    try {
+      this.#closing.signal.throwIfAborted();
+      connection.send(packet("Q", text(`LISTEN ${channel}`)));
+      for (let tag = ""; tag !== "Z"; ) {
+        const message = await connection.receive();
+        if (message.tag === "E") throw toFault(message.body);
+        tag = message.tag;
+      }
+      this.#connection = connection;
+      this.#unheardAt = undefined;
+      return { connection, [Symbol.asyncDispose]: close };
+    } catch (error) {
+      await close();
+      throw error;
+    } finally {
+      clearTimeout(timer);
+    }
+  }
+
+  /** Anybody who may use the database can send anything: what is no topic is ignored. */
+  #receive(payload: string): void {
+    this.#unheardAt = undefined;
+    const words = payload.slice(0, 256).split(" ");
+    if (words.includes(this.#sender)) return;
+    this.#tell(topics.filter((topic) => words.includes(topic)));
+  }
+
+  #tell(some: readonly Topic[]): void {
+    if (this.#isClosed) return;
+    for (const topic of some) this.#heard?.(topic);
+  }
+}
+
+/** `pause` ends early when the signal fires, and keeps no process alive. */
+function pause(ms: number, signal: AbortSignal): Promise<void> {
+  const { promise, resolve } = Promise.withResolvers<void>();
+  const end = () => {
+    clearTimeout(timer);
+    signal.removeEventListener("abort", end);
+    resolve();
+  };
+  const timer = setTimeout(end, ms);
+  timer.unref();
+  signal.addEventListener("abort", end);
+  return promise;
+}
