@@ -162,9 +162,9 @@ export class PostgresNotifications implements Notifications {
   /** Anybody who may use the database can send anything: what is no topic is ignored. */
   #receive(payload: string): void {
     this.#unheardAt = undefined;
-    const words = payload.slice(0, 256).split(" ");
-    if (words.includes(this.#sender)) return;
-    this.#tell(topics.filter((topic) => words.includes(topic)));
+    const parts = payload.slice(0, 256).split(" ");
+    if (parts.includes(this.#sender)) return;
+    this.#tell(topics.filter((topic) => parts.includes(topic)));
   }
 
   #tell(some: readonly Topic[]): void {

@@ -110,9 +110,10 @@ export class CallRunner<S extends object> {
     try {
       const context = Object.assign(this.#contexts.newContext(call), { stop });
       const events = method.run(context, call.params);
-      state.after.push(() => session.pump(id, events));
-      if (!isOpen(need))
-        this.#reauthorizer.watch({ id, session, caller, need, lastEvent: method.lastEvent }, stop);
+      const admission = isOpen(need)
+        ? undefined
+        : this.#reauthorizer.watch({ id, session, caller, need, lastEvent: method.lastEvent }, stop);
+      state.after.push(() => session.pump(id, events, admission));
     } catch (error) {
       session.cancel(id);
       throw error;

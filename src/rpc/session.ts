@@ -26,6 +26,21 @@ interface Subscription {
  */
 export type SendEvents = (next: () => string | undefined) => void | Promise<void>;
 
+/** Admission is whether events may be sent to a subscriber: its token may have been revoked on another node. */
+export interface Admission {
+  readonly isConfirmed: boolean;
+  /** Resolves once it is confirmed, the subscription was ended, or it cannot be found out. */
+  confirm(): Promise<void>;
+}
+
+interface PumpOptions {
+  readonly stop: AbortSignal;
+  readonly admission: Admission;
+  readonly toText: (event: unknown) => string;
+}
+
+const always: Admission = { isConfirmed: true, async confirm() {} };
+
 /** The subscriptions of one connection. They end when it does. */
 export class Session {
   readonly #send: SendEvents;
@@ -51,16 +66,17 @@ export class Session {
   }
 
   /** Sends each event until the stream or the subscription ends. A stream that ends by itself is reported as such. */
-  async pump(id: string, events: AsyncIterable<unknown>): Promise<void> {
+  async pump(id: string, events: AsyncIterable<unknown>, admission: Admission = always): Promise<void> {
     const subscription = this.#subscriptions.get(id);
     if (subscription === undefined) return;
     const { method, stop } = subscription;
     let reason: EndReason = "failed";
     try {
       const toText = (event: unknown) => eventText(method, id, event);
-      if (isEventQueue(events)) await this.#pumpQueue(events, stop.signal, toText);
+      if (isEventQueue(events)) await this.#pumpQueue(events, { stop: stop.signal, admission, toText });
       else
         for await (const event of events) {
+          if (!admission.isConfirmed) await admission.confirm();
           if (stop.signal.aborted) break;
           await this.#sendOne(toText(event));
         }
@@ -71,17 +87,14 @@ export class Session {
   }
 
   /** Sends the events that have come meanwhile in one write. */
-  async #pumpQueue(
-    events: EventQueue<unknown>,
-    stop: AbortSignal,
-    toText: (event: unknown) => string,
-  ): Promise<void> {
+  async #pumpQueue(events: EventQueue<unknown>, { stop, admission, toText }: PumpOptions): Promise<void> {
     const next = () => {
-      const event = stop.aborted ? undefined : events.take();
+      const event = stop.aborted || !admission.isConfirmed ? undefined : events.take();
       return event === undefined ? undefined : toText(event);
     };
     while (!stop.aborted && !events.isClosed) {
       await events.arrival();
+      if (!admission.isConfirmed) await admission.confirm();
       await this.#send(next);
     }
   }

@@ -1,10 +1,12 @@
 import type { Caller } from "../auth/caller.ts";
 import type { Need } from "../auth/need.ts";
 import { quietly } from "../log/span.ts";
-import type { EndReason, Session } from "./session.ts";
+import type { Admission, EndReason, Session } from "./session.ts";
 
 /** Another node, or an operator's SQL, may have revoked a token, so the database is asked so often: by one query, whatever the number of subscriptions. */
 const recheckMs = 400;
+/** An event is sent only if a query that began less than this before has confirmed the token: then it was valid at most a second ago, however slow the database is. */
+const leaseMs = 1000;
 
 /** WatchedSubscription is a subscription with the caller and the need that it was authorised for. */
 export interface WatchedSubscription {
@@ -15,11 +17,19 @@ export interface WatchedSubscription {
   readonly lastEvent: ((reason: EndReason) => unknown) | undefined;
 }
 
+/** Watched is a subscription with the time at which the query began that last confirmed its token, by a clock that nobody sets. */
+interface Watched {
+  readonly subscription: WatchedSubscription;
+  confirmedAt: number;
+}
+
 type AreAuthorised = (watched: readonly WatchedSubscription[]) => Promise<readonly boolean[]>;
 
 /** SubscriptionReauthorizer ends subscriptions whose token would not be authorised any more. */
 export class SubscriptionReauthorizer {
-  readonly #watched = new Map<string, WatchedSubscription>();
+  readonly #watched = new Map<string, Watched>();
+  /** True if the last query failed: what cannot be asked ends nothing and holds nothing up. */
+  #isAway = false;
   readonly #areAuthorised: AreAuthorised;
   readonly #onError: (error: unknown) => void;
   #timer: Timer | undefined;
@@ -31,15 +41,24 @@ export class SubscriptionReauthorizer {
     this.#onError = onError;
   }
 
-  watch(watched: WatchedSubscription, stop: AbortSignal): void {
-    this.#watched.set(watched.id, watched);
+  /** Watches a subscription until `stop`. What it returns has to be asked before every event. */
+  watch(subscription: WatchedSubscription, stop: AbortSignal): Admission {
+    const watched: Watched = { subscription, confirmedAt: Number.NEGATIVE_INFINITY };
+    this.#watched.set(subscription.id, watched);
     this.#timer ??= this.#recheckIn(recheckMs);
     stop.addEventListener("abort", () => {
-      this.#watched.delete(watched.id);
+      this.#watched.delete(subscription.id);
       if (this.#watched.size > 0) return;
       clearTimeout(this.#timer);
       this.#timer = undefined;
     });
+    const isConfirmed = () => this.#isAway || performance.now() - watched.confirmedAt < leaseMs;
+    return {
+      get isConfirmed() {
+        return isConfirmed();
+      },
+      confirm: () => this.recheck(),
+    };
   }
 
   /** Asks for all of them, by a query that begins after this call. One runs at a time; those who call meanwhile share the next. */
@@ -66,11 +85,18 @@ export class SubscriptionReauthorizer {
   async #check(): Promise<void> {
     const watched = [...this.#watched.values()];
     if (watched.length === 0) return;
+    const begunAt = performance.now();
     try {
-      const authorised = await quietly(() => this.#areAuthorised(watched));
-      for (const [at, { id, session, lastEvent }] of watched.entries())
+      const subscriptions = watched.map(({ subscription }) => subscription);
+      const authorised = await quietly(() => this.#areAuthorised(subscriptions));
+      this.#isAway = false;
+      for (const [at, one] of watched.entries()) {
+        const { id, session, lastEvent } = one.subscription;
         if (authorised[at] === false) session.end(id, "token_invalid", lastEvent?.("token_invalid"));
+        else one.confirmedAt = begunAt;
+      }
     } catch (error) {
+      this.#isAway = true;
       // A database that cannot be asked just now ends nothing.
       this.#onError(error);
     }
