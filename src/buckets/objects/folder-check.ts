@@ -6,9 +6,8 @@ import { codeOf, Fault, messageOf } from "../../base/fault.ts";
 import { statOrUndefined } from "../disk/stat.ts";
 import { storeUnavailable } from "./blob-faults.ts";
 import type { BlobStore } from "./blob-store.ts";
+import { checkProbe } from "./check-probe.ts";
 import { type FolderPaths, shardOf } from "./folder-paths.ts";
-
-const probe = Buffer.from("node-server checks that it can write here\n");
 
 interface CheckedFolder {
   readonly store: BlobStore;
@@ -48,9 +47,9 @@ async function examine({ store, paths, isNew }: CheckedFolder, signal: AbortSign
         `the folder ${root} of [files] url is empty, but the database names files in it; mount its file system again, or move the files there with \`node-server migrate --files ${pathToFileURL(root)}\``,
       );
     for (const folder of [paths.blobs, paths.manifests, paths.unfinished]) await makeFolder(folder);
-    const { key } = await store.put(probe, { path: "check" }, signal);
+    const { key } = await store.put(checkProbe, { path: "check" }, signal);
     const read = await new Response(await store.get(key, undefined, signal)).bytes();
-    if (!probe.equals(read))
+    if (!checkProbe.equals(read))
       throw unusable(root, "gives back other content than was written; check its disk");
     if (!(await readdir(paths.shard(shardOf(key)))).includes(key))
       throw unusable(root, "does not list a file that was just written; check its mount options");

@@ -2,9 +2,8 @@ import { Fault } from "../../base/fault.ts";
 import { BlobMissingFault } from "./blob-faults.ts";
 import { newBlobKey } from "./blob-key.ts";
 import type { BlobStore } from "./blob-store.ts";
+import { checkProbe } from "./check-probe.ts";
 import type { S3Location } from "./s3-requests.ts";
-
-const probe = Buffer.from("node-server checks that it can write here\n");
 
 /** checkS3 implements `BlobStore.check`. */
 export async function checkS3(
@@ -16,9 +15,9 @@ export async function checkS3(
     // First a read of what does not exist: its answer tells best what is wrong with keys, bucket or region.
     await store.get(newBlobKey(), undefined, signal).catch(ignoreMissing);
     await store.list().next();
-    const { key } = await store.put(probe, { path: "check" }, signal);
+    const { key } = await store.put(checkProbe, { path: "check" }, signal);
     const read = await new Response(await store.get(key, undefined, signal)).bytes();
-    if (!probe.equals(read))
+    if (!checkProbe.equals(read))
       throw new Fault("IoError", "the object store gives back other content than was written; check it");
     await store.delete([key]);
   } catch (error) {

@@ -1,6 +1,7 @@
 import { Fault } from "../../base/fault.ts";
 import type { StoreRows } from "../../db/store-rows.ts";
 import type { BlobStore } from "./blob-store.ts";
+import { isCheckProbe } from "./check-probe.ts";
 
 const markName = "owner.json";
 const maxMarkMs = 30_000;
@@ -52,7 +53,13 @@ export async function markStore(
     assertNotForeign(found, database, url);
     return found;
   }
-  if (await holdsBlobs(blobs)) throw ownerless(url);
+  if (await holdsContent(blobs)) {
+    // Another node that started at the same time may have marked it since, and accepted uploads.
+    const marked = await readMark(blobs);
+    if (marked === undefined) throw ownerless(url);
+    assertNotForeign(marked, database, url);
+    return marked;
+  }
   const mark = { database, store };
   await writeMark(blobs, mark);
   return mark;
@@ -97,8 +104,10 @@ export function keptUntil(nowMs: number, keepDays: number): number {
   return nowMs + Math.max(1, keepDays) * dayMs;
 }
 
-async function holdsBlobs(blobs: BlobStore): Promise<boolean> {
-  for await (const some of blobs.list()) if (some.length > 0) return true;
+/** Nodes that start at once check the store at the same time; their probes are no content. */
+async function holdsContent(blobs: BlobStore): Promise<boolean> {
+  for await (const some of blobs.list())
+    for (const blob of some) if (!(await isCheckProbe(blobs, blob))) return true;
   return false;
 }
 
