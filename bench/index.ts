@@ -10,6 +10,7 @@ import { measureGrowth } from "./growth.ts";
 import { judgedLatencyTable, latencyGoal, latencyTable, measureLatency } from "./latency.ts";
 import { measureMetrics, metricsTable } from "./metrics.ts";
 import { otherWork, separateCores } from "./proc.ts";
+import { compareProcesses } from "./processes/index.ts";
 import { costTable, growthTable, rateTable } from "./report/tables.ts";
 import {
   missingLine,
@@ -20,6 +21,7 @@ import {
   writeLatency,
   writeMetrics,
   writeMillion,
+  writeProcesses,
   writeReadme,
   writeStores,
 } from "./report/write.ts";
@@ -51,13 +53,14 @@ const parts: Readonly<Record<string, (run: Run) => Promise<void>>> = {
   stores,
   "stores-million": storesMillion,
   cluster,
+  processes,
   deploy: ({ bench, pace }) => deploy(bench, pace),
   console: ({ bench, pace }) => consolePages(bench, pace),
 };
 /** The parts of a run that names none. */
 const usual = {
   full: ["start", "cost", "latency"],
-  quick: ["start", "cost", "latency", "growth", "metrics", "access-log", "stores", "cluster"],
+  quick: ["start", "cost", "latency", "growth", "metrics", "access-log", "stores", "cluster", "processes"],
 };
 
 const { values, positionals } = parseArgs({
@@ -158,6 +161,11 @@ async function cluster({ bench, pace, origin }: Run): Promise<void> {
   if (pace.quick) return;
   for (const { description, met } of judgeCluster(cells)) report(description, met);
   await writeCluster(cells, { ...origin, placement });
+}
+
+async function processes(own: Run): Promise<void> {
+  const { cells, placement } = await compareProcesses(own.bench, own.pace);
+  if (!own.pace.quick) await writeProcesses(cells, { ...own.origin, placement });
 }
 
 /** Prints whether a target was met; a missed one makes the run fail. */

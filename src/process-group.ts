@@ -50,7 +50,7 @@ export function inspectShared({ database: { database_url }, files }: Config): Fi
   if (files.url === undefined)
     found.push({
       path: ["files", "url"],
-      why: "is needed for --processes: several processes cannot write plain files without losing changes; name an object store (`node-server migrate --files s3://… or file:///…` copies the files), or start without --processes",
+      why: "leaves the files plain, and several processes cannot change plain files without losing changes; for --processes name an object store (`node-server migrate --files s3://…`, or `file:///…`, copies the files), or start without --processes",
     });
   return found;
 }

@@ -36,7 +36,8 @@ export async function compareNodes(bench: Bench, pace: Pace): Promise<ClusterFig
   return { cells, placement: `${cores.description}, PostgreSQL on either` };
 }
 
-async function fill(port: number): Promise<void> {
+/** fill makes the buckets, and the file that is read. */
+export async function fill(port: number): Promise<void> {
   for (const name of buckets) await call(port, "static-bucket_create", [superToken, name]);
   const response = await fetch(`http://127.0.0.1:${port}${davRoot(buckets[0] ?? "")}/${readPath}`, {
     method: "PUT",

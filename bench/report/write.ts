@@ -5,6 +5,8 @@ import { markdownTable } from "../figures.ts";
 import type { Curve } from "../growth-point.ts";
 import { judgedLatencyTable, type Waits } from "../latency.ts";
 import { type MetricsFigure, metricsTable } from "../metrics.ts";
+import type { ProcessCell } from "../processes/measure.ts";
+import { loadLine, processCostTable, processRateTable } from "../processes/tables.ts";
 import { isInstalled, peers } from "../servers/peers.ts";
 import { describe } from "../shape.ts";
 import type { StartLine } from "../start.ts";
@@ -167,6 +169,21 @@ export async function writeCluster(cells: readonly ClusterCell[], origin: Origin
       judgeCluster(cells)
         .map(({ description, met }) => `- ${description}: ${met ? "met" : "missed"}`)
         .join("\n"),
+      originLine(origin),
+    ].join("\n\n"),
+  );
+}
+
+export async function writeProcesses(cells: readonly ProcessCell[], origin: Origin): Promise<void> {
+  await replaceSection(
+    clusterPage,
+    "processes",
+    [
+      "Processor time of all processes of the server together, the supervisor included, medians with quartiles in parentheses:",
+      markdownTable(processCostTable(cells)),
+      "Requests per second without the time that the load took from the server's cores, and in parentheses as they were counted:",
+      markdownTable(processRateTable(cells)),
+      loadLine(cells),
       originLine(origin),
     ].join("\n\n"),
   );

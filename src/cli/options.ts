@@ -46,11 +46,17 @@ function parseListen(value: string): string {
 }
 
 /** How many processes share the work of a server. */
-export const processes: OptionRow = [
+const processesOption = (parse: (value: string) => unknown): OptionRow => [
   "--processes <number>",
   "share the work among this many processes, or one for each core (auto); needs PostgreSQL and an object store",
-  { parse: parseProcesses },
+  { parse },
 ];
+export const processes = processesOption(parseProcesses);
+/** The same for a unit file: `auto` is decided when the service starts. */
+export const unitProcesses = processesOption((value) => {
+  parseProcesses(value);
+  return value;
+});
 
 const maxProcesses = 256;
 

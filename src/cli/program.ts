@@ -13,6 +13,7 @@ import {
   remote,
   remoteJson,
   unit,
+  unitProcesses,
   yes,
 } from "./options.ts";
 import { tokens } from "./tokens/token-commands.ts";
@@ -27,6 +28,7 @@ const service: CommandRow = {
       options: [
         ...unit,
         ["--user <user>", "the account that the server runs as (default: the one that ran sudo)"],
+        unitProcesses,
         ["--print", "print the unit file and change nothing"],
         ["--no-start", "write the unit file, but do not call systemctl"],
       ],

@@ -111,7 +111,7 @@ test("SIGHUP reloads one process after the other, and a wrong file none of them"
   );
   await home.configure({ top, logging: `${logging}\njson_log_filter = "debug"` }, database.url);
   const refused = await server.reload();
-  expect(refused).toMatch(/not reloaded.*files\.url: is needed for --processes/);
+  expect(refused).toMatch(/not reloaded.*files\.url: leaves the files plain/);
   await configure();
   const next = server.stderr.length;
   server.signal("SIGHUP");
@@ -206,6 +206,6 @@ test("a server that cannot start ends with the error of its process, and what ca
   const refused = await plain.run(serve());
   expect(refused.code).toBe(1);
   expect(refused.stderr).toMatch(/database\.database_url: names a SQLite file/);
-  expect(refused.stderr).toMatch(/files\.url: is needed for --processes/);
+  expect(refused.stderr).toMatch(/files\.url: leaves the files plain/);
   expect((await plain.run(["serve", "--processes", "0"])).code).toBe(2);
 });

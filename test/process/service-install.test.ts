@@ -147,3 +147,22 @@ test("uninstall offers only what it uses", async () => {
     expect((await server.service(["uninstall", other, "x"])).code).toBe(2);
   }
 });
+
+test("a service of several processes says so in its unit, and needs a database and a store that they can share", async () => {
+  await using plain = await install();
+  const refused = await plain.service(["install", "--print", "--processes", "2"]);
+  expect(refused).toMatchObject({ code: 1, stdout: "" });
+  expect(refused.stderr).toMatch(
+    /database\.database_url: names a SQLite file, which one process has for itself/,
+  );
+  expect(refused.stderr).toMatch(/files\.url: leaves the files plain/);
+  expect((await plain.service(["install", "--print", "--processes", "many"])).code).toBe(2);
+  await using shared = await install({
+    database: "postgres://node@127.0.0.1:1/node",
+    files:
+      'url = "s3://bucket/prefix"\nendpoint = "http://127.0.0.1:1"\naccess_key_id = "k"\nsecret_access_key = "s"',
+  });
+  const { code, stdout, stderr } = await shared.service(["install", "--print", "--processes", "auto"]);
+  expect([code, stderr]).toEqual([0, expect.any(String)]);
+  expect(stdout).toMatch(/\nExecStart="\S+" serve -c "\S+" --processes auto\n/);
+});

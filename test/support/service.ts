@@ -52,6 +52,8 @@ interface Place {
   readonly top?: string;
   readonly logging?: string;
   readonly database?: string;
+  /** TOML lines of `[files]`. */
+  readonly files?: string;
   /** False: the database is not made yet. */
   readonly isMade?: boolean;
 }
@@ -65,6 +67,7 @@ export async function install({
   top = "",
   logging,
   database,
+  files = "",
   isMade = true,
 }: Place = {}) {
   const folder = await tempFolder();
@@ -76,7 +79,7 @@ export async function install({
   const file = join(folder.path, etc, "node.db").split("/").map(encodeURIComponent).join("/");
   if (isMade)
     await initDatabase(`sqlite://${file}?mode=rwc`, `serviceInstalled:${"serviceInstalled".repeat(2)}`);
-  const more = { top, ...(logging === undefined ? {} : { logging }) };
+  const more = { top, files, ...(logging === undefined ? {} : { logging }) };
   await writeFile(config, configText(database ?? "sqlite://node.db?mode=rwc", more));
   return {
     folder: folder.path,

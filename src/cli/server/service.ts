@@ -7,6 +7,7 @@ import { type User, userByName, userByUid } from "../../base/users.ts";
 import { isCompiled } from "../../build.ts";
 import { readOverrides } from "../../config/environment.ts";
 import { loadConfig } from "../../config/load.ts";
+import { inspectShared } from "../../process-group.ts";
 import { type CommandOptions, exitCodes } from "../command.ts";
 import { accessNotes } from "./service-access.ts";
 import { requireDatabase, requireFolders, writableFolders } from "./service-paths.ts";
@@ -23,6 +24,8 @@ export interface UninstallOptions extends CommandOptions {
 export interface InstallOptions extends UninstallOptions {
   /** The account that the server runs as. */
   readonly user?: string;
+  /** How many processes share the work; `auto` is decided at each start. */
+  readonly processes?: string;
   /** Shows the unit file and changes nothing. */
   readonly print?: boolean;
 }
@@ -33,9 +36,11 @@ export async function installService(options: InstallOptions): Promise<number> {
   const path = unitPath(options);
   const user = serviceUser(options.user);
   const target = { binary: process.execPath, config: resolve(options.config), user };
-  const { config } = await loadConfig(target.config);
+  const { processes } = options;
+  const inspect = processes === undefined || processes === "1" ? undefined : inspectShared;
+  const { config } = await loadConfig(target.config, inspect);
   const writable = writableFolders(config, target);
-  const unit = unitFile({ ...target, writable, drainSeconds: config.drain_seconds });
+  const unit = unitFile({ ...target, writable, drainSeconds: config.drain_seconds, processes });
   const printNotes = () => {
     const notes = [...accessNotes(config, writable, target), ...environmentNotes(options)];
     for (const note of notes) process.stderr.write(`note: ${note}\n`);

@@ -9,14 +9,17 @@ export interface UnitSettings {
   readonly writable: readonly string[];
   /** How long the server goes on serving before it stops. */
   readonly drainSeconds: number;
+  /** How many processes share the work: a number or `auto`; undefined for one. */
+  readonly processes: string | undefined;
 }
 
 /** What a stop takes at most beside draining. */
 const closeSeconds = 30;
 
 /** Returns the text of the unit file. The service runs in the folder of the configuration. */
-export function unitFile({ binary, config, user, writable, drainSeconds }: UnitSettings): string {
+export function unitFile({ binary, config, user, writable, drainSeconds, processes }: UnitSettings): string {
   const path = (text: string) => `"${text.replace(/[\\"]/g, "\\$&").replaceAll("%", "%%")}"`;
+  const several = processes === undefined ? "" : ` --processes ${processes}`;
   return `[Unit]
 Description=node-server
 Wants=network-online.target
@@ -27,7 +30,7 @@ Type=notify
 NotifyAccess=main
 User=${user.name}
 WorkingDirectory=${dirname(config).replaceAll("%", "%%")}
-ExecStart=${path(binary)} serve -c ${path(config).replaceAll("$", "$$$$")}
+ExecStart=${path(binary)} serve -c ${path(config).replaceAll("$", "$$$$")}${several}
 ExecReload=/bin/kill -HUP $MAINPID
 Restart=on-failure
 RestartSec=1
