@@ -100,7 +100,7 @@ test("links that are swapped in during calls lead nowhere: nothing outside is re
     await using _ = await swapping(folder, outside.path, join(node.folder, "spare"));
     // Fewer rounds on a busy machine: the links are swapped as often there.
     const enough = Date.now() + 25_000;
-    for (let number = 0; number < 100 && (number < 15 || Date.now() < enough); number += 1)
+    for (let number = 0; number < 40 && (number < 15 || Date.now() < enough); number += 1)
       await within(`the calls of round ${number} are answered`, Promise.all(round(number)));
   }
   expect([...told]).toEqual([]);

@@ -26,16 +26,16 @@ export function eachRuntime(title: string, story: (runtime: Runtime) => Promise<
 }
 
 /**
- * The same story of files on both runtimes, and on every store of files. Not on each pair of them: the client does not see the store,
+ * The same story of files on both runtimes, and on both stores of files. Not on each pair of them: the client does not see the store,
  * nor does the server see the runtime.
  */
 export function eachRuntimeAndStore(
   title: string,
   story: (runtime: Runtime, store: StoreOptions) => Promise<void>,
 ): void {
-  eachRuntime(title, (runtime) => story(runtime, { store: "disk" }));
-  for (const store of ["objects over sqlite", "objects over postgres"] as const)
-    test(`${title} (bun, ${store})`, () => story("bun", { store }), 60_000);
+  eachRuntime(title, (runtime) =>
+    story(runtime, { store: runtime === "node" ? "disk" : "objects over postgres" }),
+  );
 }
 
 let built: Promise<string> | undefined;

@@ -111,22 +111,22 @@ function affordable(home: Home, wish: number): number {
 const onLinux = process.platform === "linux";
 const skipped = (what: string) => console.log(`SKIPPED: ${what} needs /proc (Linux)`);
 
-test("an upload of 1.5 GB, with its length told or in chunks, and eight at once are taken in flat memory", async () => {
+test("an upload of 640 MB, with its length told or in chunks, and eight at once are taken in flat memory", async () => {
   if (!onLinux) return skipped("the memory of an upload");
   await using home = await newHome();
   const site = await open(home);
   for (const chunked of [false, true])
-    expect(await upload(site, "/warm", affordable(home, 128), chunked)).toBeOneOf([201, 204]);
+    expect(await upload(site, "/warm", affordable(home, 64), chunked)).toBeOneOf([201, 204]);
   const grown: Record<string, number> = {};
   for (const chunked of [false, true]) {
-    const blocks = affordable(home, chunked ? 512 : 1536);
+    const blocks = affordable(home, chunked ? 384 : 640);
     grown[chunked ? "chunked" : "known"] = await growth(site.server, async () => {
       expect(await upload(site, "/large", blocks, chunked)).toBe(201);
     });
     expect(isBlocks(site.at("large"), blocks)).toBe(true);
     rmSync(site.at("large"));
   }
-  const blocks = affordable(home, 768) / 8;
+  const blocks = affordable(home, 384) / 8;
   grown.eight = await growth(site.server, async () => {
     const paths = Array.from({ length: 8 }, (_, number) => `/part-${number}`);
     const answers = await Promise.all(
