@@ -73,7 +73,7 @@ export class Tab implements AsyncDisposable {
     const { dark = false, phone = false, ownContext = false, expected } = visit;
     const pooled = await (ownContext ? PooledContext.open() : PooledContext.take());
     const complaints = pooled.complaints.begin(node.url);
-    const page = await pooled.context.newPage();
+    const page = await pooled.newPage();
     page.setDefaultTimeout(60_000);
     if (dark) await page.emulateMedia({ colorScheme: "dark" });
     if (phone) await page.setViewportSize(narrow);

@@ -89,6 +89,16 @@ export class PooledContext {
     return new PooledContext({ context, complaints, blank, devtools });
   }
 
+  /**
+   * newPage opens a tab without an opener. It is opened by the blank page and begins in its process; one that Playwright makes begins
+   * in a process of its own, which ends when the tab goes to the tested site.
+   */
+  async newPage(): Promise<Page> {
+    const opened = this.context.waitForEvent("page");
+    await this.#blank.evaluate("void open('about:blank', '_blank', 'noopener')");
+    return opened;
+  }
+
   /** Pages that the test opened, and those that its pages opened. */
   get pages(): Page[] {
     return this.context.pages().filter((page) => page !== this.#blank);
