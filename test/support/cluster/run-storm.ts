@@ -4,7 +4,7 @@ import { seededRandom } from "../random.ts";
 import { Chaos } from "./chaos.ts";
 import { checkHistory, type Violation } from "./check-history.ts";
 import { Cluster, type ClusterOptions } from "./cluster.ts";
-import type { History } from "./history.ts";
+import type { History, Outcome } from "./history.ts";
 import { Storm } from "./storm.ts";
 import {
   createOrRemove,
@@ -37,6 +37,8 @@ export interface StormOptions extends ClusterOptions {
 export interface StormResult {
   readonly violations: readonly Violation[];
   readonly store: SweptStore;
+  /** How many writes were answered as done, and how many strict and leased reads showed something. */
+  readonly counts: readonly number[];
 }
 
 /** Clients of all kinds, by how many of each there are. */
@@ -90,7 +92,7 @@ export async function runStorm(title: string, options: StormOptions): Promise<St
   );
   if (violations.length > 0 || process.env.CLUSTER_KEEP)
     await keep(`${title}-${seed}`.replaceAll(/\W+/g, "-"), history, violations);
-  return { violations, store };
+  return { violations, store, counts: countsOf(history) };
 }
 
 /** Nothing is lost: every node shows the last state of everything. */
@@ -101,18 +103,24 @@ async function readEverything(storm: Storm): Promise<void> {
   }
 }
 
-function summaryOf({ operations }: History): string {
-  const count = (kind: string) => operations.filter((operation) => operation.kind === kind).length;
-  const writes = operations.filter((operation) => operation.kind === "write");
-  const outcomes = (["done", "refused", "maybe"] as const).map(
-    (outcome) => `${writes.filter((write) => write.outcome === outcome).length} ${outcome}`,
-  );
-  const reads = operations.filter((operation) => operation.kind === "read" && operation.saw !== undefined);
-  const strict = reads.filter((read) => read.kind === "read" && read.isStrict).length;
-  return `${operations.length} operations: writes ${outcomes.join(", ")}; reads ${strict} strict, ${reads.length - strict} leased; ${count("hold")} locks held, ${count("revocation")} tokens revoked`;
+function countsOf({ operations }: History): [writes: number, strict: number, leased: number] {
+  const seen = operations.filter((operation) => operation.kind === "read" && operation.saw !== undefined);
+  const strict = seen.filter((read) => read.kind === "read" && read.isStrict).length;
+  const done = operations.filter((operation) => operation.kind === "write" && operation.outcome === "done");
+  return [done.length, strict, seen.length - strict];
 }
 
-/** Keeps a history that proves something, and prints the first proofs. */
+function summaryOf(history: History): string {
+  const count = (kind: string, outcome?: Outcome) =>
+    history.operations.filter(
+      (operation) =>
+        operation.kind === kind && (!outcome || ("outcome" in operation && operation.outcome === outcome)),
+    ).length;
+  const [writes, strict, leased] = countsOf(history);
+  return `${history.operations.length} operations: writes ${writes} done, ${count("write", "refused")} refused, ${count("write", "maybe")} unknown; reads ${strict} strict, ${leased} leased; ${count("hold")} locks held, ${count("revocation")} tokens revoked`;
+}
+
+/** Keeps a history, and prints the first proofs. */
 async function keep(name: string, history: History, violations: readonly Violation[]): Promise<void> {
   await mkdir(artefacts, { recursive: true });
   const path = join(artefacts, `${name}.json`);
