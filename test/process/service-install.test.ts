@@ -45,14 +45,16 @@ test("the server may write to every folder that its configuration names, and to 
   const shown = await server.service(["install", "--print"]);
   const etc = join(server.folder, "etc");
   expect(shown.stdout).toContain(`\nReadWritePaths="${etc}" "${sockets}" "${files}" "${logs}"\n`);
+  expect(shown.stdout).toContain("\nTimeoutStopSec=30\n");
   await using updated = await install({
     ...settings,
-    top: `${settings.top}\n${updating}`,
+    top: `${settings.top}\ndrain_seconds = 20\n${updating}`,
     database: "sqlite://data/node.db?mode=rwc",
   });
   const more = await updated.service(["install", "--print"]);
   const [home, bin] = [join(updated.folder, "etc"), join(updated.folder, "bin")];
   expect(more.stdout).toContain(`\nReadWritePaths="${home}" "${sockets}" "${files}" "${logs}" "${bin}"\n`);
+  expect(more.stdout).toContain("\nTimeoutStopSec=50\n");
 
   const unmade = await server.service(["install", "--no-start", "--dir", server.units]);
   expect(unmade).toMatchObject({ code: 1, stdout: "" });

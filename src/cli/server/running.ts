@@ -62,7 +62,7 @@ export async function updateRunning(
     await startProgress(client, `downloading ${tag.text}`, stop.signal);
     await client.call("node-server_self_update", { tag: tag.text });
     process.stderr.write("installed; the server restarts\n");
-    await untilRestarted(url, tag, access);
+    await untilRestarted(url, tag, { access });
   } catch (error) {
     throw error instanceof ClientError ? new Fault("Other", error.message) : error;
   } finally {
@@ -70,16 +70,21 @@ export async function updateRunning(
   }
 }
 
-async function untilRestarted(url: string, tag: Tag, access: ServerAccess): Promise<void> {
-  const lastDeadline = Date.now() + maxDrainMs + restartTimeoutMs;
-  let deadline = Date.now() + restartTimeoutMs;
+/** `untilRestarted` waits until a server runs a version. It has `timeoutMs` for that once it has drained; otherwise this throws. */
+export async function untilRestarted(
+  url: string,
+  tag: Tag,
+  { access, timeoutMs = restartTimeoutMs }: { readonly access: ServerAccess; readonly timeoutMs?: number },
+): Promise<void> {
+  const lastDeadline = Date.now() + maxDrainMs + timeoutMs;
+  let deadline = Date.now() + timeoutMs;
   while (Date.now() < deadline) {
     await Bun.sleep(250);
     const version = await versionOf(url, access).catch(() => undefined);
     if (version === tag.version) return;
     // Its restart has not begun.
     if (version !== undefined && (await isDraining(url, access)))
-      deadline = Math.min(Date.now() + restartTimeoutMs, lastDeadline);
+      deadline = Math.min(Date.now() + timeoutMs, lastDeadline);
   }
   throw new Fault("Other", `the server has not come back as ${tag.text}; look into its log`);
 }

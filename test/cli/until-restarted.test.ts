@@ -1,0 +1,40 @@
+import { expect, test } from "bun:test";
+import { z } from "zod";
+import { anyone } from "../../src/auth/need.ts";
+import { build } from "../../src/build.ts";
+import { untilRestarted } from "../../src/cli/server/running.ts";
+import { method } from "../../src/methods/declare.ts";
+import { parseTag } from "../../src/update/release.ts";
+import { testNode } from "../support/node.ts";
+import { until } from "../support/process.ts";
+
+test("who waits for an update waits as long as the server drains, and no longer", async () => {
+  let version = build.cargo_version;
+  let asked = 0;
+  const methods = {
+    "node-server_version": method({
+      doc: "Tells a version.",
+      need: anyone,
+      effect: "reads",
+      params: {},
+      result: z.record(z.string(), z.string()),
+      run: () => {
+        asked += 1;
+        return { ...build, cargo_version: version };
+      },
+    }),
+  };
+  await using node = await testNode({ methods });
+  const wait = () => untilRestarted(node.url, parseTag("v9.9.9"), { access: { fetch }, timeoutMs: 500 });
+  await expect(wait()).rejects.toThrow("the server has not come back as v9.9.9");
+  node.node.startDraining();
+  let isOver = false;
+  const waiting = wait().finally(() => {
+    isOver = true;
+  });
+  const before = asked;
+  await until("it was asked again and again", () => asked > before + 3);
+  expect(isOver).toBe(false);
+  version = "9.9.9";
+  await waiting;
+});
