@@ -51,8 +51,8 @@ export interface Node extends AsyncDisposable {
   readonly ring: LogRing;
   /** The metrics of this process. */
   readonly families: readonly Family[];
-  /** Logs where the node listens, if it is one of several processes: not before all of them do. */
-  announce(): void;
+  /** Makes one of several processes log where it listens: at once if that is new, and when it moves. */
+  announce(options: { readonly isNew: boolean }): void;
   reload(): Promise<Outcome>;
   /** Makes the node not ready from now on, for load balancers and in the list of nodes; it goes on serving. Returns for how many more milliseconds it should (`drain_seconds`). */
   startDraining(): number;
@@ -100,12 +100,12 @@ export async function openNode(options: NodeOptions): Promise<Node> {
       updater,
       scheduleRestart: () => {
         const { program, restartDelayMs = 3000 } = options;
-        const delayMs = Math.max(restartDelayMs, drainMs);
+        // Another process takes over from one of several before that one stops.
+        const delayMs = group === undefined ? Math.max(restartDelayMs, drainMs) : restartDelayMs;
         log.event("server.restart_scheduled", "restart scheduled", { delay_ms: delayMs });
         if (program === undefined) return;
-        // Another process takes over from one of several before that one stops.
         if (group === undefined) startDraining();
-        setTimeout(() => program.restart(), group === undefined ? delayMs : restartDelayMs);
+        setTimeout(() => program.restart(), delayMs);
       },
     },
     maxResponseBytes: () => limits.maxResponseBytes,
@@ -261,8 +261,9 @@ export async function openNode(options: NodeOptions): Promise<Node> {
       return tcp.url ?? "";
     },
     families: metrics.families,
-    announce() {
-      isAnnounced = group === undefined || group.number === 1;
+    announce({ isNew }) {
+      isAnnounced = true;
+      if (!isNew) return;
       tcp.announce();
       unix.announce();
     },

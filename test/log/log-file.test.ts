@@ -12,11 +12,12 @@ import {
 } from "node:fs";
 import { join } from "node:path";
 import { codeOf } from "../../src/base/fault.ts";
-import { LogFile } from "../../src/log/log-file.ts";
+import { tryLock } from "../../src/base/file-lock.ts";
+import { LogFile, type Rotation } from "../../src/log/log-file.ts";
 import { tempFolder, testNode } from "../support/node.ts";
 import { until } from "../support/process.ts";
 
-function openFile(path: string, rotation: { maxBytes: number; keep: number }) {
+function openFile(path: string, rotation: Rotation) {
   const failures: unknown[] = [];
   return { file: new LogFile({ path, ...rotation, onFailed: (error) => failures.push(error) }), failures };
 }
@@ -176,4 +177,37 @@ test("a server puts its log file aside by json_log_max_bytes, and a reload chang
   for (let line = 0; line < 100; line++) log.info(`line ${line}`);
   await until("the file grows", () => statSync(path).size > 5000);
   expect(readFileSync(`${path}.1`, "utf8")).not.toContain("configuration reloaded");
+});
+
+test("several writers of one file put it aside once, and all continue in the new one", async () => {
+  await using folder = await tempFolder();
+  const path = join(folder.path, "node.log");
+  const files = [1, 2, 3].map(() => openFile(path, { maxBytes: 30, keep: 100, isShared: true }));
+  // In turn, as if each were a process of its own.
+  for (let line = 1; line <= 30; line++) addLines(files[line % 3]?.file as LogFile, line, line);
+  const names = readdirSync(folder.path);
+  expect(names).toHaveLength(10);
+  const kept = Array.from({ length: 9 }, (_, at) => numbersIn(`${path}.${9 - at}`));
+  expect([...kept.flat(), ...numbersIn(path)]).toEqual(Array.from({ length: 30 }, (_, at) => at + 1));
+  for (const name of names) expect(statSync(join(folder.path, name)).size).toBe(30);
+  for (const { file, failures } of files) {
+    file.close();
+    expect(failures).toEqual([]);
+  }
+});
+
+test("a shared file that another writer is putting aside grows on meanwhile", async () => {
+  await using folder = await tempFolder();
+  const path = join(folder.path, "node.log");
+  const { file } = openFile(path, { maxBytes: 30, keep: 2, isShared: true });
+  addLines(file, 1, 3);
+  const other = openSync(path, constants.O_RDONLY);
+  expect(tryLock(other)).toBe(true);
+  addLines(file, 4, 4);
+  expect(numbersIn(path)).toEqual([1, 2, 3, 4]);
+  closeSync(other);
+  addLines(file, 5, 5);
+  expect(numbersIn(path)).toEqual([5]);
+  expect(numbersIn(`${path}.1`)).toEqual([1, 2, 3, 4]);
+  file.close();
 });

@@ -1,7 +1,20 @@
 import { afterAll, beforeAll, expect, test } from "bun:test";
 import { mkdir, readdir, readFile } from "node:fs/promises";
+import { LineMerger } from "../../src/cli/server/processes/line-merger.ts";
+import { MemberProcess } from "../../src/cli/server/processes/member-process.ts";
+import { Supervisor } from "../../src/cli/server/processes/supervisor.ts";
+import { TerminalOutput } from "../../src/log/terminal-output.ts";
 import { newPostgresDatabase } from "../support/postgres.ts";
-import { type Home, hello, helloAt, newHome, type Server, sendTo, until } from "../support/process.ts";
+import {
+  type Home,
+  hello,
+  helloAt,
+  newHome,
+  program,
+  type Server,
+  sendTo,
+  until,
+} from "../support/process.ts";
 
 const count = 3;
 let home: Home;
@@ -29,10 +42,16 @@ afterAll(async () => {
   await database?.drop();
 });
 
-/** The processes of the server by number, as its metrics name them. */
-async function pids(of = server): Promise<readonly number[]> {
-  const children = await readFile(`/proc/${of.pid}/task/${of.pid}/children`, "utf8");
-  return children.trim().split(" ").filter(Boolean).map(Number);
+const pids = (of = server) => childrenOf(of.pid, "serve");
+
+/** The processes that another one has started with a word in their command. */
+async function childrenOf(parent: number, word: string): Promise<readonly number[]> {
+  const children = await readFile(`/proc/${parent}/task/${parent}/children`, "utf8");
+  const found = children.trim().split(" ").filter(Boolean);
+  const commands = await Promise.all(
+    found.map((pid) => readFile(`/proc/${pid}/cmdline`, "utf8").catch(() => "")),
+  );
+  return found.filter((_, at) => commands[at]?.split("\0").includes(word)).map(Number);
 }
 
 /** The numbers of the processes that answer. */
@@ -71,6 +90,9 @@ test("several processes share an address: one line says that all listen, and met
   expect(processesIn(text)).toEqual([1, 2, 3]);
   expect(text.match(/^# TYPE process_start_time_seconds gauge$/gm)).toHaveLength(1);
   expect(text).toMatch(/^node_server_http_request_duration_seconds_bucket\{.*le="\+Inf".*\} /m);
+  // For the cluster they are one node.
+  const { result } = await sendTo(server.url, "cluster_nodes", { token });
+  expect(result).toMatchObject({ nodes: [{ processes: count, alive: true }], warnings: [] });
   // The Unix socket belongs to one of them.
   expect(await helloAt("http://localhost", { unix: home.file("node.sock") })).toBe(hello);
 });
@@ -180,6 +202,35 @@ test("a process that is stopped alone is replaced; SIGTERM stops all, and nothin
   for (const pid of all) expect(() => process.kill(pid, 0)).toThrow();
   expect(await helloAt(server.url)).toBeUndefined();
   expect(await readdir(home.path)).not.toContain("node.sock");
+});
+
+test("a process that does not answer is killed, and another one takes its place", async () => {
+  const printed: string[] = [];
+  const output = new LineMerger(new TerminalOutput({ write: () => true, once() {} }, () => ""));
+  const supervisor = new Supervisor({
+    count: 1,
+    pingMs: 500,
+    rollBack: async () => {},
+    onStopping() {},
+    print: (line) => void printed.push(line),
+    start: (place, onMessage) =>
+      MemberProcess.start({
+        command: [...program, "serve", "-c", home.configPath],
+        env: { PATH: process.env.PATH },
+        role: { ...place, count: 1, boot: crypto.randomUUID() },
+        output,
+        onMessage,
+      }),
+  });
+  await supervisor.open();
+  const { url } = supervisor;
+  const [pid] = await childrenOf(process.pid, "serve");
+  process.kill(pid as number, "SIGSTOP");
+  await until("it is killed", () => printed.some((line) => line.includes("event=process.silent")));
+  await until("another one serves", () => supervisor.url !== undefined && supervisor.url !== url);
+  expect(printed.join("\n")).toMatch(/event=process\.ended of=1 pid=\d+ code=null signal=SIGKILL/);
+  expect(await helloAt(supervisor.url ?? "")).toBe(hello);
+  await supervisor.stop("the end of the story");
 });
 
 test("processes end with a supervisor that is killed", async () => {

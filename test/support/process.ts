@@ -7,7 +7,7 @@ import { openSocket, type TestSocket } from "./socket.ts";
 
 const binary = process.env.NODE_SERVER_BINARY;
 /** The server as it is started from a shell: from source, or the compiled one that CI names. */
-const program: readonly string[] = binary
+export const program: readonly string[] = binary
   ? [resolve(binary)]
   : [process.execPath, resolve(import.meta.dir, "../../src/main.ts")];
 const patienceMs = 60_000;

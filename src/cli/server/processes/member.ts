@@ -110,7 +110,7 @@ export class Member implements ProcessGroup {
       void onReload().then((outcome) => this.#send({ type: "reloaded", id: message.id, outcome }));
     if (message.type === "gathered") this.#asked.get(message.id)?.(message.processes);
     if (this.#node === undefined) return;
-    if (message.type === "announce") this.#node.announce();
+    if (message.type === "announce") this.#node.announce(message);
     if (message.type === "sample")
       this.#send({ type: "sampled", id: message.id, families: sampleFamilies(this.#node.families) });
     if (message.type === "entry") this.#node.hub.relay(message.entry);

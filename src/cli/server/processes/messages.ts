@@ -30,8 +30,8 @@ export type ToMember =
   /** As SIGTERM: a second one does not wait. */
   | { readonly type: "stop"; readonly signal: string }
   | { readonly type: "reload"; readonly id: number }
-  /** All processes listen: the first one logs where. */
-  | { readonly type: "announce" }
+  /** All processes listen, and the first one is to log where. `isNew` is false if another process has done so before. */
+  | { readonly type: "announce"; readonly isNew: boolean }
   | { readonly type: "ping" }
   | { readonly type: "sample"; readonly id: number }
   /** The answer to `gather`. */

@@ -5,7 +5,7 @@ import type { MemberProcess } from "./member-process.ts";
 import { type EventLog, MemberSlot } from "./member-slot.ts";
 import type { FromMember } from "./messages.ts";
 
-const pingMs = 5000;
+const defaultPingMs = 5000;
 /** Pings without an answer after which a process is killed. */
 const maxUnanswered = 6;
 /** How long other processes may take to answer for their metrics. */
@@ -13,6 +13,8 @@ const sampleMs = 2000;
 
 export interface SupervisorOptions {
   readonly count: number;
+  /** How often processes are asked whether they still answer; by default every 5 seconds. */
+  readonly pingMs?: number;
   /** Starts a process; `onMessage` gets what it tells. */
   start(
     place: { readonly number: number; readonly takesOver: boolean },
@@ -39,7 +41,10 @@ export class Supervisor {
   #queue: Promise<unknown> = Promise.resolve();
   #trial: Promise<unknown> = Promise.resolve();
   #stopping: string | undefined;
+  /** True once all processes have listened. */
+  #isOpen = false;
   readonly #failed = Promise.withResolvers<never>();
+  readonly #pingMs: number;
   readonly #pings: Timer;
 
   constructor(options: SupervisorOptions) {
@@ -57,7 +62,8 @@ export class Supervisor {
       });
     });
     this.#failed.promise.catch(() => {});
-    this.#pings = setInterval(() => this.#ping(), pingMs);
+    this.#pingMs = options.pingMs ?? defaultPingMs;
+    this.#pings = setInterval(() => this.#ping(), this.#pingMs);
   }
 
   /** Rejects, with NotStarted in most cases, when no process serves and none can be started. */
@@ -73,7 +79,8 @@ export class Supervisor {
     const [first, ...others] = this.#slots;
     await first?.fill();
     await Promise.all(others.map((slot) => slot.fill()));
-    first?.current?.send({ type: "announce" });
+    this.#isOpen = true;
+    first?.current?.send({ type: "announce", isNew: true });
   }
 
   /** The address at which the first process listens. */
@@ -117,6 +124,8 @@ export class Supervisor {
     const member = await this.#options.start(place, (from, message) => this.#receive(from, message));
     this.#members.add(member);
     void member.ended.then(() => this.#members.delete(member));
+    const announce = () => member.send({ type: "announce", isNew: false });
+    if (this.#isOpen && place.number === 1) member.ready.then(announce, () => {});
     // A stop that came meanwhile has not reached it.
     if (this.#stopping !== undefined) member.send({ type: "stop", signal: this.#stopping });
     return member;
@@ -195,7 +204,7 @@ export class Supervisor {
       this.#log("process.silent", `process ${of} does not answer and is killed`, {
         of,
         pid,
-        silent_ms: maxUnanswered * pingMs,
+        silent_ms: maxUnanswered * this.#pingMs,
       });
     }
   }
