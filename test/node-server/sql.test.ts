@@ -106,7 +106,9 @@ test("PostgreSQL's own statements run: SHOW, DO, CALL, VACUUM, an index built be
   );
   expect(await exec(node, "CALL fill()")).toEqual(affected(0));
   expect(await exec(node, "CREATE INDEX CONCURRENTLY later ON kv (value)")).toEqual(affected(0));
-  expect(await exec(node, "CREATE TABLE copied AS SELECT * FROM kv WHERE namespace = 'a'")).toEqual(affected(1));
+  expect(await exec(node, "CREATE TABLE copied AS SELECT * FROM kv WHERE namespace = 'a'")).toEqual(
+    affected(1),
+  );
   expect(await rows(node, "MERGE INTO kv USING copied c ON kv.id = c.id WHEN MATCHED THEN DELETE")).toEqual(
     [],
   );
