@@ -86,16 +86,17 @@ export class Program implements AsyncDisposable {
   }
 
   async says(words: RegExp): Promise<void> {
-    const deadline = Date.now() + patienceMs;
-    while (!words.test(this.stderr)) {
+    const said = async () => {
       const ended = !this.alive;
       // What it said last may arrive after its end.
       if (ended) await this.exited;
-      if (words.test(this.stderr)) return;
-      if (ended || Date.now() > deadline)
-        throw new Error(`it ${ended ? "ended" : "goes on"} without ${words}:\n${this.stderr}`);
-      await Bun.sleep(5);
-    }
+      if (words.test(this.stderr)) return true;
+      if (ended) throw new Error(`it ended without ${words}:\n${this.stderr}`);
+      return false;
+    };
+    await until(`the process says ${words}`, said, patienceMs).catch((error: unknown) => {
+      throw new Error(`it said:\n${this.stderr}`, { cause: error });
+    });
   }
 
   send(method: string, params?: unknown): Promise<WireReply> {

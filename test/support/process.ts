@@ -41,18 +41,24 @@ interface ByteReader {
   cancel(): Promise<void>;
 }
 
+/** How long to pause before the next of many looks: a moment is caught as it comes, and a long wait leaves the processor to others. */
+function pauseMs(waitedMs: number): number {
+  return waitedMs < 200 ? 5 : 25;
+}
+
 /** Waits, within bounds, until `look` answers something that is neither undefined nor false. */
 export async function until<T>(
   what: string,
   look: () => T | undefined | false | Promise<T | undefined | false>,
   ms = patienceMs,
 ): Promise<T> {
-  const deadline = Date.now() + ms;
+  const begin = Date.now();
   for (;;) {
     const found = await look();
     if (found !== undefined && found !== false) return found;
-    if (Date.now() > deadline) throw new Error(`waited in vain until ${what}`);
-    await Bun.sleep(5);
+    const waitedMs = Date.now() - begin;
+    if (waitedMs > ms) throw new Error(`waited in vain until ${what}`);
+    await Bun.sleep(pauseMs(waitedMs));
   }
 }
 
