@@ -1,6 +1,6 @@
 import { basic, superToken } from "./cluster.ts";
 
-const clients = 4;
+const clients = 2;
 
 /** Load is clients that read and write through a balancer, one request after the other, and keep what failed. */
 export class Load {
