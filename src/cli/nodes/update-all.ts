@@ -121,9 +121,9 @@ async function updateInTurn(
       sayAbout(node.name, `updating ${node.from} to ${tag.version} (${at + 1} of ${nodes.length})`);
       const tell = (line: string) => sayAbout(node.name, line);
       try {
-        const { isGroup, target } = node;
+        const { isGroup, target, uuid } = node;
         const { signal } = abort;
-        await updateNode(target, { tag, watchMs: watch * 1000, signal, isGroup, title, say: tell });
+        await updateNode(target, { tag, watchMs: watch * 1000, signal, uuid, isGroup, title, say: tell });
       } catch (error) {
         if (abort.signal.aborted) return "interrupted";
         if (!(error instanceof NodeFailure)) throw error;

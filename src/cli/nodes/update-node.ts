@@ -4,6 +4,7 @@ import { pause } from "../../client/pause.ts";
 import { toUnreachable } from "../../client/unreachable.ts";
 import type { Tag } from "../../update/release.ts";
 import { startProgress } from "../server/update-progress.ts";
+import { listNodes } from "./cluster-nodes.ts";
 import type { NodeTarget } from "./node-target.ts";
 
 const pollMs = 250;
@@ -31,7 +32,8 @@ export interface UpdateNodeOptions {
   readonly watchMs: number;
   /** Ends the watching, not the update, which is the node's own. */
   readonly signal: AbortSignal;
-  /** Several processes may answer at the address, which restart one after another. */
+  readonly uuid: string;
+  /** Several processes answer at the address, which restart one after another. */
   readonly isGroup: boolean;
   /** The title of the progress. */
   readonly title: string;
@@ -49,7 +51,11 @@ export async function stateOf({ fetch, newAnonymousClient }: NodeTarget): Promis
   const ask = async (path: string) => {
     const address = `${url}${path}`;
     try {
-      const response = await fetch(address, { signal: AbortSignal.timeout(answerTimeoutMs) });
+      // A connection that stays open would lead to the same process again, where a node has several.
+      const response = await fetch(address, {
+        keepalive: false,
+        signal: AbortSignal.timeout(answerTimeoutMs),
+      });
       return { isOk: response.ok, body: (await response.json()) as unknown };
     } catch (error) {
       throw error instanceof SyntaxError
@@ -151,8 +157,24 @@ class UpdateWatch {
     if (this.#returnedAt === undefined) this.#returnedAt = now;
     else if (!isGroup && uptimeMs < now - this.#returnedAt)
       throw new NodeFailure(`it runs ${version}, but has restarted by itself; its log says why`);
-    return missing.length === 0
-      ? undefined
-      : `it runs ${version}, but is not ready (missing: ${missing.join(", ")})`;
+    if (missing.length > 0) return `it runs ${version}, but is not ready (missing: ${missing.join(", ")})`;
+    return isGroup ? this.#askGroup(now) : undefined;
+  }
+
+  /** Returns that processes of the node run another version; undefined if all run the new one. The oldest speaks for the node in the list. */
+  async #askGroup(now: number): Promise<string | undefined> {
+    const { tag, uuid } = this.#options;
+    try {
+      const nodes = await listNodes(this.#target.newClient());
+      const versions = nodes.filter((node) => node.uuid === uuid && node.alive).map(({ version }) => version);
+      const other = versions.find((version) => version !== tag.version);
+      if (other === undefined) return undefined;
+      // Each process drains before the next one is replaced.
+      if (now - this.#installedAt < maxDrainMs) this.#waitingSince = now;
+      return `some of its processes still run ${other}`;
+    } catch (error) {
+      if (error instanceof PermissionDenied || !(error instanceof ClientError)) throw error;
+      return `its processes cannot be asked: ${error.message}`;
+    }
   }
 }
