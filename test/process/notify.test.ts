@@ -1,6 +1,8 @@
 import { expect } from "bun:test";
+import { mkdir } from "node:fs/promises";
 import { createServer } from "node:net";
 import { join } from "node:path";
+import { newPostgresDatabase } from "../support/postgres.ts";
 import { type Home, hello, helloAt, newHome, story, until, within } from "../support/process.ts";
 import { findProgram } from "../support/tools.ts";
 
@@ -73,6 +75,27 @@ story("systemd hears that the server is ready once it listens, and that it stops
   expect((await server.stop()).code).toBe(0);
   await systemd.hears("STOPPING=1");
   expect(systemd.texts.slice(1)).toEqual(["STOPPING=1\nEXTEND_TIMEOUT_USEC=30000000"]);
+});
+
+story("systemd hears of a server of several processes from its supervisor alone, and once", async () => {
+  const database = await newPostgresDatabase();
+  await using home = await newHome();
+  await mkdir(home.file("blobs"));
+  await home.configure({ files: `url = "file://${home.file("blobs")}"` }, database.url);
+  await using systemd = await openSystemd(socketIn(home));
+  if (systemd === undefined) return;
+  const env = { NOTIFY_SOCKET: socketIn(home) };
+  const server = await home.launch({ env }, ["serve", "--processes", "2"]).ready();
+  await systemd.hears("READY=1");
+  expect(systemd.texts).toEqual(["READY=1\nSTATUS=serving"]);
+  server.signal("SIGHUP");
+  await systemd.hears("RELOADING=1");
+  await until("the reload has ended", () => systemd.texts.at(-1) === "READY=1");
+  expect(server.stderr.match(/nothing changed/g)).toHaveLength(2);
+  expect((await server.stop()).code).toBe(0);
+  await systemd.hears("STOPPING=1");
+  expect(systemd.texts.filter((text) => text.includes("READY=1"))).toHaveLength(2);
+  await database.drop();
 });
 
 story("a server that cannot start never says that it is ready", async () => {
