@@ -137,7 +137,7 @@ export function stale({ url: former = "another store" }: StoreValue, url: string
   const why =
     former === (url ?? diskUrl)
       ? `the store ${former} is not the one that this database used: its manifests/owner.json is missing, or of another one. Mount its file system, or restore it from a backup; ${claim}`
-      : `the files of this database were last in ${former}, and ${url ?? diskUrl} does not have their present state. Set [files] url back, and copy them with \`node-server migrate --files ${url ?? "disk"}\` before it is changed; ${claim}`;
+      : `the files of this database were last in ${former}: ${former === diskUrl ? "remove url below [files]" : "set [files] url to that"}, as on every other node. To move them to ${url ?? diskUrl}, stop all servers of this database, and run \`node-server migrate --files ${url ?? "disk"}\` before [files] url is changed; ${claim}`;
   return new Fault("InvalidInput", why, { field: "files.url" });
 }
 

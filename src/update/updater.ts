@@ -104,7 +104,7 @@ export class Updater {
     if (releaseUrl === undefined)
       throw new Fault(
         "Other",
-        "release_url is not set in the configuration; set it to the address of the releases",
+        "release_url is not set in the configuration that the server uses; set it to the address of the releases, and let the server read it again (SIGHUP)",
         {
           reason: "release_url_missing",
         },

@@ -53,7 +53,7 @@ test("a reload changes the store only if that has the files of all buckets", asy
   expect(await readdir(home.path)).not.toContain("static");
   await home.configure();
   expect(await server.reload()).toMatch(
-    /not reloaded.*were last in file:.*blobs, and plain files .* copy them with `node-server migrate --files disk`/,
+    /not reloaded.*were last in file:.*blobs: .* To move them to plain files .* run `node-server migrate --files disk`/,
   );
   expect(await (await fetch(`${server.url}/node/static/site/a.txt`)).text()).toBe("hello");
   await server.call("static-bucket_delete", { token, name: "site" });

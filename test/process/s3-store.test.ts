@@ -77,7 +77,7 @@ test.if(hasSeaweed)("neither a reload nor a start goes on with an S3 store witho
   await first.call("static-bucket-file_upload", { token, name: "site", path: "a.txt", body: "hello" });
   await home.configure({ files: other });
   expect(await first.reload()).toMatch(
-    /not reloaded.*were last in s3:.* copy them with `node-server migrate --files s3:/,
+    /not reloaded.*were last in s3:.* To move them .* run `node-server migrate --files s3:/,
   );
   expect(await (await fetch(`${first.url}/node/static/site/a.txt`)).text()).toBe("hello");
   await first.stop();
@@ -86,7 +86,7 @@ test.if(hasSeaweed)("neither a reload nor a start goes on with an S3 store witho
     expect({ args, code, stderr }).toEqual({
       args,
       code: 1,
-      stderr: expect.stringMatching(/were last in s3:.*does not have their present state/),
+      stderr: expect.stringMatching(/were last in s3:.*: set \[files\] url to that/),
     });
   }
 });

@@ -1,5 +1,5 @@
 import { expect } from "bun:test";
-import { mkdir, rename, rm } from "node:fs/promises";
+import { mkdir, readFile, rename, rm, writeFile } from "node:fs/promises";
 import { pathToFileURL } from "node:url";
 import { storedKeys } from "../support/object-rows.ts";
 import { type Home, newHome, type Server, story } from "../support/process.ts";
@@ -98,9 +98,15 @@ story("a store with an earlier state of the files is refused, until they are cop
     expect(await server.reload()).toMatch(/not reloaded.*were last in file:.*second/);
   }
   await server.stop();
-  await expectRefused(home, /were last in file:.*second, and plain files .* migrate --files disk/);
+  await expectRefused(
+    home,
+    /were last in file:.*second: set .* To move them to plain files .* migrate --files disk/,
+  );
   await home.configure(filesIn(first));
-  await expectRefused(home, /were last in file:.*second, and file:.*blobs does not have their present state/);
+  await expectRefused(
+    home,
+    /were last in file:.*second: set \[files\] url to that, .* To move them to file:.*blobs, stop/,
+  );
 
   await home.configure(filesIn(second));
   expect(await home.run(["migrate", "--files", first])).toMatchObject({ code: 0 });
@@ -114,4 +120,38 @@ story("a store with an earlier state of the files is refused, until they are cop
   const back = await home.serve();
   expect([await textOf(back, "a.txt"), await textOf(back, "b.txt")]).toEqual(["hello", "hello"]);
   await back.stop();
+});
+
+story("a store is claimed by nobody while a server uses the database", async () => {
+  const { home, token } = await newSite();
+  await using _ = home;
+  const server = await home.serve();
+  const other = home.file("other.toml");
+  const config = await readFile(home.configPath, "utf8");
+  for (const text of [config, config.replace(/^url = .*$/m, "")]) {
+    await writeFile(other, text.replace(/^ws_listener = .*$/m, 'ws_listener = "127.0.0.1:0"'));
+    expect(await home.run(["check", "--files", "--claim", "-c", other])).toMatchObject({ code: 1 });
+  }
+  await upload(server, token, "b.txt");
+  await server.stop();
+  const again = await home.serve();
+  expect(await textOf(again, "b.txt")).toBe("hello");
+  await again.stop();
+});
+
+story("a database that was copied to another one gives up its store", async () => {
+  const { home, token } = await newSite();
+  await using _ = home;
+  const before = await readFile(home.configPath, "utf8");
+  const copy = `sqlite://${home.file("copy.db")}?mode=rwc`;
+  expect(await home.run(["migrate", "--to", copy, "--write-config"])).toMatchObject({
+    code: 0,
+    stderr: expect.stringMatching(/file:.*blobs belongs to the new database from now on/),
+  });
+  const server = await home.serve();
+  await upload(server, token, "b.txt");
+  expect([await textOf(server, "a.txt"), await textOf(server, "b.txt")]).toEqual(["hello", "hello"]);
+  await server.stop();
+  await writeFile(home.configPath, before);
+  await expectRefused(home, /blobs belongs to another database.*check --files --claim/s);
 });

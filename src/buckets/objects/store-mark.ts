@@ -99,6 +99,18 @@ export async function claimStore(
   await writeMark(blobs, { database, store });
 }
 
+/**
+ * takeOver makes the copy of a database the owner of the store that both would use: what one of them uploads, the other would take for orphans. The original is
+ * refused from then on.
+ */
+export async function takeOver(rows: StoreRows, blobs: BlobStore): Promise<void> {
+  const [value, mark] = [await rows.read(), await readMark(blobs)];
+  if (mark === undefined || value?.database !== mark.database) return;
+  const database = Bun.randomUUIDv7();
+  await rows.change((old) => ({ ...old, database }));
+  await writeMark(blobs, { ...mark, database });
+}
+
 /** keptUntil is the time until which blobs that nothing names are kept after a claim or a restore: what the database does not know may be wanted back. */
 export function keptUntil(nowMs: number, keepDays: number): number {
   return nowMs + Math.max(1, keepDays) * dayMs;

@@ -2,8 +2,13 @@ import { resolve } from "node:path";
 import { type CopyReport, copyDatabase } from "../../backup/copy-database.ts";
 import { shownDatabase } from "../../base/database-url.ts";
 import { Fault } from "../../base/fault.ts";
+import type { BlobStore } from "../../buckets/objects/blob-store.ts";
+import { openBlobs } from "../../buckets/objects/open-blobs.ts";
+import { readMark, takeOver } from "../../buckets/objects/store-mark.ts";
 import { sqliteFilePart } from "../../config/key.ts";
-import type { DatabaseSettings } from "../../db/database.ts";
+import type { Config } from "../../config/schema.ts";
+import { type DatabaseSettings, openDatabase } from "../../db/database.ts";
+import type { StoreRows } from "../../db/store-rows.ts";
 import { LogHub } from "../../log/hub.ts";
 import { inspectMovedDatabase } from "../../preflight.ts";
 import { type CommandOptions, exitCodes } from "../command.ts";
@@ -79,7 +84,7 @@ async function moveDatabase(signal: AbortSignal, options: MigrateOptions): Promi
 /** Copies the configured database and returns the settings of the new one. */
 async function copyConfigured(
   signal: AbortSignal,
-  { config: path, to, writeConfig }: MigrateOptions,
+  { config: path, to, files, writeConfig }: MigrateOptions,
 ): Promise<DatabaseSettings> {
   const target = checkedUrl(to === "-" ? (await Bun.stdin.text()).trim() : to);
   const config = await readConfig(path, inspectMovedDatabase);
@@ -88,6 +93,7 @@ async function copyConfigured(
   if (source === shown) throw new WrongUsage(`${shown} is the configured database already`);
   // A server that writes on would not be in the copy.
   await refuseRunning({ config, path });
+  const store = files === undefined ? await usedStore(config) : undefined;
   const line = new StatusLine();
   const copy = { ...database, database_url: target };
   let report: CopyReport;
@@ -113,11 +119,36 @@ async function copyConfigured(
   if (report.otherTables.length > 0)
     say(`note: these tables are not node-server's, and stay behind: ${report.otherTables.join(", ")}`);
   say(`${source} was copied to ${shown}; rows and checksums of all tables are the same.`);
+  if (store !== undefined) {
+    await withStores(copy, (stores) => takeOver(stores, store));
+    say(
+      `${config.files.url} belongs to the new database from now on: a server with the old one is refused there.`,
+    );
+  }
   if (writeConfig) {
     await writeUrl(path, ["database", "database_url"], target);
     say(`database_url in ${resolve(path)} names the new database; the next start uses it.`);
   }
   return copy;
+}
+
+/** The object store that both databases would use; throws if it does not answer. Undefined for plain files, and for a store that nobody owns yet. */
+async function usedStore({ files, sync_uploads: sync }: Config): Promise<BlobStore | undefined> {
+  if (files.url === undefined) return undefined;
+  const blobs = openBlobs({ ...files, url: files.url }, { sync });
+  return (await readMark(blobs)) && blobs;
+}
+
+async function withStores(
+  settings: DatabaseSettings,
+  work: (stores: StoreRows) => Promise<void>,
+): Promise<void> {
+  const database = await openDatabase(settings, new LogHub(), { create: false });
+  try {
+    await work(database.stores);
+  } finally {
+    await database.close();
+  }
 }
 
 function sayDatabase(path: string, url: string): void {

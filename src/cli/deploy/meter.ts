@@ -40,7 +40,8 @@ export function openMeter(
     const seconds = (performance.now() - begin) / 1000;
     return work === 0 || share() === 1 ? "" : `, ${timeText(seconds / work - seconds)} left`;
   };
-  const rate = () => `, ${sizeText(bytes / Math.max(0.001, (performance.now() - begin) / 1000))}/s`;
+  const rate = () =>
+    `, ${sizeText(Math.round(bytes / Math.max(0.001, (performance.now() - begin) / 1000)))}/s`;
   const counts = () => `, ${numberText(files)} of ${countText(allFiles, "file")}`;
   // What a narrow terminal cuts off is the least important.
   const state = () =>

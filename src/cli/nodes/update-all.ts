@@ -19,6 +19,8 @@ export interface UpdateAllOptions extends RemoteOptions {
   readonly watch?: number;
 }
 
+/** How often each node is asked who it is before anything is updated. */
+const identityQuestions = 3;
 const defaultWatchSeconds = 10;
 
 /** PlannedNode is a node of a cluster that is being updated, and how far it is. */
@@ -86,9 +88,14 @@ async function planNode(
   tag: Tag,
 ): Promise<Omit<PlannedNode, "name"> | string> {
   try {
-    const uuid = await target.newAnonymousClient().call("node-server_uuid");
-    if (uuid !== node.uuid)
-      return `${target.url} is the address of another node (${uuid}): correct its node_url`;
+    const { uuid } = node;
+    const anonymous = target.newAnonymousClient();
+    // A balancer may lead to the right node once, but not each time.
+    for (let asked = 0; asked < identityQuestions; asked += 1) {
+      const other = await anonymous.call("node-server_uuid");
+      if (other !== uuid)
+        return `${target.url} is the address of another node (${other}): node_url must lead to the node itself, not to a balancer`;
+    }
     const { version, missing } = await stateOf(target);
     if (missing.length > 0) return `it is not ready (missing: ${missing.join(", ")})`;
     const state = version === tag.version ? "unchanged" : "pending";

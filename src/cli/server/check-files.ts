@@ -6,6 +6,7 @@ import { assertOwner, claimStore } from "../../buckets/objects/store-mark.ts";
 import { deleteOrphans } from "../../buckets/objects/sweep.ts";
 import { claimDisk } from "../../buckets/store-identity.ts";
 import type { Config } from "../../config/schema.ts";
+import { refuseRunning } from "../backup/refuse-running.ts";
 import { exitCodes } from "../command.ts";
 import { columns } from "../terminal/columns.ts";
 import { print, say } from "../terminal/output.ts";
@@ -26,12 +27,17 @@ export interface CheckFilesOptions {
   readonly signal: AbortSignal;
 }
 
-/** Compares the store of the files with the database, beside a running server. */
+/** Compares the store of the files with the database, beside a running server; but no server may run for a claim. */
 export async function checkFiles(options: CheckFilesOptions): Promise<number> {
   const { config, configPath, repair, claim, content, json, signal } = options;
   const { url } = config.files;
+  // The other nodes would be refused at their next start.
+  if (claim) await refuseRunning({ config, path: configPath });
   if (url === undefined) {
-    if (claim) await withDatabase(config, { create: false, configPath }, ({ stores }) => claimDisk(stores));
+    if (claim) {
+      await withDatabase(config, { create: false, configPath }, ({ stores }) => claimDisk(stores));
+      say("The files of this database are plain files below static_path now.");
+    }
     if (json) await print(`${JSON.stringify({ store: "disk" })}\n`);
     else
       say(
