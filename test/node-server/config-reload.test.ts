@@ -11,6 +11,7 @@ import {
   type TestNode,
   type TestNodeOptions,
   testNode,
+  withFewConnections,
 } from "../support/node.ts";
 import { freePort, newPostgresDatabase } from "../support/postgres.ts";
 import { hello, helloAt, until } from "../support/process.ts";
@@ -39,7 +40,12 @@ type Settings = Pick<TestNodeOptions, "top" | "logging" | "databaseKeys">;
 /** The node's own configuration with other settings, and maybe another database. */
 function configOf(node: TestNode, settings: Settings, databaseUrl = node.databaseUrl): string {
   const storage = `static_path = ${JSON.stringify(join(node.folder, "static"))}\n`;
-  return configText(databaseUrl, { logging, ...settings, top: storage + (settings.top ?? "") });
+  return configText(databaseUrl, {
+    logging,
+    ...settings,
+    top: storage + (settings.top ?? ""),
+    databaseKeys: withFewConnections(settings.databaseKeys),
+  });
 }
 
 const edit = (node: TestNode, config_string: string) =>

@@ -249,7 +249,7 @@ export async function testNode(options: TestNodeOptions = {}): Promise<TestNode>
 }
 
 /** Every connection of a pool is opened at the start, and is a process of PostgreSQL: ten of them took half the time of a start. */
-function withFewConnections(databaseKeys = ""): string {
+export function withFewConnections(databaseKeys = ""): string {
   return databaseKeys.includes("max_connections") ? databaseKeys : `max_connections = 4\n${databaseKeys}`;
 }
 
