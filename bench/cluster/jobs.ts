@@ -13,6 +13,7 @@ export const buckets = Array.from({ length: 16 }, (_, at) => `bench-${at}`);
 export interface ClusterJob {
   readonly name: string;
   readonly requests: readonly Buffer[];
+  readonly isWrite: boolean;
 }
 
 export const leasedGet = "GET 4 KiB, at most a second old";
@@ -30,19 +31,22 @@ export function clusterJobs(): ClusterJob[] {
     });
   const turns = Array.from({ length: names }, (_, at) => at);
   return [
-    { name: leasedGet, requests: [httpRequest({ path })] },
+    { name: leasedGet, requests: [httpRequest({ path })], isWrite: false },
     {
       name: "GET 4 KiB with `Cache-Control: no-cache`",
       requests: [httpRequest({ path, headers: { "cache-control": "no-cache" } })],
+      isWrite: false,
     },
     {
       name: "WebDAV GET 4 KiB",
       requests: [httpRequest({ path: `${davRoot(first)}/${readPath}`, headers: { authorization } })],
+      isWrite: false,
     },
-    { name: "PUT 4 KiB, one bucket", requests: turns.map((at) => put(first, at)) },
+    { name: "PUT 4 KiB, one bucket", requests: turns.map((at) => put(first, at)), isWrite: true },
     {
       name: `PUT 4 KiB, ${buckets.length} buckets`,
       requests: turns.map((at) => put(buckets[at % buckets.length] ?? first, at)),
+      isWrite: true,
     },
   ];
 }

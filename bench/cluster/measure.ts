@@ -1,10 +1,10 @@
 import { type Pace, progress } from "../figures.ts";
-import { closedLoop } from "../load/closed-loop.ts";
+import { closedLoop, type Done } from "../load/closed-loop.ts";
 import { cpuSeconds } from "../proc.ts";
 import type { Running } from "../servers/program.ts";
 import type { ClusterJob } from "./jobs.ts";
 
-/** Clients in all, however many nodes they are dealt to. */
+/** Clients of each node: with fewer, a node would answer fewer requests for each time that it wakes up, and each would cost more. */
 const connections = 16;
 
 /** ClusterCell is one job on a number of nodes: what each round has measured. */
@@ -52,12 +52,12 @@ export async function measureCluster(
 
 /** Warms up one node, and returns its requests per second. */
 async function warmUp(node: Running, job: ClusterJob, { compiledWarmUp }: Pace): Promise<number> {
-  const done = await closedLoop(loadOf(job, node, connections), { seconds: compiledWarmUp.seconds });
+  const done = await closedLoop(loadOf(job, node), { seconds: compiledWarmUp.seconds });
   return done.requests / done.seconds;
 }
 
-function loadOf({ requests }: ClusterJob, { port }: Running, clients: number) {
-  return { port, protocol: "http" as const, requests, connections: clients };
+function loadOf({ requests }: ClusterJob, { port }: Running) {
+  return { port, protocol: "http" as const, requests, connections };
 }
 
 async function measureRound(
@@ -66,12 +66,14 @@ async function measureRound(
   { load, requests }: { readonly load: ClusterLoad; readonly requests: number },
 ): Promise<void> {
   const nodes = load.nodes.slice(0, cell.nodes);
-  const seconds = () => nodes.reduce((sum, { pid }) => sum + cpuSeconds(pid), 0);
+  const seconds = () => load.nodes.reduce((sum, { pid }) => sum + cpuSeconds(pid), 0);
   const [before, databaseBefore, begin] = [seconds(), cpuSeconds(load.database), performance.now()];
-  const share = { requests: Math.ceil(requests / nodes.length) };
-  const done = await Promise.all(
-    nodes.map((node) => closedLoop(loadOf(job, node, connections / nodes.length), share)),
-  );
+  const send = (node: Running) =>
+    closedLoop(loadOf(job, node), { requests: Math.ceil(requests / nodes.length) });
+  const done: Done[] = [];
+  // Reads go to one node after the other: at once, the nodes would push each other out of the caches of their core, which nodes on several machines do not.
+  if (job.isWrite) done.push(...(await Promise.all(nodes.map(send))));
+  else for (const node of nodes) done.push(await send(node));
   const elapsed = (performance.now() - begin) / 1000;
   const sent = done.reduce((sum, each) => sum + each.requests, 0);
   cell.costs.push(((seconds() - before) * 1e6) / sent);

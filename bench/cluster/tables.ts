@@ -34,7 +34,7 @@ export function databaseTable(cells: readonly ClusterCell[]): Table {
 /** writeRateTable is how many uploads end in a second. */
 export function writeRateTable(cells: readonly ClusterCell[]): Table {
   const writes = cells.filter(({ job }) => job.startsWith("PUT"));
-  return grid(writes, "16 clients", ({ rates }) => perSecond(median(rates)));
+  return grid(writes, "16 clients a node", ({ rates }) => perSecond(median(rates)));
 }
 
 /** judgeCluster compares the figures of a whole run with the goals. */

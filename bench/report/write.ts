@@ -160,7 +160,7 @@ export async function writeCluster(cells: readonly ClusterCell[], origin: Origin
     clusterPage,
     "cluster",
     [
-      "Processor time of all nodes together, medians with quartiles in parentheses:",
+      "Processor time of all nodes together, medians with quartiles in parentheses; reads are sent to one node after the other, writes to all at once:",
       markdownTable(nodeTable(cells)),
       "What PostgreSQL uses beside them:",
       markdownTable(databaseTable(cells)),

@@ -21,7 +21,10 @@ function sharedFolder(): Promise<string> {
 async function ownFolder(): Promise<string> {
   const path = await mkdtemp(join(tmpdir(), "node-server-shared-"));
   await chmod(path, 0o755);
-  atRunEnd(() => rm(path, { recursive: true, force: true }));
+  atRunEnd(async () => {
+    folder = undefined;
+    await rm(path, { recursive: true, force: true });
+  });
   return path;
 }
 

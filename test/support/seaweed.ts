@@ -91,6 +91,7 @@ async function start(): Promise<Seaweed> {
   const endpoint = `http://127.0.0.1:${port}`;
   const location = { bucket: "test", endpoint, region: "us-east-1", pathStyle: true, ...adminKeys };
   atRunEnd(async () => {
+    shared = undefined;
     child.kill("SIGKILL");
     await within("SeaweedFS ends", child.exited);
     // Its sockets are in the folder of all temporary files, by port.
