@@ -30,7 +30,7 @@ import { ServerLock } from "./db/server-lock.ts";
 import type { Logger, LogHub } from "./log/hub.ts";
 import type { Lease } from "./rpc/lease.ts";
 import type { Services } from "./services.ts";
-import { type BackendSettings, backendSettings, filesSource } from "./settings.ts";
+import { type BackendSettings, backendSettings, filesSource, storeSettings } from "./settings.ts";
 
 /** The least time that a replaced database stays open for the calls that began on it. */
 const drainTimeoutMs = 30_000;
@@ -224,17 +224,10 @@ export class BackendPart implements Part<BackendSettings> {
 
   /** Closes the database if the store of the files cannot be used. */
   async #openBuckets(database: Database, settings: BackendSettings, serverUuid: string): Promise<Buckets> {
-    const staleSeconds = settings.database.stale_seconds;
+    const shared = { staleSeconds: settings.database.stale_seconds, log: this.#log };
     try {
-      const stores = await openStores(database, {
-        files: settings.files,
-        staticPath: settings.static_path,
-        syncUploads: settings.sync_uploads,
-        serverUuid,
-        staleSeconds,
-        log: this.#log,
-      });
-      return new Buckets(database, { stores, staleSeconds, log: this.#log });
+      const stores = await openStores(database, { ...storeSettings(settings), serverUuid, ...shared });
+      return new Buckets(database, { stores, ...shared });
     } catch (error) {
       await database.close();
       throw error;

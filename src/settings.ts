@@ -121,6 +121,11 @@ export function filesSource({ static_path, files }: Pick<Config, "static_path" |
   return url === undefined ? { staticPath: static_path } : { blobs: { ...files, url } };
 }
 
+/** `storeSettings` is which store keeps the files of the buckets, and how. */
+export function storeSettings({ files, static_path, sync_uploads }: BackendSettings) {
+  return { files, staticPath: static_path, syncUploads: sync_uploads };
+}
+
 /** `sinkSettings` lets the environment's `RUST_LOG` override `log_filter`; a sink without a filter of its own uses the result. */
 function sinkSettings({ logging }: Config, fromEnvironment: string | undefined): SinkSettings {
   const terminal = fromEnvironment
