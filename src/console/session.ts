@@ -4,6 +4,7 @@ import { untilReachable, whenReachable } from "./connection.ts";
 import { endReason, identifyToken, isTokenRefused, Session } from "./live-session.ts";
 import {
   forgetToken,
+  isForgetPending,
   isTokenPersistent,
   resumeByRedirect,
   storedToken,
@@ -40,6 +41,7 @@ const signedInMessage = "signed in";
 export async function resume(): Promise<void> {
   const token = storedToken();
   if (token === undefined) {
+    if (isForgetPending) forgetOrWarn();
     if (!resumeByRedirect()) signedIn.value = { state: "signed-out" };
     return;
   }

@@ -1,4 +1,4 @@
-import { tabStorage } from "./storage.ts";
+import { browserStorage, tabStorage } from "./storage.ts";
 
 /**
  * Token as the server hands it to the page. The browser stores it in a cookie that no script can read. Where the browser proves to the
@@ -13,11 +13,17 @@ interface StoredToken {
 }
 
 const routeKey = "node-server.route";
+/** Set from a sign-out until the server has deleted the cookie. A page that is loaded meanwhile still comes with the token. */
+const forgettingKey = `node-server.forgetting ${location.pathname}`;
+
+/** Whether the last sign-out has not deleted the cookie yet, so that it must be tried again. */
+export const isForgetPending = browserStorage.read(forgettingKey) !== undefined;
 
 /** Whether this page was loaded through `resume`: the fragment is the pad, not a route. */
 const isHandover = new URLSearchParams(location.search).has("handover");
-const canResume = takeTag("resumable") !== undefined && !isHandover;
-let received = readPlain() ?? unseal(location.hash.slice(1));
+const canResume = takeTag("resumable") !== undefined && !isHandover && !isForgetPending;
+const sent = readPlain() ?? unseal(location.hash.slice(1));
+let received = isForgetPending ? undefined : sent;
 let isLongLived = received?.persistent ?? false;
 if (isHandover) history.replaceState(null, "", location.pathname + takeRoute());
 
@@ -45,6 +51,7 @@ export async function storeToken(token: string, persistent: boolean): Promise<vo
     body: JSON.stringify({ token, persistent }),
   });
   if (!response.ok) throw new Error((await response.text()).trim());
+  browserStorage.remove(forgettingKey);
   isLongLived = persistent;
 }
 
@@ -53,11 +60,14 @@ export function isTokenPersistent(): boolean {
   return isLongLived;
 }
 
+/** Deletes the stored token. Until the server has done so, also if this page is left, no page of this browser signs in with it. */
 export async function forgetToken(): Promise<void> {
   received = undefined;
   isLongLived = false;
-  const response = await fetch("remember", { method: "DELETE" });
+  browserStorage.write(forgettingKey, "yes");
+  const response = await fetch("remember", { method: "DELETE", keepalive: true });
   if (!response.ok) throw new Error((await response.text()).trim());
+  browserStorage.remove(forgettingKey);
 }
 
 function readPlain(): StoredToken | undefined {

@@ -65,6 +65,37 @@ for (const [origin, seenAs] of Object.entries(origins))
     await other.getByRole("heading", { name: "SQL", level: 1 }).waitFor();
   });
 
+for (const [origin, seenAs] of Object.entries(origins))
+  inBrowser(
+    `over ${origin} a reload right after signing out, before the cookie is deleted, signs nobody in`,
+    async () => {
+      await using server = await testNode();
+      const node = seenAs(server);
+      await using tab = await openConsole(node, {
+        at: "/api",
+        ownContext: true,
+        expected: /ERR_ABORTED|may still keep/,
+      });
+      const { page } = tab;
+      await page.getByRole("heading", { name: "API", level: 1 }).waitFor();
+      const deletion = "**/node/console/remember";
+      // The deletion never reaches the server.
+      await page.route(deletion, () => {});
+      await page.getByRole("button", { name: "Sign out" }).click();
+      await page.reload();
+      await atSignIn(page);
+      const cookies = () => page.context().cookies(`${node.url}/node/console/`);
+      expect((await cookies()).length).toBe(1);
+      await page.unroute(deletion);
+      await page.reload();
+      await atSignIn(page);
+      await eventually("the cookie is gone", async () => (await cookies()).length === 0);
+      await signIn(page, node.superToken);
+      await page.reload();
+      await page.getByRole("heading", { name: "API", level: 1 }).waitFor();
+    },
+  );
+
 inBrowser("who signs out while the server is away is forgotten by the browser when it is back", async () => {
   await using node = await restartableNode();
   await using tab = await openConsole(node, {
