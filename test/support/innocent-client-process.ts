@@ -4,6 +4,8 @@ import type { InnocentReport, InnocentSpec } from "./innocent-client.ts";
 import { runWorker } from "./worker-script.ts";
 
 const everyMs = 10;
+/** Unit of `/proc/stat`, on every Linux that Bun runs on. */
+const msPerTick = 10;
 const body = '{"jsonrpc":"2.0","method":"node-server_hello","id":1}';
 const request = [
   "POST /jsonrpc HTTP/1.1",
@@ -23,6 +25,15 @@ function mainThread(pid: number): { ran: number; waited: number } {
     // The server has ended; its last call is never answered and shows as silence.
     return { ran: 0, waited: 0 };
   }
+}
+
+/**
+ * Processor time that the host of a virtual machine has kept from it so far, in milliseconds. The kernel counts it as time on a
+ * processor for the thread that was interrupted.
+ */
+function stolenMs(): number {
+  const [, ticks] = /^cpu +(?:\d+ ){7}(\d+)/.exec(readFileSync("/proc/stat", "utf8")) ?? [];
+  return Number(ticks ?? 0) * msPerTick;
 }
 
 /** The status of a whole answer at the start of `heard`; undefined while more is to come. */
@@ -85,11 +96,13 @@ await runWorker<InnocentSpec, InnocentReport>(async (spec, stopped) => {
     now: performance.now(),
     server: mainThread(spec.pid),
     client: mainThread(process.pid),
+    stolen: stolenMs(),
   });
   let last = look();
   const note = () => {
     const next = look();
-    const clientWaited = next.client.waited - last.client.waited;
+    const stolen = next.stolen - last.stolen;
+    const clientWaited = next.client.waited - last.client.waited + stolen;
     const serverWaited = Math.max(0, next.server.waited - last.server.waited);
     // The first answer also opened the connection and may have met a cold server.
     if (answers > 1 || stopped.aborted) {

@@ -18,11 +18,12 @@ export interface InnocentReport {
   readonly p99: number;
   /** The longest time between two answers, or from the last one to the end. */
   readonly silence: number;
-  /** The same without the time in which this client or the server's main thread waited for a processor. */
+  /** The same without the time in which this client or the server's main thread waited for a processor, or its host kept it from them. */
   readonly netSilence: number;
   /**
    * The most processor time that the server's main thread used between two answers, less the time in which this client waited
-   * for a processor itself: how long the event loop was kept from it, whatever else the machine had to do.
+   * for a processor itself or the machine's host kept it from both: how long the event loop was kept from this client, whatever
+   * else the machine and its host had to do.
    */
   readonly loop: number;
 }
