@@ -152,6 +152,7 @@ inBrowser("the log page is readable by everybody", async () => {
   }
   const findings = await lookAround(node, "logs", `${atTask}&search=task`, async (page) => {
     await state(page, "Live");
+    await page.getByRole("status", { name: "Matches" }).filter({ hasText: "92" }).waitFor();
     await page.getByLabel("Search").press("Enter");
     await page.locator(".logs-row.current button").click();
     await page.getByRole("button", { name: "Copy as JSON" }).waitFor();

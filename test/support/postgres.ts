@@ -71,6 +71,19 @@ export async function administrate(url: string, statement: string): Promise<void
   await sql.unsafe(statement);
 }
 
+/** Waits until nobody else is connected to a database. The COMMIT that a killed process sent last is carried out before its session ends. */
+export async function sessionsEnded(url: string): Promise<void> {
+  await using sql = new SQL({ url, max: 1 });
+  for (let attempt = 0; attempt < 600; attempt += 1) {
+    const others = (await sql.unsafe(
+      "SELECT pid, state, query FROM pg_stat_activity WHERE datname = current_database() AND pid <> pg_backend_pid() AND backend_type = 'client backend'",
+    )) as unknown[];
+    if (others.length === 0) return;
+    await Bun.sleep(50);
+  }
+  throw new Error("a database of killed processes still has sessions after 30 s");
+}
+
 async function startCluster({ sync = false }: ClusterOptions): Promise<Cluster> {
   const folder = await mkdtemp(join(tmpdir(), "node-server-pg-"));
   await chmod(folder, 0o755);

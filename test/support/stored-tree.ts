@@ -4,6 +4,7 @@ import { join } from "node:path";
 import { SQL } from "bun";
 import type { EntryValue, HeadValue, RemovedValue } from "../../src/db/entry-values.ts";
 import { storedKeys } from "./object-rows.ts";
+import { sessionsEnded } from "./postgres.ts";
 
 /** A file as the rows of the database describe it. */
 interface StoredFile {
@@ -48,8 +49,9 @@ async function rowsOf(databaseUrl: string): Promise<Row[]> {
   return (await sql.unsafe(select)) as Row[];
 }
 
-/** Reads the store of a server that is not running. */
+/** Reads the store of a server that is not running, as it stays. */
 export async function readStoredTree(databaseUrl: string, folder: string): Promise<StoredTree> {
+  if (!databaseUrl.startsWith("sqlite://")) await sessionsEnded(databaseUrl);
   return {
     ...(await readNamedFiles(databaseUrl)),
     blobs: await storedKeys(folder),
