@@ -66,7 +66,7 @@ story("SIGHUP moves the server from SQLite to PostgreSQL and back, with the same
   expect(await server.reload()).toMatch(/configuration reloaded: database$/);
   expect([await knows(server, first), await knows(server, second)]).toEqual([false, true]);
   expect(await server.call("node-server_uuid")).toBe(uuid);
-  expect(existsSync(home.file("data/node.db-wal"))).toBe(false);
+  await until("the old file is closed", () => !existsSync(home.file("data/node.db-wal")));
   await home.configure();
   await server.reload();
   expect([await knows(server, first), await knows(server, second)]).toEqual([true, false]);
