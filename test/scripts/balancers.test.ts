@@ -65,6 +65,8 @@ test("behind the documented HAProxy a node that drains gets no more requests, an
     ["10.0.0.12:2211", new URL(two.url).host],
     ["    server node3 10.0.0.13:2211\n", ""],
     ["inter 2s", "inter 100ms"],
+    // Otherwise a node that takes 100 ms for an answer twice is taken for dead.
+    ["timeout connect 2s", "timeout connect 2s\n    timeout check 30s"],
   ]);
   await Bun.write(path, text);
   const haproxy = Bun.spawn([program, "-db", "-f", path], { stdout: "ignore", stderr: "ignore" });
