@@ -97,6 +97,15 @@ for (const size of [1, 4 * kib, 256 * kib, 256 * kib + 1, 5 * mib])
     expect(cached.unfinished()).toEqual([]);
   });
 
+test("a short blob is not fetched again while it is written to the disk", async () => {
+  await using cached = await cachedStore();
+  const { cache, store } = cached;
+  const blob = await cached.put(4 * kib);
+  for (let times = 0; times < 3; times += 1) await cache.open(blob);
+  expect([cache.has(blob.key), store.reads]).toEqual([false, 1]);
+  await untilCached(cache, blob);
+});
+
 test("bytes and parts of a blob are the same with and without the cache", async () => {
   await using cached = await cachedStore();
   for (const size of [100, 3 * mib]) {

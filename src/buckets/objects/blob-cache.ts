@@ -97,8 +97,9 @@ export class BlobCache implements ContentSource {
     const { key } = blob;
     let fetching = this.#fetching.get(key);
     if (fetching === undefined) {
-      fetching = this.#fetchOnce(blob).finally(() => this.#fetching.delete(key));
+      fetching = this.#fetchOnce(blob);
       this.#fetching.set(key, fetching);
+      void this.#keep(blob, fetching).finally(() => this.#fetching.delete(key));
     }
     return fetching;
   }
@@ -109,8 +110,14 @@ export class BlobCache implements ContentSource {
     const bytes = new Uint8Array(await new Response(stream).arrayBuffer());
     const hash = new Bun.CryptoHasher("sha256").update(bytes).digest("hex");
     if (bytes.length !== blob.size || hash !== blob.sha256) throw blobDamaged(blob.key);
-    void this.#folder.add(blob, bytes);
     return bytes;
+  }
+
+  /** Writes fetched bytes to the disk. Who asks for them meanwhile gets those in memory. */
+  async #keep(blob: StoredBlob, fetching: Promise<Uint8Array<ArrayBuffer>>): Promise<void> {
+    // Those who wait for the bytes get the error.
+    const bytes = await fetching.catch(() => undefined);
+    if (bytes !== undefined) await this.#folder.add(blob, bytes);
   }
 
   /** A part of a blob is no reason to fetch all of it. */
