@@ -97,6 +97,20 @@ for (const size of [1, 4 * kib, 256 * kib, 256 * kib + 1, 5 * mib])
     expect(cached.unfinished()).toEqual([]);
   });
 
+test("a blob that arrives before the folder of the cache is created is cached", async () => {
+  await using cached = await cachedStore();
+  const { store, root, path } = cached;
+  const blob = await cached.put(4 * kib);
+  const bytes = readFileSync(join(root, "blobs", blob.key.slice(-2), blob.key));
+  store.get = async () => new Blob([bytes]).stream();
+  await cached.cache.ready;
+  rmSync(path, { recursive: true });
+  const cache = cached.openCache();
+  await cache.open(blob);
+  await untilCached(cache, blob);
+  expect(cached.events()).toEqual([]);
+});
+
 test("a short blob is not fetched again while it is written to the disk", async () => {
   await using cached = await cachedStore();
   const { cache, store } = cached;

@@ -39,6 +39,8 @@ export class CacheFolder {
   #adding = 0;
   #isBroken = false;
   #brokenAt = 0;
+  /** Undefined before the folders are created, and after a failure, which may be that somebody deleted them. */
+  #created: Promise<void> | undefined;
   /** Resolves once the files of the last run are known. Until then they are not used. */
   readonly ready: Promise<void>;
 
@@ -123,9 +125,12 @@ export class CacheFolder {
   /** Runs work on the cache's disk. Its failure is logged once, until a file was cached again. Returns whether it succeeded. */
   async guarded(work: () => Promise<unknown>): Promise<boolean> {
     try {
+      this.#created ??= this.#create();
+      await this.#created;
       await work();
       return true;
     } catch (error) {
+      this.#created = undefined;
       const system = error instanceof Fault ? error.cause : error;
       if (codeOf(system) === undefined) throw error;
       this.#report(messageOf(system));
@@ -149,9 +154,12 @@ export class CacheFolder {
     );
   }
 
-  async #findFiles(): Promise<void> {
+  async #create(): Promise<void> {
     for (const folder of [this.#paths.blobs, this.#paths.unfinished])
       await mkdir(folder, { recursive: true, mode: 0o700 });
+  }
+
+  async #findFiles(): Promise<void> {
     await clearUnfinishedIn(this.#paths, unfinishedMs);
     const found: FoundEntry[] = [];
     for await (const batch of listFolder(this.#paths, undefined)) found.push(...batch);
