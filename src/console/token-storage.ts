@@ -16,7 +16,7 @@ const routeKey = "node-server.route";
 /** Set from a sign-out until the server has deleted the cookie. A page that is loaded meanwhile still comes with the token. */
 const forgettingKey = `node-server.forgetting ${location.pathname}`;
 
-/** Whether the last sign-out has not deleted the cookie yet, so that it must be tried again. */
+/** True if the last sign-out has not deleted the cookie yet: the deletion is to be tried again. */
 export const isForgetPending = browserStorage.read(forgettingKey) !== undefined;
 
 /** Whether this page was loaded through `resume`: the fragment is the pad, not a route. */

@@ -19,7 +19,7 @@ export interface UpdateAllOptions extends RemoteOptions {
   readonly watch?: number;
 }
 
-/** How often each node is asked who it is before anything is updated. */
+/** Each node is asked who it is so many times before anything is updated. */
 const identityQuestions = 3;
 const defaultWatchSeconds = 10;
 
