@@ -36,6 +36,8 @@ export async function* bucketMembers(tree: BucketTree): AsyncGenerator<Member> {
     return tree.note(`${tree.path}: the folder of the bucket cannot be read (${codeOf(error)})`);
   }
   try {
+    // A tree that another deploy replaces meanwhile is not deleted as long as it is locked. Two backups at once: one lock serves both as long as it lasts.
+    root.tryLock();
     yield* new Walk(tree, root).folder(root, treeRoot);
   } finally {
     await root.close();
@@ -104,14 +106,22 @@ class Walk {
     const file = await open(diskPath, constants.O_RDONLY | constants.O_NONBLOCK);
     try {
       const stats = await file.stat();
-      const { real } = await heldPlace(file, diskPath, asyncFileCalls);
-      if (!stats.isFile() || !isInside(real, this.#root.realPath))
+      if (!stats.isFile() || !(await this.#contains(file, diskPath)))
         return this.#note(path, "is left out: it is a link that leads to no file of this bucket");
       if (stats.size > maxWholeBytes) yield this.#largeFile(file, stats, path);
       else yield await this.#smallFile(file, path);
     } finally {
       await file.close();
     }
+  }
+
+  /** Asks again: a deploy that is published meanwhile gives the folder, and all in it, another path. */
+  async #contains(file: FileHandle, diskPath: string): Promise<boolean> {
+    for (let attempt = 1; attempt <= maxAttempts; attempt += 1) {
+      const { real } = await heldPlace(file, diskPath, asyncFileCalls);
+      if (isInside(real, await this.#root.presentPath())) return true;
+    }
+    return false;
   }
 
   async #smallFile(file: FileHandle, path: TreePath): Promise<Member> {

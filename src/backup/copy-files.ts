@@ -126,7 +126,11 @@ async function copyBuckets(database: Database, options: CopyFilesOptions): Promi
         report.failures.push({ what: `${bucket.name}/${path}`, why: fault.detail });
     }
     const isComplete = report.failures.length === 0 && report.others.length === 0;
-    if (isComplete) await copiedTo(database.stores, store);
+    if (isComplete) {
+      await copiedTo(database.stores, store);
+      // Only the published files were copied: the trees of the deploys stay in the former store.
+      await database.deploys.removeAll();
+    }
     const recorded = new Set(buckets.map(({ path }) => path));
     const forgotten =
       isComplete && to.url !== undefined ? await forgetVersions(database.removed, { recorded, signal }) : 0;
@@ -180,6 +184,7 @@ function openTarget(
     // What is read back must come from the store.
     files: { ...files, cache_bytes: 0 },
     staticPath,
+    trashDays: 0,
     syncUploads: true,
     serverUuid,
     staleSeconds: 0,
@@ -199,7 +204,7 @@ async function measure(
 ): Promise<{ files: number; bytes: number }> {
   const total = { files: 0, bytes: 0 };
   for (const bucket of buckets)
-    for await (const sizes of source.readerOf(bucket).fileSizes()) {
+    for await (const { sizes } of source.readerOf(bucket).fileSizes()) {
       total.files += sizes.length;
       for (const size of sizes) total.bytes += size;
     }

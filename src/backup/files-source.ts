@@ -18,7 +18,10 @@ export interface OpenFiles extends AsyncDisposable {
   ): AsyncGenerator<Member>;
 }
 
-/** `openFiles` opens the store of the files beside a running server. Names in the database are read as they are now, not as the backup's snapshot has them. */
+/**
+ * `openFiles` opens the store of the files beside a running server. Names in the database are read as they are now, not as the backup's snapshot has them; but
+ * of each bucket one tree, whatever is published meanwhile.
+ */
 export async function openFiles(
   source: FilesSource,
   database: DatabaseSettings,
@@ -31,7 +34,9 @@ export async function openFiles(
     };
   const readers = await openObjectReaders(source.blobs, database, hub);
   return {
-    members: (bucket, note) => readerMembers({ reader: readers.readerOf(bucket), path: bucket.path, note }),
+    async *members(bucket, note) {
+      yield* readerMembers({ reader: await readers.readerOfPublished(bucket), path: bucket.path, note });
+    },
     [Symbol.asyncDispose]: () => readers[Symbol.asyncDispose](),
   };
 }

@@ -82,7 +82,8 @@ export class BackupSchedule {
     this.#running = { stop, done: done.then(() => {}) };
     const waitMs = await done;
     this.#running = undefined;
-    this.#wait(waitMs);
+    // Settings that were applied meanwhile may make a backup due at once.
+    this.#wait(settings === this.#settings ? waitMs : 0);
   }
 
   /** Makes a backup if it is time; resolves to the milliseconds until the next look. Never rejects. */

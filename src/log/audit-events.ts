@@ -9,6 +9,7 @@ const actor = {
   address: text,
 };
 const file = { bucket: text, path: text };
+const deploy = { bucket: text, deploy: text };
 const bulk = { ...file, count: z.int().optional() };
 const failures = z.int().optional();
 const settings = z.record(text, z.unknown());
@@ -47,8 +48,55 @@ export const auditEvents = {
     "A version of a file, or a deleted folder, was put back; `version` is the change that had removed it, and `from` the path that it had, if that was another.",
     { ...bulk, version: z.int(), from: text.optional() },
   ),
+  "file.purged": audited(
+    "Everything that was kept of deleted and replaced files of a bucket was purged; `versions` is how many there were.",
+    { bucket: text, versions: z.int() },
+  ),
   "file.described": audited("Properties or times of a file or a folder were changed.", bulk),
   "folder.created": audited("A folder was created.", bulk),
+  "transfer.begun": audited("A program began to change the site of a bucket as a whole, as `push` does.", {
+    bucket: text,
+    what: text,
+  }),
+  "transfer.ended": audited("It has ended that.", { bucket: text }),
+  "link.made": audited(
+    "A signed link was made; it is good until `expires`. `link` is its id, if it is stored.",
+    {
+      ...file,
+      kind: z.enum(["download", "upload", "zip"]),
+      expires: z.int(),
+      link: text.optional(),
+    },
+  ),
+  "link.used": audited(
+    "A file was read by a link that is counted or has a password, or uploaded by a link. `token_key` is the token that made the link, `address` the client that used it.",
+    { ...bulk, kind: z.enum(["download", "upload", "zip"]), link: text.optional() },
+  ),
+  "link.revoked": audited("A signed link was revoked, or without `link` all links of the bucket.", {
+    bucket: text,
+    link: text.optional(),
+  }),
+  "deploy.begun": audited("A deploy was begun.", deploy),
+  "deploy.filled": audited("`taken` files that the bucket has were taken over into a deploy.", {
+    ...deploy,
+    taken: z.int(),
+  }),
+  "deploy.shown": audited(
+    "An address was made at which a deploy can be seen, until `expires` (Unix milliseconds).",
+    {
+      ...deploy,
+      expires: z.int(),
+    },
+  ),
+  "deploy.published": audited("A deploy was published; `replaced` is the one that was published before.", {
+    ...deploy,
+    replaced: text.optional(),
+  }),
+  "deploy.rolled_back": audited(
+    "An earlier deploy was published again; `replaced` is the one that was published before.",
+    { ...deploy, replaced: text.optional() },
+  ),
+  "deploy.deleted": audited("A deploy was deleted, with its files.", deploy),
   "config.edited": audited("The configuration file was replaced.", {}),
   "sql.executed": audited(
     "SQL that can write was run. `statements` are the first words of its statements; those of one that failed may have been committed before the failure.",
@@ -56,8 +104,10 @@ export const auditEvents = {
   ),
   "update.requested": audited("A release was installed; the restart follows.", { tag: text }),
   "sign_in.failed": audited(
-    "Credentials were refused. Of one name at one address one entry is made in ten seconds; `count` says how many failures it stands for, and `reason` is that of the last one. With `other_names` they are of several names and none is shown; with `other_addresses` they are of several addresses too, and that of the last one is shown.",
+    "Credentials were refused. Of one name at one address one entry is made in ten seconds; `count` says how many failures it stands for, and `reason` is that of the last one. With `link` the password of that signed link was wrong. With `other_names` they are of several names and none is shown; with `other_addresses` they are of several addresses too, and that of the last one is shown.",
     {
+      /** Of a password of a signed link: its id. */
+      link: text.optional(),
       reason: z.enum(["invalid_credentials", "expired", "not_yet_valid"]),
       count: z.int(),
       other_names: z.literal(true).optional(),
@@ -70,5 +120,9 @@ export type AuditCode = keyof typeof auditEvents;
 
 /** `isBulkEvent` tells whether a client may cause thousands of these in a row, as by an upload of a folder. */
 export function isBulkEvent(code: unknown): boolean {
-  return typeof code === "string" && /^(file|folder)\./.test(code) && Object.hasOwn(auditEvents, code);
+  return (
+    typeof code === "string" &&
+    /^(?:file|folder)\.|^link\.used$/.test(code) &&
+    Object.hasOwn(auditEvents, code)
+  );
 }

@@ -11,6 +11,20 @@ export const storeEvents = {
     fields: z.object({ bucket: text, path: text, blob: text }),
     hidden: [],
   },
+  "deploy.settled": {
+    level: "WARN",
+    description:
+      "A crash interrupted the publication of a deploy; what it left was put in order. `published` says whether the deploy is the published one now, and `path` is that of its bucket.",
+    fields: z.object({ path: text, deploy: text, published: z.boolean() }),
+    hidden: [],
+  },
+  "deploy.work_failed": {
+    level: "WARN",
+    description:
+      "Deploys that are kept no more could not be removed, or a publication that a crash interrupted could not be settled; that is tried again with the next call about deploys of the bucket.",
+    fields: z.object({ reason: text }),
+    hidden: [],
+  },
   "store.buckets_missing": {
     level: "WARN",
     description:
@@ -36,6 +50,20 @@ export const storeEvents = {
     level: "INFO",
     description: "The folder of the buckets, or the store of their files, can be used again.",
     fields: z.object({ static_path: text.optional(), url: text.optional(), lost_ms: z.int() }),
+    hidden: [],
+  },
+  "upload.expired": {
+    level: "INFO",
+    description:
+      "Resumable uploads that were not finished within 24 hours, and what is left of uploads to deleted buckets, were removed.",
+    fields: z.object({ removed: z.int() }),
+    hidden: [],
+  },
+  "upload.work_failed": {
+    level: "WARN",
+    description:
+      "What a resumable upload left could not be removed; that is tried again within an hour. The file of a finished upload is in place.",
+    fields: z.object({ reason: text }),
     hidden: [],
   },
   "cache.failed": {
@@ -68,6 +96,25 @@ export const storeEvents = {
   "files.care_failed": {
     level: "ERROR",
     description: "The daily care of an object store failed; it is tried again after `retry_ms`.",
+    fields: z.object({ reason: text, retry_ms: z.int() }),
+    hidden: [],
+  },
+  "trash.skipped": {
+    level: "WARN",
+    description:
+      "A plain file or folder was deleted or replaced without being kept in the trash (`trash_days`): its path is too long for the trash, or it was deleted on a full disk.",
+    fields: z.object({ bucket: text, path: text, reason: text }),
+    hidden: [],
+  },
+  "trash.purged": {
+    level: "INFO",
+    description: "What had been in the trash of plain files for `trash_days` was deleted.",
+    fields: z.object({ purged: z.int(), elapsed_ms: z.int() }),
+    hidden: [],
+  },
+  "trash.purge_failed": {
+    level: "ERROR",
+    description: "The trash of plain files could not be purged; it is tried again after `retry_ms`.",
     fields: z.object({ reason: text, retry_ms: z.int() }),
     hidden: [],
   },

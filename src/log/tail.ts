@@ -9,21 +9,24 @@ export const tailCapacity = 512;
 
 /**
  * `openTail` yields the entries that pass `filter` from now on, until `stop` fires. Entries arrive in order. If the reader is more
- * than `tailCapacity` entries behind, new ones are dropped, and their number is reported twice before the next entry: as `Dropped`
- * for programs, and as a `log.dropped` entry for people.
+ * than `tailCapacity` entries behind, new ones are dropped. Their number is reported before the next entry, or once the reader has
+ * taken all that waited, and twice: as `Dropped` for programs, and as a `log.dropped` entry for people.
  */
 export function openTail(hub: LogHub, filter: Filter, stop: AbortSignal): Mailbox<LogEntry | Dropped> {
-  const mailbox = new Mailbox<LogEntry | Dropped>(tailCapacity);
   let missed = 0;
+  const offerWithNotice = (...entries: LogEntry[]) => {
+    if (missed > 0) mailbox.offer(new Dropped(missed), missedEntry(missed), ...entries);
+    else if (entries.length > 0) mailbox.offer(...entries);
+    missed = 0;
+  };
+  const mailbox = new Mailbox<LogEntry | Dropped>(tailCapacity, offerWithNotice);
   const write = (entry: LogEntry) => {
     if (mailbox.isFull) {
       missed += 1;
       hub.counts.droppedByTails += 1;
       return;
     }
-    if (missed === 0) mailbox.offer(entry);
-    else mailbox.offer(new Dropped(missed), missedEntry(missed), entry);
-    missed = 0;
+    offerWithNotice(entry);
   };
   const detach = hub.attach({ filter, write, takesRelayed: true });
   hub.counts.tails += 1;

@@ -56,6 +56,11 @@ line "2" é \u{1f600}', ${bytes}, '{"b":[1,2.50,{"a":null}],"n":1234567890123456
   await Promise.all([place.drop(), other.drop(), again.drop()]);
 });
 
+/** Rows of `kv` without those that tell what migrations mean for other versions. */
+function withoutMigrations<Row extends readonly unknown[]>(rows: readonly Row[]): Row[] {
+  return rows.filter((row) => row[1] !== "migrations");
+}
+
 eachDatabase(
   "a database that a server uses is not replaced, and what was read of it is one state",
   async (kind) => {
@@ -75,7 +80,7 @@ eachDatabase(
     await place.run("INSERT INTO kv (namespace, key, value) VALUES ('n', 'k', '1')");
     await place.run("CREATE TABLE of_the_operator (id int)");
     const kv = snapshot.tables.find(({ name }) => name === "kv");
-    expect(kv && (await Array.fromAsync(snapshot.rows(kv)))).toEqual([]);
+    expect(kv && withoutMigrations((await Array.fromAsync(snapshot.rows(kv))).flat())).toEqual([]);
     expect(snapshot.otherTables).toEqual([]);
     await snapshot.close();
     lock.close();
@@ -85,7 +90,9 @@ eachDatabase(
     await later.close();
     const other = await newDatabase(kind, elsewhere.path);
     await copy(place.url, other.url);
-    expect((await rowsOf(other.url)).kv).toEqual([[1, "n", "k", "1"]]);
+    expect(withoutMigrations((await rowsOf(other.url)).kv ?? [])).toEqual([
+      [expect.any(Number), "n", "k", "1"],
+    ]);
     await Promise.all([place.drop(), other.drop()]);
   },
 );
@@ -121,14 +128,16 @@ test("values of other types than their column's stay what they are on SQLite, an
   await place.run("DELETE FROM crontab_result");
   await place.run("INSERT INTO kv (namespace, key, value) VALUES ('n', 'k', 'no JSON')");
   await expect(copy(place.url, postgres.url)).rejects.toThrow(
-    /row with id 1 of the table kv cannot be written: .*json/,
+    /row with id \d+ of the table kv cannot be written: .*json/,
   );
-  await place.run("UPDATE kv SET value = '1', key = 'a' || char(0) || 'b'");
+  await place.run("UPDATE kv SET value = '1', key = 'a' || char(0) || 'b' WHERE namespace = 'n'");
   await expect(copy(place.url, postgres.url)).rejects.toThrow(
-    /row with id 1 of the table kv cannot be written/,
+    /row with id \d+ of the table kv cannot be written/,
   );
-  await place.run("UPDATE kv SET key = 'a'");
+  await place.run("UPDATE kv SET key = 'a' WHERE namespace = 'n'");
   await copy(place.url, postgres.url);
-  expect((await rowsOf(postgres.url)).kv).toEqual([[1, "n", "a", "1"]]);
+  expect(withoutMigrations((await rowsOf(postgres.url)).kv ?? [])).toEqual([
+    [expect.any(Number), "n", "a", "1"],
+  ]);
   await postgres.drop();
 });

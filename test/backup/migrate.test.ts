@@ -41,7 +41,8 @@ for (const kind of databaseKinds)
           /rows and checksums of all tables are the same\.\ndatabase_url in .* names the new database/,
         ),
       });
-      expect(moved.stdout).toMatch(/^kv\t3000\t[0-9a-f]{64}$/m);
+      // One more row tells the effect of a migration.
+      expect(moved.stdout).toMatch(/^kv\t3001\t[0-9a-f]{64}$/m);
       expect(await Bun.file(home.configPath).text()).toContain("# kept");
       const again = await home.serve();
       expect(await again.call("node-server_get_database_type", { token })).toEqual({

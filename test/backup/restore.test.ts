@@ -224,6 +224,7 @@ test("a backup on standard output is what zstd and tar read, and needs no runnin
     "backup.json",
     "config.toml",
     "database/token/000001.jsonl",
+    "database/kv/000001.jsonl",
     "manifest.json",
   ]);
 });

@@ -49,6 +49,20 @@ function changes(
       { ...file, bytes: 5 },
     ],
     [
+      "static-bucket-file_link",
+      { token, name: "site", path: "a/ü.txt" },
+      "link.made",
+      { ...file, kind: "download", expires: expect.any(Number) },
+    ],
+    ["static-bucket_unlink", { token, name: "site" }, "link.revoked", site],
+    [
+      "static-bucket_lease",
+      { token, name: "site", what: "push", lease: "mine" },
+      "transfer.begun",
+      { ...site, what: "push" },
+    ],
+    ["static-bucket_release", { token, name: "site", lease: "mine" }, "transfer.ended", site],
+    [
       "static-bucket-file_rename",
       { token, name: "site", from: "a/ü.txt", to: "b.txt" },
       "file.moved",
@@ -66,6 +80,7 @@ function changes(
       "file.restored",
       { ...site, path: "c.txt", from: "b.txt", version: 3 },
     ],
+    ["static-bucket-file_purge", { token, name: "site" }, "file.purged", { ...site, versions: 1 }],
     ["static-bucket_delete", { token, name: "site" }, "bucket.deleted", site],
     [
       "node-server_exec_sql",
@@ -74,6 +89,38 @@ function changes(
       { statements: ["UPDATE"], outcome: "succeeded" },
     ],
   ];
+}
+
+/** The calls about deploys; returns their names. */
+async function deployChanges(node: TestNode, who: Fields): Promise<string[]> {
+  const own = { token: node.superToken, name: "shop" };
+  await node.call("static-bucket_create", own);
+  await node.call("static-bucket-file_upload", { ...own, path: "index.html", body: "before" });
+  let deploy = "";
+  const begin = async () => {
+    ({ deploy } = (await node.call("static-bucket_deploy_begin", own)) as { deploy: string });
+  };
+  const former = expect.any(String);
+  const acts: ReadonlyArray<[method: string, params: Fields, event: string, what: Fields]> = [
+    ["add", { files: [] }, "deploy.filled", { taken: 0 }],
+    ["preview", {}, "deploy.shown", { expires: expect.any(Number) }],
+    ["publish", {}, "deploy.published", { replaced: former }],
+  ];
+  const begun = await auditOf(node, begin);
+  expect(begun).toEqual([{ event: "deploy.begun", ...who, bucket: "shop", deploy }]);
+  for (const [method, params, event, what] of acts) {
+    const act = () => node.call(`static-bucket_deploy_${method}`, { ...own, deploy, ...params });
+    expect(await auditOf(node, act)).toEqual([{ event, ...who, bucket: "shop", deploy, ...what }]);
+  }
+  const back = await auditOf(node, () => node.call("static-bucket_deploy_rollback", own));
+  expect(back).toEqual([
+    { event: "deploy.rolled_back", ...who, bucket: "shop", deploy: former, replaced: deploy },
+  ]);
+  const gone = await auditOf(node, () => node.call("static-bucket_deploy_delete", { ...own, deploy }));
+  expect(gone).toEqual([{ event: "deploy.deleted", ...who, bucket: "shop", deploy }]);
+  return ["begin", ...acts.map(([method]) => method), "rollback", "delete"].map(
+    (method) => `static-bucket_deploy_${method}`,
+  );
 }
 
 eachDatabase(
@@ -87,6 +134,7 @@ eachDatabase(
       expect([method, entries]).toEqual([method, [{ event, ...who, ...what }]]);
       called.push(method);
     }
+    called.push(...(await deployChanges(node, who)));
     const admin = { token: node.superToken, target_token: "alice" };
     let key = "";
     const tokenActs: ReadonlyArray<[method: string, params: () => Fields, event: string]> = [

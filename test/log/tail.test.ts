@@ -129,11 +129,13 @@ test("what a reader takes without waiting is the same, gaps included, and nothin
   expect(takeAll()).toEqual([]);
   for (let i = 1; i <= 515; i += 1) log.info(`event ${i}`);
   await queue.arrival();
-  expect(takeAll()).toEqual(Array.from({ length: 512 }, (_, i) => `event ${i + 1}`));
+  // What was dropped last is reported although no event follows.
+  const first = Array.from({ length: 512 }, (_, i) => `event ${i + 1}`);
+  expect(takeAll()).toEqual([...first, 3, 3]);
   const arrival = queue.arrival();
   log.info("through");
   await arrival;
-  expect(takeAll()).toEqual([3, 3, "through"]);
+  expect(takeAll()).toEqual(["through"]);
   log.info("not taken");
   stop.abort();
   await queue.arrival();
