@@ -27,6 +27,7 @@ import {
   type StatementObservers,
 } from "./db/database.ts";
 import { ServerLock } from "./db/server-lock.ts";
+import { Links } from "./links/links.ts";
 import type { Logger, LogHub } from "./log/hub.ts";
 import type { Lease } from "./rpc/lease.ts";
 import type { Services } from "./services.ts";
@@ -49,7 +50,15 @@ interface Backend {
   readonly maxCallMs: number;
 }
 
-type ServicesOfBackend = "serverUuid" | "storeId" | "tokens" | "agents" | "buckets" | "database" | "limits";
+type ServicesOfBackend =
+  | "serverUuid"
+  | "storeId"
+  | "tokens"
+  | "agents"
+  | "buckets"
+  | "links"
+  | "database"
+  | "limits";
 
 export interface BackendOptions {
   readonly configPath: string;
@@ -200,6 +209,7 @@ export class BackendPart implements Part<BackendSettings> {
           tokens: new Tokens(database, { uses: tokenUses, onChanged, passwordCost }),
           agents: new Agents(database),
           buckets,
+          links: new Links(database, { passwordCost }),
           database,
           limits: () => ({ maxAnswerBytes: maxResponseBytes(), sqlTimeoutMs }),
         },
@@ -227,7 +237,7 @@ export class BackendPart implements Part<BackendSettings> {
     const shared = { staleSeconds: settings.database.stale_seconds, log: this.#log };
     try {
       const stores = await openStores(database, { ...storeSettings(settings), serverUuid, ...shared });
-      return new Buckets(database, { stores, ...shared });
+      return new Buckets(database, { stores, ...shared, keepDeploys: settings.keep_deploys });
     } catch (error) {
       await database.close();
       throw error;

@@ -13,6 +13,8 @@ export interface ConsoleFile {
 /** ConsoleFiles is the web console, ready to be served. */
 export interface ConsoleFiles {
   readonly script: string;
+  /** What the script imports at once, so that browsers can fetch it together with the script. */
+  readonly modules: readonly string[];
   readonly style: string;
   readonly files: ReadonlyMap<string, ConsoleFile>;
 }
@@ -53,11 +55,26 @@ export async function bundleConsole(folder = sources, quality = forRelease): Pro
       toFile(basename(output.path), new Uint8Array(await output.arrayBuffer()), quality),
     ),
   );
+  const script = nameOf("script", ({ kind, path }) => kind === "entry-point" && path.endsWith(".js"));
   return {
-    script: nameOf("script", ({ kind, path }) => kind === "entry-point" && path.endsWith(".js")),
+    script,
+    modules: await importedModules(script, outputs),
     style: nameOf("style sheet", ({ path }) => /^style-.*\.css$/.test(basename(path))),
     files: new Map(files.map((file) => [file.name, file])),
   };
+}
+
+const javascript = new Bun.Transpiler({ loader: "js" });
+
+/** Modules that a script imports, and those that they import in turn, without the ones that are fetched when they are needed. */
+async function importedModules(script: string, outputs: readonly Bun.BuildArtifact[]): Promise<string[]> {
+  const found = new Set([script]);
+  for (const name of found) {
+    const code = await outputs.find(({ path }) => basename(path) === name)?.text();
+    for (const { kind, path } of code === undefined ? [] : javascript.scanImports(code))
+      if (kind === "import-statement") found.add(basename(path));
+  }
+  return [...found].slice(1);
 }
 
 async function toFile(name: string, bytes: Uint8Array, quality: number): Promise<ConsoleFile> {

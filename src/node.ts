@@ -43,6 +43,7 @@ import {
   tcpAddress,
   unixAddress,
 } from "./settings.ts";
+import { LatestRelease } from "./update/latest-release.ts";
 import { Updater, type UpdateSettings } from "./update/updater.ts";
 
 export interface Node extends AsyncDisposable {
@@ -77,7 +78,9 @@ export async function openNode(options: NodeOptions): Promise<Node> {
   let limits = noLimits;
   let drainMs = 0;
   let releases: UpdateSettings = { releaseUrl: undefined, publicKey: undefined };
-  const updater = new Updater(options.program?.installed ?? sourceProgram, () => releases, log);
+  const installed = options.program?.installed ?? sourceProgram;
+  const updater = new Updater(installed, () => releases, log);
+  const latestRelease = new LatestRelease(installed.version, () => releases.releaseUrl, updater.stopping);
   const uptimeMs = () => Math.floor(performance.now() - openedAt);
   const backups = new BackupSchedule({ source: () => backend.backupSource, log });
   const backend = new BackendPart({
@@ -98,6 +101,7 @@ export async function openNode(options: NodeOptions): Promise<Node> {
         if ((await reload()) !== "refused") group?.reloadOthers();
       },
       updater,
+      latestRelease,
       scheduleRestart: () => {
         const { program, restartDelayMs = 3000 } = options;
         // Another process takes over from one of several before that one stops.

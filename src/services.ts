@@ -4,9 +4,11 @@ import type { Buckets } from "./buckets/buckets.ts";
 import type { Roster } from "./cluster/roster.ts";
 import type { ConfigFile } from "./config/config-file.ts";
 import type { Database } from "./db/database.ts";
+import type { Links } from "./links/links.ts";
 import type { LogHub } from "./log/hub.ts";
 import type { LogRing } from "./log/ring.ts";
 import type { Metrics } from "./metrics/metrics.ts";
+import type { LatestRelease } from "./update/latest-release.ts";
 import type { Updater } from "./update/updater.ts";
 
 /** Services are what a method may use. */
@@ -21,6 +23,8 @@ export interface Services {
   readonly tokens: Tokens;
   readonly agents: Agents;
   readonly buckets: Buckets;
+  /** Signed links to files of buckets. */
+  readonly links: Links;
   readonly database: Database;
   /** The present limits of the configuration. */
   limits(): { readonly maxAnswerBytes: number; readonly sqlTimeoutMs: number };
@@ -33,6 +37,7 @@ export interface Services {
   /** Reads the configuration again and applies it, or logs why that failed. */
   reload(): Promise<unknown>;
   readonly updater: Updater;
+  readonly latestRelease: Pick<LatestRelease, "state">;
   /** Restarts into the binary on the disk, after a delay and once the calls that run are done. */
   scheduleRestart(): void;
 }

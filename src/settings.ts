@@ -102,17 +102,19 @@ function hostName(): string {
 /** BackendSettings are what the database and its services are opened with. */
 export type BackendSettings = Pick<
   Config,
-  "database" | "files" | "server_uuid" | "static_path" | "sync_uploads"
+  "database" | "files" | "keep_deploys" | "server_uuid" | "static_path" | "sync_uploads" | "trash_days"
 >;
 
 export function backendSettings({
   database,
   files,
+  keep_deploys,
   server_uuid,
   static_path,
   sync_uploads,
+  trash_days,
 }: Config): BackendSettings {
-  return { database, files, server_uuid, static_path, sync_uploads };
+  return { database, files, keep_deploys, server_uuid, static_path, sync_uploads, trash_days };
 }
 
 /** `filesSource` is where a backup reads the files of the buckets. */
@@ -122,8 +124,8 @@ export function filesSource({ static_path, files }: Pick<Config, "static_path" |
 }
 
 /** `storeSettings` is which store keeps the files of the buckets, and how. */
-export function storeSettings({ files, static_path, sync_uploads }: BackendSettings) {
-  return { files, staticPath: static_path, syncUploads: sync_uploads };
+export function storeSettings({ files, static_path, sync_uploads, trash_days }: BackendSettings) {
+  return { files, staticPath: static_path, syncUploads: sync_uploads, trashDays: trash_days };
 }
 
 /** `sinkSettings` lets the environment's `RUST_LOG` override `log_filter`; a sink without a filter of its own uses the result. */

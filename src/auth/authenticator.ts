@@ -6,6 +6,7 @@ import { authorise, superTokenRequired } from "./authorise.ts";
 import { type Caller, whoFields } from "./caller.ts";
 import { type Credentials, keyOfWholeToken, parseCredentials } from "./credentials.ts";
 import { Denied } from "./denied.ts";
+import type { SignInFailure } from "./failed-sign-ins.ts";
 import type { FailureLimiter } from "./failure-limiter.ts";
 import { toLimits } from "./limit.ts";
 import { anyToken, isOpen, type Need } from "./need.ts";
@@ -24,6 +25,18 @@ export class CredentialsRejected extends Denied {
     super("invalid_credentials", detail);
   }
 }
+
+/** LinkPassword is a password that was given for a signed link. */
+export interface LinkPassword {
+  /** The id of the link, for the log. */
+  readonly id: string;
+  /** Of the right one. */
+  readonly hash: string;
+  readonly password: string;
+}
+
+/** RejectedName is what the log names of refused credentials. */
+type RejectedName = Pick<SignInFailure, "token_key" | "username" | "link">;
 
 export interface AuthenticatorOptions {
   readonly database: Database;
@@ -160,6 +173,12 @@ export class Authenticator {
     }
   }
 
+  /** Resolves if the password of a signed link is right; throws CredentialsRejected otherwise. */
+  async proveLinkPassword({ id, hash, password }: LinkPassword, peer: Peer): Promise<void> {
+    if (await this.#passwords.matches({ name: `link ${id}`, proof: password }, hash, peer)) return;
+    throw this.#rejected({ link: id }, "Invalid password", peer.address);
+  }
+
   #proveNow({ by, name, proof }: Credentials): TokenRow | undefined {
     if (by !== "key") return undefined;
     const row = this.#database.tokens.keptByKey(name);
@@ -205,8 +224,13 @@ export class Authenticator {
   }
 
   #reject({ by, name }: Credentials, need: Need, address: string): CredentialsRejected {
-    const { delayMs, unlogged } = this.#failures.failed(address);
     const who = { [by === "key" ? "token_key" : "username"]: (keyOfWholeToken(name) ?? name).slice(0, 128) };
+    // Unknown names and wrong secrets are answered alike, so that nobody learns whether a token exists.
+    return this.#rejected(who, need.kind === "super" ? superTokenRequired : "Invalid credentials", address);
+  }
+
+  #rejected(who: RejectedName, detail: string, address: string): CredentialsRejected {
+    const { delayMs, unlogged } = this.#failures.failed(address);
     this.#audit.signInFailed({ ...who, address, reason: "invalid_credentials" });
     if (unlogged !== undefined)
       this.#log.warn("refused credentials", {
@@ -215,11 +239,7 @@ export class Authenticator {
         // Guesses must not fill the log.
         ...(unlogged === 0 ? {} : { not_shown_before: unlogged }),
       });
-    // Unknown names and wrong secrets are answered alike, so that nobody learns whether a token exists.
-    return new CredentialsRejected(
-      need.kind === "super" ? superTokenRequired : "Invalid credentials",
-      delayMs,
-    );
+    return new CredentialsRejected(detail, delayMs);
   }
 }
 
@@ -239,9 +259,9 @@ function toCaller(row: TokenRow, by: Caller["by"]): Caller {
   };
 }
 
-/** Why a token cannot be used now; undefined inside its lifetime. */
-function outsideLifetime(
-  { from, to }: TokenRow,
+/** `outsideLifetime` is why a token cannot be used now; undefined inside its lifetime. */
+export function outsideLifetime(
+  { from, to }: Pick<TokenRow, "from" | "to">,
   now: number,
 ): { reason: "expired" | "not_yet_valid"; detail: string } | undefined {
   if (from !== null && now < from) return { reason: "not_yet_valid", detail: "Token is not yet valid" };

@@ -97,7 +97,8 @@ function keyOf({ network, name }: WindowKey): string {
   return `${network} ${name}`;
 }
 
-function nameOf({ token_key, username }: SignInFailure): string {
+function nameOf({ token_key, username, link }: SignInFailure): string {
+  if (link !== undefined) return `link ${link}`;
   return token_key === undefined ? `username ${username ?? ""}` : `token_key ${token_key}`;
 }
 

@@ -9,7 +9,8 @@ const noPermission =
 
 const scopeName = z.string().min(1).max(512);
 
-const scopeJson = z
+/** `scopeJson` is a scope as it travels: `{ "static_bucket": "site" }`. */
+export const scopeJson = z
   .union(
     [
       z.literal("global"),

@@ -66,25 +66,23 @@ export function onlyMember(json: unknown): readonly [name: string, value: unknow
 
 /** `holds` is whether one single limit grants the permission in the scope. No action implies another. */
 export function holds(limits: readonly Limit[], permission: string, wanted: Scope): boolean {
-  return limits.some(
+  return grantingLimit(limits, { permission }, wanted) !== undefined;
+}
+
+/** `grantingLimit` is the index of the first limit that grants this in the scope. */
+export function grantingLimit(limits: readonly Limit[], wanted: Grant, scope: Scope): number | undefined {
+  const at = limits.findIndex(
     (limit) =>
-      limit.permissions.some((grant) => grant.permission === permission && grant.pattern === undefined) &&
-      limit.scopes.some((scope) => scopeCovers(scope, wanted)),
+      limit.permissions.some((held) => grantCovers(held, wanted)) &&
+      limit.scopes.some((held) => scopeCovers(held, scope)),
   );
+  return at < 0 ? undefined : at;
 }
 
 /** `limitsCover` is whether `outer` grants everything that `inner` grants. */
 export function limitsCover(outer: readonly Limit[], inner: readonly Limit[]): boolean {
   return inner.every(({ scopes, permissions }) =>
-    scopes.every((wanted) =>
-      permissions.every((grant) =>
-        outer.some(
-          (limit) =>
-            limit.permissions.some((held) => grantCovers(held, grant)) &&
-            limit.scopes.some((scope) => scopeCovers(scope, wanted)),
-        ),
-      ),
-    ),
+    scopes.every((wanted) => permissions.every((grant) => grantingLimit(outer, grant, wanted) !== undefined)),
   );
 }
 

@@ -6,9 +6,11 @@ import type { TokenRow } from "../db/token-row.ts";
 import type { Caller } from "./caller.ts";
 import { keyLength, secretLength } from "./credentials.ts";
 import { Denied } from "./denied.ts";
-import { limitsCover, toLimits } from "./limit.ts";
+import { type Explanation, explain } from "./explain.ts";
+import { type Grant, limitsCover, toLimits } from "./limit.ts";
 import type { tokenLimit } from "./limit-schema.ts";
 import { hashPassword, type PasswordCost } from "./passwords.ts";
+import type { Scope } from "./permission.ts";
 import { hashSecret } from "./secrets.ts";
 import type { TokenUses } from "./token-uses.ts";
 
@@ -121,6 +123,17 @@ export class Tokens {
   /** By key, else by user name. */
   async get(target: string): Promise<TokenRecord> {
     return this.#toRecord(await this.#find(target));
+  }
+
+  /** Whether a token holds a permission; the caller's own, or any by key or user name. */
+  async explain(
+    token: { readonly key: string } | { readonly target: string },
+    wanted: { readonly grant: Grant; readonly scope: Scope },
+  ): Promise<Explanation & { readonly token_key: string }> {
+    const row =
+      "key" in token ? await this.#database.tokens.byKey(token.key) : await this.#find(token.target);
+    if (row === undefined) throw notFound();
+    return { token_key: row.key, ...explain(row, wanted) };
   }
 
   async *list(): AsyncGenerator<TokenRecord> {

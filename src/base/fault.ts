@@ -117,6 +117,9 @@ export const faultKinds = {
     code: 108,
     title: "InvalidInput",
     description: "A value is of the right type but not acceptable.",
+    reasons: {
+      too_many_links: "the bucket has as many links with a limit or a password as it may have (`data.limit`)",
+    },
   },
   Other: {
     code: 999,

@@ -3,6 +3,7 @@ import {
   fdatasync,
   fstatSync,
   fsync,
+  linkSync,
   lstatSync,
   mkdirSync,
   openSync,
@@ -20,6 +21,7 @@ import {
   write,
 } from "node:fs";
 import {
+  link,
   lstat,
   mkdir,
   open,
@@ -74,8 +76,19 @@ export interface FileCalls {
   open(path: string, flags: string | number, mode?: number): MaybePromise<FileDescriptor>;
   mkdir(path: string): MaybePromise<void>;
   rename(from: string, to: string): MaybePromise<void>;
+  /** Gives a file a second name; a symbolic link is not followed. */
+  link(existing: string, name: string): MaybePromise<void>;
   unlink(path: string): MaybePromise<void>;
   utimes(path: string, accessed: Date, modified: Date): MaybePromise<void>;
+}
+
+/** LocalFileCalls are those of a local disk: they return their results at once, except that a large folder is read by a thread. */
+export interface LocalFileCalls extends FileCalls {
+  stat(path: string): Stats;
+  lstat(path: string): Stats;
+  realpath(path: string): string;
+  readlink(path: string): string;
+  open(path: string, flags: string | number, mode?: number): LocalFile;
 }
 
 export const asyncFileCalls: FileCalls = {
@@ -87,14 +100,15 @@ export const asyncFileCalls: FileCalls = {
   open,
   mkdir: (path) => mkdir(path),
   rename,
+  link,
   unlink,
   utimes,
 };
 
 /** A larger folder is read by a thread: a hundred thousand names take a tenth of a second. */
-const maxFolderBytes = 64 * 1024;
+export const maxFolderBytes = 64 * 1024;
 
-export const syncFileCalls: FileCalls = {
+export const syncFileCalls: LocalFileCalls = {
   stat: (path) => statSync(path),
   lstat: (path) => lstatSync(path),
   // Without `.native` Node resolves each part of the path in JavaScript.
@@ -104,6 +118,7 @@ export const syncFileCalls: FileCalls = {
   open: (path, flags, mode) => new LocalFile(openSync(path, flags, mode)),
   mkdir: (path) => mkdirSync(path),
   rename: renameSync,
+  link: linkSync,
   unlink: unlinkSync,
   utimes: utimesSync,
 };
@@ -131,7 +146,7 @@ export function fileCallsFor(path: string): FileCalls {
 }
 
 /** LocalFile is an open file on a local disk. Content is read, written and synced by a thread: a disk may take its time. */
-class LocalFile implements FileDescriptor {
+export class LocalFile implements FileDescriptor {
   /** -1 once it is closed: the number may belong to another file by then. */
   fd: number;
 

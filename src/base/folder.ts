@@ -1,6 +1,7 @@
 import { constants } from "node:fs";
 import { dirname, join, sep } from "node:path";
 import { asyncFileCalls, type FileCalls, type FileDescriptor } from "./file-calls.ts";
+import { tryLock } from "./file-lock.ts";
 
 /** FolderIdentity identifies a folder whichever path leads to it. */
 export interface FolderIdentity {
@@ -41,10 +42,20 @@ export class Folder {
     return name === "" ? this.#base : `${this.#base}${sep}${name}`;
   }
 
+  /** Returns the path that the folder has now, with every link resolved: another one if it was renamed. */
+  async presentPath(): Promise<string> {
+    return process.platform === "linux" ? this.#calls.readlink(heldPath(this.#handle)) : this.realPath;
+  }
+
   /** Returns the names in this folder, in no order. */
   async names(): Promise<string[]> {
     const { size } = await this.#handle.stat();
     return this.#calls.readdir(this.#base, size);
+  }
+
+  /** Takes the system's lock on this folder until it is closed; false if somebody else has it. */
+  tryLock(): boolean {
+    return tryLock(this.#handle.fd);
   }
 
   async identity(): Promise<FolderIdentity> {
@@ -102,7 +113,8 @@ export async function heldPlace(handle: FileDescriptor, path: string, calls: Fil
   return { real, path: real };
 }
 
-function heldPath({ fd }: FileDescriptor): string {
+/** `heldPath` is a path that opens exactly what is open already. On Linux only. */
+export function heldPath({ fd }: FileDescriptor): string {
   return `/proc/self/fd/${fd}`;
 }
 

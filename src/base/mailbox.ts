@@ -21,7 +21,15 @@ export class Mailbox<T> implements EventQueue<T> {
   #closed = false;
   #arrived: PromiseWithResolvers<void> | undefined;
 
-  constructor(readonly capacity: number) {}
+  readonly #onEmptied: (() => void) | undefined;
+
+  /** `onEmptied` is called when the reader has taken the last item; it may offer more. */
+  constructor(
+    readonly capacity: number,
+    onEmptied?: () => void,
+  ) {
+    this.#onEmptied = onEmptied;
+  }
 
   get isClosed(): boolean {
     return this.#closed;
@@ -40,7 +48,9 @@ export class Mailbox<T> implements EventQueue<T> {
   }
 
   take(): T | undefined {
-    return this.#items.shift();
+    const item = this.#items.shift();
+    if (item !== undefined && this.#items.length === 0) this.#onEmptied?.();
+    return item;
   }
 
   arrival(): Promise<void> {

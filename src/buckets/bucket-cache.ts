@@ -19,9 +19,14 @@ const maxIdlePolls = 25;
 const maxRecords = 10_000;
 const maxMissing = 1000;
 
-/** The key of the bucket that answers the HTTP root; every other key is a bucket's name. */
+/** The key of the bucket that answers the HTTP root; every other key is a bucket's name, or a `hostKey`. */
 export const httpRoot = Symbol("HTTP root");
 export type BucketKey = string | typeof httpRoot;
+
+/** `hostKey` is the key of the bucket that a host name belongs to. No bucket's name contains NUL. */
+export function hostKey(host: string): BucketKey {
+  return `\0${host}`;
+}
 
 /** A cached answer for one key: a record, or that there is none. */
 interface CacheEntry {
@@ -35,7 +40,7 @@ interface CacheEntry {
 }
 
 export interface BucketCacheOptions {
-  /** One look: reads the buckets with these keys from the database. */
+  /** One look: reads the buckets with these keys, and all that have host names, from the database. */
   readonly read: (
     keys: ReadonlySet<BucketKey>,
     begunAt: number,
@@ -55,6 +60,7 @@ export class BucketCache {
   readonly #found = new Map<BucketKey, CacheEntry>();
   readonly #missing = new Map<BucketKey, CacheEntry>();
   readonly #looks: BatchLoader<BucketKey, BucketState>;
+  #hosts: ReadonlyMap<string, string> = new Map();
   #changes = 0;
   /** Entries from before this many changes must not be used, not even while the database is away. */
   #oldestUsable = 0;
@@ -85,6 +91,33 @@ export class BucketCache {
     if (this.#awayAt === undefined || this.#stale(bucket.name)?.record !== bucket) return false;
     this.#lookIfDue(bucket.name, this.#awayAt);
     return true;
+  }
+
+  /**
+   * Host names with the names of their buckets, as the last look found them: every look reads them, so they are as fresh as any record. The
+   * same object until one changes.
+   */
+  get hosts(): ReadonlyMap<string, string> {
+    return this.#hosts;
+  }
+
+  /** Looks: the state after this call of the bucket that answers at the root of a host, by its host name or as the HTTP root. */
+  async lookAtRoot(host: string): Promise<BucketState | undefined> {
+    const states = await this.#looks.loadMany([httpRoot, hostKey(host)]);
+    return states.get(hostKey(host)) ?? states.get(httpRoot);
+  }
+
+  /** Is to `lookAtRoot` what `loadOrStale` is to `look`. */
+  async rootOrStale(host: string): Promise<Bucket | undefined> {
+    const key = this.#rootKey(host);
+    const record = await this.loadOrStale(key);
+    // A look may have found other host names.
+    const present = this.#rootKey(host);
+    return present === key ? record : this.loadOrStale(present);
+  }
+
+  #rootKey(host: string): BucketKey {
+    return this.#hosts.has(host) ? hostKey(host) : httpRoot;
   }
 
   /** Looks: the state of a bucket after this call, undefined when there is no such bucket; throws while the database is away. */
@@ -166,7 +199,16 @@ export class BucketCache {
       const read = await this.#options.read(keys, begun.readAt);
       this.#awayAt = undefined;
       const states = new Map<BucketKey, BucketState>();
-      for (const [key, state] of read) states.set(key, { ...state, record: this.#same(state.record) });
+      const hosts = new Map<string, string>();
+      for (const [key, state] of read) {
+        const record = this.#same(state.record);
+        states.set(key, { ...state, record });
+        for (const host of record.hosts) {
+          hosts.set(host, record.name);
+          states.set(hostKey(host), { ...state, record });
+        }
+      }
+      if (!Bun.deepEquals(this.#hosts, hosts)) this.#hosts = hosts;
       for (const key of keys) this.#keep(key, { ...begun, record: states.get(key)?.record });
       return states;
     } catch (error) {
@@ -221,7 +263,7 @@ export class BucketCache {
     }
     this.#missing.delete(key);
     store(this.#found, record.name, entry);
-    if (key === httpRoot) store(this.#found, key, { ...entry });
+    if (key !== record.name) store(this.#found, key, { ...entry });
     dropOldest(this.#found, maxRecords);
   }
 }

@@ -7,8 +7,6 @@ import {
   type FileReader,
   type FileStats,
   type FileStore,
-  type FileVersion,
-  type HistoryOptions,
   isFolder,
   notFound,
   type PlaceOptions,
@@ -16,12 +14,14 @@ import {
   type SourceAndTarget,
   type StagedFile,
   type Times,
-  type VersionName,
   type WriteTransaction,
 } from "./file-store.ts";
-import type { Metadata } from "./metadata/metadata.ts";
+import type { FileVersion, HistoryOptions, VersionName } from "./file-version.ts";
+import type { AffectedPath } from "./metadata/locks.ts";
+import { forgetMetadata, type Metadata, moveMetadata } from "./metadata/metadata.ts";
 import { isBelow, splitPath, type TreePath, treeRoot } from "./path.ts";
-import { type AffectedPath, assertUnlocked, changeInTurn, type WriteConditions } from "./write-conditions.ts";
+import { SiteFiles } from "./site-files.ts";
+import type { WriteConditions } from "./write-conditions.ts";
 
 /** TransferOptions are those of a COPY or MOVE. */
 export interface TransferOptions {
@@ -57,6 +57,8 @@ export class BucketFiles implements BucketView {
   readonly metadata: Metadata;
   /** Takes, refreshes and releases locks. */
   readonly locking: BucketLocks;
+  /** The rules by which its files are served over HTTP. */
+  readonly site: SiteFiles;
   readonly #store: FileStore;
 
   constructor(store: FileStore, metadata: Metadata) {
@@ -64,6 +66,7 @@ export class BucketFiles implements BucketView {
     this.reader = store.reader;
     this.metadata = metadata;
     this.locking = new BucketLocks(store, metadata);
+    this.site = new SiteFiles(store.reader);
   }
 
   /** stage stores uploaded content outside of the bucket; `write` puts it in place. */
@@ -75,11 +78,7 @@ export class BucketFiles implements BucketView {
   async examine(resolved: ResolvedPath, conditions: WriteConditions): Promise<void> {
     await conditions.assertPreconditions(resolved, this);
     const { path, entry } = resolved;
-    await assertUnlocked(this.metadata.locks, conditions, {
-      path,
-      recursive: false,
-      changesParent: entry === undefined,
-    });
+    await this.metadata.locks.assertUnlocked(conditions, { path, changesParent: entry === undefined });
   }
 
   /** write puts a staged file in place, atomically. */
@@ -88,62 +87,50 @@ export class BucketFiles implements BucketView {
     staged: StagedFile,
     { conditions, ...options }: PlaceOptions & { readonly conditions: WriteConditions },
   ): Promise<{ readonly created: boolean; readonly stats: FileStats }> {
-    return changeInTurn(this.#store, { path, conditions }, async (transaction, target) => {
+    return this.#change(path, conditions, async (transaction, target) => {
       const created = target.entry === undefined;
       const affected =
         created && options.makeParents ? await firstMissing(transaction.reader, target) : target.path;
-      await assertUnlocked(transaction.metadata.locks, conditions, {
-        path: affected,
-        recursive: false,
-        changesParent: created,
-      });
-      if (created) await forget(transaction.metadata, target.path);
+      await transaction.metadata.locks.assertUnlocked(conditions, { path: affected, changesParent: created });
+      if (created) await forgetMetadata(transaction.metadata, target.path);
       return { created, stats: await transaction.place(staged, target.path, options) };
     });
   }
 
   /** makeFolder is false when something exists at the path. */
   async makeFolder(path: TreePath, times: Times, conditions: WriteConditions): Promise<boolean> {
-    return changeInTurn(this.#store, { path, conditions }, async (transaction, target) => {
-      await assertUnlocked(transaction.metadata.locks, conditions, {
-        path: target.path,
-        recursive: false,
-        changesParent: true,
-      });
+    return this.#change(path, conditions, async (transaction, target) => {
+      await transaction.metadata.locks.assertUnlocked(conditions, { path: target.path, changesParent: true });
       if (!(await transaction.makeFolder(target.path, times))) return false;
-      await forget(transaction.metadata, target.path);
+      await forgetMetadata(transaction.metadata, target.path);
       return true;
     });
   }
 
   /** removeFile removes a file, and is false if there is none; it throws InvalidInput for a folder. */
   async removeFile(path: TreePath, conditions: WriteConditions): Promise<boolean> {
-    return changeInTurn(this.#store, { path, conditions }, async (transaction, target) => {
+    return this.#change(path, conditions, async (transaction, target) => {
       const { entry } = target;
       if (entry === undefined) return false;
-      await assertUnlocked(transaction.metadata.locks, conditions, {
-        path: target.path,
-        recursive: false,
-        changesParent: true,
-      });
+      await transaction.metadata.locks.assertUnlocked(conditions, { path: target.path, changesParent: true });
       if (entry.kind === "folder") throw isFolder(target.path);
       await transaction.remove(entry);
-      await forget(transaction.metadata, target.path);
+      await forgetMetadata(transaction.metadata, target.path);
       return true;
     });
   }
 
   /** remove removes a file, or a folder with its content, and returns what could not be removed. */
   async remove(path: TreePath, conditions: WriteConditions): Promise<readonly Failure[]> {
-    return changeInTurn(this.#store, { path, conditions }, async (transaction, target) => {
+    return this.#change(path, conditions, async (transaction, target) => {
       if (target.entry === undefined) throw notFound(path);
-      await assertUnlocked(transaction.metadata.locks, conditions, {
+      await transaction.metadata.locks.assertUnlocked(conditions, {
         path: target.path,
         recursive: true,
         changesParent: true,
       });
       const failures = await transaction.remove(target.entry);
-      if (failures.length === 0) await forget(transaction.metadata, target.path);
+      if (failures.length === 0) await forgetMetadata(transaction.metadata, target.path);
       return failures;
     });
   }
@@ -160,11 +147,10 @@ export class BucketFiles implements BucketView {
       if (source.path === target.path) return false;
       const created = target.entry === undefined;
       const affected = created ? await firstMissing(transaction.reader, target) : target.path;
-      await assertUnlocked(
-        transaction.metadata.locks,
+      await transaction.metadata.locks.assertUnlocked(
         conditions,
-        { path: source.path, recursive: false, changesParent: true },
-        { path: affected, recursive: false, changesParent: created },
+        { path: source.path, changesParent: true },
+        { path: affected, changesParent: created },
       );
       await transaction.move(entry, target.path, { makeParents: true, signal: neverAborted });
       await moveMetadata(transaction.metadata, source.path, target.path);
@@ -208,11 +194,10 @@ export class BucketFiles implements BucketView {
     { properties, times }: Description,
     conditions: WriteConditions,
   ): Promise<void> {
-    await changeInTurn(this.#store, { path, conditions }, async (transaction, target) => {
+    await this.#change(path, conditions, async (transaction, target) => {
       if (target.entry === undefined) throw notFound(path);
-      await assertUnlocked(transaction.metadata.locks, conditions, {
+      await transaction.metadata.locks.assertUnlocked(conditions, {
         path: target.path,
-        recursive: false,
         changesParent: false,
       });
       if (properties.size > 0) await transaction.metadata.properties.change(target.path, properties);
@@ -226,23 +211,36 @@ export class BucketFiles implements BucketView {
     return this.#store.history(path, options);
   }
 
+  /** kept is what the store keeps of what was deleted or replaced. */
+  get kept(): Pick<FileStore, "keptDays" | "measureKept" | "purge"> {
+    return this.#store;
+  }
+
   /** restore puts a version back, at its path or another one. A file takes the place of the file there; a folder needs a free path. */
   async restore(
     wanted: VersionName,
     to: TreePath,
     conditions: WriteConditions,
   ): Promise<FileVersion["kind"]> {
-    return changeInTurn(this.#store, { path: to, conditions }, async (transaction, target) => {
+    return this.#change(to, conditions, async (transaction, target) => {
       const created = target.entry === undefined;
       const affected = created ? await firstMissing(transaction.reader, target) : target.path;
-      await assertUnlocked(transaction.metadata.locks, conditions, {
-        path: affected,
-        recursive: false,
-        changesParent: created,
-      });
+      await transaction.metadata.locks.assertUnlocked(conditions, { path: affected, changesParent: created });
       const kind = await transaction.restore(wanted, target.path);
-      if (created) await forget(transaction.metadata, target.path);
+      if (created) await forgetMetadata(transaction.metadata, target.path);
       return kind;
+    });
+  }
+
+  /** Runs `work` on a path in its turn, if the preconditions hold then. */
+  #change<T>(
+    path: TreePath,
+    conditions: WriteConditions,
+    work: (transaction: WriteTransaction, target: ResolvedPath) => Promise<T>,
+  ): Promise<T> {
+    return this.#store.transact(path, async (transaction, target) => {
+      await conditions.assertPreconditions(target, transaction);
+      return work(transaction, target);
     });
   }
 
@@ -265,7 +263,7 @@ export class BucketFiles implements BucketView {
       const replaced = target.entry !== undefined;
       const affected: AffectedPath[] = [{ path: to, recursive: true, changesParent: !replaced }];
       if (removesSource) affected.push({ path: from, recursive: true, changesParent: true });
-      await assertUnlocked(transaction.metadata.locks, conditions, ...affected);
+      await transaction.metadata.locks.assertUnlocked(conditions, ...affected);
       if (replaced && !overwrite) return "exists";
       const failures = await work({ transaction, entry: source.entry, target: to });
       // The lock on a replaced resource stays, for clients that save by rename; what was below it is gone.
@@ -284,15 +282,4 @@ async function firstMissing(reader: FileReader, { path, parent }: ResolvedPath):
     exists = (await reader.find(splitPath(at).folder)) !== undefined;
   }
   return first;
-}
-
-/** RFC 4918 §7.6: a MOVE takes the properties along; the locks of the source end. */
-async function moveMetadata({ locks, properties }: Metadata, from: TreePath, to: TreePath): Promise<void> {
-  await properties.move(from, to);
-  await locks.forget(from);
-}
-
-async function forget({ locks, properties }: Metadata, path: TreePath): Promise<void> {
-  await properties.forget(path);
-  await locks.forget(path);
 }

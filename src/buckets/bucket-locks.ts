@@ -2,7 +2,7 @@ import type { BucketView, FileStore, ResolvedPath } from "./file-store.ts";
 import { covers, type Lock } from "./metadata/locks.ts";
 import type { Metadata } from "./metadata/metadata.ts";
 import type { TreePath } from "./path.ts";
-import { assertUnlocked, changeInTurn, type WriteConditions } from "./write-conditions.ts";
+import type { WriteConditions } from "./write-conditions.ts";
 
 /** WantedLock is a lock to be taken. */
 export interface WantedLock extends Omit<Lock, "path" | "until"> {
@@ -38,15 +38,11 @@ export class BucketLocks {
   ): Promise<{ readonly lock: Lock; readonly created: boolean }> {
     if (this.#metadata.locks.isSweepDue(wanted.holder))
       await this.#store.transactMetadata(({ metadata }) => metadata.locks.sweep());
-    return changeInTurn(this.#store, { path, conditions }, async (transaction, target) => {
+    return this.#store.transact(path, async (transaction, target) => {
+      await conditions.assertPreconditions(target, transaction);
       const { locks, properties } = transaction.metadata;
       const created = target.entry === undefined;
-      if (created)
-        await assertUnlocked(locks, conditions, {
-          path: target.path,
-          recursive: false,
-          changesParent: true,
-        });
+      if (created) await locks.assertUnlocked(conditions, { path: target.path, changesParent: true });
       const lock = await locks.take({ ...wanted, path: target.path, until: locks.now() + timeoutMs });
       if (!created) return { lock, created };
       try {

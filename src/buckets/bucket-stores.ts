@@ -1,8 +1,9 @@
 import type { DatabaseTransaction } from "../db/dialect.ts";
 import type { HeadValue } from "../db/entry-values.ts";
-import type { FileStore } from "./file-store.ts";
 import type { Metadata } from "./metadata/metadata.ts";
 import type { Bucket } from "./record.ts";
+import type { TreeStore } from "./tree-store.ts";
+import type { PartialContents } from "./uploads/partial-content.ts";
 
 export interface DiskSpace {
   readonly freeBytes: number;
@@ -41,8 +42,8 @@ export interface HeadListener {
 export interface OpenBucket {
   readonly bucket: Pick<Bucket, "name" | "path">;
   readonly metadata: Metadata;
-  /** Called when files may have changed. */
-  readonly onChanged: () => void;
+  /** Called when files may have changed; `exchanged` if the whole tree has another place now. */
+  readonly onChanged: (how?: "exchanged") => void;
 }
 
 /** PlaceClaim is a new or changed record of a bucket that wants its place in the store. */
@@ -59,6 +60,8 @@ export interface PlaceClaim {
 export interface BucketStores {
   readonly health: StoreHealth;
   readonly activity: StoreActivity;
+  /** The content of resumable uploads. */
+  readonly partialContents: PartialContents;
   /** Undefined if the state of the files is not in the database. */
   readonly heads?: HeadListener;
   /**
@@ -67,11 +70,17 @@ export interface BucketStores {
    */
   admit(): Promise<string>;
   /** The store of one bucket. The caller opens it once and keeps it; there is nothing to close. */
-  open(options: OpenBucket): FileStore;
+  open(options: OpenBucket): TreeStore;
   /** Creates the place of a bucket, or takes the one that exists. InvalidInput if that has files, unless `mayTakeOver`. */
   claim(claim: PlaceClaim): Promise<void>;
   /** Creates the place of a bucket whose record exists again, if it is missing. */
   restore(claim: Omit<PlaceClaim, "mayTakeOver">): Promise<void>;
+  /** Deletes the tree at a place, which neither a record nor a deploy has any more. May take long. */
+  discard(path: string): Promise<void>;
+  /** Throws if the tree of a bucket could not be exchanged with one at a place that is still to be made, whatever is in them. */
+  assertExchangeable(path: string, other: string): Promise<void>;
+  /** Finishes or undoes the exchange of two trees that a crash interrupted, so that there is a tree at both places. */
+  settleExchange(path: string, other: string): Promise<void>;
   /** Those of these paths of buckets that have no place in this store. Requests for their files fail until `restore`, or until they are copied there. */
   missing(paths: readonly string[]): Promise<string[]>;
   /** Finishes or undoes what a crash of this server interrupted. To be called once, before any change. Returns what could not be cleared. */

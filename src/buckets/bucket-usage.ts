@@ -18,6 +18,8 @@ const maxRestMs = 1000;
 export interface Usage {
   readonly files: number;
   readonly bytes: number;
+  /** When a file was last modified, in Unix milliseconds; null if there is no file. */
+  readonly newestMs: number | null;
 }
 
 interface Counted extends Usage {
@@ -112,11 +114,12 @@ export class BucketUsage {
   async #count(bucket: Bucket): Promise<void> {
     this.#changed.delete(bucket.name);
     const startedAt = performance.now();
-    let [files, bytes, pieceStartedAt] = [0, 0, startedAt];
+    let [files, bytes, newest, pieceStartedAt] = [0, 0, 0, startedAt];
     try {
-      for await (const sizes of this.#options.readerOf(bucket).fileSizes()) {
+      for await (const { sizes, newestMs } of this.#options.readerOf(bucket).fileSizes()) {
         files += sizes.length;
         for (const size of sizes) bytes += size;
+        newest = Math.max(newest, newestMs);
         await rest(pieceStartedAt);
         if (this.#closed) return;
         pieceStartedAt = performance.now();
@@ -127,10 +130,11 @@ export class BucketUsage {
         bucket: bucket.name,
         reason: messageOf(error),
       });
-      [files, bytes] = [0, 0];
+      [files, bytes, newest] = [0, 0, 0];
     }
     const countedAt = performance.now();
-    this.#counted.set(bucket.name, { files, bytes, countedAt, tookMs: countedAt - startedAt });
+    const newestMs = files === 0 ? null : newest;
+    this.#counted.set(bucket.name, { files, bytes, newestMs, countedAt, tookMs: countedAt - startedAt });
     await rest(pieceStartedAt);
   }
 }

@@ -1,28 +1,46 @@
 import { Fault } from "../base/fault.ts";
 import type { BucketState } from "../db/bucket-rows.ts";
 import type { Database } from "../db/database.ts";
-import { metadataRows } from "../db/metadata-rows.ts";
+import { linksNamespace } from "../db/link-rows.ts";
+import { uploadsNamespace } from "../db/upload-rows.ts";
 import type { Logger } from "../log/hub.ts";
 import { BucketCache, type BucketKey, httpRoot } from "./bucket-cache.ts";
-import { BucketFiles } from "./bucket-files.ts";
+import { hasDeploys, noBucket, storeIsMissing } from "./bucket-faults.ts";
+import type { BucketFiles } from "./bucket-files.ts";
 import type { BucketStores, PlaceClaim, StoreActivity, StoreHealth } from "./bucket-stores.ts";
 import { BucketUsage } from "./bucket-usage.ts";
+import { isDeployPlace } from "./deploys/deploy-record.ts";
+import { Deploys } from "./deploys/deploys.ts";
 import { locksNamespace, propertiesNamespace } from "./metadata/kv-keys.ts";
-import { Metadata } from "./metadata/metadata.ts";
-import { type Bucket, checkBucketName, checkBucketPath, refuseConflict } from "./record.ts";
+import { OpenedTrees } from "./opened-trees.ts";
+import {
+  type Bucket,
+  type BucketChanges,
+  checkBucketName,
+  checkBucketPath,
+  checkHosts,
+  givenChanges,
+  refuseConflict,
+} from "./record.ts";
+import { UploadCare } from "./uploads/upload-care.ts";
+import { Uploads } from "./uploads/uploads.ts";
 
 export interface BucketsOptions {
   /** Closed with the buckets. */
   readonly stores: BucketStores;
   /** How long plain HTTP is served from the last known records while the database is away. */
   readonly staleSeconds: number;
+  /** How many published trees of a bucket are kept, the present one included. */
+  readonly keepDeploys: number;
   readonly log: Logger;
 }
 
-type Changeable = Pick<Bucket, "path" | "is_http_root" | "cors" | "enable">;
-/** BucketChanges are the fields that a caller gives; one that is left out, or null, stays or takes its default. */
-type BucketChanges = { readonly [K in keyof Changeable]?: Changeable[K] | null | undefined };
 type Claimant = Pick<PlaceClaim, "mayTakeOver">;
+
+interface UpdateOptions extends Claimant {
+  /** Whether the HTTP root may be taken from another bucket. */
+  readonly movesHttpRoot: boolean;
+}
 
 /** Buckets manages the records of the buckets and hands out the files of each. */
 export class Buckets {
@@ -31,10 +49,14 @@ export class Buckets {
   readonly #database: Database;
   readonly #stores: BucketStores;
   readonly #cache: BucketCache;
-  /** By name and path, so that every request for a bucket waits for the same turns. */
-  readonly #files = new Map<string, BucketFiles>();
+  readonly #trees: OpenedTrees;
+  /** Trees that are published, were published, or are being prepared. */
+  readonly deploys: Deploys;
+  /** Files that arrive in several requests. */
+  readonly uploads: Uploads;
+  readonly #uploadCare: UploadCare;
 
-  constructor(database: Database, { stores, staleSeconds, log }: BucketsOptions) {
+  constructor(database: Database, { stores, staleSeconds, keepDeploys, log }: BucketsOptions) {
     this.#database = database;
     this.#stores = stores;
     this.#cache = new BucketCache({
@@ -42,6 +64,27 @@ export class Buckets {
       staleMs: staleSeconds * 1000,
       polls: !database.readsNow,
     });
+    this.#trees = new OpenedTrees({
+      database,
+      stores,
+      onChanged: ({ name, path }, how) => {
+        // The state of other files is not in the database.
+        if (stores.heads !== undefined) database.notifications.send("buckets");
+        if (isDeployPlace(path)) return;
+        this.usage.changed(name);
+        if (stores.heads === undefined && how !== "exchanged") this.deploys.care.noteChange(path);
+      },
+    });
+    this.deploys = new Deploys({
+      database,
+      stores,
+      keep: keepDeploys,
+      open: (bucket) => this.#openTree(bucket),
+      forget: (bucket) => this.#trees.forget(bucket),
+      log,
+    });
+    this.uploads = new Uploads({ rows: database.uploads, contents: stores.partialContents, log });
+    this.#uploadCare = new UploadCare(this.uploads, log);
     this.usage = new BucketUsage({
       buckets: async () => database.buckets.byNames(await database.buckets.names()),
       readerOf: (bucket) => this.filesOf(bucket).reader,
@@ -67,18 +110,23 @@ export class Buckets {
   /** start begins what the store does by itself. */
   start(): void {
     this.#stores.start();
+    this.#uploadCare.start();
   }
 
   /** close ends what runs in the background; calls that run may still use the files. The database may be closed once it resolves. */
   async close(): Promise<void> {
     this.usage.close();
     this.#cache.close();
+    await this.#uploadCare.close();
+    await this.deploys.care.close();
     await this.#stores.close();
   }
 
   /** clearStore finishes or undoes what a crash interrupted. To be called once, before any change. Returns what could not be cleared. */
-  clearStore(): Promise<string[]> {
-    return this.#stores.clear();
+  async clearStore(): Promise<string[]> {
+    const remaining = await this.#stores.clear();
+    await this.deploys.care.recover();
+    return remaining;
   }
 
   /** withoutPlace returns the names of the buckets that have no place in the store, sorted. */
@@ -101,6 +149,9 @@ export class Buckets {
       is_http_root: changes.is_http_root ?? false,
       cors: changes.cors ?? false,
       enable: true,
+      public: changes.public ?? true,
+      hosts: checkHosts(changes.hosts ?? []),
+      clean_urls: changes.clean_urls ?? false,
     };
     checkBucketName(bucket.name);
     checkBucketPath(bucket.path);
@@ -108,39 +159,51 @@ export class Buckets {
       if (rows.some((other) => other.name === name))
         throw new Fault("InvalidInput", `a bucket ${name} exists already`, { field: "name" });
       refuseConflict(bucket, rows);
-      await this.#stores.claim({ path: bucket.path, ...claimant, transaction });
+      await this.#claim({ path: bucket.path, ...claimant, transaction });
       return insert(bucket);
     });
     return this.changing(creating);
   }
 
-  async update(name: string, changes: BucketChanges, claimant: Claimant): Promise<Bucket> {
+  async update(
+    name: string,
+    changes: BucketChanges,
+    { movesHttpRoot, ...claimant }: UpdateOptions,
+  ): Promise<Bucket> {
     const updating = this.#database.buckets.change(async ({ rows, update, transaction }) => {
       const old = rows.find((row) => row.name === name);
       if (old === undefined) throw noBucket(name);
-      const next: Bucket = { ...old, ...given(changes) };
+      const next: Bucket = { ...old, ...givenChanges(changes) };
       checkBucketPath(next.path);
+      const others = rows.filter((row) => row !== old);
+      const root = movesHttpRoot && next.is_http_root ? others.find((row) => row.is_http_root) : undefined;
       refuseConflict(
         next,
-        rows.filter((row) => row !== old),
+        others.map((row) => (row === root ? { ...row, is_http_root: false } : row)),
       );
+      // Before the other one: two rows must not be the HTTP root, not even inside of the transaction.
+      if (root !== undefined) await update({ ...root, is_http_root: false });
       if (next.path === old.path) await this.#stores.restore({ path: next.path, transaction });
-      else await this.#stores.claim({ path: next.path, ...claimant, transaction });
+      else await this.#claim({ path: next.path, ...claimant, transaction });
       await update(next);
       return next;
     });
     return this.changing(updating);
   }
 
-  /** delete removes the record, the locks and the properties; the files stay in the store. NotFound when there is no such bucket. */
+  /** delete removes the record, the locks, the properties, the stored links and unfinished uploads; the files stay in the store. NotFound when there is no such bucket. */
   async delete(name: string): Promise<void> {
+    const bucket = await this.#database.buckets.byName(name);
     if (!(await this.changing(this.#database.buckets.delete(name)))) throw noBucket(name);
-    await this.#database.kv.removeAll([locksNamespace(name), propertiesNamespace(name)]);
+    const own = bucket === undefined ? [] : [linksNamespace(bucket.id), uploadsNamespace(bucket.id)];
+    await this.#database.kv.removeAll([locksNamespace(name), propertiesNamespace(name), ...own]);
   }
 
   /** get returns the record as it is after this call: where the database has to be asked, one look serves all who wait. */
   async get(name: string): Promise<Bucket | undefined> {
     if (this.#database.readsNow) return this.#database.buckets.byName(name);
+    // Such keys are not names of buckets.
+    if (name.includes("\0")) return undefined;
     return (await this.#cache.look(name))?.record;
   }
 
@@ -182,23 +245,14 @@ export class Buckets {
   }
 
   /** filesOf returns the files of a bucket. IoError with the reason `unavailable` while the folder of all buckets is missing. */
-  filesOf({ name, path }: Pick<Bucket, "name" | "path">): BucketFiles {
+  filesOf(bucket: Pick<Bucket, "name" | "path">): BucketFiles {
+    return this.#openTree(bucket).files;
+  }
+
+  #openTree(bucket: Pick<Bucket, "name" | "path">) {
     // Otherwise every file would be answered as deleted, and a client that synchronises would delete its own copies.
     if (this.store.isMissing) throw storeIsMissing();
-    const key = `${name}\n${path}`;
-    let files = this.#files.get(key);
-    if (files === undefined) {
-      const metadata = Metadata.ofBucket(name, metadataRows(this.#database));
-      const onChanged = () => {
-        this.usage.changed(name);
-        // The state of other files is not in the database.
-        if (this.#stores.heads !== undefined) this.#database.notifications.send("buckets");
-      };
-      const store = this.#stores.open({ bucket: { name, path }, metadata, onChanged });
-      files = new BucketFiles(store, metadata);
-      this.#files.set(key, files);
-    }
-    return files;
+    return this.#trees.open(bucket);
   }
 
   /**
@@ -216,6 +270,13 @@ export class Buckets {
       this.#cache.expire();
       throw error;
     }
+  }
+
+  /** Deploys of an earlier bucket are files too: they could be published again. */
+  async #claim(claim: PlaceClaim): Promise<void> {
+    const { path, mayTakeOver, transaction } = claim;
+    if (!mayTakeOver && (await this.deploys.existAt(path, transaction))) throw hasDeploys();
+    await this.#stores.claim(claim);
   }
 
   async #look(keys: ReadonlySet<BucketKey>, begunAt: number): Promise<ReadonlyMap<BucketKey, BucketState>> {
@@ -236,26 +297,4 @@ export class Buckets {
       throw error;
     }
   }
-}
-
-function storeIsMissing(): Fault {
-  return new Fault(
-    "IoError",
-    "the folder of the buckets is missing on the server; its operator has to put it back",
-    { reason: "unavailable" },
-  );
-}
-
-function noBucket(name: string): Fault {
-  return new Fault("NotFound", `there is no bucket ${name.slice(0, 128)}`, { field: "name" });
-}
-
-const changeable = ["path", "is_http_root", "cors", "enable"] as const satisfies ReadonlyArray<
-  keyof Changeable
->;
-
-function given(changes: BucketChanges): Partial<Changeable> {
-  return Object.fromEntries(
-    changeable.flatMap((name) => (changes[name] == null ? [] : [[name, changes[name]]])),
-  );
 }

@@ -1,5 +1,6 @@
 import { Fault } from "../base/fault.ts";
 import type { BucketState } from "../db/bucket-rows.ts";
+import type { FileVersion, HistoryOptions, KeptSize, VersionName } from "./file-version.ts";
 import type { Metadata } from "./metadata/metadata.ts";
 import { type TreePath, treeRoot } from "./path.ts";
 
@@ -31,8 +32,8 @@ export interface FileEntry {
   snapshot(): FileSnapshot;
 }
 
-/** FolderChecks caches, by the store's own keys, whether folders are unchanged. Its owner decides how long: one tick of the event loop. */
-export type FolderChecks = Map<string, boolean>;
+/** FolderChecks caches, by the store's own keys, whether folders and snapshots are unchanged. Its owner decides how long: one tick of the event loop. */
+export type FolderChecks = Map<string | FileSnapshot, boolean>;
 
 /** FileSnapshot is the state of a path at one moment, "nothing there" included, to compare with its state now. */
 export interface FileSnapshot {
@@ -103,6 +104,13 @@ export interface DiskUsage {
   readonly usedBytes: number;
 }
 
+/** FileSizes is a batch of files of which only sizes and times are known. */
+export interface FileSizes {
+  readonly sizes: readonly number[];
+  /** When one of them was last modified; 0 if there is none. */
+  readonly newestMs: number;
+}
+
 /**
  * FileReader reads the files of one bucket. Symbolic links are followed as long as they stay inside the bucket, but are not listed;
  * sockets, FIFOs and devices do not exist. A disk that fails is a Fault: NotFound, InvalidInput (such a path cannot exist) or IoError.
@@ -122,11 +130,31 @@ export interface FileReader {
   /** Every file below a folder, sorted by path. */
   files(folder: TreePath): Promise<FileEntry[]>;
   /** The sizes of all files, in batches and in no order, for statistics. Throws if the bucket's folder cannot be read. */
-  fileSizes(): AsyncGenerator<readonly number[]>;
+  fileSizes(): AsyncGenerator<FileSizes>;
   /** The state of a path where `find` found nothing. */
   snapshotOfMissing(path: TreePath): FileSnapshot;
+  /** A reader of the tree of this name, or of the one that it reads first. */
+  pinned(tree?: string): PinnedReader;
   /** Undefined if the store has no disk of its own whose space it knows. */
   diskUsage(): Promise<DiskUsage | undefined>;
+}
+
+/** TreeReader is what sending files takes. */
+export type TreeReader = Pick<FileReader, "find" | "open" | "openOrFind" | "snapshotOfMissing">;
+
+/**
+ * PinnedReader reads one tree, so that all that is read for an answer belongs together: a read of another one, after an exchange, throws TreeExchanged.
+ */
+export interface PinnedReader extends TreeReader {
+  /** Tells the tree from others that were or will be at the same place; undefined until something was read. */
+  readonly tree: string | undefined;
+}
+
+/** TreeExchanged is the Fault of a PinnedReader whose tree is not in place any more. */
+export class TreeExchanged extends Fault {
+  constructor() {
+    super("Busy", "the files of the bucket are being exchanged; try again");
+  }
 }
 
 /** BucketView is what can be read of a bucket: as it is now, or as a transaction sees it. */
@@ -140,22 +168,6 @@ export interface BucketView {
 export interface StagedFile extends AsyncDisposable {
   /** In bytes. */
   readonly size: number;
-}
-
-/** VersionName names a version: the path that it had, and the change of the bucket that deleted or replaced it. */
-export interface VersionName {
-  readonly version: number;
-  readonly path: TreePath;
-}
-
-/** FileVersion is a file or folder that was deleted or replaced, and can be restored for some time. Times are Unix milliseconds. */
-export interface FileVersion extends VersionName {
-  readonly kind: "file" | "folder";
-  /** In bytes; 0 for a folder. */
-  readonly size: number;
-  readonly modifiedMs: number;
-  readonly removedAtMs: number;
-  readonly keptUntilMs: number;
 }
 
 /** Times to give a file or folder; undefined leaves a time as it is. */
@@ -206,7 +218,7 @@ export interface WriteTransaction extends BucketView {
   setTimes(entry: FileEntry, times: Times): Promise<void>;
   /**
    * Puts a version back at a path; missing folders above it are created. A file takes the place of a file that exists there; a folder
-   * needs a free path, and is no version any more then. NotFound if it is not kept any more; `keepsNoVersions` if none are.
+   * needs a free path, and is no version any more then; on a disk a file is none either. NotFound if it is not kept any more; `keepsNoVersions` if none are.
    */
   restore(wanted: VersionName, to: TreePath): Promise<FileVersion["kind"]>;
 }
@@ -252,29 +264,17 @@ export interface FileStore {
   transactMetadata<T>(work: (view: BucketView) => Promise<T>): Promise<T>;
   /** What was deleted or replaced at a path and below it, by version, the newest first, and by path. `keepsNoVersions` if nothing is kept. */
   history(path: TreePath, options: HistoryOptions): Promise<FileVersion[]>;
-}
-
-export interface HistoryOptions {
-  /** How many at most. */
-  readonly max: number;
-  /** The last one of an earlier answer, which is continued. */
-  readonly after?: VersionName | undefined;
-  /** Whether files are listed alone, with those of deleted folders, each with the version of its folder. */
-  readonly filesOnly?: boolean | undefined;
+  /** For how many days what is deleted or replaced from now on can be restored; 0 if not at all. */
+  readonly keptDays: number;
+  /** Counts what can be restored at present, and its bytes. */
+  measureKept(): Promise<KeptSize>;
+  /** Ends the time of everything that `history` lists, so that it cannot be restored any more, and returns the number of versions. */
+  purge(): Promise<number>;
 }
 
 export function notFound(path: TreePath): Fault {
   if (path === treeRoot) return folderIsGone();
   return new Fault("NotFound", "there is no such file in the bucket", { path });
-}
-
-/** keepsNoVersions is the Fault of a store that keeps nothing of what is deleted or replaced. */
-export function keepsNoVersions(): Fault {
-  return new Fault(
-    "Other",
-    "the files of this server are plain files, of which no versions are kept; restore them from a backup. A store of files with versions is chosen by `[files] url`",
-    { reason: "no_versions" },
-  );
 }
 
 export function isFolder(path: TreePath): Fault {

@@ -21,6 +21,8 @@ export interface FilesSettings extends Omit<BlobSettings, "url"> {
 export interface StoreSettings {
   readonly files: FilesSettings;
   readonly staticPath: string;
+  /** For how many days deleted and replaced plain files are kept. */
+  readonly trashDays: number;
   readonly syncUploads: boolean;
   readonly serverUuid: string;
   readonly staleSeconds: number;

@@ -1,7 +1,7 @@
 import { Fault } from "../base/fault.ts";
 import type { BucketRow } from "../db/bucket-rows.ts";
 
-/** Bucket is the record of a bucket, as the RPC methods return it. */
+/** Bucket is the record of a bucket. */
 export type Bucket = BucketRow;
 
 /** BucketState is a record with the head of its files, as one look found them. */
@@ -9,6 +9,10 @@ export type { BucketState } from "../db/bucket-rows.ts";
 
 const nameForm = /^[A-Za-z0-9_.-]{1,128}$/;
 const maxPathChars = 512;
+const maxHosts = 100;
+/** Labels of letters, digits and hyphens, as in a certificate; a name, not an address. */
+const hostForm =
+  /^(?=.{1,253}$)(?!\d+(?:\.\d+){3}$)[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?(?:\.[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?)*$/;
 
 export function checkBucketName(name: string): void {
   if (isBucketName(name)) return;
@@ -28,12 +32,27 @@ export function checkBucketPath(path: string): void {
   );
 }
 
+/** checkHosts throws InvalidInput unless each is a host name; it returns them in lower case, each once. */
+export function checkHosts(hosts: readonly string[]): string[] {
+  const names = [...new Set(hosts.map((host) => host.toLowerCase()))];
+  const wrong = names.find((name) => !hostForm.test(name));
+  if (wrong !== undefined)
+    throw new Fault(
+      "InvalidInput",
+      `hosts: ${JSON.stringify(wrong.slice(0, 100))} is not a host name; write it like docs.example.org, without a port (international names in the form xn--…)`,
+      { field: "hosts" },
+    );
+  if (names.length > maxHosts)
+    throw new Fault("InvalidInput", `a bucket may have ${maxHosts} host names at most`, { field: "hosts" });
+  return names;
+}
+
 /** isBucketName is whether a bucket can be created with this name. Rows that another program wrote may have others. */
 export function isBucketName(text: string): boolean {
   return nameForm.test(text) && !/^\.+$/.test(text);
 }
 
-/** refuseConflict throws InvalidInput if the folders of two buckets would overlap, or two buckets would be the HTTP root. */
+/** refuseConflict throws InvalidInput if the folders of two buckets would overlap, or two buckets would be the HTTP root or have one host name. */
 export function refuseConflict(bucket: Omit<Bucket, "id">, others: readonly Bucket[]): void {
   for (const other of others) {
     if (overlap(bucket.path, other.path)) {
@@ -44,8 +63,14 @@ export function refuseConflict(bucket: Omit<Bucket, "id">, others: readonly Buck
     if (bucket.is_http_root && other.is_http_root) {
       throw new Fault("InvalidInput", `the bucket ${other.name} is the HTTP root already; there can be one`, {
         field: "is_http_root",
+        bucket: other.name,
       });
     }
+    const host = bucket.hosts.find((name) => other.hosts.includes(name));
+    if (host !== undefined)
+      throw new Fault("InvalidInput", `the host name ${host} belongs to the bucket ${other.name} already`, {
+        field: "hosts",
+      });
   }
 }
 
@@ -53,4 +78,24 @@ function overlap(a: string, b: string): boolean {
   // Without case: on some disks A and a are one folder.
   const [x, y] = [`${a.toLowerCase()}/`, `${b.toLowerCase()}/`];
   return x.startsWith(y) || y.startsWith(x);
+}
+
+type Changeable = Omit<Bucket, "id" | "name">;
+/** BucketChanges are the fields that a caller gives; one that is left out, or null, stays or takes its default. */
+export type BucketChanges = { readonly [K in keyof Changeable]?: Changeable[K] | null | undefined };
+
+const changeable = [
+  "path",
+  "is_http_root",
+  "cors",
+  "enable",
+  "public",
+  "hosts",
+  "clean_urls",
+] as const satisfies ReadonlyArray<keyof Changeable>;
+
+/** givenChanges returns the fields that a caller gives, checked. */
+export function givenChanges({ hosts, ...changes }: BucketChanges): Partial<Changeable> {
+  const all: BucketChanges = { ...changes, ...(hosts == null ? {} : { hosts: checkHosts(hosts) }) };
+  return Object.fromEntries(changeable.flatMap((name) => (all[name] == null ? [] : [[name, all[name]]])));
 }

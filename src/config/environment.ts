@@ -3,6 +3,7 @@ import { nearest } from "../base/nearest.ts";
 import { parseFilter } from "../log/filter.ts";
 import { explainTargets } from "./explain-targets.ts";
 import { awsVariables } from "./files-keys.ts";
+import { innerType } from "./key.ts";
 import type { Override, Warning } from "./problem.ts";
 import { type Config, type Setting, settings } from "./schema.ts";
 
@@ -112,13 +113,6 @@ const booleans: ReadonlyMap<string, boolean> = new Map([
   ["false", false],
   ["0", false],
 ]);
-
-/** `innerType` is the type of a value that is present. */
-function innerType(type: unknown): unknown {
-  if (type instanceof z.ZodDefault || type instanceof z.ZodOptional || type instanceof z.ZodPrefault)
-    return innerType(type.def.innerType);
-  return type instanceof z.ZodPipe ? innerType(type.def.in) : type;
-}
 
 function unknownTargets({ RUST_LOG }: Environment): Warning[] {
   const why = RUST_LOG ? explainTargets(parseFilter(RUST_LOG)) : undefined;

@@ -63,3 +63,17 @@ export function readBy<T>(parse: (text: string) => T) {
 export function defaultOf({ type }: Key): unknown {
   return type instanceof z.ZodDefault ? type.def.defaultValue : undefined;
 }
+
+/** `innerType` is the type of a written value: without its default, and before a text is read. */
+export function innerType(type: unknown): unknown {
+  if (type instanceof z.ZodDefault || type instanceof z.ZodOptional || type instanceof z.ZodPrefault)
+    return innerType(type.def.innerType);
+  return type instanceof z.ZodPipe ? innerType(type.def.in) : type;
+}
+
+/** `choicesOf` are all values that a key can have, if they are few; else none. */
+export function choicesOf({ type }: Key): readonly (string | number | boolean)[] {
+  const inner = innerType(type);
+  if (inner instanceof z.ZodBoolean) return [true, false];
+  return inner instanceof z.ZodEnum ? inner.options : [];
+}

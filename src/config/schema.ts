@@ -10,6 +10,7 @@ import { listenerKeys, proxyKeys, socketAccessKeys } from "./connection-keys.ts"
 import { connectionsMissing, filesKeys, hasConnections, hasS3Keys, s3KeysMissing } from "./files-keys.ts";
 import { type Key, key, readBy, sqliteFilePart } from "./key.ts";
 import { accessLogKeys, jsonLogRotationKeys } from "./log-file-keys.ts";
+import { staticKeys } from "./static-keys.ts";
 
 const MiB = 1024 * 1024;
 const count = z.int().nonnegative();
@@ -107,24 +108,7 @@ export const topKeys = {
     example: "key.pem",
     fileUse: "read",
   }),
-  static_path: key(
-    "path",
-    text.default("./static/"),
-    "The folder that contains the folders of all buckets.",
-    {
-      fileUse: "folder",
-    },
-  ),
-  sync_uploads: key(
-    "boolean",
-    z.boolean().default(true),
-    "Sync each upload to the disk before it is answered; false leaves that to the operating system.",
-  ),
-  static_cache_bytes: key(
-    "bytes",
-    count.default(64 * MiB),
-    "Memory for small files that are requested often.",
-  ),
+  ...staticKeys,
   ...clusterKeys,
   ...backupKeys,
   console: key(

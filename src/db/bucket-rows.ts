@@ -3,6 +3,7 @@ import type { DatabaseTransaction, Dialect } from "./dialect.ts";
 import { headsNamespace } from "./entry-rows.ts";
 import type { HeadValue } from "./entry-values.ts";
 import { KeptValues } from "./kept-values.ts";
+import { admitOlderVersions, lockOutOlderVersions } from "./private-buckets.ts";
 import type { Schema } from "./schema.ts";
 import { bucketsScope } from "./scopes.ts";
 
@@ -13,6 +14,12 @@ export interface BucketRow {
   readonly is_http_root: boolean;
   readonly cors: boolean;
   readonly enable: boolean;
+  /** Whether anybody may read its files over plain HTTP. */
+  readonly public: boolean;
+  /** Host names that have this bucket at their root, in lower case. */
+  readonly hosts: readonly string[];
+  /** Whether `/about` is answered with `about.html`. */
+  readonly clean_urls: boolean;
 }
 
 /** BucketState is what one statement found of a bucket. */
@@ -65,7 +72,7 @@ export class BucketRows {
     if (name.includes("\0")) return undefined;
     const query = { ...this.#byName, parameters: [name] };
     const { rows } = await this.#dialect.query.executeQuery<Columns>(query);
-    return rows[0] && toRow(rows[0]);
+    return rows[0] && toRow(rows[0], this.#dialect);
   }
 
   /** Returns the existing rows with these names, in any order. */
@@ -80,24 +87,38 @@ export class BucketRows {
         .selectAll()
         .where("name", "in", fillUp(some))
         .execute();
-      rows.push(...found.map(toRow));
+      rows.push(...found.map((row) => toRow(row, this.#dialect)));
     }
     return rows;
   }
 
   /**
-   * Returns the buckets with these names and, with `root`, the one that serves the HTTP root (a unique index allows only one), each with its
-   * head, in one statement unless they are many.
+   * Returns the buckets with these names, all that have host names and, with `root`, the one that serves the HTTP root (a unique index allows
+   * only one), each with its head, in one statement unless they are many.
    */
   async states(names: readonly string[], { root }: { readonly root: boolean }): Promise<BucketState[]> {
     // PostgreSQL has no text with NUL in it, so no row matches.
     const possible = names.filter((name) => !name.includes("\0"));
-    const states: BucketState[] = [];
+    // Parts of a union use one index each; of `or`, SQLite would read the whole table.
+    let first = this.#withHeads().where("hosts", "is not", null);
+    if (root) first = first.unionAll(this.#withHeads().where(sql<boolean>`is_http_root`));
+    const states = new Map<string, BucketState>();
     for (let at = 0; at === 0 || at < possible.length; at += namesAtOnce) {
       const some = possible.slice(at, at + namesAtOnce);
-      const withRoot = root && at === 0;
-      if (some.length === 0 && !withRoot) continue;
-      const rows = await this.#dialect.query
+      const named = this.#withHeads().where("name", "in", fillUp(some));
+      const rows = await (at > 0 ? named : some.length === 0 ? first : first.unionAll(named)).execute();
+      for (const { head, ...row } of rows)
+        states.set(row.name, {
+          record: toRow(row, this.#dialect),
+          head: head == null ? undefined : (this.#dialect.fromJson(head) as HeadValue),
+        });
+    }
+    return [...states.values()];
+  }
+
+  #withHeads() {
+    return (
+      this.#dialect.query
         .selectFrom("static_file")
         .selectAll()
         // A subquery is one look-up by the index; as a join, PostgreSQL would read the whole table while it is small.
@@ -106,20 +127,7 @@ export class BucketRows {
             "head",
           ),
         )
-        .where(({ or, eb }) =>
-          or([
-            ...(some.length === 0 ? [] : [eb("name", "in", fillUp(some))]),
-            ...(withRoot ? [sql<boolean>`is_http_root`] : []),
-          ]),
-        )
-        .execute();
-      for (const { head, ...row } of rows)
-        states.push({
-          record: toRow(row),
-          head: head == null ? undefined : (this.#dialect.fromJson(head) as HeadValue),
-        });
-    }
-    return states;
+    );
   }
 
   /**
@@ -127,33 +135,48 @@ export class BucketRows {
    * changed.
    */
   change<T>(work: (changes: BucketChanges) => Promise<T>): Promise<T> {
-    return this.#dialect.exclusively(bucketsScope, async (transaction) =>
-      work({
-        rows: await readAll(transaction),
+    const dialect = this.#dialect;
+    return dialect.exclusively(bucketsScope, async (transaction) => {
+      const rows = await readAll(transaction, dialect);
+      return work({
+        rows,
         transaction,
         async insert(bucket) {
-          await transaction.insertInto("static_file").values(bucket).execute();
+          if (!bucket.public) await lockOutOlderVersions(dialect, transaction);
+          await transaction.insertInto("static_file").values(columnsOf(bucket, dialect)).execute();
           const row = await transaction
             .selectFrom("static_file")
             .selectAll()
             .where("name", "=", bucket.name)
             .executeTakeFirstOrThrow();
-          return toRow(row);
+          return toRow(row, dialect);
         },
-        async update({ id, ...columns }) {
-          await transaction.updateTable("static_file").set(columns).where("id", "=", id).execute();
+        async update({ id, ...bucket }) {
+          const wasPublic = rows.find((row) => row.id === id)?.public ?? true;
+          if (wasPublic && !bucket.public) await lockOutOlderVersions(dialect, transaction);
+          await transaction
+            .updateTable("static_file")
+            .set(columnsOf(bucket, dialect))
+            .where("id", "=", id)
+            .execute();
+          if (!wasPublic && bucket.public) await admitOlderVersions(dialect, transaction);
         },
-      }),
-    );
+      });
+    });
   }
 
   /** Deletes a row; false if there was none. */
   async delete(name: string): Promise<boolean> {
-    const { numDeletedRows } = await this.#dialect.query
-      .deleteFrom("static_file")
-      .where("name", "=", name)
-      .executeTakeFirst();
-    return numDeletedRows > 0n;
+    const dialect = this.#dialect;
+    return dialect.exclusively(bucketsScope, async (transaction) => {
+      const deleted = await transaction
+        .deleteFrom("static_file")
+        .where("name", "=", name)
+        .returning("public")
+        .executeTakeFirst();
+      if (deleted !== undefined && !deleted.public) await admitOlderVersions(dialect, transaction);
+      return deleted !== undefined;
+    });
   }
 }
 
@@ -164,12 +187,16 @@ function fillUp(names: readonly string[]): string[] {
 }
 
 /** `readAll` returns all buckets, sorted by name. */
-async function readAll(transaction: Transaction<Schema>): Promise<BucketRow[]> {
+async function readAll(transaction: Transaction<Schema>, dialect: Dialect): Promise<BucketRow[]> {
   const rows = await transaction.selectFrom("static_file").selectAll().orderBy("name").execute();
-  return rows.map(toRow);
+  return rows.map((row) => toRow(row, dialect));
 }
 
-function toRow(row: Columns): BucketRow {
+function columnsOf({ hosts, ...bucket }: NewBucket, dialect: Dialect) {
+  return { ...bucket, hosts: hosts.length === 0 ? null : dialect.json(hosts) };
+}
+
+function toRow(row: Columns, dialect: Dialect): BucketRow {
   return {
     id: Number(row.id),
     name: row.name,
@@ -178,5 +205,13 @@ function toRow(row: Columns): BucketRow {
     cors: Boolean(row.cors),
     // A row written by another program may have NULL here, which means enabled.
     enable: row.enable === null || Boolean(row.enable),
+    public: Boolean(row.public),
+    hosts: row.hosts === null ? [] : toHosts(dialect.fromJson(row.hosts)),
+    clean_urls: Boolean(row.clean_urls),
   };
+}
+
+/** A row written by another program may have anything here. */
+function toHosts(value: unknown): string[] {
+  return Array.isArray(value) ? value.filter((host) => typeof host === "string") : [];
 }

@@ -6,12 +6,14 @@ import { selfCommand } from "../build.ts";
 import type { LogHub } from "../log/hub.ts";
 import { AgentRows } from "./agent-rows.ts";
 import { BucketRows } from "./bucket-rows.ts";
+import { DeployRows } from "./deploy-rows.ts";
 import type { Dialect } from "./dialect.ts";
 import type { StatementObserver } from "./driver.ts";
 import { EntryRows } from "./entry-rows.ts";
 import { HeadRows } from "./head-rows.ts";
 import { KvRows } from "./kv-rows.ts";
 import { LeaseRows } from "./lease-rows.ts";
+import { LinkRows } from "./link-rows.ts";
 import { type MigrationHook, migrate } from "./migrate.ts";
 import { type NewerMigration, readNewer } from "./migration-rows.ts";
 import type { Migration } from "./migrations.ts";
@@ -26,6 +28,8 @@ import { openSqlite } from "./sqlite.ts";
 import { StoreRows } from "./store-rows.ts";
 import { TokenRows } from "./token-rows.ts";
 import { TokenUseRows } from "./token-use-rows.ts";
+import { TransferRows } from "./transfer-rows.ts";
+import { UploadRows } from "./upload-rows.ts";
 
 /** DatabaseSettings are the keys of the `[database]` table of the configuration. */
 export interface DatabaseSettings {
@@ -59,13 +63,21 @@ export class Database {
   /** The names of files whose content is in a blob store. */
   readonly entries: EntryRows;
   readonly heads: HeadRows;
+  /** Published and prepared trees of buckets. */
+  readonly deploys: DeployRows;
   readonly leases: LeaseRows;
+  /** What signed links depend on. */
+  readonly links: LinkRows;
   /** Who uses this database. */
   readonly nodes: NodeRows;
   /** What was deleted or replaced in the object store, and everything that is named there. */
   readonly removed: RemovedRows;
   /** Which store the files are in. */
   readonly stores: StoreRows;
+  /** Who changes the site of a bucket as a whole. */
+  readonly transfers: TransferRows;
+  /** Uploads that can be resumed. */
+  readonly uploads: UploadRows;
   /** Hints of changes, to and from the other nodes. */
   readonly notifications: Notifications;
   /** Runs an operator's own statements. */
@@ -81,10 +93,14 @@ export class Database {
     this.kv = new KvRows(dialect);
     this.entries = new EntryRows(dialect);
     this.heads = new HeadRows(dialect);
+    this.deploys = new DeployRows(dialect);
     this.leases = new LeaseRows(dialect);
+    this.links = new LinkRows(dialect);
     this.nodes = new NodeRows(dialect);
     this.removed = new RemovedRows(dialect, this.heads);
     this.stores = new StoreRows(dialect);
+    this.transfers = new TransferRows(dialect);
+    this.uploads = new UploadRows(dialect);
     this.notifications = dialect.notifications;
     this.operator = observed(dialect.operator, observers.operator);
   }

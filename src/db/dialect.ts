@@ -56,6 +56,10 @@ export interface Dialect {
   json(value: unknown): unknown;
   /** Returns a JSON column as an SQL expression in which the members of `changes` replace those of the object. */
   mergeJson(column: string, changes: object): RawBuilder<unknown>;
+  /** Returns an integer member of a JSON object as an SQL expression; NULL where the object has none. */
+  jsonInteger(column: string, member: string): RawBuilder<number | bigint | null>;
+  /** Returns a JSON column as an SQL expression in which `amount` is added to an integer member of the object. */
+  addToJson(column: string, member: string, amount: number): RawBuilder<unknown>;
   /** Returns the value of a JSON column that a statement read. */
   fromJson(value: unknown): unknown;
 

@@ -50,11 +50,38 @@ export interface RemovedValue {
   readonly until: number;
 }
 
-/** DeployValue is a published or prepared tree, in `static-files/deploys/<bucket path>` under its id. */
+/**
+ * DeployValue is a tree that is published, was published, or is being prepared, in `static-files/deploys/<bucket path>` under its id. Times are Unix
+ * milliseconds. A published tree is at the bucket's own place, every other one at a place of its own.
+ */
 export interface DeployValue {
-  readonly root: string;
+  /** `open` while it is filled, `ready` once that has ended. */
+  readonly state: "open" | "ready" | "published" | "previous";
+  /** The place of its tree; null if it is published. */
+  readonly place: string | null;
+  /** Names the tree whichever place it has, for a start after a crash; null in a store whose switch is a transaction. */
+  readonly tree: string | null;
   readonly at: number;
-  /** The key of the access token that made it. */
+  /** The key of the access token that made it, and its user name; empty for files that were there before the first deploy. */
   readonly by: string;
+  readonly username: string | null;
   readonly note: string;
+  /** When something was last put into it. */
+  readonly touched: number;
+  readonly published_at: number | null;
+  /** The version of the bucket's head right after it was published; null in a store that has none. */
+  readonly version: number | null;
+  /** Whether files were changed since it was first published. */
+  readonly changed: boolean;
+  /** Counted when it is first listed and takes no more files; null before. */
+  readonly files: number | null;
+  readonly bytes: number | null;
+  /** Set while its tree is being exchanged with that of the published deploy, which may not have happened after a crash. */
+  readonly switching?: {
+    readonly at: number;
+    /** Whether the tree that is published is kept. */
+    readonly keeps: boolean;
+    /** Whether it counts as a new publication. */
+    readonly isNew: boolean;
+  };
 }

@@ -2,6 +2,7 @@ import { type CompiledQuery, sql, type Transaction } from "kysely";
 import type { Dialect } from "./dialect.ts";
 import { headsNamespace } from "./entry-rows.ts";
 import type { HeadValue } from "./entry-values.ts";
+import { deleteRow } from "./put-row.ts";
 import type { Schema } from "./schema.ts";
 
 /** LockedHead is the head of a bucket that a transaction has locked. */
@@ -96,6 +97,11 @@ export class HeadRows {
     const row = rows[0];
     if (row === undefined) return { head: undefined, nowMs: Date.now() };
     return { head: this.#dialect.fromJson(row.value) as HeadValue, nowMs: Number(row.now) };
+  }
+
+  /** Deletes a head, which the transaction has locked. */
+  async drop(bucketPath: string, transaction: Transaction<Schema>): Promise<void> {
+    await deleteRow(transaction, { namespace: headsNamespace, key: bucketPath });
   }
 
   async write(bucketPath: string, head: HeadValue, transaction: Transaction<Schema>): Promise<void> {

@@ -1,6 +1,7 @@
 import { type CompiledQuery, type Expression, type SqlBool, sql, type Transaction } from "kysely";
 import type { Dialect } from "./dialect.ts";
 import { KeptValues } from "./kept-values.ts";
+import { deleteRow, putRow } from "./put-row.ts";
 import type { Schema } from "./schema.ts";
 import { namespaceScope } from "./scopes.ts";
 
@@ -198,17 +199,9 @@ export class KvRows {
   }
 
   async #write(query: Query, namespace: string, key: string, value: unknown): Promise<void> {
-    if (value === undefined) {
-      await query.deleteFrom("kv").where("namespace", "=", namespace).where("key", "=", key).execute();
-      return;
-    }
+    if (value === undefined) return deleteRow(query, { namespace, key });
     this.#emptinessInside.set(namespace, false);
-    const stored = this.#dialect.json(value);
-    await query
-      .insertInto("kv")
-      .values({ namespace, key, value: stored })
-      .onConflict((conflict) => conflict.columns(["namespace", "key"]).doUpdateSet({ value: stored }))
-      .execute();
+    await putRow(query, { namespace, key }, this.#dialect.json(value));
   }
 
   #toRow({ key, value }: { readonly key: string; readonly value: unknown }): KvRow {

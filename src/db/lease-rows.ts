@@ -1,5 +1,6 @@
 import { sql, type Transaction } from "kysely";
 import type { Dialect } from "./dialect.ts";
+import { putRow } from "./put-row.ts";
 import type { Schema } from "./schema.ts";
 import { taskScope } from "./scopes.ts";
 
@@ -92,12 +93,7 @@ export class LeaseRows {
       const lease = row === undefined ? undefined : (this.#dialect.fromJson(row.value) as LeaseValue);
       const { write, result } = change(lease, now);
       if (write === undefined) return result;
-      const value = this.#dialect.json(write);
-      await transaction
-        .insertInto("kv")
-        .values({ namespace: leasesNamespace, key: task, value })
-        .onConflict((conflict) => conflict.columns(["namespace", "key"]).doUpdateSet({ value }))
-        .execute();
+      await putRow(transaction, { namespace: leasesNamespace, key: task }, this.#dialect.json(write));
       return result;
     });
   }

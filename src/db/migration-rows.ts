@@ -9,6 +9,7 @@ import {
   migrations,
   unknownVersions,
 } from "./migrations.ts";
+import { putRow } from "./put-row.ts";
 import type { Schema } from "./schema.ts";
 
 /** `migrationsNamespace` is the namespace of a row for each migration, which tells versions that do not know it what it means for them. */
@@ -38,16 +39,12 @@ export async function writeEffect(
   const { version } = migration;
   if (version <= lastUnrecorded) return;
   const by = build.cargo_version;
+  // In the order in which PostgreSQL returns members, so that a copy is the same text on both databases.
   const row: MigrationValue =
     migration.effect === "expands"
-      ? { effect: "expands", by }
-      : { effect: "contracts", requires: migration.requires ?? version, by };
-  const value = dialect.json(row);
-  await transaction
-    .insertInto("kv")
-    .values({ namespace: migrationsNamespace, key: version, value })
-    .onConflict((conflict) => conflict.columns(["namespace", "key"]).doUpdateSet({ value }))
-    .execute();
+      ? { by, effect: "expands" }
+      : { by, effect: "contracts", requires: migration.requires ?? version };
+  await putRow(transaction, { namespace: migrationsNamespace, key: version }, dialect.json(row));
 }
 
 export async function appliedVersions(query: Dialect["query"] | Transaction<Schema>): Promise<string[]> {

@@ -21,6 +21,18 @@ export type Migration = MigrationEffect & {
   fill?(transaction: Transaction<Schema>): Promise<void>;
 };
 
+/** `bucketAccess` contracts while a bucket is private: an older version serves every bucket to anybody (`private-buckets`). */
+export const bucketAccess: Migration = {
+  version: "m20261117_000001_bucket_access_and_hosts",
+  effect: "expands",
+  statements: ({ columnTypes: { types } }) => [
+    `ALTER TABLE "static_file" ADD COLUMN "public" ${types.bool} NOT NULL DEFAULT true`,
+    `ALTER TABLE "static_file" ADD COLUMN "hosts" ${types.json}`,
+    `ALTER TABLE "static_file" ADD COLUMN "clean_urls" ${types.bool} NOT NULL DEFAULT false`,
+    'CREATE INDEX "idx_static_file_hosts" ON "static_file" ("name") WHERE hosts IS NOT NULL',
+  ],
+};
+
 /**
  * `migrations` are applied in this order. A released one is never edited. What a release replaces is removed one release later, by a
  * migration that contracts and requires the migration that replaced it: so nodes can be updated one by one, and a node that is rolled
@@ -62,6 +74,7 @@ export const migrations: readonly Migration[] = [
       `ALTER TABLE "token" ADD COLUMN "last_used_at" ${types.big}`,
     ],
   },
+  bucketAccess,
 ];
 
 /** `lastUnrecorded` is the last migration whose effect is not recorded in the database: every version that reads such records knows it. */

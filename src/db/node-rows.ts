@@ -3,6 +3,7 @@ import { z } from "zod";
 import type { Dialect } from "./dialect.ts";
 import { readClock } from "./lease-rows.ts";
 import { newestMigration } from "./migrations.ts";
+import { putRow } from "./put-row.ts";
 
 /** `nodesNamespace` is the namespace of a row for each process of each node. A backup does not bring them along. */
 export const nodesNamespace = "nodes";
@@ -77,12 +78,8 @@ export class NodeRows {
 
   /** Writes a row, with the newest migration that this version knows (`schema`): one that takes the database away from older nodes looks for it. */
   async write(uuid: string, value: NodeValue): Promise<void> {
-    const stored = this.#dialect.json({ ...value, schema: newestMigration });
-    await this.#dialect.query
-      .insertInto("kv")
-      .values({ namespace: nodesNamespace, key: keyOf({ uuid, ...value }), value: stored })
-      .onConflict((conflict) => conflict.columns(["namespace", "key"]).doUpdateSet({ value: stored }))
-      .execute();
+    const name = { namespace: nodesNamespace, key: keyOf({ uuid, ...value }) };
+    await putRow(this.#dialect.query, name, this.#dialect.json({ ...value, schema: newestMigration }));
   }
 
   /** Returns every row that can be understood, and the time. */

@@ -27,6 +27,21 @@ export async function refuseOlderNodes(
 ): Promise<void> {
   if (migration.effect !== "contracts") return;
   const requires = migration.requires ?? migration.version;
+  const names = await olderNodes(dialect, transaction, { requires, serverUuid });
+  if (names.length === 0) return;
+  throw new Fault(
+    "DatabaseError",
+    `the migration ${migration.version} would take the database away from nodes that run an older version: ${names.join(", ")}. Nothing was changed. Update them first to a version that knows the migration ${requires}, or stop them; a node that ended without a notice is forgotten after ${aliveMs / 1000} s`,
+    { reason: "older_nodes", migration: migration.version, nodes: names },
+  );
+}
+
+/** `olderNodes` returns the nodes that run now and do not know a migration, with their versions, sorted. */
+export async function olderNodes(
+  dialect: Dialect,
+  transaction: Transaction<Schema>,
+  { requires, serverUuid }: { readonly requires: string; readonly serverUuid?: string | undefined },
+): Promise<string[]> {
   const now = await readClock(dialect, transaction);
   const rows = await transaction
     .selectFrom("kv")
@@ -41,11 +56,5 @@ export async function refuseOlderNodes(
     if (isAlive && !knows && key.split("/")[0] !== serverUuid)
       older.add(visible(`${name ?? key} (${version ?? "unknown version"})`));
   }
-  if (older.size === 0) return;
-  const names = [...older].sort();
-  throw new Fault(
-    "DatabaseError",
-    `the migration ${migration.version} would take the database away from nodes that run an older version: ${names.join(", ")}. Nothing was changed. Update them first to a version that knows the migration ${requires}, or stop them; a node that ended without a notice is forgotten after ${aliveMs / 1000} s`,
-    { reason: "older_nodes", migration: migration.version, nodes: names },
-  );
+  return [...older].sort();
 }

@@ -148,6 +148,9 @@ export async function openPostgres(url: string, options: PostgresOptions, log: L
     // PostgreSQL evaluates the columns of a row before it locks it.
     boundedWait,
     mergeJson: (column, changes) => raw`${raw.ref(column)} || cast(${changes} as jsonb)`,
+    jsonInteger: (column, member) => raw`cast(${raw.ref(column)} ->> cast(${member} as text) as bigint)`,
+    addToJson: (column, member, amount) =>
+      raw`${raw.ref(column)} || jsonb_build_object(cast(${member} as text), cast(${raw.ref(column)} ->> cast(${member} as text) as bigint) + cast(${amount} as bigint))`,
     async hasSchema() {
       const { rows } = await raw<{ made: boolean }>`
         SELECT to_regclass('seaql_migrations') IS NOT NULL AS made`.execute(query);

@@ -1,4 +1,4 @@
-import type { Transaction } from "kysely";
+import { sql, type Transaction } from "kysely";
 import type { Dialect } from "./dialect.ts";
 import { folderNamespace, isFolderValue, removedNamespace } from "./entry-rows.ts";
 import type { FolderValue, RemovedValue } from "./entry-values.ts";
@@ -55,13 +55,31 @@ export class RemovedRows {
     await deleteRows(transaction, removedNamespace(bucketPath), [key]);
   }
 
-  /** Lets everything expire that is kept of a bucket, so that the next purge deletes it. */
-  async expireAll(bucketPath: string): Promise<void> {
-    await this.#dialect.query
+  /** Returns whether something is kept of a bucket, as a transaction sees it. */
+  async isKept(bucketPath: string, transaction: Transaction<Schema>): Promise<boolean> {
+    const row = await transaction
+      .selectFrom("kv")
+      .select("id")
+      .where("namespace", "=", removedNamespace(bucketPath))
+      .where(this.#isValid())
+      .limit(1)
+      .executeTakeFirst();
+    return row !== undefined;
+  }
+
+  /** Lets everything expire that is kept of a bucket, so that the next purge deletes it. Returns how many rows had not expired. */
+  async expireAll(bucketPath: string): Promise<number> {
+    const { numUpdatedRows } = await this.#dialect.query
       .updateTable("kv")
       .set({ value: this.#dialect.mergeJson("value", { until: 0 }) })
       .where("namespace", "=", removedNamespace(bucketPath))
-      .execute();
+      .where(this.#isValid())
+      .executeTakeFirst();
+    return Number(numUpdatedRows);
+  }
+
+  #isValid() {
+    return sql<boolean>`cast(value ->> 'until' as bigint) >= ${this.#dialect.nowMs}`;
   }
 
   /** Removes everything in a bucket, as expired already. */

@@ -39,6 +39,10 @@ export interface Schema {
     is_http_root: Flag;
     cors: Flag;
     enable: ColumnType<number | boolean | null, boolean, boolean>;
+    public: Flag;
+    /** A list of host names; null for none. */
+    hosts: Json;
+    clean_urls: Flag;
   };
   kv: {
     id: Generated<number | bigint>;

@@ -68,8 +68,14 @@ async function proveWritable(file: Database, path: string): Promise<void> {
   }
 }
 
-export function toSource({ writer, reader }: SqliteConnections, watch: SqliteFileWatch): ConnectionSource {
-  const execute = toExecute(writer, () => watch.assertPresentNow());
+/** `toSource` makes the connections a source for a driver. `onWritten` is called after every statement of the one that writes. */
+export function toSource(
+  { writer, reader }: SqliteConnections,
+  watch: SqliteFileWatch,
+  onWritten: () => void,
+): ConnectionSource {
+  const write = toExecute(writer, () => watch.assertPresentNow());
+  const execute: Execute = (sql, params) => write(sql, params).finally(onWritten);
   // Without the watch: it must end the transaction also while the file is missing, and it changes no file.
   const rollback = toExecute(writer, () => {});
   return {

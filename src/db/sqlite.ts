@@ -12,6 +12,7 @@ import {
 import type { SqliteFile } from "../base/database-url.ts";
 import { Fault, messageOf } from "../base/fault.ts";
 import { makeFolder } from "../base/inherited-owner.ts";
+import { PerTick } from "../base/per-tick.ts";
 import type { Logger } from "../log/hub.ts";
 import type { Dialect } from "./dialect.ts";
 import { PooledDriver, type StatementObserver } from "./driver.ts";
@@ -75,11 +76,16 @@ export async function openSqlite({ path, mode }: SqliteFile, options: SqliteOpti
   }
   const watch = new SqliteFileWatch(path, log);
   const operator = new SqliteOperator(path, childCommand);
-  const source = watchWrites(toSource(connections, watch), log);
+  // On the connection that never writes, for which every commit is another's.
+  const dataVersion = connections.reader.query<{ data_version: number }, []>("PRAGMA data_version");
+  const version = new PerTick(() => Number(dataVersion.get()?.data_version));
+  const source = watchWrites(
+    toSource(connections, watch, () => version.forget()),
+    log,
+  );
   // One connection writes, so there is one write or one transaction at a time; SQLite itself allows no more.
   const driver = new PooledDriver(source, { connections: 1, acquireTimeoutMs, log, observer });
   const wal = new SqliteWal(path);
-  const version = connections.reader.query<{ data_version: number }, []>("PRAGMA data_version");
   const query = toKysely(driver);
   return {
     kind: "sqlite",
@@ -96,10 +102,9 @@ export async function openSqlite({ path, mode }: SqliteFile, options: SqliteOpti
     query,
     columnTypes,
     rowWriter: sqliteRowWriter,
-    // Asked on the connection that never writes, for which every commit is another's.
     dataVersion() {
       watch.assertPresent();
-      return Number(version.get()?.data_version);
+      return version.get();
     },
     readNow<R>({ sql, parameters }: CompiledQuery<R>) {
       watch.assertPresent();
@@ -114,6 +119,11 @@ export async function openSqlite({ path, mode }: SqliteFile, options: SqliteOpti
     forUpdate: raw``,
     boundedWait: raw`null`,
     mergeJson: (column, changes) => raw`json_patch(${raw.ref(column)}, ${JSON.stringify(changes)})`,
+    jsonInteger: (column, member) => raw`json_extract(${raw.ref(column)}, ${`$.${member}`})`,
+    addToJson: (column, member, amount) => {
+      const path = `$.${member}`;
+      return raw`json_set(${raw.ref(column)}, ${path}, json_extract(${raw.ref(column)}, ${path}) + ${amount})`;
+    },
     async hasSchema() {
       const rows = await raw`SELECT 1 FROM sqlite_master WHERE name = 'seaql_migrations'`.execute(query);
       return rows.rows.length > 0;

@@ -1,6 +1,7 @@
 import type { Transaction } from "kysely";
 import type { Dialect } from "./dialect.ts";
 import { readClock } from "./lease-rows.ts";
+import { putRow } from "./put-row.ts";
 import type { Schema } from "./schema.ts";
 import { storeScope } from "./scopes.ts";
 
@@ -48,12 +49,7 @@ export class StoreRows {
       const now = await readClock(this.#dialect, transaction);
       const next = changed(found ?? { database: Bun.randomUUIDv7() }, now);
       if (found !== undefined && Bun.deepEquals(found, next)) return next;
-      const value = this.#dialect.json(next);
-      await transaction
-        .insertInto("kv")
-        .values({ namespace: storeNamespace, key: storeKey, value })
-        .onConflict((conflict) => conflict.columns(["namespace", "key"]).doUpdateSet({ value }))
-        .execute();
+      await putRow(transaction, { namespace: storeNamespace, key: storeKey }, this.#dialect.json(next));
       return next;
     });
   }

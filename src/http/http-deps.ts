@@ -12,11 +12,13 @@ import { Compression } from "./content/compression.ts";
 import { ContentBudget } from "./content/content-budget.ts";
 import type { HealthOptions } from "./health/health.ts";
 import type { SocketTraffic } from "./jsonrpc/socket-traffic.ts";
+import { previewOptions } from "./preview/preview.ts";
 import { ClientAddresses } from "./request/client-address.ts";
 import { ConnectionLimiter, Delays, UnsizedBodies } from "./request/connection-limiter.ts";
 import { RequestObservers } from "./request/request-observer.ts";
 import { type HttpDeps, idleSeconds } from "./routes.ts";
 import { MemoryCache } from "./static/memory-cache.ts";
+import type { StaticOptions } from "./static/serve.ts";
 
 /** HttpLimits are the configured bounds of what clients of HTTP may use. */
 export interface HttpLimits {
@@ -48,6 +50,11 @@ export function newHttpDeps({ limits, records, loadConsole, log, ...shared }: Ht
   const contentBudget = new ContentBudget(idleSeconds * 1000);
   const memory = new MemoryBudget(() => limits().clientBytes);
   const addresses = new ClientAddresses();
+  const staticOptions: StaticOptions = {
+    cache: new MemoryCache({ maxBytes: () => limits().maxCacheBytes, records }),
+    compression: new Compression(contentBudget),
+    contentBudget,
+  };
   return {
     ...shared,
     addresses,
@@ -65,11 +72,8 @@ export function newHttpDeps({ limits, records, loadConsole, log, ...shared }: Ht
     unsizedBodies: new UnsizedBodies(4),
     // Bun buffers up to a megabyte of the body of each.
     delays: new Delays(64),
-    static: {
-      cache: new MemoryCache({ maxBytes: () => limits().maxCacheBytes, records }),
-      compression: new Compression(contentBudget),
-      contentBudget,
-    },
+    static: staticOptions,
+    preview: previewOptions(staticOptions, records),
     maxUploadBytes: () => limits().maxUploadBytes,
     console: new Console(() => limits().console, loadConsole, log),
   };

@@ -1,4 +1,5 @@
 import type { Server } from "bun";
+import { linkPrefix } from "../links/address.ts";
 import { serveConsole } from "./console/console.ts";
 import { methodNotAllowed, notFound, plainText } from "./content/plain.ts";
 import { type HealthOptions, serveHealth, serveReady } from "./health/health.ts";
@@ -12,17 +13,25 @@ import {
   type SocketOptions,
   terminalNeedsUpgrade,
 } from "./jsonrpc/websocket.ts";
+import { type LinkRouteOptions, serveLink } from "./links/serve.ts";
 import { serveMetrics } from "./metrics/metrics.ts";
+import { type PreviewOptions, previewPrefix, servePreview } from "./preview/preview.ts";
 import { type ClientAddresses, clientLeft } from "./request/client-address.ts";
 import type { ArrivedRequest, HandlerName, RequestObservers } from "./request/request-observer.ts";
 import { handlerOf, methodsOf, type Route, RouteTable } from "./route-table.ts";
-import { type BucketRouteOptions, serveRoot, serveStatic, staticPrefix } from "./static/serve.ts";
-import { webdavPrefix } from "./webdav/dav-path.ts";
-import { serveWebdav, type WebdavOptions } from "./webdav/handler.ts";
+import { type BucketRouteOptions, serveRoot, serveStatic, staticPrefix } from "./static/bucket-routes.ts";
+import { resumableUploads } from "./uploads/resumable-uploads.ts";
+import { type FileProtocol, serveFiles, type WebdavOptions } from "./webdav/handler.ts";
 import { optionsHeaders } from "./webdav/verbs/options.ts";
+import { webdav } from "./webdav/webdav.ts";
 
 /** HttpDeps is what the routes of all listeners share. */
-export interface HttpDeps extends WebdavOptions, BucketRouteOptions, Omit<SocketOptions, "sockets"> {
+export interface HttpDeps
+  extends WebdavOptions,
+    LinkRouteOptions,
+    BucketRouteOptions,
+    PreviewOptions,
+    Omit<SocketOptions, "sockets"> {
   readonly observers: RequestObservers;
   readonly health: HealthOptions;
   readonly addresses: ClientAddresses;
@@ -64,24 +73,37 @@ const socket: Handler = {
 const jsonRpcOptions: Handler = { name: "jsonrpc", answer: () => preflight(Object.keys(jsonRpc)) };
 const root: Handler = {
   name: "static",
-  answer: ({ request, path, deps }) => serveRoot(request, path, deps),
+  answer: (routed) => serveRoot(routed, routed.deps),
 };
 const rootOptions: Handler = { name: "other", answer: answerRootOptions };
 const files: Handler = {
   name: "static",
-  answer: ({ request, path, deps }) => serveStatic(request, path, deps),
+  answer: (routed) => serveStatic(routed, routed.deps),
+};
+const preview: Handler = {
+  name: "static",
+  answer: (routed) => servePreview(routed, routed.deps),
 };
 const webConsole: Handler = {
   name: "console",
   answer: ({ request, path, deps }) => serveConsole(request, path, deps.console),
 };
-const webdav: Handler = {
+const filesBy = (protocol: FileProtocol): Handler => ({
   name: "webdav",
   answer({ request, path, server, deps }) {
     const address = deps.addresses.of(request, server);
     if (address === undefined) return clientLeft();
     const restartIdleTimer = () => server.timeout(request, idleSeconds);
-    return serveWebdav({ request, rawPath: path, address, restartIdleTimer }, deps);
+    return serveFiles(protocol, { request, rawPath: path, address, restartIdleTimer }, deps);
+  },
+});
+const link: Handler = {
+  name: "links",
+  answer({ request, path, server, deps }) {
+    const address = deps.addresses.of(request, server);
+    if (address === undefined) return clientLeft();
+    const restartIdleTimer = () => server.timeout(request, idleSeconds);
+    return serveLink({ request, rawPath: path, address, restartIdleTimer }, deps);
   },
 };
 const health: Handler = { name: "health", answer: ({ deps }) => serveHealth(deps.health) };
@@ -106,8 +128,11 @@ const routes = new RouteTable<Handler>([
   { path: "/", methods: { GET: root, HEAD: root, POST: post, OPTIONS: rootOptions }, socket },
   { path: "/terminal", serve: terminal, socket: terminalSocket },
   { path: `${staticPrefix}*`, serve: files },
-  { path: webdavPrefix, serve: webdav },
-  { path: `${webdavPrefix}/*`, serve: webdav },
+  { path: `${previewPrefix}*`, serve: preview },
+  { path: webdav.prefix, serve: filesBy(webdav) },
+  { path: `${webdav.prefix}/*`, serve: filesBy(webdav) },
+  { path: `${resumableUploads.prefix}/*`, serve: filesBy(resumableUploads) },
+  { path: `${linkPrefix}*`, serve: link },
   { path: "/node/console", serve: webConsole },
   { path: "/node/console/*", serve: webConsole },
   { path: "/node/health", methods: { GET: health, HEAD: health } },

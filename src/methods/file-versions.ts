@@ -21,7 +21,7 @@ const version = z
 /** `fileVersions` are the methods about files that were deleted or replaced. */
 export const fileVersions = {
   "static-bucket-file_history": method({
-    doc: "Lists what was deleted or replaced at a path and below it (default: in the whole bucket), the newest first: the former versions of a file, or what was deleted in a folder. `version` is the change of the bucket that removed it. Times are Unix milliseconds; until `kept_until` (`keep_removed_days`) it can be restored. A file that was moved keeps its versions under the path that each had.",
+    doc: "Lists what was deleted or replaced at a path and below it (default: in the whole bucket), the newest first: the former versions of a file, or what was deleted in a folder. `version` is the change of the bucket that removed it. Times are Unix milliseconds; until `kept_until` (`keep_removed_days`; for plain files `trash_days`) it can be restored. A file that was moved keeps its versions under the path that each had.",
     need: ({ name }) => inBucket(name, "static_bucket_file.list"),
     effect: "reads",
     params: {
@@ -81,10 +81,10 @@ export const fileVersions = {
     },
   }),
   "static-bucket-file_restore": method({
-    doc: "Puts a version of `static-bucket-file_history` back, at its path or at `to`. Missing folders are created. A file takes the place of the file that exists there; a folder, which is restored with its content, needs a free path.",
+    doc: "Puts a version of `static-bucket-file_history` back, at its path or at `to`. Missing folders are created. A file takes the place of the file that exists there; a folder, which is restored with its content, needs a free path. A folder, and any plain file, leaves the history then; another file stays in it.",
     need: ({ name }) => inBucket(name, "static_bucket_file.write"),
     effect: "changes",
-    warning: "A file that exists at this path is replaced, and kept as a version.",
+    warning: "A file that exists at this path is replaced, and kept as a version if versions are kept.",
     params: {
       name,
       path: z.string().describe("the path that the version had"),
@@ -110,6 +110,45 @@ export const fileVersions = {
         ...(target !== from && { from }),
       });
       return { success: true as const };
+    },
+  }),
+  "static-bucket-file_retention": method({
+    doc: "Returns for how many days what is deleted or replaced in a bucket can be restored; 0 if not at all. With `measure`, also how many versions can be restored now, and the bytes of their files, for which all of them are read.",
+    need: ({ name }) => inBucket(name, "static_bucket_file.list"),
+    effect: "reads",
+    params: {
+      name,
+      measure: z.boolean().nullish().describe("whether to count them; default: false"),
+    },
+    logged: ["name"],
+    result: z.object({ days: z.int(), versions: z.int().optional(), bytes: z.int().optional() }),
+    fails: ["NotFound", "IoError"],
+    example: {
+      params: { token: "<SUPER_TOKEN>", name: "site", measure: true },
+      result: { days: 30, versions: 12, bytes: 48213 },
+    },
+    run: async ({ buckets }, { name, measure }) => {
+      const { kept } = await buckets.files(name);
+      return { days: kept.keptDays, ...(measure === true && (await kept.measureKept())) };
+    },
+  }),
+  "static-bucket-file_purge": method({
+    doc: "Purges everything that is kept of the deleted and replaced files of a bucket; none of it can be restored any more. Plain files are deleted at once; content in an object store by its next daily care, unless something else has the same content. Returns the number of versions.",
+    need: ({ name }) => inBucket(name, "static_bucket_file.delete"),
+    effect: "destroys",
+    warning: "Nothing that was deleted or replaced in this bucket can be restored afterwards.",
+    params: { name },
+    logged: ["name"],
+    result: z.object({ success: z.literal(true), versions: z.int() }),
+    fails: ["NotFound", "IoError", "Other"],
+    example: {
+      params: { token: "<SUPER_TOKEN>", name: "site" },
+      result: { success: true, versions: 12 },
+    },
+    run: async (call, { name }) => {
+      const versions = await (await call.buckets.files(name)).kept.purge();
+      call.audit("file.purged", { bucket: name, versions });
+      return { success: true as const, versions };
     },
   }),
 };

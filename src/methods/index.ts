@@ -6,9 +6,13 @@ import type { MethodTable } from "../rpc/method.ts";
 import type { Services } from "../services.ts";
 import { agentUuid, nodeAgents } from "./agent-uuid.ts";
 import { auditMethods } from "./audit.ts";
+import { bucketFacts } from "./bucket-facts.ts";
 import { cluster } from "./cluster.ts";
 import { method } from "./declare.ts";
+import { deploys } from "./deploys.ts";
+import { fileSearch } from "./file-search.ts";
 import { fileVersions } from "./file-versions.ts";
+import { links } from "./links.ts";
 import { log } from "./log.ts";
 import { nodeConfig } from "./node-config.ts";
 import { nodeDatabase } from "./node-database.ts";
@@ -21,6 +25,8 @@ import { staticBucket } from "./static-bucket.ts";
 import { staticBucketFile } from "./static-bucket-file.ts";
 import { storage } from "./storage.ts";
 import { token } from "./token.ts";
+import { tokenExplain } from "./token-explain.ts";
+import { transfers } from "./transfers.ts";
 
 const namespaces = {
   ...nodeIdentity,
@@ -32,14 +38,20 @@ const namespaces = {
   ...nodeUpdate,
   ...nodeSql,
   ...staticBucket,
+  ...bucketFacts,
   ...staticBucketFile,
+  ...fileSearch,
   ...fileVersions,
+  ...deploys,
+  ...links,
+  ...transfers,
   ...agentUuid,
   ...auditMethods,
   ...cluster,
   ...log,
   ...storage,
   ...token,
+  ...tokenExplain,
 };
 
 /** The OpenRPC document as text: anybody may request it, and serialising 37 kB takes 0.35 ms of the event loop. */

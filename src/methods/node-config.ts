@@ -11,6 +11,7 @@ export const nodeConfig = {
   "node-server_read_config": method({
     doc: "Reads the configuration file, as it is on the disk.",
     need: superToken,
+    secretResult: true,
     effect: "reads",
     params: {},
     result: z.string(),

@@ -6,8 +6,9 @@ import { method } from "./declare.ts";
 /** Methods of the `node-server` namespace that run SQL of the operator. */
 export const nodeSql = {
   "node-server_exec_sql": method({
-    doc: "Runs SQL on the main database, and returns the result of the last statement. Of more than 10,000 rows it returns the first 10,000, and `truncated` is true. The permission means full trust: on SQLite it can write any file that the server can.",
+    doc: "Runs SQL on the main database, and returns the result of the last statement. Of more than 10,000 rows it returns the first 10,000, and `truncated` is true. When the connection of the call is closed, the statement is stopped. The permission means full trust: on SQLite it can write any file that the server can.",
     need: globally("node.exec_sql"),
+    secretResult: true,
     effect: "destroys",
     warning: "It runs SQL on the server's own database. Its changes cannot be undone.",
     params: {
@@ -30,12 +31,19 @@ export const nodeSql = {
         truncated: false,
       },
     },
-    run: async ({ database, limits, buckets, resultBudgetBytes, audit }, { sql, params }) => {
+    run: async ({ database, limits, buckets, resultBudgetBytes, audit, disconnected }, { sql, params }) => {
       if (params != null && !Array.isArray(params)) {
         throw new Fault("InvalidInput", "params must be an array", { field: "params" });
       }
       const { maxAnswerBytes: limit, sqlTimeoutMs: timeoutMs } = limits();
-      const request = { sql, params: params ?? null, maxBytes: resultBudgetBytes, limit, timeoutMs };
+      const request = {
+        sql,
+        params: params ?? null,
+        maxBytes: resultBudgetBytes,
+        limit,
+        timeoutMs,
+        signal: disconnected,
+      };
       const statements = database.writingStatements(sql);
       try {
         // The statement may change a bucket's row.

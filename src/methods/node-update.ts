@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { superToken } from "../auth/need.ts";
+import { globally, superToken } from "../auth/need.ts";
 import { parseTag } from "../update/release.ts";
 import { method } from "./declare.ts";
 
@@ -20,6 +20,33 @@ export const nodeUpdate = {
       audit("update.requested", { tag });
       afterReply(scheduleRestart);
       return null;
+    },
+  }),
+  "node-server_latest_release": method({
+    doc: "Tells whether the release server (`release_url`) has a newer version. It is asked once an hour at the most, for 5 seconds; if it does not answer, `problem` says why, and `latest` is what it said last, or null. `checked_at` is in Unix milliseconds.",
+    need: globally("node.metrics"),
+    effect: "reads",
+    params: {},
+    result: z.object({
+      current: z.string(),
+      latest: z.string().nullable(),
+      newer: z.boolean(),
+      checked_at: z.int().nullable(),
+      problem: z.string().nullable(),
+    }),
+    example: {
+      params: { token: "<SUPER_TOKEN>" },
+      result: {
+        current: "0.2.0",
+        latest: null,
+        newer: false,
+        checked_at: null,
+        problem: "release_url is not set in the configuration",
+      },
+    },
+    run: async ({ latestRelease }) => {
+      const { checkedAt: checked_at, ...state } = await latestRelease.state();
+      return { ...state, checked_at };
     },
   }),
 };

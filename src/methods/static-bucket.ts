@@ -1,5 +1,6 @@
 import { z } from "zod";
-import { inBucket, superToken } from "../auth/need.ts";
+import { globally, inBucket, type Need, superToken } from "../auth/need.ts";
+import type { Bucket } from "../buckets/record.ts";
 import { method } from "./declare.ts";
 
 const bucket = z
@@ -10,19 +11,67 @@ const bucket = z
     is_http_root: z.boolean(),
     cors: z.boolean(),
     enable: z.boolean(),
+    public: z
+      .literal(false)
+      .optional()
+      .describe("false if reading over plain HTTP needs a token or a signed link"),
+    hosts: z.array(z.string()).optional().describe("host names that have this bucket at their root"),
+    clean_urls: z.literal(true).optional().describe("true if `/about` is answered with `about.html`"),
   })
   .meta({ id: "Bucket" });
 
+/** `shownBucket` leaves out what has its default, so that a client that knows the first six fields sees nothing new. */
+function shownBucket({ public: isPublic, hosts, clean_urls, ...rest }: Bucket): z.infer<typeof bucket> {
+  return {
+    ...rest,
+    ...(isPublic ? {} : { public: false }),
+    ...(hosts.length === 0 ? {} : { hosts: [...hosts] }),
+    ...(clean_urls ? { clean_urls } : {}),
+  };
+}
+
 const name = z.string().describe("1 to 128 of `A-Z a-z 0-9 _ . -`");
 const path = z.string().describe("the bucket's folder below `static_path`");
+const access = z
+  .boolean()
+  .nullish()
+  .describe("false: reading over plain HTTP needs a token with `StaticBucketFile::Read`, or a signed link");
+const hosts = z
+  .array(z.string())
+  .nullish()
+  .describe(
+    "host names that have this bucket at their root, such as `docs.example.org`; to set them needs `StaticBucket::Write` in scope global",
+  );
+const cleanUrls = z.boolean().nullish().describe("whether `/about` is answered with `about.html`");
+
+interface AddressChange {
+  readonly name: string;
+  readonly hosts?: unknown;
+  readonly move_http_root?: boolean | null | undefined;
+}
+
+/** Addresses belong to the server: whoever may change one bucket must not take those of others. */
+function needToChange({ name, hosts, move_http_root }: AddressChange): Need {
+  const takesAddress = hosts != null || move_http_root === true;
+  return takesAddress ? globally("static_bucket.write") : inBucket(name, "static_bucket.write");
+}
+
 const shown = { id: 1, name: "site", path: "site", is_http_root: false, cors: true, enable: true };
 
 export const staticBucket = {
   "static-bucket_create": method({
     doc: "Creates a bucket and its folder. `path` defaults to the name. Only the Super Token may use a folder that contains files already.",
-    need: ({ name }) => inBucket(name, "static_bucket.write"),
+    need: needToChange,
     effect: "changes",
-    params: { name, path: path.nullish(), is_http_root: z.boolean().nullish(), cors: z.boolean().nullish() },
+    params: {
+      name,
+      path: path.nullish(),
+      is_http_root: z.boolean().nullish(),
+      cors: z.boolean().nullish(),
+      public: access,
+      hosts,
+      clean_urls: cleanUrls,
+    },
     logged: ["name", "path"],
     result: bucket,
     fails: ["InvalidInput", "IoError"],
@@ -33,7 +82,7 @@ export const staticBucket = {
     run: async ({ buckets, caller, audit }, { name, ...settings }) => {
       const created = await buckets.create(name, settings, { mayTakeOver: caller.isSuper });
       audit("bucket.created", { bucket: name, settings: given(settings) });
-      return created;
+      return shownBucket(created);
     },
   }),
   "static-bucket_read": method({
@@ -44,11 +93,14 @@ export const staticBucket = {
     logged: ["name"],
     result: bucket.nullable(),
     example: { params: { token: "<SUPER_TOKEN>", name: "site" }, result: shown },
-    run: async ({ buckets }, { name }) => (await buckets.get(name)) ?? null,
+    run: async ({ buckets }, { name }) => {
+      const found = await buckets.get(name);
+      return found === undefined ? null : shownBucket(found);
+    },
   }),
   "static-bucket_update": method({
     doc: "Changes a bucket; omitted settings stay. With `enable: false` it is not served over HTTP and WebDAV.",
-    need: ({ name }) => inBucket(name, "static_bucket.write"),
+    need: needToChange,
     effect: "changes",
     warning: "The bucket is served with the new settings at once.",
     params: {
@@ -57,18 +109,31 @@ export const staticBucket = {
       is_http_root: z.boolean().nullish(),
       cors: z.boolean().nullish(),
       enable: z.boolean().nullish(),
+      public: access,
+      hosts,
+      clean_urls: cleanUrls,
+      move_http_root: z
+        .boolean()
+        .nullish()
+        .describe(
+          "with `is_http_root`: take it from the bucket that has it, at once; needs `StaticBucket::Write` in scope global",
+        ),
     },
-    logged: ["name", "path"],
+    logged: ["name", "path", "move_http_root"],
     result: bucket,
     fails: ["NotFound", "InvalidInput", "IoError"],
     example: {
       params: { token: "<SUPER_TOKEN>", name: "site", is_http_root: true },
       result: { ...shown, is_http_root: true },
     },
-    run: async ({ buckets, caller, audit }, { name, ...settings }) => {
-      const updated = await buckets.update(name, settings, { mayTakeOver: caller.isSuper });
-      audit("bucket.updated", { bucket: name, settings: given(settings) });
-      return updated;
+    run: async ({ buckets, caller, audit }, { name, move_http_root, ...settings }) => {
+      const updated = await buckets.update(name, settings, {
+        mayTakeOver: caller.isSuper,
+        movesHttpRoot: move_http_root === true,
+      });
+      const moved = move_http_root === true ? { move_http_root } : {};
+      audit("bucket.updated", { bucket: name, settings: { ...given(settings), ...moved } });
+      return shownBucket(updated);
     },
   }),
   "static-bucket_delete": method({

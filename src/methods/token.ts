@@ -12,7 +12,8 @@ import { method } from "./declare.ts";
 
 const unixMs = z.int().nonnegative();
 const password = z.string().min(6).max(1024).meta({ writeOnly: true });
-const target = z.string().min(1).max(512).transform(toTarget).describe("a token's key or user name");
+/** `target` names a token that a method is about. */
+export const target = z.string().min(1).max(512).transform(toTarget).describe("a token's key or user name");
 const username = z
   .string()
   .min(1)
@@ -77,6 +78,7 @@ export const token = {
     },
     credential: ({ father_token }) => father_token,
     result: keyAndSecret,
+    secretResult: true,
     fails: ["InvalidInput"],
     example: {
       params: {
@@ -237,6 +239,7 @@ export const token = {
     params: { target_token: target },
     logged: { target_token: loggedName },
     result: keyAndSecret,
+    secretResult: true,
     fails: ["NotFound", "InvalidInput"],
     example: {
       params: { token: "<SUPER_TOKEN>", target_token: "alice" },

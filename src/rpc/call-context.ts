@@ -63,6 +63,10 @@ function contextOver<S extends object>(services: S, audit: AuditLog): ContextCla
       return leftBytes - envelopeBytes - maxIdBytes;
     }
 
+    get disconnected(): AbortSignal {
+      return this.#options.state.source.disconnected;
+    }
+
     get assertStillAdmitted(): CallContext["assertStillAdmitted"] {
       const { lease, caller, need } = this.#options;
       return () => lease.authenticator.assertStillAdmitted(caller, need);

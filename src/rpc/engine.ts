@@ -136,6 +136,7 @@ export class Engine<S extends object> {
   #toReply(body: Body, state: RequestState, refusal: Fault | undefined): Reply {
     return {
       body,
+      hasSecret: state.hasSecret,
       refusal,
       reservedBytes: state.reservedBytes,
       delayMs: state.delayMs,
@@ -166,6 +167,7 @@ export class Engine<S extends object> {
       });
       return item.id === undefined ? undefined : errorBody(fault, item.id, state);
     }
+    if (found.method.secretResult) state.hasSecret = true;
     const call: Call<S> = { request: item, method: found.method, state, logFields: {} };
     return inSpan(found.span, call.logFields, this.#answerCall, call);
   }

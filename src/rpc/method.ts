@@ -27,6 +27,8 @@ export interface CallContext {
   readonly audit: Audit;
   /** How many bytes the result may take as JSON. */
   readonly resultBudgetBytes: number;
+  /** Fires when the client has disconnected: nobody waits for the result any more. */
+  readonly disconnected: AbortSignal;
   /** Throws Denied unless the database would authorise the caller now. For what is done after a wait. */
   assertStillAdmitted(): Promise<void>;
   /** Runs work once the answer has been sent. */
@@ -56,6 +58,8 @@ interface Declaration<P extends Params> {
   readonly logged?:
     | ReadonlyArray<keyof P & string>
     | { readonly [K in keyof P]?: (value: z.output<P[K]>) => unknown };
+  /** Whether the result may contain a secret: then the answer is not compressed (BREACH). */
+  readonly secretResult?: boolean;
   /** The method to use instead. */
   readonly replacedBy?: string;
   /** How it can fail beyond what its params and its need say. */
@@ -89,6 +93,7 @@ export type Method<S, P extends Params = Params, R extends z.ZodType = z.ZodType
   /** Fields of the call's log span. */
   loggedFields(params: ParamValues<P>): Readonly<Record<string, unknown>>;
   readonly replacedBy: string | undefined;
+  readonly secretResult: boolean;
   readonly fails: readonly FaultKind[];
   readonly example: Declaration<P>["example"];
   readonly result: R;
@@ -145,6 +150,7 @@ function complete<P extends Params>(declaration: Declaration<P>) {
     names: Object.keys(all),
     loggedFields: fieldsOf<P>(logged ?? []),
     replacedBy,
+    secretResult: declaration.secretResult ?? false,
     fails: fails ?? [],
     example,
     needFor: (values: ParamValues<P>) => (typeof need === "function" ? need(values) : need),

@@ -50,6 +50,8 @@ export class RequestState {
   maxIdBytes = 0;
   /** The subscription that the present call began. */
   opened: string | undefined;
+  /** Set when a call of a method with `secretResult` was begun. */
+  hasSecret = false;
   /** Set when an answer was refused because the memory budget is spent. */
   refusal: Fault | undefined;
   /** The client, for the check of its tokens. */

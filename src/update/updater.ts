@@ -82,6 +82,11 @@ export class Updater {
     }
   }
 
+  /** Fires when the server stops. */
+  get stopping(): AbortSignal {
+    return this.#stop.signal;
+  }
+
   /** Aborts a running download, and resolves when its file is removed. A binary that is in place already stays. */
   async close(): Promise<void> {
     this.#stop.abort(new Error("the server is stopping"));

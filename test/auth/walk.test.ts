@@ -160,6 +160,7 @@ eachDatabase(
     expect(answers).toEqual({
       "node-server_uptime": expect.any(Number),
       token_get: expect.objectContaining({ token_key: token.split(":")[0] }),
+      token_explain: expect.objectContaining({ token_key: token.split(":")[0], allowed: false }),
     });
   },
 );

@@ -1,13 +1,15 @@
 import { expect, test } from "bun:test";
 import { mkdirSync, readFileSync, renameSync, symlinkSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { DiskStore } from "../../src/buckets/disk/disk-store.ts";
+import { exchangeFolders } from "../../src/base/exchange-folders.ts";
+import { DiskStore, type DiskStoreOptions } from "../../src/buckets/disk/disk-store.ts";
 import { Staging } from "../../src/buckets/disk/staging.ts";
 import { folderPath, treePath } from "../../src/buckets/path.ts";
+import type { DeployChanges } from "../../src/db/deploy-rows.ts";
 import { openTestDatabase } from "../support/database.ts";
 import { tempFolder } from "../support/node.ts";
 
-async function diskStore() {
+async function diskStore(changes: Partial<DiskStoreOptions> = {}) {
   const folder = await tempFolder();
   const root = join(folder.path, "site");
   mkdirSync(root);
@@ -19,7 +21,9 @@ async function diskStore() {
     sync: false,
     stopping: new AbortController().signal,
     activity: { uploads: 0 },
+    exchangeFolders,
     onChanged() {},
+    ...changes,
   });
   return {
     store,
@@ -84,4 +88,45 @@ test("a change whose folder became a link while it waited takes its turn where t
   await Promise.all([first.done, other.done, waiting]);
   expect(events).toEqual(["a/x released", "b/x released", "writes b/x"]);
   expect(readFileSync(join(root, "b/x"), "utf8")).toBe("new");
+});
+
+test("a switch of trees is noted on the disk before the folders are exchanged, and after it", async () => {
+  const events: string[] = [];
+  const exchanging = {
+    sync: true,
+    exchangeFolders: (...paths: Parameters<typeof exchangeFolders>) => {
+      events.push("exchange");
+      exchangeFolders(...paths);
+    },
+  };
+  await using published = await diskStore(exchanging);
+  await using prepared = await diskStore();
+  const note = (event: string) => async () => void events.push(event);
+  await published.store.exchangeWith(prepared.store, {
+    transact: (work) => work({} as DeployChanges),
+    check: note("check"),
+    begin: note("begin"),
+    commit: note("commit"),
+    cancel: note("cancel"),
+    flush: note("flush"),
+  });
+  expect(events).toEqual(["check", "begin", "flush", "exchange", "commit", "flush"]);
+});
+
+test("folders of every size are listed whole, in order and without what no path can name", async () => {
+  await using disk = await diskStore();
+  for (const count of [0, 1, 128, 129, 3000]) {
+    const folder = join(disk.root, `of-${count}`);
+    mkdirSync(folder);
+    const names = Array.from({ length: count }, (_, at) => `a name of some length, number ${at}.txt`);
+    for (const name of names) writeFileSync(join(folder, name), "x");
+    writeFileSync(join(folder, ".~staged-1"), "");
+    const path = treePath(`of-${count}`);
+    const expected = names.sort().map((name) => `${path}/${name}`);
+    expect((await disk.store.reader.files(path)).map((file) => file.path as string)).toEqual(expected);
+    const listed: string[] = [];
+    for await (const entries of disk.store.reader.entries(path))
+      listed.push(...entries.map((each) => each.path));
+    expect(listed).toEqual(expected);
+  }
 });

@@ -1,5 +1,5 @@
 import { expect, test } from "bun:test";
-import { eachDatabase, type TestNode, testNode } from "../support/node.ts";
+import { eachStore, type TestNode, testNode } from "../support/node.ts";
 import { webdavSite } from "../support/webdav.ts";
 
 type Version = {
@@ -12,6 +12,8 @@ type Version = {
   kept_until: number;
 };
 
+/** On the disk as long as in an object store, where that is the default. */
+const keepsRemoved = "trash_days = 7\n";
 const lockInfo =
   '<D:lockinfo xmlns:D="DAV:"><D:lockscope><D:exclusive/></D:lockscope><D:locktype><D:write/></D:locktype></D:lockinfo>';
 
@@ -31,8 +33,8 @@ async function versionedSite(node: TestNode) {
   };
 }
 
-eachDatabase("a version replaced by WebDAV is found and restored by RPC", async (database) => {
-  await using node = await testNode({ store: `objects over ${database}` });
+eachStore("a version replaced by WebDAV is found and restored by RPC", async (store) => {
+  await using node = await testNode({ ...store, top: keepsRemoved });
   const { dav, upload, history, restore, read } = await versionedSite(node);
   await upload("a/f.txt", "first");
   expect((await dav("PUT", "/a/f.txt", {}, "second")).status).toBe(204);
@@ -53,8 +55,25 @@ eachDatabase("a version replaced by WebDAV is found and restored by RPC", async 
   expect(await (await fetch(`${node.url}/node/static/site/a/f.txt`)).text()).toBe("first");
 });
 
-eachDatabase("a locked path is not restored to, nor a version that does not exist", async (database) => {
-  await using node = await testNode({ store: `objects over ${database}` });
+eachStore("how long versions are kept, and how much that is, is told", async (store) => {
+  await using node = await testNode({ ...store, top: keepsRemoved });
+  const { dav, upload, history, restore } = await versionedSite(node);
+  const retention = (more: object = {}) =>
+    node.call("static-bucket-file_retention", { token: node.superToken, name: "site", ...more });
+  expect(await retention()).toEqual({ days: 7 });
+  expect(await retention({ measure: true })).toEqual({ days: 7, versions: 0, bytes: 0 });
+  await upload("f.txt", "first");
+  await upload("f.txt", "second");
+  await upload("a/b/g.txt", "in a folder");
+  await dav("DELETE", "/a", {});
+  expect(await retention({ measure: true })).toEqual({ days: 7, versions: 2, bytes: 16 });
+  const [folder] = await history("a");
+  await restore({ path: "a", version: folder?.version });
+  expect(await retention({ measure: true })).toEqual({ days: 7, versions: 1, bytes: 5 });
+});
+
+eachStore("a locked path is not restored to, nor a version that does not exist", async (store) => {
+  await using node = await testNode({ ...store, top: keepsRemoved });
   const { dav, upload, history, restore, refusedRestore, read } = await versionedSite(node);
   await upload("f.txt", "old");
   await upload("f.txt", "new");
@@ -77,39 +96,54 @@ eachDatabase("a locked path is not restored to, nor a version that does not exis
   });
 });
 
-test("listing versions needs the permission to list, restoring one that to write", async () => {
-  await using node = await testNode({ store: "objects over sqlite" });
-  const { upload, history } = await versionedSite(node);
-  await upload("f.txt", "old");
-  await upload("f.txt", "new");
-  const [old] = await history();
-  const may = (...permissions: string[]) =>
-    node.newToken([
-      {
-        scopes: [{ static_bucket: "site" }],
-        permissions: permissions.map((permission) => ({ static_bucket_file: permission })),
-      },
-    ]);
-  const [lister, writer] = [await may("list"), await may("read", "write", "delete")];
-  const file = { name: "site", path: "f.txt" };
-  expect(await node.call("static-bucket-file_history", { token: lister, ...file })).toHaveLength(1);
-  expect(await node.refused("static-bucket-file_history", { token: writer, ...file })).toMatchObject({
-    code: 102,
-  });
-  const version = { ...file, version: old?.version };
-  expect(await node.refused("static-bucket-file_restore", { token: lister, ...version })).toMatchObject({
-    code: 102,
-  });
-  expect(await node.call("static-bucket-file_restore", { token: writer, ...version })).toEqual({
-    success: true,
-  });
-});
+eachStore(
+  "listing versions needs the permission to list, restoring one that to write, purging them that to delete",
+  async (store) => {
+    await using node = await testNode({ ...store, top: keepsRemoved });
+    const { upload, history } = await versionedSite(node);
+    await upload("f.txt", "old");
+    await upload("f.txt", "new");
+    const [old] = await history();
+    const may = (...permissions: string[]) =>
+      node.newToken([
+        {
+          scopes: [{ static_bucket: "site" }],
+          permissions: permissions.map((permission) => ({ static_bucket_file: permission })),
+        },
+      ]);
+    const [lister, writer] = [await may("list"), await may("read", "write")];
+    const file = { name: "site", path: "f.txt" };
+    expect(await node.call("static-bucket-file_history", { token: lister, ...file })).toHaveLength(1);
+    expect(await node.refused("static-bucket-file_history", { token: writer, ...file })).toMatchObject({
+      code: 102,
+    });
+    const version = { ...file, version: old?.version };
+    expect(await node.refused("static-bucket-file_restore", { token: lister, ...version })).toMatchObject({
+      code: 102,
+    });
+    expect(await node.call("static-bucket-file_restore", { token: writer, ...version })).toEqual({
+      success: true,
+    });
+    const [deleter, purge] = [await may("delete"), "static-bucket-file_purge"];
+    expect(await node.refused(purge, { token: writer, name: "site" })).toMatchObject({ code: 102 });
+    expect(await node.refused(purge, { token: lister, name: "site" })).toMatchObject({ code: 102 });
+    const kept = (await history()).length;
+    expect(kept).toBeGreaterThan(0);
+    expect(await node.call(purge, { token: deleter, name: "site" })).toEqual({
+      success: true,
+      versions: kept,
+    });
+    expect(await history()).toEqual([]);
+    expect(await node.call(purge, { token: deleter, name: "site" })).toEqual({ success: true, versions: 0 });
+  },
+);
 
 test("the store of plain files says that it keeps no versions", async () => {
   await using node = await testNode();
   const token = node.superToken;
   await node.call("static-bucket_create", [token, "site"]);
   const data = expect.objectContaining({ reason: "no_versions" });
+  expect(await node.call("static-bucket-file_retention", { token, name: "site" })).toEqual({ days: 0 });
   for (const [method, more] of [
     ["history", {}],
     ["restore", { path: "a", version: 1 }],
@@ -118,7 +152,34 @@ test("the store of plain files says that it keeps no versions", async () => {
       await node.refused(`static-bucket-file_${method}`, { token, name: "site", ...more }),
     ).toMatchObject({
       code: 999,
-      message: expect.stringContaining("no versions are kept"),
+      message: expect.stringContaining("nothing is kept"),
       data,
     });
 });
+
+eachStore(
+  "a bucket at a path where another one's files are kept needs the Super Token, until they are purged",
+  async (store) => {
+    await using node = await testNode({ ...store, top: keepsRemoved });
+    const { dav, upload } = await versionedSite(node);
+    const site = { token: node.superToken, name: "site" };
+    await upload("secret.txt", "secret");
+    await dav("DELETE", "/secret.txt", {});
+    const creator = await node.newToken([
+      {
+        scopes: [{ static_bucket: "mine" }],
+        permissions: [{ static_bucket: "write" }],
+      },
+    ]);
+    const create = { token: creator, name: "mine", path: "site" };
+    await node.call("static-bucket_delete", site);
+    expect(await node.refused("static-bucket_create", create)).toMatchObject({
+      code: 108,
+      message: expect.stringContaining("deleted files of an earlier bucket"),
+    });
+    await node.call("static-bucket_create", site);
+    await node.call("static-bucket-file_purge", site);
+    await node.call("static-bucket_delete", site);
+    expect(await node.call("static-bucket_create", create)).toMatchObject({ name: "mine" });
+  },
+);

@@ -10,7 +10,17 @@ interface HeldLook extends PromiseWithResolvers<ReadonlyMap<BucketKey, BucketSta
 }
 
 const stateOf = (name: string, version: number): BucketState => ({
-  record: { id: 1, name, path: name, is_http_root: false, cors: false, enable: true },
+  record: {
+    id: 1,
+    name,
+    path: name,
+    is_http_root: false,
+    cors: false,
+    enable: true,
+    public: true,
+    hosts: [],
+    clean_urls: false,
+  },
   head: { version, root: "root", at: 0 },
 });
 

@@ -23,7 +23,17 @@ eachStore("many times more small files than the budget holds are all answered ri
 test("what is in memory stays within the budget, however much is asked for", () => {
   const budget = 1024 * 1024;
   const entries = new CacheEntries(() => budget);
-  const bucket = { id: 1, name: "site", path: "site", is_http_root: false, cors: false, enable: true };
+  const bucket = {
+    id: 1,
+    name: "site",
+    path: "site",
+    is_http_root: false,
+    cors: false,
+    enable: true,
+    public: true,
+    hosts: [],
+    clean_urls: false,
+  };
   const keys = Array.from({ length: 2048 }, (_, at) => `/${at}`);
   for (const key of keys) entries.add({ key, bucket, compressible: false }, plainOnly, variantOf(20 * 1024));
   const held = keys.filter((key) => entries.byKey.has(key));
@@ -34,7 +44,17 @@ test("what is in memory stays within the budget, however much is asked for", () 
 
 test("a file that is requested again and again stays in memory while thousands of others pass through it", () => {
   const entries = new CacheEntries(() => 1024 * 1024);
-  const bucket = { id: 1, name: "site", path: "site", is_http_root: false, cors: false, enable: true };
+  const bucket = {
+    id: 1,
+    name: "site",
+    path: "site",
+    is_http_root: false,
+    cors: false,
+    enable: true,
+    public: true,
+    hosts: [],
+    clean_urls: false,
+  };
   const add = (key: string) => entries.add({ key, bucket, compressible: false }, plainOnly, variantOf(1024));
   const often = ["/a", "/b", "/c"];
   for (const key of often) add(key);
@@ -53,9 +73,20 @@ test("a file that is requested again and again stays in memory while thousands o
 test("a file has a bounded number of URLs in memory, they count in the budget, and they go with the file", () => {
   let budget = 1024 * 1024;
   const entries = new CacheEntries(() => budget);
-  const bucket = { id: 1, name: "site", path: "site", is_http_root: false, cors: false, enable: true };
+  const bucket = {
+    id: 1,
+    name: "site",
+    path: "site",
+    is_http_root: false,
+    cors: false,
+    enable: true,
+    public: true,
+    hosts: [],
+    clean_urls: false,
+  };
   const keys = Array.from({ length: 16 }, (_, at) => `/${at}`);
   for (const key of keys) entries.add({ key, bucket, compressible: false }, plainOnly, variantOf(1024));
+  const hosts = new Map<string, string>();
   const addUrls = (key: string, length: number) => {
     const entry = entries.byKey.get(key);
     if (entry === undefined) throw new Error(`${key} is not in memory`);
@@ -63,6 +94,7 @@ test("a file has a bounded number of URLs in memory, they count in the budget, a
       entries.addUrl(`http://here${key}?${at}`.padEnd(length, "x"), {
         entry,
         host: "here",
+        hosts,
         rootPath: undefined,
       });
   };

@@ -146,7 +146,7 @@ eachDatabase("entries are sorted by code units, in batches, and sizes are counte
   for await (const batch of store.reader.entries(at("empty"))) batches.push(batch.length);
   expect(batches).toEqual([0]);
   let [count, bytes] = [0, 0];
-  for await (const sizes of store.reader.fileSizes()) {
+  for await (const { sizes } of store.reader.fileSizes()) {
     count += sizes.length;
     for (const size of sizes) bytes += size;
   }

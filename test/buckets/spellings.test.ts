@@ -1,12 +1,13 @@
 import { expect } from "bun:test";
+import type { Server } from "bun";
 import { z } from "zod";
 import { anyToken } from "../../src/auth/need.ts";
 import { loadConsole } from "../../src/bundle.ts";
 import { Console } from "../../src/http/console/console.ts";
 import { Compression } from "../../src/http/content/compression.ts";
 import { ContentBudget } from "../../src/http/content/content-budget.ts";
+import { type BucketRouteOptions, serveRoot, serveStatic } from "../../src/http/static/bucket-routes.ts";
 import { MemoryCache } from "../../src/http/static/memory-cache.ts";
-import { type BucketRouteOptions, serveRoot, serveStatic } from "../../src/http/static/serve.ts";
 import { LogHub } from "../../src/log/hub.ts";
 import { method } from "../../src/methods/declare.ts";
 import type { Services } from "../../src/services.ts";
@@ -55,10 +56,12 @@ async function openRoutes(store: StoreOptions, files: Record<string, string>) {
     static: { cache, compression: new Compression(contentBudget), contentBudget },
     console: new Console(() => false, loadConsole, new LogHub().logger("server")),
   } as unknown as BucketRouteOptions;
+  // No bucket here is private, so no request needs its client's address.
+  const server = undefined as unknown as Server<unknown>;
   const get = async (path: string) => {
     const request = new Request(`${node.url}${path}`, { headers: { "accept-encoding": "br" } });
     const serve = path.startsWith("/node/static/") ? serveStatic : serveRoot;
-    const response = await serve(request, path, options);
+    const response = await serve({ request, path, server }, options);
     const body = await response.bytes();
     return { status: response.status, etag: response.headers.get("etag"), bytes: body.length };
   };

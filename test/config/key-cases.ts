@@ -139,6 +139,14 @@ export const cases: Readonly<Record<string, Case>> = {
   tls_key: path,
   static_path: path,
   sync_uploads: { good: [["false", false]], bad: notBoolean },
+  trash_days: {
+    good: [
+      ["0", 0],
+      ["3650", 3650],
+    ],
+    bad: [...notNumber, ["3651", /3650 or less/]],
+  },
+  keep_deploys: bytes(1, 1000),
   static_cache_bytes: bytes(0, 100 * GiB),
   node_name: {
     good: [['"node-1.example"', "node-1.example"]],

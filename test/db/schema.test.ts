@@ -25,7 +25,8 @@ const columns: Readonly<Record<string, string>> = {
     "name str N, description str ?, js_script str N, js_byte_code bin ?, route_name str ?, env json ?, runtime_clean_time big ?, create_at big N, update_at big N, max_run_time big ?, max_stack_size big ?, max_heap_size big ?",
   js_result:
     "js_worker_id big N, js_worker_name str N, run_type str N, start_time big ?, finish_time big ?, param json ?, result json ?, error_message str ?",
-  static_file: "name str N, path str N, is_http_root bool N=false, cors bool N=false, enable bool ?=true",
+  static_file:
+    "name str N, path str N, is_http_root bool N=false, cors bool N=false, enable bool ?=true, public bool N=true, hosts json ?, clean_urls bool N=false",
   db_registry: "name str N, db_connections int ?=0, max_lifetime_ms big ?, created_at big N",
 };
 
@@ -45,7 +46,11 @@ const indexes: Readonly<Record<string, readonly string[]>> = {
   crontab_result: ["(cron_id)", "(cron_name)", "(relative_id)", "(run_time desc)"],
   js_worker: ["unique (name)", "unique (route_name)"],
   js_result: ["(js_worker_id)", "(js_worker_name, start_time desc)"],
-  static_file: ["unique (name)", "unique (is_http_root) where is_http_root"],
+  static_file: [
+    "unique (name)",
+    "unique (is_http_root) where is_http_root",
+    "(name) where hosts IS NOT NULL",
+  ],
   db_registry: ["unique (name)"],
 };
 

@@ -7,6 +7,7 @@ const attackMs = 5000;
 const [paddedRequests, paddedBytes] = [130, 10_400_000];
 const [smallRequests, checksPerBatch] = [200, 1000];
 const hangUps = 60;
+const maxRounds = 10;
 /** For a right password while others guess. */
 const maxWaitMs = 3000;
 const attackAddress = "127.0.0.66";
@@ -75,16 +76,22 @@ for (const hangsUp of ["close", "reset"] as const) {
       await using target = await WatchedServer.start({ logging: 'log_filter = "info"' });
       const { server } = target;
       await target.survives(`F25 ${hangUps} clients that hang up (${hangsUp})`, async () => {
-        await target.attack(attackMs, {
-          from: attackAddress,
-          connections: hangUps,
-          payload: postOf(guessOfKey),
-          hangsUp,
-        });
-        // The line of this call comes after those of the attack.
-        await callFrom(otherAddress, server.url, guessOfKey);
         const addresses = () => [...server.stderr.matchAll(/ address=(\S+)/g)].map(([, address]) => address);
-        await until("the guesses are in the log", () => addresses().includes(otherAddress));
+        // What a client resets before the server has read it never arrives: a busy server may read none of the first guesses.
+        for (let round = 0; round < maxRounds && !addresses().includes(attackAddress); round += 1) {
+          await target.attack(attackMs, {
+            from: attackAddress,
+            connections: hangUps,
+            payload: postOf(guessOfKey),
+            hangsUp,
+          });
+          // The line of this call comes after those of the attack.
+          await callFrom(otherAddress, server.url, guessOfKey);
+          await until(
+            "the guesses are in the log",
+            () => addresses().filter((address) => address === otherAddress).length > round,
+          );
+        }
         expect(new Set(addresses())).toEqual(new Set([attackAddress, otherAddress]));
       });
     },

@@ -2,7 +2,7 @@ import { describe, expect, test } from "bun:test";
 import { readFile } from "node:fs/promises";
 import { build } from "../../src/build.ts";
 import { methods } from "../../src/methods/index.ts";
-import { testNode } from "../support/node.ts";
+import { type TestNode, testNode } from "../support/node.ts";
 
 /** Members, and members of members, but not values: those differ from server to server. */
 function shapeOf(value: unknown): unknown {
@@ -38,7 +38,7 @@ describe("the example in the documents works", () => {
       await node.newToken(token_limit, alice);
       if (name !== "static-bucket_create")
         await node.call("static-bucket_create", [node.superToken, "site", null, false, true]);
-      if (name.startsWith("static-bucket-file")) {
+      if (name.startsWith("static-bucket-file") || name === "static-bucket_usage") {
         await node.call("static-bucket-file_upload", {
           token: node.superToken,
           name: "site",
@@ -46,11 +46,14 @@ describe("the example in the documents works", () => {
           body: "hello",
         });
       }
+      if (name === "static-bucket_usage") await untilCounted(node);
       if (keepsVersions) await node.call("static-bucket-file_delete", [node.superToken, "site", "hello.txt"]);
+      const deploy = name.includes("_deploy_") ? await deployOf(node, name) : "";
       const config = JSON.stringify(await readFile(node.configPath, "utf8")).slice(1, -1);
       const params: unknown = JSON.parse(
         JSON.stringify(example.params)
           .replaceAll("<SUPER_TOKEN>", node.superToken)
+          .replaceAll("<DEPLOY>", deploy)
           .replaceAll("<CONFIG>", () => config)
           .replaceAll("v1.2.3", `v${build.cargo_version}`),
       );
@@ -63,3 +66,26 @@ describe("the example in the documents works", () => {
     });
   }
 });
+
+/** An open deploy for the methods that fill, publish or delete one; for the others one that is published, with another one before it. */
+async function deployOf(node: TestNode, method: string): Promise<string> {
+  const { superToken: token } = node;
+  const name = "site";
+  await node.call("static-bucket-file_upload", { token, name, path: "hello.txt", body: "hello" });
+  if (method.endsWith("_begin")) return "";
+  const { deploy } = (await node.call("static-bucket_deploy_begin", { token, name })) as { deploy: string };
+  if (/_(?:list|rollback)$/.test(method))
+    await node.call("static-bucket_deploy_publish", { token, name, deploy });
+  return deploy;
+}
+
+/** Files are counted in the background. */
+async function untilCounted(node: TestNode): Promise<void> {
+  const usage = () =>
+    node.call("static-bucket_usage", [node.superToken, "site"]) as Promise<{ files: number } | null>;
+  for (let look = 0; look < 600; look += 1) {
+    if ((await usage())?.files === 1) return;
+    await Bun.sleep(50);
+  }
+  throw new Error("the bucket was not counted within 30 s");
+}

@@ -91,6 +91,7 @@ test("responses that are made while they are sent, and those that fail, are coun
       method: "static-bucket-file_read",
       params: [node.superToken, "site", "large.txt"],
     }),
+    { "accept-encoding": "identity" },
   );
   const bytes = (await answer.bytes()).length;
   const of = await metricsOf(node);

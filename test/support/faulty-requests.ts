@@ -16,7 +16,7 @@ export type RequestFault =
   /** It does not reach the server: this is answered, and the connection closed. */
   | { readonly kind: "answer"; readonly status: string; readonly body?: string; readonly headers?: string };
 
-const requestStart = /^(?:GET|HEAD|PUT|POST|DELETE) [^\r\n]* HTTP\/1\.1/;
+const requestStart = /^(?:GET|HEAD|PUT|PATCH|POST|DELETE) [^\r\n]* HTTP\/1\.1/;
 
 /** FaultyRequests is the filter of a connection with HTTP requests, with the fault of the one that is on it now. */
 export class FaultyRequests implements ConnectionFilter {

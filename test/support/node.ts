@@ -165,7 +165,9 @@ export async function testNode(options: TestNodeOptions = {}): Promise<TestNode>
       ? await databaseFor(options, folder.path)
       : { ...postgresAt(options.databaseUrl), async drop() {} };
   const configPath = join(folder.path, "config.toml");
-  const storage = `static_path = ${JSON.stringify(join(folder.path, "static"))}\n`;
+  const storage = options.top?.includes("static_path")
+    ? ""
+    : `static_path = ${JSON.stringify(join(folder.path, "static"))}\n`;
   const files = options.files ?? (await filesFor(options.store ?? "disk", folder.path));
   await writeFile(
     configPath,

@@ -10,7 +10,7 @@ const binary = process.env.NODE_SERVER_BINARY;
 export const program: readonly string[] = binary
   ? [resolve(binary)]
   : [process.execPath, resolve(import.meta.dir, "../../src/main.ts")];
-const patienceMs = 60_000;
+const patienceMs = 120_000;
 
 /** A test that mostly waits for processes, so that those of one file run side by side. */
 export function story(title: string, tell: () => Promise<void>): void {

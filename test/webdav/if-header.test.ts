@@ -1,6 +1,6 @@
 import { expect, test } from "bun:test";
 import fc from "fast-check";
-import { HttpError } from "../../src/http/webdav/http-error.ts";
+import { HttpError } from "../../src/http/request/http-error.ts";
 import { type ConditionList, parseIf } from "../../src/http/webdav/if-header.ts";
 import { eachStore, type TestNode, testNode } from "../support/node.ts";
 import { webdavSite } from "../support/webdav.ts";

@@ -38,3 +38,8 @@ export function toTreeFault(error: unknown, path: TreePath): unknown {
   const reason = code === "ENOSPC" || code === "EDQUOT" ? { reason: "disk_full" } : {};
   return new Fault(kind, detail, { path, ...reason }, { cause: error });
 }
+
+/** crossesDisks is whether a rename failed because source and target are on different file systems, or one is a mount point. */
+export function crossesDisks(error: unknown): boolean {
+  return codeOf(error) === "EXDEV" || codeOf(error) === "EBUSY";
+}

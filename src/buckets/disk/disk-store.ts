@@ -1,19 +1,27 @@
+import type { FolderExchange } from "../../base/exchange-folders.ts";
 import { Fault } from "../../base/fault.ts";
 import { PathMutex } from "../../base/path-mutex.ts";
-import type { StoreActivity } from "../bucket-stores.ts";
-import {
-  type BucketView,
-  type FileStore,
-  keepsNoVersions,
-  type ResolvedPath,
-  type SourceAndTarget,
-  type StagedFile,
-  type WriteTransaction,
+import type { OpenBucket, StoreActivity } from "../bucket-stores.ts";
+import type {
+  BucketView,
+  ResolvedPath,
+  SourceAndTarget,
+  StagedFile,
+  WriteTransaction,
 } from "../file-store.ts";
+import type { FileVersion, HistoryOptions, KeptSize } from "../file-version.ts";
 import type { Metadata } from "../metadata/metadata.ts";
-import type { TreePath } from "../path.ts";
+import { type TreePath, treeRoot } from "../path.ts";
+import type { TakeOptions, TreeExchange, TreeStore, WantedFile } from "../tree-store.ts";
+import { keepsNoVersions } from "../version-faults.ts";
+import { crossesDisks, toTreeFault } from "./disk-faults.ts";
 import { DiskReader } from "./read.ts";
 import { PathResolver } from "./resolve.ts";
+import { statOrUndefined } from "./stat.ts";
+import { takeFiles } from "./take-files.ts";
+import type { BucketTrash } from "./trash/bucket-trash.ts";
+import { trashHistory } from "./trash/trash-history.ts";
+import { asideOf, isOnOtherDisk, refuseOtherDisk, syncNames } from "./tree-places.ts";
 import { DiskWriter, type DiskWriterOptions } from "./write.ts";
 
 /** Turns taken for one change while another program keeps replacing the folders above its paths. */
@@ -21,26 +29,32 @@ const maxAttempts = 20;
 
 export interface DiskStoreOptions extends DiskWriterOptions {
   readonly activity: StoreActivity;
+  readonly exchangeFolders: FolderExchange;
   /** Called when files may have changed. */
-  readonly onChanged: () => void;
+  readonly onChanged: OpenBucket["onChanged"];
 }
 
 /** DiskStore keeps a bucket as plain files below its folder. Its turns hold within this process only. */
-export class DiskStore implements FileStore {
+export class DiskStore implements TreeStore {
   readonly reader: DiskReader;
   readonly metadata: Metadata;
+  readonly #options: DiskStoreOptions;
+  readonly #paths: PathResolver;
   readonly #writer: DiskWriter;
   readonly #mutex = new PathMutex();
   readonly #activity: StoreActivity;
-  readonly #onChanged: () => void;
+  readonly #onChanged: OpenBucket["onChanged"];
+  readonly #trash: BucketTrash | undefined;
 
   constructor(root: string, options: DiskStoreOptions) {
+    this.#options = options;
     this.#activity = options.activity;
     this.#onChanged = options.onChanged;
     this.metadata = options.metadata;
-    const paths = new PathResolver(root);
-    this.reader = new DiskReader(paths);
-    this.#writer = new DiskWriter(this.reader, paths, options);
+    this.#trash = options.trash?.files;
+    this.#paths = new PathResolver(root);
+    this.reader = new DiskReader(this.#paths);
+    this.#writer = new DiskWriter(this.reader, this.#paths, options);
   }
 
   async stage(content: Uint8Array | AsyncIterable<Uint8Array>, path: TreePath): Promise<StagedFile> {
@@ -79,8 +93,116 @@ export class DiskStore implements FileStore {
     return work(this);
   }
 
-  async history(): Promise<never> {
-    throw keepsNoVersions();
+  async history(path: TreePath, options: HistoryOptions): Promise<FileVersion[]> {
+    const trash = this.#trash;
+    if (trash === undefined) throw keepsNoVersions();
+    try {
+      const found = await trashHistory(trash, path, options);
+      if (found.length === 0 && !trash.isOn && (await trash.isEmpty())) throw keepsNoVersions();
+      return found;
+    } catch (error) {
+      throw toTreeFault(error, path);
+    }
+  }
+
+  get keptDays(): number {
+    return this.#trash?.days ?? 0;
+  }
+
+  async measureKept(): Promise<KeptSize> {
+    try {
+      return (await this.#trash?.measure()) ?? { versions: 0, bytes: 0 };
+    } catch (error) {
+      throw toTreeFault(error, treeRoot);
+    }
+  }
+
+  async purge(): Promise<number> {
+    const trash = this.#trash;
+    if (trash === undefined) throw keepsNoVersions();
+    let purged = 0;
+    try {
+      for (const item of await trash.items()) if (await trash.delete(item)) purged += 1;
+    } catch (error) {
+      throw toTreeFault(error, treeRoot);
+    }
+    return purged;
+  }
+
+  /** The folder keeps its inode when it gets another name. */
+  async treeId(): Promise<string | undefined> {
+    try {
+      const stats = await statOrUndefined(this.#paths.root, this.#paths.calls.lstat);
+      return stats && `${stats.dev}:${stats.ino}`;
+    } catch (error) {
+      throw toTreeFault(error, treeRoot);
+    }
+  }
+
+  async version(): Promise<null> {
+    return null;
+  }
+
+  async isEmpty(): Promise<boolean> {
+    for await (const entries of this.reader.entries(treeRoot)) if (entries.length > 0) return false;
+    return true;
+  }
+
+  take(
+    source: TreeStore,
+    files: readonly WantedFile[],
+    { signal, check }: TakeOptions,
+  ): Promise<WantedFile[]> {
+    const { staging, sync, stopping } = this.#options;
+    return takeFiles(files, {
+      source: asDisk(source).reader,
+      target: this.reader,
+      paths: this.#paths,
+      staging,
+      sync,
+      signal: AbortSignal.any([signal, stopping]),
+      inTurn: (folder, work) =>
+        this.#mutex.run([folder], async () => {
+          await check();
+          return work();
+        }),
+    });
+  }
+
+  /** The turn of the bucket is taken before that of the other tree. */
+  async exchangeWith(other: TreeStore, work: TreeExchange): Promise<void> {
+    const theirs = asDisk(other);
+    await this.#mutex.run([treeRoot], () =>
+      theirs.#mutex.run([treeRoot], () => this.#exchangeNow(theirs, work)),
+    );
+    this.#onChanged("exchanged");
+  }
+
+  async #exchangeNow(theirs: DiskStore, work: TreeExchange): Promise<void> {
+    const [root, place] = [this.#paths.root, theirs.#paths.root];
+    const { sync, exchangeFolders } = this.#options;
+    try {
+      await refuseOtherDisk(root, place);
+      await work.transact(async (changes) => {
+        await work.check(this, changes);
+        await work.begin(changes);
+      });
+      // Otherwise a power cut could leave the exchange, and nothing that says so.
+      if (sync) await work.flush();
+      try {
+        exchangeFolders(root, place, asideOf(place));
+        this.reader.exchanged();
+        theirs.reader.exchanged();
+      } catch (error) {
+        await work.transact((changes) => work.cancel(changes));
+        throw crossesDisks(error) ? isOnOtherDisk() : error;
+      }
+      if (sync) await syncNames(root, place);
+    } catch (error) {
+      throw toTreeFault(error, treeRoot);
+    }
+    await work.transact((changes) => work.commit(changes, null));
+    if (sync) await work.flush();
   }
 
   /**
@@ -111,4 +233,9 @@ export class DiskStore implements FileStore {
     }
     throw new Fault("Busy", "the folders above this path are being replaced; nothing was changed, try again");
   }
+}
+
+function asDisk(store: TreeStore): DiskStore {
+  if (store instanceof DiskStore) return store;
+  throw new TypeError("the other tree is of another store");
 }

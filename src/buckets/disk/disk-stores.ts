@@ -1,16 +1,25 @@
 import { stat } from "node:fs/promises";
 import { resolve } from "node:path";
+import { exchangeFolders, type FolderExchange } from "../../base/exchange-folders.ts";
 import { Fault } from "../../base/fault.ts";
 import type { Logger } from "../../log/hub.ts";
 import type { BucketStores, OpenBucket, PlaceClaim, StoreActivity } from "../bucket-stores.ts";
-import type { FileStore } from "../file-store.ts";
+import { treeRoot } from "../path.ts";
 import type { StoreIdentity } from "../store-identity.ts";
 import { StoreWatch } from "../store-watch.ts";
+import type { TreeStore } from "../tree-store.ts";
+import { keepsFiles } from "../version-faults.ts";
 import { claimFolder, restoreFolder } from "./bucket-folder.ts";
+import { toTreeFault } from "./disk-faults.ts";
 import { DiskStore } from "./disk-store.ts";
 import { FolderExaminer } from "./folder-examiner.ts";
+import { GrowingFiles } from "./growing-files.ts";
 import { Staging } from "./staging.ts";
 import { statOrUndefined } from "./stat.ts";
+import { Trash } from "./trash/trash.ts";
+import { TrashCare } from "./trash/trash-care.ts";
+import type { DiskTrash } from "./trash/trash-keeper.ts";
+import { DiscardedTrees, refuseOtherDisk, settleAside } from "./tree-places.ts";
 
 /** The interval of the looks at the folder. */
 const lookIntervalMs = 5000;
@@ -18,12 +27,18 @@ const lookIntervalMs = 5000;
 const maxLookMs = 3000;
 /** The staging folder below `static_path`. No bucket can have this path: `~` is not allowed in one. */
 const stagingFolder = "~staging";
+/** Beside it, the folder of resumable uploads, which a start does not clear. */
+const uploadsFolder = "~uploads";
 
 export interface DiskStoresOptions {
   readonly staticPath: string;
   readonly syncUploads: boolean;
+  /** For how many days what is deleted or replaced is kept in the trash; 0 for not at all. */
+  readonly trashDays: number;
   /** Names this server's staging folder: several servers may share `staticPath`, and each clears only its own. */
   readonly serverUuid: string;
+  /** Exchanges two folders; for tests of systems that cannot do it at once. */
+  readonly exchangeFolders?: FolderExchange;
   /** Whether any bucket exists. */
   readonly hasBuckets: () => Promise<boolean>;
   /** Keeps the database and the files together. */
@@ -35,19 +50,41 @@ export interface DiskStoresOptions {
 export class DiskStores implements BucketStores {
   readonly health: StoreWatch;
   readonly activity: StoreActivity = { uploads: 0 };
+  readonly partialContents: GrowingFiles;
   readonly #identity: DiskStoresOptions["identity"];
   readonly #staticPath: string;
   readonly #sync: boolean;
+  readonly #exchangeFolders: FolderExchange;
   readonly #staging: Staging;
+  readonly #discarded: DiscardedTrees;
+  readonly #trash: Trash;
+  readonly #care: TrashCare;
+  readonly #log: Logger;
   readonly #stopping = new AbortController();
 
-  constructor({ staticPath, syncUploads, serverUuid, hasBuckets, identity, log }: DiskStoresOptions) {
+  constructor(options: DiskStoresOptions) {
+    const { staticPath, syncUploads, serverUuid, hasBuckets, identity, log } = options;
     const path = resolve(staticPath);
     const examiner = new FolderExaminer({ path, hasBuckets });
     this.#identity = identity;
     this.#staticPath = path;
     this.#sync = syncUploads;
+    this.#exchangeFolders = options.exchangeFolders ?? exchangeFolders;
     this.#staging = new Staging(resolve(path, stagingFolder, serverUuid));
+    this.partialContents = new GrowingFiles({
+      folder: resolve(path, uploadsFolder, serverUuid),
+      sync: syncUploads,
+      activity: this.activity,
+    });
+    this.#discarded = new DiscardedTrees(this.#staging);
+    this.#trash = new Trash({
+      staticPath: path,
+      days: options.trashDays,
+      sync: syncUploads,
+      staging: this.#staging,
+    });
+    this.#care = new TrashCare({ trash: this.#trash, log });
+    this.#log = log;
     this.health = new StoreWatch({
       what: "the folder of the buckets",
       where: { static_path: path },
@@ -64,23 +101,49 @@ export class DiskStores implements BucketStores {
     return this.#identity.admit();
   }
 
-  open({ bucket, metadata, onChanged }: OpenBucket): FileStore {
+  open({ bucket, metadata, onChanged }: OpenBucket): TreeStore {
     return new DiskStore(resolve(this.#staticPath, bucket.path), {
       metadata,
       staging: this.#staging,
       sync: this.#sync,
       stopping: this.#stopping.signal,
       activity: this.activity,
+      exchangeFolders: this.#exchangeFolders,
       onChanged,
+      trash: this.#trashOf(bucket),
     });
   }
 
+  /** A tree that is no bucket of its own, such as a deploy, has a path that begins with `~`. Nothing is kept of it. */
+  #trashOf({ name, path }: OpenBucket["bucket"]): DiskTrash | undefined {
+    if (path.startsWith("~")) return undefined;
+    return { files: this.#trash.ofBucket(path), bucket: name, log: this.#log };
+  }
+
   async claim({ path, mayTakeOver }: PlaceClaim): Promise<void> {
+    // Whoever gets the bucket could restore what is kept of the one that had the path before.
+    if (!mayTakeOver && !(await this.#trash.ofBucket(path).isEmpty())) throw keepsFiles();
     await claimFolder({ staticPath: this.#staticPath, path, mayTakeOver });
   }
 
   async restore({ path }: Omit<PlaceClaim, "mayTakeOver">): Promise<void> {
     await restoreFolder(resolve(this.#staticPath, path));
+  }
+
+  discard(path: string): Promise<void> {
+    return this.#discarded.add(resolve(this.#staticPath, path));
+  }
+
+  async assertExchangeable(path: string, other: string): Promise<void> {
+    try {
+      await refuseOtherDisk(resolve(this.#staticPath, path), resolve(this.#staticPath, other));
+    } catch (error) {
+      throw toTreeFault(error, treeRoot);
+    }
+  }
+
+  settleExchange(path: string, other: string): Promise<void> {
+    return settleAside(resolve(this.#staticPath, path), resolve(this.#staticPath, other));
   }
 
   async missing(paths: readonly string[]): Promise<string[]> {
@@ -102,9 +165,11 @@ export class DiskStores implements BucketStores {
 
   start(): void {
     this.#identity.start();
+    this.#care.start();
   }
 
   async close(): Promise<void> {
     this.health.close();
+    await this.#care.close();
   }
 }

@@ -2,6 +2,7 @@ import type { Stats } from "node:fs";
 import { lstat, readdir } from "node:fs/promises";
 import { basename, join } from "node:path";
 import { codeOf } from "../../base/fault.ts";
+import type { FileSizes } from "../file-store.ts";
 import { stagedPrefix } from "../path.ts";
 import { isAbsence } from "./stat.ts";
 
@@ -13,18 +14,22 @@ const batchNames = 256;
  * cannot be read. Every look at the disk is by a thread, one at a time: a disk that has to be waited for delays nobody else. Throws if the
  * folder itself cannot be read.
  */
-export async function* fileSizes(root: string): AsyncGenerator<readonly number[]> {
+export async function* fileSizes(root: string): AsyncGenerator<FileSizes> {
   const folders: string[] = [];
   for (let folder: string | undefined = root; folder !== undefined; folder = folders.pop()) {
     const names = folder === root ? await readdir(root) : await unlessUnreadable(readdir(folder));
     for (let at = 0; names !== undefined && at < names.length; at += batchNames) {
       const sizes: number[] = [];
+      let newestMs = 0;
       for (const name of names.slice(at, at + batchNames)) {
         const stats: Stats | undefined = await statsOf(join(folder, name));
-        if (stats?.isFile()) sizes.push(stats.size);
+        if (stats?.isFile()) {
+          sizes.push(stats.size);
+          newestMs = Math.max(newestMs, stats.mtimeMs);
+        }
         if (stats?.isDirectory()) folders.push(join(folder, name));
       }
-      yield sizes;
+      yield { sizes, newestMs };
     }
   }
 }

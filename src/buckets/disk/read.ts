@@ -8,9 +8,11 @@ import { nextTurn, Pacer } from "../../base/turns.ts";
 import {
   type DiskUsage,
   type FileReader,
+  type FileSizes,
   type FileSnapshot,
   isFolder,
   notFound,
+  type PinnedReader,
   type ResolvedPath,
 } from "../file-store.ts";
 import { RecentReads } from "../local-content.ts";
@@ -19,6 +21,7 @@ import { toTreeFault } from "./disk-faults.ts";
 import { DiskEntry, DiskStats } from "./entry.ts";
 import { fileSizes } from "./file-sizes.ts";
 import { DiskFile } from "./open-file.ts";
+import { PinnedDiskReader } from "./pinned-reader.ts";
 import type { PathResolver } from "./resolve.ts";
 import { DiskSnapshot, snapshotOf } from "./snapshot.ts";
 import { isAbsence, statOrUndefined } from "./stat.ts";
@@ -35,8 +38,21 @@ export class DiskReader implements FileReader {
   readonly #paths: PathResolver;
   readonly #recentReads = new RecentReads();
 
+  /** How often the tree was exchanged with another one. Only this process does that. */
+  #exchanges = 0;
+
   constructor(paths: PathResolver) {
     this.#paths = paths;
+  }
+
+  pinned(tree?: string): PinnedReader {
+    const present = () => String(this.#exchanges);
+    return new PinnedDiskReader(this, { tree: tree ?? present(), present });
+  }
+
+  /** To be called in the same turn of the event loop in which the tree was exchanged with another one. */
+  exchanged(): void {
+    this.#exchanges += 1;
   }
 
   find(path: TreePath): Promise<DiskEntry | undefined> {
@@ -100,6 +116,15 @@ export class DiskReader implements FileReader {
   }
 
   async openOrFind(path: TreePath): Promise<DiskFile | DiskEntry | undefined> {
+    for (let attempt = 1; attempt <= maxAttempts; attempt += 1) {
+      const found = await this.#openOnce(path);
+      if (found !== "moved") return found;
+    }
+    throw notFound(path);
+  }
+
+  /** `moved` if the file that was opened is not inside the bucket any more, because the whole tree was exchanged meanwhile. */
+  async #openOnce(path: TreePath): Promise<DiskFile | DiskEntry | "moved" | undefined> {
     const spelled = await this.#paths.matchUnicode(path);
     let handle: FileDescriptor | undefined;
     try {
@@ -109,6 +134,10 @@ export class DiskReader implements FileReader {
       handle = await this.#paths.calls.open(this.#paths.diskPath(spelled), openFlags);
       const held = await this.#paths.verifyHandle(handle, spelled);
       const stats = await handle.stat();
+      if (held === undefined && !(await this.#paths.leadsTo(spelled, stats))) {
+        await handle.close();
+        return "moved";
+      }
       if (held === undefined || !stats.isFile()) throw notFound(path);
       return new DiskFile({
         path: spelled,
@@ -134,6 +163,11 @@ export class DiskReader implements FileReader {
   }
 
   async *entries(folder: TreePath): AsyncGenerator<DiskEntry[]> {
+    const now = this.#entriesNow(folder);
+    if (now !== undefined) {
+      yield now;
+      return;
+    }
     const { path, names, first } = await this.#names(folder);
     yield first;
     for (let at = batchEntries; at < names.length; at += batchEntries) {
@@ -142,6 +176,18 @@ export class DiskReader implements FileReader {
         this.#read(held, path, names.slice(at, at + batchEntries)),
       );
     }
+  }
+
+  /** The entries of a small folder on a local disk; undefined if it takes a wait to read them. */
+  #entriesNow(folder: TreePath): DiskEntry[] | undefined {
+    const content = this.#paths.readNow(folder, batchEntries);
+    return content?.flatMap(([name, stats]) => this.#listed(folder, name, stats) ?? []);
+  }
+
+  /** Undefined for what no path can name, or is neither a file nor a folder. */
+  #listed(folder: TreePath, name: string, stats: Stats | undefined): DiskEntry | undefined {
+    const path = listedPath(folder, name);
+    return path && DiskEntry.from(this.#paths.root, path, stats);
   }
 
   /** The names in a folder, sorted, and the entries of the first ones. Folders are opened again for each batch, so that none stays open while a slow client reads. */
@@ -166,10 +212,8 @@ export class DiskReader implements FileReader {
 
   #read(held: Folder, folder: TreePath, names: readonly string[]): DiskEntry[] {
     return names.flatMap((name) => {
-      const path = listedPath(folder, name);
-      if (path === undefined) return [];
       const stats = lstatSync(held.at(name), { throwIfNoEntry: false });
-      return DiskEntry.from(this.#paths.root, path, stats) ?? [];
+      return this.#listed(folder, name, stats) ?? [];
     });
   }
 
@@ -211,13 +255,16 @@ export class DiskReader implements FileReader {
   }
 
   async files(folder: TreePath): Promise<DiskEntry[]> {
+    // A folder without folders is listed in one go.
+    const now = this.#entriesNow(folder);
+    if (now?.every(({ kind }) => kind === "file")) return now;
     const files: DiskEntry[] = [];
     for await (const entries of this.#walkInBatches(folder))
       for (const entry of entries) if (entry.kind === "file") files.push(entry);
     return sortInTurns(files, (a, b) => compareTexts(a.path, b.path));
   }
 
-  fileSizes(): AsyncGenerator<readonly number[]> {
+  fileSizes(): AsyncGenerator<FileSizes> {
     return fileSizes(this.#paths.root);
   }
 

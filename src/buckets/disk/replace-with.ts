@@ -1,30 +1,31 @@
 import { lstat, rename, rm } from "node:fs/promises";
 import { basename, dirname } from "node:path";
-import { Fault } from "../../base/fault.ts";
-import type { Folder } from "../../base/folder.ts";
+import { codeOf, Fault } from "../../base/fault.ts";
+import type { FileCalls } from "../../base/file-calls.ts";
 import type { Failure } from "../file-store.ts";
-import type { Segment, TreePath } from "../path.ts";
+import type { TreePath } from "../path.ts";
 import { removeTreeAt } from "./remove-tree.ts";
 import type { Staging } from "./staging.ts";
 import { statOrUndefined } from "./stat.ts";
+import type { NameInFolder, TrashKeeper } from "./trash/trash-keeper.ts";
 
-export interface ReplaceTarget {
-  readonly parent: Folder;
-  readonly name: Segment;
-  /** For errors. */
-  readonly path: TreePath;
+export interface ReplaceOptions {
+  readonly staging: Staging;
+  /** Keeps what is replaced; undefined if it is deleted. */
+  readonly keeper: TrashKeeper | undefined;
 }
 
 /**
- * replaceWith renames `source` over a name in a folder. A file replaces a file atomically; anything else is first renamed into staging and
- * deleted afterwards. If the deletion fails part-way, both are renamed back (entries already deleted stay deleted) and the failures
+ * replaceWith renames `source` over a name in a folder. A file replaces a file atomically; anything else is first renamed into staging, or into the trash, and
+ * deleted afterwards in staging. If the deletion fails part-way, both are renamed back (entries already deleted stay deleted) and the failures
  * are returned.
  */
 export async function replaceWith(
   source: string,
-  { parent, name, path }: ReplaceTarget,
-  staging: Staging,
+  replaced: NameInFolder,
+  { staging, keeper }: ReplaceOptions,
 ): Promise<Failure[]> {
+  const { parent, name, path } = replaced;
   const target = parent.at(name);
   const [old, next] = [await statOrUndefined(target, lstat), await lstat(source)];
   if (old !== undefined && !old.isFile() && !old.isDirectory())
@@ -36,6 +37,12 @@ export async function replaceWith(
       },
     );
   const same = old !== undefined && old.ino === next.ino && old.dev === next.dev;
+  if (keeper !== undefined && old !== undefined && !same) {
+    const rest = () => replaceWith(source, replaced, { staging, keeper: undefined });
+    return old.isFile()
+      ? keeper.keepWhile(replaced, { removes: false }, rest)
+      : replaceFolder(replaced, { staging, keeper, rest });
+  }
   if (old === undefined || same || (old.isFile() && next.isFile())) {
     await rename(source, target);
     // POSIX: renaming one name of a file to another of its names does nothing. On a case-insensitive disk the two may
@@ -60,5 +67,47 @@ export async function replaceWith(
     return failures;
   } finally {
     await aside.done();
+  }
+}
+
+/** Moves the folder at a name into the trash and runs `rest`, which puts something else there. If that throws, it is moved back. */
+async function replaceFolder(
+  replaced: NameInFolder,
+  { staging, keeper, rest }: { staging: Staging; keeper: TrashKeeper; rest: () => Promise<Failure[]> },
+): Promise<Failure[]> {
+  const { parent, name } = replaced;
+  const { note, done } = await staging.noteReplaced(parent, name);
+  try {
+    const { moved, failures } = await keeper.takeFolder(replaced, { removes: false, beforeMove: note });
+    if (failures.length > 0) return failures;
+    try {
+      return await rest();
+    } catch (error) {
+      if (moved !== undefined) await rename(moved, parent.at(name));
+      throw error;
+    }
+  } finally {
+    await done();
+  }
+}
+
+/** refuseNonFile returns whether a file exists, and throws InvalidInput for anything else. Rename would replace a link, and its errors for a folder name no cause. */
+export async function refuseNonFile(
+  diskPath: string,
+  path: TreePath,
+  { lstat }: FileCalls,
+): Promise<boolean> {
+  try {
+    const stats = await lstat(diskPath);
+    if (stats.isDirectory())
+      throw new Fault("InvalidInput", "a folder exists at this path; choose another", { path });
+    if (!stats.isFile())
+      throw new Fault("InvalidInput", "what exists at this path is not a regular file; choose another path", {
+        path,
+      });
+    return true;
+  } catch (error) {
+    if (codeOf(error) !== "ENOENT") throw error;
+    return false;
   }
 }

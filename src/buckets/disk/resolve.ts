@@ -1,8 +1,15 @@
 import type { Stats } from "node:fs";
 import { sep } from "node:path";
 import { codeOf, Fault } from "../../base/fault.ts";
-import { asyncFileCalls, type FileCalls, type FileDescriptor, fileCallsFor } from "../../base/file-calls.ts";
+import {
+  asyncFileCalls,
+  type FileCalls,
+  type FileDescriptor,
+  fileCallsFor,
+  syncFileCalls,
+} from "../../base/file-calls.ts";
 import { Folder, heldPlace, isInside } from "../../base/folder.ts";
+import { PerTick } from "../../base/per-tick.ts";
 import { folderIsGone, notFound } from "../file-store.ts";
 import {
   childPath,
@@ -13,11 +20,14 @@ import {
   type TreePath,
   treeRoot,
 } from "../path.ts";
+import { type FolderContent, readFolderNow } from "./read-folder-now.ts";
 import { isAbsence, statOrUndefined } from "./stat.ts";
 
 /** Limits of Linux file systems. */
 const maxNameBytes = 255;
 export const maxPathBytes = 4095;
+/** Looks at a folder whose tree keeps being exchanged, before it counts as missing. */
+const maxAttempts = 20;
 
 export interface ResolvedFolder {
   readonly state: "inside" | "outside" | "missing";
@@ -30,10 +40,13 @@ export class PathResolver {
   readonly root: string;
   /** Of the file system of the bucket's folder. */
   readonly calls: FileCalls;
+  /** The real path of the root on a local disk; undefined on any other. */
+  readonly #realRootNow: PerTick<string> | undefined;
 
   constructor(root: string) {
     this.root = root;
     this.calls = fileCallsFor(root);
+    if (this.calls === syncFileCalls) this.#realRootNow = new PerTick(() => syncFileCalls.realpath(root));
   }
 
   diskPath(path: TreePath): string {
@@ -48,7 +61,7 @@ export class PathResolver {
 
   /** matchUnicode is the path with each name in the Unicode form that exists on the disk: as given, NFC or NFD. */
   async matchUnicode(path: TreePath): Promise<TreePath> {
-    if (/^[\x20-\x7e]*$/.test(path) || (await this.stat(path)) !== undefined) return path;
+    if (isAscii(path) || (await this.stat(path)) !== undefined) return path;
     let found = treeRoot;
     const segments = segmentsOf(path);
     for (const [at, segment] of segments.entries()) {
@@ -96,13 +109,19 @@ export class PathResolver {
   /** contains is whether the path, with every link in it resolved, is inside the bucket. */
   async contains(path: TreePath): Promise<boolean> {
     const real = await this.calls.realpath(this.diskPath(path));
-    return isInside(real, await this.calls.realpath(this.root));
+    return isInside(real, await this.#real());
+  }
+
+  /** leadsTo is whether a path leads to this file or folder now, wherever that is. */
+  async leadsTo(path: TreePath, { dev, ino }: Pick<Stats, "dev" | "ino">): Promise<boolean> {
+    const now = await this.stat(path);
+    return now?.dev === dev && now.ino === ino;
   }
 
   /** verifyHandle is the second of the two path checks: where an open file really is; undefined when that is outside the bucket. */
   async verifyHandle(handle: FileDescriptor, path: TreePath) {
     const held = await heldPlace(handle, this.diskPath(path), this.calls);
-    return isInside(held.real, await this.calls.realpath(this.root)) ? held : undefined;
+    return isInside(held.real, await this.#real()) ? held : undefined;
   }
 
   /** inFolder opens a folder of the bucket, proves that it is inside, and closes it after `use`. NotFound when it is outside. */
@@ -121,10 +140,14 @@ export class PathResolver {
 
   async #open(path: TreePath): Promise<Folder> {
     const root = await this.#realRoot();
-    const folder = await Folder.open(this.diskPath(path), this.calls);
-    if (isInside(folder.realPath, root)) return folder;
-    await folder.close();
-    throw notFound(path);
+    for (let attempt = 1; ; attempt += 1) {
+      const folder = await Folder.open(this.diskPath(path), this.calls);
+      if (isInside(folder.realPath, root)) return folder;
+      const identity = await folder.identity();
+      await folder.close();
+      // If the path leads elsewhere by now, the whole tree was exchanged meanwhile.
+      if (attempt === maxAttempts || (await this.leadsTo(path, identity))) throw notFound(path);
+    }
   }
 
   async #openOrCreate(path: TreePath): Promise<Folder> {
@@ -154,13 +177,29 @@ export class PathResolver {
     }
   }
 
+  /** readNow reads a small folder on a local disk without waiting; undefined if only `inFolder` can tell what is there. */
+  readNow(folder: TreePath, maxNames: number): FolderContent | undefined {
+    // Other paths may exist in another Unicode form.
+    const real = this.#realRootNow;
+    if (real === undefined || !isAscii(folder)) return undefined;
+    return readFolderNow(this.diskPath(folder), { realRoot: () => real.get(), maxNames });
+  }
+
+  #real(): string | Promise<string> {
+    return this.#realRootNow?.get() ?? this.calls.realpath(this.root);
+  }
+
   async #realRoot(): Promise<string> {
     try {
-      return await this.calls.realpath(this.root);
+      return await this.#real();
     } catch (error) {
       throw codeOf(error) === "ENOENT" ? folderIsGone() : error;
     }
   }
+}
+
+function isAscii(path: TreePath): boolean {
+  return /^[\x20-\x7e]*$/.test(path);
 }
 
 /** openOrCreate opens a folder in a folder; it follows links, so the caller has to check where the result is. */

@@ -1,6 +1,7 @@
 import {
   closeSync,
   constants,
+  existsSync,
   fstatSync,
   lstatSync,
   openSync,
@@ -47,13 +48,14 @@ export class DiskSnapshot implements FileSnapshot {
 
   isCurrent(checks: FolderChecks): boolean {
     const { diskPath, stats, folders, realPath } = this.#state;
+    // A third cheaper than to look at its stats; a link that leads nowhere does not exist either.
+    if (stats === undefined) return !existsSync(diskPath);
     const now = statSyncOrUndefined(diskPath, lstatSync);
     if (realPath !== undefined || now?.isSymbolicLink()) {
       const target = statSyncOrUndefined(diskPath, statSync);
-      if (target === undefined || stats === undefined) return target === stats;
-      return sameContent(target, stats) && realPath === realPathNow(diskPath);
+      return target !== undefined && sameContent(target, stats) && realPath === realPathNow(diskPath);
     }
-    if (now === undefined || stats === undefined) return now === stats;
+    if (now === undefined) return false;
     // A folder above that was moved elsewhere, with a link left behind, changes nothing about the file itself.
     return sameContent(now, stats) && (folders ?? []).every((folder) => isUnchanged(folder, checks));
   }

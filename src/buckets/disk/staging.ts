@@ -27,6 +27,8 @@ interface RecoveryRecord {
   readonly at: string;
   /** Where the item goes back to, unless something else exists there by then. Without it, the item is deleted. */
   readonly home?: string;
+  /** Whether an item that does not go back stays where it is. */
+  readonly stays?: boolean;
 }
 
 /** StagingPath is a free disk path on the file system that it was allocated for. */
@@ -104,8 +106,24 @@ export class Staging {
     if (at === own && restoreTo === undefined) return { path, done: async () => {} };
     const record: RecoveryRecord =
       restoreTo === undefined ? { at } : { at, home: join(parent.realPath, restoreTo) };
-    await writeFile(own + recordEnding, JSON.stringify(record));
-    return { path, done: () => rm(own + recordEnding, { force: true }) };
+    await writeRecord(own, record);
+    return { path, done: () => removeRecord(own) };
+  }
+
+  /**
+   * noteReplaced prepares that something is moved from a name in `parent` to another place, to stay there: `note` is to be called before, with the disk path of that place. After a
+   * crash it is moved back, unless something else has the name by then. `done` is to be called when something has it, or nothing was moved.
+   */
+  async noteReplaced(
+    parent: Folder,
+    name: string,
+  ): Promise<{ note(at: string): Promise<void>; done(): Promise<void> }> {
+    const own = await this.allocate();
+    const home = join(parent.realPath, name);
+    return {
+      note: (at) => writeRecord(own, { at, home, stays: true }),
+      done: () => removeRecord(own),
+    };
   }
 
   /** moveInto renames a staged file into a folder. A file cannot be renamed to another file system, so there it is copied first. */
@@ -160,15 +178,23 @@ async function copyWithTimes(from: string, to: string, sync: boolean): Promise<v
   }
 }
 
+async function writeRecord(path: string, record: RecoveryRecord): Promise<void> {
+  await writeFile(path + recordEnding, JSON.stringify(record));
+}
+
+async function removeRecord(path: string): Promise<void> {
+  await rm(path + recordEnding, { force: true });
+}
+
 function isRecord(name: string): boolean {
   return name.endsWith(recordEnding);
 }
 
 async function recover(recordPath: string): Promise<void> {
-  const { at, home } = parseRecord(await readFile(recordPath, "utf8"));
+  const { at, home, stays } = parseRecord(await readFile(recordPath, "utf8"));
   if (at === undefined || (await statOrUndefined(at, lstat)) === undefined) return;
   if (home !== undefined && (await statOrUndefined(home, lstat)) === undefined) await rename(at, home);
-  else await rm(at, { recursive: true, force: true });
+  else if (stays !== true) await rm(at, { recursive: true, force: true });
 }
 
 /** A record that is incomplete itself was being written before anything was moved, so there is nothing to recover. */

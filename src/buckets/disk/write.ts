@@ -1,6 +1,5 @@
-import { rename, rm, writeFile } from "node:fs/promises";
-import { basename, dirname } from "node:path";
-import { codeOf, Fault } from "../../base/fault.ts";
+import { rm } from "node:fs/promises";
+import { codeOf } from "../../base/fault.ts";
 import { asyncFileCalls, type FileCalls } from "../../base/file-calls.ts";
 import type { Folder } from "../../base/folder.ts";
 import { SharedSync } from "../../base/shared-sync.ts";
@@ -8,7 +7,6 @@ import {
   type CopyOptions,
   type Failure,
   type FileEntry,
-  keepsNoVersions,
   type MoveOptions,
   notFound,
   type PlaceOptions,
@@ -16,19 +14,23 @@ import {
   type Times,
   type WriteTransaction,
 } from "../file-store.ts";
+import type { FileVersion, VersionName } from "../file-version.ts";
 import type { Metadata } from "../metadata/metadata.ts";
 import { splitPath, type TreePath } from "../path.ts";
-import { writeAll } from "./copy-file.ts";
+import { keepsNoVersions } from "../version-faults.ts";
 import { copyTree } from "./copy-tree.ts";
-import { toTreeFault } from "./disk-faults.ts";
+import { crossesDisks, toTreeFault } from "./disk-faults.ts";
 import { DiskStats } from "./entry.ts";
+import { fillFile } from "./fill-file.ts";
 import { refuseTooDeep } from "./longest-path.ts";
 import type { DiskReader } from "./read.ts";
-import { removeTree, removeTreeAt } from "./remove-tree.ts";
-import { replaceWith } from "./replace-with.ts";
+import { removeFolder } from "./remove-folder.ts";
+import { refuseNonFile, replaceWith } from "./replace-with.ts";
 import type { PathResolver } from "./resolve.ts";
 import { DiskStagedFile, type Staging } from "./staging.ts";
 import { statOrUndefined } from "./stat.ts";
+import { type DiskTrash, TrashKeeper } from "./trash/trash-keeper.ts";
+import { TrashRestore } from "./trash/trash-restore.ts";
 
 export interface DiskWriterOptions {
   readonly metadata: Metadata;
@@ -37,6 +39,8 @@ export interface DiskWriterOptions {
   readonly sync: boolean;
   /** Aborts when the server stops: copies end, and what they made so far is removed. */
   readonly stopping: AbortSignal;
+  /** Where what is deleted or replaced is kept; undefined for a tree of which nothing is. */
+  readonly trash?: DiskTrash | undefined;
 }
 
 /** DiskWriter changes a bucket's folder. Everything is created in staging and renamed into place; what it replaces is deleted last. */
@@ -50,11 +54,15 @@ export class DiskWriter implements WriteTransaction {
   /** For calls that change names and times: beside syncs they may have to wait until the file system has written its journal. */
   readonly #changes: FileCalls;
   readonly #folderSyncs = new SharedSync();
+  /** Undefined if what is deleted or replaced is gone. */
+  readonly #keeper: TrashKeeper | undefined;
+  /** Undefined if there is nothing to restore from. */
+  readonly #restore: TrashRestore | undefined;
 
   constructor(
     reader: DiskReader,
     paths: PathResolver,
-    { metadata, staging, sync, stopping }: DiskWriterOptions,
+    { metadata, staging, sync, stopping, trash }: DiskWriterOptions,
   ) {
     this.reader = reader;
     this.metadata = metadata;
@@ -63,14 +71,19 @@ export class DiskWriter implements WriteTransaction {
     this.#sync = sync;
     this.#changes = sync ? asyncFileCalls : paths.calls;
     this.#stopping = stopping;
+    if (trash === undefined) return;
+    const shared = { trash: trash.files, staging, calls: this.#changes, sync, stopping };
+    if (trash.files.isOn) this.#keeper = new TrashKeeper({ ...trash, ...shared, reader });
+    this.#restore = new TrashRestore({ ...shared, keeper: this.#keeper, paths });
   }
 
   /** stage implements `FileStore.stage`. */
   async stage(content: Uint8Array | AsyncIterable<Uint8Array>, path: TreePath): Promise<StagedFile> {
+    const options = { sync: this.#sync, calls: this.#changes };
     return this.#attempt(path, async () => {
       const diskPath = await this.#staging.allocate();
       try {
-        return new DiskStagedFile(diskPath, await this.#fill(diskPath, content));
+        return new DiskStagedFile(diskPath, await fillFile(diskPath, content, options));
       } catch (error) {
         await rm(diskPath, { force: true });
         throw error;
@@ -84,13 +97,12 @@ export class DiskWriter implements WriteTransaction {
     const { folder, name } = splitPath(to);
     return this.#attempt(to, () =>
       this.#paths.inFolder(folder, { create: makeParents }, async (parent) => {
-        await refuseNonFile(parent.at(name), to, this.#paths.calls);
+        const replaces = await refuseNonFile(parent.at(name), to, this.#paths.calls);
         if (modified !== undefined) await this.#changes.utimes(content.diskPath, modified, modified);
-        await this.#staging.moveInto(parent, name, {
-          staged: content,
-          sync: this.#sync,
-          calls: this.#changes,
-        });
+        const options = { staged: content, sync: this.#sync, calls: this.#changes };
+        const move = () => this.#staging.moveInto(parent, name, options);
+        if (!replaces || this.#keeper === undefined) await move();
+        else await this.#keeper.keepWhile({ parent, name, path: to }, { removes: false }, move);
         await this.#synced(parent);
         return new DiskStats(await this.#paths.calls.lstat(parent.at(name)));
       }),
@@ -120,8 +132,19 @@ export class DiskWriter implements WriteTransaction {
     );
   }
 
-  async restore(): Promise<never> {
-    throw keepsNoVersions();
+  async restore(wanted: VersionName, to: TreePath): Promise<FileVersion["kind"]> {
+    const restore = this.#restore;
+    if (restore === undefined) throw keepsNoVersions();
+    this.#paths.assertFits(to);
+    const { folder, name } = splitPath(to);
+    return this.#attempt(to, async () => {
+      const found = await restore.find(wanted);
+      return this.#paths.inFolder(folder, { create: true }, async (parent) => {
+        const kind = await restore.run(found, wanted, { parent, name, path: to });
+        await this.#synced(parent);
+        return kind;
+      });
+    });
   }
 
   async setTimes(entry: FileEntry, times: Times): Promise<void> {
@@ -140,44 +163,36 @@ export class DiskWriter implements WriteTransaction {
   }
 
   async remove(entry: FileEntry): Promise<Failure[]> {
-    return entry.kind === "folder" ? this.#removeFolder(entry.path) : this.#removeFile(entry.path);
+    return this.#remove(entry, this.#keeper);
+  }
+
+  async #remove(entry: FileEntry, keeper: TrashKeeper | undefined): Promise<Failure[]> {
+    const { path } = entry;
+    const { folder, name } = splitPath(path);
+    if (entry.kind === "file") return this.#removeFile(path, keeper);
+    return this.#attempt(path, () =>
+      this.#paths.inFolder(folder, { create: false }, async (parent) => {
+        const failures = await removeFolder({ parent, name, path }, { staging: this.#staging, keeper });
+        await this.#synced(parent);
+        return failures;
+      }),
+    );
   }
 
   /** Folders that this leaves empty stay. A file that another program removed meanwhile is no failure. */
-  async #removeFile(path: TreePath): Promise<Failure[]> {
+  async #removeFile(path: TreePath, keeper: TrashKeeper | undefined): Promise<Failure[]> {
     const { folder, name } = splitPath(path);
     try {
       await this.#paths.inFolder(folder, { create: false }, async (parent) => {
-        await this.#changes.unlink(parent.at(name));
+        const unlink = async () => this.#changes.unlink(parent.at(name));
+        if (keeper === undefined) await unlink();
+        else await keeper.keepWhile({ parent, name, path }, { removes: true }, unlink);
         await this.#synced(parent);
       });
     } catch (error) {
       if (codeOf(error) !== "ENOENT") throw toTreeFault(error, path);
     }
     return [];
-  }
-
-  /** Renames the folder into staging, so that it is gone at once for everybody, and deletes it there. With failures it is renamed back. */
-  async #removeFolder(path: TreePath): Promise<Failure[]> {
-    const { folder, name } = splitPath(path);
-    return this.#attempt(path, () =>
-      this.#paths.inFolder(folder, { create: false }, async (parent) => {
-        const staged = await this.#staging.allocateBeside(parent);
-        try {
-          await rename(parent.at(name), staged.path);
-        } catch (error) {
-          await staged.done();
-          // Another file system is mounted there: delete it in place.
-          if (!crossesDisks(error)) throw error;
-          return await removeTree(parent, name, path);
-        }
-        const failures = await removeTreeAt(dirname(staged.path), basename(staged.path), path);
-        if (failures.length > 0) await rename(staged.path, parent.at(name));
-        await staged.done();
-        await this.#synced(parent);
-        return failures;
-      }),
-    );
   }
 
   async move(entry: FileEntry, to: TreePath, { makeParents, signal }: MoveOptions): Promise<Failure[]> {
@@ -193,7 +208,7 @@ export class DiskWriter implements WriteTransaction {
           const failures = await replaceWith(
             from.at(source.name),
             { parent, name: target.name, path: to },
-            this.#staging,
+            { staging: this.#staging, keeper: this.#keeper },
           );
           await Promise.all([this.#synced(from), this.#synced(parent)]);
           return failures;
@@ -203,7 +218,8 @@ export class DiskWriter implements WriteTransaction {
       if (!crossesDisks(error)) throw toTreeFault(error, entry.path);
     }
     const failures = await this.#copy(entry, to, { recursive: true, whole: true, signal });
-    return failures.length > 0 ? failures : this.remove(entry);
+    // What was moved is not kept at the path that it had.
+    return failures.length > 0 ? failures : this.#remove(entry, undefined);
   }
 
   copy(entry: FileEntry, to: TreePath, options: CopyOptions): Promise<Failure[]> {
@@ -228,7 +244,8 @@ export class DiskWriter implements WriteTransaction {
           const failures = await copyTree(this.reader, entry, { diskPath: staged.path, to, ...options });
           stop.throwIfAborted();
           if (whole && failures.length > 0) return failures;
-          failures.push(...(await replaceWith(staged.path, { parent, name, path: to }, this.#staging)));
+          const replacing = { staging: this.#staging, keeper: this.#keeper };
+          failures.push(...(await replaceWith(staged.path, { parent, name, path: to }, replacing)));
           await this.#synced(parent);
           return failures;
         } finally {
@@ -236,26 +253,6 @@ export class DiskWriter implements WriteTransaction {
         }
       }),
     );
-  }
-
-  async #fill(diskPath: string, content: Uint8Array | AsyncIterable<Uint8Array>): Promise<number> {
-    // One job for a thread of the pool, where a descriptor would take one for each of its calls.
-    if (content instanceof Uint8Array) {
-      await writeFile(diskPath, content, { flag: "wx", mode: 0o644, flush: this.#sync });
-      return content.length;
-    }
-    const file = await this.#changes.open(diskPath, "wx", 0o644);
-    try {
-      let size = 0;
-      for await (const chunk of content) {
-        await writeAll(file, chunk);
-        size += chunk.length;
-      }
-      if (this.#sync) await file.datasync();
-      return size;
-    } finally {
-      await file.close();
-    }
   }
 
   async #synced(folder: Folder): Promise<void> {
@@ -271,24 +268,4 @@ export class DiskWriter implements WriteTransaction {
       throw toTreeFault(error, path);
     }
   }
-}
-
-/** Rename would replace a link, and its errors for a folder name no cause. */
-async function refuseNonFile(diskPath: string, path: TreePath, { lstat }: FileCalls): Promise<void> {
-  try {
-    const stats = await lstat(diskPath);
-    if (stats.isDirectory())
-      throw new Fault("InvalidInput", "a folder exists at this path; choose another", { path });
-    if (!stats.isFile())
-      throw new Fault("InvalidInput", "what exists at this path is not a regular file; choose another path", {
-        path,
-      });
-  } catch (error) {
-    if (codeOf(error) !== "ENOENT") throw error;
-  }
-}
-
-/** crossesDisks is whether a rename failed because source and target are on different file systems, or one is a mount point. */
-function crossesDisks(error: unknown): boolean {
-  return codeOf(error) === "EXDEV" || codeOf(error) === "EBUSY";
 }

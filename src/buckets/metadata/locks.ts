@@ -1,6 +1,6 @@
 import { Fault } from "../../base/fault.ts";
 import type { MetadataRows } from "../../db/metadata-rows.ts";
-import { isBelow, type TreePath, treeRoot, withAncestors } from "../path.ts";
+import { isBelow, splitPath, type TreePath, treeRoot, withAncestors } from "../path.ts";
 import { keyOf, newKeyOf, pathOfKey } from "./kv-keys.ts";
 import { LockCounts, TooManyLocksFault } from "./lock-counts.ts";
 
@@ -23,6 +23,21 @@ export interface Lock {
 }
 
 type StoredLock = Omit<Lock, "path">;
+
+/** LockHolder is a caller that holds locks. */
+export interface LockHolder {
+  /** Whether the caller submitted the token of this lock and may use it (RFC 4918 §6.4). */
+  holdsLock(lock: Lock): boolean;
+}
+
+/** AffectedPath is what a change does to a path, as far as locks protect it. */
+export interface AffectedPath {
+  readonly path: TreePath;
+  /** Whether everything below it is affected too; false if left out. */
+  readonly recursive?: boolean;
+  /** Whether the folder above gains or loses a name. */
+  readonly changesParent: boolean;
+}
 
 /** LockedFault names the locks that forbid a change or conflict with a new lock. WebDAV answers 423. */
 export class LockedFault extends Fault {
@@ -74,6 +89,25 @@ export class Locks {
     const locks = this.#toLocks(new Map(found.map(({ key, value }) => [key, value])));
     const orphans = new Set(await this.#orphansAmong(locks));
     return locks.filter((lock) => !orphans.has(lock));
+  }
+
+  /**
+   * assertUnlocked throws LockedFault if a lock that the caller does not hold protects an affected path. Of several shared locks on one resource the
+   * caller has to hold one.
+   */
+  async assertUnlocked(caller: LockHolder, ...affected: readonly AffectedPath[]): Promise<void> {
+    for (const { path, recursive = false, changesParent } of affected) {
+      const found = await this.around(path, { descendants: recursive });
+      const resources = [path];
+      if (changesParent && path !== treeRoot) resources.push(splitPath(path).folder);
+      for (const locked of new Set(found.map((lock) => lock.path)))
+        if (isBelow(locked, path)) resources.push(locked);
+      for (const resource of resources) {
+        const [first, ...more] = found.filter((lock) => covers(lock, resource));
+        if (first !== undefined && ![first, ...more].some((lock) => caller.holdsLock(lock)))
+          throw new LockedFault([first, ...more]);
+      }
+    }
   }
 
   /** take stores a lock, atomically. `sweep` comes first if it is due. Throws LockedFault when another conflicts, TooManyLocksFault when a limit is reached. */

@@ -1,4 +1,5 @@
 import type { MetadataRows } from "../../db/metadata-rows.ts";
+import type { TreePath } from "../path.ts";
 import { locksNamespace, propertiesNamespace } from "./kv-keys.ts";
 import { Locks } from "./locks.ts";
 import { PropertyRecords } from "./properties.ts";
@@ -24,4 +25,20 @@ export class Metadata {
   within(rows: MetadataRows): Metadata {
     return new Metadata(this.locks.within(rows), this.properties.within(rows.kv));
   }
+}
+
+/** moveMetadata follows a MOVE (RFC 4918 §7.6): it takes the properties along; the locks of the source end. */
+export async function moveMetadata(
+  { locks, properties }: Metadata,
+  from: TreePath,
+  to: TreePath,
+): Promise<void> {
+  await properties.move(from, to);
+  await locks.forget(from);
+}
+
+/** forgetMetadata ends the properties and locks of a resource and of what was below it. */
+export async function forgetMetadata({ locks, properties }: Metadata, path: TreePath): Promise<void> {
+  await properties.forget(path);
+  await locks.forget(path);
 }

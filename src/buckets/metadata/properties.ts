@@ -1,7 +1,7 @@
 import { Fault } from "../../base/fault.ts";
 import { type KvRows, maxKeyBytes } from "../../db/kv-rows.ts";
-import type { TreePath } from "../path.ts";
-import { keyOf, newKeyOf } from "./kv-keys.ts";
+import { type TreePath, treeRoot } from "../path.ts";
+import { keyOf, newKeyOf, pathOfKey } from "./kv-keys.ts";
 
 /** Properties are the dead properties of one resource: `{namespace}name` → the element as XML. */
 export type Properties = Readonly<Record<string, string>>;
@@ -38,6 +38,12 @@ export class PropertyRecords {
       if (path !== undefined) found.set(path, value as Properties);
     }
     return found;
+  }
+
+  /** paths are those of all resources that have properties. */
+  async paths(): Promise<TreePath[]> {
+    const rows = await this.#rows.subtree(this.#namespace, keyOf(treeRoot));
+    return rows.flatMap(({ key }) => pathOfKey(key) ?? []);
   }
 
   isEmpty(): Promise<boolean> {

@@ -2,9 +2,17 @@ import { Fault } from "../../base/fault.ts";
 import { sortInTurns } from "../../base/sort-in-turns.ts";
 import { nextTurn, Pacer } from "../../base/turns.ts";
 import { type EntryRow, type EntryRows, isFolderValue } from "../../db/entry-rows.ts";
-import type { EntryValue, FileValue, FolderValue } from "../../db/entry-values.ts";
+import type { EntryValue, FileValue, FolderValue, HeadValue } from "../../db/entry-values.ts";
 import type { Logger } from "../../log/hub.ts";
-import { type FileReader, type FileSnapshot, isFolder, notFound, type ResolvedPath } from "../file-store.ts";
+import {
+  type FileReader,
+  type FileSizes,
+  type FileSnapshot,
+  isFolder,
+  notFound,
+  type ResolvedPath,
+  TreeExchanged,
+} from "../file-store.ts";
 import { listedPath, splitPath, type TreePath, treeRoot } from "../path.ts";
 import { BlobMissingFault, StoreFault } from "./blob-faults.ts";
 import type { BlobContent } from "./content-source.ts";
@@ -24,8 +32,13 @@ export interface EntryReaderOptions extends SnapshotRows {
   readonly log: Logger;
   /** Called when the blob store fails, other than by having lost content. */
   readonly onStoreFault?: (fault: StoreFault) => void;
+  /** Reads the tree that was the bucket's when this head was read, also after another one was published; default: the bucket's own. */
+  readonly head?: HeadValue | undefined;
   /** Paths that were followed already, in a transaction; whoever changes rows clears it. */
   readonly located?: Map<TreePath, Located>;
+  /** Of a reader of one tree: its root, once it is known. */
+  readonly pin?: { root: string | undefined };
+  readonly misses?: Map<TreePath, Head>;
 }
 
 /** Missing paths for which it is remembered in which state of the bucket they were missing, and the length of such a path: anybody may ask for any. */
@@ -36,19 +49,33 @@ const maxMissChars = 512;
 export class EntryReader implements FileReader {
   readonly #options: EntryReaderOptions;
   readonly #rows: EntryRows;
-  readonly #misses = new Map<TreePath, Head>();
+  readonly #misses: Map<TreePath, Head>;
 
   constructor(options: EntryReaderOptions) {
     this.#options = options;
     this.#rows = options.entries;
+    this.#misses = options.misses ?? new Map();
+  }
+
+  /** The id of the root is what names a tree. */
+  pinned(tree?: string): EntryReader {
+    return new EntryReader({ ...this.#options, pin: { root: tree }, misses: this.#misses });
+  }
+
+  get tree(): string | undefined {
+    return this.#options.pin?.root;
   }
 
   /** locate follows a path to its rows. */
   async locate(path: TreePath): Promise<Located> {
-    const { bucketPath, heads, located: known } = this.#options;
-    const located = known?.get(path) ?? (await locate(this.#rows, bucketPath, path));
+    const { bucketPath, heads, head, pin, located: known } = this.#options;
+    const located = known?.get(path) ?? (await locate(this.#rows, head ?? bucketPath, path));
     known?.set(path, located);
-    heads.saw(bucketPath, located.head);
+    if (head === undefined) heads.saw(bucketPath, located.head);
+    if (pin !== undefined) {
+      pin.root ??= located.head.root;
+      if (pin.root !== located.head.root) throw new TreeExchanged();
+    }
     return located;
   }
 
@@ -108,17 +135,21 @@ export class EntryReader implements FileReader {
     return sortInTurns(files, (a, b) => compareTexts(a.path, b.path));
   }
 
-  async *fileSizes(): AsyncGenerator<readonly number[]> {
+  async *fileSizes(): AsyncGenerator<FileSizes> {
     const { head } = await this.locate(treeRoot);
     const folders = [head.root];
     for (let folder = folders.pop(); folder !== undefined; folder = folders.pop())
       for await (const rows of this.#rows.list(folder)) {
         const sizes: number[] = [];
+        let newestMs = 0;
         for (const { value } of rows) {
           if (isFolderValue(value)) folders.push(value.id);
-          else sizes.push(value.size);
+          else {
+            sizes.push(value.size);
+            newestMs = Math.max(newestMs, value.modified);
+          }
         }
-        yield sizes;
+        yield { sizes, newestMs };
       }
   }
 

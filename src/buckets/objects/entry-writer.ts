@@ -6,17 +6,17 @@ import {
   type Failure,
   type FileEntry,
   type FileStats,
-  type FileVersion,
   type MoveOptions,
   notFound,
   type PlaceOptions,
   type StagedFile,
   type Times,
-  type VersionName,
   type WriteTransaction,
 } from "../file-store.ts";
+import type { FileVersion, VersionName } from "../file-version.ts";
 import type { Metadata } from "../metadata/metadata.ts";
 import type { TreePath } from "../path.ts";
+import { isTaken, notKept } from "../version-faults.ts";
 import { copyTree } from "./copy-rows.ts";
 import { EntryStats } from "./entry.ts";
 import type { EntryReader } from "./entry-reader.ts";
@@ -274,15 +274,4 @@ export class EntryWriter implements WriteTransaction {
 
 function folderExists(path: TreePath): Fault {
   return new Fault("InvalidInput", "a folder exists at this path; choose another", { path });
-}
-
-function isTaken(path: TreePath): Fault {
-  return new Fault("InvalidInput", "something exists at this path; choose another", { path });
-}
-
-function notKept({ version, path }: VersionName): Fault {
-  return new Fault("NotFound", "there is no such version of this path, or it is not kept any more", {
-    path,
-    version,
-  });
 }

@@ -34,10 +34,16 @@ export interface Located {
   readonly chain: readonly EntryValue[];
 }
 
+/** Top is where paths begin: at the head of a bucket as it is now, or at a head that was read before. */
+export type Top = string | HeadValue;
+
 /** locate follows a path, each name as given, else in NFC, else in NFD. Throws if the bucket has no head. */
-export async function locate(rows: EntryRows, bucketPath: string, asked: TreePath): Promise<Located> {
+export async function locate(rows: EntryRows, top: Top, asked: TreePath): Promise<Located> {
   const names = segmentsOf(asked);
-  const followed = await rows.follow(bucketPath, names);
+  const followed =
+    typeof top === "string"
+      ? await rows.follow(top, names)
+      : { head: top, entries: await rows.followFrom(top.root, names) };
   if (followed === undefined) throw treeIsMissing();
   const { head } = followed;
   const entries = [...followed.entries];
@@ -106,18 +112,21 @@ export function lowestPosition(
   const name = names.at(-1);
   if (name === undefined)
     throw new Fault("InvalidInput", "the bucket's own folder can be neither moved nor replaced", { path });
-  if (names.some((one) => Buffer.byteLength(one) > maxNameBytes))
-    throw new Fault(
-      "InvalidInput",
-      `a name in the path has more than ${maxNameBytes} bytes; choose a shorter one`,
-      {
-        path,
-      },
-    );
+  refuseLongNames(path);
   const depth = Math.min(chain.length, names.length) - 1;
   const folder = folderAt(located, depth);
   if (depth < names.length - 1 && !makeParents) throw notFound(splitPath(path).folder);
   return { folder, name, missing: names.slice(depth, -1) };
+}
+
+/** refuseLongNames throws InvalidInput for a path with a name that no disk could store. */
+export function refuseLongNames(path: TreePath): void {
+  if (segmentsOf(path).every((name) => Buffer.byteLength(name) <= maxNameBytes)) return;
+  throw new Fault(
+    "InvalidInput",
+    `a name in the path has more than ${maxNameBytes} bytes; choose a shorter one`,
+    { path },
+  );
 }
 
 /** treeIsMissing is the Fault for a bucket whose record exists, but whose files are not in this store. */

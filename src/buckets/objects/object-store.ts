@@ -3,16 +3,15 @@ import { metadataRowsWithin } from "../../db/metadata-rows.ts";
 import type { Logger } from "../../log/hub.ts";
 import type {
   BucketView,
-  FileStore,
-  FileVersion,
-  HistoryOptions,
   ResolvedPath,
   SourceAndTarget,
   StagedFile,
   WriteTransaction,
 } from "../file-store.ts";
+import type { FileVersion, HistoryOptions, KeptSize } from "../file-version.ts";
 import type { Metadata } from "../metadata/metadata.ts";
 import type { TreePath } from "../path.ts";
+import type { TakeOptions, TreeExchange, TreeStore, WantedFile } from "../tree-store.ts";
 import { StoreFault } from "./blob-faults.ts";
 import type { BlobStore } from "./blob-store.ts";
 import { ChangeQueue } from "./change-queue.ts";
@@ -21,10 +20,12 @@ import type { ContentSource } from "./content-source.ts";
 import { EntryReader } from "./entry-reader.ts";
 import { EntryWriter } from "./entry-writer.ts";
 import type { Heads } from "./heads.ts";
-import type { Located } from "./locate.ts";
+import { type Located, treeIsMissing } from "./locate.ts";
 import { StagedBlob } from "./staged-blob.ts";
+import { takeRows } from "./take-rows.ts";
 import { Versions } from "./versions.ts";
 
+const dayMs = 24 * 3600 * 1000;
 /** A client that leaves ends its body, which ends the upload. */
 const neverAborted = new AbortController().signal;
 
@@ -52,14 +53,14 @@ export interface ObjectStoreOptions {
   readonly bucket: { readonly name: string; readonly path: string };
   readonly metadata: Metadata;
   /** Called when files have changed. */
-  readonly onChanged: () => void;
+  readonly onChanged: (how?: "exchanged") => void;
 }
 
 /**
  * ObjectStore keeps the names of a bucket as rows of the database, and the content as blobs. Content is uploaded first, outside of any transaction; the
  * commit of the rows is the write. It is atomic for all nodes that share the database.
  */
-export class ObjectStore implements FileStore {
+export class ObjectStore implements TreeStore {
   readonly reader: EntryReader;
   readonly metadata: Metadata;
   readonly #deps: ObjectStoreDeps;
@@ -67,12 +68,14 @@ export class ObjectStore implements FileStore {
   readonly #readerOptions;
   readonly #versions: Versions;
   readonly #changes: ChangeQueue<EntryWriter>;
+  readonly #onChanged: ObjectStoreOptions["onChanged"];
 
   constructor(deps: ObjectStoreDeps, { bucket, metadata, onChanged }: ObjectStoreOptions) {
     const { database, heads, content, log, sync, onStoreFault } = deps;
     this.#deps = deps;
     this.#bucketPath = bucket.path;
     this.metadata = metadata;
+    this.#onChanged = onChanged;
     this.#readerOptions = {
       bucket: bucket.name,
       bucketPath: bucket.path,
@@ -140,6 +143,73 @@ export class ObjectStore implements FileStore {
     return this.#versions.list(path, options);
   }
 
+  get keptDays(): number {
+    return this.#deps.keepRemovedMs / dayMs;
+  }
+
+  measureKept(): Promise<KeptSize> {
+    return this.#versions.measure();
+  }
+
+  purge(): Promise<number> {
+    return this.#deps.database.removed.expireAll(this.#bucketPath);
+  }
+
+  /** The rows say which tree is where. */
+  async treeId(): Promise<null> {
+    return null;
+  }
+
+  async version(): Promise<number | null> {
+    return (await this.#deps.database.heads.read(this.#bucketPath))?.version ?? null;
+  }
+
+  async isEmpty(): Promise<boolean> {
+    const { heads, entries } = this.#deps.database;
+    const head = await heads.read(this.#bucketPath);
+    return head === undefined || entries.isEmpty(head.root);
+  }
+
+  async take(
+    source: TreeStore,
+    files: readonly WantedFile[],
+    { signal, check }: TakeOptions,
+  ): Promise<WantedFile[]> {
+    const { database, heads, sync, stopping } = this.#deps;
+    const missing = await takeRows(files, {
+      database,
+      from: asObjects(source).#bucketPath,
+      to: this.#bucketPath,
+      signal: AbortSignal.any([signal, stopping]),
+      check,
+      onChanged: (head) => heads.saw(this.#bucketPath, head),
+    });
+    if (sync) await database.flush();
+    return missing;
+  }
+
+  /** The bucket's head is locked before that of the other tree, as `take` does. */
+  async exchangeWith(other: TreeStore, work: TreeExchange): Promise<void> {
+    const { database, heads, sync } = this.#deps;
+    const otherPath = asObjects(other).#bucketPath;
+    const published = await work.transact(async (changes) => {
+      const { transaction } = changes;
+      const { head: mine, nowMs } = await database.heads.lock(this.#bucketPath, transaction);
+      const { head: theirs } = await database.heads.lock(otherPath, transaction);
+      if (mine === undefined || theirs === undefined) throw treeIsMissing();
+      const { reader, metadata } = this.#openWriter({ transaction, head: mine, nowMs });
+      await work.check({ reader, metadata }, changes);
+      const next = { ...theirs, version: mine.version + 1, at: nowMs };
+      await database.heads.write(this.#bucketPath, next, transaction);
+      await database.heads.write(otherPath, { ...mine, version: theirs.version + 1, at: nowMs }, transaction);
+      await work.commit(changes, next.version);
+      return next;
+    });
+    heads.saw(this.#bucketPath, published);
+    this.#onChanged("exchanged");
+    if (sync) await database.flush();
+  }
+
   #openWriter({ transaction, head, nowMs }: LockedBucket): EntryWriter {
     const { database, keepRemovedMs, stopping } = this.#deps;
     const entries = database.entries.within(transaction);
@@ -157,4 +227,9 @@ export class ObjectStore implements FileStore {
       stopping,
     });
   }
+}
+
+function asObjects(store: TreeStore): ObjectStore {
+  if (store instanceof ObjectStore) return store;
+  throw new TypeError("the other tree is of another store");
 }

@@ -3,14 +3,16 @@ import type { Database } from "../../db/database.ts";
 import type { Logger } from "../../log/hub.ts";
 import { outsideSpans } from "../../log/span.ts";
 import type { BucketStores, OpenBucket, PlaceClaim, StoreActivity, StoreHealth } from "../bucket-stores.ts";
-import type { FileStore } from "../file-store.ts";
 import type { StoreIdentity } from "../store-identity.ts";
+import type { TreeStore } from "../tree-store.ts";
+import { keepsFiles } from "../version-faults.ts";
 import type { StoreFault } from "./blob-faults.ts";
 import type { BlobStore } from "./blob-store.ts";
 import type { ContentSource } from "./content-source.ts";
 import type { Heads } from "./heads.ts";
 import { ObjectStore, type ObjectStoreDeps } from "./object-store.ts";
 import { openHeads } from "./open-heads.ts";
+import { PartBlobs } from "./part-blobs.ts";
 import type { StoreCare } from "./store-care.ts";
 
 const dayMs = 24 * 3600 * 1000;
@@ -45,6 +47,7 @@ export class ObjectStores implements BucketStores {
   readonly #options: ObjectStoresOptions;
   readonly #deps: ObjectStoreDeps;
   readonly heads: Heads;
+  readonly partialContents: PartBlobs;
   readonly #stopping = new AbortController();
   /** When a request last asked for a look, by a clock that nobody sets. */
   #lookedAt = Number.NEGATIVE_INFINITY;
@@ -69,6 +72,7 @@ export class ObjectStores implements BucketStores {
       onStoreFault: (fault) => this.#noteFault(fault),
       log,
     };
+    this.partialContents = new PartBlobs(this.#deps);
   }
 
   /** Refuses an upload before its body is read, while the blob store does not answer; and looks whether it is back. */
@@ -104,19 +108,35 @@ export class ObjectStores implements BucketStores {
     void this.health.look();
   }
 
-  open(bucket: OpenBucket): FileStore {
+  open(bucket: OpenBucket): TreeStore {
     return new ObjectStore(this.#deps, bucket);
   }
 
   async claim({ path, mayTakeOver, transaction }: PlaceClaim): Promise<void> {
-    const { heads, entries } = this.#options.database;
+    const { heads, entries, removed } = this.#options.database;
     const { root } = await heads.create(path, transaction);
-    if (!mayTakeOver && !(await entries.within(transaction).isEmpty(root))) throw holdsFiles();
+    if (mayTakeOver) return;
+    if (!(await entries.within(transaction).isEmpty(root))) throw holdsFiles();
+    // Whoever gets the bucket could restore what is kept of the one that had the path before.
+    if (await removed.isKept(path, transaction)) throw keepsFiles();
   }
 
   async restore({ path, transaction }: Omit<PlaceClaim, "mayTakeOver">): Promise<void> {
     await this.#options.database.heads.create(path, transaction);
   }
+
+  /** What is purged, and the head itself, are left to the care of the store. */
+  async discard(path: string): Promise<void> {
+    const { removed } = this.#options.database;
+    await removed.removeAll(path);
+    await removed.expireAll(path);
+  }
+
+  /** Heads of any two trees can be exchanged. */
+  async assertExchangeable(): Promise<void> {}
+
+  /** An exchange is one transaction. */
+  async settleExchange(): Promise<void> {}
 
   async missing(paths: readonly string[]): Promise<string[]> {
     const versions = await this.#options.database.heads.versions();

@@ -1,4 +1,5 @@
 import { Database, type DatabaseSettings, openDialect } from "../../db/database.ts";
+import type { HeadValue } from "../../db/entry-values.ts";
 import type { LogHub } from "../../log/hub.ts";
 import type { FileReader } from "../file-store.ts";
 import type { Bucket } from "../record.ts";
@@ -9,6 +10,8 @@ import { UncachedContent } from "./uncached-content.ts";
 
 export interface ObjectReaders extends AsyncDisposable {
   readerOf(bucket: Pick<Bucket, "name" | "path">): FileReader;
+  /** Reads the tree that is published now, also after another one was. */
+  readerOfPublished(bucket: Pick<Bucket, "name" | "path">): Promise<FileReader>;
 }
 
 /** openObjectReaders reads the files of buckets without a server, or beside one. Throws what an operator has to do if the store cannot be used. */
@@ -25,9 +28,11 @@ export async function openObjectReaders(
   const database = new Database(dialect);
   const heads = openHeads({ database, staleMs: 0 });
   const content = new UncachedContent(blobs);
+  const readerOf = ({ name: bucket, path }: Pick<Bucket, "name" | "path">, head?: HeadValue) =>
+    new EntryReader({ bucket, bucketPath: path, head, heads, content, log, entries: database.entries });
   return {
-    readerOf: ({ name, path }) =>
-      new EntryReader({ bucket: name, bucketPath: path, heads, content, log, entries: database.entries }),
+    readerOf: (bucket) => readerOf(bucket),
+    readerOfPublished: async (bucket) => readerOf(bucket, await database.heads.read(bucket.path)),
     async [Symbol.asyncDispose]() {
       await database.close();
     },

@@ -5,6 +5,7 @@ import { careTask } from "../../db/lease-rows.ts";
 import type { Logger } from "../../log/hub.ts";
 import type { StoreIdentity } from "../store-identity.ts";
 import type { BlobStore } from "./blob-store.ts";
+import { dropPlaces } from "./drop-places.ts";
 import { writeManifests } from "./manifest.ts";
 import { sweep } from "./sweep.ts";
 
@@ -22,7 +23,7 @@ const maxCloseMs = 2000;
 const firstWaitMs = 10_000;
 
 export interface StoreCareOptions {
-  readonly database: Pick<Database, "leases" | "removed">;
+  readonly database: Database;
   readonly blobs: BlobStore;
   /** Asked before anything is deleted. */
   readonly identity: Pick<StoreIdentity, "assertOwner">;
@@ -118,6 +119,7 @@ export class StoreCare {
     const keepOrphansUntil = await identity.assertOwner();
     const shared = { rows: database.removed, blobs, signal };
     const swept = await sweep({ ...shared, keepOrphansUntil });
+    await dropPlaces(database, signal);
     const manifests = await writeManifests(shared);
     log.event("files.swept", "the store of the files was swept", {
       purged_rows: swept.purgedRows,

@@ -3,7 +3,7 @@ import type { Database } from "../../db/database.ts";
 import type { DatabaseTransaction } from "../../db/dialect.ts";
 import { isFolderValue } from "../../db/entry-rows.ts";
 import type { EntryValue, RemovedValue } from "../../db/entry-values.ts";
-import type { FileVersion, HistoryOptions, VersionName } from "../file-store.ts";
+import type { FileVersion, HistoryOptions, KeptSize, VersionName } from "../file-version.ts";
 import { isBelow, parseTreePath, pathBelow, segmentsOf, type TreePath, treeRoot } from "../path.ts";
 import { walkEntries } from "./manifest.ts";
 
@@ -51,6 +51,27 @@ export class Versions {
       if (pacer.isDue) await pacer.nextTurn();
     }
     return found.take();
+  }
+
+  /** measure implements `FileStore.measureKept`. */
+  async measure(): Promise<KeptSize> {
+    const { removed } = this.#database;
+    const now = await removed.now();
+    const pacer = new Pacer();
+    let [versions, bytes] = [0, 0];
+    for await (const batch of removed.current.removed(this.#bucketPath))
+      for (const { value } of batch) {
+        if (pacer.isDue) await pacer.nextTurn();
+        if (value.until < now) continue;
+        versions += 1;
+        if (!isFolderValue(value.entry)) bytes += value.entry.size;
+        else
+          for await (const { value: entry } of walkEntries(removed.current, value.entry.id)) {
+            if (!isFolderValue(entry)) bytes += entry.size;
+            if (pacer.isDue) await pacer.nextTurn();
+          }
+      }
+    return { versions, bytes };
   }
 
   /** What was removed at `at`, as far as it is at `path` or below it; undefined if nothing is. */

@@ -19,6 +19,8 @@ export interface SqlRequest extends Bounds {
   readonly params: readonly unknown[] | null;
   /** The time that all statements together may take; 0 means no limit. */
   readonly timeoutMs: number;
+  /** Stops the statements: nobody waits for them any more. */
+  readonly signal?: AbortSignal | undefined;
 }
 
 /**
@@ -30,7 +32,7 @@ export interface SqlRequest extends Bounds {
 export interface OperatorSql {
   /**
    * Runs a request and returns the SQL result object of the last statement as JSON. Throws InvalidInput for parameters that do not
-   * fit, DatabaseError with the position of a syntax error or with `kept` after a timeout (`stoppedFault`), and ResponseTooBig; a
+   * fit, DatabaseError with the position of a syntax error or with `kept` after a timeout (`stoppedFault`) or when `signal` fired (`abandonedFault`), and ResponseTooBig; a
    * statement whose rows are too large for the answer is not committed.
    */
   run(request: SqlRequest): Promise<RawJson>;
@@ -51,6 +53,18 @@ export function stoppedFault(timeoutMs: number, kept: number | null): Fault {
     "DatabaseError",
     `the statement ran for ${timeoutMs} ms (sql_timeout_ms) and was stopped; ${keptWords(kept)}`,
     { limit: timeoutMs, kept },
+  );
+}
+
+/** `abandonedFault` is the error of a request whose client has disconnected; for the log and the audit, because nobody reads the answer. */
+export function abandonedFault(kept: number | null): Fault {
+  return new Fault(
+    "DatabaseError",
+    `the client disconnected, and the statement was stopped; ${keptWords(kept)}`,
+    {
+      reason: "abandoned",
+      kept,
+    },
   );
 }
 

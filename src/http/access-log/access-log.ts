@@ -1,6 +1,7 @@
 import type { Server } from "bun";
 import { messageOf } from "../../base/fault.ts";
 import { randomText } from "../../base/random.ts";
+import { withoutLinkCodes } from "../../links/address.ts";
 import type { Logger } from "../../log/hub.ts";
 import { LogFile, type Rotation } from "../../log/log-file.ts";
 import { outsideSpans } from "../../log/span.ts";
@@ -123,12 +124,12 @@ class OpenAccessLog implements RequestObserver {
         caller,
         rpcMethods,
         method: ended.method,
-        path: pathOf(request.url),
+        path: withoutLinkCodes(pathOf(request.url)),
         status: ended.status,
         receivedBytes: ended.receivedBytes,
         sentBytes: ended.sentBytes,
         handler: ended.handler,
-        referer: request.headers.get("referer"),
+        referer: refererOf(request),
         userAgent: request.headers.get("user-agent"),
       }),
     );
@@ -155,6 +156,11 @@ class OpenAccessLog implements RequestObserver {
     this.#timer = undefined;
     this.#file.flush();
   }
+}
+
+function refererOf({ headers }: Request): string | null {
+  const referer = headers.get("referer");
+  return referer === null ? null : withoutLinkCodes(referer);
 }
 
 /** The path of a URL. Of a query, which may hold the signature of a link, only the `?` is left. */

@@ -32,7 +32,9 @@ function policy(nonce: string): string {
     `script-src 'nonce-${nonce}' 'strict-dynamic'`,
     "style-src 'self'",
     "img-src 'self' data: blob:",
-    "media-src blob:",
+    "media-src 'self' blob:",
+    // The browser's PDF viewer. A blob inherits this policy, so that one with other content runs nothing.
+    "frame-src blob:",
     "font-src 'self'",
     "connect-src 'self'",
     "base-uri 'none'",
@@ -67,7 +69,14 @@ function tokenTag(name: string, content: string, persistent: boolean): string {
   return `<meta name="${name}" content="${Bun.escapeHTML(content)}"${persistent ? " data-persistent" : ""}>\n`;
 }
 
-function pageText({ script, style }: ConsoleFiles, nonce: string, { handover, theme }: PageState): string {
+function pageText(
+  { script, modules, style }: ConsoleFiles,
+  nonce: string,
+  { handover, theme }: PageState,
+): string {
+  const preloads = modules.map(
+    (name) => `<link rel="modulepreload" href="assets/${name}" nonce="${nonce}">\n`,
+  );
   return `<!doctype html>
 <html lang="en"${theme === undefined ? "" : ` data-theme="${theme}"`}>
 <head>
@@ -77,7 +86,7 @@ function pageText({ script, style }: ConsoleFiles, nonce: string, { handover, th
 ${handoverTag(handover)}<title>node-server console</title>
 <link rel="icon" href="${icon}">
 <link rel="stylesheet" href="assets/${style}">
-<script type="module" src="assets/${script}" nonce="${nonce}"></script>
+${preloads.join("")}<script type="module" src="assets/${script}" nonce="${nonce}"></script>
 </head>
 <body>
 <div id="app"></div>

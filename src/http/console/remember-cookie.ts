@@ -1,6 +1,7 @@
 import { parseCredentials } from "../../auth/credentials.ts";
 import { Fault } from "../../base/fault.ts";
 import { plainText } from "../content/plain.ts";
+import { cookiesOf, isHttps, withPort } from "../request/cookies.ts";
 
 export const rememberPath = "/node/console/remember";
 
@@ -55,10 +56,7 @@ function notFromConsole(): Response {
 
 /** rememberedTokenOf reads the cookie of a request; undefined if it has none, or one that we would not have set. */
 export function rememberedTokenOf(request: Request): RememberedToken | undefined {
-  const name = cookieName(request);
-  for (const pair of request.headers.get("cookie")?.split(";") ?? []) {
-    const [key = "", value = ""] = pair.trim().split("=", 2);
-    if (key !== name) continue;
+  for (const value of cookiesOf(request, cookieName(request))) {
     const persistent = value.endsWith(persistentMark);
     const text = persistent ? value.slice(0, -persistentMark.length) : value;
     const token = Buffer.from(text, "base64url").toString();
@@ -80,20 +78,16 @@ function isFromOwnOrigin({ headers }: Request): boolean {
   return [headers.get("host"), forwarded].includes(new URL(origin).host);
 }
 
-/** The name contains the port, because browsers share cookies between ports: servers on one machine must not overwrite each other's. */
-function cookieName({ headers }: Request): string {
-  const port = /:(\d+)$/.exec(headers.get("host") ?? "")?.[1];
-  return port === undefined ? "node_server_console" : `node_server_console_${port}`;
+function cookieName(request: Request): string {
+  return withPort("node_server_console", request);
 }
 
 /** `seconds` is how long the browser keeps the cookie: 0 deletes it, undefined keeps it until the browser is closed. */
 function setCookie(request: Request, value: string, seconds: number | undefined): Response {
-  const forwarded = request.headers.get("x-forwarded-proto")?.split(",", 1)[0]?.trim();
-  const secure = request.url.startsWith("https:") || forwarded === "https";
   const cookie = [
     `${cookieName(request)}=${value}; Path=${cookiePath}; HttpOnly; SameSite=Strict`,
     ...(seconds === undefined ? [] : [`Max-Age=${seconds}`]),
-    ...(secure ? ["Secure"] : []),
+    ...(isHttps(request) ? ["Secure"] : []),
   ].join("; ");
   return new Response(null, {
     status: 204,

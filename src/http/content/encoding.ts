@@ -72,10 +72,10 @@ export function compress(bytes: Uint8Array, encoding: Encoding): Promise<Uint8Ar
 }
 
 /**
- * The base-2 logarithm of a stream's window, far below the defaults, at a cost in size that is hard to measure. A stream takes
+ * streamWindowLog is the base-2 logarithm of a stream's window, far below the defaults, at a cost in size that is hard to measure. A stream takes
  * 2.4 MB with Brotli (12.7 by default), 1.7 MB with Zstandard (3.5) and 0.4 MB with gzip, whose window is always 32 KiB.
  */
-const streamWindowLog = 18;
+export const streamWindowLog = 18;
 
 /** compressor returns a transform that compresses a file while it is sent. */
 export function compressor(encoding: Encoding): Transform {

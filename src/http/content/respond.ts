@@ -38,7 +38,7 @@ function respondRange(request: Request, representation: Representation, body: Si
   if (ranges.length > 1 || only === undefined) return multipart(headers, { body, size }, ranges);
   const response = new Response(toSend(body, only), {
     status: 206,
-    headers: { ...headers, "content-range": contentRange(only, size), ...dispositionOf(body) },
+    headers: { ...dispositionOf(body), ...headers, "content-range": contentRange(only, size) },
   });
   return sized(response, only.end + 1 - only.start);
 }
@@ -46,7 +46,7 @@ function respondRange(request: Request, representation: Representation, body: Si
 /** respondWhole answers GET and HEAD with the whole content, whatever their conditions say. */
 export function respondWhole({ method }: Request, { headers, body }: Representation, status = 200): Response {
   if (method !== "HEAD" && body.kind !== "unneeded") {
-    const init = { status, headers: { ...headers, ...dispositionOf(body) } };
+    const init = { status, headers: { ...dispositionOf(body), ...headers } };
     if (body.kind !== "stream") return sized(new Response(toSend(body), init), sizeOf(body));
     const meter = new StreamMeter();
     return sized(new Response(body.stream.start(meter), init), meter);

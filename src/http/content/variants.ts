@@ -1,5 +1,5 @@
 import { uncountedBytes } from "../../base/memory-budget.ts";
-import type { FileEntry, FileReader, FileSnapshot, OpenFile } from "../../buckets/file-store.ts";
+import type { FileEntry, FileSnapshot, OpenFile, TreeReader } from "../../buckets/file-store.ts";
 import { type TreePath, treePath } from "../../buckets/path.ts";
 import type { Compression } from "./compression.ts";
 import { toValidators, type Validators } from "./conditions.ts";
@@ -39,7 +39,7 @@ export interface VariantOptions {
  * from the disk unless it is small. The representation's body must be sent or released.
  */
 export async function selectVariant(
-  reader: FileReader,
+  reader: TreeReader,
   entry: FileEntry,
   options?: VariantOptions,
 ): Promise<Variant> {
@@ -84,7 +84,7 @@ export async function plainVariant(
 }
 
 /** The best compressed neighbour (`x.js.br`) that is not older than the file itself, and those better ones that cannot be used. */
-async function findPrecompressed(reader: FileReader, entry: FileEntry, accepted: readonly Encoding[]) {
+async function findPrecompressed(reader: TreeReader, entry: FileEntry, accepted: readonly Encoding[]) {
   const dependencies: FileSnapshot[] = [];
   for (const encoding of accepted) {
     const path = treePath(entry.path + suffixes[encoding]);

@@ -6,6 +6,14 @@ import { toWireError } from "../../rpc/errors.ts";
 import { LargeAnswer } from "../../rpc/large-answer.ts";
 import type { Reply } from "../../rpc/reply.ts";
 import { memoryIsFull } from "../../rpc/request-state.ts";
+import {
+  answerEncoding,
+  compressLong,
+  compressShort,
+  encodedHeaders,
+  minCompressedChars,
+} from "../content/compressed-answer.ts";
+import type { Encoding } from "../content/encoding.ts";
 import { bodyChunks } from "../request/body-chunks.ts";
 import type { ClientAddresses } from "../request/client-address.ts";
 import type { ConnectionLimiter, Delays, UnsizedBodies } from "../request/connection-limiter.ts";
@@ -65,29 +73,60 @@ export async function answerPost(
   }
   // Bun does not report when a response has been sent; in the next tick it has been handed over.
   if (reply.sent !== undefined) setImmediate(reply.sent);
-  return toResponse(reply, source);
+  return toResponse(reply, source, request);
 }
 
 /** Larger answers are sent in pieces, as the client reads them. */
 const maxUnpacedChars = 64 * 1024;
 
-function toResponse({ body, refusal }: Reply, source: PostSource): Response {
+function toResponse(
+  { body, refusal, hasSecret }: Reply,
+  source: PostSource,
+  request: Request,
+): Response | Promise<Response> {
   const large = typeof body === "string" && body.length > maxUnpacedChars ? new LargeAnswer([body]) : body;
+  // Strangers could make the server compress as much as they like.
+  const mayCompress = !hasSecret && refusal === undefined && source.caller !== undefined;
   if (large instanceof LargeAnswer) {
+    const encoding = mayCompress ? answerEncoding(request, { isLong: true }) : undefined;
+    const pieces =
+      encoding === undefined ? large.pieces() : compressLong(large.pieces(), encoding, request.signal);
     const meter = new StreamMeter();
-    return sized(new Response(paced(large, source, meter), okInit), meter);
+    const init = encoding === undefined ? okInit : encodedInit(encoding);
+    return sized(new Response(paced(large, pieces, { source, meter }), init), meter);
   }
   source.finish();
   if (large === undefined) return new Response(null, { status: 204, headers: cors });
+  if (mayCompress && large.length >= minCompressedChars) {
+    const encoding = answerEncoding(request, { isLong: false });
+    if (encoding !== undefined) return compressed(large, encoding);
+  }
   if (refusal === undefined) return textResponse(large, okInit);
   if (refusal.kind === "Busy")
     return textResponse(large, { status: 503, headers: { ...jsonHeaders, ...retryAfter } });
   return textResponse(large, { status: refusal.kind === "RequestTooBig" ? 413 : 200, headers: jsonHeaders });
 }
 
+async function compressed(text: string, encoding: Encoding): Promise<Response> {
+  const bytes = await compressShort(text, encoding);
+  return sized(new Response(bytes, encodedInit(encoding)), bytes.byteLength);
+}
+
+function encodedInit(encoding: Encoding): ResponseInit {
+  return { headers: { ...jsonHeaders, ...encodedHeaders(encoding) } };
+}
+
+interface Paced {
+  readonly source: PostSource;
+  readonly meter: StreamMeter;
+}
+
 /** The permit is kept until the answer is read, so that clients that do not read cannot be many. */
-function paced(answer: LargeAnswer, source: PostSource, meter: StreamMeter): ReadableStream<Uint8Array> {
-  const pieces = answer.pieces();
+function paced(
+  answer: LargeAnswer,
+  pieces: AsyncGenerator<Uint8Array>,
+  { source, meter }: Paced,
+): ReadableStream<Uint8Array> {
   const finish = () => {
     source.finish();
     meter.end();

@@ -5,11 +5,11 @@ import { formatFor, formatMetrics } from "../../metrics/text-format.ts";
 import type { Lease } from "../../rpc/lease.ts";
 import type { Services } from "../../services.ts";
 import { plainText, serviceUnavailable } from "../content/plain.ts";
+import { authenticate, type Challenge } from "../request/authentication.ts";
+import { isFromBrowser } from "../request/browser-request.ts";
 import type { Delays } from "../request/connection-limiter.ts";
+import { HttpError } from "../request/http-error.ts";
 import { textResponse } from "../request/response-size.ts";
-import { authenticate } from "../webdav/authentication.ts";
-import { isFromBrowser } from "../webdav/browser-request.ts";
-import { HttpError } from "../webdav/http-error.ts";
 
 export interface MetricsRouteOptions {
   readonly acquire: () => Lease<Services>;
@@ -17,9 +17,9 @@ export interface MetricsRouteOptions {
 }
 
 const need = globally("node.metrics");
-const realm = 'realm="Node Server Metrics"';
-const bearerChallenge = `Bearer ${realm}`;
-const basicChallenge = `Basic ${realm}, charset="UTF-8"`;
+const asksFor =
+  'this address asks for a token with {"node": "metrics"}: Authorization: Bearer <key>:<secret>, or Basic with key and secret, or user name and password';
+const challenge: Challenge = { realm: "Node Server Metrics", forPrograms: asksFor, forBrowsers: asksFor };
 
 /** serveMetrics answers `GET /node/metrics` in the text format that the client prefers. */
 export async function serveMetrics(
@@ -29,7 +29,7 @@ export async function serveMetrics(
 ): Promise<Response> {
   const { services, authenticator, release } = acquire();
   try {
-    authorise(await authenticate(request, { address, delays }, authenticator), need);
+    authorise(await authenticate(request, { address, delays, challenge }, authenticator), need);
     const format = formatFor(request.headers.get("accept"));
     return textResponse(await formatMetrics(await services.metrics().gather(), format), {
       headers: {
@@ -50,11 +50,9 @@ export async function serveMetrics(
   }
 }
 
-/** A browser gets the scheme that it does not know: it would ask for a password, and keep it for every page of this server. */
-function refuse(request: Request, { status, detail }: HttpError): Response {
-  const why = request.headers.has("authorization")
-    ? detail
-    : 'this address asks for a token with {"node": "metrics"}: Authorization: Bearer <key>:<secret>, or Basic with key and secret, or user name and password';
-  const challenge = isFromBrowser(request) ? bearerChallenge : `${bearerChallenge}, ${basicChallenge}`;
-  return plainText(status, `${status} Unauthorized: ${why}.`, { "www-authenticate": challenge });
+/** Programs may also use Bearer. */
+function refuse(request: Request, { status, detail, options }: HttpError): Response {
+  const given = options.headers?.["www-authenticate"] ?? "";
+  const schemes = isFromBrowser(request) ? given : `Bearer realm="${challenge.realm}", ${given}`;
+  return plainText(status, `${status} Unauthorized: ${detail}.`, { "www-authenticate": schemes });
 }

@@ -3,7 +3,16 @@ import { receivedBytes } from "./body-chunks.ts";
 import { bodySizeOf } from "./response-size.ts";
 
 /** handlerNames are the parts of the server that answer requests, as metrics and the access log name them. */
-export const handlerNames = ["jsonrpc", "static", "webdav", "console", "health", "metrics", "other"] as const;
+export const handlerNames = [
+  "jsonrpc",
+  "static",
+  "webdav",
+  "links",
+  "console",
+  "health",
+  "metrics",
+  "other",
+] as const;
 export type HandlerName = (typeof handlerNames)[number];
 
 export interface ArrivedRequest {

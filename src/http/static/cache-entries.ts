@@ -46,7 +46,9 @@ export interface KnownUrl {
   readonly entry: CacheEntry;
   /** The Host header that was checked. Bun makes the same URL of several, invalid ones included. */
   readonly host: string | null;
-  /** The path, if the HTTP root serves it. */
+  /** The buckets of all host names, by which the host led to the file. */
+  readonly hosts: ReadonlyMap<string, string>;
+  /** The path, if it is at the root of the host. */
   readonly rootPath: string | undefined;
 }
 
@@ -105,11 +107,12 @@ export class CacheEntries {
   /** addUrl does nothing for an entry that was removed. */
   addUrl(url: string, known: KnownUrl): void {
     const { entry } = known;
-    if (this.byUrl.has(url) || this.byKey.get(entry.file.key) !== entry) return;
+    if (this.byKey.get(entry.file.key) !== entry) return;
+    const present = this.byUrl.get(url);
+    if (present?.hosts === known.hosts) return;
+    if (present !== undefined) this.#removeUrl(url, present.entry);
     if (entry.urls.length === maxUrlsPerFile) {
-      const oldest = entry.urls.shift() ?? "";
-      this.byUrl.delete(oldest);
-      this.#count(entry, -bytesOfUrl(oldest));
+      this.#removeUrl(entry.urls[0] ?? "", entry);
     }
     entry.urls.push(url);
     this.byUrl.set(url, known);
@@ -121,6 +124,12 @@ export class CacheEntries {
     this.byKey.delete(entry.file.key);
     for (const url of entry.urls) this.byUrl.delete(url);
     this.#bytes -= entry.bytes;
+  }
+
+  #removeUrl(url: string, entry: CacheEntry): void {
+    entry.urls.splice(entry.urls.indexOf(url), 1);
+    this.byUrl.delete(url);
+    this.#count(entry, -bytesOfUrl(url));
   }
 
   /**

@@ -1,5 +1,5 @@
 import type { BucketCache } from "../../buckets/bucket-cache.ts";
-import { type FolderChecks, isSettled } from "../../buckets/file-store.ts";
+import { type FileSnapshot, type FolderChecks, isSettled } from "../../buckets/file-store.ts";
 import type { BucketState } from "../../buckets/record.ts";
 import { isRootWorker } from "../console/service-worker.ts";
 import { encodingsFor, plainOnly } from "../content/encoding.ts";
@@ -11,6 +11,7 @@ import {
   respond,
 } from "../content/respond.ts";
 import type { Variant } from "../content/variants.ts";
+import { hasPreviewCookie } from "../preview/preview-cookie.ts";
 import { sized } from "../request/response-size.ts";
 import { type CachedFile, type CachedVariant, CacheEntries, type CacheEntry } from "./cache-entries.ts";
 import { corsHeaders } from "./cors.ts";
@@ -57,23 +58,34 @@ export class MemoryCache {
     };
   }
 
+  /** Host names with the names of their buckets. */
+  get hosts(): ReadonlyMap<string, string> {
+    return this.#records().hosts;
+  }
+
   /**
    * answer answers a GET for a URL that `answerFor` has answered before. All that the routes decide by is equal then: URL, Host
-   * header, method, no handshake of a WebSocket, no script of a service worker. To be called when the request arrives.
+   * header, the buckets of all host names, method, no handshake of a WebSocket, no script of a service worker, no cookie of a preview. To be called
+   * when the request arrives.
    */
   answer(request: Request): Response | undefined {
     if (request.method !== "GET") return undefined;
     const known = this.#entries.byUrl.get(request.url);
     if (known === undefined || this.#mustLook(request)) return undefined;
     const { headers } = request;
-    if (headers.get("host") !== known.host || headers.has("upgrade")) return undefined;
-    if (known.rootPath !== undefined && isRootWorker(request, known.rootPath)) return undefined;
+    if (headers.get("host") !== known.host || known.hosts !== this.hosts || headers.has("upgrade"))
+      return undefined;
+    if (known.rootPath !== undefined && (isRootWorker(request, known.rootPath) || hasPreviewCookie(request)))
+      return undefined;
     const response = this.#respond(request, known.entry);
     if (response !== undefined) this.#hits += 1;
     return response;
   }
 
-  /** answerFor answers a GET or HEAD whose route leads to the file with this key. `rootPath` is its path at the HTTP root. */
+  /**
+   * answerFor answers a GET or HEAD whose route leads to the file with this key, unless its bucket is private: then `answerLate` does, once the
+   * caller is known. `rootPath` is its path at the root of the host.
+   */
   answerFor(request: Request, key: string, rootPath?: string): Response | undefined {
     if (request.method !== "GET" && request.method !== "HEAD") return undefined;
     if (this.#mustLook(request)) {
@@ -81,14 +93,19 @@ export class MemoryCache {
       return undefined;
     }
     const entry = this.#entries.byKey.get(key);
-    const response = entry && this.#respond(request, entry);
+    const response = entry?.file.bucket.public ? this.#respond(request, entry) : undefined;
     if (response === undefined) {
       this.#misses += 1;
       return undefined;
     }
     this.#hits += 1;
     if (entry !== undefined && request.method === "GET")
-      this.#entries.addUrl(request.url, { entry, host: request.headers.get("host"), rootPath });
+      this.#entries.addUrl(request.url, {
+        entry,
+        host: request.headers.get("host"),
+        hosts: this.hosts,
+        rootPath,
+      });
     return response;
   }
 
@@ -113,6 +130,14 @@ export class MemoryCache {
       return this.#send(request, variant);
     this.#entries.remove(entry);
     return undefined;
+  }
+
+  /** removeUnlessOf removes a file that was not read by these rules: its answer may be of another tree than what led to it. */
+  removeUnlessOf(key: string, rules: FileSnapshot): void {
+    const entry = this.#entries.byKey.get(key);
+    if (entry === undefined) return;
+    const isOther = [...entry.variants.values()].some(({ dependencies }) => !dependencies.includes(rules));
+    if (isOther) this.#entries.remove(entry);
   }
 
   /** answerAndAdd answers with a variant that was read from the disk, and caches it if it may. */
@@ -153,7 +178,7 @@ export class MemoryCache {
     if (known === null && !headers.has("if-modified-since")) {
       const { blob } = variant;
       variant.whole ??= new Response(null, {
-        headers: { ...representation.headers, ...dispositionOf(representation.body) },
+        headers: { ...dispositionOf(representation.body), ...representation.headers },
       });
       // With TLS the content is copied in any case, and from a file it costs a quarter more.
       const isSentByKernel = blob.size > maxCopiedBytes && request.url.startsWith("http:");

@@ -1,24 +1,24 @@
 import { Fault } from "../../base/fault.ts";
-import { type BucketKey, httpRoot } from "../../buckets/bucket-cache.ts";
 import type { Buckets } from "../../buckets/buckets.ts";
-import { childPath, pathSegment } from "../../buckets/path.ts";
-import type { Bucket, BucketState } from "../../buckets/record.ts";
-import type { Lease } from "../../rpc/lease.ts";
-import type { Services } from "../../services.ts";
-import type { Console } from "../console/console.ts";
-import { isRootWorker, refuseWorker } from "../console/service-worker.ts";
+import type { FileSnapshot, PinnedReader } from "../../buckets/file-store.ts";
+import type { BucketState } from "../../buckets/record.ts";
+import type { LoadedRules } from "../../buckets/site-files.ts";
+import type { Match } from "../../sites/path-pattern.ts";
+import { encodePath, locationOf, pathOf } from "../../sites/redirect-target.ts";
+import { isPageStatus, type Redirect } from "../../sites/redirects-file.ts";
 import type { Compression } from "../content/compression.ts";
 import type { ContentBudget } from "../content/content-budget.ts";
 import { encodingsFor } from "../content/encoding.ts";
-import { allowedMethods, methodNotAllowed, notFound, plainText } from "../content/plain.ts";
+import { allowedMethods, methodNotAllowed, plainText } from "../content/plain.ts";
 import { selectVariant } from "../content/variants.ts";
+import type { PrivateRequest } from "./access.ts";
 import { cacheKey } from "./cache-entries.ts";
-import { staticMethods, withCors } from "./cors.ts";
+import { staticMethods } from "./cors.ts";
 import { type DecodedPath, decodePath } from "./decode-path.ts";
-import { faultResponse, missingFile, noSuchFile } from "./error-responses.ts";
+import { errorPage, faultResponse, missingFile } from "./error-responses.ts";
+import { findContent, findPage, type Page } from "./find-page.ts";
 import type { MemoryCache } from "./memory-cache.ts";
-import { placeholderPage } from "./placeholder-page.ts";
-import { wantsPresentState } from "./present-state.ts";
+import { generalHeaders, siteHeaders } from "./site-headers.ts";
 
 export interface StaticOptions {
   readonly cache: MemoryCache;
@@ -26,110 +26,49 @@ export interface StaticOptions {
   readonly contentBudget: ContentBudget;
 }
 
-export interface BucketRouteOptions {
-  readonly acquire: () => Lease<Services>;
-  readonly static: StaticOptions;
-  readonly console: Console;
-}
-
-/** StaticRequest is a request for a file of a bucket, by the bucket's own route or by the HTTP root. */
-interface StaticRequest {
-  readonly request: Request;
-  /** The part of the path above the bucket's files, as it was sent. */
+/** StaticRequest is a request for a file of a bucket, by the bucket's own route, by a host name of it or by the HTTP root. */
+export interface StaticRequest extends PrivateRequest {
+  /** The part of the path above the bucket's files, as it was sent; empty for the bucket's own route without a slash at its end. */
   readonly base: string;
+  /** What the keys of its files in memory begin with: `base`, or what is the same for all host names of the bucket. */
+  readonly keyBase: string;
   /** The path below `base`, still encoded. */
   readonly rest: string;
-  readonly bucket: Bucket;
   readonly buckets: Buckets;
   /** What a look for this request found, if it must be answered by the present state. */
   readonly found: BucketState | undefined;
+  /** Throws if the files that are at the bucket's place now are not those to send. It is asked once it is certain which tree is read. */
+  readonly assertPresent?: () => Promise<void>;
 }
 
-export const staticPrefix = "/node/static/";
-const indexPage = pathSegment("index.html");
-
-/** serveStatic answers for a file of a bucket below `/node/static/`: `{name}`, `{name}/` and `{name}/{path}`. */
-export function serveStatic(
-  request: Request,
-  path: string,
-  options: BucketRouteOptions,
-): Response | Promise<Response> {
-  const base = path.slice(0, path.indexOf("/", staticPrefix.length) + 1);
-  const key = keyOf(base, path);
-  return options.static.cache.answerFor(request, key) ?? bucketRoute(request, { base, path }, options);
+/** SiteRequest is a request with the tree that answers it. */
+interface SiteRequest extends StaticRequest {
+  readonly decoded: DecodedPath;
+  readonly reader: PinnedReader;
+  readonly site: LoadedRules;
 }
 
-/** serveRoot answers for every path without a route of its own: the bucket that is the HTTP root, or the placeholder page at `/`. */
-export function serveRoot(
-  request: Request,
-  path: string,
-  options: BucketRouteOptions,
-): Response | Promise<Response> {
-  // The script of a service worker in the top folder of the HTTP root would control the console too.
-  const isRefused = options.console.isOn() && isRootWorker(request, path);
-  const cached = isRefused ? undefined : options.static.cache.answerFor(request, keyOf("/", path), path);
-  return cached ?? rootRoute(request, path, { ...options, isRefused });
-}
-
-/** The key of a path as it was sent. A path that cannot be decoded has no file, and nothing is cached under it. */
-function keyOf(base: string, path: string): string {
-  const decoded = path.includes("%") ? decodePath(path.slice(base.length)) : undefined;
-  return decoded === undefined ? path : cacheKey(base, decoded.text);
-}
-
-async function bucketRoute(
-  request: Request,
-  { base, path }: { readonly base: string; readonly path: string },
-  options: BucketRouteOptions,
-): Promise<Response> {
-  const name = base === "" ? path.slice(staticPrefix.length) : base.slice(staticPrefix.length, -1);
-  const { services, release } = options.acquire();
-  try {
-    const { buckets } = services;
-    const { bucket, found } = await recordFor(request, name, buckets);
-    if (bucket === undefined || !bucket.enable)
-      return request.method === "OPTIONS" ? allowedMethods(staticMethods) : noSuchFile();
-    if (base === "" && (request.method === "GET" || request.method === "HEAD"))
-      return withCors(bucket, request, redirectToFolder(request));
-    const target = { request, base, rest: path.slice(base.length), bucket, buckets, found };
-    return withCors(bucket, request, await serveBucket(target, options.static));
-  } finally {
-    release();
-  }
-}
-
-async function rootRoute(
-  request: Request,
-  path: string,
-  options: BucketRouteOptions & { readonly isRefused: boolean },
-): Promise<Response> {
-  const { services, release } = options.acquire();
-  try {
-    const { buckets } = services;
-    const { bucket, found } = await recordFor(request, httpRoot, buckets);
-    if (bucket?.enable) {
-      if (options.isRefused) return refuseWorker();
-      const target = { request, base: "/", rest: path.slice(1), bucket, buckets, found };
-      return withCors(bucket, request, await serveBucket(target, options.static));
-    }
-  } finally {
-    release();
-  }
-  return path === "/" ? placeholderPage({ console: options.console.isOn() }) : notFound();
-}
-
-async function serveBucket(target: StaticRequest, options: StaticOptions): Promise<Response> {
+/**
+ * serveBucket answers for a path of a bucket, once its caller may read it: from memory, or from its store by the rules of `_redirects` and
+ * `_headers`.
+ */
+export async function serveBucket(target: StaticRequest, options: StaticOptions): Promise<Response> {
   const { method } = target.request;
   if (method === "OPTIONS") return allowedMethods(staticMethods);
   if (method !== "GET" && method !== "HEAD") return methodNotAllowed(staticMethods);
+  if (target.base === "") return redirectToFolder(target.request);
   const decoded = decodePath(target.rest);
   if (decoded === undefined) return plainText(400, "400 Bad Request: invalid file path.");
-  const key = cacheKey(target.base, decoded.text);
+  const key = cacheKey(target.keyBase, decoded.text);
   // The bucket's record was read again, as every second; what is in memory is valid if it is the same.
   const cached = answerFromMemory(target, key, options);
   if (cached !== undefined) return cached;
   try {
-    return await serveFile(target, decoded, options);
+    const files = target.buckets.filesOf(target.bucket);
+    return await files.site.inOneTree(async (reader, site) => {
+      await target.assertPresent?.();
+      return serveSite({ ...target, decoded, reader, site }, options);
+    }, target.found);
   } catch (error) {
     // While the database is away, it cannot be asked where a file is; what is in memory may still be sent for a while.
     const isAway =
@@ -139,46 +78,136 @@ async function serveBucket(target: StaticRequest, options: StaticOptions): Promi
   }
 }
 
-/** recordFor is the record by which a request is answered: one with a lease, or what a look for this request found. */
-async function recordFor(
-  request: Request,
-  key: BucketKey,
-  { records }: Buckets,
-): Promise<{ readonly bucket: Bucket | undefined; readonly found?: BucketState | undefined }> {
-  if (!records.isLeased || !wantsPresentState(request.headers))
-    return { bucket: await records.loadOrStale(key) };
-  const found = await records.look(key);
-  return { bucket: found?.record, found };
+/** Existing files come first, except before rules that are forced: the order that Netlify has. */
+async function serveSite(target: SiteRequest, options: StaticOptions): Promise<Response> {
+  const { decoded, site } = target;
+  const { redirects } = site.rules;
+  const first = redirects.first(decoded.text);
+  const forced = first?.value.isForced ? await applyRule(target, first, options) : undefined;
+  if (forced !== undefined) return forced;
+  const found = await findPage(target.reader, decoded, { cleanUrls: target.bucket.clean_urls });
+  const isFound = found.kind === "folder" ? found.hasPage : found.kind !== "nothing";
+  const rule = isFound ? redirects.firstForced(decoded.text) : first;
+  const answer = rule && (await applyRule(target, rule, options));
+  if (answer !== undefined) return answer;
+  switch (found.kind) {
+    case "file":
+      return answerPage(target, { page: found, rewrites: false }, options);
+    case "moved":
+      return movedTo(target, found.to);
+    case "folder":
+      if (!decoded.slash) return redirectToFolder(target.request);
+  }
+  return missing(target);
+}
+
+/** Undefined for a rule that would redirect this very address to itself. */
+async function applyRule(
+  target: SiteRequest,
+  { value: rule, captures }: Match<Redirect>,
+  options: StaticOptions,
+): Promise<Response | undefined> {
+  const { request, base, reader, bucket, decoded } = target;
+  if (!isPageStatus(rule.status)) {
+    const { pathname, search } = new URL(request.url, "http://localhost");
+    const location = locationOf(rule.target, captures(), {
+      base,
+      search,
+      slash: decoded.slash && rule.pattern.splat?.isLast === true,
+    });
+    const isSame = rule.target.origin === undefined && isSameAddress(location, pathname);
+    return isSame ? undefined : redirect(rule.status, location);
+  }
+  const { status } = rule;
+  // A page of another site is never fetched.
+  const path = rule.target.origin === undefined ? pathOf(rule.target, captures()) : undefined;
+  const content = path === undefined ? undefined : decodePath(encodePath(path));
+  const page = content && (await findContent(reader, content, { cleanUrls: bucket.clean_urls }));
+  if (page === undefined) return missing(target, status === 200 ? 404 : status);
+  if (status !== 200)
+    return errorPage(request, { reader, file: page.file, headers: generalOf(target), status });
+  return answerPage(target, { page, rewrites: page.at !== decoded.text }, options);
+}
+
+function isSameAddress(location: string, pathname: string): boolean {
+  return withoutSlash(location.replace(/[?#].*$/s, "")) === withoutSlash(pathname);
+}
+
+function withoutSlash(path: string): string {
+  return path.endsWith("/") ? path.slice(0, -1) : path;
+}
+
+interface AnsweredPage {
+  readonly page: Page;
+  /** Whether a rule sends the page under another address than its own. */
+  readonly rewrites: boolean;
+}
+
+async function answerPage(
+  target: SiteRequest,
+  { page, rewrites }: AnsweredPage,
+  options: StaticOptions,
+): Promise<Response> {
+  const { request, keyBase, bucket, decoded, reader, site, isOwnHost } = target;
+  const { file, at, dependencies } = page;
+  if (bucket.public && [decoded.text, at, file.path].some((path) => site.rules.headers.isLocked(path)))
+    return plainText(403, "403 Forbidden: _headers asks for a password here, which this server does not do.");
+  const { cache, compression, contentBudget } = options;
+  const matched = site.rules.headers.match(rewrites ? decoded.text : at, { isOwnHost });
+  const own = cacheKey(keyBase, at);
+  // Whatever address a rule rewrites, its answer is in memory once for each set of headers: any number of addresses may be asked for.
+  const key = rewrites ? `\0rewrite\0${matched.key}\0${own}` : own;
+  const cached =
+    key === cacheKey(keyBase, decoded.text)
+      ? undefined
+      : answerFromMemory(target, key, options, site.snapshot);
+  if (cached !== undefined) return cached;
+  const encodings = encodingsFor(request.headers);
+  const variant = await selectVariant(reader, file, { request, encodings, compression, contentBudget });
+  const { representation } = variant;
+  const headers = siteHeaders(representation.headers, {
+    bucket,
+    matched,
+    path: rewrites ? undefined : file.path,
+  });
+  return cache.answerAndAdd(
+    request,
+    { key, bucket, compressible: variant.compressible },
+    {
+      ...variant,
+      representation: { ...representation, headers },
+      dependencies: [...variant.dependencies, ...dependencies, site.snapshot],
+    },
+  );
 }
 
 function answerFromMemory(
   { request, found }: StaticRequest,
   key: string,
   { cache }: StaticOptions,
+  /** The rules that led to the key, of which the answer has to be too. */
+  rules?: FileSnapshot,
 ): Response | undefined {
+  if (rules !== undefined) cache.removeUnlessOf(key, rules);
   return found === undefined ? cache.answerLate(request, key) : cache.answerFound(request, key, found);
 }
 
-async function serveFile(
-  target: StaticRequest,
-  decoded: DecodedPath,
-  options: StaticOptions,
-): Promise<Response> {
-  const { request, base, bucket, buckets } = target;
-  const { cache, compression, contentBudget } = options;
-  const { reader } = buckets.filesOf(bucket);
-  const entry = await reader.find(decoded.path);
-  if (entry?.kind === "folder" && !decoded.slash) return redirectToFolder(request);
-  if (entry === undefined || (entry.kind === "file" && decoded.slash)) return missingFile(request, reader);
-  const file = entry.kind === "folder" ? await reader.find(childPath(entry.path, indexPage)) : entry;
-  if (file?.kind !== "file") return missingFile(request, reader);
-  // The name on the disk may have another Unicode normalisation than the one that was sent; there is one key for both.
-  const key = cacheKey(base, entry.path + (decoded.slash && entry.path !== "" ? "/" : ""));
-  const cached = entry.path === decoded.path ? undefined : answerFromMemory(target, key, options);
-  if (cached !== undefined) return cached;
-  const encodings = encodingsFor(request.headers);
-  const variant = await selectVariant(reader, file, { request, encodings, compression, contentBudget });
-  return cache.answerAndAdd(request, { key, bucket, compressible: variant.compressible }, variant);
+function missing(target: SiteRequest, status = 404): Promise<Response> {
+  return missingFile(target.request, { reader: target.reader, headers: generalOf(target), status });
+}
+
+function generalOf({ site, decoded, isOwnHost }: SiteRequest) {
+  return generalHeaders(site.rules.headers.match(decoded.text, { isOwnHost }));
+}
+
+function movedTo({ request, base }: SiteRequest, to: string): Response {
+  const { search } = new URL(request.url, "http://localhost");
+  return redirect(308, `${base}${encodePath(to)}${search}`);
+}
+
+/** A redirect may be changed by the next deploy: browsers ask again. */
+function redirect(status: number, location: string): Response {
+  return new Response(null, { status, headers: { location, "cache-control": "no-cache" } });
 }
 
 /** redirectToFolder sends the client to the same path with a slash, so that relative links of `index.html` resolve. */

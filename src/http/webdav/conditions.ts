@@ -4,14 +4,17 @@ import { covers } from "../../buckets/metadata/locks.ts";
 import type { TreePath } from "../../buckets/path.ts";
 import type { WriteConditions } from "../../buckets/write-conditions.ts";
 import { mayWrite, toValidators } from "../content/conditions.ts";
+import { HttpError } from "../request/http-error.ts";
 import { parseDavPath, pathOfUrl } from "./dav-path.ts";
 import type { DavRequest } from "./dav-request.ts";
-import { HttpError } from "./http-error.ts";
 import { type ConditionList, parseIf } from "./if-header.ts";
 
-/** writeConditions returns the lock tokens that a request submits, and its preconditions, for a write to check. */
-export function writeConditions(dav: DavRequest): WriteConditions & { readonly tokens: ReadonlySet<string> } {
-  const lists = parseIf(dav.request.headers.get("if"));
+/** writeConditions returns the lock tokens that a request submits, and its preconditions, for a write to check. `headers` may be others than its own. */
+export function writeConditions(
+  dav: DavRequest,
+  headers = dav.request.headers,
+): WriteConditions & { readonly tokens: ReadonlySet<string> } {
+  const lists = parseIf(headers.get("if"));
   const tokens = new Set(
     (lists ?? []).flatMap(({ conditions }) =>
       conditions.flatMap(({ negated, state }) => (!negated && "token" in state ? [state.token] : [])),
@@ -22,16 +25,16 @@ export function writeConditions(dav: DavRequest): WriteConditions & { readonly t
     // RFC 4918 §6.4: a lock token is valid only if the holder of the lock submits it.
     holdsLock: (lock) => tokens.has(lock.token) && mayActFor(dav.caller, lock.holder),
     assertPreconditions: async (current, view) => {
-      await assertHeaders(dav, current);
+      await assertHeaders(dav, headers, current);
       await assertLists(dav, lists, { view, current });
     },
   };
 }
 
 /** Reads the token and the bucket again first: a long body, or earlier work on the same paths, may have come in between. */
-async function assertHeaders(dav: DavRequest, { entry }: ResolvedPath): Promise<void> {
+async function assertHeaders(dav: DavRequest, headers: Headers, { entry }: ResolvedPath): Promise<void> {
   await dav.assertStillAdmitted();
-  if (!mayWrite(dav.request.headers, entry && { kind: entry.kind, ...toValidators(entry.stats) }))
+  if (!mayWrite(headers, entry && { kind: entry.kind, ...toValidators(entry.stats) }))
     throw new HttpError(412, "a condition of the request (If-Match, If-None-Match, …) does not hold");
 }
 

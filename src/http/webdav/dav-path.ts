@@ -1,7 +1,7 @@
 import { Fault } from "../../base/fault.ts";
 import type { FileEntry } from "../../buckets/file-store.ts";
 import { type TreePath, treePath, treeRoot } from "../../buckets/path.ts";
-import { HttpError } from "./http-error.ts";
+import { HttpError } from "../request/http-error.ts";
 
 export const webdavPrefix = "/node/static-webdav";
 
@@ -14,12 +14,12 @@ export interface DavPath {
 }
 
 /** parseDavPath percent-decodes each segment once and ignores empty ones. Undefined if the path names no bucket. */
-export function parseDavPath(rawPath: string): DavPath | undefined {
+export function parseDavPath(rawPath: string, prefix = webdavPrefix): DavPath | undefined {
   if (rawPath.includes("#")) throw new HttpError(400, "a request's path must not contain a fragment (#)");
-  if (rawPath !== webdavPrefix && !rawPath.startsWith(`${webdavPrefix}/`)) return undefined;
+  if (rawPath !== prefix && !rawPath.startsWith(`${prefix}/`)) return undefined;
   try {
     const segments = rawPath
-      .slice(webdavPrefix.length)
+      .slice(prefix.length)
       .split("/")
       .filter((segment) => segment !== "")
       .map(decodeURIComponent);
@@ -56,9 +56,14 @@ export function parseDestination(header: string | null, bucket: string): DavPath
 }
 
 /** hrefOf returns the path of a resource, fully encoded. A folder's ends in a slash. */
-export function hrefOf(bucket: string, path: TreePath, kind: FileEntry["kind"]): string {
+export function hrefOf(
+  bucket: string,
+  path: TreePath,
+  kind: FileEntry["kind"],
+  prefix = webdavPrefix,
+): string {
   const encoded = path === treeRoot ? "" : `/${encodePath(path)}`;
-  return `${webdavPrefix}/${bucket}${encoded}${kind === "folder" ? "/" : ""}`;
+  return `${prefix}/${bucket}${encoded}${kind === "folder" ? "/" : ""}`;
 }
 
 /** Most paths consist of characters that need no encoding. */

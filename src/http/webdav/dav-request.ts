@@ -5,7 +5,8 @@ import type { BucketFiles } from "../../buckets/bucket-files.ts";
 import type { FileEntry, ResolvedPath } from "../../buckets/file-store.ts";
 import { type TreePath, treeRoot } from "../../buckets/path.ts";
 import type { Bucket } from "../../buckets/record.ts";
-import { HttpError } from "./http-error.ts";
+import type { Uploads } from "../../buckets/uploads/uploads.ts";
+import { HttpError } from "../request/http-error.ts";
 
 /** DavRequest is one request whose caller is authorised, as the verbs see it. */
 export interface DavRequest {
@@ -15,9 +16,13 @@ export interface DavRequest {
   readonly audit: Audit;
   readonly bucket: Bucket;
   readonly files: BucketFiles;
+  /** The resumable uploads of all buckets. */
+  readonly uploads: Uploads;
   readonly path: TreePath;
   /** Whether the URL ends in a slash, as a folder's does. */
   readonly slash: boolean;
+  /** Whether a file is put also where the folders above it are missing. RFC 4918 wants that refused; a deploy is filled faster so. */
+  readonly makesParents: boolean;
   /** 0 means no limit. */
   readonly maxUploadBytes: number;
   /** For a response that takes long to make. */

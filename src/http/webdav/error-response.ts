@@ -6,8 +6,8 @@ import { LockedFault } from "../../buckets/metadata/locks.ts";
 import { publicDetailOf } from "../../buckets/objects/blob-faults.ts";
 import { isBelow, type TreePath } from "../../buckets/path.ts";
 import { blobMissing, isBlobMissing, plainText, serviceUnavailable } from "../content/plain.ts";
+import type { HttpError } from "../request/http-error.ts";
 import { hrefOf } from "./dav-path.ts";
-import type { HttpError } from "./http-error.ts";
 import { lockRoot, lockRoots } from "./xml/lock-xml.ts";
 import { errorResponse, statuses } from "./xml/multistatus.ts";
 

@@ -4,97 +4,82 @@ import { whoFields } from "../../auth/caller.ts";
 import { inBucket } from "../../auth/need.ts";
 import { millisecondsSince } from "../../base/elapsed.ts";
 import { Fault } from "../../base/fault.ts";
-import type { MemoryBudget } from "../../base/memory-budget.ts";
 import type { Turns } from "../../base/turns.ts";
+import type { BucketFiles } from "../../buckets/bucket-files.ts";
 import type { Buckets } from "../../buckets/buckets.ts";
+import { parseDeployTarget } from "../../buckets/deploys/deploy-record.ts";
 import { treeRoot } from "../../buckets/path.ts";
 import type { Bucket } from "../../buckets/record.ts";
 import type { Logger } from "../../log/hub.ts";
 import { inSpan } from "../../log/span.ts";
 import type { Lease } from "../../rpc/lease.ts";
 import type { Services } from "../../services.ts";
-import { methodNotAllowed, plainText, serviceUnavailable } from "../content/plain.ts";
-import { maxUnreadBytes } from "../request/body-chunks.ts";
-import type { Delays, UnsizedBodies } from "../request/connection-limiter.ts";
+import { methodNotAllowed, plainText } from "../content/plain.ts";
+import { authenticate, type Challenge, refuseCredentials } from "../request/authentication.ts";
+import { isFromBrowser } from "../request/browser-request.ts";
+import type { Delays } from "../request/connection-limiter.ts";
+import { HttpError } from "../request/http-error.ts";
+import type { IncomingRequest } from "../request/incoming-request.ts";
 import { noteOn } from "../request/request-notes.ts";
-import { authenticate, refuseCredentials } from "./authentication.ts";
-import { isFromBrowser } from "./browser-request.ts";
+import { countUnread, tooManyUnread, type UnreadBodies } from "../request/unread-body.ts";
 import { type DavPath, parseDavPath } from "./dav-path.ts";
+import type { DavRequest } from "./dav-request.ts";
 import { faultResponse, httpErrorResponse } from "./error-response.ts";
-import { HttpError } from "./http-error.ts";
-import { davMethods, verbOf } from "./verbs/index.ts";
-import { davCors, options } from "./verbs/options.ts";
 
-export interface WebdavOptions {
+export interface WebdavOptions extends UnreadBodies {
   readonly acquire: () => Lease<Services>;
   readonly audit: AuditLog;
   /** The largest upload; 0 means no limit. */
   readonly maxUploadBytes: () => number;
   readonly delays: Delays;
   readonly turns: Turns;
-  readonly memory: MemoryBudget;
-  readonly unsizedBodies: UnsizedBodies;
 }
 
-/** IncomingRequest is a request on the WebDAV route and what WebDAV needs of its connection. */
-export interface IncomingRequest {
-  readonly request: Request;
-  /** The whole path, as it was sent. */
-  readonly rawPath: string;
-  /** The client's IP address. */
-  readonly address: string;
-  /** Restarts the time without progress after which the connection is dropped. */
-  restartIdleTimer(): void;
+/** FileProtocol is a set of methods on addresses of files, which share who may use them and what errors look like. */
+export interface FileProtocol {
+  /** Names it in the log. */
+  readonly name: string;
+  /** What its addresses begin with, without a slash at the end. */
+  readonly prefix: string;
+  /** Added to every response but that of OPTIONS. */
+  readonly headers: Readonly<Record<string, string>>;
+  /** Answers OPTIONS, which needs no credentials. */
+  options(webdav: WebdavOptions): Response;
+  /** What answers a request; undefined if its method is not one of the protocol's. */
+  verbOf(request: Request): ((dav: DavRequest) => Promise<Response>) | undefined;
+  /** The methods for `Allow`: all, or those that can be used on what exists at a path. */
+  methods(target?: "file" | "folder"): readonly string[];
 }
 
 /**
- * serveWebdav answers one request on the WebDAV route. Until its caller is known, its body is counted in the memory budget. Above
+ * serveFiles answers one request for a file of a bucket. Until its caller is known, its body is counted in the memory budget. Above
  * the budget it is refused at once, so that Bun buffers nothing of its body.
  */
-export function serveWebdav(incoming: IncomingRequest, webdav: WebdavOptions): Response | Promise<Response> {
+export function serveFiles(
+  protocol: FileProtocol,
+  incoming: IncomingRequest,
+  webdav: WebdavOptions,
+): Response | Promise<Response> {
   const { request, address } = incoming;
-  if (request.method === "OPTIONS") return options();
+  if (request.method === "OPTIONS") return protocol.options(webdav);
   const unread = countUnread(request, address, webdav);
-  return unread === undefined ? tooManyUnread() : serveCounted(incoming, webdav, unread);
-}
-
-/** Counts the body of an unknown caller until it is disposed; undefined if there are too many. */
-function countUnread(
-  request: Request,
-  address: string,
-  { memory, unsizedBodies }: WebdavOptions,
-): Disposable | undefined {
-  const account = memory.open(address);
-  const declared = request.headers.get("content-length");
-  // `body` is read last: it makes a stream, and a body that is read whole afterwards would go through it.
-  if (declared !== null || request.body === null)
-    return account.hold(Math.min(Number(declared ?? 0), maxUnreadBytes)) ? account : undefined;
-  const permit = unsizedBodies.tryAcquire(address);
-  if (permit === undefined) return undefined;
-  return { [Symbol.dispose]: () => permit.release() };
-}
-
-function tooManyUnread(): Response {
-  const response = serviceUnavailable("too many requests of unknown callers are being sent; try again");
-  // Otherwise Bun would parse the rest of the body.
-  response.headers.set("connection", "close");
-  return response;
+  if (unread === undefined) return tooManyUnread();
+  return serveCounted({ ...incoming, protocol, target: unknownTarget }, webdav, unread);
 }
 
 async function serveCounted(
-  incoming: IncomingRequest,
+  pending: PendingRequest,
   webdav: WebdavOptions,
   unread: Disposable,
 ): Promise<Response> {
-  const { request } = incoming;
+  const { request, protocol } = pending;
   const lease = webdav.acquire();
   const start = performance.now();
-  const pending: PendingRequest = { ...incoming, target: unknownTarget };
   try {
     const response = await answer(pending, lease, { ...webdav, unread }).catch((error: unknown) =>
-      toResponse(error, pending.target),
+      toResponse(error, pending),
     );
-    for (const [name, value] of Object.entries(davCors)) response.headers.set(name, value);
+    for (const [name, value] of Object.entries(protocol.headers)) response.headers.set(name, value);
     // Pages of other buckets share the browser's cache (`fetch` with `force-cache`) and have no credentials.
     if (isFromBrowser(request)) response.headers.set("cache-control", "no-store");
     logRequest(lease.services.hub.logger("server"), pending, { status: response.status, start });
@@ -106,11 +91,19 @@ async function serveCounted(
 }
 
 interface PendingRequest extends IncomingRequest {
+  readonly protocol: FileProtocol;
   /** Parsed once the caller is known. */
   target: DavPath;
 }
 
 const unknownTarget: DavPath = { bucket: "", path: treeRoot, slash: false };
+
+const challenge: Challenge = {
+  realm: "Node Static WebDAV",
+  forPrograms: "this address asks for a token's key and secret, or a user name and password",
+  forBrowsers:
+    "this address is for WebDAV programs, which sign in with a token's key and secret; in a browser, open /node/console/",
+};
 
 /** Authenticates first: a stranger learns nothing, not even whether a bucket exists. */
 async function answer(
@@ -118,23 +111,30 @@ async function answer(
   { services, authenticator }: Lease<Services>,
   { audit, delays, maxUploadBytes, turns, unread }: WebdavOptions & { readonly unread: Disposable },
 ): Promise<Response> {
-  const { request, address, restartIdleTimer } = pending;
-  const caller = await authenticate(request, { address, delays }, authenticator);
+  const { request, address, protocol, restartIdleTimer } = pending;
+  const caller = await authenticate(request, { address, delays, challenge }, authenticator);
   noteOn(request, { caller });
   unread[Symbol.dispose]();
-  pending.target = targetOf(pending.rawPath);
+  pending.target = targetOf(pending);
   const { bucket: name, path, slash } = pending.target;
-  const need = inBucket(name, ...filePermissions);
+  const { bucket: bucketName, deploy } = parseDeployTarget(name);
+  const need = inBucket(bucketName, ...filePermissions);
   authorise(caller, need);
-  const bucket = await services.buckets.get(name);
+  const { buckets } = services;
+  const bucket = await buckets.get(bucketName);
   if (bucket === undefined || !bucket.enable) throw new HttpError(404, "there is no such bucket");
-  const verb = verbOf(request.method);
-  if (verb === undefined) return methodNotAllowed(davMethods());
-  const files = services.buckets.filesOf(bucket);
+  const verb = protocol.verbOf(request);
+  if (verb === undefined) return methodNotAllowed(protocol.methods());
+  const files = deploy === undefined ? buckets.filesOf(bucket) : await filesOfDeploy(buckets, bucket, deploy);
   const assertStillAdmitted = async () => {
     if (!(await authenticator.stillAdmits(caller, need)))
-      throw refuseCredentials(request, "the token was deleted or changed meanwhile; nothing was changed");
-    await assertSameBucket(services.buckets, bucket);
+      throw refuseCredentials(
+        request,
+        challenge,
+        "the token was deleted or changed meanwhile; nothing was changed",
+      );
+    await assertSameBucket(buckets, bucket);
+    if (deploy !== undefined) await buckets.deploys.assertOpen(bucket, deploy);
   };
   const admitted = {
     request,
@@ -143,9 +143,25 @@ async function answer(
     restartIdleTimer,
     audit: audit.by({ caller, address }),
   };
-  return inSpan(`webdav::${request.method}`, { ...whoFields(caller), bucket: name, path }, () =>
-    verb({ ...admitted, bucket, files, path, slash, turns, maxUploadBytes: maxUploadBytes() }),
+  return inSpan(`${protocol.name}::${request.method}`, { ...whoFields(caller), bucket: name, path }, () =>
+    verb({
+      ...admitted,
+      // Addresses in answers are those of the deploy.
+      bucket: { ...bucket, name },
+      files,
+      uploads: buckets.uploads,
+      path,
+      slash,
+      turns,
+      makesParents: deploy !== undefined,
+      maxUploadBytes: maxUploadBytes(),
+    }),
   );
+}
+
+/** The files of a deploy that is being filled: `site@id` in place of the bucket's name. */
+async function filesOfDeploy(buckets: Buckets, bucket: Bucket, deploy: string): Promise<BucketFiles> {
+  return (await buckets.deploys.openForChange(bucket, deploy)).files;
 }
 
 async function assertSameBucket(buckets: Buckets, bucket: Bucket): Promise<void> {
@@ -169,14 +185,14 @@ const filePermissions = [
   "static_bucket_file.list",
 ] as const;
 
-function targetOf(rawPath: string): DavPath {
-  const target = parseDavPath(rawPath);
+function targetOf({ rawPath, protocol }: PendingRequest): DavPath {
+  const target = parseDavPath(rawPath, protocol.prefix);
   if (target === undefined) throw new HttpError(404, "the address names no bucket");
   return target;
 }
 
-function toResponse(error: unknown, { bucket, path }: DavPath): Response {
-  if (error instanceof HttpError) return withAllow(httpErrorResponse(error), error);
+function toResponse(error: unknown, { protocol, target: { bucket, path } }: PendingRequest): Response {
+  if (error instanceof HttpError) return withAllow(httpErrorResponse(error), error, protocol);
   if (error instanceof Fault && error.kind === "PermissionDenied")
     return plainText(403, `403 ${error.message}.`);
   if (error instanceof Fault) return faultResponse(error, bucket, path);
@@ -186,8 +202,8 @@ function toResponse(error: unknown, { bucket, path }: DavPath): Response {
   throw error;
 }
 
-function withAllow(response: Response, { options: { target } }: HttpError): Response {
-  if (target !== undefined) response.headers.set("allow", davMethods(target).join(", "));
+function withAllow(response: Response, { options: { target } }: HttpError, protocol: FileProtocol): Response {
+  if (target !== undefined) response.headers.set("allow", protocol.methods(target).join(", "));
   return response;
 }
 
@@ -198,8 +214,17 @@ interface Outcome {
 }
 
 /** One line for each request. */
-function logRequest(log: Logger, { request, target }: PendingRequest, { status, start }: Outcome): void {
+function logRequest(
+  log: Logger,
+  { request, protocol, target }: PendingRequest,
+  { status, start }: Outcome,
+): void {
   if (!log.wants("DEBUG")) return;
   const { bucket, path } = target;
-  log.debug(`webdav ${request.method}`, { bucket, path, status, elapsed_ms: millisecondsSince(start) });
+  log.debug(`${protocol.name} ${request.method}`, {
+    bucket,
+    path,
+    status,
+    elapsed_ms: millisecondsSince(start),
+  });
 }

@@ -1,4 +1,4 @@
-import { HttpError } from "./http-error.ts";
+import { HttpError } from "../request/http-error.ts";
 
 export interface Condition {
   readonly negated: boolean;

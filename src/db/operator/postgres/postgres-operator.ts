@@ -1,12 +1,20 @@
 import { FairSemaphore } from "../../../base/fair-semaphore.ts";
 import { Fault } from "../../../base/fault.ts";
 import { RawJson } from "../../../base/raw-json.ts";
-import { maxRows, maxStatements, type OperatorSql, type SqlRequest, stoppedFault } from "../operator-sql.ts";
+import {
+  abandonedFault,
+  maxRows,
+  maxStatements,
+  type OperatorSql,
+  type SqlRequest,
+  stoppedFault,
+} from "../operator-sql.ts";
 import { positionData, RowWriter, resultJson } from "../rows.ts";
-import { int16, int32, packet, text, toFault } from "./packets.ts";
+import { int16, packet, text, toFault } from "./packets.ts";
+import { bind, type Column, execute, readColumns, readRow } from "./portal.ts";
 import { PgProgress } from "./progress.ts";
 import { changesRows, splitPgStatements } from "./statements.ts";
-import { type ArrayTypes, commonArrays, jsonToPg, pgToJson, plainTypes } from "./values.ts";
+import { type ArrayTypes, commonArrays, jsonToPg, plainTypes } from "./values.ts";
 import { PgConnection, type PgMessage, type PgTarget, parsePgUrl } from "./wire.ts";
 
 /** Bytes that a message may have beside the values. */
@@ -40,9 +48,9 @@ export class PostgresOperator implements OperatorSql {
         field: "params",
       });
     }
-    await this.#semaphore.acquire();
+    if (!(await this.#semaphore.acquire({ signal: request.signal }))) throw abandonedFault(0);
     try {
-      return await this.#connected(request.timeoutMs, async (connection, progress) => {
+      return await this.#connected(request, async (connection, progress) => {
         let result = "";
         for (const [at, piece] of pieces.entries()) {
           const position = (from: number) =>
@@ -66,7 +74,7 @@ export class PostgresOperator implements OperatorSql {
   }
 
   async #connected<T>(
-    timeoutMs: number,
+    { timeoutMs, signal }: Pick<SqlRequest, "timeoutMs" | "signal">,
     work: (connection: PgConnection, progress: PgProgress) => Promise<T>,
   ): Promise<T> {
     // The server's own limit is the second safeguard: it applies also after this process has died.
@@ -83,21 +91,28 @@ export class PostgresOperator implements OperatorSql {
     this.#open.add(connection);
     const progress = new PgProgress();
     let timedOut = false;
+    const stop = () => {
+      void connection.cancel(cancelGraceMs).catch(() => connection.destroy());
+      setTimeout(() => connection.destroy(), cancelGraceMs).unref();
+    };
     const timer =
       timeoutMs > 0
         ? setTimeout(() => {
             timedOut = true;
-            void connection.cancel(cancelGraceMs).catch(() => connection.destroy());
-            setTimeout(() => connection.destroy(), cancelGraceMs).unref();
+            stop();
           }, timeoutMs)
         : undefined;
+    signal?.addEventListener("abort", stop);
     try {
+      if (signal?.aborted) throw abandonedFault(0);
       return await work(connection, progress);
     } catch (error) {
+      if (signal?.aborted) throw abandonedFault(progress.keptAfter(error));
       if (timedOut) throw stoppedFault(timeoutMs, progress.keptAfter(error));
       throw error;
     } finally {
       clearTimeout(timer);
+      signal?.removeEventListener("abort", stop);
       this.#open.delete(connection);
       await connection.close();
     }
@@ -105,11 +120,6 @@ export class PostgresOperator implements OperatorSql {
 }
 
 type Position = (at: number) => Record<string, unknown>;
-
-interface Column {
-  readonly name: string;
-  readonly type: number;
-}
 
 interface Statement {
   readonly name: string;
@@ -249,43 +259,6 @@ function unitsIn(text: string, characters: number): number {
     units += character.length;
   }
   return units;
-}
-
-function bind(name: string, values: ReadonlyArray<string | null>): Buffer {
-  const encoded = values.map((value) => {
-    if (value === null) return int32(-1);
-    const bytes = Buffer.from(value);
-    return Buffer.concat([int32(bytes.length), bytes]);
-  });
-  // No format codes: all parameters and all results are text.
-  return packet("B", text(""), text(name), int16(0), int16(values.length), ...encoded, int16(0));
-}
-
-function execute(rows: number): Buffer {
-  return packet("E", text(""), int32(rows));
-}
-
-function readColumns(body: Buffer): Column[] {
-  const columns: Column[] = [];
-  let at = 2;
-  for (let left = body.readInt16BE(0); left > 0; left -= 1) {
-    const end = body.indexOf(0, at);
-    columns.push({ name: body.toString("utf8", at, end), type: body.readUInt32BE(end + 7) });
-    at = end + 19;
-  }
-  return columns;
-}
-
-function readRow(body: Buffer, columns: readonly Column[], arrays: ArrayTypes): string[] {
-  let at = 2;
-  return columns.map(({ type }) => {
-    const length = body.readInt32BE(at);
-    at += 4;
-    if (length < 0) return "null";
-    const value = body.toString("utf8", at, at + length);
-    at += length;
-    return pgToJson(value, type, arrays);
-  });
 }
 
 /**

@@ -1,5 +1,5 @@
 import { Fault, type FaultKind } from "../../../base/fault.ts";
-import { stoppedFault } from "../operator-sql.ts";
+import { abandonedFault, stoppedFault } from "../operator-sql.ts";
 import { type Channel, type ChannelKind, databaseVariable, openChannel, parentVariable } from "./channel.ts";
 import { encodeFrame, type FrameKind, FrameReader, frameKinds } from "./frames.ts";
 
@@ -16,6 +16,8 @@ export interface ChildRequest {
   readonly text: string;
   /** The time that the child may take; 0 means no limit. */
   readonly timeoutMs: number;
+  /** Ends the child, and so the request. */
+  readonly signal?: AbortSignal | undefined;
   succeeded(text: string): void;
   failed(error: unknown): void;
 }
@@ -43,6 +45,7 @@ export class SqliteChild {
   #kept = 0;
   #timer: Timer | undefined;
   #isTimedOut = false;
+  readonly #abandon = () => void this.end();
   #isEnding = false;
   /** When it answered last, in the time of `performance.now()`. */
   answeredAt = 0;
@@ -98,7 +101,9 @@ export class SqliteChild {
         this.#isTimedOut = true;
         void this.end();
       }, request.timeoutMs);
+    request.signal?.addEventListener("abort", this.#abandon);
     this.#send(encodeFrame(request.kind, request.text));
+    if (request.signal?.aborted) this.#abandon();
   }
 
   /** Kills the process and waits until it is gone. */
@@ -133,13 +138,16 @@ export class SqliteChild {
     this.#ended.resolve();
     this.#options.onExit(this);
     const request = this.#take();
-    request?.failed(this.#isTimedOut ? stoppedFault(request.timeoutMs, this.#kept) : endedEarly());
+    if (request === undefined) return;
+    if (this.#isTimedOut) request.failed(stoppedFault(request.timeoutMs, this.#kept));
+    else request.failed(request.signal?.aborted ? abandonedFault(this.#kept) : endedEarly());
   }
 
   #take(): ChildRequest | undefined {
     const request = this.#request;
     this.#request = undefined;
     clearTimeout(this.#timer);
+    request?.signal?.removeEventListener("abort", this.#abandon);
     return request;
   }
 }

@@ -1,6 +1,6 @@
 import { Fault } from "../../../base/fault.ts";
 import { RawJson } from "../../../base/raw-json.ts";
-import { maxStatements, type OperatorSql, type SqlRequest } from "../operator-sql.ts";
+import { abandonedFault, maxStatements, type OperatorSql, type SqlRequest } from "../operator-sql.ts";
 import { toBinding } from "./bindings.ts";
 import { type ChannelKind, channelKind } from "./channel.ts";
 import type { SqliteRequest } from "./execute.ts";
@@ -35,11 +35,11 @@ export class SqliteOperator implements OperatorSql {
     this.#channel = channel;
   }
 
-  async run({ sql, params, maxBytes, limit, timeoutMs }: SqlRequest): Promise<RawJson> {
+  async run({ sql, params, maxBytes, limit, timeoutMs, signal }: SqlRequest): Promise<RawJson> {
     const bindings = params === null ? null : params.map(toBinding);
     const request: SqliteRequest = { sql, bindings, maxBytes, limit };
     return new RawJson(
-      await this.#ask({ kind: frameKinds.execute, text: JSON.stringify(request), timeoutMs }),
+      await this.#ask({ kind: frameKinds.execute, text: JSON.stringify(request), timeoutMs, signal }),
     );
   }
 
@@ -55,11 +55,11 @@ export class SqliteOperator implements OperatorSql {
     await Promise.all([...this.#all].map((child) => child.end()));
   }
 
-  #ask(request: Pick<ChildRequest, "kind" | "text" | "timeoutMs">): Promise<string> {
+  #ask(request: Omit<ChildRequest, "succeeded" | "failed">): Promise<string> {
     return new Promise((succeeded, failed) => {
       if (this.#isClosed) throw closed();
-      const { kind, text, timeoutMs } = request;
-      this.#waiting.push({ kind, text, timeoutMs, succeeded, failed });
+      const { kind, text, timeoutMs, signal } = request;
+      this.#waiting.push({ kind, text, timeoutMs, signal, succeeded, failed });
       this.#dispatch();
     });
   }
@@ -82,10 +82,12 @@ export class SqliteOperator implements OperatorSql {
 
   /** Gives the child the request that waits longest; without one it is idle. */
   #give(child: SqliteChild): void {
-    const request = this.#waiting.shift();
-    if (request !== undefined) {
-      child.run(request);
-      return;
+    for (let request = this.#waiting.shift(); request !== undefined; request = this.#waiting.shift()) {
+      if (!request.signal?.aborted) {
+        child.run(request);
+        return;
+      }
+      request.failed(abandonedFault(0));
     }
     this.#idle.push(child);
     this.#endIdleLater();

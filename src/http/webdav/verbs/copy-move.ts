@@ -1,9 +1,9 @@
 import { isBelow } from "../../../buckets/path.ts";
+import { HttpError } from "../../request/http-error.ts";
 import { writeConditions } from "../conditions.ts";
 import { hrefOf, parseDestination } from "../dav-path.ts";
 import { type DavRequest, depthOf, requireEntry, requireParent } from "../dav-request.ts";
 import { failureCount, failuresResponse } from "../error-response.ts";
-import { HttpError } from "../http-error.ts";
 
 export function copy(dav: DavRequest): Promise<Response> {
   return transfer(dav, "copy");

@@ -1,8 +1,8 @@
 import { treeRoot } from "../../../buckets/path.ts";
+import { HttpError } from "../../request/http-error.ts";
 import { writeConditions } from "../conditions.ts";
 import { type DavRequest, depthOf, requireEntry } from "../dav-request.ts";
 import { failureCount, failuresResponse } from "../error-response.ts";
-import { HttpError } from "../http-error.ts";
 
 export async function remove(dav: DavRequest): Promise<Response> {
   const { files, path, bucket, audit } = dav;

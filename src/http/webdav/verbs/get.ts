@@ -1,30 +1,35 @@
 import { escapeXml } from "../../../base/xml-text.ts";
 import { splitPath, type TreePath, treeRoot } from "../../../buckets/path.ts";
 import { respond } from "../../content/respond.ts";
+import { sandboxed } from "../../content/sandbox.ts";
 import { plainVariant } from "../../content/variants.ts";
+import { HttpError } from "../../request/http-error.ts";
 import { textResponse } from "../../request/response-size.ts";
+import { generalHeaders } from "../../static/site-headers.ts";
 import { assertIf } from "../conditions.ts";
 import { hrefOf } from "../dav-path.ts";
 import type { DavRequest } from "../dav-request.ts";
-import { HttpError } from "../http-error.ts";
 
-/** get sends a file as plain HTTP does, but never compressed: length and entity tag are those of PROPFIND. A folder is a page. */
+/**
+ * get sends a file as plain HTTP does, but never compressed: length and entity tag are those of PROPFIND. Of `_headers` it has those that are
+ * about no particular content; a program that edits files needs the file at its own path, with its own type, and never an old one. A folder is a page.
+ */
 export async function get(dav: DavRequest): Promise<Response> {
   const { request, files, path } = dav;
   await assertIf(dav);
-  const found = await files.reader.openOrFind(path);
+  const { found, rules } = await files.site.inOneTree(async (reader, loaded) => ({
+    found: await reader.openOrFind(path),
+    rules: loaded.rules,
+  }));
   if (found === undefined) throw new HttpError(404, "there is no such file or folder");
   if ("kind" in found) return request.method === "HEAD" ? page(null) : page(await listing(dav, found.path));
   const representation = await plainVariant(found, path, request);
-  return respond(request, { ...representation, headers: sandboxed(representation.headers) });
-}
-
-/** A browser that shows a page of the bucket must not run its scripts here: the second defence after `mayCarryKeptCredentials`. */
-function sandboxed(headers: Readonly<Record<string, string>>): Readonly<Record<string, string>> {
-  const isActive = /^(?:text\/html|application\/xhtml|image\/svg|text\/xml|application\/(?:.+\+)?xml)/.test(
-    headers["content-type"] ?? "",
-  );
-  return isActive ? { ...headers, "content-security-policy": "sandbox" } : headers;
+  const general = generalHeaders(rules.headers.match(path, { isOwnHost: false }));
+  // A browser that shows a page of the bucket must not run its scripts here: the second defence after `mayCarryKeptCredentials`.
+  return respond(request, {
+    ...representation,
+    headers: sandboxed({ ...general, ...representation.headers }),
+  });
 }
 
 const pageHeaders = {

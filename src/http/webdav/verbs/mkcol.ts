@@ -1,6 +1,6 @@
+import { HttpError } from "../../request/http-error.ts";
 import { writeConditions } from "../conditions.ts";
 import { type DavRequest, modifiedOf, requireParent } from "../dav-request.ts";
-import { HttpError } from "../http-error.ts";
 
 export async function mkcol(dav: DavRequest): Promise<Response> {
   const { request, files, path, bucket, audit } = dav;

@@ -1,9 +1,9 @@
 import { isElement, type XmlElement } from "../../../base/xml.ts";
 import type { FileEntry } from "../../../buckets/file-store.ts";
 import { LockIndex } from "../../../buckets/metadata/locks.ts";
+import { HttpError } from "../../request/http-error.ts";
 import { assertIf } from "../conditions.ts";
 import { type DavRequest, type Depth, depthOf } from "../dav-request.ts";
-import { HttpError } from "../http-error.ts";
 import { liveProperties, lockDiscovery, quotaNames } from "../xml/live-properties.ts";
 import { multistatus } from "../xml/multistatus.ts";
 import { namesIn, type PropertyQuery, PropertyWriter } from "../xml/property-writer.ts";
@@ -31,7 +31,7 @@ export async function propfind(dav: DavRequest): Promise<Response> {
   const entry = await dav.files.reader.find(dav.path);
   if (entry === undefined) throw new HttpError(404, "there is no such file or folder");
   const batches = depth === "infinity" ? await wholeTree(dav, entry) : withMembers(dav, entry, depth);
-  return multistatus(responses(dav, query, { top: entry, depth, batches }));
+  return multistatus(dav.request, responses(dav, query, { top: entry, depth, batches }));
 }
 
 function parseQuery(root: XmlElement | undefined): PropertyQuery {

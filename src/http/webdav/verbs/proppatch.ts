@@ -1,10 +1,10 @@
 import { isElement, textOf, type XmlElement } from "../../../base/xml.ts";
 import { escapeXml, printXml } from "../../../base/xml-text.ts";
 import type { Times } from "../../../buckets/file-store.ts";
+import { HttpError } from "../../request/http-error.ts";
 import { writeConditions } from "../conditions.ts";
 import { hrefOf } from "../dav-path.ts";
 import type { DavRequest } from "../dav-request.ts";
-import { HttpError } from "../http-error.ts";
 import { liveProperties } from "../xml/live-properties.ts";
 import { xmlResponse } from "../xml/multistatus.ts";
 import { element, propstat } from "../xml/property-writer.ts";

@@ -1,33 +1,16 @@
 import type { ResolvedPath } from "../../../buckets/file-store.ts";
 import type { WriteConditions } from "../../../buckets/write-conditions.ts";
-import { bodyChunks } from "../../request/body-chunks.ts";
+import { HttpError } from "../../request/http-error.ts";
+import { uploadBody } from "../../request/upload-body.ts";
 import { writeConditions } from "../conditions.ts";
 import { type DavRequest, modifiedOf, requireParent } from "../dav-request.ts";
-import { HttpError } from "../http-error.ts";
 
-/**
- * A body up to this size is read as a whole: a stream costs more than writing it. It usually arrives with its headers, and must arrive
- * within `idleSeconds`, because nothing shows its progress.
- */
-const maxWholeBytes = 16 * 1024;
-
-/**
- * put writes the body to a staged file, syncs it and renames it. A failure before the rename leaves the old file unchanged. What
- * forbids the upload is checked in its turn; for a long body also before it is read.
- */
+/** put stores the body as a file. A failure leaves the old file unchanged. */
 export async function put(dav: DavRequest): Promise<Response> {
-  const { request, files, path, bucket, audit } = dav;
-  const { declared, expected } = lengthsIn(dav);
+  const { path, bucket, audit } = dav;
   const conditions = putConditions(dav);
-  const isShort = declared !== undefined && declared <= maxWholeBytes;
-  if (!isShort) await files.examine(await files.reader.resolve(path), conditions);
-  await using staged = await files.stage(isShort ? await request.bytes() : bodyOf(dav), path);
-  for (const length of [declared, expected]) {
-    if (length !== undefined && length !== staged.size)
-      throw new HttpError(400, `${staged.size} of ${length} bytes arrived; the file is unchanged`);
-  }
   const modified = modifiedOf(dav);
-  const { created, stats } = await files.write(path, staged, { makeParents: false, conditions, modified });
+  const { created, stats } = await uploadBody(dav, { conditions, makeParents: dav.makesParents, modified });
   audit("file.written", { bucket: bucket.name, path, bytes: stats.size });
   return new Response(null, {
     status: created ? 201 : 204,
@@ -39,27 +22,14 @@ export async function put(dav: DavRequest): Promise<Response> {
   });
 }
 
-/** The lengths that the headers announce. Throws for a body that cannot become the file: a part of it, encoded, or too large. */
-function lengthsIn({ request: { headers }, maxUploadBytes }: DavRequest) {
-  // RFC 9110 §14.5: a part must not be stored as if it were the whole.
-  if (headers.has("content-range"))
-    throw new HttpError(400, "a part of a file cannot be uploaded; send it whole");
-  const encoding = headers.get("content-encoding")?.trim().toLowerCase() ?? "identity";
-  if (encoding !== "identity") throw new HttpError(415, "send the file as it is, without a content encoding");
-  const declared = lengthIn(headers, "content-length");
-  const expected = lengthIn(headers, "x-expected-entity-length");
-  if (maxUploadBytes > 0 && Math.max(declared ?? 0, expected ?? 0) > maxUploadBytes)
-    throw tooBig(maxUploadBytes);
-  return { declared, expected };
-}
-
-function putConditions(dav: DavRequest): WriteConditions {
-  const conditions = writeConditions(dav);
+/** putConditions are what a file must satisfy to be put at the path of a request. `headers` may be others than those of the request. */
+export function putConditions(dav: DavRequest, headers = dav.request.headers): WriteConditions {
+  const conditions = writeConditions(dav, headers);
   return {
     ...conditions,
     async assertPreconditions(target, view) {
       refuseFolder(dav, target);
-      requireParent(target);
+      if (!dav.makesParents) requireParent(target);
       await conditions.assertPreconditions(target, view);
     },
   };
@@ -69,30 +39,4 @@ function refuseFolder({ slash }: DavRequest, { entry }: ResolvedPath): void {
   if (entry?.kind === "folder")
     throw new HttpError(405, "a folder exists at this address; add a file name to it", { target: "folder" });
   if (slash) throw new HttpError(409, "a file's address must not end in a slash");
-}
-
-/** The body, within its limit. However slow, it is read as long as bytes arrive: its sender has proven a token. */
-async function* bodyOf({
-  request,
-  maxUploadBytes,
-  restartIdleTimer,
-}: DavRequest): AsyncGenerator<Uint8Array> {
-  let size = 0;
-  for await (const chunk of bodyChunks(request)) {
-    restartIdleTimer();
-    size += chunk.byteLength;
-    if (maxUploadBytes > 0 && size > maxUploadBytes) throw tooBig(maxUploadBytes);
-    yield chunk;
-  }
-}
-
-function lengthIn(headers: Headers, name: string): number | undefined {
-  const text = headers.get(name);
-  if (text === null) return undefined;
-  if (!/^\d+$/.test(text)) throw new HttpError(400, `${name} is not a length`);
-  return Number(text);
-}
-
-function tooBig(limit: number): HttpError {
-  return new HttpError(413, `the upload is above ${limit} bytes (max_upload_size)`);
 }

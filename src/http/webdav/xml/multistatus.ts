@@ -1,5 +1,12 @@
 import { STATUS_CODES } from "node:http";
 import { escapeXml } from "../../../base/xml-text.ts";
+import {
+  answerEncoding,
+  compressLong,
+  compressShort,
+  encodedHeaders,
+  minCompressedChars,
+} from "../../content/compressed-answer.ts";
 import { metered, StreamMeter, sized, textResponse } from "../../request/response-size.ts";
 
 const head = '<?xml version="1.0" encoding="utf-8"?>\n';
@@ -50,11 +57,14 @@ const end = "</D:multistatus>\n";
  * multistatus makes a long response while it is sent. It waits for the first parts, so that a failure there still gets its own
  * status.
  */
-export async function multistatus(responses: AsyncGenerator<string | Uint8Array>): Promise<Response> {
+export async function multistatus(
+  request: Request,
+  responses: AsyncGenerator<string | Uint8Array>,
+): Promise<Response> {
   const first: Array<string | Uint8Array> = [];
   for (let length = 0; length <= maxWholeLength; ) {
     const { value, done } = await responses.next();
-    if (done) return xmlResponse(207, begin + first.map(toText).join("") + end);
+    if (done) return whole(request, begin + first.map(toText).join("") + end);
     first.push(value);
     length += value.length;
   }
@@ -64,8 +74,19 @@ export async function multistatus(responses: AsyncGenerator<string | Uint8Array>
     for await (const part of responses) yield toBytes(part);
     yield Buffer.from(end);
   }
+  const encoding = answerEncoding(request, { isLong: true });
+  const sent = encoding === undefined ? parts() : compressLong(parts(), encoding, request.signal);
+  const headers = encoding === undefined ? xmlHeaders : { ...xmlHeaders, ...encodedHeaders(encoding) };
   const meter = new StreamMeter();
-  return sized(new Response(metered(parts(), meter), { status: 207, headers: xmlHeaders }), meter);
+  return sized(new Response(metered(sent, meter), { status: 207, headers }), meter);
+}
+
+async function whole(request: Request, xml: string): Promise<Response> {
+  const encoding = xml.length < minCompressedChars ? undefined : answerEncoding(request, { isLong: false });
+  if (encoding === undefined) return xmlResponse(207, xml);
+  const bytes = await compressShort(head + xml, encoding);
+  const headers = { ...xmlHeaders, ...encodedHeaders(encoding) };
+  return sized(new Response(bytes, { status: 207, headers }), bytes.byteLength);
 }
 
 function toText(part: string | Uint8Array): string {

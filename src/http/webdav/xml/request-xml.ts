@@ -1,6 +1,6 @@
 import { parseXml, type XmlElement, XmlError } from "../../../base/xml.ts";
 import { bodyChunks } from "../../request/body-chunks.ts";
-import { HttpError } from "../http-error.ts";
+import { HttpError } from "../../request/http-error.ts";
 
 /** Enough for a PROPPATCH with all properties that one resource may have. */
 const maxXmlBytes = 1024 * 1024;

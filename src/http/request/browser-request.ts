@@ -30,6 +30,35 @@ export function mayCarryKeptCredentials(request: Request): boolean {
   return !(isCors && (site === "cross-site" || site === "same-site"));
 }
 
+/**
+ * isForAnotherSite tells whether a browser may have added the request's Basic credentials for a page of another origin, which embeds the
+ * answer: an image, a script, a frame. Such a page cannot read it, but a script runs there, and tells what it contains.
+ */
+export function isForAnotherSite(request: Request): boolean {
+  const { headers } = request;
+  const site = headers.get("sec-fetch-site");
+  if (site !== "cross-site" && site !== "same-site") return false;
+  const isPage = headers.get("sec-fetch-mode") === "navigate" && headers.get("sec-fetch-dest") === "document";
+  return !isPage && mayCarryKeptCredentials(request);
+}
+
+/**
+ * isNavigation tells whether a browser's tab goes to the address. Over plain http to another machine browsers do not say so; there it is a browser that asks
+ * for HTML.
+ */
+export function isNavigation(request: Request): boolean {
+  const { method, headers } = request;
+  if (method !== "GET") return false;
+  const mode = headers.get("sec-fetch-mode");
+  if (mode !== null) return mode === "navigate" && headers.get("sec-fetch-dest") === "document";
+  return isFromBrowser(request) && (headers.get("accept") ?? "").includes("text/html");
+}
+
+/** isWorkerScript tells whether a browser asks for the script of a service worker. Browsers mark such requests, and pages cannot change that. */
+export function isWorkerScript({ headers }: Request): boolean {
+  return headers.has("service-worker") || headers.get("sec-fetch-dest") === "serviceworker";
+}
+
 /** Extensions, and the code of applications built on a browser. A page cannot send `none`; a typed address is a navigation. */
 function isFromPrivilegedCode(site: string, headers: Headers): boolean {
   return site === "none" && headers.get("sec-fetch-mode") !== "navigate";

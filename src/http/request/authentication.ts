@@ -4,19 +4,33 @@ import { parseCredentials } from "../../auth/credentials.ts";
 import { anyToken } from "../../auth/need.ts";
 import type { Peer } from "../../auth/peer.ts";
 import { Fault } from "../../base/fault.ts";
-import type { Delays } from "../request/connection-limiter.ts";
-import { isFromBrowser, mayCarryKeptCredentials } from "./browser-request.ts";
+import { isForAnotherSite, isFromBrowser, mayCarryKeptCredentials } from "./browser-request.ts";
+import type { Delays } from "./connection-limiter.ts";
 import { HttpError } from "./http-error.ts";
 
-const realm = 'realm="Node Static WebDAV"';
-const basicChallenge = `Basic ${realm}, charset="UTF-8"`;
-/** Browsers do not know this scheme: they show the response instead of asking for a password, which they would keep. */
-const bearerChallenge = `Bearer ${realm}`;
+/** Challenge is what a client is told that has to sign in. */
+export interface Challenge {
+  readonly realm: string;
+  /** What to do, for programs and for people who opened the address in a browser. */
+  readonly forPrograms: string;
+  readonly forBrowsers: string;
+  /**
+   * Whether a browser may be asked for a password, which it keeps and adds to every request for the same origin: only where all pages of
+   * the origin are of those to whom the password gives nothing new.
+   */
+  readonly mayKeep?: boolean;
+}
+
+export interface AuthenticationOptions {
+  readonly address: string;
+  readonly delays: Delays;
+  readonly challenge: Challenge;
+}
 
 /** authenticate returns the caller of an Authorization header: Basic (RFC 7617) or Bearer (RFC 6750). */
 export async function authenticate(
   request: Request,
-  { address, delays }: { readonly address: string; readonly delays: Delays },
+  { address, delays, challenge }: AuthenticationOptions,
   authenticator: Authenticator,
 ): Promise<Caller> {
   const peer: Peer = {
@@ -27,18 +41,27 @@ export async function authenticate(
     withoutSlot: (wait) => wait(),
   };
   try {
-    return await recognise(request, authenticator, peer);
+    return await recognise(request, { authenticator, challenge }, peer);
   } catch (error) {
     if (error instanceof CredentialsRejected && error.delayMs > 0 && !(await delays.wait(error.delayMs)))
       throw new Fault("Busy", "too many wrong passwords and keys are being sent; try again shortly");
     // An expired token is answered as a wrong one, so that the client asks its user again.
     if (error instanceof Fault && error.kind === "PermissionDenied")
-      throw refuseCredentials(request, error.detail);
+      throw refuseCredentials(request, challenge, error.detail);
     throw error;
   }
 }
 
-function recognise(request: Request, authenticator: Authenticator, peer: Peer): Caller | Promise<Caller> {
+interface RecogniseOptions {
+  readonly authenticator: Authenticator;
+  readonly challenge: Challenge;
+}
+
+function recognise(
+  request: Request,
+  { authenticator, challenge }: RecogniseOptions,
+  peer: Peer,
+): Caller | Promise<Caller> {
   const [, scheme = "", given = ""] =
     /^(\S+) +(\S+) *$/.exec(request.headers.get("authorization") ?? "") ?? [];
   switch (scheme.toLowerCase()) {
@@ -46,9 +69,10 @@ function recognise(request: Request, authenticator: Authenticator, peer: Peer): 
       const text = /^[A-Za-z0-9+/=_-]+$/.test(given) ? Buffer.from(given, "base64").toString("utf8") : "";
       const colon = text.indexOf(":");
       if (colon <= 0 || colon === text.length - 1) break;
-      if (mayCarryKeptCredentials(request))
+      if (challenge.mayKeep ? isForAnotherSite(request) : mayCarryKeptCredentials(request))
         throw refuseCredentials(
           request,
+          challenge,
           "Basic authentication is for programs: a browser would add it to requests of every page of this server. A page sends Authorization: Bearer <key>:<secret>",
         );
       const [name, proof] = [text.slice(0, colon), text.slice(colon + 1)];
@@ -60,12 +84,8 @@ function recognise(request: Request, authenticator: Authenticator, peer: Peer): 
         return authenticator.admitNow(text, anyToken) ?? authenticator.admit(text, anyToken, peer);
     }
   }
-  throw refuseCredentials(
-    request,
-    isFromBrowser(request)
-      ? "this address is for WebDAV programs, which sign in with a token's key and secret; in a browser, open /node/console/"
-      : "this address asks for a token's key and secret, or a user name and password",
-  );
+  const { forBrowsers, forPrograms } = challenge;
+  throw refuseCredentials(request, challenge, isFromBrowser(request) ? forBrowsers : forPrograms);
 }
 
 /** Percent-decodes a token, because a header cannot contain every character of a password. Undefined if it is not a token. */
@@ -81,8 +101,16 @@ function tokenText(given: string): string | undefined {
   }
 }
 
-/** refuseCredentials is a 401 with the challenge for the kind of client. */
-export function refuseCredentials(request: Request, detail: string): HttpError {
-  const challenge = isFromBrowser(request) ? bearerChallenge : basicChallenge;
+/**
+ * refuseCredentials is a 401 with the challenge for the kind of client. Browsers do not know the scheme Bearer: they show the response
+ * instead of asking for a password, which they would keep.
+ */
+export function refuseCredentials(
+  request: Request,
+  { realm, mayKeep }: Challenge,
+  detail: string,
+): HttpError {
+  const isBasic = mayKeep ? !isForAnotherSite(request) : !isFromBrowser(request);
+  const challenge = isBasic ? `Basic realm="${realm}", charset="UTF-8"` : `Bearer realm="${realm}"`;
   return new HttpError(401, detail, { headers: { "www-authenticate": challenge } });
 }

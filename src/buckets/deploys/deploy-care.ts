@@ -1,0 +1,238 @@
+import { messageOf } from "../../base/fault.ts";
+import { PathMutex } from "../../base/path-mutex.ts";
+import { Pacer } from "../../base/turns.ts";
+import type { Database } from "../../db/database.ts";
+import type { DeployValue } from "../../db/entry-values.ts";
+import { isUnavailable } from "../../db/unavailable.ts";
+import type { Logger } from "../../log/hub.ts";
+import { outsideSpans } from "../../log/span.ts";
+import type { BucketFiles } from "../bucket-files.ts";
+import type { BucketStores } from "../bucket-stores.ts";
+import { folderIsGone } from "../file-store.ts";
+import { locksNamespace, propertiesNamespace } from "../metadata/kv-keys.ts";
+import type { Bucket } from "../record.ts";
+import type { TreeStore } from "../tree-store.ts";
+import { nameOfDeploy } from "./deploy-record.ts";
+import { surplusOf, untouchedIn } from "./surplus.ts";
+import { publishedIn, withoutSwitching, writeSwitch } from "./tree-switch.ts";
+
+/** Trees are discarded one after the other. No bucket has such a path. */
+const discardTurn = "~discard";
+
+/** BucketPlace names a bucket and where its files are. */
+export type BucketPlace = Pick<Bucket, "name" | "path">;
+
+/** OpenedTree is what belongs to a bucket, or to a deploy of it. */
+export interface OpenedTree {
+  readonly files: BucketFiles;
+  readonly store: TreeStore;
+}
+
+export interface DeployCareOptions {
+  readonly database: Database;
+  readonly stores: BucketStores;
+  /** How many published trees of a bucket are kept, the present one included. */
+  readonly keep: number;
+  /** Returns the same object for the same name and path until it is forgotten. */
+  readonly open: (bucket: BucketPlace) => OpenedTree;
+  readonly forget: (bucket: BucketPlace) => void;
+  readonly log: Logger;
+}
+
+/** DeployCare is what deploys need beside the work of their makers: recovery, removal, counts. */
+export class DeployCare {
+  readonly #options: DeployCareOptions;
+  /** Switches of one bucket take turns. */
+  readonly #mutex = new PathMutex();
+  /** Work that nobody waits for. */
+  readonly #background = new Set<Promise<void>>();
+  /** Paths of buckets whose published deploy is known to be changed, or that have none. */
+  readonly #noted = new Set<string>();
+
+  constructor(options: DeployCareOptions) {
+    this.#options = options;
+  }
+
+  get #rows() {
+    return this.#options.database.deploys;
+  }
+
+  /** openDeploy returns the tree of a deploy that is not published. */
+  openDeploy({ name }: BucketPlace, id: string, place: string): OpenedTree {
+    return this.#options.open({ name: nameOfDeploy(name, id), path: place });
+  }
+
+  /** inTurn runs a switch of a bucket, after what a crash left of another one was settled. */
+  inTurn<T>(bucket: BucketPlace, work: () => Promise<T>): Promise<T> {
+    return this.#mutex.run([bucket.path], async () => {
+      await this.#settle(bucket);
+      return work();
+    });
+  }
+
+  /** clean settles what a crash interrupted, and removes open deploys that nobody fills any more. */
+  async clean(bucket: BucketPlace): Promise<void> {
+    await this.inTurn(bucket, async () => {});
+    await this.#dropSome(bucket, untouchedIn);
+    void this.discardDropped();
+  }
+
+  /** recover settles what a crash interrupted, in all buckets, and begins to discard the trees that it left. One where that fails keeps no other from being served; its next call tries again. */
+  async recover(): Promise<void> {
+    for (const path of await this.#rows.bucketPaths()) {
+      const bucket = { name: path, path };
+      try {
+        await this.inTurn(bucket, async () => {});
+      } catch (error) {
+        this.#options.log.event("deploy.work_failed", "an interrupted switch of deploys cannot be settled", {
+          reason: `${path}: ${messageOf(error)}`,
+        });
+      }
+      this.#options.forget(bucket);
+    }
+    void this.discardDropped();
+  }
+
+  /** afterSwitch does in the background what need not be done before a switch is answered. */
+  afterSwitch(bucket: BucketPlace): void {
+    this.#noted.delete(bucket.path);
+    void this.inBackground(async () => {
+      await this.#dropSome(bucket, (rows) => surplusOf(rows, this.#options.keep));
+      await this.#discardDropped();
+    });
+  }
+
+  /** discardDropped discards the trees that no deploy has any more. What fails is told in the log, and tried again later; so it never rejects. */
+  discardDropped(): Promise<void> {
+    return this.inBackground(() => this.#discardDropped());
+  }
+
+  /** forget drops what is known of a tree that is at this place no more, and the locks and properties that clients gave it there. */
+  async forget(deploy: string, place: string): Promise<void> {
+    this.#options.forget({ name: deploy, path: place });
+    await this.#options.database.kv.removeAll([locksNamespace(deploy), propertiesNamespace(deploy)]);
+  }
+
+  /** noteChange writes once that files of the published deploy were changed, for a store that counts no versions. */
+  noteChange(path: string): void {
+    if (this.#noted.has(path)) return;
+    this.#noted.add(path);
+    void this.inBackground(async () => {
+      try {
+        if (publishedIn(await this.#rows.list(path)) === undefined) return;
+        await this.#rows.change(path, async ({ rows, write }) => {
+          const [id, value] = publishedIn(rows) ?? [];
+          if (id !== undefined && value?.changed === false) await write(id, { ...value, changed: true });
+        });
+      } catch (error) {
+        // The next change tries again.
+        this.#noted.delete(path);
+        throw error;
+      }
+    });
+  }
+
+  /**
+   * count counts the files of deploys that were not counted yet. An open one still grows. Only a list needs it: after a switch it would hold up the
+   * next one, by as much as the tree is large.
+   */
+  async count(bucket: BucketPlace): Promise<void> {
+    const pacer = new Pacer();
+    for (const [id, { files, state, place }] of await this.#rows.list(bucket.path)) {
+      if (files !== null || state === "open") continue;
+      const tree = place === null ? this.#options.open(bucket) : this.openDeploy(bucket, id, place);
+      // Its folder was deleted by another program.
+      if ((await tree.store.treeId()) === undefined) continue;
+      const total = { files: 0, bytes: 0 };
+      for await (const { sizes } of tree.files.reader.fileSizes()) {
+        total.files += sizes.length;
+        for (const size of sizes) total.bytes += size;
+        if (pacer.isDue) await pacer.nextTurn();
+      }
+      await this.#rows.change(bucket.path, async ({ rows, write }) => {
+        const now = rows.get(id);
+        // After an exchange, the files were those of another one.
+        if (now?.place === place && now.files === null) await write(id, { ...now, ...total });
+      });
+    }
+  }
+
+  /** inBackground does work that `close` waits for. A failure is told in the log alone. */
+  inBackground(work: () => Promise<void>): Promise<void> {
+    const running = outsideSpans(async () => {
+      try {
+        await work();
+      } catch (error) {
+        // That the database is away is told once, for everything that fails by it.
+        if (isUnavailable(error)) return;
+        this.#options.log.event("deploy.work_failed", "work on deploys failed", { reason: messageOf(error) });
+      }
+    });
+    this.#background.add(running);
+    return running.finally(() => this.#background.delete(running));
+  }
+
+  /** close waits for what runs in the background. */
+  async close(): Promise<void> {
+    await Promise.all(this.#background);
+  }
+
+  /** Finds out whether an exchange that has begun has happened. Only a store without transactions leaves one. */
+  async #settle(bucket: BucketPlace): Promise<void> {
+    const { stores, open, log } = this.#options;
+    const rows = await this.#rows.list(bucket.path);
+    const [id, begun] = [...rows].find(([, { switching }]) => switching !== undefined) ?? [];
+    if (id === undefined || begun?.switching === undefined || begun.place === null) return;
+    const { place, switching, tree } = begun;
+    await stores.settleExchange(bucket.path, place);
+    const present = await open(bucket).store.treeId();
+    // Where it is cannot be told without the folder.
+    if (present === undefined) throw folderIsGone();
+    const isDone = present === tree;
+    const formerTree = (await this.openDeploy(bucket, id, place).store.treeId()) ?? null;
+    await this.#rows.change(bucket.path, async (changes) => {
+      const now = changes.rows.get(id);
+      if (now?.switching === undefined) return;
+      if (!isDone) return changes.write(id, withoutSwitching(now));
+      const { keeps, isNew } = switching;
+      await writeSwitch(changes, { id, place, formerTree, keeps, isNew, version: null });
+    });
+    log.event("deploy.settled", "a switch of deploys that was interrupted was settled", {
+      path: bucket.path,
+      deploy: id,
+      published: isDone,
+    });
+  }
+
+  /** Deletes the rows of some deploys; their trees are to be discarded. */
+  async #dropSome(
+    { name, path }: BucketPlace,
+    choose: (rows: ReadonlyMap<string, DeployValue>, nowMs: number) => readonly string[],
+  ): Promise<void> {
+    if (choose(await this.#rows.list(path), Date.now()).length === 0) return;
+    await this.#rows.change(path, async ({ rows, nowMs, write, drop }) => {
+      for (const id of choose(rows, nowMs)) {
+        const { place = null, switching } = rows.get(id) ?? {};
+        if (place === null || switching !== undefined) continue;
+        await write(id, undefined);
+        await drop({ place, deploy: nameOfDeploy(name, id) });
+      }
+    });
+  }
+
+  /** One that cannot be discarded keeps no other from it. */
+  async #discardDropped(): Promise<void> {
+    await this.#mutex.run([discardTurn], async () => {
+      const failures: unknown[] = [];
+      for (const { place, deploy } of await this.#rows.dropped())
+        try {
+          if (deploy !== null) await this.forget(deploy, place);
+          await this.#options.stores.discard(place);
+          await this.#rows.forgetDropped(place);
+        } catch (error) {
+          failures.push(error);
+        }
+      if (failures.length > 0) throw failures[0];
+    });
+  }
+}

@@ -1,0 +1,67 @@
+import { randomBytes } from "node:crypto";
+import { Fault } from "../../base/fault.ts";
+import type { DeployValue } from "../../db/entry-values.ts";
+
+/** No bucket can have such a path: `~` is not allowed in one. */
+const placesFolder = "~deploys";
+const idForm = /^[a-z0-9]{10}$/;
+const idTimeChars = 8;
+
+/** Deploy is a tree of a bucket that is published, was published, or is being prepared. */
+export interface Deploy extends DeployValue {
+  readonly id: string;
+}
+
+/** DeployTarget is what an address names: a bucket, or with `site@id` a deploy of it. */
+export interface DeployTarget {
+  readonly bucket: string;
+  readonly deploy: string | undefined;
+}
+
+/** parseDeployTarget splits a name. A bucket's own name has no `@`. */
+export function parseDeployTarget(name: string): DeployTarget {
+  const at = name.lastIndexOf("@");
+  const deploy = at === -1 ? "" : name.slice(at + 1);
+  return idForm.test(deploy) ? { bucket: name.slice(0, at), deploy } : { bucket: name, deploy: undefined };
+}
+
+/** nameOfDeploy names a deploy as addresses and the log do. */
+export function nameOfDeploy(bucket: string, id: string): string {
+  return `${bucket}@${id}`;
+}
+
+/** newDeployId is a new id; those of later deploys are greater, as texts. */
+export function newDeployId(nowMs: number): string {
+  const random = (randomBytes(2).readUInt16BE() % 36 ** 2).toString(36).padStart(2, "0");
+  return Math.floor(nowMs).toString(36).padStart(idTimeChars, "0") + random;
+}
+
+/** newPlace is a new path in the store for a tree of a bucket. It says nothing about which deploy's tree is there. */
+export function newPlace(bucketPath: string): string {
+  // Two buckets cannot come to the same folder: no path of a bucket has `~` in it.
+  return `${placesFolder}/${bucketPath.replaceAll("/", "~")}/${randomBytes(8).toString("hex")}`;
+}
+
+/** isDeployPlace is whether a path in the store is that of a deploy. */
+export function isDeployPlace(path: string): boolean {
+  return path.startsWith(`${placesFolder}/`);
+}
+
+/** noDeploy is the Fault for an id that the bucket does not have. */
+export function noDeploy(id: string): Fault {
+  return new Fault("NotFound", `the bucket has no deploy ${id.slice(0, 32)}`, { field: "deploy" });
+}
+
+/** isClosed is the Fault for a change of a deploy that is not open. */
+export function isClosed(id: string): Fault {
+  return new Fault(
+    "InvalidInput",
+    `the deploy ${id} takes no more files: it was published, prepared for a preview or deleted; begin another one`,
+    { reason: "deploy_closed", deploy: id },
+  );
+}
+
+/** byPublication sorts deploys, the last published or made first. */
+export function byPublication(a: Deploy, b: Deploy): number {
+  return (b.published_at ?? b.at) - (a.published_at ?? a.at) || (a.id < b.id ? 1 : -1);
+}

@@ -1,0 +1,284 @@
+import { Fault } from "../../base/fault.ts";
+import type { DatabaseTransaction } from "../../db/dialect.ts";
+import type { DeployValue } from "../../db/entry-values.ts";
+import type { BucketFiles } from "../bucket-files.ts";
+import type { TakeOptions, WantedFile } from "../tree-store.ts";
+import type { WriteConditions } from "../write-conditions.ts";
+import { type BucketPlace, DeployCare, type DeployCareOptions, type OpenedTree } from "./deploy-care.ts";
+import {
+  byPublication,
+  type Deploy,
+  isClosed,
+  nameOfDeploy,
+  newDeployId,
+  newPlace,
+  noDeploy,
+} from "./deploy-record.ts";
+import { publishedIn, TreeSwitch } from "./tree-switch.ts";
+
+/** An open deploy that was touched so recently is one that somebody is filling now. */
+const busyMs = 10 * 60 * 1000;
+/** The time of the last upload is written at most so often. */
+const touchMs = 60 * 1000;
+
+/** DeployMaker is who makes a deploy, and what they say about it. */
+export interface DeployMaker {
+  /** The key of the access token. */
+  readonly by: string;
+  readonly username: string | null;
+  readonly note: string;
+}
+
+/** Published is the outcome of a switch. */
+export interface Published {
+  readonly deploy: string;
+  /** The deploy that was published before; null if there was none, or if nothing had to be switched. */
+  readonly replaced: string | null;
+}
+
+/** ShownTree is where the files of a deploy are. */
+export interface ShownTree {
+  readonly place: BucketPlace;
+  readonly isPublished: boolean;
+  /** When it was published last, in Unix milliseconds; null if never. */
+  readonly publishedAt: number | null;
+}
+
+interface Choice {
+  readonly pick: (rows: ReadonlyMap<string, DeployValue>) => string;
+  readonly isNew: boolean;
+  readonly conditions: WriteConditions;
+}
+
+/**
+ * Deploys are whole trees of files that take each other's place at once. A deploy is filled at a place of its own, and published by an exchange with the
+ * bucket's own tree, which stays as a deploy; going back is the same exchange.
+ */
+export class Deploys {
+  readonly care: DeployCare;
+  readonly #options: DeployCareOptions;
+
+  constructor(options: DeployCareOptions) {
+    this.#options = options;
+    this.care = new DeployCare(options);
+  }
+
+  get #rows() {
+    return this.#options.database.deploys;
+  }
+
+  /** begin makes an empty deploy. Throws with the reason `deploy_open` while somebody fills another one, unless `force`. */
+  async begin(
+    bucket: BucketPlace,
+    maker: DeployMaker,
+    { force }: { readonly force: boolean },
+  ): Promise<Deploy> {
+    await this.care.clean(bucket);
+    const place = newPlace(bucket.path);
+    // Before anybody fills it.
+    await this.#options.stores.assertExchangeable(bucket.path, place);
+    return this.#rows.change(bucket.path, async ({ rows, nowMs, transaction, write }) => {
+      const other = [...rows].find(([, { state, touched }]) => state === "open" && nowMs - touched < busyMs);
+      if (other !== undefined && !force) throw isOpen(...other);
+      let id = newDeployId(nowMs);
+      while (rows.has(id)) id = newDeployId(nowMs + 1);
+      await this.#options.stores.restore({ path: place, transaction });
+      const value: DeployValue = {
+        state: "open",
+        place,
+        tree: (await this.care.openDeploy(bucket, id, place).store.treeId()) ?? null,
+        at: nowMs,
+        ...maker,
+        touched: nowMs,
+        published_at: null,
+        version: null,
+        changed: false,
+        files: null,
+        bytes: null,
+      };
+      await write(id, value);
+      return { id, ...value };
+    });
+  }
+
+  /** add takes over the files that the published tree has already, and returns those that have to be uploaded. */
+  async add(
+    bucket: BucketPlace,
+    id: string,
+    { files, check, signal }: TakeOptions & { readonly files: readonly WantedFile[] },
+  ): Promise<WantedFile[]> {
+    const { store } = await this.openForChange(bucket, id);
+    return store.take(this.#options.open(bucket).store, files, {
+      signal,
+      check: async () => {
+        await check();
+        await this.assertOpen(bucket, id);
+      },
+    });
+  }
+
+  /** openForChange returns the files of an open deploy. Whoever changes them has to call `assertOpen` in the turn of the change. */
+  async openForChange(bucket: BucketPlace, id: string): Promise<OpenedTree> {
+    const { touched, place } = await this.assertOpen(bucket, id);
+    if (Date.now() - touched > touchMs)
+      await this.#update(bucket, id, (deploy, nowMs) => ({ ...deploy, touched: nowMs }));
+    return this.care.openDeploy(bucket, id, place);
+  }
+
+  /** assertOpen throws unless the deploy can be filled. */
+  async assertOpen({ path }: BucketPlace, id: string): Promise<Deploy & { readonly place: string }> {
+    const value = await this.#rows.get(path, id);
+    if (value === undefined) throw noDeploy(id);
+    const { place, state, switching } = value;
+    if (state !== "open" || place === null || switching !== undefined) throw isClosed(id);
+    return { id, ...value, place };
+  }
+
+  /** get returns a deploy; NotFound when there is none. */
+  async get({ path }: BucketPlace, id: string): Promise<Deploy> {
+    const value = await this.#rows.get(path, id);
+    if (value === undefined) throw noDeploy(id);
+    return { id, ...value };
+  }
+
+  /** seal ends the filling of a deploy, which is shown to others from now on. */
+  async seal(bucket: BucketPlace, id: string): Promise<Deploy> {
+    const value = await this.#update(bucket, id, (deploy) =>
+      deploy.state === "open" ? { ...deploy, state: "ready" } : deploy,
+    );
+    return { id, ...value };
+  }
+
+  /** shownTree is what can be read of any deploy; undefined if there is no such deploy. */
+  async shownTree(bucket: BucketPlace, id: string): Promise<ShownTree | undefined> {
+    const { name, path } = bucket;
+    let deploy = await this.#rows.get(path, id);
+    if (deploy?.switching !== undefined) {
+      // Until the switch has ended, its tree is at either place.
+      await this.care.inTurn(bucket, async () => {});
+      deploy = await this.#rows.get(path, id);
+    }
+    if (deploy === undefined) return undefined;
+    const { place, published_at: publishedAt } = deploy;
+    return place === null
+      ? { place: { name, path }, isPublished: true, publishedAt }
+      : { place: { name: nameOfDeploy(name, id), path: place }, isPublished: false, publishedAt };
+  }
+
+  /** publish puts the tree of a deploy in the place of the bucket's, at once. It succeeds also if the deploy is published already. */
+  publish(bucket: BucketPlace, id: string, conditions: WriteConditions): Promise<Published> {
+    return this.#switch(bucket, { pick: () => id, isNew: true, conditions });
+  }
+
+  /** rollback publishes a former deploy again; without an id the one that was published before the present one. */
+  rollback(bucket: BucketPlace, id: string | undefined, conditions: WriteConditions): Promise<Published> {
+    return this.#switch(bucket, { pick: (rows) => id ?? formerOf(rows), isNew: false, conditions });
+  }
+
+  /** list returns the deploys of a bucket, the last published or made first. */
+  async list(bucket: BucketPlace): Promise<Deploy[]> {
+    await this.care.clean(bucket);
+    await this.care.count(bucket);
+    const version = await this.#options.open(bucket).store.version();
+    return [...(await this.#rows.list(bucket.path))]
+      .map(([id, value]) => ({ id, ...value, changed: value.changed || isChanged(value, version) }))
+      .sort(byPublication);
+  }
+
+  /** delete deletes a deploy that is not published. */
+  async delete(bucket: BucketPlace, id: string): Promise<void> {
+    await this.#rows.change(bucket.path, async ({ rows, write, drop }) => {
+      const deploy = rows.get(id);
+      if (deploy === undefined) throw noDeploy(id);
+      if (deploy.place === null || deploy.switching !== undefined) throw isPublished();
+      await write(id, undefined);
+      await drop({ place: deploy.place, deploy: nameOfDeploy(bucket.name, id) });
+    });
+    await this.care.discardDropped();
+  }
+
+  /** existAt is whether there are deploys of a bucket that has, or had, this path. */
+  async existAt(path: string, transaction: DatabaseTransaction): Promise<boolean> {
+    return (await this.#rows.list(path, transaction)).size > 0;
+  }
+
+  #update(
+    { path }: BucketPlace,
+    id: string,
+    change: (deploy: DeployValue, nowMs: number) => DeployValue,
+  ): Promise<DeployValue> {
+    return this.#rows.change(path, async ({ rows, nowMs, write }) => {
+      const deploy = rows.get(id);
+      if (deploy === undefined) throw noDeploy(id);
+      const next = change(deploy, nowMs);
+      if (next !== deploy) await write(id, next);
+      return next;
+    });
+  }
+
+  #switch(bucket: BucketPlace, { pick, isNew, conditions }: Choice): Promise<Published> {
+    return this.care.inTurn(bucket, async () => {
+      const rows = await this.#rows.list(bucket.path);
+      const id = pick(rows);
+      const chosen = rows.get(id);
+      if (chosen === undefined) throw noDeploy(id);
+      const { place } = chosen;
+      if (place === null) return { deploy: id, replaced: null };
+      const { store: published, files } = this.#options.open(bucket);
+      const { store: prepared } = this.care.openDeploy(bucket, id, place);
+      const treeSwitch = new TreeSwitch({
+        id,
+        chosen: { ...chosen, place },
+        published,
+        prepared,
+        conditions,
+        isNew,
+        transact: (work) => this.#rows.change(bucket.path, work),
+        flush: () => this.#options.database.flush(),
+      });
+      await published.exchangeWith(prepared, treeSwitch);
+      await forgetMissing(files);
+      await this.care.forget(nameOfDeploy(bucket.name, id), place);
+      this.care.afterSwitch(bucket);
+      return { deploy: id, replaced: treeSwitch.replaced };
+    });
+  }
+}
+
+/** Removes the dead properties of paths that the published tree does not have. */
+async function forgetMissing({ reader, metadata: { properties } }: BucketFiles): Promise<void> {
+  if (await properties.isEmpty()) return;
+  for (const path of await properties.paths())
+    if ((await reader.find(path)) === undefined) await properties.forget(path);
+}
+
+function isChanged({ state, version }: DeployValue, now: number | null): boolean {
+  return state === "published" && version !== null && now !== null && version !== now;
+}
+
+function isOpen(id: string, { by, username, touched }: DeployValue): Fault {
+  return new Fault(
+    "Other",
+    `${username ?? by} is deploying to this bucket (deploy ${id}, last upload ${new Date(touched).toISOString()}); wait, or begin with \`force\``,
+    { reason: "deploy_open", deploy: id, by, username, touched },
+  );
+}
+
+function isPublished(): Fault {
+  return new Fault(
+    "InvalidInput",
+    "the deploy is published; publish another one, or roll back, before it is deleted",
+    { field: "deploy" },
+  );
+}
+
+/** formerOf is the deploy that was published before the present one. */
+function formerOf(rows: ReadonlyMap<string, DeployValue>): string {
+  const present = publishedIn(rows)?.[1].published_at ?? Number.POSITIVE_INFINITY;
+  const [former] = [...rows]
+    .map(([id, value]) => ({ id, ...value }))
+    .filter(({ state, published_at: at }) => state === "previous" && at !== null && at < present)
+    .sort(byPublication);
+  if (former !== undefined) return former.id;
+  throw new Fault("NotFound", "there is no earlier deploy to go back to", { field: "deploy" });
+}

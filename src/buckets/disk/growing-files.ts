@@ -1,0 +1,141 @@
+import { constants } from "node:fs";
+import { mkdir, open, readdir, rm } from "node:fs/promises";
+import { codeOf } from "../../base/fault.ts";
+import { asyncFileCalls, type FileDescriptor } from "../../base/file-calls.ts";
+import type { StoreActivity } from "../bucket-stores.ts";
+import type {
+  AssembledFile,
+  PartialContents,
+  PieceOfUpload,
+  StoredPiece,
+  WholeUpload,
+} from "../uploads/partial-content.ts";
+import { noUpload } from "../uploads/upload-faults.ts";
+import { writeAll } from "./copy-file.ts";
+import { toTreeFault } from "./disk-faults.ts";
+import { DiskStagedFile } from "./staging.ts";
+
+const readBytes = 1024 * 1024;
+
+export interface GrowingFilesOptions {
+  /** The folder of this server's uploads, on the file system of the buckets. */
+  readonly folder: string;
+  /** Whether a piece is on the disk, and not only in its cache, when it counts as stored. */
+  readonly sync: boolean;
+  readonly activity: StoreActivity;
+}
+
+/** GrowingFiles keeps the content of each upload in one file, which grows and becomes the file of the bucket by a rename. */
+export class GrowingFiles implements PartialContents {
+  readonly #options: GrowingFilesOptions;
+
+  constructor(options: GrowingFilesOptions) {
+    this.#options = options;
+  }
+
+  async append(
+    { id, offset, path }: PieceOfUpload,
+    content: AsyncIterable<Uint8Array>,
+  ): Promise<StoredPiece> {
+    const { activity, sync } = this.#options;
+    activity.uploads += 1;
+    try {
+      const file = await this.#open(id, offset);
+      try {
+        // A power cut may have lost what was not synced.
+        if ((await file.stat()).size < offset) throw noUpload();
+        let size = 0;
+        for await (const chunk of content) {
+          await writeAll(file, chunk, offset + size);
+          size += chunk.length;
+        }
+        if (sync) await file.datasync();
+        return { size };
+      } finally {
+        await file.close();
+      }
+    } catch (error) {
+      throw toTreeFault(error, path);
+    } finally {
+      activity.uploads -= 1;
+    }
+  }
+
+  async assemble({ id, path, length, wantsHash, onProgress }: WholeUpload): Promise<AssembledFile> {
+    const diskPath = this.#pathOf(id);
+    try {
+      const file = await (length === 0 ? this.#open(id, 0) : asyncFileCalls.open(diskPath, "r+"));
+      try {
+        const { size } = await file.stat();
+        if (size < length) throw noUpload();
+        const sha256 = wantsHash ? await hashOf(file, length, onProgress) : undefined;
+        return { staged: new GrownFile(diskPath, length), sha256 };
+      } finally {
+        await file.close();
+      }
+    } catch (error) {
+      throw codeOf(error) === "ENOENT" ? noUpload() : toTreeFault(error, path);
+    }
+  }
+
+  async discard(id: string): Promise<void> {
+    await rm(this.#pathOf(id), { force: true });
+  }
+
+  /** Pieces have no content of their own here. */
+  async drop(): Promise<void> {}
+
+  async clear(live: () => Promise<ReadonlySet<string>>): Promise<number> {
+    const names = await readdir(this.#options.folder).catch((error: unknown) => {
+      if (codeOf(error) === "ENOENT") return [];
+      throw error;
+    });
+    if (names.length === 0) return 0;
+    const ids = await live();
+    const stray = names.filter((name) => !ids.has(name));
+    for (const name of stray) await rm(this.#pathOf(name), { recursive: true, force: true });
+    return stray.length;
+  }
+
+  #pathOf(id: string): string {
+    return `${this.#options.folder}/${id}`;
+  }
+
+  /** Creates the file for the first piece, and makes its name durable. */
+  async #open(id: string, offset: number): Promise<FileDescriptor> {
+    const { folder, sync } = this.#options;
+    try {
+      return await asyncFileCalls.open(this.#pathOf(id), "r+");
+    } catch (error) {
+      if (codeOf(error) !== "ENOENT") throw error;
+      if (offset > 0) throw noUpload();
+    }
+    await mkdir(folder, { recursive: true });
+    const file = await asyncFileCalls.open(this.#pathOf(id), "wx", 0o644);
+    if (sync) await syncFolder(folder);
+    return file;
+  }
+}
+
+/** GrownFile is a complete upload. It is deleted by its owner, not when it is disposed: what forbids its place now may not do so later. */
+class GrownFile extends DiskStagedFile {
+  override async [Symbol.asyncDispose](): Promise<void> {}
+}
+
+async function syncFolder(path: string): Promise<void> {
+  const folder = await open(path, constants.O_RDONLY | constants.O_DIRECTORY);
+  await folder.sync().finally(() => folder.close());
+}
+
+async function hashOf(file: FileDescriptor, length: number, onProgress: () => void): Promise<string> {
+  const hasher = new Bun.CryptoHasher("sha256");
+  const buffer = Buffer.allocUnsafe(readBytes);
+  for (let at = 0; at < length; ) {
+    const { bytesRead } = await file.read(buffer, 0, Math.min(readBytes, length - at), at);
+    if (bytesRead === 0) throw noUpload();
+    hasher.update(buffer.subarray(0, bytesRead));
+    at += bytesRead;
+    onProgress();
+  }
+  return hasher.digest("hex");
+}

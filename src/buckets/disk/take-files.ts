@@ -1,0 +1,172 @@
+import { rm } from "node:fs/promises";
+import { syncFiles } from "../../base/sync-files.ts";
+import { Pacer } from "../../base/turns.ts";
+import { splitPath, type TreePath, treeRoot } from "../path.ts";
+import type { WantedFile } from "../tree-store.ts";
+import { copyOpenFile } from "./copy-file.ts";
+import { toTreeFault } from "./disk-faults.ts";
+import { sameContent } from "./etag.ts";
+import type { DiskFile } from "./open-file.ts";
+import type { DiskReader } from "./read.ts";
+import type { PathResolver } from "./resolve.ts";
+import { DiskStagedFile, type Staging } from "./staging.ts";
+
+/** Files of a folder that are compared and copied at a time. */
+const maxRunning = 8;
+/** Files of the source that are searched for content at another path; those beyond are uploaded again. */
+const maxSearched = 100_000;
+/** Files of the same size that are read to find content at another path. */
+const maxCandidates = 4;
+/** Content up to this size is hashed as a whole. */
+const maxWholeBytes = 1024 * 1024;
+
+export interface TakeFilesOptions {
+  readonly source: DiskReader;
+  readonly target: DiskReader;
+  readonly paths: PathResolver;
+  readonly staging: Staging;
+  /** Whether what was taken over is on the disk, and not only in its cache, at the end. */
+  readonly sync: boolean;
+  readonly signal: AbortSignal;
+  /** Runs work while nobody else changes a folder of the target. */
+  inTurn<T>(folder: TreePath, work: () => Promise<T>): Promise<T>;
+}
+
+/**
+ * `takeFiles` copies files into a folder tree whose content another one has, by shared blocks where the file system can (`FICLONE`). Returns those that neither
+ * has. Content is read to compare it: nothing else on a disk tells what a file contains.
+ */
+export async function takeFiles(
+  files: readonly WantedFile[],
+  options: TakeFilesOptions,
+): Promise<WantedFile[]> {
+  const copied: string[] = [];
+  const missing = await takeAll(files, { ...options, onCopied: (path) => void copied.push(path) });
+  if (options.sync) await syncFiles(options.paths.root, copied);
+  return missing;
+}
+
+async function takeAll(files: readonly WantedFile[], options: TakeEach): Promise<WantedFile[]> {
+  const elsewhere = await takeFrom(files, ({ path }) => [path], options);
+  const wanted = elsewhere.filter(({ size }) => size > 0);
+  if (wanted.length === 0) return elsewhere;
+  const bySize = await pathsBySize(options, new Set(wanted.map(({ size }) => size)));
+  const left = new Set(await takeFrom(wanted, ({ size }) => bySize.get(size) ?? [], options));
+  return elsewhere.filter((file) => file.size === 0 || left.has(file));
+}
+
+interface TakeEach extends TakeFilesOptions {
+  /** Called with the disk path of each copy. */
+  readonly onCopied: (diskPath: string) => void;
+}
+
+/** `sourcesOf` are the paths at which the source may have the content. */
+async function takeFrom(
+  files: readonly WantedFile[],
+  sourcesOf: (file: WantedFile) => readonly TreePath[],
+  options: TakeEach,
+): Promise<WantedFile[]> {
+  const missing = new Set<WantedFile>();
+  for (const [folder, inside] of Map.groupBy(files, ({ path }) => splitPath(path).folder)) {
+    options.signal.throwIfAborted();
+    await options.inTurn(folder, async () => {
+      const waiting = [...inside];
+      let isChanged = false;
+      const work = async () => {
+        for (let file = waiting.pop(); file !== undefined; file = waiting.pop()) {
+          options.signal.throwIfAborted();
+          const done = await takeOne(file, sourcesOf(file), options);
+          if (done === "missing") missing.add(file);
+          else isChanged ||= done === "copied";
+        }
+      };
+      await Promise.all(Array.from({ length: Math.min(maxRunning, inside.length) }, work));
+      if (isChanged && options.sync)
+        await options.paths.inFolder(folder, { create: false }, (held) => held.sync());
+    });
+  }
+  return files.filter((file) => missing.has(file));
+}
+
+async function takeOne(
+  wanted: WantedFile,
+  sources: readonly TreePath[],
+  options: TakeEach,
+): Promise<"copied" | "present" | "missing"> {
+  const { source, target } = options;
+  const { path } = wanted;
+  try {
+    await using present = await openSame(target, path, wanted);
+    if (present !== undefined) return "present";
+    for (const from of sources) {
+      await using found = await openSame(source, from, wanted);
+      if (found !== undefined && (await copyInto(found, path, options))) return "copied";
+    }
+    return "missing";
+  } catch (error) {
+    throw toTreeFault(error, path);
+  }
+}
+
+/** Opens the file at a path if it has the wanted content. */
+async function openSame(
+  reader: DiskReader,
+  path: TreePath,
+  { size, sha256 }: WantedFile,
+): Promise<DiskFile | undefined> {
+  const found = await reader.find(path);
+  if (found?.kind !== "file" || found.stats.size !== size) return undefined;
+  const file = await reader.openOrFind(path);
+  if (file === undefined || "kind" in file) return undefined;
+  if (file.stats.size === size && (await hashOf(file)) === sha256) return file;
+  await file[Symbol.asyncDispose]();
+  return undefined;
+}
+
+async function hashOf(file: DiskFile): Promise<string> {
+  const hash = new Bun.CryptoHasher("sha256");
+  if (file.stats.size <= maxWholeBytes) return hash.update(await file.bytes()).digest("hex");
+  for await (const chunk of file.chunks()) hash.update(chunk);
+  return hash.digest("hex");
+}
+
+/** False if another program changed the file while it was read and copied. */
+async function copyInto(file: DiskFile, path: TreePath, options: TakeEach): Promise<boolean> {
+  const { paths, staging, signal, onCopied } = options;
+  paths.assertFits(path);
+  const { folder, name } = splitPath(path);
+  const diskPath = await staging.allocate();
+  try {
+    // All copies are synced together at the end.
+    await copyOpenFile(file, diskPath, { sync: false, signal });
+    if (!sameContent(await file.handle.stat(), file.stats.node)) return false;
+    const staged = new DiskStagedFile(diskPath, file.stats.size);
+    await paths.inFolder(folder, { create: true }, (parent) =>
+      staging.moveInto(parent, name, { staged, sync: false, calls: paths.calls }),
+    );
+    onCopied(paths.diskPath(path));
+    return true;
+  } finally {
+    await rm(diskPath, { force: true });
+  }
+}
+
+async function pathsBySize(
+  { source, signal }: TakeFilesOptions,
+  sizes: ReadonlySet<number>,
+): Promise<Map<number, TreePath[]>> {
+  const found = new Map<number, TreePath[]>();
+  const pacer = new Pacer();
+  let searched = 0;
+  for await (const { kind, path, stats } of source.walk(treeRoot)) {
+    signal.throwIfAborted();
+    if (pacer.isDue) await pacer.nextTurn();
+    searched += 1;
+    if (searched > maxSearched) break;
+    if (kind !== "file" || !sizes.has(stats.size)) continue;
+    const paths = found.get(stats.size) ?? [];
+    if (paths.length < maxCandidates) paths.push(path);
+    found.set(stats.size, paths);
+  }
+  return found;
+}

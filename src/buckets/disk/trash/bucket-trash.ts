@@ -1,0 +1,228 @@
+import type { Stats } from "node:fs";
+import { lstat, mkdir, readdir, rename, rm } from "node:fs/promises";
+import { basename, dirname, join } from "node:path";
+import { codeOf } from "../../../base/fault.ts";
+import { Folder } from "../../../base/folder.ts";
+import { SharedSync } from "../../../base/shared-sync.ts";
+import { sortInTurns } from "../../../base/sort-in-turns.ts";
+import { Pacer } from "../../../base/turns.ts";
+import type { KeptSize, VersionName } from "../../file-version.ts";
+import { type TreePath, treeRoot, withAncestors } from "../../path.ts";
+import { fileSizes } from "../file-sizes.ts";
+import { removeTreeAt } from "../remove-tree.ts";
+import type { Staging } from "../staging.ts";
+import { isAbsence, statOrUndefined } from "../stat.ts";
+import { joinParts, parseTrashName, type TrashName, trashNames } from "./trash-name.ts";
+
+const dayMs = 24 * 3600 * 1000;
+/** Begins the folders of versions, by the number of days for which they are kept: `~30`. No part of a bucket's path can begin so. */
+const daysPrefix = "~";
+/** Versions that are tried before another process is said to take all of them. */
+const maxAttempts = 100;
+
+/** TrashItem is what was deleted or replaced in one change of a path. */
+export interface TrashItem extends TrashName {
+  /** The disk path of its first name. */
+  readonly place: string;
+  readonly removedAtMs: number;
+  readonly keptUntilMs: number;
+}
+
+/** FoundItem is an item with the path that it had, and what lies there now: a file, a folder or, by another program, anything else. */
+export interface FoundItem {
+  readonly item: TrashItem;
+  readonly path: TreePath;
+  readonly diskPath: string;
+  readonly stats: Stats;
+}
+
+export interface BucketTrashOptions {
+  /** The disk path of the bucket's trash. */
+  readonly folder: string;
+  /** For how many days what is put there from now on is kept. 0 if nothing is put there. */
+  readonly days: number;
+  readonly sync: boolean;
+  readonly staging: Staging;
+}
+
+/**
+ * BucketTrash is the folder with what was deleted or replaced in one bucket: `~<days>/<version>~<path>`. The names alone say what is kept until when, so one
+ * rename or hard link keeps something, and no crash can leave half of it. A version is the time of the change in Unix milliseconds, or one more than that of the change before.
+ */
+export class BucketTrash {
+  readonly #options: BucketTrashOptions;
+  readonly #syncs = new SharedSync();
+  #newest: number | undefined;
+
+  constructor(options: BucketTrashOptions) {
+    this.#options = options;
+  }
+
+  /** isOn is whether something is kept from now on. */
+  get isOn(): boolean {
+    return this.#options.days > 0;
+  }
+
+  /** For how many days what is put there from now on is kept. */
+  get days(): number {
+    return this.#options.days;
+  }
+
+  /** put makes `move` move or link something into the trash, at a disk path where nothing exists, and returns that path. */
+  async put(path: TreePath, move: (diskPath: string) => Promise<void>): Promise<string> {
+    const { folder, days } = this.#options;
+    const place = join(folder, daysPrefix + days);
+    if ((await statOrUndefined(place, lstat)) === undefined)
+      await mkdir(place, { recursive: true, mode: 0o700 });
+    for (let attempt = 1; ; attempt += 1) {
+      const names = trashNames({ version: await this.#nextVersion(), path });
+      const diskPath = join(place, ...names);
+      try {
+        if (names.length > 1) await mkdir(dirname(diskPath), { recursive: true, mode: 0o700 });
+        await move(diskPath);
+        await this.#synced(dirname(diskPath));
+        return diskPath;
+      } catch (error) {
+        // Another process that shares the folder took the same version.
+        const mayBeTaken = ["EEXIST", "ENOTEMPTY", "ENOTDIR"].includes(codeOf(error) ?? "");
+        const isTaken = mayBeTaken && (await statOrUndefined(diskPath, lstat)) !== undefined;
+        if (!isTaken || attempt === maxAttempts) throw error;
+      }
+    }
+  }
+
+  /** items are all that the trash has, expired or not, the newest first. */
+  async items(): Promise<TrashItem[]> {
+    const found: TrashItem[] = [];
+    const pacer = new Pacer();
+    for (const { place, days } of await this.#places())
+      for (const name of await namesIn(place)) {
+        const parsed = parseTrashName(name);
+        if (parsed !== undefined) found.push(itemAt(place, { ...parsed, name, days }));
+        if (pacer.isDue) await pacer.nextTurn();
+      }
+    return sortInTurns(found, (a, b) => b.version - a.version);
+  }
+
+  /** isEmpty is whether the trash has nothing that could be restored. */
+  async isEmpty(): Promise<boolean> {
+    const now = Date.now();
+    return (await this.items()).every(({ keptUntilMs }) => keptUntilMs < now);
+  }
+
+  /** locate reads the path of an item; undefined if it is gone. */
+  async locate(item: TrashItem): Promise<FoundItem | undefined> {
+    const names: string[] = [];
+    let diskPath = item.place;
+    for (let part = 0; part < item.parts; part += 1) {
+      const [name, ...others] = await namesIn(diskPath);
+      if (name === undefined || others.length > 0) return undefined;
+      names.push(name);
+      diskPath = join(diskPath, name);
+    }
+    const path = item.path ?? joinParts(names);
+    const stats = await statOrUndefined(diskPath, lstat);
+    return path === undefined || stats === undefined ? undefined : { item, path, diskPath, stats };
+  }
+
+  /** measure counts what has not expired. */
+  async measure(): Promise<KeptSize> {
+    const now = Date.now();
+    let [versions, bytes] = [0, 0];
+    for (const item of await this.items()) {
+      const found = item.keptUntilMs < now ? undefined : await this.locate(item);
+      if (found === undefined) continue;
+      versions += 1;
+      if (found.stats.isFile()) bytes += found.stats.size;
+      if (!found.stats.isDirectory()) continue;
+      for await (const { sizes } of fileSizes(found.diskPath)) for (const size of sizes) bytes += size;
+    }
+    return { versions, bytes };
+  }
+
+  /** find is the item of a version, which had the path or that of a folder above it; undefined if there is none, or its time has passed. */
+  async find({ version, path }: VersionName): Promise<FoundItem | undefined> {
+    const places = await this.#places();
+    for (const top of withAncestors(path).filter((at) => at !== treeRoot))
+      for (const { place, days } of places) {
+        const names = trashNames({ version, path: top });
+        const diskPath = join(place, ...names);
+        const stats = await statOrUndefined(diskPath, lstat);
+        const parsed = parseTrashName(names[0] ?? "");
+        if (stats === undefined || parsed === undefined) continue;
+        const item = itemAt(place, { ...parsed, name: names[0] ?? "", days });
+        return item.keptUntilMs < Date.now() ? undefined : { item, path: top, diskPath, stats };
+      }
+    return undefined;
+  }
+
+  /** delete deletes an item for good. It is renamed into staging first, so that nobody restores half of it. Returns whether it was there. */
+  async delete({ place }: TrashItem): Promise<boolean> {
+    let at = await this.#options.staging.allocate();
+    try {
+      await rename(place, at);
+    } catch (error) {
+      if (isAbsence(error)) return false;
+      // The trash is on another file system than `static_path`.
+      if (codeOf(error) !== "EXDEV") throw error;
+      at = place;
+    }
+    const [failure] = await removeTreeAt(dirname(at), basename(at), treeRoot);
+    if (failure !== undefined) throw failure.fault;
+    return true;
+  }
+
+  /** tidy removes what is left of an item after all of it was moved out. */
+  async tidy({ item, diskPath }: FoundItem): Promise<void> {
+    if (item.place !== diskPath) await rm(item.place, { recursive: true, force: true });
+  }
+
+  async #places(): Promise<ReadonlyArray<{ readonly place: string; readonly days: number }>> {
+    const { folder } = this.#options;
+    return (await namesIn(folder)).flatMap((name) => {
+      const [, days] = /^~(\d{1,4})$/.exec(name) ?? [];
+      return days === undefined ? [] : [{ place: join(folder, name), days: Number(days) }];
+    });
+  }
+
+  /** Versions of a time that is far ahead are from a clock that was wrong: those that follow do not go on from there. */
+  async #nextVersion(): Promise<number> {
+    const now = Date.now();
+    if (this.#newest === undefined) {
+      const newest = (await this.items()).find(({ version }) => version < now + dayMs)?.version ?? 0;
+      this.#newest ??= newest;
+    }
+    this.#newest = Math.max(this.#newest + 1, now);
+    return this.#newest;
+  }
+
+  async #synced(folder: string): Promise<void> {
+    if (!this.#options.sync) return;
+    await this.#syncs.run(folder, async () => {
+      const held = await Folder.open(folder);
+      try {
+        await held.sync();
+      } finally {
+        await held.close();
+      }
+    });
+  }
+}
+
+function itemAt(
+  place: string,
+  { name, days, ...parsed }: TrashName & { readonly name: string; readonly days: number },
+): TrashItem {
+  const removedAtMs = parsed.version;
+  return { ...parsed, place: join(place, name), removedAtMs, keptUntilMs: removedAtMs + days * dayMs };
+}
+
+/** Nothing for a folder that does not exist. */
+async function namesIn(folder: string): Promise<string[]> {
+  try {
+    return await readdir(folder);
+  } catch (error) {
+    if (isAbsence(error)) return [];
+    throw error;
+  }
+}

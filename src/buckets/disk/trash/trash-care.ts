@@ -1,0 +1,91 @@
+import { Fault, messageOf } from "../../../base/fault.ts";
+import type { Logger } from "../../../log/hub.ts";
+import { outsideSpans } from "../../../log/span.ts";
+import type { Trash } from "./trash.ts";
+
+const everyMs = 3600_000;
+/** A start has more urgent work. */
+const firstWaitMs = 5000;
+/** Deleting rests for as long as the last item took, so that other requests get the disk. */
+const maxRestMs = 1000;
+/** The time that a purge has to end when the server stops. */
+const maxCloseMs = 2000;
+
+export interface TrashCareOptions {
+  readonly trash: Trash;
+  readonly log: Logger;
+}
+
+/** TrashCare deletes what has been in the trash for long enough: soon after the start, and once an hour. */
+export class TrashCare {
+  readonly #options: TrashCareOptions;
+  readonly #stop = new AbortController();
+  #timer: Timer | undefined;
+  #running: Promise<void> | undefined;
+
+  constructor(options: TrashCareOptions) {
+    this.#options = options;
+  }
+
+  start(): void {
+    this.#wait(firstWaitMs);
+  }
+
+  /** Ends a purge that runs, between two items. */
+  async close(): Promise<void> {
+    clearTimeout(this.#timer);
+    this.#stop.abort();
+    await Promise.race([this.#running, Bun.sleep(maxCloseMs)]);
+  }
+
+  #wait(ms: number): void {
+    if (this.#stop.signal.aborted) return;
+    this.#timer = outsideSpans(() =>
+      setTimeout(() => {
+        this.#running = this.#run().finally(() => this.#wait(everyMs));
+      }, ms),
+    );
+    this.#timer.unref();
+  }
+
+  async #run(): Promise<void> {
+    const { log } = this.#options;
+    try {
+      const begin = performance.now();
+      const purged = await this.purge();
+      if (purged === 0) return;
+      const elapsed_ms = Math.round(performance.now() - begin);
+      log.event("trash.purged", "what was in the trash for long enough was deleted", { purged, elapsed_ms });
+    } catch (error) {
+      const reason = error instanceof Fault ? error.detail : messageOf(error);
+      log.event("trash.purge_failed", "the trash could not be purged; it is tried again later", {
+        reason,
+        retry_ms: everyMs,
+      });
+    }
+  }
+
+  /** purge deletes everything whose time has passed, one item after the other, and returns how many. What cannot be deleted is left for the next time, and thrown at the end. */
+  async purge(): Promise<number> {
+    const { trash } = this.#options;
+    let purged = 0;
+    let failed: { readonly error: unknown } | undefined;
+    for await (const bucketPath of trash.bucketPaths()) {
+      const bucket = trash.ofBucket(bucketPath);
+      const now = Date.now();
+      for (const item of await bucket.items()) {
+        if (item.keptUntilMs >= now) continue;
+        if (this.#stop.signal.aborted) return purged;
+        const begin = performance.now();
+        try {
+          if (await bucket.delete(item)) purged += 1;
+        } catch (error) {
+          failed ??= { error };
+        }
+        await Bun.sleep(Math.min(maxRestMs, performance.now() - begin));
+      }
+    }
+    if (failed !== undefined) throw failed.error;
+    return purged;
+  }
+}

@@ -1,0 +1,162 @@
+import { lstat, rename, rm } from "node:fs/promises";
+import { isDiskFull } from "../../../base/exhausted.ts";
+import { codeOf } from "../../../base/fault.ts";
+import type { FileCalls } from "../../../base/file-calls.ts";
+import type { Folder } from "../../../base/folder.ts";
+import type { Logger } from "../../../log/hub.ts";
+import type { Failure } from "../../file-store.ts";
+import type { Segment, TreePath } from "../../path.ts";
+import { copyOpenFile } from "../copy-file.ts";
+import { copyTree } from "../copy-tree.ts";
+import { crossesDisks } from "../disk-faults.ts";
+import type { DiskReader } from "../read.ts";
+import type { Staging } from "../staging.ts";
+import { statOrUndefined } from "../stat.ts";
+import type { BucketTrash } from "./bucket-trash.ts";
+
+/** Errors of a hard link that a copy does not have: another file system, one without links, a file of another user, too many links. */
+const cannotLink = new Set(["EXDEV", "EPERM", "EMLINK", "ENOTSUP", "EOPNOTSUPP", "ENOSYS"]);
+
+/** NameInFolder is a name in a folder of the bucket that is held open. */
+export interface NameInFolder {
+  readonly parent: Folder;
+  readonly name: Segment;
+  readonly path: TreePath;
+}
+
+/** DiskTrash is the trash of a bucket, and what is needed to say what cannot be kept. */
+export interface DiskTrash {
+  readonly files: BucketTrash;
+  readonly bucket: string;
+  readonly log: Logger;
+}
+
+export interface TrashKeeperOptions {
+  readonly bucket: string;
+  readonly trash: BucketTrash;
+  readonly reader: DiskReader;
+  readonly staging: Staging;
+  /** For hard links. */
+  readonly calls: FileCalls;
+  readonly sync: boolean;
+  /** Ends copies when the server stops. */
+  readonly stopping: AbortSignal;
+  readonly log: Logger;
+}
+
+/**
+ * TrashKeeper keeps what a change is about to delete or replace. What it keeps of a folder is moved; a file stays in its place until the change itself removes or replaces it,
+ * so that a reader always finds the old content or the new.
+ */
+export class TrashKeeper {
+  readonly #options: TrashKeeperOptions;
+
+  constructor(options: TrashKeeperOptions) {
+    this.#options = options;
+  }
+
+  /** keepWhile keeps the file at a name, if there is one, and runs `change`, which removes or replaces it. If that throws, nothing is kept. */
+  async keepWhile<T>(
+    target: NameInFolder,
+    options: { readonly removes: boolean },
+    change: () => Promise<T>,
+  ): Promise<T> {
+    const kept = await this.#unlessImpossible(target.path, options, () => this.#keepFile(target));
+    try {
+      return await change();
+    } catch (error) {
+      if (kept !== undefined) await rm(kept, { force: true });
+      throw error;
+    }
+  }
+
+  /**
+   * takeFolder moves a folder into the trash, or copies it there if it is on another file system. `moved` is where it is now; undefined if it is still in its
+   * place. With `failures`, some of it cannot be kept, and it must stay. `beforeMove` is called with the place before the folder is moved there.
+   */
+  async takeFolder(
+    { parent, name, path }: NameInFolder,
+    options: { readonly removes: boolean; readonly beforeMove?: (at: string) => Promise<void> },
+  ): Promise<{ readonly moved?: string; readonly failures: Failure[] }> {
+    const { trash } = this.#options;
+    const taken = await this.#unlessImpossible(path, options, async () => {
+      try {
+        const moved = await trash.put(path, async (at) => {
+          await options.beforeMove?.(at);
+          await rename(parent.at(name), at);
+        });
+        return { moved, failures: [] };
+      } catch (error) {
+        if (!crossesDisks(error)) throw error;
+        return { failures: await this.#copyFolder(path) };
+      }
+    });
+    return taken ?? { failures: [] };
+  }
+
+  /** The disk path of the version; undefined if there is no file. */
+  async #keepFile({ parent, name, path }: NameInFolder): Promise<string | undefined> {
+    const { trash, calls } = this.#options;
+    const from = parent.at(name);
+    // A symbolic link has no content of its own.
+    if (!(await statOrUndefined(from, lstat))?.isFile()) return undefined;
+    try {
+      return await trash.put(path, async (to) => calls.link(from, to));
+    } catch (error) {
+      if (codeOf(error) === "ENOENT") return undefined;
+      if (!cannotLink.has(codeOf(error) ?? "")) throw error;
+      return this.#copyFile(path);
+    }
+  }
+
+  async #copyFile(path: TreePath): Promise<string> {
+    const { trash, reader, staging, sync, stopping: signal } = this.#options;
+    const copy = await staging.allocate();
+    try {
+      await using file = await reader.open(path);
+      await copyOpenFile(file, copy, { sync, signal });
+      return await trash.put(path, async (to) => {
+        if ((await statOrUndefined(to, lstat)) !== undefined)
+          throw Object.assign(new Error(), { code: "EEXIST" });
+        await rename(copy, to);
+      });
+    } finally {
+      await rm(copy, { force: true });
+    }
+  }
+
+  async #copyFolder(path: TreePath): Promise<Failure[]> {
+    const { trash, reader, staging, sync, stopping: signal } = this.#options;
+    const entry = await reader.find(path);
+    if (entry === undefined) return [];
+    const diskPath = await staging.allocate();
+    try {
+      const failures = await copyTree(reader, entry, { diskPath, to: path, recursive: true, sync, signal });
+      if (failures.length === 0) await trash.put(path, (to) => rename(diskPath, to));
+      return failures;
+    } finally {
+      await rm(diskPath, { recursive: true, force: true });
+    }
+  }
+
+  /** What is too long for the trash is not kept; on a full disk neither what is deleted, because that may be done to free it. */
+  async #unlessImpossible<T>(
+    path: TreePath,
+    { removes }: { readonly removes: boolean },
+    keep: () => Promise<T>,
+  ): Promise<T | undefined> {
+    try {
+      return await keep();
+    } catch (error) {
+      const isFull = isDiskFull(error);
+      if (codeOf(error) !== "ENAMETOOLONG" && !(isFull && removes)) throw error;
+      const { bucket, log } = this.#options;
+      log.event("trash.skipped", "a file or folder was deleted or replaced without being kept in the trash", {
+        bucket,
+        path,
+        reason: isFull ? "the disk is full" : "its path is too long for the trash",
+      });
+      return undefined;
+    }
+  }
+}

@@ -1,0 +1,95 @@
+import type { Stats } from "node:fs";
+import { lstat, rename, stat } from "node:fs/promises";
+import { basename, dirname } from "node:path";
+import { Fault } from "../../base/fault.ts";
+import { Folder } from "../../base/folder.ts";
+import { folderIsGone } from "../file-store.ts";
+import { treeRoot } from "../path.ts";
+import { removeTreeAt } from "./remove-tree.ts";
+import type { Staging } from "./staging.ts";
+import { statOrUndefined } from "./stat.ts";
+
+/** asideOf is where the first of two trees is for a moment while they are exchanged, if the system cannot do that in one step. */
+export function asideOf(other: string): string {
+  return `${other}.aside`;
+}
+
+/** refuseOtherDisk throws unless both are folders, not links, on one file system: their names could not be exchanged. Of one that does not exist yet, it is where it would be. */
+export async function refuseOtherDisk(root: string, other: string): Promise<void> {
+  const [mine, theirs, above] = await Promise.all([
+    statOrUndefined(root, lstat),
+    statOrUndefined(other, lstat),
+    statOrUndefined(dirname(root), stat),
+  ]);
+  if (mine === undefined) throw folderIsGone();
+  const { dev } = theirs ?? (await statAbove(other));
+  const areFolders = mine.isDirectory() && (theirs?.isDirectory() ?? true);
+  if (!areFolders || dev !== mine.dev || above?.dev !== mine.dev) throw isOnOtherDisk();
+}
+
+/** The nearest folder above a path that exists. */
+async function statAbove(path: string): Promise<Stats> {
+  const above = dirname(path);
+  return (await statOrUndefined(above, stat)) ?? (above === path ? stat(path) : statAbove(above));
+}
+
+/** isOnOtherDisk is the Fault for a folder whose name cannot be exchanged with one below static_path. */
+export function isOnOtherDisk(): Fault {
+  return new Fault(
+    "Other",
+    "the folder of the bucket is a link, a mount point or on another file system than static_path, so that deploys cannot be published; move its files below static_path",
+    { reason: "other_file_system" },
+  );
+}
+
+/** syncNames makes the names of two folders durable. */
+export async function syncNames(root: string, other: string): Promise<void> {
+  for (const path of new Set([dirname(root), dirname(other)])) {
+    const folder = await Folder.open(path);
+    await folder.sync().finally(() => folder.close());
+  }
+}
+
+/** settleAside puts the tree that a crash left aside where it belongs: back at its own name if that is free, else at the other one. */
+export async function settleAside(root: string, other: string): Promise<void> {
+  const aside = asideOf(other);
+  if ((await statOrUndefined(aside, lstat)) === undefined) return;
+  await rename(aside, (await statOrUndefined(root, lstat)) === undefined ? root : other);
+  await syncNames(root, other);
+}
+
+/** DiscardedTrees deletes trees. Each is moved to the staging folder first, so that a start deletes what a crash leaves of it. */
+export class DiscardedTrees {
+  readonly #staging: Staging;
+  /** Disk paths of trees that could not be deleted yet. */
+  readonly #locked = new Set<string>();
+
+  constructor(staging: Staging) {
+    this.#staging = staging;
+  }
+
+  /** add deletes a tree, and those before it that were being read by a backup. One that is being read now waits for the next call, or the next start. */
+  async add(root: string): Promise<void> {
+    if ((await statOrUndefined(root, lstat)) !== undefined) {
+      const staged = await this.#staging.allocate();
+      await rename(root, staged);
+      this.#locked.add(staged);
+    }
+    for (const path of this.#locked) {
+      if (await isBeingRead(path)) continue;
+      this.#locked.delete(path);
+      const [failure] = await removeTreeAt(dirname(path), basename(path), treeRoot);
+      if (failure !== undefined) throw failure.fault;
+    }
+  }
+}
+
+/** A backup locks the tree that it reads. */
+async function isBeingRead(path: string): Promise<boolean> {
+  const folder = await Folder.open(path);
+  try {
+    return !folder.tryLock();
+  } finally {
+    await folder.close();
+  }
+}

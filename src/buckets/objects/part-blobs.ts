@@ -1,0 +1,101 @@
+import type {
+  AssembledFile,
+  PartialContents,
+  PieceOfUpload,
+  StoredPiece,
+  WholeUpload,
+} from "../uploads/partial-content.ts";
+import { noUpload } from "../uploads/upload-faults.ts";
+import { BlobMissingFault, StoreFault } from "./blob-faults.ts";
+import type { StoredBlob } from "./blob-store.ts";
+import type { ObjectStoreDeps } from "./object-store.ts";
+import { StagedBlob } from "./staged-blob.ts";
+
+const hashOfNothing = new Bun.CryptoHasher("sha256").digest("hex");
+/** A client that leaves ends its piece, which is stored as far as it came. */
+const neverAborted = new AbortController().signal;
+
+export type PartBlobsOptions = Pick<
+  ObjectStoreDeps,
+  "blobs" | "activity" | "assertReachable" | "onStoreFault" | "stopping" | "log"
+>;
+
+/**
+ * PartBlobs keeps each piece of an upload as a blob of its own, named by a row, so that any node can go on with the upload. At the end
+ * they are copied into one blob.
+ */
+export class PartBlobs implements PartialContents {
+  readonly #options: PartBlobsOptions;
+
+  constructor(options: PartBlobsOptions) {
+    this.#options = options;
+  }
+
+  async append(
+    { offset, bucketPath, path }: PieceOfUpload,
+    content: AsyncIterable<Uint8Array>,
+  ): Promise<StoredPiece> {
+    const purpose = `${bucketPath}/${path} (from ${offset})`;
+    const { size, key, sha256 } = await this.#put(content, purpose, neverAborted);
+    if (size > 0) return { size, blob: { key, sha256 } };
+    await this.#options.blobs.delete([key]);
+    return { size: 0 };
+  }
+
+  async assemble({ bucketPath, path, length, parts, onProgress }: WholeUpload): Promise<AssembledFile> {
+    const { blobs, log, stopping } = this.#options;
+    if (length === 0)
+      return { staged: new StagedBlob({ blob: undefined, blobs, log }), sha256: hashOfNothing };
+    const content = this.#joined(parts, length, onProgress);
+    const blob = await this.#put(content, `${bucketPath}/${path}`, stopping);
+    const staged = new StagedBlob({ blob, blobs, log });
+    if (blob.size === length) return { staged, sha256: blob.sha256 };
+    await staged[Symbol.asyncDispose]();
+    throw noUpload();
+  }
+
+  async discard(_id: string, blobs: readonly string[]): Promise<void> {
+    await this.drop(blobs);
+  }
+
+  async drop(blobs: readonly string[]): Promise<void> {
+    if (blobs.length > 0) await this.#options.blobs.delete(blobs);
+  }
+
+  /** The daily sweep deletes blobs that no row names. */
+  async clear(): Promise<number> {
+    return 0;
+  }
+
+  async #put(content: AsyncIterable<Uint8Array>, path: string, signal: AbortSignal): Promise<StoredBlob> {
+    const { blobs, activity, assertReachable, onStoreFault } = this.#options;
+    assertReachable();
+    activity.uploads += 1;
+    try {
+      return await blobs.put(content, { path }, signal);
+    } catch (error) {
+      if (error instanceof StoreFault) onStoreFault(error);
+      throw error instanceof BlobMissingFault ? noUpload() : error;
+    } finally {
+      activity.uploads -= 1;
+    }
+  }
+
+  /** A part ends where the next one begins: what a client sent again may overlap. */
+  async *#joined(
+    parts: WholeUpload["parts"],
+    length: number,
+    onProgress: () => void,
+  ): AsyncGenerator<Uint8Array> {
+    const { blobs, stopping } = this.#options;
+    for (const [index, { offset, blob, size }] of parts.entries()) {
+      const end = Math.min(offset + size, parts[index + 1]?.offset ?? length);
+      if (end <= offset) continue;
+      const stream = await blobs.get(blob, { start: 0, end: end - offset - 1 }, stopping);
+      for await (const chunk of stream) {
+        onProgress();
+        yield chunk;
+      }
+    }
+  }
+}

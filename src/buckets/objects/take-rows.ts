@@ -1,0 +1,188 @@
+import { Fault } from "../../base/fault.ts";
+import { Pacer } from "../../base/turns.ts";
+import type { Database } from "../../db/database.ts";
+import { type EntryRows, entryRow, isFolderValue, type TreeRow } from "../../db/entry-rows.ts";
+import type { FileValue, FolderValue, HeadValue } from "../../db/entry-values.ts";
+import { childPath, listedPath, segmentsOf, splitPath, type TreePath, treeRoot } from "../path.ts";
+import type { WantedFile } from "../tree-store.ts";
+import { refuseLongNames, treeIsMissing } from "./locate.ts";
+import { TreeLookup } from "./tree-lookup.ts";
+import { hashOfNothing } from "./values.ts";
+
+/** Files that one transaction takes over: writers of the bucket wait for it. */
+const filesAtOnce = 1000;
+/** Files of the source that are searched for content at another path; those beyond are uploaded again. */
+const maxSearched = 100_000;
+
+export interface TakeOptions {
+  readonly database: Database;
+  /** The paths of the places. */
+  readonly from: string;
+  readonly to: string;
+  readonly signal: AbortSignal;
+  /** Throws if the target may not be changed any more; called while its head is locked. */
+  readonly check: () => Promise<void>;
+  /** Called with the head of the target after each transaction. */
+  readonly onChanged: (head: HeadValue) => void;
+}
+
+/**
+ * `takeRows` gives a tree the files that another one has with the same content: rows that name the same blobs. Returns the files that neither has. Both heads are locked meanwhile, so
+ * that no row that names a blob is removed before the new one is committed.
+ */
+export async function takeRows(files: readonly WantedFile[], options: TakeOptions): Promise<WantedFile[]> {
+  const elsewhere = await takeFrom(files, ({ path }) => path, options);
+  if (elsewhere.length === 0) return [];
+  const wanted = new Set(elsewhere.map(({ sha256 }) => sha256));
+  const found = await pathsByHash(options, wanted);
+  const moved = elsewhere.filter(({ sha256 }) => found.has(sha256));
+  const left = await takeFrom(moved, ({ sha256 }) => found.get(sha256) ?? treeRoot, options);
+  const missing = new Set(left);
+  return elsewhere.filter((file) => !found.has(file.sha256) || missing.has(file));
+}
+
+async function takeFrom(
+  files: readonly WantedFile[],
+  sourceOf: (file: WantedFile) => TreePath,
+  options: TakeOptions,
+): Promise<WantedFile[]> {
+  const missing: WantedFile[] = [];
+  for (let at = 0; at < files.length; at += filesAtOnce) {
+    options.signal.throwIfAborted();
+    missing.push(...(await takeSome(files.slice(at, at + filesAtOnce), sourceOf, options)));
+  }
+  return missing;
+}
+
+async function takeSome(
+  files: readonly WantedFile[],
+  sourceOf: (file: WantedFile) => TreePath,
+  { database, from, to, check, onChanged }: TakeOptions,
+): Promise<WantedFile[]> {
+  let changed: HeadValue | undefined;
+  const missing = await database.transact(async (transaction) => {
+    const { head: source } = await database.heads.lock(from, transaction);
+    const { head: target, nowMs } = await database.heads.lock(to, transaction);
+    if (source === undefined || target === undefined) throw treeIsMissing();
+    await check();
+    const rows = database.entries.within(transaction);
+    const taken = new TakenRows(rows, target, nowMs);
+    const had = new TreeLookup(rows, source);
+    await had.load(files.map(sourceOf));
+    await taken.lookup.load(files.map(({ path }) => path));
+    const left = files.filter((file) => !taken.add(file, had.at(sourceOf(file))));
+    changed = await taken.write();
+    if (changed !== undefined) await database.heads.write(to, changed, transaction);
+    return left;
+  });
+  if (changed !== undefined) onChanged(changed);
+  return missing;
+}
+
+/** TakenRows collects the rows of one transaction. */
+class TakenRows {
+  readonly lookup: TreeLookup;
+  readonly #rows: EntryRows;
+  readonly #head: HeadValue;
+  readonly #nowMs: number;
+  readonly #pending: TreeRow[] = [];
+
+  constructor(rows: EntryRows, head: HeadValue, nowMs: number) {
+    this.lookup = new TreeLookup(rows, head);
+    this.#rows = rows;
+    this.#head = { ...head, version: head.version + 1, at: nowMs, modified: nowMs };
+    this.#nowMs = nowMs;
+  }
+
+  /** Adds a file if the tree has it already, or if `found` is its content; false otherwise. */
+  add({ path, size, sha256 }: WantedFile, found: unknown): boolean {
+    const present = this.lookup.at(path);
+    if (present !== undefined && isFolderValue(present))
+      throw new Fault("InvalidInput", "the deploy has a folder at this path", { path });
+    if (present?.hash === sha256) return true;
+    const content = size === 0 && sha256 === hashOfNothing ? nothing : contentOf(found, sha256);
+    // The folders of a file that is uploaded later are checked when it is.
+    if (content === undefined) return false;
+    refuseLongNames(path);
+    const { folder, name } = splitPath(path);
+    const { blob, hash, modified } = content;
+    const value: FileValue = {
+      blob,
+      hash,
+      size: content.size,
+      modified: modified ?? this.#nowMs,
+      created: this.#nowMs,
+      version: this.#head.version,
+    };
+    this.#pending.push(entryRow(this.#folder(folder).id, name, value));
+    return true;
+  }
+
+  /** Returns the new head; undefined if nothing was added. */
+  async write(): Promise<HeadValue | undefined> {
+    if (this.#pending.length === 0) return undefined;
+    await this.#rows.write(this.#pending);
+    return this.#head;
+  }
+
+  #folder(path: TreePath): FolderValue {
+    let at = treeRoot;
+    let folder = this.lookup.at(treeRoot) as FolderValue;
+    for (const name of segmentsOf(path)) {
+      at = childPath(at, name);
+      const found = this.lookup.at(at);
+      if (found !== undefined && !isFolderValue(found))
+        throw new Fault("InvalidInput", "the deploy has a file where the path needs a folder", { path });
+      const next = found ?? {
+        id: Bun.randomUUIDv7(),
+        created: this.#nowMs,
+        modified: this.#nowMs,
+        version: this.#head.version,
+      };
+      if (found === undefined) {
+        this.#pending.push(entryRow(folder.id, name, next));
+        this.lookup.add(at, next);
+      }
+      folder = next;
+    }
+    return folder;
+  }
+}
+
+type Content = Pick<FileValue, "blob" | "hash" | "size"> & { readonly modified?: number };
+
+const nothing: Content = { blob: null, hash: hashOfNothing, size: 0 };
+
+function contentOf(found: unknown, sha256: string): Content | undefined {
+  const value = found as FileValue | FolderValue | undefined;
+  return value !== undefined && !isFolderValue(value) && value.hash === sha256 ? value : undefined;
+}
+
+/** Searches a tree for content, and returns a path of each that it found. What it reads is checked again by the transaction that uses it. */
+async function pathsByHash(
+  { database, from, signal }: TakeOptions,
+  wanted: ReadonlySet<string>,
+): Promise<Map<string, TreePath>> {
+  const found = new Map<string, TreePath>();
+  const head = await database.heads.read(from);
+  if (head === undefined) return found;
+  const folders: Array<{ readonly id: string; readonly path: TreePath }> = [
+    { id: head.root, path: treeRoot },
+  ];
+  const pacer = new Pacer();
+  let searched = 0;
+  for (let folder = folders.pop(); folder !== undefined; folder = folders.pop())
+    for await (const batch of database.entries.list(folder.id)) {
+      signal.throwIfAborted();
+      for (const { name, value } of batch) {
+        const path = listedPath(folder.path, name);
+        if (path === undefined) continue;
+        if (isFolderValue(value)) folders.push({ id: value.id, path });
+        else if (wanted.has(value.hash)) found.set(value.hash, path);
+      }
+      searched += batch.length;
+      if (searched >= maxSearched || found.size === wanted.size) return found;
+      if (pacer.isDue) await pacer.nextTurn();
+    }
+  return found;
+}

@@ -1,0 +1,156 @@
+import { BatchLoader } from "../base/batch-loader.ts";
+import type { BucketState } from "../db/bucket-rows.ts";
+import { checkSite } from "../sites/check-site.ts";
+import { maxFileBytes } from "../sites/lines.ts";
+import type { SiteFile, SiteProblem } from "../sites/problem.ts";
+import { parseSitePart, type SitePart, type SiteRules, siteFiles, toSiteRules } from "../sites/site-rules.ts";
+import {
+  type FileReader,
+  type FileSnapshot,
+  type FolderChecks,
+  isSettled,
+  type OpenFile,
+  type PinnedReader,
+  TreeExchanged,
+} from "./file-store.ts";
+import { parseTreePath, treePath } from "./path.ts";
+
+/** LoadedRules are the rules of a bucket, and the state of the files that they were read from. */
+export interface LoadedRules {
+  readonly rules: SiteRules;
+  readonly snapshot: FileSnapshot;
+  /** The tree that they were read from, as `PinnedReader` names it. */
+  readonly tree: string | undefined;
+}
+
+/** Publications that can come between the reads for one answer, before it is given up. */
+const maxAttempts = 20;
+
+/** SiteFiles has the rules of one bucket. Each file is read once per version. */
+export class SiteFiles {
+  readonly #reader: FileReader;
+  readonly #loads: BatchLoader<"rules", LoadedRules>;
+  #loaded: LoadedRules | undefined;
+  /** What was parsed last, with the entity tag of its file. */
+  readonly #parsed = new Map<SiteFile, { readonly etag: string; readonly part: SitePart }>();
+
+  constructor(reader: FileReader) {
+    this.#reader = reader;
+    this.#loads = new BatchLoader(async () => new Map([["rules", await this.#load()] as const]));
+  }
+
+  /** rules returns the rules as they are after this call. `found` is the state of the bucket if the caller has just looked. */
+  async rules(found?: BucketState): Promise<LoadedRules> {
+    const known = this.#loaded;
+    if (known?.snapshot.isCurrent(new Map(), found)) return known;
+    return this.#reload();
+  }
+
+  async #reload(): Promise<LoadedRules> {
+    const loaded = await this.#loads.load("rules");
+    if (loaded === undefined) throw new Error("a load returned no rules");
+    return loaded;
+  }
+
+  /** inOneTree does work that reads files by the rules of the same tree. It is done again if the trees are exchanged meanwhile. */
+  async inOneTree<T>(
+    work: (reader: PinnedReader, loaded: LoadedRules) => Promise<T>,
+    found?: BucketState,
+  ): Promise<T> {
+    return unlessExchanged(async (attempt) => {
+      // Rules that are the same in both trees are still known as those of the former one.
+      const loaded = attempt === 1 ? await this.rules(found) : await this.#reload();
+      return work(this.#reader.pinned(loaded.tree), loaded);
+    });
+  }
+
+  #load(): Promise<LoadedRules> {
+    return unlessExchanged(() => this.#loadFrom(this.#reader.pinned()));
+  }
+
+  async #loadFrom(reader: PinnedReader): Promise<LoadedRules> {
+    const parts: SitePart[] = [];
+    const snapshots: FileSnapshot[] = [];
+    for (const name of siteFiles) {
+      const { part, snapshot } = await this.#read(reader, name);
+      snapshots.push(snapshot);
+      if (part !== undefined) parts.push(part);
+    }
+    const loaded = { rules: toSiteRules(parts), snapshot: new SiteSnapshot(snapshots), tree: reader.tree };
+    this.#loaded = isSettled(loaded.snapshot) ? loaded : undefined;
+    return loaded;
+  }
+
+  async #read(
+    reader: PinnedReader,
+    name: SiteFile,
+  ): Promise<{ readonly part?: SitePart; readonly snapshot: FileSnapshot }> {
+    const path = treePath(name);
+    const found = await reader.openOrFind(path);
+    if (found === undefined) return { snapshot: reader.snapshotOfMissing(path) };
+    if ("kind" in found) return { snapshot: found.snapshot() };
+    await using file = found;
+    const snapshot = await file.snapshot();
+    const { etag } = file.stats;
+    const known = this.#parsed.get(name);
+    if (known?.etag === etag) return { part: known.part, snapshot };
+    const part = parseSitePart(name, await contentOf(file));
+    // A file that was written just now could change again without a new entity tag.
+    if (isSettled(snapshot)) this.#parsed.set(name, { etag, part });
+    return { part, snapshot };
+  }
+}
+
+async function unlessExchanged<T>(work: (attempt: number) => Promise<T>): Promise<T> {
+  for (let attempt = 1; ; attempt += 1)
+    try {
+      return await work(attempt);
+    } catch (error) {
+      if (!(error instanceof TreeExchanged) || attempt === maxAttempts) throw error;
+    }
+}
+
+/** siteProblems returns what is wrong with the rules of a bucket, or of a deploy. */
+export function siteProblems(reader: FileReader): Promise<SiteProblem[]> {
+  return checkSite({
+    async read(name) {
+      const found = await reader.openOrFind(treePath(name));
+      if (found === undefined || "kind" in found) return undefined;
+      await using file = found;
+      return await contentOf(file);
+    },
+    async isFile(path) {
+      const parsed = parseTreePath(path);
+      return parsed !== undefined && (await reader.find(parsed))?.kind === "file";
+    },
+  });
+}
+
+/** The content of a file; of one that is too large to be used, only that it is. */
+async function contentOf(file: OpenFile): Promise<Uint8Array> {
+  return file.stats.size > maxFileBytes ? new Uint8Array(maxFileBytes + 1) : file.bytes();
+}
+
+/** SiteSnapshot is the state of both files. It is compared once for all files of the bucket that are sent in a tick. */
+class SiteSnapshot implements FileSnapshot {
+  readonly settledAtMs: number;
+  readonly #files: readonly FileSnapshot[];
+
+  constructor(files: readonly FileSnapshot[]) {
+    this.#files = files;
+    this.settledAtMs = Math.max(...files.map((file) => file.settledAtMs));
+  }
+
+  isCurrent(checks: FolderChecks, found?: BucketState): boolean {
+    const known = found === undefined ? checks.get(this) : undefined;
+    if (known !== undefined) return known;
+    const isCurrent = this.#files.every((file) => file.isCurrent(checks, found));
+    checks.set(this, isCurrent);
+    return isCurrent;
+  }
+
+  /** Nothing is sent of these files. */
+  hold(): undefined {
+    return undefined;
+  }
+}

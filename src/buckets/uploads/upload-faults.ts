@@ -1,0 +1,51 @@
+import { Fault } from "../../base/fault.ts";
+
+/** noUpload is the Fault for an upload that does not exist, has ended, or is not the caller's. */
+export function noUpload(): Fault {
+  return new Fault("NotFound", "there is no such upload; it ended or was never begun, begin it again", {
+    reason: "no_upload",
+  });
+}
+
+/** isBusy is the Fault for a second request that would add to an upload while another one does, or has just done so. */
+export function isBusy(): Fault {
+  return new Fault(
+    "InvalidInput",
+    "another request adds to this upload, or finishes it; ask for its offset (HEAD) and go on from there",
+    { reason: "upload_busy" },
+  );
+}
+
+/** wrongOffset is the Fault for a request that does not begin where the stored content ends. */
+export function wrongOffset(offset: number): Fault {
+  return new Fault(
+    "InvalidInput",
+    `Upload-Offset is not the offset of the upload, which is ${offset}; go on from there`,
+    { reason: "upload_offset", offset },
+  );
+}
+
+/** tooManyBytes is the Fault for a body that goes beyond the length of its upload. */
+export function tooManyBytes(length: number): Fault {
+  return new Fault("InvalidInput", `the body goes beyond the ${length} bytes of this upload`, {
+    reason: "upload_length",
+  });
+}
+
+/** tooManyUploads is the Fault for another upload while as many are unfinished as may be. */
+export function tooManyUploads(of: "bucket" | "token", max: number): Fault {
+  return new Fault(
+    "InvalidInput",
+    `${max} uploads ${of === "bucket" ? "into this bucket" : "of this token"} are unfinished; finish or cancel some`,
+    { reason: "too_many_uploads" },
+  );
+}
+
+/** wrongDigest is the Fault for content that is not what its digest says. The upload has ended. */
+export function wrongDigest(): Fault {
+  return new Fault(
+    "InvalidInput",
+    "the content is not what Repr-Digest says; nothing was changed and the upload has ended, send the file again",
+    { reason: "digest_mismatch" },
+  );
+}

@@ -1,0 +1,226 @@
+import { messageOf } from "../../base/fault.ts";
+import { randomText } from "../../base/random.ts";
+import type { UploadName, UploadOutcome, UploadRows, UploadValue } from "../../db/upload-rows.ts";
+import type { Logger } from "../../log/hub.ts";
+import type { FileStats, StagedFile } from "../file-store.ts";
+import { isBelow, type TreePath, treePath, treeRoot } from "../path.ts";
+import type { Bucket } from "../record.ts";
+import type { PartialContents } from "./partial-content.ts";
+import { PieceSource } from "./piece-source.ts";
+import { isBusy, noUpload, tooManyBytes, tooManyUploads, wrongDigest, wrongOffset } from "./upload-faults.ts";
+
+const hourMs = 3600 * 1000;
+/** An upload ends so long after it was begun. */
+const lifetimeMs = 24 * hourMs;
+/** The outcome of a finished upload is kept so long, for a client that lost the answer. */
+const outcomeMs = hourMs;
+const maxPerToken = 100;
+const maxPerBucket = 1000;
+/** After so many bytes of a body they are made durable: what a crash can lose. */
+const pieceBytes = 16 * 1024 * 1024;
+
+/** UploadTarget is where an upload goes: a bucket's record, with the name by which the address calls it (`site`, or `site@id` for a deploy). */
+export type UploadTarget = Pick<Bucket, "id" | "name" | "path">;
+
+/** Upload is a resumable upload as it was when the database was asked. */
+export interface Upload extends Omit<UploadValue, "path"> {
+  readonly name: UploadName;
+  readonly path: TreePath;
+}
+
+export type NewUpload = Pick<
+  Upload,
+  "path" | "by" | "length" | "modified" | "sha256" | "metadata" | "conditions"
+>;
+
+export interface ReceiveOptions {
+  /** The offset that the client believes in. */
+  readonly from: number;
+  readonly content: AsyncIterable<Uint8Array>;
+  /** Called while content is read that has arrived already, which may take long. */
+  readonly onProgress: () => void;
+  /** Puts the whole file in place, by all the rules of a PUT. */
+  readonly place: (staged: StagedFile) => Promise<{ readonly created: boolean; readonly stats: FileStats }>;
+}
+
+/** Received is the state of an upload after a request. */
+export interface Received {
+  readonly offset: number;
+  /** Set once the file is in place. */
+  readonly outcome: UploadOutcome | undefined;
+}
+
+/** A request that adds to an upload in this process. */
+interface Receiving {
+  readonly stop: AbortController;
+  /** Undefined once all bytes are there: then nothing ends it early. */
+  arrived: Promise<void> | undefined;
+}
+
+export interface UploadsOptions {
+  readonly rows: UploadRows;
+  readonly contents: PartialContents;
+  readonly log: Logger;
+}
+
+/**
+ * Uploads are files that arrive in several requests. Nothing of one is visible before its last byte is there. The offset in its row counts bytes that survive a
+ * crash, and stays below the length until the file is in place: so a client that reads the whole length there knows that the upload has succeeded, and one
+ * whose last request failed sends at least the last byte again.
+ */
+export class Uploads {
+  readonly #options: UploadsOptions;
+  readonly #receiving = new Map<string, Receiving>();
+
+  constructor(options: UploadsOptions) {
+    this.#options = options;
+  }
+
+  /** begin makes an upload without content. */
+  async begin(place: UploadTarget, upload: NewUpload): Promise<Upload> {
+    const name = { bucketId: place.id, id: randomText(24) };
+    const limits = { maxPerBucket, maxPerToken, lifetimeMs };
+    const made = await this.#options.rows.insert(name, { ...upload, target: place.name }, limits);
+    if (made === "bucket") throw tooManyUploads(made, maxPerBucket);
+    if (made === "token") throw tooManyUploads(made, maxPerToken);
+    return { ...made, path: upload.path, name };
+  }
+
+  /** find returns an upload of a path; `noUpload` if there is none, or it belongs to another place. */
+  async find({ id: bucketId, name: target }: UploadTarget, path: TreePath, id: string): Promise<Upload> {
+    const name = { bucketId, id };
+    const found = await this.#options.rows.get(name);
+    if (found === undefined || found.target !== target || found.path !== path) throw noUpload();
+    return { ...found, path, name };
+  }
+
+  /** unfinished returns the uploads at a path and below it, the oldest first. */
+  async unfinished({ id: bucketId, name: target }: UploadTarget, path: TreePath): Promise<Upload[]> {
+    const found = [...(await this.#options.rows.list(bucketId))].map(([id, upload]) => ({
+      ...upload,
+      name: { bucketId, id },
+      path: treePath(upload.path),
+    }));
+    return found.filter(
+      (upload) =>
+        upload.outcome === undefined &&
+        upload.target === target &&
+        (path === treeRoot || upload.path === path || isBelow(upload.path, path)),
+    );
+  }
+
+  /**
+   * interrupt ends a request of this process that adds to the upload, once what it brought is stored: a client that asks for the offset has given that request up,
+   * though its connection may look alive.
+   */
+  async interrupt(id: string): Promise<void> {
+    const receiving = this.#receiving.get(id);
+    if (receiving?.arrived === undefined) return;
+    receiving.stop.abort();
+    await receiving.arrived;
+  }
+
+  /** receive stores content, and puts the file in place with its last byte. What arrived is kept if the body fails, or the file cannot be placed. */
+  async receive(bucketPath: string, upload: Upload, options: ReceiveOptions): Promise<Received> {
+    const { id } = upload.name;
+    if (this.#receiving.has(id)) throw isBusy();
+    const stop = new AbortController();
+    const { promise, resolve } = Promise.withResolvers<void>();
+    const receiving: Receiving = { stop, arrived: promise };
+    this.#receiving.set(id, receiving);
+    try {
+      const source = new PieceSource(options.content, stop.signal);
+      const offset = await this.#store(bucketPath, upload, { from: options.from, source }).finally(() => {
+        source.close();
+        resolve();
+      });
+      if (typeof offset !== "number") return offset;
+      if (offset < upload.length) return { offset, outcome: undefined };
+      receiving.arrived = undefined;
+      return { offset, outcome: await this.#finish(bucketPath, upload, options) };
+    } finally {
+      resolve();
+      this.#receiving.delete(id);
+    }
+  }
+
+  /** cancel deletes an upload and what it has brought. A finished one is only forgotten. */
+  async cancel({ name }: Pick<Upload, "name">): Promise<void> {
+    const receiving = this.#receiving.get(name.id);
+    if (receiving !== undefined && receiving.arrived === undefined) throw isBusy();
+    await this.interrupt(name.id);
+    const { rows, contents } = this.#options;
+    await contents.discard(name.id, await rows.remove(name));
+  }
+
+  /** clean deletes uploads whose time has passed, and content that belongs to none. Returns how many there were. */
+  async clean(): Promise<number> {
+    const { rows, contents } = this.#options;
+    const expired = await rows.expired();
+    for (const name of expired) await contents.discard(name.id, await rows.remove(name));
+    await contents.drop(await rows.removeStrayParts());
+    return expired.length + (await contents.clear(() => rows.liveIds()));
+  }
+
+  /** Stores what arrives, piece by piece, and returns the offset; the state itself if there was nothing to store. */
+  async #store(
+    bucketPath: string,
+    { name, path, length }: Upload,
+    { from, source }: { readonly from: number; readonly source: PieceSource },
+  ): Promise<number | Received> {
+    const { rows, contents } = this.#options;
+    const now = await rows.get(name);
+    if (now === undefined) throw noUpload();
+    if (now.offset !== from) throw wrongOffset(now.offset);
+    if (now.outcome !== undefined) {
+      if (await source.hasMore()) throw tooManyBytes(length);
+      return { offset: now.offset, outcome: now.outcome };
+    }
+    let offset = from;
+    let recorded = from;
+    while (await source.hasMore()) {
+      if (offset === length) throw tooManyBytes(length);
+      const piece = source.piece(Math.min(pieceBytes, length - offset));
+      const { size, blob } = await contents.append({ id: name.id, offset, bucketPath, path }, piece);
+      const part = blob && { offset, size, blob: blob.key, hash: blob.sha256 };
+      const to = Math.min(offset + size, length - 1);
+      const replaced = await rows.advance(name, { from: recorded, to, part });
+      if (replaced === undefined) {
+        if (blob !== undefined) await contents.drop([blob.key]);
+        throw isBusy();
+      }
+      await contents.drop(replaced);
+      recorded = to;
+      offset += size;
+    }
+    if (source.failure !== undefined) throw source.failure.error;
+    if (source.isStopped) throw isBusy();
+    return offset;
+  }
+
+  async #finish(
+    bucketPath: string,
+    { name, path, length, sha256: wanted }: Upload,
+    { place, onProgress }: Pick<ReceiveOptions, "place" | "onProgress">,
+  ): Promise<UploadOutcome> {
+    const { rows, contents, log } = this.#options;
+    const whole = { id: name.id, bucketPath, path, length, onProgress, wantsHash: wanted !== undefined };
+    const { staged, sha256 } = await contents.assemble({ ...whole, parts: await rows.parts(name.id) });
+    await using _ = staged;
+    if (wanted !== undefined && sha256 !== wanted) {
+      await contents.discard(name.id, await rows.remove(name));
+      throw wrongDigest();
+    }
+    const { created, stats } = await place(staged);
+    const outcome = { created, etag: stats.etag, modified: stats.modifiedMs };
+    try {
+      await contents.discard(name.id, await rows.finish(name, outcome, outcomeMs));
+    } catch (error) {
+      // The file is in place, and that is what the client is told. What is left here ends with the time of the upload.
+      log.event("upload.work_failed", "what a finished upload left could not be removed", {
+        reason: messageOf(error),
+      });
+    }
+    return outcome;
+  }
+}

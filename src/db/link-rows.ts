@@ -1,0 +1,228 @@
+import { type SqlBool, sql, type Transaction } from "kysely";
+import type { Dialect } from "./dialect.ts";
+import type { Schema } from "./schema.ts";
+import { namespaceScope } from "./scopes.ts";
+
+/** `secretNamespace` is the namespace of one row: the secret that the keys of all signed links are derived from. */
+const secretNamespace = "links";
+const secretKey = "secret";
+const generationKey = "generation";
+
+/** `linksNamespace` is the namespace of a bucket's stored links, by id, and of the generation of all its links. */
+export function linksNamespace(bucketId: number): string {
+  return `links/${bucketId}`;
+}
+
+/** StoredLink is the row of a link that is counted, has a password or is of selected paths. Other links are not stored. Times are Unix milliseconds. */
+export interface StoredLink {
+  readonly kind: "download" | "upload" | "zip";
+  /** Of a selection the folder that contains all of it. */
+  readonly path: string;
+  /** What was selected in the folder, relative to it. */
+  readonly paths?: readonly string[];
+  /** The bytes of `paths` as JSON. */
+  readonly pathsBytes?: number;
+  /** The key of the token that made it. */
+  readonly by: string;
+  readonly created: number;
+  readonly expires: number;
+  /** An argon2id hash. */
+  readonly password?: string;
+  /** How often it can be used; without it, always. */
+  readonly max?: number;
+  readonly used: number;
+}
+
+/** LinkToken is what a link depends on of the token that made it. */
+export interface LinkToken {
+  readonly id: number;
+  readonly key: string;
+  readonly secretHash: string;
+  readonly passwordHash: string | null;
+}
+
+/** LinkState is what the database says about a link, read by one statement. */
+export interface LinkState {
+  /** In base64; undefined if no link was ever made. */
+  readonly secret: string | undefined;
+  /** How often all links of the bucket were revoked. */
+  readonly generation: number;
+  readonly token: LinkToken | undefined;
+  readonly stored: StoredLink | undefined;
+}
+
+/** LinkBounds are how much the stored links of a bucket may be. */
+export interface LinkBounds {
+  readonly links: number;
+  /** Of all selections together. */
+  readonly pathsBytes: number;
+}
+
+/** LinkName names the row of a stored link. */
+export interface LinkName {
+  readonly bucketId: number;
+  readonly id: string;
+}
+
+/** LinkRows are the rows behind signed links. */
+export class LinkRows {
+  readonly #dialect: Dialect;
+
+  constructor(dialect: Dialect) {
+    this.#dialect = dialect;
+  }
+
+  /** Reads all that decides about a link. The token's limits are not read: their size would show in the time that a wrong link takes. */
+  async state(tokenId: number, { bucketId, id }: LinkName): Promise<LinkState> {
+    const value = (namespace: string, key: string) =>
+      sql<unknown>`(select value from kv where namespace = ${namespace} and key = ${key})`;
+    const ofToken = (column: "token_key" | "token_hash" | "password_hash") =>
+      sql<string | null>`(select ${sql.ref(column)} from token where id = ${tokenId})`.as(column);
+    const own = linksNamespace(bucketId);
+    const row = await this.#dialect.query
+      .selectNoFrom([
+        value(secretNamespace, secretKey).as("secret"),
+        value(own, generationKey).as("generation"),
+        value(own, id).as("stored"),
+        ofToken("token_key"),
+        ofToken("token_hash"),
+        ofToken("password_hash"),
+      ])
+      .executeTakeFirst();
+    const read = <T>(json: unknown) => (json == null ? undefined : (this.#dialect.fromJson(json) as T));
+    return {
+      secret: read<{ secret: string }>(row?.secret)?.secret,
+      generation: read<{ generation: number }>(row?.generation)?.generation ?? 0,
+      stored: id === generationKey ? undefined : read<StoredLink>(row?.stored),
+      token:
+        row?.token_key == null || row.token_hash === null
+          ? undefined
+          : {
+              id: tokenId,
+              key: row.token_key,
+              secretHash: row.token_hash,
+              passwordHash: row.password_hash,
+            },
+    };
+  }
+
+  /** Stores `secret` unless there is one already, and returns the one that is stored: of nodes that begin at once, all get the same. */
+  ensureSecret(secret: string): Promise<string> {
+    return this.#dialect.exclusively(namespaceScope(secretNamespace), async (transaction) => {
+      const found = await transaction
+        .selectFrom("kv")
+        .select("value")
+        .where("namespace", "=", secretNamespace)
+        .where("key", "=", secretKey)
+        .executeTakeFirst();
+      if (found !== undefined) return (this.#dialect.fromJson(found.value) as { secret: string }).secret;
+      const value = this.#dialect.json({ secret });
+      await transaction
+        .insertInto("kv")
+        .values({ namespace: secretNamespace, key: secretKey, value })
+        .execute();
+      return secret;
+    });
+  }
+
+  /** Stores a link and removes expired ones. False if the bucket would have more than `max` of those that are not. */
+  insert({ bucketId, id }: LinkName, link: StoredLink, max: LinkBounds): Promise<boolean> {
+    const namespace = linksNamespace(bucketId);
+    return this.#dialect.exclusively(namespaceScope(namespace), async (transaction) => {
+      await this.#removeExpired(transaction, namespace, link.created);
+      const { count, bytes } = await transaction
+        .selectFrom("kv")
+        .select(({ fn }) => [
+          fn.countAll().as("count"),
+          sql<number | string | null>`sum(${this.#dialect.jsonInteger("value", "pathsBytes")})`.as("bytes"),
+        ])
+        .where("namespace", "=", namespace)
+        .where("key", "!=", generationKey)
+        .executeTakeFirstOrThrow();
+      if (Number(count) >= max.links || Number(bytes ?? 0) + (link.pathsBytes ?? 0) > max.pathsBytes)
+        return false;
+      const value = this.#dialect.json(link);
+      await transaction.insertInto("kv").values({ namespace, key: id, value }).execute();
+      return true;
+    });
+  }
+
+  /** Returns the stored links of a bucket by id, without those that have expired by `now`, which are removed. */
+  list(bucketId: number, now: number): Promise<ReadonlyMap<string, StoredLink>> {
+    const namespace = linksNamespace(bucketId);
+    return this.#dialect.transact(async (transaction) => {
+      await this.#removeExpired(transaction, namespace, now);
+      const rows = await transaction
+        .selectFrom("kv")
+        .select(["key", "value"])
+        .where("namespace", "=", namespace)
+        .where("key", "!=", generationKey)
+        .execute();
+      return new Map(rows.map(({ key, value }) => [key, this.#dialect.fromJson(value) as StoredLink]));
+    });
+  }
+
+  /** Counts one use. False if the link has been used as often as it may be, or was revoked. */
+  async count({ bucketId, id }: LinkName): Promise<boolean> {
+    const { jsonInteger } = this.#dialect;
+    const { numUpdatedRows } = await this.#dialect.query
+      .updateTable("kv")
+      .set({ value: this.#dialect.addToJson("value", "used", 1) })
+      .where("namespace", "=", linksNamespace(bucketId))
+      .where("key", "=", id)
+      .where(sql<SqlBool>`${jsonInteger("value", "used")} < ${jsonInteger("value", "max")}`)
+      .executeTakeFirst();
+    return numUpdatedRows > 0n;
+  }
+
+  /** Takes back what `count` did, for a use that failed. */
+  async uncount({ bucketId, id }: LinkName): Promise<void> {
+    await this.#dialect.query
+      .updateTable("kv")
+      .set({ value: this.#dialect.addToJson("value", "used", -1) })
+      .where("namespace", "=", linksNamespace(bucketId))
+      .where("key", "=", id)
+      .where(sql<SqlBool>`${this.#dialect.jsonInteger("value", "used")} > 0`)
+      .execute();
+  }
+
+  /** Removes a stored link; false if there is none. */
+  async remove({ bucketId, id }: LinkName): Promise<boolean> {
+    const { numDeletedRows } = await this.#dialect.query
+      .deleteFrom("kv")
+      .where("namespace", "=", linksNamespace(bucketId))
+      .where("key", "=", id)
+      .where("key", "!=", generationKey)
+      .executeTakeFirst();
+    return numDeletedRows > 0n;
+  }
+
+  /** Begins a new generation, which makes every link of the bucket invalid, and removes the stored ones. */
+  async revokeAll(bucketId: number): Promise<void> {
+    const namespace = linksNamespace(bucketId);
+    await this.#dialect.exclusively(namespaceScope(namespace), async (transaction) => {
+      await transaction
+        .deleteFrom("kv")
+        .where("namespace", "=", namespace)
+        .where("key", "!=", generationKey)
+        .execute();
+      const { numUpdatedRows } = await transaction
+        .updateTable("kv")
+        .set({ value: this.#dialect.addToJson("value", "generation", 1) })
+        .where("namespace", "=", namespace)
+        .where("key", "=", generationKey)
+        .executeTakeFirst();
+      if (numUpdatedRows > 0n) return;
+      const value = this.#dialect.json({ generation: 1 });
+      await transaction.insertInto("kv").values({ namespace, key: generationKey, value }).execute();
+    });
+  }
+
+  async #removeExpired(transaction: Transaction<Schema>, namespace: string, now: number): Promise<void> {
+    await transaction
+      .deleteFrom("kv")
+      .where("namespace", "=", namespace)
+      .where(sql<SqlBool>`${this.#dialect.jsonInteger("value", "expires")} <= ${now}`)
+      .execute();
+  }
+}

@@ -1,0 +1,104 @@
+import { parseTreePath, type TreePath, treeRoot } from "../../buckets/path.ts";
+import { archiveName } from "../../links/address.ts";
+import type { Lease } from "../../rpc/lease.ts";
+import { StreamMeter, sized } from "../request/response-size.ts";
+import { Archive } from "../zip/archive.ts";
+import { attachmentOf, countUse } from "./download.ts";
+import type { LinkRequest } from "./link-request.ts";
+
+/** Archives that are compressed at a time, each of which occupies a thread of the pool; the content of further ones is not compressed. */
+const maxCompressed = 4;
+let compressed = 0;
+
+/** sendArchive sends the folder of a link, or what was selected in it, as a ZIP archive; undefined if there is no such folder. */
+export async function sendArchive(
+  linked: LinkRequest,
+  acquire: () => Lease<unknown>,
+): Promise<Response | undefined> {
+  const { request, link, path: folder, bucket, files, audit } = linked;
+  const found = folder === treeRoot ? undefined : await files.reader.find(folder);
+  if (folder !== treeRoot && found?.kind !== "folder") return undefined;
+  const top = archiveName(bucket.name, folder);
+  const headers = {
+    "content-type": "application/zip",
+    "content-disposition": attachmentOf(`${top}.zip`),
+    "x-content-type-options": "nosniff",
+    "accept-ranges": "none",
+  };
+  if (request.method === "HEAD") return new Response(null, { headers });
+  await countUse(linked);
+  if (link.name !== undefined)
+    audit("link.used", { bucket: bucket.name, path: folder, kind: "zip", link: link.name.id });
+  const paths = link.paths?.flatMap((path) => within(folder, path));
+  const compresses = compressed < maxCompressed;
+  if (compresses) compressed += 1;
+  // Rows are read until the last file is sent, so the database stays open for so long.
+  const lease = acquire();
+  const meter = new StreamMeter();
+  const body = sentUntil(
+    request.signal,
+    new Archive({ reader: files.reader, folder, top, paths, compresses }).pieces(),
+    {
+      onPiece: (bytes) => meter.add(bytes),
+      onEnd() {
+        if (compresses) compressed -= 1;
+        lease.release();
+        meter.end();
+      },
+    },
+  );
+  return sized(new Response(body, { headers }), meter);
+}
+
+function within(folder: TreePath, path: string): readonly TreePath[] {
+  const whole = parseTreePath(folder === treeRoot ? path : `${folder}/${path}`);
+  return whole === undefined ? [] : [whole];
+}
+
+interface Progress {
+  readonly onPiece: (bytes: number) => void;
+  /** Called once: all was sent, making it failed, or the client left. */
+  readonly onEnd: () => void;
+}
+
+/** A stream that takes the next piece when the client has room for it, and ends the work when the client leaves. */
+function sentUntil(
+  left: AbortSignal,
+  pieces: AsyncGenerator<Uint8Array>,
+  { onPiece, onEnd }: Progress,
+): ReadableStream<Uint8Array> {
+  let ended = false;
+  const end = async () => {
+    if (ended) return;
+    ended = true;
+    left.removeEventListener("abort", end);
+    try {
+      await pieces.return(undefined);
+    } finally {
+      onEnd();
+    }
+  };
+  // Bun may drop the body of a client that left without cancelling it.
+  left.addEventListener("abort", end);
+  if (left.aborted) void end();
+  return new ReadableStream<Uint8Array>(
+    {
+      async pull(controller) {
+        try {
+          const { value, done } = await pieces.next();
+          if (done) controller.close();
+          else {
+            onPiece(value.byteLength);
+            controller.enqueue(value);
+            return;
+          }
+        } catch (error) {
+          controller.error(error);
+        }
+        await end();
+      },
+      cancel: end,
+    },
+    { highWaterMark: 0 },
+  );
+}

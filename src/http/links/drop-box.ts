@@ -1,0 +1,61 @@
+import type { BucketView, ResolvedPath } from "../../buckets/file-store.ts";
+import { childPath, type Segment, type TreePath, treePath, treeRoot } from "../../buckets/path.ts";
+import { suffixes } from "../content/encoding.ts";
+import { plainText } from "../content/plain.ts";
+import { HttpError } from "../request/http-error.ts";
+import { uploadBody } from "../request/upload-body.ts";
+import type { LinkRequest } from "./link-request.ts";
+
+export interface AddedFile {
+  readonly name: Segment;
+  /** 0 means no limit. */
+  readonly maxUploadBytes: number;
+  readonly restartIdleTimer: () => void;
+  /** Reads the link and the bucket again, for the time after a long body. */
+  readonly isStillValid: () => Promise<boolean>;
+}
+
+/** These change how a bucket is served. */
+const reservedAtTop = new Set(["_headers", "_redirects"]);
+
+/** addFile stores the body of a request as a new file of a drop box. It never replaces one. */
+export async function addFile(
+  { request, link, links, files, path: folder, bucket, audit }: LinkRequest,
+  { name, maxUploadBytes, restartIdleTimer, isStillValid }: AddedFile,
+): Promise<Response> {
+  if (folder === treeRoot && reservedAtTop.has(name.toLowerCase()))
+    throw new HttpError(
+      403,
+      "a file of this name changes how the bucket is served; it cannot be uploaded by a link",
+    );
+  const path = childPath(folder, name);
+  const conditions = {
+    holdsLock: () => false,
+    async assertPreconditions({ entry }: ResolvedPath, { reader }: BucketView) {
+      if (!(await isStillValid()))
+        throw new HttpError(410, "Gone: this link ended meanwhile; nothing was stored");
+      if (entry !== undefined || (await isVariant(path, reader)))
+        throw new HttpError(409, "a file of this name exists, and a link replaces none; use another name");
+    },
+  };
+  if (!(await links.count(link))) throw new HttpError(410, "Gone: this link was used as often as it may be");
+  try {
+    const upload = { request, files, path, maxUploadBytes, restartIdleTimer };
+    const { stats } = await uploadBody(upload, { conditions, makeParents: true });
+    audit("file.written", { bucket: bucket.name, path, bytes: stats.size });
+  } catch (error) {
+    await links.uncount(link);
+    throw error;
+  }
+  const stored = link.name === undefined ? {} : { link: link.name.id };
+  audit("link.used", { bucket: bucket.name, path, kind: "upload", ...stored });
+  return plainText(201, `201 Created: ${name} is stored.`);
+}
+
+/** Whether a file would be sent in place of another, as `x.html.br` is for `x.html`. */
+async function isVariant(path: TreePath, reader: BucketView["reader"]): Promise<boolean> {
+  const suffix = Object.values(suffixes).find((one) => path.endsWith(one));
+  const plain = suffix === undefined ? "" : path.slice(0, -suffix.length);
+  if (plain === "" || plain.endsWith("/")) return false;
+  return (await reader.find(treePath(plain))) !== undefined;
+}

@@ -1,0 +1,72 @@
+import { type Authenticator, CredentialsRejected } from "../../auth/authenticator.ts";
+import { Fault } from "../../base/fault.ts";
+import type { ValidLink } from "../../links/links.ts";
+import { plainText } from "../content/plain.ts";
+import { isFromBrowser } from "../request/browser-request.ts";
+import type { Delays } from "../request/connection-limiter.ts";
+import { HttpError } from "../request/http-error.ts";
+import { passwordPage } from "./password-page.ts";
+
+/** A form with a password of 256 characters, each of which may take 12 bytes. */
+const maxFormBytes = 4096;
+
+export interface PasswordCheck {
+  readonly address: string;
+  readonly delays: Delays;
+  readonly authenticator: Authenticator;
+}
+
+/** provePassword tells whether a request has the password of its link, if that has one. Guessing is slowed down as that of a token's password is. */
+export async function provePassword(
+  request: Request,
+  { name, passwordHash }: ValidLink,
+  { address, delays, authenticator }: PasswordCheck,
+): Promise<"right" | "wrong" | "missing"> {
+  if (name === undefined || passwordHash === undefined) return "right";
+  const password = request.method === "POST" ? await passwordInForm(request) : passwordInHeader(request);
+  if (password === undefined) return "missing";
+  const peer = {
+    address,
+    disconnected: request.signal,
+    withoutSlot: <T>(wait: () => Promise<T>) => wait(),
+  };
+  try {
+    await authenticator.proveLinkPassword({ id: name.id, hash: passwordHash, password }, peer);
+    return "right";
+  } catch (error) {
+    if (!(error instanceof CredentialsRejected)) throw error;
+    if (error.delayMs > 0 && !(await delays.wait(error.delayMs)))
+      throw new Fault("Busy", "too many wrong passwords are being sent; try again shortly");
+    return "wrong";
+  }
+}
+
+/** askForPassword is a form for people and a challenge for programs. A browser that gets a challenge would keep the password and add it to further requests. */
+export function askForPassword(request: Request, proof: "wrong" | "missing"): Response {
+  const line = proof === "wrong" ? "this is not the password of this link" : "this link takes a password";
+  if (isFromBrowser(request))
+    return request.method === "PUT"
+      ? plainText(403, `403 Forbidden: ${line}.`)
+      : passwordPage(request, proof);
+  return plainText(401, `401 Unauthorized: ${line}; send it as Basic with an empty user name.`, {
+    "www-authenticate": 'Basic realm="Node Link", charset="UTF-8"',
+  });
+}
+
+/** The password of Basic credentials (RFC 7617) without a user name. */
+function passwordInHeader({ headers }: Request): string | undefined {
+  const [, given = ""] = /^basic +([A-Za-z0-9+/=_-]+) *$/i.exec(headers.get("authorization") ?? "") ?? [];
+  const text = Buffer.from(given, "base64").toString("utf8");
+  return text.length > 1 && text.startsWith(":") ? text.slice(1) : undefined;
+}
+
+async function passwordInForm(request: Request): Promise<string | undefined> {
+  const { headers } = request;
+  if (!/^application\/x-www-form-urlencoded\b/i.test(headers.get("content-type") ?? ""))
+    throw new HttpError(415, "send the password as a form: password=…");
+  const length = headers.get("content-length");
+  if (length === null) throw new HttpError(411, "send the form with a Content-Length");
+  if (Number(length) > maxFormBytes)
+    throw new HttpError(413, `the form is above ${maxFormBytes} bytes`, { headers: { connection: "close" } });
+  return new URLSearchParams(await request.text()).get("password") || undefined;
+}

@@ -1,0 +1,158 @@
+import type { AuditLog } from "../../auth/audit-log.ts";
+import { millisecondsSince } from "../../base/elapsed.ts";
+import { Fault } from "../../base/fault.ts";
+import { LockedFault } from "../../buckets/metadata/locks.ts";
+import type { Bucket } from "../../buckets/record.ts";
+import type { LinkVerdict } from "../../links/links.ts";
+import type { Lease } from "../../rpc/lease.ts";
+import type { Services } from "../../services.ts";
+import { allowedMethods, methodNotAllowed, plainText } from "../content/plain.ts";
+import type { Delays } from "../request/connection-limiter.ts";
+import { HttpError } from "../request/http-error.ts";
+import type { IncomingRequest } from "../request/incoming-request.ts";
+import { countUnread, tooManyUnread, type UnreadBodies } from "../request/unread-body.ts";
+import { faultResponse, httpErrorResponse } from "../webdav/error-response.ts";
+import { sendArchive } from "./archive.ts";
+import { download } from "./download.ts";
+import { addFile } from "./drop-box.ts";
+import { dropBoxPage } from "./drop-box-page.ts";
+import type { LinkRequest } from "./link-request.ts";
+import { askForPassword, provePassword } from "./password.ts";
+import { parseRequestedLink, type RequestedLink } from "./requested-link.ts";
+
+export interface LinkRouteOptions extends UnreadBodies {
+  readonly acquire: () => Lease<Services>;
+  readonly audit: AuditLog;
+  /** The largest upload; 0 means no limit. */
+  readonly maxUploadBytes: () => number;
+  readonly delays: Delays;
+}
+
+/** What a link leads to is for the one who has it: no cache, no search engine, and no other site sees the address. */
+const linkHeaders = {
+  "cache-control": "private, no-store",
+  "referrer-policy": "no-referrer",
+  "x-robots-tag": "noindex",
+};
+
+/** serveLink answers for a signed link: `/node/link/<code>/<bucket>/<path>`. Until the link is proven, a body is counted as that of a stranger. */
+export async function serveLink(incoming: IncomingRequest, options: LinkRouteOptions): Promise<Response> {
+  const unread = countUnread(incoming.request, incoming.address, options);
+  const response = unread === undefined ? tooManyUnread() : await serveCounted(incoming, options, unread);
+  for (const [name, value] of Object.entries(linkHeaders)) response.headers.set(name, value);
+  return response;
+}
+
+async function serveCounted(
+  incoming: IncomingRequest,
+  options: LinkRouteOptions,
+  unread: Disposable,
+): Promise<Response> {
+  const { request, rawPath } = incoming;
+  const start = performance.now();
+  const lease = options.acquire();
+  const asked = parseRequestedLink(rawPath, request);
+  try {
+    const response = await answer({ incoming, asked, lease }, options, unread).catch((error: unknown) =>
+      toResponse(error, asked),
+    );
+    const log = lease.services.hub.logger("server");
+    if (log.wants("DEBUG"))
+      log.debug(`link ${request.method}`, {
+        bucket: asked?.bucket,
+        path: asked?.path,
+        status: response.status,
+        elapsed_ms: millisecondsSince(start),
+      });
+    return response;
+  } finally {
+    unread[Symbol.dispose]();
+    lease.release();
+  }
+}
+
+interface Pending {
+  readonly incoming: IncomingRequest;
+  readonly asked: RequestedLink | undefined;
+  readonly lease: Lease<Services>;
+}
+
+async function answer(
+  { incoming, asked, lease }: Pending,
+  { acquire, audit, delays, maxUploadBytes }: LinkRouteOptions,
+  unread: Disposable,
+): Promise<Response> {
+  const { request, address, restartIdleTimer } = incoming;
+  const { services, authenticator } = lease;
+  if (request.method === "OPTIONS") return allowedMethods(["GET", "HEAD", "POST", "PUT"]);
+  if (asked === undefined) return refuse("unknown");
+  const bucket = await enabledBucket(services, asked.bucket);
+  const check = () => services.links.check(asked.code, { ...asked, bucket }, authenticator);
+  const verdict = await check();
+  if (verdict.state !== "valid") return refuse(verdict.state);
+  if (bucket === undefined) return refuse("unknown");
+  const { link } = verdict;
+  const hasPassword = link.passwordHash !== undefined;
+  const methods = methodsOf(asked, hasPassword);
+  if (!methods.includes(request.method)) return methodNotAllowed(methods);
+  if (asked.kind === "upload" && request.method !== "PUT")
+    return dropBoxPage(request, { folder: asked.path, hasPassword });
+  const proof = await provePassword(request, link, { address, delays, authenticator });
+  if (proof !== "right") return askForPassword(request, proof);
+  unread[Symbol.dispose]();
+  const linked: LinkRequest = {
+    request,
+    link,
+    path: asked.path,
+    bucket,
+    files: services.buckets.filesOf(bucket),
+    links: services.links,
+    audit: audit.by({ caller: link.owner, address }),
+  };
+  if (asked.kind === "zip") return (await sendArchive(linked, acquire)) ?? refuse("unknown");
+  if (asked.fileName === undefined) return (await download(linked)) ?? refuse("unknown");
+  return addFile(linked, {
+    name: asked.fileName,
+    maxUploadBytes: maxUploadBytes(),
+    restartIdleTimer,
+    isStillValid: async () => isUsable(await check()) && (await services.buckets.compare(bucket)) === "same",
+  });
+}
+
+/** Read after the use was counted, a link may be used up by this very request. */
+function isUsable({ state }: LinkVerdict): boolean {
+  return state === "valid" || state === "used_up";
+}
+
+async function enabledBucket({ buckets }: Services, name: string): Promise<Bucket | undefined> {
+  const bucket = await buckets.get(name);
+  return bucket?.enable ? bucket : undefined;
+}
+
+function methodsOf({ kind }: RequestedLink, hasPassword: boolean): readonly string[] {
+  if (kind === "upload") return ["GET", "HEAD", "PUT"];
+  return hasPassword ? ["GET", "HEAD", "POST"] : ["GET", "HEAD"];
+}
+
+/** One text for every link that was not made so, so that nothing can be learnt by trying; more for those who were given it. */
+function refuse(state: Exclude<LinkVerdict["state"], "valid">): Response {
+  switch (state) {
+    case "unknown":
+      return plainText(404, "404 Not Found: this link is not valid, or what it led to is gone.");
+    case "expired":
+      return plainText(410, "410 Gone: this link has expired; ask whoever gave it to you for a new one.");
+    case "revoked":
+      return plainText(410, "410 Gone: this link was revoked by its owner.");
+    case "used_up":
+      return plainText(410, "410 Gone: this link was used as often as it may be.");
+  }
+}
+
+function toResponse(error: unknown, asked: RequestedLink | undefined): Response {
+  if (error instanceof HttpError) return httpErrorResponse(error);
+  // A stranger learns nothing of the locks and their owners.
+  if (error instanceof LockedFault)
+    return plainText(423, "423 Locked: somebody works on this folder; try again later.");
+  if (error instanceof Fault && asked !== undefined) return faultResponse(error, asked.bucket, asked.path);
+  throw error;
+}

@@ -1,0 +1,44 @@
+import { encodePath } from "../../sites/redirect-target.ts";
+import { methodNotAllowed } from "../content/plain.ts";
+import { isNavigation } from "../request/browser-request.ts";
+import { decodePath } from "../static/decode-path.ts";
+import { clearPreviewCookie, setPreviewCookie } from "./preview-cookie.ts";
+import { type ShownDeploy, unlisted } from "./shown-deploy.ts";
+
+/** Paths that are the server's own at every root: a file of a deploy is not shown there. */
+const serverPaths = /^(?:jsonrpc|terminal|node)(?:\/|$)/;
+
+interface EnteredPreview {
+  readonly code: string;
+  readonly deploy: string;
+  readonly shown: ShownDeploy;
+}
+
+/**
+ * enterAtRoot sends a browser that goes to the address of a preview to the same path at the root of the host, with a cookie that shows the deploy there: pages of most
+ * generators link by absolute paths, and work nowhere else. Undefined for all other requests, which are answered at the address itself. `rest` is the path below the
+ * address, still encoded.
+ */
+export function enterAtRoot(
+  { request, rest }: { readonly request: Request; readonly rest: string },
+  { code, deploy, shown: { bucket, tree } }: EnteredPreview,
+): Response | undefined {
+  const decoded = isNavigation(request) ? decodePath(rest) : undefined;
+  if (decoded === undefined || serverPaths.test(decoded.text)) return undefined;
+  const { search } = new URL(request.url, "http://localhost");
+  // A path that can be decoded begins with a name: the location is never that of another host, such as `//example.org`.
+  const location = `/${encodePath(decoded.text)}${search}`;
+  if (tree.isPublished) return bucket.public ? redirect(location, clearPreviewCookie(request)) : undefined;
+  const cookie = { code, bucket: bucket.name, deploy, publishedAt: tree.publishedAt };
+  return redirect(location, setPreviewCookie(request, cookie));
+}
+
+/** leavePreview ends the preview in this browser, and shows what is published. */
+export function leavePreview(request: Request): Response {
+  if (request.method !== "GET" && request.method !== "HEAD") return methodNotAllowed(["GET", "HEAD"]);
+  return redirect("/", clearPreviewCookie(request));
+}
+
+function redirect(location: string, cookie: string): Response {
+  return unlisted(new Response(null, { status: 303, headers: { location, "set-cookie": cookie } }));
+}

@@ -1,0 +1,57 @@
+import { parseDeployTarget } from "../../buckets/deploys/deploy-record.ts";
+import { parseCode } from "../../links/link-code.ts";
+import { cookiesOf, isHttps, withPort } from "../request/cookies.ts";
+
+const name = "node_server_preview";
+const maxAgeSeconds = 60 * 60;
+/** A code, a name of a bucket, a deploy and a time are shorter. */
+const maxValueChars = 512;
+
+/** PreviewCookie is what a browser that shows a preview sends with its requests. Nothing of it is proven. */
+export interface PreviewCookie {
+  readonly code: string;
+  readonly bucket: string;
+  readonly deploy: string;
+  /** When the deploy had been published last, in Unix milliseconds; null if never. A later publication ends the preview, also if another deploy is published then. */
+  readonly publishedAt: number | null;
+}
+
+/** hasPreviewCookie tells whether a request may carry the cookie. It is asked for every request at the root of a host, of which few have any cookie. */
+export function hasPreviewCookie({ headers }: Request): boolean {
+  return headers.get("cookie")?.includes(name) ?? false;
+}
+
+/** previewCookieOf reads the cookie; undefined if there is none, or one that the server would not have set. Of several, the first alone counts. */
+export function previewCookieOf(request: Request): PreviewCookie | undefined {
+  const [value = ""] = cookiesOf(request, cookieName(request));
+  if (value.length > maxValueChars) return undefined;
+  const [, code = "", target = "", at] = /^([^/]+)\/([\w.@-]+)(?:\/(\d{1,15}))?$/.exec(value) ?? [];
+  const { bucket, deploy } = parseDeployTarget(target);
+  if (deploy === undefined || parseCode(code)?.kind !== "preview") return undefined;
+  return { code, bucket, deploy, publishedAt: at === undefined ? null : Number(at) };
+}
+
+/** setPreviewCookie is the header that begins a preview in a browser. It lasts an hour, and no longer than its link. */
+export function setPreviewCookie(
+  request: Request,
+  { code, bucket, deploy, publishedAt }: PreviewCookie,
+): string {
+  const left = (parseCode(code)?.expires ?? 0) - Math.floor(Date.now() / 1000);
+  const at = publishedAt === null ? "" : `/${publishedAt}`;
+  return cookieLine(request, `${code}/${bucket}@${deploy}${at}`, Math.max(0, Math.min(left, maxAgeSeconds)));
+}
+
+/** clearPreviewCookie is the header that ends it. */
+export function clearPreviewCookie(request: Request): string {
+  return cookieLine(request, "", 0);
+}
+
+function cookieLine(request: Request, value: string, seconds: number): string {
+  const secure = isHttps(request) ? "; Secure" : "";
+  return `${cookieName(request)}=${value}; Path=/; Max-Age=${seconds}; HttpOnly; SameSite=Lax${secure}`;
+}
+
+/** With `__Host-` neither another host name of the domain nor plain http can have set it (RFC 6265bis §4.1.3.2). */
+function cookieName(request: Request): string {
+  return withPort(isHttps(request) ? `__Host-${name}` : name, request);
+}

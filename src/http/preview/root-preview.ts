@@ -1,0 +1,86 @@
+import type { Bucket } from "../../buckets/record.ts";
+import type { Lease } from "../../rpc/lease.ts";
+import type { Services } from "../../services.ts";
+import { plainText } from "../content/plain.ts";
+import { isWorkerScript } from "../request/browser-request.ts";
+import { type StaticOptions, serveBucket } from "../static/serve.ts";
+import { clearPreviewCookie, previewCookieOf } from "./preview-cookie.ts";
+import { findShown, unlisted } from "./shown-deploy.ts";
+
+/** RootRequest is a GET or HEAD at the root of a host, and the bucket that is there. */
+export interface RootRequest {
+  readonly request: Request;
+  /** As in `request.url`: normalised, still percent-encoded. */
+  readonly path: string;
+  readonly bucket: Bucket;
+  readonly isOwnHost: boolean;
+}
+
+/**
+ * rootPreview answers from the deploy that the cookie of a request names. Everything is checked again, as at the address of the preview. Undefined if there is nothing
+ * to show (any more): then the published file is sent, with `withoutPreview`.
+ */
+export async function rootPreview(
+  { request, path, bucket, isOwnHost }: RootRequest,
+  lease: Lease<Services>,
+  options: StaticOptions,
+): Promise<Response | undefined> {
+  const cookie = previewCookieOf(request);
+  if (cookie === undefined || cookie.bucket !== bucket.name) return undefined;
+  const { code, deploy, publishedAt } = cookie;
+  const shown = await findShown({ code, bucket, deploy }, lease);
+  if (shown.state !== "valid" || shown.tree.isPublished || shown.tree.publishedAt !== publishedAt)
+    return undefined;
+  if (isWorkerScript(request)) return refuseWorker();
+  const response = await serveBucket(
+    {
+      request: withoutValidators(request),
+      base: "/",
+      keyBase: "/",
+      rest: path.slice(1),
+      bucket: { ...bucket, ...shown.tree.place },
+      isOwnHost,
+      buckets: shown.buckets,
+      found: undefined,
+      assertPresent: shown.assertPresent,
+    },
+    options,
+  );
+  const { headers } = response;
+  // A page of another origin of the same site would be sent the preview, and could run its scripts.
+  if (!bucket.cors) headers.set("cross-origin-resource-policy", "same-origin");
+  headers.append("vary", "cookie");
+  return unlisted(response);
+}
+
+/** withoutPreview ends the preview of the client that gets the response, which no other client may get. */
+export function withoutPreview(request: Request, response: Response): Response {
+  const { headers } = response;
+  headers.append("set-cookie", clearPreviewCookie(request));
+  headers.append("vary", "cookie");
+  headers.set("cache-control", "private, no-store");
+  return response;
+}
+
+/** What the client has is the published file: a 304 would give that file the headers of the deploy's rules, which stay after the preview. */
+function withoutValidators(request: Request): Request {
+  const { headers } = request;
+  if (!headers.has("if-none-match") && !headers.has("if-modified-since")) return request;
+  const kept = new Headers(headers);
+  kept.delete("if-none-match");
+  kept.delete("if-modified-since");
+  return new Request(new URL(request.url, "http://localhost").href, {
+    method: request.method,
+    headers: kept,
+  });
+}
+
+function refuseWorker(): Response {
+  return unlisted(
+    plainText(
+      403,
+      "403 Forbidden: this browser shows a preview, and a service worker of it would stay in the browser. GET /node/preview/ ends the preview.",
+      { vary: "cookie" },
+    ),
+  );
+}

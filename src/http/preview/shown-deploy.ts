@@ -1,0 +1,50 @@
+import type { Buckets } from "../../buckets/buckets.ts";
+import { noDeploy } from "../../buckets/deploys/deploy-record.ts";
+import type { ShownTree } from "../../buckets/deploys/deploys.ts";
+import type { Bucket } from "../../buckets/record.ts";
+import type { Lease } from "../../rpc/lease.ts";
+import type { Services } from "../../services.ts";
+
+/** PreviewLink is a link to a deploy as a request names it. */
+export interface PreviewLink {
+  readonly code: string;
+  /** Undefined if there is none of the name. */
+  readonly bucket: Bucket | undefined;
+  readonly deploy: string;
+}
+
+/** ShownDeploy is a deploy that a link shows now, with the tree of its files. */
+export interface ShownDeploy {
+  readonly state: "valid";
+  readonly bucket: Bucket;
+  readonly tree: ShownTree;
+  readonly buckets: Buckets;
+  /** Throws once the deploy is at another place: what is there then is what was published before. */
+  readonly assertPresent: () => Promise<void>;
+}
+
+/** findShown tells what a link shows now: nothing once it, its token, its bucket or its deploy has ended. */
+export async function findShown(
+  { code, bucket, deploy }: PreviewLink,
+  { services: { buckets, links }, authenticator }: Lease<Services>,
+): Promise<ShownDeploy | { readonly state: "expired" | "unknown" }> {
+  const target = { kind: "preview", bucket, path: deploy } as const;
+  const { state } = await links.check(code, target, authenticator);
+  if (state === "expired") return { state };
+  const tree =
+    state === "valid" && bucket?.enable ? await buckets.deploys.shownTree(bucket, deploy) : undefined;
+  if (tree === undefined || bucket === undefined) return { state: "unknown" };
+  const assertPresent = async () => {
+    const now = await buckets.deploys.shownTree(bucket, deploy);
+    if (now?.place.path !== tree.place.path) throw noDeploy(deploy);
+  };
+  return { state: "valid", bucket, tree, buckets, assertPresent };
+}
+
+/** unlisted keeps a preview to whoever has its link: no cache and no search engine gets it. */
+export function unlisted(response: Response): Response {
+  const { headers } = response;
+  headers.set("cache-control", "private, no-store");
+  headers.set("x-robots-tag", "noindex, nofollow");
+  return response;
+}

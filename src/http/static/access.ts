@@ -1,0 +1,84 @@
+import type { Authenticator } from "../../auth/authenticator.ts";
+import { authorise } from "../../auth/authorise.ts";
+import { inBucket } from "../../auth/need.ts";
+import { Fault } from "../../base/fault.ts";
+import type { Bucket } from "../../buckets/record.ts";
+import { plainText, serviceUnavailable } from "../content/plain.ts";
+import { authenticate, type Challenge } from "../request/authentication.ts";
+import { isFromBrowser } from "../request/browser-request.ts";
+import { clientLeft } from "../request/client-address.ts";
+import type { Delays } from "../request/connection-limiter.ts";
+import { HttpError } from "../request/http-error.ts";
+import { noteOn } from "../request/request-notes.ts";
+
+/** PrivateRequest is a request for a file of a private bucket. */
+export interface PrivateRequest {
+  readonly request: Request;
+  readonly bucket: Bucket;
+  /** Whether it was sent to a host name of the bucket, whose pages are all of this bucket. */
+  readonly isOwnHost: boolean;
+}
+
+export interface AccessOptions {
+  readonly authenticator: Authenticator;
+  readonly delays: Delays;
+  /** The client's IP address; undefined if it has disconnected. */
+  readonly address: string | undefined;
+}
+
+const challenge: Challenge = {
+  realm: "Node Static Files",
+  forPrograms:
+    "this bucket is private: send a token with StaticBucketFile::Read on it, as Authorization: Bearer <key>:<secret>, or Basic with key and secret, or user name and password",
+  forBrowsers:
+    "this bucket is private. Open its files in the console (/node/console/), by a signed link, or at a host name of the bucket's own, where a browser may ask for a password",
+};
+/** Credentials that a browser keeps for a host name of the bucket open this bucket alone: no other bucket has pages there. */
+const ownHostChallenge: Challenge = { ...challenge, mayKeep: true };
+
+/**
+ * refuseReader resolves to undefined if the request's credentials hold `StaticBucketFile::Read` for its bucket. It is asked before anything of the
+ * path is looked at, so that the refusal is the same for files that exist and for those that do not.
+ */
+export async function refuseReader(
+  { request, bucket, isOwnHost }: PrivateRequest,
+  { authenticator, delays, address }: AccessOptions,
+): Promise<Response | undefined> {
+  if (address === undefined) return clientLeft();
+  try {
+    const options = { address, delays, challenge: isOwnHost ? ownHostChallenge : challenge };
+    const caller = await authenticate(request, options, authenticator);
+    noteOn(request, { caller });
+    authorise(caller, inBucket(bucket.name, "static_bucket_file.read"));
+    return undefined;
+  } catch (error) {
+    if (error instanceof HttpError)
+      return plainText(error.status, `401 Unauthorized: ${error.detail}.`, { ...error.options.headers });
+    if (!(error instanceof Fault)) throw error;
+    if (error.kind === "PermissionDenied") return plainText(403, `403 ${error.message}.`);
+    return serviceUnavailable(error.detail);
+  }
+}
+
+/**
+ * withPrivacy keeps what a private bucket answers to the client that asked. Pages of other buckets share the browser's cache, except at a host name of
+ * the bucket's own; pages of other origins may not embed it.
+ */
+export function withPrivacy({ request, bucket, isOwnHost }: PrivateRequest, response: Response): Response {
+  if (bucket.public) return response;
+  const { headers } = response;
+  headers.set("cache-control", toPrivate(headers.get("cache-control"), isOwnHost || !isFromBrowser(request)));
+  headers.append("vary", "authorization");
+  if (!bucket.cors) headers.set("cross-origin-resource-policy", "same-origin");
+  return response;
+}
+
+function toPrivate(control: string | null, mayStore: boolean): string {
+  if (!mayStore) return "private, no-store";
+  const directives = (control ?? "no-cache").split(",").map((directive) => directive.trim());
+  const isShared = (directive: string) =>
+    /^(?:public|private|s-maxage\b.*|proxy-revalidate)$/i.test(directive);
+  return ["private", ...directives.filter((directive) => directive !== "" && !isShared(directive))].join(
+    ", ",
+  );
+}

@@ -1,0 +1,194 @@
+import type { Server } from "bun";
+import type { BucketKey } from "../../buckets/bucket-cache.ts";
+import type { Buckets } from "../../buckets/buckets.ts";
+import type { Bucket, BucketState } from "../../buckets/record.ts";
+import type { Lease } from "../../rpc/lease.ts";
+import type { Services } from "../../services.ts";
+import type { Console } from "../console/console.ts";
+import { isRootWorker, refuseWorker } from "../console/service-worker.ts";
+import { allowedMethods, notFound } from "../content/plain.ts";
+import { hasPreviewCookie } from "../preview/preview-cookie.ts";
+import { rootPreview, withoutPreview } from "../preview/root-preview.ts";
+import type { ClientAddresses } from "../request/client-address.ts";
+import type { Delays } from "../request/connection-limiter.ts";
+import { hostNameOf } from "../request/host-name.ts";
+import { refuseReader, withPrivacy } from "./access.ts";
+import { cacheKey } from "./cache-entries.ts";
+import { staticMethods, withCors } from "./cors.ts";
+import { decodePath } from "./decode-path.ts";
+import { noSuchFile } from "./error-responses.ts";
+import { isOtherHost, misdirected, ownerOf } from "./own-host.ts";
+import { noPage, placeholderPage, wantsPage } from "./placeholder-page.ts";
+import { wantsPresentState } from "./present-state.ts";
+import { type StaticOptions, type StaticRequest, serveBucket } from "./serve.ts";
+
+export interface BucketRouteOptions {
+  readonly acquire: () => Lease<Services>;
+  readonly static: StaticOptions;
+  /** The same for previews, of which nothing is kept in memory. */
+  readonly preview: StaticOptions;
+  readonly console: Console;
+  readonly addresses: ClientAddresses;
+  /** Holds back the refusals of wrong credentials. */
+  readonly delays: Delays;
+}
+
+/** ArrivedRequest is a request whose route leads to a bucket. */
+export interface ArrivedRequest {
+  readonly request: Request;
+  /** As in `request.url`: normalised, still percent-encoded. */
+  readonly path: string;
+  readonly server: Server<unknown>;
+}
+
+export const staticPrefix = "/node/static/";
+
+/** serveStatic answers for a file of a bucket below `/node/static/`: `{name}`, `{name}/` and `{name}/{path}`. */
+export function serveStatic(
+  arrived: ArrivedRequest,
+  options: BucketRouteOptions,
+): Response | Promise<Response> {
+  const { request, path } = arrived;
+  const { cache } = options.static;
+  const base = path.slice(0, path.indexOf("/", staticPrefix.length) + 1);
+  const name = base === "" ? path.slice(staticPrefix.length) : base.slice(staticPrefix.length, -1);
+  const owner = ownerOf(request, cache.hosts);
+  const isElsewhere = owner !== undefined && owner !== name;
+  const key = keyOf(owner === undefined ? base : hostBase(name), path.slice(base.length));
+  const cached = isElsewhere || base === "" ? undefined : cache.answerFor(request, key);
+  return cached ?? bucketRoute(arrived, { base, name }, options);
+}
+
+/** serveRoot answers for every path without a route of its own: the bucket of the host name, else the one that is the HTTP root, else the placeholder page at `/`. */
+export function serveRoot(
+  arrived: ArrivedRequest,
+  options: BucketRouteOptions,
+): Response | Promise<Response> {
+  const { request, path } = arrived;
+  const { cache } = options.static;
+  // The script of a service worker in the top folder of the HTTP root would control the console too.
+  const isRefused = options.console.isOn() && isRootWorker(request, path);
+  const owner = ownerOf(request, cache.hosts);
+  const key = keyOf(owner === undefined ? "/" : hostBase(owner), path.slice(1));
+  const mayPreview = hasPreviewCookie(request) && (request.method === "GET" || request.method === "HEAD");
+  const cached = isRefused || mayPreview ? undefined : cache.answerFor(request, key, path);
+  if (cached !== undefined) return cached;
+  const rootOptions = { ...options, isRefused };
+  return mayPreview ? previewRoute(arrived, rootOptions) : rootRoute(arrived, rootOptions);
+}
+
+/** The key of a path as it was sent. A path that cannot be decoded has no file, and nothing is cached under it. */
+function keyOf(keyBase: string, rest: string): string {
+  const decoded = rest.includes("%") ? decodePath(rest) : undefined;
+  return decoded === undefined ? keyBase + rest : cacheKey(keyBase, decoded.text);
+}
+
+/** What the keys of a bucket's files begin with at its own host names, where some headers differ. No path contains NUL. */
+function hostBase(name: string): string {
+  return `\0host\0${name}/`;
+}
+
+async function bucketRoute(
+  arrived: ArrivedRequest,
+  { base, name }: { readonly base: string; readonly name: string },
+  options: BucketRouteOptions,
+): Promise<Response> {
+  const { request, path } = arrived;
+  const lease = options.acquire();
+  try {
+    const { buckets } = lease.services;
+    const { bucket, found } = await recordFor(request, name, buckets);
+    const { hosts } = buckets.records;
+    if (isOtherHost(request, name, hosts)) return misdirected();
+    if (bucket === undefined || !bucket.enable)
+      return request.method === "OPTIONS" ? allowedMethods(staticMethods) : noSuchFile();
+    const isOwnHost = ownerOf(request, hosts) === name;
+    const rest = path.slice(base.length);
+    const keyBase = isOwnHost ? hostBase(name) : base;
+    const target = { request, base, keyBase, rest, bucket, isOwnHost, buckets, found };
+    return await answerTarget(target, { arrived, lease, ...options });
+  } finally {
+    lease.release();
+  }
+}
+
+interface RootRouteOptions extends BucketRouteOptions {
+  /** Whether the request is for the script of a service worker that would control the console. */
+  readonly isRefused: boolean;
+}
+
+/** previewRoute answers a request that may carry the cookie of a preview. */
+async function previewRoute(arrived: ArrivedRequest, options: RootRouteOptions): Promise<Response> {
+  const { request, path } = arrived;
+  const lease = options.acquire();
+  try {
+    const { bucket, isOwnHost } = await rootRecordFor(request, lease.services.buckets);
+    const shown = bucket && (await rootPreview({ request, path, bucket, isOwnHost }, lease, options.preview));
+    if (bucket !== undefined && shown !== undefined) return withCors(bucket, request, shown);
+  } finally {
+    lease.release();
+  }
+  return withoutPreview(request, await rootRoute(arrived, options));
+}
+
+async function rootRoute(arrived: ArrivedRequest, options: RootRouteOptions): Promise<Response> {
+  const { request, path } = arrived;
+  const lease = options.acquire();
+  try {
+    const { buckets } = lease.services;
+    const { bucket, found, isOwnHost } = await rootRecordFor(request, buckets);
+    if (bucket?.enable) {
+      if (options.isRefused) return refuseWorker();
+      const keyBase = isOwnHost ? hostBase(bucket.name) : "/";
+      const target = { request, base: "/", keyBase, rest: path.slice(1), bucket, isOwnHost, buckets, found };
+      return await answerTarget(target, { arrived, lease, ...options });
+    }
+    if (isOwnHost) return noSuchFile();
+  } finally {
+    lease.release();
+  }
+  const page = { console: options.console.isOn() };
+  if (path === "/") return placeholderPage(page);
+  return wantsPage(request) ? noPage(path, page) : notFound();
+}
+
+interface TargetOptions extends BucketRouteOptions {
+  readonly arrived: ArrivedRequest;
+  readonly lease: Lease<Services>;
+}
+
+/** answerTarget adds what every response of the bucket has, errors included. */
+async function answerTarget(target: StaticRequest, options: TargetOptions): Promise<Response> {
+  const response = (await refusalOf(target, options)) ?? (await serveBucket(target, options.static));
+  return withCors(target.bucket, target.request, withPrivacy(target, response));
+}
+
+/** A preflight carries no credentials, and a refused method tells nothing. */
+async function refusalOf(
+  target: StaticRequest,
+  { arrived: { request, server }, lease: { authenticator }, addresses, delays }: TargetOptions,
+): Promise<Response | undefined> {
+  if (target.bucket.public || (request.method !== "GET" && request.method !== "HEAD")) return undefined;
+  return refuseReader(target, { authenticator, delays, address: addresses.of(request, server) });
+}
+
+/** recordFor is the record by which a request is answered: one with a lease, or what a look for this request found. */
+async function recordFor(
+  request: Request,
+  key: BucketKey,
+  { records }: Buckets,
+): Promise<{ readonly bucket: Bucket | undefined; readonly found?: BucketState | undefined }> {
+  if (!records.isLeased || !wantsPresentState(request.headers))
+    return { bucket: await records.loadOrStale(key) };
+  const found = await records.look(key);
+  return { bucket: found?.record, found };
+}
+
+/** rootRecordFor is `recordFor` for the root of the host that the request was sent to. */
+async function rootRecordFor(request: Request, { records }: Buckets) {
+  const host = hostNameOf(request);
+  const found =
+    records.isLeased && wantsPresentState(request.headers) ? await records.lookAtRoot(host) : undefined;
+  const bucket = found === undefined ? await records.rootOrStale(host) : found.record;
+  return { bucket, found, isOwnHost: bucket?.hosts.includes(host) ?? false };
+}

@@ -1,0 +1,27 @@
+import { plainText } from "../content/plain.ts";
+import { hostNameOf } from "../request/host-name.ts";
+
+/** Hosts are host names with the names of their buckets. */
+type Hosts = ReadonlyMap<string, string>;
+
+/** ownerOf returns the name of the bucket that the host name of a request belongs to. */
+export function ownerOf(request: Request, hosts: Hosts): string | undefined {
+  return hosts.size === 0 ? undefined : hosts.get(hostNameOf(request));
+}
+
+/**
+ * isOtherHost tells whether a request for a bucket was sent to a host name of another one. It must not be answered there: browsers add what they
+ * keep for a host name to all requests of its pages, so these must be of one bucket.
+ */
+export function isOtherHost(request: Request, bucket: string, hosts: Hosts): boolean {
+  const owner = ownerOf(request, hosts);
+  return owner !== undefined && owner !== bucket;
+}
+
+/** misdirected answers such a request (RFC 9110 §15.5.20). */
+export function misdirected(): Response {
+  return plainText(
+    421,
+    "421 Misdirected Request: this host name belongs to another bucket. Use the server's own address, or a host name of the bucket itself.",
+  );
+}

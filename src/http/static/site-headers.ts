@@ -1,0 +1,53 @@
+import type { Bucket } from "../../buckets/record.ts";
+import { isFingerprinted } from "../../sites/fingerprint.ts";
+import { isForSharedCaches } from "../../sites/header-policy.ts";
+import type { MatchedHeaders } from "../../sites/headers-file.ts";
+
+type Headers = Readonly<Record<string, string>>;
+
+export interface SiteHeaderOptions {
+  readonly bucket: Bucket;
+  readonly matched: MatchedHeaders;
+  /** The path of the file, if it was asked for by its own address; undefined for one that a rule answers with. */
+  readonly path: string | undefined;
+}
+
+/** The content of an address never changes: a browser need not ask again for a year, the longest time that caches keep to. */
+const immutable = "max-age=31536000, immutable";
+
+/** siteHeaders returns the headers of a file, given those that the server sets: with those of `_headers`, and caching by the file's name. Those of a private bucket are made private by `withPrivacy`. */
+export function siteHeaders(headers: Headers, { bucket, matched, path }: SiteHeaderOptions): Headers {
+  const isImmutable = path !== undefined && isFingerprinted(path);
+  if (!isImmutable && matched.values.size === 0) return headers;
+  const merged: Record<string, string> = {
+    ...headers,
+    ...(isImmutable ? { "cache-control": `public, ${immutable}` } : {}),
+    ...Object.fromEntries(bucket.public ? matched.values : forOneReader(matched)),
+  };
+  const { vary } = headers;
+  const ownVary = matched.values.get("vary");
+  if (vary !== undefined && ownVary !== undefined) merged.vary = `${vary}, ${ownVary}`;
+  return merged;
+}
+
+/** A cache that many people use must not keep files of a private bucket, whatever its rules say. */
+function forOneReader({ values }: MatchedHeaders): [string, string][] {
+  return [...values].filter(([name]) => !isForSharedCaches(name));
+}
+
+/** Headers of `_headers` about the content of a file or how long it may be kept, which an error page or another protocol does not have. */
+const aboutContent: ReadonlySet<string> = new Set([
+  "cache-control",
+  "expires",
+  "pragma",
+  "content-type",
+  "content-disposition",
+  "content-language",
+]);
+
+/** generalHeaders returns those headers of `_headers` that are about no particular content, such as those for security. */
+export function generalHeaders({ values }: MatchedHeaders): Headers {
+  return Object.fromEntries(
+    [...values].filter(([name]) => !aboutContent.has(name) && !isForSharedCaches(name)),
+  );
+}

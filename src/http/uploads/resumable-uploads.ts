@@ -1,0 +1,263 @@
+import { mayActFor } from "../../auth/authorise.ts";
+import { Fault } from "../../base/fault.ts";
+import { treePath } from "../../buckets/path.ts";
+import { noUpload, tooManyBytes } from "../../buckets/uploads/upload-faults.ts";
+import type { Received, Upload } from "../../buckets/uploads/uploads.ts";
+import { bodyChunks } from "../request/body-chunks.ts";
+import { HttpError } from "../request/http-error.ts";
+import { hrefOf } from "../webdav/dav-path.ts";
+import type { DavRequest } from "../webdav/dav-request.ts";
+import type { FileProtocol, WebdavOptions } from "../webdav/handler.ts";
+import { putConditions } from "../webdav/verbs/put.ts";
+import {
+  conditionsOf,
+  integerIn,
+  newUploadOf,
+  requireType,
+  requireVersion,
+  tusVersion,
+} from "./upload-headers.ts";
+
+const prefix = "/node/static-upload";
+const methods = ["OPTIONS", "POST", "HEAD", "PATCH", "DELETE", "GET"] as const;
+const exposed =
+  "ETag, Last-Modified, Location, Retry-After, Tus-Extension, Tus-Max-Size, Tus-Resumable, Tus-Version, Upload-Expires, Upload-Length, Upload-Metadata, Upload-Offset, Upload-Put-Status, X-Error-Reason";
+const accepted =
+  "Authorization, Content-Type, If, If-Match, If-None-Match, If-Unmodified-Since, Repr-Digest, Tus-Resumable, Upload-Length, Upload-Metadata, Upload-Offset, X-HTTP-Method-Override, X-OC-Mtime, X-Requested-With";
+
+const headers = {
+  "tus-resumable": tusVersion,
+  "access-control-allow-origin": "*",
+  "access-control-expose-headers": exposed,
+  "cache-control": "no-store",
+};
+
+/** The status of each reason of a Fault of uploads. */
+const statuses: Readonly<Record<string, number>> = {
+  no_upload: 404,
+  upload_busy: 409,
+  upload_offset: 409,
+  upload_length: 400,
+  too_many_uploads: 429,
+  digest_mismatch: 400,
+};
+
+/**
+ * resumableUploads is tus 1.0.0 with the extensions creation, creation-with-upload, expiration and termination, on the addresses of files. Whoever may PUT a file
+ * may upload it so, and it is put in place by the rules of PUT.
+ */
+export const resumableUploads: FileProtocol = {
+  name: "upload",
+  prefix,
+  headers,
+  options,
+  verbOf: (request) => {
+    const verb = verbs[methodOf(request)];
+    return verb && ((dav) => verb(dav).catch(withReason));
+  },
+  methods: () => methods,
+};
+
+const verbs: Readonly<Record<string, (dav: DavRequest) => Promise<Response>>> = {
+  POST: create,
+  HEAD: status,
+  PATCH: append,
+  DELETE: cancel,
+  GET: list,
+};
+
+/** Some networks let only GET and POST through, for which tus has this header. */
+function methodOf({ method, headers: given }: Request): string {
+  const override = method === "POST" ? given.get("x-http-method-override") : null;
+  return override !== null && Object.hasOwn(verbs, override) ? override : method;
+}
+
+function options({ maxUploadBytes }: WebdavOptions): Response {
+  const max = maxUploadBytes();
+  return new Response(null, {
+    status: 204,
+    headers: {
+      ...headers,
+      allow: methods.join(", "),
+      "tus-version": tusVersion,
+      "tus-extension": "creation,creation-with-upload,expiration,termination",
+      ...(max > 0 && { "tus-max-size": String(max) }),
+      "access-control-allow-methods": methods.join(", "),
+      "access-control-allow-headers": accepted,
+      "access-control-max-age": "86400",
+    },
+  });
+}
+
+/** Begins an upload. A body, if there is one, is its beginning. */
+async function create(dav: DavRequest): Promise<Response> {
+  const { request, bucket, uploads, caller } = dav;
+  requireVersion(request);
+  const wanted = newUploadOf(dav);
+  const at: DavRequest = { ...dav, path: wanted.path, slash: false };
+  await examine(at, wanted);
+  await requireSpace(at, wanted.length);
+  const hasBody = request.headers.has("content-type");
+  if (hasBody) requireBody(at, wanted, 0);
+  const upload = await uploads.begin(bucket, { ...wanted, by: caller.key });
+  const answer = (received: Received) =>
+    new Response(null, {
+      status: 201,
+      headers: { location: addressOf(dav, upload), ...headersOf(upload), ...stateOf(received) },
+    });
+  if (upload.length === 0) return answer(await receiveEmpty(at, upload));
+  return answer(hasBody ? await receive(at, upload, 0) : { offset: 0, outcome: undefined });
+}
+
+/** An upload without bytes is finished at once, or it was never begun: its offset would say that it is complete. */
+async function receiveEmpty(dav: DavRequest, upload: Upload): Promise<Received> {
+  try {
+    return await receive(dav, upload, 0);
+  } catch (error) {
+    await dav.uploads.cancel(upload);
+    throw error;
+  }
+}
+
+/** Tells the offset. */
+async function status(dav: DavRequest): Promise<Response> {
+  requireVersion(dav.request);
+  const { name } = await find(dav);
+  await dav.uploads.interrupt(name.id);
+  const upload = await find(dav);
+  const metadata = upload.metadata === undefined ? {} : { "upload-metadata": upload.metadata };
+  return new Response(null, {
+    headers: {
+      "upload-length": String(upload.length),
+      ...metadata,
+      ...headersOf(upload),
+      ...stateOf({ offset: upload.offset, outcome: upload.outcome }),
+    },
+  });
+}
+
+async function append(dav: DavRequest): Promise<Response> {
+  const { request } = dav;
+  requireVersion(request);
+  const upload = await find(dav);
+  const from = integerIn(request, "upload-offset");
+  requireBody(dav, upload, from);
+  if (upload.outcome === undefined) await examine(dav, upload);
+  const received = await receive(dav, upload, from);
+  return new Response(null, { status: 204, headers: { ...headersOf(upload), ...stateOf(received) } });
+}
+
+async function cancel(dav: DavRequest): Promise<Response> {
+  requireVersion(dav.request);
+  await dav.uploads.cancel(await find(dav));
+  return new Response(null, { status: 204 });
+}
+
+/** Lists unfinished uploads at a path and below it: the caller's own, or with the Super Token all. */
+async function list(dav: DavRequest): Promise<Response> {
+  const { bucket, path, caller, uploads } = dav;
+  const found = (await uploads.unfinished(bucket, path)).filter(({ by }) => mayActFor(caller, by));
+  return Response.json({
+    uploads: found.map((upload) => ({
+      address: addressOf(dav, upload),
+      path: upload.path,
+      length: upload.length,
+      offset: upload.offset,
+      modified: upload.modified ?? null,
+      sha256: upload.sha256 ?? null,
+      token_key: upload.by,
+      begun_at: upload.at,
+      expires_at: upload.expires,
+    })),
+  });
+}
+
+/** The upload that the address names, if the caller may use it. To everybody else it does not exist. */
+async function find({ request, uploads, bucket, path, caller }: DavRequest): Promise<Upload> {
+  const [, id] = /\?(?:.*&)?upload=([A-Za-z0-9]+)(?:&|$)/.exec(request.url) ?? [];
+  if (id === undefined) throw new HttpError(400, "the address names no upload; POST begins one");
+  const upload = await uploads.find(bucket, path, id);
+  if (!mayActFor(caller, upload.by)) throw noUpload();
+  return upload;
+}
+
+/** Throws what would forbid the file now, before its bytes are sent. */
+async function examine({ files, ...dav }: DavRequest, upload: Pick<Upload, "conditions">): Promise<void> {
+  const at = { ...dav, files };
+  await files.examine(
+    await files.reader.resolve(dav.path),
+    putConditions(at, conditionsOf(upload, dav.request)),
+  );
+}
+
+/** Refuses a file that the disk cannot hold. Others may fill it meanwhile, so this is not the last word. */
+async function requireSpace({ files, path }: DavRequest, length: number): Promise<void> {
+  const { availableBytes } = (await files.reader.diskUsage()) ?? {};
+  if (availableBytes !== undefined && length > availableBytes)
+    throw new Fault("IoError", "the disk has not enough space for this file; nothing was changed", {
+      path,
+      reason: "disk_full",
+    });
+}
+
+function requireBody({ request }: DavRequest, { length }: Pick<Upload, "length">, from: number): void {
+  requireType(request);
+  const declared = request.headers.get("content-length");
+  if (declared !== null && from + Number(declared) > length) throw tooManyBytes(length);
+}
+
+async function receive(dav: DavRequest, upload: Upload, from: number): Promise<Received> {
+  const { request, bucket, files, path, uploads, audit, restartIdleTimer, makesParents } = dav;
+  return uploads.receive(bucket.path, upload, {
+    from,
+    content: arriving(dav),
+    onProgress: restartIdleTimer,
+    async place(staged) {
+      const conditions = putConditions(dav, conditionsOf(upload, request));
+      const modified = upload.modified === undefined ? undefined : new Date(upload.modified);
+      const placed = await files.write(path, staged, { conditions, makeParents: makesParents, modified });
+      audit("file.written", { bucket: bucket.name, path, bytes: placed.stats.size });
+      return placed;
+    },
+  });
+}
+
+async function* arriving({ request, restartIdleTimer }: DavRequest): AsyncGenerator<Uint8Array> {
+  for await (const chunk of bodyChunks(request)) {
+    restartIdleTimer();
+    yield chunk;
+  }
+}
+
+function addressOf({ bucket }: DavRequest, { path, name }: Upload): string {
+  return `${hrefOf(bucket.name, treePath(path), "file", prefix)}?upload=${name.id}`;
+}
+
+function headersOf({ expires }: Upload): Record<string, string> {
+  return { "upload-expires": new Date(expires).toUTCString() };
+}
+
+/** The offset, and once the file is in place what PUT would have answered. */
+function stateOf({ offset, outcome }: Received): Record<string, string> {
+  return {
+    "upload-offset": String(offset),
+    ...(outcome && {
+      etag: outcome.etag,
+      "last-modified": new Date(outcome.modified).toUTCString(),
+      "upload-put-status": outcome.created ? "201" : "204",
+    }),
+  };
+}
+
+function withReason(error: unknown): never {
+  const { reason, offset } = error instanceof Fault ? error.data : {};
+  const code = statuses[String(reason)];
+  if (!(error instanceof Fault) || code === undefined) throw error;
+  throw new HttpError(code, error.detail, {
+    headers: {
+      "x-error-reason": String(reason),
+      ...(offset !== undefined && { "upload-offset": String(offset) }),
+      ...(reason === "upload_busy" && { "retry-after": "1" }),
+    },
+  });
+}

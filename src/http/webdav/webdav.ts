@@ -1,0 +1,14 @@
+import { webdavPrefix } from "./dav-path.ts";
+import type { FileProtocol } from "./handler.ts";
+import { davMethods, verbOf } from "./verbs/index.ts";
+import { davCors, options } from "./verbs/options.ts";
+
+/** webdav is RFC 4918 on the files of buckets. */
+export const webdav: FileProtocol = {
+  name: "webdav",
+  prefix: webdavPrefix,
+  headers: davCors,
+  options,
+  verbOf: ({ method }) => verbOf(method),
+  methods: davMethods,
+};

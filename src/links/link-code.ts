@@ -1,0 +1,64 @@
+/** LinkKind is what a link is good for: one file, uploads into one folder, the preview of one deploy, or an archive of one folder. */
+export type LinkKind = "download" | "upload" | "preview" | "zip";
+
+/** LinkFields are what the code of a link says in the clear. */
+export interface LinkFields {
+  readonly kind: LinkKind;
+  /** The row of the token that made it. */
+  readonly tokenId: number;
+  /** When it ends, in Unix seconds. */
+  readonly expires: number;
+  /** The key of its row, if it has one. */
+  readonly id: string | undefined;
+}
+
+/** LinkCode is a code that was read. Whether its MAC is right is not known yet. */
+export interface LinkCode extends LinkFields {
+  readonly mac: Buffer;
+}
+
+const version = 1;
+/** Frozen: the number of a kind is in every address. */
+const kinds: readonly LinkKind[] = ["download", "upload", "preview", "zip"];
+const maxTokenId = 0x7fff_ffff;
+const idBytes = 12;
+/** A stranger has to guess 128 bits, and can try only by asking the server. */
+const macBytes = 16;
+/** Version, kind, flags, token and time. */
+const headBytes = 11;
+const stored = 1;
+
+/** `formatCode` writes a code as base64url: 36 characters, 52 with an id. */
+export function formatCode(fields: LinkFields, mac: Buffer): string {
+  return Buffer.concat([headOf(fields), mac.subarray(0, macBytes)]).toString("base64url");
+}
+
+/** `parseCode` reads a code; undefined if it is none. Every code has one text. */
+export function parseCode(text: string): LinkCode | undefined {
+  if (!/^[\w-]{36,52}$/.test(text)) return undefined;
+  const bytes = Buffer.from(text, "base64url");
+  if (bytes.toString("base64url") !== text) return undefined;
+  const [given, kindNumber = -1, flags] = bytes;
+  const kind = kinds[kindNumber];
+  if (given !== version || kind === undefined || (flags !== 0 && flags !== stored)) return undefined;
+  const length = headBytes + (flags === stored ? idBytes : 0);
+  if (bytes.length !== length + macBytes) return undefined;
+  const tokenId = bytes.readUInt32BE(3);
+  if (tokenId > maxTokenId) return undefined;
+  return {
+    kind,
+    tokenId,
+    expires: bytes.readUInt32BE(7),
+    id: flags === stored ? bytes.toString("base64url", headBytes, length) : undefined,
+    mac: bytes.subarray(length),
+  };
+}
+
+/** `headOf` is what a code says in the clear, and so a part of what its MAC is of. */
+export function headOf({ kind, tokenId, expires, id }: LinkFields): Buffer {
+  const head = Buffer.alloc(headBytes);
+  head.set([version, kinds.indexOf(kind), id === undefined ? 0 : stored]);
+  head.writeUInt32BE(tokenId, 3);
+  head.writeUInt32BE(expires, 7);
+  return id === undefined ? head : Buffer.concat([head, Buffer.from(id, "base64url")]);
+}

@@ -1,0 +1,32 @@
+import { createHmac, hkdfSync } from "node:crypto";
+import type { LinkToken } from "../db/link-rows.ts";
+import { headOf, type LinkFields } from "./link-code.ts";
+
+/** SignedTarget is the one thing that a link opens. */
+export interface SignedTarget {
+  readonly bucket: { readonly id: number; readonly name: string };
+  /** Of the file or folder in the bucket; of a preview the deploy's id. */
+  readonly path: string;
+}
+
+/** MacInput is all that the MAC of a link depends on. */
+export interface MacInput extends SignedTarget {
+  readonly fields: LinkFields;
+  /** The server's own secret, in base64. */
+  readonly secret: string;
+  readonly token: Pick<LinkToken, "secretHash" | "passwordHash">;
+  readonly generation: number;
+}
+
+/**
+ * `macOf` returns the MAC of a link. Its key is derived from the server's secret and the hashes of the token's secret and password, so it
+ * differs as soon as one of them does; neither of them can be told from a link.
+ */
+export function macOf({ fields, secret, token, generation, bucket, path }: MacInput): Buffer {
+  const salt = JSON.stringify([token.secretHash, token.passwordHash]);
+  const key = Buffer.from(hkdfSync("sha256", Buffer.from(secret, "base64"), salt, "node-server links 1", 32));
+  return createHmac("sha256", key)
+    .update(headOf(fields))
+    .update(JSON.stringify([bucket.id, bucket.name, generation, path]))
+    .digest();
+}

@@ -1,0 +1,208 @@
+import { randomBytes, timingSafeEqual } from "node:crypto";
+import type { Authenticator } from "../auth/authenticator.ts";
+import { anonymous, type Caller } from "../auth/caller.ts";
+import { Denied } from "../auth/denied.ts";
+import { inBucket } from "../auth/need.ts";
+import { hashPassword, type PasswordCost } from "../auth/passwords.ts";
+import { noSecretHash } from "../auth/secrets.ts";
+import { Fault } from "../base/fault.ts";
+import type { Database } from "../db/database.ts";
+import type { LinkBounds, LinkName, LinkToken, StoredLink } from "../db/link-rows.ts";
+import { formatCode, type LinkFields, type LinkKind, parseCode } from "./link-code.ts";
+import { macOf, type SignedTarget } from "./link-mac.ts";
+
+/** Links that are counted, have a password or are of selected paths take a row each. */
+const maxStored: LinkBounds = { links: 10_000, pathsBytes: 16 * 1024 * 1024 };
+const secretBytes = 32;
+const idBytes = 12;
+
+/** LinkTarget is the one thing that a link opens, and for what. */
+export interface LinkTarget extends SignedTarget {
+  readonly kind: LinkKind;
+  /** Of an archive: what of the folder is in it, relative to the folder; all of it if undefined. */
+  readonly paths?: readonly string[] | undefined;
+}
+
+/** LinkTerms are the conditions of a new link. */
+export interface LinkTerms {
+  readonly expiresInSeconds: number;
+  /** How many downloads or uploads it is good for. */
+  readonly maxUses?: number | undefined;
+  readonly password?: string | undefined;
+}
+
+/** MadeLink is a new link: whoever knows its code can use it. */
+export interface MadeLink {
+  readonly code: string;
+  /** Unix milliseconds. */
+  readonly expires: number;
+  /** Names it in lists, if it is stored. */
+  readonly id: string | undefined;
+}
+
+/** ValidLink is a link that is right, and whose token holds now what it takes. */
+export interface ValidLink {
+  /** The token that made it. */
+  readonly owner: Caller;
+  readonly name: LinkName | undefined;
+  /** An argon2id hash, if it takes a password. */
+  readonly passwordHash: string | undefined;
+  readonly isCounted: boolean;
+  /** Of an archive: what of the folder is in it, relative to the folder; all of it if undefined. */
+  readonly paths: readonly string[] | undefined;
+}
+
+/**
+ * LinkVerdict is what a link is worth. `unknown` is every link that the server did not make so, or whose token, bucket or rights have ended: nothing
+ * tells these apart. The other states are known to whoever was given the link; one that is `used_up` is right in all else.
+ */
+export type LinkVerdict =
+  | { readonly state: "valid"; readonly link: ValidLink }
+  | { readonly state: "unknown" | "expired" | "revoked" | "used_up" };
+
+const unknown: LinkVerdict = { state: "unknown" };
+
+/** Links makes and checks signed links: addresses that open one thing without a token, for a while. */
+export class Links {
+  readonly #database: Database;
+  readonly #passwordCost: PasswordCost | undefined;
+
+  constructor(database: Database, { passwordCost }: { readonly passwordCost: PasswordCost | undefined }) {
+    this.#database = database;
+    this.#passwordCost = passwordCost;
+  }
+
+  /** Makes a link in the name of a caller, who must hold what using it takes. It ends with the caller's token at the latest. */
+  async make(caller: Caller, target: LinkTarget, terms: LinkTerms): Promise<MadeLink> {
+    const { links, tokens } = this.#database;
+    const row = await tokens.byKey(caller.key);
+    if (row === undefined) throw new Denied("invalid_credentials", "the token was deleted meanwhile");
+    const secret = await links.ensureSecret(randomBytes(secretBytes).toString("base64"));
+    const created = Date.now();
+    const end = Math.min(created + terms.expiresInSeconds * 1000, row.to ?? Number.POSITIVE_INFINITY);
+    const isStored = [terms.maxUses, terms.password, target.paths].some((one) => one !== undefined);
+    const id = isStored ? randomBytes(idBytes).toString("base64url") : undefined;
+    const fields = { kind: target.kind, tokenId: row.id, expires: Math.floor(end / 1000), id };
+    const expires = fields.expires * 1000;
+    if (id !== undefined) await this.#store(caller, target, { ...terms, id, created, expires });
+    const { generation } = await links.state(row.id, { bucketId: target.bucket.id, id: id ?? "" });
+    const code = formatCode(fields, macOf({ ...target, fields, secret, token: row, generation }));
+    return { code, expires, id };
+  }
+
+  /** Says what a link is worth now. `bucket` is undefined if there is none of the name; that costs as much as a wrong link. */
+  async check(
+    text: string,
+    {
+      bucket,
+      ...target
+    }: Omit<LinkTarget, "bucket"> & { readonly bucket: SignedTarget["bucket"] | undefined },
+    authenticator: Pick<Authenticator, "stillAdmits">,
+  ): Promise<LinkVerdict> {
+    const code = parseCode(text);
+    if (code === undefined || code.kind !== target.kind) return unknown;
+    const signed = { ...target, bucket: bucket ?? { id: 0, name: "" } };
+    const name = { bucketId: signed.bucket.id, id: code.id ?? "" };
+    const { secret, generation, token, stored } = await this.#database.links.state(code.tokenId, name);
+    const right = macOf({
+      ...signed,
+      fields: code,
+      secret: secret ?? "",
+      token: token ?? noToken,
+      generation,
+    });
+    const isRight = timingSafeEqual(right.subarray(0, code.mac.length), code.mac);
+    if (!isRight || secret === undefined || token === undefined || bucket === undefined) return unknown;
+    if (code.expires * 1000 <= Date.now()) return { state: "expired" };
+    if (code.id !== undefined && stored === undefined) return { state: "revoked" };
+    const owner = ownerOf(token);
+    if (!(await authenticator.stillAdmits(owner, needOf(code, bucket.name)))) return unknown;
+    if (isUsedUp(stored)) return { state: "used_up" };
+    return {
+      state: "valid",
+      link: {
+        owner,
+        name: code.id === undefined ? undefined : name,
+        passwordHash: stored?.password,
+        isCounted: stored?.max !== undefined,
+        paths: stored?.paths,
+      },
+    };
+  }
+
+  /** Counts one use of a link, unless it is one that is not counted. False if it is used up. */
+  async count({ name, isCounted }: ValidLink): Promise<boolean> {
+    return name === undefined || !isCounted || this.#database.links.count(name);
+  }
+
+  /** Takes back what `count` did, for a use that failed. */
+  async uncount({ name, isCounted }: ValidLink): Promise<void> {
+    if (name !== undefined && isCounted) await this.#database.links.uncount(name);
+  }
+
+  /** The links of a bucket that are stored, by id: those that are counted, have a password or are of selected paths. */
+  list(bucketId: number): Promise<ReadonlyMap<string, StoredLink>> {
+    return this.#database.links.list(bucketId, Date.now());
+  }
+
+  /** Ends a stored link; false if there is none. */
+  revoke(name: LinkName): Promise<boolean> {
+    return this.#database.links.remove(name);
+  }
+
+  /** Ends all links of a bucket, stored or not. */
+  revokeAll(bucketId: number): Promise<void> {
+    return this.#database.links.revokeAll(bucketId);
+  }
+
+  async #store(
+    { key }: Caller,
+    { bucket, kind, path, paths }: LinkTarget,
+    { id, created, expires, maxUses, password }: Omit<LinkTerms, "expiresInSeconds"> & StoredTimes,
+  ): Promise<void> {
+    if (kind === "preview") throw new TypeError("a preview is neither counted nor has it a password");
+    const link: StoredLink = {
+      kind,
+      path,
+      by: key,
+      created,
+      expires,
+      used: 0,
+      ...(paths === undefined ? {} : { paths, pathsBytes: Buffer.byteLength(JSON.stringify(paths)) }),
+      ...(maxUses === undefined ? {} : { max: maxUses }),
+      ...(password === undefined ? {} : { password: await hashPassword(password, this.#passwordCost) }),
+    };
+    if (await this.#database.links.insert({ bucketId: bucket.id, id }, link, maxStored)) return;
+    throw new Fault(
+      "InvalidInput",
+      `the bucket has ${maxStored.links} links with a limit or a password, or too many of selected paths; revoke some that are not needed any more`,
+      { reason: "too_many_links", limit: maxStored.links },
+    );
+  }
+}
+
+interface StoredTimes {
+  readonly id: string;
+  readonly created: number;
+  readonly expires: number;
+}
+
+/** Takes the place of a token that does not exist, so that a link of it costs as much as another. */
+const noToken: Pick<LinkToken, "secretHash" | "passwordHash"> = {
+  secretHash: noSecretHash,
+  passwordHash: null,
+};
+
+/** The owner as its row shows it: whoever checks the owner reads the rights again. */
+function ownerOf({ key, secretHash }: LinkToken): Caller {
+  return { ...anonymous, key, proof: secretHash };
+}
+
+function needOf({ kind }: LinkFields, bucket: string) {
+  if (kind === "zip") return inBucket(bucket, "static_bucket_file.read", "static_bucket_file.list");
+  return inBucket(bucket, kind === "upload" ? "static_bucket_file.write" : "static_bucket_file.read");
+}
+
+function isUsedUp(stored: StoredLink | undefined): boolean {
+  return stored?.max !== undefined && stored.used >= stored.max;
+}

@@ -1,0 +1,244 @@
+import { z } from "zod";
+import { authorise, mayActFor } from "../auth/authorise.ts";
+import { inBucket } from "../auth/need.ts";
+import { Fault } from "../base/fault.ts";
+import type { FileReader } from "../buckets/file-store.ts";
+import { folderPath, type TreePath, treePath, treeRoot, withAncestors } from "../buckets/path.ts";
+import { addressOf } from "../links/address.ts";
+import { method } from "./declare.ts";
+
+const name = z.string().describe("the bucket");
+const daySeconds = 86_400;
+const defaultSeconds = 7 * daySeconds;
+const maxSeconds = 366 * daySeconds;
+const kind = z.enum(["download", "upload", "zip"]);
+/** What is selected is kept in a row of the database. */
+const maxPaths = 2000;
+const maxPathsBytes = 64 * 1024;
+
+/** `links` are the methods about signed links: addresses that open one file, or take files into one folder, without a token. */
+export const links = {
+  "static-bucket-file_link": method({
+    doc: "Makes an address at which anybody who knows it can read one file, or with `upload` put new files into one folder, or with `zip` read one folder, or what `paths` names in it, as a ZIP archive that is made while it is sent; without a token. It ends at `expires` (Unix milliseconds), when the token of this call ends, gets another secret or password or loses the permission, and when all links of the bucket are revoked. A link with `max_downloads`, `password` or `paths` has an `id`, by which it can be revoked alone.",
+    need: ({ name, upload, zip }) => {
+      if (zip) return inBucket(name, "static_bucket_file.read", "static_bucket_file.list");
+      return inBucket(name, upload ? "static_bucket_file.write" : "static_bucket_file.read");
+    },
+    secretResult: true,
+    effect: "changes",
+    warning: "Whoever knows the address can use it, until it ends.",
+    params: {
+      name,
+      path: z
+        .string()
+        .describe(
+          'the file, with `upload` the folder, which is created when it is needed, or with `zip` the folder (`""`: the whole bucket)',
+        ),
+      expires_in: z
+        .int()
+        .min(1)
+        .max(maxSeconds)
+        .nullish()
+        .describe("seconds, 366 days at the most; default: 604,800 (7 days)"),
+      max_downloads: z
+        .int()
+        .min(1)
+        .max(1_000_000)
+        .nullish()
+        .describe("how many downloads it is good for, or with `upload` how many files; default: any number"),
+      password: z
+        .string()
+        .min(1)
+        .max(256)
+        .nullish()
+        .describe("what its user has to know beside the address")
+        .meta({ writeOnly: true }),
+      upload: z.boolean().nullish().describe("make a drop box: files can be added, none read or replaced"),
+      zip: z.boolean().nullish().describe("the folder as a ZIP archive"),
+      paths: z
+        .array(z.string())
+        .min(1)
+        .max(maxPaths)
+        .nullish()
+        .describe(
+          "with `zip`: files and folders in the folder, relative to it, 64 KiB together; default: all of it",
+        ),
+    },
+    logged: ["name", "path", "expires_in", "max_downloads", "upload", "zip"],
+    result: z.object({ address: z.string(), expires: z.int(), id: z.string().optional() }),
+    fails: ["InvalidInput", "NotFound", "IoError"],
+    example: {
+      params: { token: "<SUPER_TOKEN>", name: "site", path: "hello.txt", expires_in: 3600 },
+      result: {
+        address: "/node/link/AQAAAAAAAWoaK4CqJ3c1VvPj0xLq8nZbYg9R/site/hello.txt",
+        expires: 1794700000000,
+      },
+    },
+    run: async (
+      { buckets, links, caller, audit },
+      { name, path, upload, zip, paths, password, ...given },
+    ) => {
+      const bucket = await buckets.require(name);
+      const { reader } = buckets.filesOf(bucket);
+      const linkKind = kindOf({ upload, zip, paths });
+      const target = linkKind === "download" ? await fileIn(reader, path) : await folderIn(reader, path);
+      const selected = linkKind === "zip" ? await selectionIn(reader, target, paths) : undefined;
+      const { code, expires, id } = await links.make(
+        caller,
+        { kind: linkKind, bucket, path: target, paths: selected },
+        {
+          expiresInSeconds: given.expires_in ?? defaultSeconds,
+          maxUses: given.max_downloads ?? undefined,
+          password: password ?? undefined,
+        },
+      );
+      const link = id === undefined ? {} : { link: id };
+      audit("link.made", { bucket: name, path: target, kind: linkKind, expires, ...link });
+      const address = addressOf({ code, kind: linkKind, bucket: name, path: target });
+      return { address, expires, ...(id === undefined ? {} : { id }) };
+    },
+  }),
+  "static-bucket_links": method({
+    doc: "Lists the links of a bucket that have a limit, a password or selected `paths`, of which `selected` is the number, and have not expired, the newest first. Other links are not stored, so no list has them. Times are Unix milliseconds; `by` is the key of the token that made it.",
+    need: ({ name }) => inBucket(name, "static_bucket_file.list"),
+    effect: "reads",
+    params: { name },
+    logged: ["name"],
+    result: z.array(
+      z
+        .object({
+          id: z.string(),
+          kind,
+          path: z.string(),
+          selected: z.int().optional(),
+          by: z.string(),
+          created: z.int(),
+          expires: z.int(),
+          password: z.boolean(),
+          max_downloads: z.int().optional(),
+          downloads: z.int().optional(),
+        })
+        .meta({ id: "StoredLink" }),
+    ),
+    fails: ["NotFound"],
+    example: { params: { token: "<SUPER_TOKEN>", name: "site" }, result: [] },
+    run: async ({ buckets, links }, { name }) => {
+      const { id } = await buckets.require(name);
+      const stored = [...(await links.list(id))].sort(([, one], [, other]) => other.created - one.created);
+      return stored.map(([id, { password, max, used, paths, ...link }]) => ({
+        id,
+        kind: link.kind,
+        path: link.path,
+        ...(paths === undefined ? {} : { selected: paths.length }),
+        by: link.by,
+        created: link.created,
+        expires: link.expires,
+        password: password !== undefined,
+        ...(max === undefined ? {} : { max_downloads: max, downloads: used }),
+      }));
+    },
+  }),
+  "static-bucket_unlink": method({
+    doc: "Revokes one stored link of a bucket, or without `id` all its links, also those that are not stored. A token may revoke its own links; those of others, and all of them, with `StaticBucket::Write`.",
+    need: ({ name, id }) => inBucket(name, id == null ? "static_bucket.write" : "static_bucket_file.read"),
+    effect: "destroys",
+    warning: "Links that are revoked do not work any more.",
+    params: { name, id: z.string().nullish().describe("as `static-bucket_links` returns it") },
+    logged: ["name", "id"],
+    result: z.object({ success: z.literal(true) }),
+    fails: ["NotFound"],
+    example: { params: { token: "<SUPER_TOKEN>", name: "site" }, result: { success: true } },
+    run: async ({ buckets, links, caller, audit }, { name, id }) => {
+      const { id: bucketId } = await buckets.require(name);
+      if (id == null) await links.revokeAll(bucketId);
+      else {
+        const found = (await links.list(bucketId)).get(id);
+        if (found !== undefined && !mayActFor(caller, found.by))
+          authorise(caller, inBucket(name, "static_bucket.write"));
+        if (found === undefined || !(await links.revoke({ bucketId, id })))
+          throw new Fault("NotFound", `the bucket ${name} has no stored link of this id`, { field: "id" });
+      }
+      audit("link.revoked", { bucket: name, ...(id == null ? {} : { link: id }) });
+      return { success: true as const };
+    },
+  }),
+};
+
+async function fileIn(reader: FileReader, path: string): Promise<TreePath> {
+  const entry = await reader.find(treePath(path));
+  if (entry === undefined) throw new Fault("NotFound", "there is no such file", { field: "path" });
+  if (entry.kind === "folder")
+    throw new Fault(
+      "InvalidInput",
+      "a link opens one file, and this is a folder; `zip` makes an archive of it, `upload` a drop box",
+      { field: "path" },
+    );
+  return entry.path;
+}
+
+async function folderIn(reader: FileReader, path: string): Promise<TreePath> {
+  const folder = folderPath(path);
+  const entry = folder === treeRoot ? undefined : await reader.find(folder);
+  if (entry?.kind === "file")
+    throw new Fault("InvalidInput", "files can be uploaded into a folder, and this is a file", {
+      field: "path",
+    });
+  return entry?.path ?? folder;
+}
+
+interface LinkChoice {
+  readonly upload: boolean | null | undefined;
+  readonly zip: boolean | null | undefined;
+  readonly paths: readonly string[] | null | undefined;
+}
+
+function kindOf({ upload, zip, paths }: LinkChoice): "download" | "upload" | "zip" {
+  if (upload && zip) throw new Fault("InvalidInput", "give `upload` or `zip`, not both", { field: "zip" });
+  if (paths != null && !zip)
+    throw new Fault("InvalidInput", "`paths` selects what is in an archive; give `zip` too", {
+      field: "paths",
+    });
+  if (zip) return "zip";
+  return upload ? "upload" : "download";
+}
+
+/** The folder of an archive must exist, and so must all that is selected in it. Each is named once, and nothing that another one contains. */
+async function selectionIn(
+  reader: FileReader,
+  folder: TreePath,
+  paths: readonly string[] | null | undefined,
+): Promise<readonly string[] | undefined> {
+  if (folder !== treeRoot && (await reader.find(folder)) === undefined)
+    throw new Fault("NotFound", "there is no such folder", { field: "path" });
+  if (paths == null) return undefined;
+  const chosen = new Set<TreePath>();
+  for (const path of paths) {
+    const below = folderPath(path);
+    const entry =
+      below === treeRoot
+        ? undefined
+        : await reader.find(treePath(folder === treeRoot ? below : `${folder}/${below}`));
+    if (entry === undefined)
+      throw new Fault("NotFound", "a path that was selected does not exist in the folder", {
+        field: "paths",
+        path,
+      });
+    chosen.add(below);
+  }
+  const distinct = [...chosen].filter(
+    (path) =>
+      !withAncestors(path)
+        .slice(1)
+        .some((above) => chosen.has(above)),
+  );
+  if (Buffer.byteLength(JSON.stringify(distinct)) > maxPathsBytes)
+    throw new Fault(
+      "InvalidInput",
+      `the paths are above ${maxPathsBytes} bytes; select folders in place of what they contain`,
+      {
+        field: "paths",
+        limit: maxPathsBytes,
+      },
+    );
+  return distinct;
+}

@@ -1,0 +1,68 @@
+import { z } from "zod";
+import { inBucket } from "../auth/need.ts";
+import { Fault } from "../base/fault.ts";
+import { randomText } from "../base/random.ts";
+import { method } from "./declare.ts";
+
+const leaseMs = 60_000;
+const name = z.string().describe("the bucket");
+const lease = z.string().min(1).max(64);
+
+/** `transfers` let programs that change a site as a whole notice each other. */
+export const transfers = {
+  "static-bucket_lease": method({
+    doc: "Says that the caller begins to change the site of a bucket as a whole, as `node-server push` and `node-server deploy` do, or with `lease` that it still does. Valid for 60 seconds. While somebody else's is, it is refused with `data.reason` `in_use` and `by`, `what` and `since`. It binds only programs that ask for it: files can be changed all the same.",
+    need: ({ name }) => inBucket(name, "static_bucket_file.write"),
+    effect: "changes",
+    params: {
+      name,
+      what: z
+        .string()
+        .regex(/^[a-z-]{1,32}$/, "must have 1 to 32 characters, of a-z and - only")
+        .describe("what the caller does, such as `push`; others are told"),
+      lease: lease.nullish().describe("as an earlier call returned it, to renew it"),
+    },
+    logged: ["name", "what"],
+    result: z.object({ lease: z.string(), expires: z.int() }),
+    fails: ["NotFound", "Other"],
+    example: {
+      params: { token: "<SUPER_TOKEN>", name: "site", what: "push" },
+      result: { lease: "R2v0a3VwZnJvbWhlcmUh", expires: 1794700060000 },
+    },
+    run: async ({ buckets, database, caller, audit }, { name, what, lease: known }) => {
+      const { id } = await buckets.require(name);
+      const wanted = known ?? randomText(20);
+      const by = caller.username ?? caller.key;
+      const taken = await database.transfers.take(id, { lease: wanted, what, by, leaseMs });
+      const { transfer: present, isNew } = taken;
+      if (isNew) audit("transfer.begun", { bucket: name, what });
+      if (present.lease === wanted) return { lease: wanted, expires: present.until };
+      const { since } = present;
+      throw new Fault("Other", `${present.by} changes the bucket ${name} now (${present.what})`, {
+        reason: "in_use",
+        by: present.by,
+        what: present.what,
+        since,
+      });
+    },
+  }),
+  "static-bucket_release": method({
+    doc: "Ends what `static-bucket_lease` began. False if it has ended already.",
+    need: ({ name }) => inBucket(name, "static_bucket_file.write"),
+    effect: "changes",
+    params: { name, lease: lease.describe("as `static-bucket_lease` returned it") },
+    logged: ["name"],
+    result: z.boolean(),
+    fails: ["NotFound"],
+    example: {
+      params: { token: "<SUPER_TOKEN>", name: "site", lease: "R2v0a3VwZnJvbWhlcmUh" },
+      result: false,
+    },
+    run: async ({ buckets, database, audit }, { name, lease }) => {
+      const { id } = await buckets.require(name);
+      const isReleased = await database.transfers.release(id, lease);
+      if (isReleased) audit("transfer.ended", { bucket: name });
+      return isReleased;
+    },
+  }),
+};

@@ -1,0 +1,171 @@
+import { hostWideHeaders, listHeaders, problemInHeader } from "./header-policy.ts";
+import { linesOf } from "./lines.ts";
+import { type PathPattern, PatternTable, parsePattern } from "./path-pattern.ts";
+import { ProblemList, quoted, type SiteProblem } from "./problem.ts";
+
+/** Blocks of one file, and headers of one block, that are used, at most. */
+const maxBlocks = 200;
+const maxHeadersPerBlock = 50;
+const maxStars = 4;
+/** The length of all headers of one answer, at most: proxies refuse more. */
+const maxAnswerChars = 16 * 1024;
+
+type HeaderLine =
+  | { readonly kind: "set"; readonly name: string; readonly value: string }
+  | { readonly kind: "remove"; readonly name: string };
+
+interface Block {
+  readonly number: number;
+  readonly pattern: PathPattern;
+  readonly lines: HeaderLine[];
+  /** Whether it asks for a password, as Netlify has it. */
+  isLocked: boolean;
+}
+
+/** MatchedHeaders are the headers for one path. */
+export interface MatchedHeaders {
+  /** Equal for paths that have the same headers. */
+  readonly key: string;
+  /** By names in lower case. */
+  readonly values: ReadonlyMap<string, string>;
+}
+
+const none: MatchedHeaders = { key: "", values: new Map() };
+/** Results that are kept, by the blocks that matched. */
+const maxKept = 1000;
+
+/** HeaderRules are the blocks of a `_headers` file. */
+export class HeaderRules {
+  readonly #table = new PatternTable<Block>();
+  readonly #locked = new PatternTable<Block>();
+  readonly #kept = new Map<string, MatchedHeaders>();
+
+  constructor(blocks: readonly Block[]) {
+    for (const block of blocks) {
+      this.#table.add(block.pattern, block);
+      if (block.isLocked) this.#locked.add(block.pattern, block);
+    }
+  }
+
+  /**
+   * isLocked is whether the files at a path are meant for those who know a password, which the server does not ask for: they must not be public. Nor must
+   * the file with the passwords.
+   */
+  isLocked(path: string): boolean {
+    if (this.#locked.size === 0) return false;
+    return path === "_headers" || this.#locked.first(path) !== undefined;
+  }
+
+  /**
+   * match returns the headers for a path as it was asked for, decoded and without a slash at its beginning. `isOwnHost` is whether the host name is the
+   * bucket's own.
+   */
+  match(path: string, { isOwnHost }: { readonly isOwnHost: boolean }): MatchedHeaders {
+    if (this.#table.size === 0) return none;
+    const blocks = this.#table.all(path);
+    if (blocks.length === 0) return none;
+    const key = `${isOwnHost ? "h" : ""}${blocks.map(({ number }) => number).join()}`;
+    const known = this.#kept.get(key);
+    if (known !== undefined) return known;
+    const made = { key, values: merge(blocks, isOwnHost) };
+    if (this.#kept.size === maxKept) this.#kept.clear();
+    this.#kept.set(key, made);
+    return made;
+  }
+}
+
+/** A later block replaces what an earlier one has set, and adds to lists. */
+function merge(blocks: readonly Block[], isOwnHost: boolean): ReadonlyMap<string, string> {
+  const values = new Map<string, string>();
+  let chars = 0;
+  for (const { lines } of blocks) {
+    const own = new Set<string>();
+    for (const line of lines) {
+      const before = values.get(line.name);
+      if (line.kind === "remove") {
+        values.delete(line.name);
+        continue;
+      }
+      if (hostWideHeaders.has(line.name) && !isOwnHost) continue;
+      const isAdded = before !== undefined && (own.has(line.name) || listHeaders.has(line.name));
+      chars += line.name.length + line.value.length + 4;
+      if (chars > maxAnswerChars) return values;
+      values.set(line.name, isAdded ? `${before}, ${line.value}` : line.value);
+      own.add(line.name);
+    }
+  }
+  return values;
+}
+
+/** parseHeaders reads a `_headers` file: a line with a path, and below it `Name: value` or `! Name`, as Netlify and Cloudflare Pages have them. */
+export function parseHeaders(content: Uint8Array): {
+  readonly headers: HeaderRules;
+  readonly problems: readonly SiteProblem[];
+} {
+  const problems = new ProblemList("_headers");
+  const blocks: Block[] = [];
+  /** Undefined before the first path, and below one that is wrong. */
+  let block: Block | undefined;
+  /** The line of the last path, while nothing is below it. */
+  let lonely: number | undefined;
+  let isInBlock = false;
+  const warnOfLonely = () => {
+    if (lonely !== undefined)
+      problems.add(lonely, "no header is below this path; each path needs its own", "warning");
+  };
+  for (const { number, text } of linesOf(content, problems)) {
+    if (text.startsWith("/") || /^https?:\/\//i.test(text)) {
+      warnOfLonely();
+      lonely = undefined;
+      isInBlock = true;
+      block = undefined;
+      const pattern = parsePath(text);
+      if (typeof pattern === "string") problems.add(number, pattern);
+      else if (blocks.length === maxBlocks) {
+        problems.add(number, `there are more than ${maxBlocks} blocks; those from here on are not used`);
+        break;
+      } else {
+        block = { number: blocks.length, pattern, lines: [], isLocked: false };
+        blocks.push(block);
+        lonely = number;
+      }
+      continue;
+    }
+    lonely = undefined;
+    if (!isInBlock) problems.add(number, "a header needs a line with a path above it, such as /*");
+    if (block !== undefined && /^basic-auth *:/i.test(text)) block.isLocked = true;
+    const line = parseLine(text);
+    if (typeof line === "string") problems.add(number, line);
+    else if (block?.lines.length === maxHeadersPerBlock)
+      problems.add(number, `a block may have ${maxHeadersPerBlock} headers at most`);
+    else block?.lines.push(line);
+  }
+  warnOfLonely();
+  return { headers: new HeaderRules(blocks), problems: problems.found };
+}
+
+function parsePath(text: string) {
+  if (!text.startsWith("/"))
+    return "a block for one host name is not supported: write the path alone, and give the bucket the host name";
+  if (/\s/.test(text)) return `${quoted(text)}: a path has no spaces; write the header on the line below it`;
+  if (text.endsWith(":")) return `${quoted(text)}: the colon would be a part of the path; leave it out`;
+  const pattern = parsePattern(text, { maxStars });
+  return typeof pattern === "string" ? `${quoted(text)}: ${pattern}` : pattern;
+}
+
+function parseLine(text: string): HeaderLine | string {
+  if (text.startsWith("!")) {
+    const name = text.slice(1).trim().toLowerCase();
+    return /^[\w-]+$/.test(name)
+      ? { kind: "remove", name }
+      : `${quoted(text)}: write ! and the name of a header`;
+  }
+  const colon = text.indexOf(":");
+  if (colon < 1) return `${quoted(text)}: a header is written as Name: value`;
+  const shown = text.slice(0, colon).trim();
+  const name = shown.toLowerCase();
+  const value = text.slice(colon + 1).trim();
+  const problem = problemInHeader(name, value);
+  if (problem !== undefined) return `${shown.slice(0, 80)}: ${problem}`;
+  return value === "" ? `${shown.slice(0, 80)}: the header has no value` : { kind: "set", name, value };
+}

@@ -1,0 +1,263 @@
+import { expect } from "bun:test";
+import { eachDatabase, eachStore, type StoreOptions, type TestNode, testNode } from "../support/node.ts";
+import { until } from "../support/process.ts";
+import { storedFiles } from "../support/stored-site.ts";
+import { basic, inSite } from "../webdav/auth-requests.ts";
+
+const ask = (node: TestNode, host: string, path: string, init: RequestInit = {}) =>
+  fetch(`${node.url}${path}`, {
+    redirect: "manual",
+    ...init,
+    headers: { "accept-encoding": "identity", ...init.headers, host },
+  });
+/** What is seen at a path of a host: the text, or the status. */
+const seen = async (node: TestNode, host: string, path: string, init?: RequestInit) => {
+  const answer = await ask(node, host, path, init);
+  return answer.status === 200 ? answer.text() : answer.status;
+};
+
+/** Buckets `docs` with a host name, `shop` with two, and `main`, which is the HTTP root. Each has a page that names it. */
+async function hostedSites(store: StoreOptions) {
+  const node = await testNode(store);
+  const token = node.superToken;
+  const settings = {
+    docs: { hosts: ["Docs.Example.org"] },
+    shop: { hosts: ["shop.example.org", "www.shop.example.org"] },
+    main: { is_http_root: true },
+  };
+  for (const [name, more] of Object.entries(settings)) {
+    await node.call("static-bucket_create", { token, name, ...more });
+    await storedFiles(node, name).write({
+      "index.html": `page of ${name}`,
+      "a.txt": `text of ${name}`,
+      "folder/index.html": `folder of ${name}`,
+      jsonrpc: "no answer",
+      "node/console/index.html": "no console",
+      "sw.js": "self.skipWaiting()",
+    });
+  }
+  await Bun.sleep(node.store === "disk" ? 120 : 0);
+  return {
+    node,
+    update: (name: string, more: object) => node.call("static-bucket_update", { token, name, ...more }),
+    [Symbol.asyncDispose]: () => node[Symbol.asyncDispose](),
+  };
+}
+
+eachStore("a host name shows its bucket at its root, every other one the HTTP root", async (store) => {
+  await using sites = await hostedSites(store);
+  const { node } = sites;
+  const hosts = {
+    docs: ["docs.example.org", "DOCS.example.org:8443", "docs.example.org."],
+    shop: ["shop.example.org", "www.shop.example.org:80"],
+    main: [
+      "localhost",
+      "127.0.0.1:2211",
+      "[::1]:80",
+      "example.org",
+      "x.docs.example.org",
+      "docs.example.org.evil.org",
+    ],
+  };
+  for (let at = 0; at < 3; at += 1)
+    for (const [bucket, names] of Object.entries(hosts))
+      for (const host of names) {
+        expect([host, await seen(node, host, "/")]).toEqual([host, `page of ${bucket}`]);
+        expect([host, await seen(node, host, "/a.txt")]).toEqual([host, `text of ${bucket}`]);
+        expect([host, await seen(node, host, "/%61.txt?x")]).toEqual([host, `text of ${bucket}`]);
+        expect([host, await seen(node, host, "/missing")]).toEqual([host, 404]);
+        expect([host, (await ask(node, host, "/folder")).headers.get("location")]).toEqual([
+          host,
+          "/folder/",
+        ]);
+        expect([
+          host,
+          await seen(node, host, "/a.txt", { headers: { "cache-control": "no-cache" } }),
+        ]).toEqual([host, `text of ${bucket}`]);
+      }
+});
+
+eachStore("addresses of the server itself are the same at every host name", async (store) => {
+  await using sites = await hostedSites(store);
+  const { node } = sites;
+  const headers = { "content-type": "application/json" };
+  const call = { method: "POST", headers, body: '{"jsonrpc":"2.0","method":"node-server_hello","id":1}' };
+  for (const host of ["docs.example.org", "localhost"]) {
+    for (const path of ["/jsonrpc", "/node/rpc", "/"])
+      expect([path, await seen(node, host, path, call)]).toEqual([path, expect.stringContaining('"result"')]);
+    expect(await seen(node, host, "/node/health")).toContain("ok");
+    expect(await seen(node, host, "/node/console/")).toContain("<!doctype html>");
+    expect(await seen(node, host, "/node/nothing")).toBe(404);
+    expect(await seen(node, host, "/terminal")).toBe(426);
+    expect((await ask(node, host, "/", { method: "OPTIONS" })).headers.get("dav")).toBe("1, 2, 3");
+    expect((await ask(node, host, "/node/static-webdav/shop/a.txt")).status).toBe(401);
+    // A service worker in the top folder would also see the console at this host name.
+    expect(await seen(node, host, "/sw.js", { headers: { "service-worker": "script" } })).toBe(403);
+  }
+});
+
+eachStore("at a host name of one bucket no other bucket has pages", async (store) => {
+  await using sites = await hostedSites(store);
+  const { node } = sites;
+  const paths = [
+    "/node/static/shop/",
+    "/node/static/shop/a.txt",
+    "/node/static/shop",
+    "/node/static/nothing/x",
+  ];
+  for (let at = 0; at < 3; at += 1) {
+    for (const path of paths) {
+      for (const method of ["GET", "HEAD", "OPTIONS", "PUT"])
+        expect([path, (await ask(node, "docs.example.org", path, { method })).status]).toEqual([path, 421]);
+      await ask(node, "localhost", path);
+    }
+    expect(await seen(node, "docs.example.org", "/node/static/docs/a.txt")).toBe("text of docs");
+    expect(await seen(node, "localhost", "/node/static/docs/a.txt")).toBe("text of docs");
+    expect(await seen(node, "localhost", "/node/static/shop/a.txt")).toBe("text of shop");
+  }
+});
+
+eachStore("a change of host names is seen by the next request, also of pages in memory", async (store) => {
+  await using sites = await hostedSites(store);
+  const { node, update } = sites;
+  const host = "docs.example.org";
+  const hot = async (expected: string | number) => {
+    for (let at = 0; at < 4; at += 1) expect(await seen(node, host, "/a.txt")).toBe(expected);
+  };
+  await hot("text of docs");
+  await update("docs", { hosts: [] });
+  await hot("text of main");
+  await update("shop", { hosts: [host] });
+  await hot("text of shop");
+  expect(await seen(node, "shop.example.org", "/a.txt")).toBe("text of main");
+  expect(
+    await node.refused("static-bucket_update", { token: node.superToken, name: "docs", hosts: [host] }),
+  ).toMatchObject({
+    data: { field: "hosts" },
+  });
+  // A bucket that is off does not give its host name to the HTTP root.
+  await update("shop", { enable: false });
+  await hot(404);
+  expect(await seen(node, host, "/")).toBe(404);
+  await update("shop", { enable: true, hosts: [] });
+  await update("docs", { hosts: [host] });
+  await hot("text of docs");
+  await node.call("static-bucket_delete", { token: node.superToken, name: "docs" });
+  await hot("text of main");
+});
+
+eachStore(
+  "a private bucket may ask browsers for a password at its own host name, for its own pages",
+  async (store) => {
+    await using sites = await hostedSites(store);
+    const { node, update } = sites;
+    const reader = await node.newToken(inSite(["read"], "docs"));
+    await update("docs", { public: false });
+    const agent = { "user-agent": "Mozilla/5.0 Chrome/140.0.0.0 Safari/537.36" };
+    const fetched = (site: string, mode: string, dest: string) => ({
+      ...agent,
+      "sec-fetch-site": site,
+      "sec-fetch-mode": mode,
+      "sec-fetch-dest": dest,
+    });
+    const challengeOf = async (host: string, headers: Record<string, string>, path = "/a.txt") => {
+      const { status, headers: answered } = await ask(node, host, path, { headers });
+      return [status, answered.get("www-authenticate")?.split(" ")[0], answered.get("cache-control")];
+    };
+    const keptBy = (headers: Record<string, string>) => ({ ...headers, authorization: basic(reader) });
+    for (const own of [
+      fetched("none", "navigate", "document"),
+      fetched("cross-site", "navigate", "document"),
+      fetched("same-origin", "no-cors", "image"),
+      fetched("same-origin", "cors", "empty"),
+      agent,
+    ]) {
+      for (const path of ["/a.txt", "/missing", "/node/static/docs/a.txt"])
+        expect(await challengeOf("docs.example.org", own, path)).toEqual([401, "Basic", "private, no-cache"]);
+      expect(await seen(node, "docs.example.org", "/a.txt", { headers: keptBy(own) })).toBe("text of docs");
+      // At the server's own address pages of all buckets are of one origin.
+      expect(await challengeOf("localhost", keptBy(own), "/node/static/docs/a.txt")).toEqual([
+        401,
+        "Bearer",
+        "private, no-store",
+      ]);
+      const [status] = await challengeOf("docs.example.org", keptBy(own), "/node/static-webdav/docs/a.txt");
+      expect(status).toBe(401);
+    }
+    // Other sites must not embed what the browser's credentials open.
+    for (const embedded of [
+      fetched("cross-site", "no-cors", "script"),
+      fetched("same-site", "no-cors", "image"),
+      fetched("cross-site", "navigate", "iframe"),
+    ]) {
+      expect(await challengeOf("docs.example.org", embedded)).toEqual([401, "Bearer", "private, no-cache"]);
+      expect(await challengeOf("docs.example.org", keptBy(embedded))).toEqual([
+        401,
+        "Bearer",
+        "private, no-cache",
+      ]);
+    }
+  },
+);
+
+eachDatabase(
+  "host names are given by who may write all buckets, not by who may write one",
+  async (database) => {
+    await using node = await testNode({ database });
+    const permissions = [{ static_bucket: "write" }];
+    const one = await node.newToken([{ scopes: [{ static_bucket: "mine" }], permissions }]);
+    const all = await node.newToken([{ scopes: ["global"], permissions }]);
+    const refused = await node.refused("static-bucket_create", {
+      token: one,
+      name: "mine",
+      hosts: ["example.org"],
+    });
+    expect(refused.message).toContain("StaticBucket::Write required in scope global");
+    await node.call("static-bucket_create", { token: one, name: "mine", public: false });
+    for (const hosts of [["example.org"], []])
+      expect((await node.refused("static-bucket_update", { token: one, name: "mine", hosts })).code).toBe(
+        102,
+      );
+    expect(
+      await node.call("static-bucket_update", { token: all, name: "mine", hosts: ["example.org"] }),
+    ).toMatchObject({
+      hosts: ["example.org"],
+    });
+    await node.call("static-bucket_update", { token: one, name: "mine", cors: true });
+    for (const wrong of ["", "a b", "127.0.0.1", "x:80", "*.example.org", "http://x", "-a.org"])
+      expect(
+        (await node.refused("static-bucket_update", { token: all, name: "mine", hosts: [wrong] })).data,
+      ).toMatchObject({
+        field: "hosts",
+      });
+  },
+);
+
+eachDatabase(
+  "what another server changes about access and host names is in effect within its second",
+  async (database) => {
+    await using node = await testNode({ database });
+    const token = node.superToken;
+    await node.call("static-bucket_create", { token, name: "docs" });
+    await storedFiles(node, "docs").write({ "a.txt": "text of docs" });
+    expect(await seen(node, "docs.example.org", "/a.txt")).toBe(404);
+    expect(await seen(node, "localhost", "/node/static/docs/a.txt")).toBe("text of docs");
+    await node.sql(`UPDATE static_file SET hosts = '["docs.example.org"]' WHERE name = 'docs'`);
+    await until(
+      "the host name is known",
+      async () => (await seen(node, "docs.example.org", "/a.txt")) === "text of docs",
+    );
+    await node.sql("UPDATE static_file SET public = false WHERE name = 'docs'");
+    await until(
+      "the bucket is private",
+      async () => (await seen(node, "docs.example.org", "/a.txt")) === 401,
+    );
+    expect(await seen(node, "localhost", "/node/static/docs/a.txt")).toBe(401);
+    // A row that is not of this server's making gives no host name.
+    await node.sql(`UPDATE static_file SET hosts = '{"a": 1}', public = true WHERE name = 'docs'`);
+    await until(
+      "the host name is gone",
+      async () => (await seen(node, "docs.example.org", "/a.txt")) === 404,
+    );
+  },
+);

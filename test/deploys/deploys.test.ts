@@ -1,0 +1,50 @@
+import { describe, expect } from "bun:test";
+import { deploySite } from "../support/deploys.ts";
+import { everyStore, testNode } from "../support/node.ts";
+
+describe("a deploy", () => {
+  everyStore("takes the place of the bucket's files at once, and can be rolled back", async (store) => {
+    await using node = await testNode(store);
+    const site = await deploySite(node);
+    await site.write({ "index.html": "old", "old.html": "old page", "css/a.css": "a {}" });
+
+    const first = await site.prepare({ "index.html": "one", "css/a.css": "a {}", "js/app.js": "1" });
+    expect(first.missing.sort()).toEqual(["index.html", "js/app.js"]);
+    expect(await site.page("index.html")).toBe("old");
+    const { replaced } = await site.publish(first.deploy);
+    expect(await site.contents()).toEqual({
+      "css/": "",
+      "css/a.css": "a {}",
+      "index.html": "one",
+      "js/": "",
+      "js/app.js": "1",
+    });
+    expect(await site.page("old.html")).toBe(404);
+
+    // Content that the bucket has at another path is not uploaded again.
+    const second = await site.prepare({ "index.html": "two", "css/a.css": "a {}", "lib/app.js": "1" });
+    expect(second.missing).toEqual(["index.html"]);
+    expect(await site.publish(second.deploy)).toMatchObject({
+      deploy: second.deploy,
+      replaced: first.deploy,
+    });
+    expect(await site.page("index.html")).toBe("two");
+    expect(await site.page("lib/app.js")).toBe("1");
+
+    expect(await site.rollback()).toMatchObject({ deploy: first.deploy, replaced: second.deploy });
+    expect(await site.page("index.html")).toBe("one");
+    expect(await site.page("lib/app.js")).toBe(404);
+    expect(await site.rollback()).toMatchObject({ deploy: replaced ?? "", replaced: first.deploy });
+    expect(await site.page("old.html")).toBe("old page");
+    const nothing = await site.refused("rollback");
+    expect(nothing.message).toContain("no earlier deploy");
+
+    expect((await site.rollback(second.deploy)).deploy).toBe(second.deploy);
+    expect(await site.page("index.html")).toBe("two");
+    expect((await site.list()).map(({ deploy, state, files }) => [deploy, state, files])).toEqual([
+      [second.deploy, "published", 3],
+      [first.deploy, "previous", 3],
+      [replaced ?? "", "previous", 3],
+    ]);
+  });
+});

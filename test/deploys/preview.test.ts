@@ -1,0 +1,72 @@
+import { describe, expect } from "bun:test";
+import { deploySite } from "../support/deploys.ts";
+import { eachStore, type TestNode, testNode } from "../support/node.ts";
+
+type Preview = { readonly address: string; readonly expires: number };
+
+async function previewOf(node: TestNode, deploy: string, more: object = {}): Promise<string> {
+  const params = { token: node.superToken, name: "site", deploy, ...more };
+  return ((await node.call("static-bucket_deploy_preview", params)) as Preview).address;
+}
+
+describe("a preview", () => {
+  eachStore("shows a deploy to holders of its link, and nothing else", async (store) => {
+    await using node = await testNode(store);
+    const site = await deploySite(node);
+    await site.write({ "index.html": "published", "secret.txt": "not in the deploy" });
+    const { deploy } = await site.prepare({
+      "index.html": "prepared",
+      "docs/index.html": "docs",
+      _redirects: "/old /docs/ 301\nbroken\n",
+    });
+    const address = await previewOf(node, deploy);
+    const get = (path: string) => fetch(node.url + path, { redirect: "manual" });
+
+    const page = await get(address);
+    expect([page.status, await page.text()]).toEqual([200, "prepared"]);
+    expect(page.headers.get("cache-control")).toBe("private, no-store");
+    expect(page.headers.get("referrer-policy")).toBe("no-referrer");
+    expect((await get(`${address}secret.txt`)).status).toBe(404);
+    expect((await get(`${address}docs`)).headers.get("location")).toBe(`${address}docs/`);
+    expect((await get(`${address}old`)).headers.get("location")).toBe(`${address}docs/`);
+    expect(await site.page("index.html")).toBe("published");
+
+    // Another deploy, another bucket, an altered code.
+    const other = await site.begin();
+    await node.call("static-bucket_create", [node.superToken, "other"]);
+    for (const wrong of [
+      address.replace(deploy, other),
+      address.replace("site@", "other@"),
+      address.replace(/preview\/(.)/, (_, letter: string) => `preview/${letter === "A" ? "B" : "A"}`),
+      address.replace(`@${deploy}`, ""),
+      "/node/preview/x",
+    ])
+      expect((await get(wrong)).status).toBe(404);
+
+    // A sealed deploy takes no more files; its publication reports what is wrong with its rules.
+    expect((await site.put(deploy, "late.txt", "late")).status).toBe(409);
+    const done = await site.publish(deploy);
+    expect(done.problems).toMatchObject([{ file: "_redirects", line: 2, level: "error" }]);
+    expect(await (await get(address)).text()).toBe("prepared");
+    await site.rollback();
+    expect(await (await get(address)).text()).toBe("prepared");
+    await site.remove(deploy);
+    expect((await get(address)).status).toBe(404);
+  });
+
+  eachStore("needs the right to read, and to deploy if the deploy is open", async (store) => {
+    await using node = await testNode(store);
+    const site = await deploySite(node);
+    const { deploy } = await site.prepare({ "index.html": "prepared" });
+    const reader = await node.newToken([
+      { scopes: [{ static_bucket: "site" }], permissions: [{ static_bucket_file: "read" }] },
+    ]);
+    const params = { token: reader, name: "site", deploy };
+    expect((await node.refused("static-bucket_deploy_preview", params)).code).toBe(102);
+    await previewOf(node, deploy);
+    const { address } = (await node.call("static-bucket_deploy_preview", params)) as Preview;
+    expect((await fetch(node.url + address)).status).toBe(200);
+    await node.call("token_delete", [node.superToken, reader.split(":")[0]]);
+    expect((await fetch(node.url + address)).status).toBe(404);
+  });
+});

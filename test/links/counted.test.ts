@@ -1,0 +1,91 @@
+import { expect } from "bun:test";
+import { eachDatabase, eachStore, everyStore, testNode } from "../support/node.ts";
+import { inSite, linkSite, type Made, notValid, until } from "./link-site.ts";
+
+interface Listed {
+  readonly id: string;
+  readonly downloads?: number;
+}
+
+everyStore("of many downloads at once exactly as many succeed as the link is good for", async (options) => {
+  await using node = await testNode(options);
+  const { make, answer } = await linkSite(node, { "a.txt": "a" });
+  const { address, id } = await make("a.txt", { max_downloads: 5 });
+  const answers = await Promise.all(Array.from({ length: 20 }, () => answer(address)));
+  expect(answers.filter(([status, text]) => status === 200 && text === "a")).toHaveLength(5);
+  expect(answers.filter(([status]) => status === 410)).toHaveLength(15);
+  const listed = (await node.call("static-bucket_links", [node.superToken, "site"])) as Listed[];
+  expect(listed).toMatchObject([{ id: id ?? "", downloads: 5, max_downloads: 5 }]);
+  expect(await answer(address)).toEqual([
+    410,
+    expect.stringContaining("this link was used as often as it may be"),
+  ]);
+});
+
+eachStore("what is sent is counted, also a part of it, and nothing else", async (options) => {
+  await using node = await testNode(options);
+  const { make, ask, answer } = await linkSite(node, { "a.txt": "0123456789" });
+  const { address } = await make("a.txt", { max_downloads: 2 });
+  const head = await ask(address, { method: "HEAD" });
+  const etag = head.headers.get("etag") ?? "";
+  expect([head.status, head.headers.get("accept-ranges")]).toEqual([200, "none"]);
+  expect(await answer(address, { headers: { "if-none-match": etag } })).toEqual([304, ""]);
+  expect(await answer(address, { headers: { "if-match": '"x"' } })).toEqual([412, ""]);
+  expect(await answer(address, { headers: { range: "bytes=1-" } })).toEqual([206, "123456789"]);
+  const listed = (await node.call("static-bucket_links", [node.superToken, "site"])) as Listed[];
+  expect(listed.map(({ downloads }) => downloads)).toEqual([1]);
+  expect(await answer(address)).toEqual([200, "0123456789"]);
+  expect((await answer(address))[0]).toBe(410);
+});
+
+eachDatabase(
+  "stored links are listed until they end, and each is revoked by its maker or the bucket's",
+  async (database) => {
+    await using node = await testNode({ database });
+    const { answer, ask, make } = await linkSite(node, { "a.txt": "a", "b.txt": "b" });
+    const [anna, bob] = [await node.newToken(inSite("read")), await node.newToken(inSite("read", "list"))];
+    const link = (token: string, more: Record<string, unknown>) =>
+      node.call("static-bucket-file_link", { token, name: "site", path: "a.txt", ...more }) as Promise<Made>;
+    const plain = await link(anna, {});
+    const limited = await link(anna, { max_downloads: 9 });
+    const locked = await link(bob, { password: "open" });
+    const box = await make("in", { upload: true, max_downloads: 1, expires_in: 3600 });
+    const list = async () =>
+      (await node.call("static-bucket_links", { token: bob, name: "site" })) as Listed[];
+    const listed = await list();
+    expect(JSON.stringify(listed)).not.toContain("argon2");
+    expect(listed).toHaveLength(3);
+    expect(listed).toContainEqual({
+      id: locked.id ?? "",
+      kind: "download",
+      path: "a.txt",
+      by: bob.split(":")[0] ?? "",
+      created: expect.any(Number),
+      expires: locked.expires,
+      password: true,
+    } as never);
+    expect(listed.find(({ id }) => id === box.id)).toMatchObject({
+      kind: "upload",
+      path: "in",
+      downloads: 0,
+    });
+    const unlink = { name: "site", id: limited.id };
+    const refusal = await node.refused("static-bucket_unlink", { token: bob, ...unlink });
+    expect(refusal.data.reason).toBe("missing_permission");
+    expect(await answer(limited.address)).toEqual([200, "a"]);
+    await node.call("static-bucket_unlink", { token: anna, ...unlink });
+    expect(await answer(limited.address)).toEqual([410, "410 Gone: this link was revoked by its owner.\n"]);
+    expect((await node.refused("static-bucket_unlink", { token: anna, ...unlink })).data.field).toBe("id");
+    const generation = { token: node.superToken, name: "site", id: "generation" };
+    expect((await node.refused("static-bucket_unlink", generation)).data.field).toBe("id");
+    await node.call("static-bucket_unlink", { token: node.superToken, name: "site", id: locked.id });
+    expect((await list()).map(({ id }) => id)).toEqual([box.id ?? ""]);
+    expect(await answer(plain.address)).toEqual([200, "a"]);
+    const short = await link(anna, { max_downloads: 1, expires_in: 1 });
+    await until(async () => (await ask(short.address, { method: "HEAD" })).status, 410);
+    expect((await list()).map(({ id }) => id)).toEqual([box.id ?? ""]);
+    expect((await answer(short.address))[1]).toContain("has expired");
+    await node.call("token_delete", { token: node.superToken, target_token: anna.split(":")[0] });
+    expect(await answer(plain.address)).toEqual([404, notValid]);
+  },
+);

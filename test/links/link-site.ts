@@ -1,0 +1,70 @@
+import { expect } from "bun:test";
+import { siteWith } from "../support/bucket.ts";
+import type { TestNode } from "../support/node.ts";
+
+export interface Made {
+  readonly address: string;
+  readonly expires: number;
+  readonly id?: string;
+}
+
+export const notValid = "404 Not Found: this link is not valid, or what it led to is gone.\n";
+
+/** A private bucket `site` with these files, and what it takes to make links to them and to use them. */
+export async function linkSite(node: TestNode, files: Record<string, string | Uint8Array>) {
+  const site = await siteWith(node, files, { public: false });
+  const make = (path: string, more: Record<string, unknown> = {}) =>
+    node.call("static-bucket-file_link", {
+      token: node.superToken,
+      name: "site",
+      path,
+      ...more,
+    }) as Promise<Made>;
+  const ask = (address: string, init: RequestInit = {}) =>
+    fetch(node.url + address, {
+      redirect: "manual",
+      ...init,
+      headers: { "accept-encoding": "identity", ...init.headers },
+    });
+  return {
+    ...site,
+    make,
+    ask,
+    /** Status and text of what a link answers. */
+    async answer(address: string, init?: RequestInit): Promise<readonly [number, string]> {
+      const response = await ask(address, init);
+      return [response.status, await response.text()];
+    },
+    put: async (
+      address: string,
+      name: string,
+      body: string | ReadableStream | Uint8Array<ArrayBuffer>,
+      headers: Record<string, string> = {},
+    ) => {
+      const response = await ask(address + name, { method: "PUT", body, headers });
+      await response.text();
+      return response.status;
+    },
+  };
+}
+
+/** Limits of a token in the bucket `site`. */
+export function inSite(...actions: string[]) {
+  return [
+    {
+      scopes: [{ static_bucket: "site" }],
+      permissions: actions.map((action) => ({ static_bucket_file: action })),
+    },
+  ];
+}
+
+/** Waits until an answer is the expected one. */
+export async function until(ask: () => Promise<number>, expected: number): Promise<void> {
+  const end = Date.now() + 30_000;
+  let last = await ask();
+  while (last !== expected && Date.now() < end) {
+    await Bun.sleep(50);
+    last = await ask();
+  }
+  expect(last).toBe(expected);
+}

@@ -1,0 +1,97 @@
+import { expect, setDefaultTimeout } from "bun:test";
+import { SQL } from "bun";
+import { type DatabaseKind, eachDatabase, type TestNode, testNode } from "../support/node.ts";
+import { until } from "../support/process.ts";
+import { endless, exec, rows, sqlChildrenOf } from "../support/sql.ts";
+
+// A busy machine may take its time.
+setDefaultTimeout(180_000);
+
+const method = "node-server_exec_sql";
+
+function ask(node: TestNode, sql: string, signal: AbortSignal): Promise<string> {
+  return fetch(`${node.url}/jsonrpc`, {
+    method: "POST",
+    headers: { "content-type": "application/json" },
+    body: JSON.stringify({
+      jsonrpc: "2.0",
+      id: 1,
+      method,
+      params: { token: node.superToken, sql },
+    }),
+    signal,
+  }).then(
+    (response) => response.text(),
+    () => "left",
+  );
+}
+
+/** An endless statement that shows that it has begun. */
+function begun(kind: DatabaseKind, key: string): string {
+  return `INSERT INTO kv (namespace, key, value) VALUES ('begun', '${key}', '{}'); ${endless(kind)}`;
+}
+
+/** Waits until so many have begun, and returns the processes that run them: children, or those of PostgreSQL. */
+async function running(node: TestNode, kind: DatabaseKind, count: number): Promise<readonly number[]> {
+  return until(`${count} statements run`, async () => {
+    await using client = new SQL(
+      kind === "sqlite" ? { url: node.databaseUrl, readonly: true } : { url: node.databaseUrl, max: 1 },
+    );
+    const [row]: Array<{ n: number }> = await client.unsafe(
+      "SELECT CAST(count(*) AS INT) AS n FROM kv WHERE namespace = 'begun'",
+    );
+    if (row?.n !== count) return undefined;
+    if (kind === "sqlite") return sqlChildrenOf(process.pid);
+    const sleeping = await sleepingBackends(client);
+    return sleeping.length > 0 ? sleeping : undefined;
+  });
+}
+
+async function sleepingBackends(client: SQL): Promise<number[]> {
+  const found: Array<{ pid: number }> = await client.unsafe(
+    "SELECT pid FROM pg_stat_activity WHERE wait_event = 'PgSleep' AND datname = current_database()",
+  );
+  return found.map(({ pid }) => pid);
+}
+
+/** Waits until these processes are gone. */
+function ended(pids: readonly number[]): Promise<boolean> {
+  return until(`the processes ${pids} are gone`, async () => {
+    const alive = await Promise.all(pids.map((pid) => Bun.file(`/proc/${pid}/stat`).exists()));
+    return !alive.includes(true);
+  });
+}
+
+eachDatabase("a statement whose client leaves is stopped, over HTTP and over a WebSocket", async (kind) => {
+  // No time limit stops it first.
+  await using node = await testNode({ database: kind, databaseKeys: "sql_timeout_ms = 600000" });
+  const left = new AbortController();
+  // As many as run at once: one more waits, and leaves as well.
+  const asked = ["1", "2", "3", "4"].map((key) => ask(node, begun(kind, key), left.signal));
+  const processes = await running(node, kind, 4);
+  asked.push(ask(node, begun(kind, "5"), left.signal));
+  left.abort();
+  expect(new Set(await Promise.all(asked))).toEqual(new Set(["left"]));
+  await ended(processes);
+  expect(await rows(node, "SELECT key FROM kv WHERE namespace = 'begun' AND key = '5'")).toEqual([]);
+  const socket = await node.socket();
+  socket.send(JSON.stringify({ jsonrpc: "2.0", id: 1, method, params: [node.superToken, begun(kind, "6")] }));
+  const further = await running(node, kind, 5);
+  await socket[Symbol.asyncDispose]();
+  await ended(further);
+});
+
+eachDatabase("a table is browsed and a plan is shown by plain statements", async (database) => {
+  await using node = await testNode({ database });
+  const page = await exec(node, "SELECT * FROM token ORDER BY id LIMIT 1 OFFSET 0");
+  expect(page).toMatchObject({ row_count: 1, truncated: false });
+  const explain = database === "sqlite" ? "EXPLAIN QUERY PLAN" : "EXPLAIN";
+  const plan = await rows(node, `${explain} SELECT * FROM token ORDER BY id LIMIT 1 OFFSET 0`);
+  expect(JSON.stringify(plan)).toMatch(/token/i);
+  if (database === "sqlite")
+    expect((await rows(node, "EXPLAIN SELECT 1 FROM token")).length).toBeGreaterThan(3);
+  else
+    expect(JSON.stringify(await rows(node, "EXPLAIN (ANALYZE, FORMAT JSON) SELECT * FROM token"))).toContain(
+      "Plan",
+    );
+});
