@@ -2,7 +2,7 @@ import { Unreachable } from "./errors.ts";
 import { toFileError } from "./file-error.ts";
 
 /** XhrLike is the part of `XMLHttpRequest` that is used here. */
-interface XhrLike {
+export interface XhrLike {
   readonly status: number;
   readonly responseText: string;
   getResponseHeader(name: string): string | null;
@@ -28,6 +28,7 @@ export function isBrowser(): boolean {
 }
 
 export interface BrowserUpload {
+  readonly method: "PUT" | "PATCH";
   readonly address: string;
   readonly path: string;
   readonly headers: Readonly<Record<string, string>>;
@@ -36,20 +37,24 @@ export interface BrowserUpload {
   readonly onProgress: (bytes: number) => void;
 }
 
-/** Uploads a file by `XMLHttpRequest`, because `fetch` reports no progress of an upload. Resolves to the new ETag. */
-export function uploadInBrowser(upload: BrowserUpload): Promise<string | null> {
-  const { address, path, headers, content, signal, onProgress } = upload;
+/** Uploads a file by `XMLHttpRequest`, because `fetch` reports no progress of an upload. Resolves to the request, once it was answered. */
+export function uploadInBrowser(upload: BrowserUpload): Promise<XhrLike> {
+  const { method, address, path, headers, content, signal, onProgress } = upload;
   const { XMLHttpRequest } = globalThis as unknown as { XMLHttpRequest: new () => XhrLike };
   const request = new XMLHttpRequest();
   const abort = () => request.abort();
-  const sent = new Promise<string | null>((resolve, reject) => {
+  const sent = new Promise<XhrLike>((resolve, reject) => {
     signal?.throwIfAborted();
-    request.open("PUT", address);
+    request.open(method, address);
     for (const [name, value] of Object.entries(headers)) request.setRequestHeader(name, value);
     request.upload.onprogress = ({ loaded }) => onProgress(loaded);
     request.onload = () => {
-      if (request.status === 201 || request.status === 204) resolve(request.getResponseHeader("etag"));
-      else reject(toFileError({ path, status: request.status, text: request.responseText }));
+      if (request.status === 201 || request.status === 204) resolve(request);
+      else {
+        const reason = request.getResponseHeader("x-error-reason");
+        const retryAfter = request.getResponseHeader("retry-after");
+        reject(toFileError({ path, status: request.status, text: request.responseText, reason, retryAfter }));
+      }
     };
     request.onerror = () => reject(new Unreachable(`${address} cannot be reached`));
     request.onabort = () => reject(signal?.reason);

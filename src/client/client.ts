@@ -146,6 +146,7 @@ export class NodeServerClient {
   bucket(name: string): BucketFiles {
     return new BucketFiles({
       base: `${this.url}/node/static-webdav/${encodeURIComponent(name)}`,
+      uploads: `${this.url}/node/static-upload/${encodeURIComponent(name)}`,
       authorization: async () => {
         const token = await this.#token();
         if (token === undefined) return undefined;

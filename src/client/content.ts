@@ -31,6 +31,15 @@ export function sizeOf(content: Uint8Array | Blob): number {
   return content instanceof Blob ? content.size : content.length;
 }
 
+export async function isSame(one: Uint8Array | Blob, other: Uint8Array | Blob): Promise<boolean> {
+  const [bytes, others] = [await inMemory(one), await inMemory(other)];
+  return bytes.length === others.length && bytes.every((byte, at) => byte === others[at]);
+}
+
+async function inMemory(content: Uint8Array | Blob): Promise<Uint8Array> {
+  return content instanceof Blob ? new Uint8Array(await content.arrayBuffer()) : content;
+}
+
 /** Yields the content in pieces of at most `pieceBytes`, small enough to report progress by. */
 export async function* piecesOf(content: Uint8Array | Blob | Content): AsyncGenerator<Uint8Array, void> {
   if (isWhole(content)) return yield* slices(toBytes(content));

@@ -71,6 +71,10 @@ export interface ServerEvents {
   "database.write_restored": Record<never, never>;
   /** The database names content that the blob store does not hold, or holds damaged; requests for the file fail until it is restored from a backup or uploaded again. */
   "blob.missing": { bucket: string; path: string; blob: string };
+  /** A crash interrupted the publication of a deploy; what it left was put in order. `published` says whether the deploy is the published one now, and `path` is that of its bucket. */
+  "deploy.settled": { path: string; deploy: string; published: boolean };
+  /** Deploys that are kept no more could not be removed, or a publication that a crash interrupted could not be settled; that is tried again with the next call about deploys of the bucket. */
+  "deploy.work_failed": { reason: string };
   /** The store of the files (`[files] url`) has no place for `count` buckets, of which `buckets` are the first: their files are in another store. `node-server migrate --files` copies them. */
   "store.buckets_missing": { url: string; buckets: string[]; count: number };
   /** The folder of the buckets (`static_path`) is missing, cannot be written, or its disk is full, or the store of their files (`[files] url`) cannot be used; requests for files may fail. */
@@ -79,6 +83,10 @@ export interface ServerEvents {
   "store.request_failed": { reason: string };
   /** The folder of the buckets, or the store of their files, can be used again. */
   "store.restored": { static_path?: string; url?: string; lost_ms: number };
+  /** Resumable uploads that were not finished within 24 hours, and what is left of uploads to deleted buckets, were removed. */
+  "upload.expired": { removed: number };
+  /** What a resumable upload left could not be removed; that is tried again within an hour. The file of a finished upload is in place. */
+  "upload.work_failed": { reason: string };
   /** The folder of the cache (`cache_path`) cannot be written, or its disk is full; files are sent from the object store. */
   "cache.failed": { cache_path: string; reason: string };
   /** Files are cached again. */
@@ -87,6 +95,12 @@ export interface ServerEvents {
   "files.swept": { purged_rows: number; deleted_blobs: number; deleted_bytes: number; unfinished: number; manifests: number; elapsed_ms: number };
   /** The daily care of an object store failed; it is tried again after `retry_ms`. */
   "files.care_failed": { reason: string; retry_ms: number };
+  /** A plain file or folder was deleted or replaced without being kept in the trash (`trash_days`): its path is too long for the trash, or it was deleted on a full disk. */
+  "trash.skipped": { bucket: string; path: string; reason: string };
+  /** What had been in the trash of plain files for `trash_days` was deleted. */
+  "trash.purged": { purged: number; elapsed_ms: number };
+  /** The trash of plain files could not be purged; it is tried again after `retry_ms`. */
+  "trash.purge_failed": { reason: string; retry_ms: number };
   /** Another node that is alive, one of `others`, has the same `server_uuid`: a copied configuration brings it along. Once for each occurrence. */
   "nodes.same_uuid": { uuid: string; others: string[] };
   /** Other nodes on the same database, `others`, have another store of files, or all keep plain files, which cannot be shared: each serves its own files. Once for each occurrence. */
@@ -139,18 +153,42 @@ export interface ServerEvents {
   "file.copied": { token_key?: string; username?: string; address: string; bucket: string; path: string; count?: number; to: string; failures?: number };
   /** A version of a file, or a deleted folder, was put back; `version` is the change that had removed it, and `from` the path that it had, if that was another. */
   "file.restored": { token_key?: string; username?: string; address: string; bucket: string; path: string; count?: number; version: number; from?: string };
+  /** Everything that was kept of deleted and replaced files of a bucket was purged; `versions` is how many there were. */
+  "file.purged": { token_key?: string; username?: string; address: string; bucket: string; versions: number };
   /** Properties or times of a file or a folder were changed. */
   "file.described": { token_key?: string; username?: string; address: string; bucket: string; path: string; count?: number };
   /** A folder was created. */
   "folder.created": { token_key?: string; username?: string; address: string; bucket: string; path: string; count?: number };
+  /** A program began to change the site of a bucket as a whole, as `push` does. */
+  "transfer.begun": { token_key?: string; username?: string; address: string; bucket: string; what: string };
+  /** It has ended that. */
+  "transfer.ended": { token_key?: string; username?: string; address: string; bucket: string };
+  /** A signed link was made; it is good until `expires`. `link` is its id, if it is stored. */
+  "link.made": { token_key?: string; username?: string; address: string; bucket: string; path: string; kind: "download" | "upload" | "zip"; expires: number; link?: string };
+  /** A file was read by a link that is counted or has a password, or uploaded by a link. `token_key` is the token that made the link, `address` the client that used it. */
+  "link.used": { token_key?: string; username?: string; address: string; bucket: string; path: string; count?: number; kind: "download" | "upload" | "zip"; link?: string };
+  /** A signed link was revoked, or without `link` all links of the bucket. */
+  "link.revoked": { token_key?: string; username?: string; address: string; bucket: string; link?: string };
+  /** A deploy was begun. */
+  "deploy.begun": { token_key?: string; username?: string; address: string; bucket: string; deploy: string };
+  /** `taken` files that the bucket has were taken over into a deploy. */
+  "deploy.filled": { token_key?: string; username?: string; address: string; bucket: string; deploy: string; taken: number };
+  /** An address was made at which a deploy can be seen, until `expires` (Unix milliseconds). */
+  "deploy.shown": { token_key?: string; username?: string; address: string; bucket: string; deploy: string; expires: number };
+  /** A deploy was published; `replaced` is the one that was published before. */
+  "deploy.published": { token_key?: string; username?: string; address: string; bucket: string; deploy: string; replaced?: string };
+  /** An earlier deploy was published again; `replaced` is the one that was published before. */
+  "deploy.rolled_back": { token_key?: string; username?: string; address: string; bucket: string; deploy: string; replaced?: string };
+  /** A deploy was deleted, with its files. */
+  "deploy.deleted": { token_key?: string; username?: string; address: string; bucket: string; deploy: string };
   /** The configuration file was replaced. */
   "config.edited": { token_key?: string; username?: string; address: string };
   /** SQL that can write was run. `statements` are the first words of its statements; those of one that failed may have been committed before the failure. */
   "sql.executed": { token_key?: string; username?: string; address: string; statements: string[]; outcome: "succeeded" | "failed" };
   /** A release was installed; the restart follows. */
   "update.requested": { token_key?: string; username?: string; address: string; tag: string };
-  /** Credentials were refused. Of one name at one address one entry is made in ten seconds; `count` says how many failures it stands for, and `reason` is that of the last one. With `other_names` they are of several names and none is shown; with `other_addresses` they are of several addresses too, and that of the last one is shown. */
-  "sign_in.failed": { token_key?: string; username?: string; address: string; reason: "invalid_credentials" | "expired" | "not_yet_valid"; count: number; other_names?: true; other_addresses?: true };
+  /** Credentials were refused. Of one name at one address one entry is made in ten seconds; `count` says how many failures it stands for, and `reason` is that of the last one. With `link` the password of that signed link was wrong. With `other_names` they are of several names and none is shown; with `other_addresses` they are of several addresses too, and that of the last one is shown. */
+  "sign_in.failed": { token_key?: string; username?: string; address: string; link?: string; reason: "invalid_credentials" | "expired" | "not_yet_valid"; count: number; other_names?: true; other_addresses?: true };
   /** A reader of the log, or the log file, was too slow for this many entries. Only that reader gets this entry. */
   "log.dropped": { dropped: number };
   /** The server ends a log stream. Only its reader gets this entry, as the last one. */
@@ -189,14 +227,21 @@ export const serverEvents = {
   "database.write_failed": "ERROR",
   "database.write_restored": "INFO",
   "blob.missing": "ERROR",
+  "deploy.settled": "WARN",
+  "deploy.work_failed": "WARN",
   "store.buckets_missing": "WARN",
   "store.lost": "ERROR",
   "store.request_failed": "WARN",
   "store.restored": "INFO",
+  "upload.expired": "INFO",
+  "upload.work_failed": "WARN",
   "cache.failed": "WARN",
   "cache.restored": "INFO",
   "files.swept": "INFO",
   "files.care_failed": "ERROR",
+  "trash.skipped": "WARN",
+  "trash.purged": "INFO",
+  "trash.purge_failed": "ERROR",
   "nodes.same_uuid": "WARN",
   "nodes.files_not_shared": "WARN",
   "update.downloading": "INFO",
@@ -223,8 +268,20 @@ export const serverEvents = {
   "file.moved": "INFO",
   "file.copied": "INFO",
   "file.restored": "INFO",
+  "file.purged": "INFO",
   "file.described": "INFO",
   "folder.created": "INFO",
+  "transfer.begun": "INFO",
+  "transfer.ended": "INFO",
+  "link.made": "INFO",
+  "link.used": "INFO",
+  "link.revoked": "INFO",
+  "deploy.begun": "INFO",
+  "deploy.filled": "INFO",
+  "deploy.shown": "INFO",
+  "deploy.published": "INFO",
+  "deploy.rolled_back": "INFO",
+  "deploy.deleted": "INFO",
   "config.edited": "INFO",
   "sql.executed": "INFO",
   "update.requested": "INFO",

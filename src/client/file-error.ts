@@ -10,6 +10,8 @@ export class FileError extends ClientError {
     readonly status: number,
     /** The server's word for why, where it has one: `blob_missing`, its store has lost the content of the file. */
     readonly reason?: string | undefined,
+    /** How long the server asks to wait before the next attempt (`Retry-After`). */
+    readonly retryAfterMs?: number | undefined,
   ) {
     super(message);
   }
@@ -57,10 +59,12 @@ export interface FailedRequest {
   readonly text: string;
   /** The header `x-error-reason`. */
   readonly reason?: string | null | undefined;
+  /** The header `retry-after`. A date, which this server never sends, is ignored. */
+  readonly retryAfter?: string | null | undefined;
 }
 
 /** Makes the error of a refused request. */
-export function toFileError({ path, status, text, reason: word }: FailedRequest): FileError {
+export function toFileError({ path, status, text, reason: word, retryAfter }: FailedRequest): FileError {
   // RFC 4918 §9.6.1: a folder of which a part could not be deleted or moved is reported as 207, with the status of the part in the body.
   const inner = (status === 207 ? failedStatus(text) : undefined) ?? status;
   const line =
@@ -68,5 +72,7 @@ export function toFileError({ path, status, text, reason: word }: FailedRequest)
   const reason =
     line !== "" ? line : status === 207 ? "a part of it could not be changed" : "the server refuses";
   const Kind = classes[inner] ?? FileError;
-  return new Kind(`${path}: ${reason}${line === "" ? ` (${inner})` : ""}`, inner, word ?? undefined);
+  const message = `${path}: ${reason}${line === "" ? ` (${inner})` : ""}`;
+  const retryAfterMs = /^\d+$/.test(retryAfter ?? "") ? 1000 * Number(retryAfter) : undefined;
+  return new Kind(message, inner, word ?? undefined, retryAfterMs);
 }

@@ -1,40 +1,19 @@
 import { hasXhr, isBrowser, uploadInBrowser } from "./browser-upload.ts";
-import { Body, type Content, isWhole, pieceBytes, piecesOf, sizeOf, toBytes } from "./content.ts";
+import { Body, type Content, isSame, isWhole, sizeOf, toBytes } from "./content.ts";
 import { ClientError, NotNodeServer } from "./errors.ts";
-import { toFileError } from "./file-error.ts";
-import { type BucketEntry, listingRequest, parseListing } from "./listing.ts";
+import { FileConflict } from "./file-error.ts";
+import type { NewFolder, Relocation, Transfer, Upload, Uploaded } from "./file-options.ts";
+import { fileErrorOf, sendFileRequest } from "./file-request.ts";
+import { type BucketEntry, listingRequest, parseEntry, parseListing } from "./listing.ts";
+import { collect, toBody } from "./request-body.ts";
 import { bodyLength, bodyPieces, bodyText } from "./response-body.ts";
+import { uploadResumably } from "./resumable-upload.ts";
 import { retried } from "./retried.ts";
-import { toUnreachable } from "./unreachable.ts";
+import { withRetries } from "./retry.ts";
 import type { Fetch } from "./wire.ts";
 
-export interface Transfer {
-  readonly signal?: AbortSignal | undefined;
-  /** `total` is undefined where it is not known. */
-  readonly onProgress?: ((bytes: number, total: number | undefined) => void) | undefined;
-}
-
-export interface Upload extends Transfer {
-  /** The time of the last change, to be stored with the file. */
-  readonly modified?: Date | undefined;
-  /** Makes missing parent folders. */
-  readonly makeFolders?: boolean | undefined;
-  /** Replaces only the file that has this ETag; throws `FileConflict` when it was changed. */
-  readonly ifMatch?: string | undefined;
-  /** Throws `FileConflict` when something exists at the path. */
-  readonly onlyNew?: boolean | undefined;
-}
-
-export interface Uploaded {
-  /** For `ifMatch` of the next upload. Undefined where a proxy removes it. */
-  readonly etag: string | undefined;
-}
-
-export interface NewFolder {
-  readonly signal?: AbortSignal | undefined;
-  /** Also makes missing parent folders; default true. False sends one request, for a folder whose parent exists. */
-  readonly parents?: boolean | undefined;
-}
+/** Larger content is sent in several requests, which go on after a failure where the server has got to. */
+const minResumableBytes = 16 * 1024 * 1024;
 
 interface Request {
   readonly headers?: Readonly<Record<string, string>> | undefined;
@@ -44,10 +23,17 @@ interface Request {
   readonly allowed?: readonly number[];
 }
 
+interface Sending {
+  readonly headers: Readonly<Record<string, string>>;
+  readonly report: ((bytes: number) => void) | undefined;
+}
+
 /** FileAccess is how the files of a bucket are reached. */
 export interface FileAccess {
   /** The address of the bucket. */
   readonly base: string;
+  /** The address below which its resumable uploads begin. */
+  readonly uploads: string;
   /** The `Authorization` header, called for every request; undefined without a token. */
   readonly authorization: () => Promise<string | undefined>;
   readonly fetch: Fetch;
@@ -77,11 +63,19 @@ export class BucketFiles {
     const body = new TextEncoder().encode(listingRequest);
     const response = await this.#ask("PROPFIND", folder, { headers, body, signal, allowed: [207] });
     const text = await bodyText(response, { path: folder, signal });
-    if (response.status !== 207)
-      throw new NotNodeServer(
-        `${this.#access.base} is no node-server: it answers ${response.status} to PROPFIND`,
-      );
+    if (response.status !== 207) throw this.#notWebdav(response);
     return parseListing(text, folder, this.#access.base);
+  }
+
+  /** Finds a file or a folder; undefined if nothing is at the path. The bucket itself is a folder without a name. */
+  async find(path: string, { signal }: Pick<Transfer, "signal"> = {}): Promise<BucketEntry | undefined> {
+    const headers = { depth: "0", "content-type": "application/xml" };
+    const body = new TextEncoder().encode(listingRequest);
+    const response = await this.#ask("PROPFIND", path, { headers, body, signal, allowed: [207, 404] });
+    const text = await bodyText(response, { path, signal });
+    if (response.status === 404) return undefined;
+    if (response.status !== 207) throw this.#notWebdav(response);
+    return parseEntry(text, path, this.#access.base);
   }
 
   /** Uploads a file. It is replaced atomically: readers see the old one or the new one. */
@@ -105,27 +99,110 @@ export class BucketFiles {
       reported = bytes;
       onProgress?.(bytes, total);
     };
-    let etag: string | null;
-    if (hasXhr() && whole !== undefined && onProgress !== undefined)
-      etag = await retried(this.#access.onError, async () =>
-        uploadInBrowser({
-          address: this.address(path),
-          path,
-          headers: { ...(await this.#identity()), ...headers },
-          content: whole,
-          signal,
-          onProgress: report,
-        }),
-      );
-    else {
-      const body = await toBody(whole ?? content, onProgress && report);
-      // A chunked request has no Content-Length. With this header the server rejects an upload that was cut short.
-      if (body instanceof Body && total !== undefined) headers["x-expected-entity-length"] = String(total);
-      etag = (await this.#change("PUT", path, { headers, signal, body })).get("etag");
-    }
+    const sending = { ...options, headers, report: onProgress && report };
+    const resumed =
+      whole !== undefined && sizeOf(whole) > minResumableBytes
+        ? await this.#uploadResumably(path, whole, sending)
+        : undefined;
+    const { etag } =
+      resumed ??
+      (whole !== undefined && options.retry === true
+        ? await this.#putWithRetries(path, whole, sending)
+        : { etag: await this.#put(path, whole ?? content, sending) });
     if (total === 0) onProgress?.(0, 0);
     else if (total !== undefined) report(total);
     return { etag: etag ?? undefined };
+  }
+
+  /** Sends a file in one request, and resolves to its ETag. */
+  async #put(
+    path: string,
+    content: Uint8Array | Blob | Content,
+    { headers, report, signal }: Upload & Sending,
+  ): Promise<string | null> {
+    const hasSize = content instanceof Uint8Array || content instanceof Blob;
+    if (hasXhr() && hasSize && report !== undefined)
+      return retried(this.#access.onError, async () => {
+        const answer = await uploadInBrowser({
+          method: "PUT",
+          address: this.address(path),
+          path,
+          headers: { ...(await this.#identity()), ...headers },
+          content,
+          signal,
+          onProgress: report,
+        });
+        return answer.getResponseHeader("etag");
+      });
+    const body = await toBody(content, report);
+    // A chunked request has no Content-Length. With this header the server rejects an upload that was cut short.
+    const length: Record<string, string> =
+      body instanceof Body && hasSize ? { "x-expected-entity-length": String(sizeOf(content)) } : {};
+    return (await this.#change("PUT", path, { headers: { ...headers, ...length }, signal, body })).get(
+      "etag",
+    );
+  }
+
+  /**
+   * Sends a file in one request, and again after failures that pass. PUT may be repeated: it is idempotent (RFC 9110 §9.2.2), and the server replaces a file only by a whole one. But an attempt whose answer
+   * was lost may have stored the file. The next one, with `If-None-Match` or `If-Match`, then meets that file and is refused with 412. So a 412 after a failure is no conflict if the content there is the one that was sent; in a browser also the first one, because browsers
+   * repeat a request themselves when a connection that they had kept open breaks.
+   */
+  #putWithRetries(
+    path: string,
+    content: Uint8Array | Blob,
+    sending: Upload & Sending,
+  ): Promise<{ readonly etag: string | null }> {
+    return withRetries(async (failures) => {
+      try {
+        return { etag: await this.#put(path, content, sending) };
+      } catch (error) {
+        const isRefused = error instanceof FileConflict && error.status === 412;
+        const stored =
+          isRefused && (failures > 0 || isBrowser())
+            ? await this.#findSame(path, content, sending)
+            : undefined;
+        if (stored === undefined) throw error;
+        return stored;
+      }
+    }, sending);
+  }
+
+  /** The file at the path, if it has just this content. */
+  async #findSame(
+    path: string,
+    content: Uint8Array | Blob,
+    options: Pick<Transfer, "signal">,
+  ): Promise<{ readonly etag: string } | undefined> {
+    const found = await this.find(path, options);
+    if (found === undefined || found.folder || found.size !== sizeOf(content)) return undefined;
+    return (await isSame(content, await this.download(path, options))) ? found : undefined;
+  }
+
+  #uploadResumably(
+    path: string,
+    content: Uint8Array | Blob,
+    { headers, report, modified, ...options }: Upload & Sending,
+  ): Promise<{ readonly etag: string | null } | undefined> {
+    const { base, uploads, fetch, onError } = this.#access;
+    return uploadResumably({
+      path,
+      address: uploads + this.address(path).slice(base.length),
+      content,
+      headers,
+      modified: modified?.getTime(),
+      sha256: options.sha256,
+      resume: options.resume,
+      retry: options.retry ?? true,
+      onRetry: options.onRetry,
+      onResumable: options.onResumable,
+      onResumed: options.onResumed,
+      onProgress: report,
+      signal: options.signal,
+      identity: () => this.#identity(),
+      fetch,
+      onError,
+    });
   }
 
   /** Downloads a whole file. */
@@ -161,10 +238,30 @@ export class BucketFiles {
     await this.#change("DELETE", path, { signal, allowed: [404] });
   }
 
-  /** Moves a file or a folder; replaces what exists at `to`. */
-  async move(from: string, to: string, { signal }: Pick<Transfer, "signal"> = {}): Promise<void> {
+  /** Moves a file or a folder; replaces what exists at `to`, unless `overwrite` is false. */
+  async move(from: string, to: string, options: Relocation = {}): Promise<void> {
+    await this.#relocate("MOVE", { from, to }, options);
+  }
+
+  /** Copies a file, or a folder with all it holds, within the bucket; replaces what exists at `to`, unless `overwrite` is false. */
+  async copy(from: string, to: string, options: Relocation = {}): Promise<void> {
+    await this.#relocate("COPY", { from, to }, options);
+  }
+
+  async #relocate(
+    method: "MOVE" | "COPY",
+    { from, to }: { readonly from: string; readonly to: string },
+    { signal, overwrite = true }: Relocation,
+  ): Promise<void> {
     const destination = new URL(this.address(to)).pathname;
-    await this.#change("MOVE", from, { signal, headers: { destination } });
+    await this.#change(method, from, {
+      signal,
+      headers: { destination, ...(overwrite ? {} : { overwrite: "F" }) },
+    });
+  }
+
+  #notWebdav({ status }: Response): NotNodeServer {
+    return new NotNodeServer(`${this.#access.base} is no node-server: it answers ${status} to PROPFIND`);
   }
 
   async #change(method: string, path: string, request: Request): Promise<Headers> {
@@ -187,74 +284,22 @@ export class BucketFiles {
     path: string,
     { headers, body, signal, allowed = [] }: Request,
   ): Promise<Response> {
-    let response: Response;
     // A browser's `fetch` throws when it is called as a method.
-    const { fetch } = this.#access;
-    const address = this.address(path);
-    const identity = await this.#identity();
-    try {
-      response = await fetch(address, {
-        method,
-        headers: { ...identity, ...headers },
-        // No cookies or stored credentials; and no 401, such as one of a proxy, makes a browser ask for a password.
-        credentials: "omit",
-        ...(signal === undefined ? {} : { signal }),
-        ...(body instanceof Body
-          ? { body: body.stream, duplex: "half" }
-          : body === undefined
-            ? {}
-            : { body }),
-      } as RequestInit);
-    } catch (error) {
-      if (signal?.aborted) throw signal.reason;
-      if (body instanceof Body && body.failure !== undefined) throw body.failure.error;
-      throw toUnreachable(this.#access.base, error);
-    } finally {
-      if (body instanceof Body) body.close();
-    }
+    const { fetch, base: server } = this.#access;
+    const response = await sendFileRequest(fetch, {
+      method,
+      address: this.address(path),
+      headers: { ...(await this.#identity()), ...headers },
+      body,
+      signal,
+      server,
+    });
     if (allowed.includes(response.status) || (response.ok && response.status !== 207)) return response;
-    const text = await response.text().catch(() => "");
-    const reason = response.headers.get("x-error-reason");
-    throw toFileError({ path, status: response.status, text, reason });
+    throw await fileErrorOf(response, path);
   }
 
   async #identity(): Promise<Record<string, string>> {
     const authorization = await this.#access.authorization();
     return authorization === undefined ? {} : { authorization };
-  }
-}
-
-/** Chooses the body of a request: at once and with its length, if it is small or in memory without `onProgress`; else a stream. */
-async function toBody(
-  content: Uint8Array | Blob | Content,
-  onProgress: ((bytes: number) => void) | undefined,
-): Promise<Uint8Array | Blob | Body> {
-  if (content instanceof Blob && content.size <= pieceBytes)
-    return new Uint8Array(await content.arrayBuffer());
-  const inMemory = content instanceof Uint8Array;
-  if (inMemory && (onProgress === undefined || content.length <= pieceBytes)) return content;
-  if (isBrowser() && (inMemory || content instanceof Blob)) return content;
-  return new Body(content, onProgress ?? (() => {}));
-}
-
-/** Collects a stream, unless `signal` fires first; then it does not wait for the source, which may be stuck. */
-async function collect(content: Content, signal: AbortSignal | undefined): Promise<Blob> {
-  signal?.throwIfAborted();
-  const pieces = piecesOf(content);
-  let stop = () => {};
-  const stopped = new Promise<never>((_, reject) => {
-    stop = () => reject(signal?.reason);
-  });
-  signal?.addEventListener("abort", stop);
-  const parts: Uint8Array[] = [];
-  try {
-    for (;;) {
-      const { done, value } = await Promise.race([pieces.next(), stopped]);
-      if (done) return new Blob(parts as Uint8Array<ArrayBuffer>[]);
-      parts.push(value);
-    }
-  } finally {
-    signal?.removeEventListener("abort", stop);
-    pieces.return().catch(() => {});
   }
 }

@@ -43,27 +43,36 @@ export {
   FileNotFound,
   FileTooBig,
 } from "./file-error.ts";
-export type { BucketFiles, NewFolder, Transfer, Upload, Uploaded } from "./files.ts";
+export type { NewFolder, Relocation, Transfer, Upload, Uploaded } from "./file-options.ts";
+export type { BucketFiles } from "./files.ts";
 export type { FollowLogOptions, LogEvent, LogGap } from "./follow-log.ts";
 export type { BucketEntry } from "./listing.ts";
 export {
   type Bucket,
+  type BucketUsage,
   type DenialReason,
+  type Deploy,
   type Effect,
   errorKinds,
+  type FileVersion,
   type Limit,
   type LogEntry,
   type MethodDescription,
   type Methods,
+  type MetricFamily,
+  type MetricHistory,
   type OpenRpcDocument,
   otherPermissionFamilies,
   type Permission,
+  type PublishedDeploy,
   permissionFamilies,
   type Requirement,
   type Scope,
+  type StoredLink,
   type Token,
   type VersionRecord,
 } from "./methods.ts";
+export type { UploadRetry } from "./retry.ts";
 export { eventOf, type ServerEvent } from "./server-event.ts";
 export type { SocketClass, SocketLike } from "./socket.ts";
 export type { SubscribeOptions, Subscription } from "./subscription.ts";

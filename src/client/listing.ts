@@ -35,26 +35,48 @@ export function parseListing(xml: string, folder: string, address: string): Buck
   let own: string | undefined;
   const entries: BucketEntry[] = [];
   const take = (response: XmlElement) => {
-    const href = child(response, "href")?.text.trim() ?? "";
-    const found = propertiesOf(response);
-    if (found === undefined) throw new XmlSyntaxError("a resource has no properties");
-    const isFolder = child(child(found, "resourcetype"), "collection") !== undefined;
+    const { href, found, isFolder } = readResource(response);
     if (own !== undefined) entries.push(toEntry(nameIn(href, own), isFolder, found));
     else if (isFolder) own = href;
     else throw new FileConflict(`${folder}: it is a file, not a folder`, 409);
   };
-  try {
-    if (eachElement(xml, dav("response"), take) !== dav("multistatus") || own === undefined)
-      throw new XmlSyntaxError("it is no listing");
-  } catch (error) {
-    if (!(error instanceof XmlSyntaxError)) throw error;
-    throw new NotNodeServer(`${address} is no node-server: it answers with another listing`, {
-      cause: error,
-    });
-  }
+  readResponses(xml, address, take);
+  if (own === undefined) throw notListing(address);
   return entries.sort(
     (a, b) => Number(b.folder) - Number(a.folder) || (a.name < b.name ? -1 : Number(a.name > b.name)),
   );
+}
+
+/** Reads the answer about one resource. */
+export function parseEntry(xml: string, path: string, address: string): BucketEntry {
+  let entry: BucketEntry | undefined;
+  readResponses(xml, address, (response) => {
+    const { found, isFolder } = readResource(response);
+    entry ??= toEntry(path.replace(/\/$/, "").split("/").at(-1), isFolder, found);
+  });
+  if (entry === undefined) throw notListing(address);
+  return entry;
+}
+
+function readResource(response: XmlElement) {
+  const href = child(response, "href")?.text.trim() ?? "";
+  const found = propertiesOf(response);
+  if (found === undefined) throw new XmlSyntaxError("a resource has no properties");
+  return { href, found, isFolder: child(child(found, "resourcetype"), "collection") !== undefined };
+}
+
+function readResponses(xml: string, address: string, take: (response: XmlElement) => void): void {
+  try {
+    if (eachElement(xml, dav("response"), take) !== dav("multistatus"))
+      throw new XmlSyntaxError("it is no listing");
+  } catch (error) {
+    if (!(error instanceof XmlSyntaxError)) throw error;
+    throw notListing(address, error);
+  }
+}
+
+function notListing(address: string, cause?: XmlSyntaxError): NotNodeServer {
+  return new NotNodeServer(`${address} is no node-server: it answers with another listing`, { cause });
 }
 
 function toEntry(name: string | undefined, folder: boolean, found: XmlElement): BucketEntry {

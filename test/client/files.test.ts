@@ -97,6 +97,11 @@ eachRuntimeAndStore("small files of every form arrive whole, empty ones as well"
     for (const name of ["text 100%.txt", "bytes", "blob", "stream", "words", "disk", "empty"])
       console.log(await (await files.download("ü/" + name)).text() + ".");
     await files.move("ü/bytes", "ü/bewegt");
+    await files.copy("ü/bewegt", "ü/kopie");
+    const kept = await files.copy("ü/disk", "ü/kopie", { overwrite: false }).catch((error) => error.status);
+    const [kopie, gone, folder] = await Promise.all(["ü/kopie", "ü/bytes", "ü/"].map((path) => files.find(path)));
+    console.log(kept, kopie.name, kopie.size, gone, folder.name, folder.folder);
+    await files.remove("ü/kopie");
     await files.remove("ü/blob");
     await files.remove("ü/blob");
     console.log((await (await files.open("ü/bewegt")).bytes?.() ?? bytes).length, await fetch(files.address("x")).then(({ status }) => status));
@@ -108,6 +113,7 @@ eachRuntimeAndStore("small files of every form arrive whole, empty ones as well"
     ...Array(5).fill("größer."),
     "from the disk.",
     ".",
+    "412 kopie 8 undefined ü true",
     "8 401",
   ]);
   expect(await storedFiles(node).names("ü")).toEqual(

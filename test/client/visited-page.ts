@@ -73,8 +73,13 @@ export async function visit({ from, to = from, code, heard }: Visit): Promise<un
   if (to !== from) await siteWith(to, {});
   // Some calls of the pages fail on purpose, which Chromium reports too.
   await using tab = await Tab.open(from, { expected: /./ });
-  await tab.page.goto(`${from.url}/node/static/site/page.html`);
-  return await within("the page reports", reported.promise, 40_000);
+  // A script that ends by an error reports nothing.
+  tab.page.on("pageerror", (error) => reported.reject(error));
+  const [report] = await Promise.all([
+    within("the page reports", reported.promise, 40_000),
+    tab.page.goto(`${from.url}/node/static/site/page.html`),
+  ]);
+  return report;
 }
 
 /** eachOrigin runs a test on a page of the server itself, and on a page of another one. */
