@@ -77,13 +77,30 @@ export const unit: readonly OptionRow[] = [
   ["--name <name>", "the name of the service", { default: "node-server" }],
   ["--dir <folder>", "the folder of the unit files", { default: "/etc/systemd/system" }],
 ];
+/** Collects the values of an option that may be given several times. */
+export const gather = (value: string, before: readonly string[] = []) => [...before, value];
+
 /** Options of the commands that make or change a bucket. `path` says what is used without `--path`. */
 export const bucketShape = (path: string): readonly OptionRow[] => [
   ...remoteJson,
   ["--path <folder>", `its folder below static_path (${path})`],
   ["--root", "serve it at /"],
   ["--cors", "allow pages of other origins to read it"],
+  ["--private", "only tokens with StaticBucketFile::Read, and signed links, can read its files"],
+  ["--public", "anybody can read its files"],
+  [
+    "--host <name>",
+    "a host name that shows it at /, such as docs.example.org; repeatable",
+    { parse: gather },
+  ],
+  ["--clean-urls", "answer /about with about.html"],
 ];
 
-/** Collects the values of an option that may be given several times. */
-export const gather = (value: string, before: readonly string[] = []) => [...before, value];
+/** parseDuration reads a time such as `30d`, as milliseconds. */
+export function parseDuration(text: string): number {
+  const [, count, unit = ""] = /^(\d{1,6})(m|h|d|w|y)$/.exec(text) ?? [];
+  const ms = { m: 60e3, h: 3600e3, d: 86_400e3, w: 604_800e3, y: 365 * 86_400e3 }[unit];
+  if (count === undefined || ms === undefined || Number(count) === 0)
+    throw new InvalidArgumentError("write a time as 90m, 12h, 30d, 4w or 1y.");
+  return Number(count) * ms;
+}

@@ -2,7 +2,9 @@ import { backupCommands } from "./backup/commands.ts";
 import { buckets } from "./buckets/bucket-commands.ts";
 import type { CommandRow } from "./command-row.ts";
 import { shells } from "./completion/shells.ts";
-import { pushNotes } from "./deploy/push/notes.ts";
+import { siteCommands } from "./deploy/site-commands.ts";
+import { fileCommands } from "./files/file-commands.ts";
+import { linkCommands } from "./links/link-commands.ts";
 import {
   allowHttp,
   gather,
@@ -209,30 +211,9 @@ const clientCommands: readonly CommandRow[] = [
 
 /** Commands that deploy sites and look after a server from afar. */
 const deployCommands: readonly CommandRow[] = [
-  {
-    name: "push <dir> <bucket>",
-    description: "deploy a folder to a bucket: upload what changed",
-    options: [
-      ...remoteJson,
-      ["--delete", "also delete files that are not in the folder"],
-      ["--force", "upload all files, also those that seem equal"],
-      ["--dry-run", "show what would happen and change nothing"],
-      ["--watch", "push again whenever a file changes"],
-    ],
-    notes: pushNotes,
-    load: async () => (await import("./deploy/push/push.ts")).push,
-  },
-  {
-    name: "pull <bucket> <dir>",
-    description: "download a bucket into a folder: only what changed",
-    options: [
-      ...remoteJson,
-      ["--delete", "also delete files that are not in the bucket"],
-      ["--dry-run", "show what would happen and change nothing"],
-    ],
-    notes: "\nFiles and folders named .git or .DS_Store are neither downloaded nor deleted.",
-    load: async () => (await import("./deploy/pull/pull.ts")).pull,
-  },
+  ...siteCommands,
+  ...fileCommands,
+  ...linkCommands,
   buckets,
   tokens,
   {

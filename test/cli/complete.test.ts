@@ -38,7 +38,7 @@ story("bash completes commands, options, methods, params and servers", async () 
   expect(await bash(user, "sql", "--")).toEqual(
     expect.arrayContaining(["--csv", "--file", "--server", "--config", "--help"]),
   );
-  expect(await bash(user, "call", "static-bucket_l")).toEqual(["static-bucket_list"]);
+  expect(await bash(user, "call", "static-bucket_rea")).toEqual(["static-bucket_read"]);
   expect(await bash(user, "call", "static-bucket_create", "n")).toEqual(["name="]);
   expect(await bash(user, "call", "-s", "")).toEqual(["here"]);
   expect(await bash(user, "logs", "--server", "h")).toEqual(["here"]);

@@ -47,12 +47,12 @@ if (fish !== undefined) {
     const { user } = scene;
     await installInFish(user);
     const offers = (line: string) => fishOffers(user, line);
-    expect(await offers("node-server ca")).toEqual(["call"]);
+    expect(await offers("node-server cal")).toEqual(["call"]);
     expect(await offers("node-server log")).toEqual(["login", "logout", "logs"]);
     expect(await offers("node-server sql --")).toEqual(
       expect.arrayContaining(["--csv", "--file", "--server", "--config", "--help"]),
     );
-    expect(await offers("node-server call static-bucket_l")).toEqual(["static-bucket_list"]);
+    expect(await offers("node-server call static-bucket_rea")).toEqual(["static-bucket_read"]);
     expect(await offers("node-server call static-bucket_create n")).toEqual(["name="]);
     expect(await offers("node-server call -s ")).toEqual(["here"]);
     expect(await offers("node-server logs --server h")).toEqual(["here"]);
@@ -108,13 +108,13 @@ if (zsh !== undefined) {
     await using scene = await atShell();
     const { user } = scene;
     const shell = await zshWith(user, sourced);
-    await tab(shell, "node-server ca", /node-server call /);
+    await tab(shell, "node-server cal", /node-server call /);
     const listed = await tab(shell, "node-server log", /logs +-- print the log/);
     expect(listed).toMatch(/login +-- save a server/);
     expect(listed).toMatch(/logout +-- remove a saved server/);
     expect(listed).not.toContain("logbook");
     await tab(shell, "node-server sql --cs", /sql --csv /);
-    await tab(shell, "node-server call static-bucket_l", /call static-bucket_list /);
+    await tab(shell, "node-server call static-bucket_rea", /call static-bucket_read /);
     await tab(shell, "node-server call static-bucket_create n", /static-bucket_create name=(?! )/);
     await tab(shell, "node-server call -s h", /call -s here /);
     await tab(shell, "node-server logs --server=h", /logs --server=here /);
@@ -128,7 +128,7 @@ if (zsh !== undefined) {
     const shell = await zshWith(scene.user, sourced);
     await tab(shell, "node-server sql --file log", /--file logbook\.sql /);
     await tab(shell, "~/bin/node-server sql -f h", /-f heap\.sql /);
-    await tab(shell, "~/bin/node-server ca", /node-server call /);
+    await tab(shell, "~/bin/node-server cal", /node-server call /);
     await leave(shell);
   });
 

@@ -117,10 +117,11 @@ export interface Gate extends AsyncDisposable {
   breakFor(ms: number): Promise<void>;
 }
 
-/** Stands between a command and its server and sees every request; `before` can hold one up. */
+/** Stands between a command and its server and sees every request; `before` can hold one up. `at` is its port, if it is not to be a free one. */
 export async function openGate(
   target: string,
   before: (what: string) => Promise<void> | void = () => {},
+  at = 0,
 ): Promise<Gate> {
   const done: string[] = [];
   const listen = (port: number) =>
@@ -137,6 +138,7 @@ export async function openGate(
         const answer = await fetch(target + pathname + search, {
           method: request.method,
           headers: request.headers,
+          decompress: false,
           ...(body.byteLength === 0 ? {} : { body }),
         });
         done.push(what);
@@ -147,7 +149,7 @@ export async function openGate(
         });
       },
     });
-  let server = listen(0);
+  let server = listen(at);
   const port = server.port ?? 0;
   return {
     url: `http://127.0.0.1:${port}`,

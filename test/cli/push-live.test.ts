@@ -74,7 +74,7 @@ story("a folder that is watched may be removed and built anew ten times, and a f
 });
 
 story(
-  "on a terminal a bar shows how far it is; elsewhere there are lines, and stdout stays empty",
+  "on a terminal a bar shows how far it is; elsewhere there are lines, and stdout has the address alone",
   async () => {
     await using site = await deploySite();
     const { local, env, home } = site;
@@ -83,7 +83,7 @@ story(
       Object.fromEntries(Array.from({ length: 40 }, (_, n) => [`f${n}.bin`, "x".repeat(5000)])),
     );
     const plain = await site.run("push", local, "site");
-    expect(plain.stdout).toBe("");
+    expect(plain.stdout).toBe(`${site.node.url}/node/static/site/\n`);
     expect(plain.stderr).toMatch(/^pushing: 50 %, .* of 200\.0 kB, \d+ of 40 files, \d+ s left$/m);
     expect(plain.stderr).not.toContain("\x1b");
     await fill(local, { "f1.bin": "y" });

@@ -31,12 +31,18 @@ story("deleted and replaced files are listed and restored from the shell", async
   expect((await run("buckets", "restore", "site", "a/f.txt", "latest")).code).toBe(2);
   const gone = await run("buckets", "restore", "site", "a/f.txt", "9999");
   expect(gone).toMatchObject({ code: 1, stderr: expect.stringContaining("there is no such version") });
+  expect((await run("buckets", "purge", "site")).code).toBe(1);
+  expect(await run("buckets", "purge", "site", "--yes")).toMatchObject({
+    code: 0,
+    stderr: "site: 2 versions purged\n",
+  });
+  expect(JSON.parse((await run("buckets", "history", "site", "--json")).stdout)).toEqual([]);
 });
 
 story(
   "every file that is missing comes back, deleted one by one or with its folder; others stay",
   async () => {
-    await using site = await deploySite({ store: "objects over sqlite" });
+    await using site = await deploySite({ top: "trash_days = 30\n" });
     const { run, node, local, push, held } = site;
     const names = ["docs/a.txt", "docs/b.txt", "docs/deep/c.txt", "other/d.txt", "index.html"];
     const files = Object.fromEntries(names.map((name) => [name, `content of ${name}`]));

@@ -18,7 +18,7 @@ export const buckets: CommandRow = {
       name: "create <name>",
       description: "create a bucket",
       options: bucketShape("default: its name"),
-      notes: `\nNote: ${publicNote("SERVER/node/static/NAME/…")}.`,
+      notes: `\nNote: without --private, ${publicNote("SERVER/node/static/NAME/…")}.`,
       load: async () => (await import("./buckets.ts")).createBucket,
     },
     {
@@ -34,6 +34,8 @@ export const buckets: CommandRow = {
         ...bucketShape("default: unchanged"),
         ["--no-root", "do not serve it at /"],
         ["--no-cors", "do not allow pages of other origins to read it"],
+        ["--no-hosts", "take its host names away"],
+        ["--no-clean-urls", "answer /about with a file of that name only"],
         ["--enable", "serve it"],
         ["--no-enable", "do not serve it over HTTP and WebDAV"],
       ],
@@ -47,7 +49,7 @@ export const buckets: CommandRow = {
     },
     {
       name: "history <name> [path]",
-      description: "list what was deleted or replaced at a path and below it, in an object store",
+      description: "list what was deleted or replaced at a path and below it, and is kept",
       options: remoteJson,
       load: async () => (await import("./versions.ts")).listVersions,
     },
@@ -61,6 +63,12 @@ export const buckets: CommandRow = {
         ["--dry-run", "with --all: list the files and change nothing"],
       ],
       load: async () => (await import("./versions.ts")).restoreVersion,
+    },
+    {
+      name: "purge <name>",
+      description: "purge everything that `history` lists; it cannot be restored any more",
+      options: [...remoteJson, yes],
+      load: async () => (await import("./versions.ts")).purgeVersions,
     },
   ],
 };

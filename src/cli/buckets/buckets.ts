@@ -7,6 +7,7 @@ import { columns } from "../terminal/columns.ts";
 import { confirm } from "../terminal/confirm.ts";
 import { print } from "../terminal/output.ts";
 import { WrongUsage } from "../terminal/wrong-usage.ts";
+import { bucketAddress } from "./bucket-address.ts";
 
 type Bucket = ResultOf<"static-bucket_create">;
 
@@ -16,6 +17,12 @@ export interface BucketOptions extends RemoteOptions {
   readonly root?: boolean;
   readonly cors?: boolean;
   readonly enable?: boolean;
+  readonly private?: boolean;
+  readonly public?: boolean;
+  readonly host?: readonly string[];
+  /** False with `--no-hosts`. */
+  readonly hosts?: boolean;
+  readonly cleanUrls?: boolean;
   readonly yes?: boolean;
 }
 
@@ -37,11 +44,33 @@ export async function createBucket(name: string, options: BucketOptions): Promis
     path: options.path,
     is_http_root: options.root,
     cors: options.cors,
+    public: publicOf(options),
+    hosts: hostsOf(options),
+    clean_urls: options.cleanUrls,
   });
   printAddress(client, bucket);
-  process.stderr.write(`note: ${publicNote(webAddress(client.url, `/node/static/${bucket.name}/…`))}\n`);
+  sayWhoReads(client, bucket);
   return showOne(bucket, options);
 }
+
+function publicOf({ private: isPrivate, public: isPublic }: BucketOptions): boolean | undefined {
+  if (isPrivate && isPublic) throw new WrongUsage("a bucket is either --private or --public");
+  return isPrivate ? false : isPublic;
+}
+
+/** The host names to set; undefined to leave them as they are. */
+function hostsOf({ host, hosts }: BucketOptions): string[] | undefined {
+  if (host !== undefined) return [...host];
+  return hosts === false ? [] : undefined;
+}
+
+function sayWhoReads({ url }: NodeServerClient, { name, public: isPublic }: Bucket): void {
+  const note = isPublic === false ? privateNote : publicNote(webAddress(url, `/node/static/${name}/…`));
+  process.stderr.write(`note: ${note}\n`);
+}
+
+const privateNote =
+  "the bucket is private: reading its files over plain HTTP needs a token with StaticBucketFile::Read, or a signed link";
 
 /** The note after `buckets create` that the files of a bucket are public. */
 export const publicNote = (address: string) =>
@@ -56,14 +85,24 @@ export async function showBucket(name: string, options: BucketOptions): Promise<
 }
 
 export async function updateBucket(name: string, options: BucketOptions): Promise<number> {
-  const { path, root, cors, enable } = options;
-  if ([path, root, cors, enable].every((value) => value === undefined))
+  const { path, root, cors, enable, cleanUrls } = options;
+  const changes = {
+    path,
+    is_http_root: root,
+    cors,
+    enable,
+    public: publicOf(options),
+    hosts: hostsOf(options),
+    clean_urls: cleanUrls,
+  };
+  if (Object.values(changes).every((value) => value === undefined))
     throw new WrongUsage(
-      "nothing to change: give --path, --root, --no-root, --cors, --no-cors, --enable or --no-enable",
+      "nothing to change: give --private, --public, --host, --no-hosts, --path, --root, --no-root, --cors, --no-cors, --clean-urls, --no-clean-urls, --enable or --no-enable",
     );
   const client = await connect(options);
-  const changes = { name, path, is_http_root: root, cors, enable };
-  return showOne(await client.call("static-bucket_update", changes), options);
+  const bucket = await client.call("static-bucket_update", { name, ...changes });
+  if (changes.public !== undefined) sayWhoReads(client, bucket);
+  return showOne(bucket, options);
 }
 
 export async function deleteBucket(name: string, options: BucketOptions): Promise<number> {
@@ -79,10 +118,11 @@ export async function deleteBucket(name: string, options: BucketOptions): Promis
   return exitCodes.done;
 }
 
-function printAddress({ url }: NodeServerClient, { name, is_http_root, enable }: Bucket): void {
+function printAddress(client: NodeServerClient, bucket: Bucket): void {
+  const { name, enable } = bucket;
   if (!enable)
     return void process.stderr.write(`${name} is off: \`node-server buckets update ${name} --enable\`\n`);
-  process.stderr.write(`${webAddress(url, is_http_root ? "/" : `/node/static/${name}/`)}\n`);
+  process.stderr.write(`${bucketAddress(client, bucket)}\n`);
 }
 
 async function showOne(bucket: Bucket, options: BucketOptions): Promise<number> {
@@ -97,13 +137,15 @@ async function show(buckets: readonly Bucket[], { json }: BucketOptions): Promis
     json
       ? `${JSON.stringify(buckets)}\n`
       : columns(
-          ["NAME", "PATH", "ROOT", "CORS", "ENABLED"],
-          buckets.map(({ name, path, is_http_root, cors, enable }) => [
+          ["NAME", "PATH", "ROOT", "CORS", "ENABLED", "ACCESS", "HOSTS"],
+          buckets.map(({ name, path, is_http_root, cors, enable, public: isPublic, hosts = [] }) => [
             name,
             path,
             word(is_http_root),
             word(cors),
             word(enable),
+            isPublic === false ? "private" : "public",
+            hosts.length === 0 ? "-" : hosts.join(" "),
           ]),
         ),
   );

@@ -3,14 +3,16 @@ import { InvalidInput } from "../../client/index.ts";
 import { exitCodes } from "../command.ts";
 import { connect } from "../remote/remote.ts";
 import { columns } from "../terminal/columns.ts";
+import { confirm } from "../terminal/confirm.ts";
 import { print, say } from "../terminal/output.ts";
-import { secondText, sizeText } from "../terminal/quantities.ts";
+import { countText, secondText, sizeText } from "../terminal/quantities.ts";
 import { WrongUsage } from "../terminal/wrong-usage.ts";
 import { type RestoreAllOptions, restoreAll } from "./restore-all.ts";
 
 export interface VersionOptions extends RestoreAllOptions {
   readonly to?: string;
   readonly all?: boolean;
+  readonly yes?: boolean;
 }
 
 /** Lists what was deleted or replaced at a path of a bucket and below it. */
@@ -72,5 +74,19 @@ export async function restoreVersion(
     });
   if (options.json) await print(`${JSON.stringify(result)}\n`);
   else say(`${to ?? from} is restored.`);
+  return exitCodes.done;
+}
+
+/** Purges all versions of a bucket. */
+export async function purgeVersions(name: string, options: VersionOptions): Promise<number> {
+  const client = await connect(options);
+  const kept = await client.call("static-bucket-file_retention", { name, measure: true });
+  await confirm(
+    `${countText(kept.versions ?? 0, "version")} of deleted and replaced files of ${name} (${sizeText(kept.bytes ?? 0)}) cannot be restored any more. The files that exist now stay.`,
+    options.yes,
+  );
+  const result = await client.call("static-bucket-file_purge", { name });
+  if (options.json) await print(`${JSON.stringify(result)}\n`);
+  else say(`${name}: ${countText(result.versions, "version")} purged`);
   return exitCodes.done;
 }

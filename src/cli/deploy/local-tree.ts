@@ -2,6 +2,7 @@ import { lstatSync, readdirSync, realpathSync, type Stats, statSync } from "node
 import { join, relative, sep } from "node:path";
 import { codeOf, Fault } from "../../base/fault.ts";
 import type { LeftOut } from "./left-out.ts";
+import { isExcluded, type SkipRules } from "./skip/skip-rules.ts";
 
 export interface LocalFile {
   /** Relative, with slashes, as in the bucket. */
@@ -17,20 +18,19 @@ export interface FileStamp {
   readonly ctime: number;
 }
 
+/** A file or folder on the disk, with links resolved. */
+interface Found {
+  readonly disk: string;
+  readonly stats: Stats;
+}
+
 export interface LocalTree {
   readonly files: ReadonlyMap<string, LocalFile>;
   readonly folders: ReadonlySet<string>;
+  /** What cannot be sent, such as links that lead out of the folder. */
   readonly leftOut: readonly LeftOut[];
-}
-
-/** Names in lower case that are neither pushed nor pulled: a repository is not a site, and a pulled one could bring hooks that run. */
-const excluded: ReadonlySet<string> = new Set([".git", ".ds_store"]);
-const partName = /^\.node-server-[A-Za-z0-9]+\.part$/;
-
-export const newPartName = (random: string) => `.node-server-${random}.part`;
-
-export function isExcluded(path: string): boolean {
-  return path.split("/").some((name) => excluded.has(name.toLowerCase()) || partName.test(name));
+  /** What the rules skip; a folder, which has a slash at its end, stands for all that is in it. */
+  readonly skipped: readonly LeftOut[];
 }
 
 export function stampOf({ size, mtimeMs, ctimeMs }: Stats): FileStamp {
@@ -51,40 +51,59 @@ export function realFolder(dir: string): string {
   throw new Fault("InvalidInput", `${dir} is not a folder`);
 }
 
-/** Lists every file below a folder. Links are followed only as long as they stay inside. */
-export function readLocalTree(root: string): LocalTree {
+/**
+ * Lists every file below a folder, except what `rules` skip; without rules, except what is never sent. Links are followed only as long
+ * as they stay inside.
+ */
+export function readLocalTree(root: string, rules?: SkipRules): LocalTree {
   const files = new Map<string, LocalFile>();
   const folders = new Set<string>();
   const leftOut: LeftOut[] = [];
+  const skipped: LeftOut[] = [];
   walk(root, "", [root]);
-  return { files, folders, leftOut };
+  return { files, folders, leftOut, skipped };
 
   /** `above` holds the folders on the way here with links resolved, to detect circles. */
   function walk(folder: string, prefix: string, above: readonly string[]): void {
     for (const name of namesIn(folder)) {
       const path = prefix + name;
-      if (isExcluded(name)) continue;
-      const why = whyUnsendable(name, prefix === "");
-      const found = why === undefined ? resolveLink(join(folder, name)) : why;
+      if (rules === undefined && isExcluded(name)) continue;
+      const disk = join(folder, name);
+      // Rules may be about folders alone, so what a link leads to has to be known first; but nothing is said of a skipped link.
+      const found = whyUnsendable(name, prefix === "") ?? resolveLink(disk);
       if (found === undefined) continue;
+      const isFolder = typeof found !== "string" && found.stats.isDirectory();
+      const skip = whySkipped(path, disk, isFolder ? "folder" : "file");
+      const isNeeded = isFolder && skip !== undefined && rules?.mayIncludeBelow(path) === true;
+      if (skip !== undefined) skipped.push({ path: isFolder ? `${path}/` : path, why: skip });
+      if (skip !== undefined && !isNeeded) continue;
       if (typeof found === "string") {
         leftOut.push({ path, why: found });
         continue;
       }
-      const { disk, stats } = found;
-      if (stats.isFile()) files.set(path, { path, disk, stamp: stampOf(stats) });
-      else if (!stats.isDirectory())
-        leftOut.push({ path, why: "it is neither a file nor a folder nor a link to one" });
-      else if (above.includes(disk)) leftOut.push({ path, why: "the link leads round in a circle" });
-      else {
-        folders.add(path);
-        walk(disk, `${path}/`, [...above, disk]);
-      }
+      take(path, found, above);
+    }
+  }
+
+  /** Below a link a file has two paths; a rule about either skips it. */
+  function whySkipped(path: string, disk: string, kind: "file" | "folder"): string | undefined {
+    const inside = relative(root, disk).split(sep).join("/");
+    return rules?.whySkipped(path, kind) ?? (inside === path ? undefined : rules?.whySkipped(inside, kind));
+  }
+
+  function take(path: string, { disk, stats }: Found, above: readonly string[]): void {
+    if (stats.isFile()) files.set(path, { path, disk, stamp: stampOf(stats) });
+    else if (!stats.isDirectory())
+      leftOut.push({ path, why: "it is neither a file nor a folder nor a link to one" });
+    else if (above.includes(disk)) leftOut.push({ path, why: "the link leads round in a circle" });
+    else {
+      folders.add(path);
+      walk(disk, `${path}/`, [...above, disk]);
     }
   }
 
   /** Returns the file or folder behind a path; a text that says why it is left out; undefined when it vanished meanwhile. */
-  function resolveLink(disk: string): { disk: string; stats: Stats } | string | undefined {
+  function resolveLink(disk: string): Found | string | undefined {
     const stats = lstatSync(disk, { throwIfNoEntry: false });
     if (stats === undefined || !stats.isSymbolicLink()) return stats && { disk, stats };
     try {
@@ -92,8 +111,11 @@ export function readLocalTree(root: string): LocalTree {
       const inside = relative(root, real).split(sep).join("/");
       if (real !== root && !real.startsWith(root.endsWith(sep) ? root : root + sep))
         return "the link leads out of the folder";
-      if (isExcluded(inside)) return "the link leads to what is not pushed";
-      return { disk: real, stats: statSync(real) };
+      const target = { disk: real, stats: statSync(real) };
+      const kind = target.stats.isDirectory() ? "folder" : "file";
+      const isSkipped =
+        rules === undefined ? isExcluded(inside) : rules.whySkipped(inside, kind) !== undefined;
+      return isSkipped ? "the link leads to what is not pushed" : target;
     } catch {
       return "the link leads nowhere";
     }

@@ -1,6 +1,7 @@
 import { visible } from "../../base/visible-text.ts";
-import { type BucketFiles, FileError, Unreachable } from "../../client/index.ts";
+import { type BucketFiles, FileError } from "../../client/index.ts";
 import { pause } from "../../client/pause.ts";
+import { isTemporary, pauseAfter } from "../../client/retry.ts";
 import type { Meter } from "./meter.ts";
 
 /** Transfers at once. The server answers each when it is on the disk; meanwhile the others travel. */
@@ -8,9 +9,6 @@ const maxParallel = 16;
 
 /** Pauses between the attempts of one transfer: half a minute in all, enough for a restart of the server or a short loss of the network. */
 const retryPausesMs = [250, 500, 1000, 2000, 4000, 8000, 8000, 8000];
-
-/** Statuses after which the same request may succeed. */
-const temporaryStatuses = [408, 429, 500, 502, 503, 504];
 
 /** Transfer is what the uploads or the downloads of one run share. */
 export interface Transfer {
@@ -64,11 +62,13 @@ export class RetryPolicy {
         this.#restored = undefined;
         return result;
       } catch (error) {
-        const pauseMs = retryPausesMs[failures];
-        if (signal.aborted || pauseMs === undefined || !isTemporary(error)) throw error;
+        const plannedMs = retryPausesMs[failures];
+        if (signal.aborted || plannedMs === undefined || !isTemporary(error)) throw error;
+        const pauseMs = pauseAfter(error, plannedMs * (0.75 + Math.random() / 2));
+        if (pauseMs === undefined) throw error;
         if (this.#restored === undefined) this.#say(`${problemOf(error)}; trying again`);
         this.#restored ??= error instanceof FileError ? "the server works again" : "connected again";
-        await pause(pauseMs * (0.75 + Math.random() / 2), signal);
+        await pause(pauseMs, signal);
         signal.throwIfAborted();
       }
     }
@@ -84,9 +84,4 @@ export function isContentLost(error: unknown): error is FileError {
 function problemOf(error: unknown): string {
   if (!(error instanceof FileError)) return "the connection broke";
   return `the server answered ${error.status} for ${visible(error.message.replace(/\.$/, ""))}`;
-}
-
-function isTemporary(error: unknown): boolean {
-  if (!(error instanceof FileError)) return error instanceof Unreachable;
-  return temporaryStatuses.includes(error.status) && !isContentLost(error);
 }

@@ -6,8 +6,8 @@ import { parseFilter } from "../../log/filter.ts";
 import { LogHub } from "../../log/hub.ts";
 import { TerminalSink } from "../../log/terminal.ts";
 import { Binary } from "../../update/binary.ts";
-import { downloadText } from "../../update/download.ts";
-import { parseTag, type Tag, tagOrUndefined } from "../../update/release.ts";
+import { askLatest } from "../../update/latest-release.ts";
+import { type Tag, tagOrUndefined } from "../../update/release.ts";
 import { Updater } from "../../update/updater.ts";
 import { type CommandOptions, exitCodes } from "../command.ts";
 import { type UpdateAllOptions, updateAll } from "../nodes/update-all.ts";
@@ -27,12 +27,12 @@ export async function update(options: UpdateOptions): Promise<number> {
   const given = tag === undefined ? undefined : tagOrUndefined(tag);
   if (tag !== undefined && given === undefined)
     throw new WrongUsage("--tag must read vX.Y.Z, such as v1.2.3");
-  if (options.all) return updateAll(given ?? parseTag(await newest(await readConfig(path))), options);
+  if (options.all) return updateAll(given ?? (await newest(await readConfig(path))), options);
   for (const name of ["server", "ca", "watch", "allowHttp", "json", "yes"] as const)
     if (options[name] !== undefined)
       throw new WrongUsage("-s, --ca, --watch, --allow-http, --json and --yes go with --all");
   const config = await readConfig(path);
-  const wanted = given ?? parseTag(await newest(config));
+  const wanted = given ?? (await newest(config));
   const running = await findRunning(config);
   if (running !== undefined) {
     process.stderr.write(`the server at ${running.url} runs ${running.version}\n`);
@@ -65,13 +65,13 @@ function already({ text }: Tag): number {
   return exitCodes.done;
 }
 
-async function newest({ release_url }: Config): Promise<string> {
+async function newest({ release_url }: Config): Promise<Tag> {
   if (release_url === undefined)
     throw new Fault(
       "Other",
       "release_url is not set in the configuration; set it to the address of the releases",
     );
-  const tag = (await downloadText(`${release_url.replace(/\/+$/, "")}/latest`, "the newest version")).trim();
-  process.stderr.write(`the newest release is ${tag.slice(0, 32)}\n`);
+  const tag = await askLatest(release_url);
+  process.stderr.write(`the newest release is ${tag.text}\n`);
   return tag;
 }

@@ -13,14 +13,22 @@ let watched = false;
 
 /** Writes data to standard output and waits until it is written. */
 export function print(text: string): Promise<void> {
+  return text === "" ? Promise.resolve() : write(text);
+}
+
+/** Writes bytes to standard output as they are, and waits until they are written. */
+export function printBytes(bytes: Uint8Array): Promise<void> {
+  return write(bytes);
+}
+
+function write(data: string | Uint8Array): Promise<void> {
   if (!watched) {
     // The callback below gets the error too; without a listener it would end the process.
     process.stdout.on("error", () => {});
     watched = true;
   }
-  if (text === "") return Promise.resolve();
   return new Promise((resolve, reject) => {
-    process.stdout.write(text, (error) => {
+    process.stdout.write(data, (error) => {
       if (error == null) resolve();
       else reject(codeOf(error) === "EPIPE" ? new PipeClosed("the pipe was closed") : error);
     });

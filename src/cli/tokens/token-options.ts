@@ -1,7 +1,7 @@
 import { InvalidArgumentError } from "commander";
 import { permissionNames } from "../../auth/permission.ts";
 import type { OptionRow } from "../command-row.ts";
-import { gather, remoteJson } from "../options.ts";
+import { gather, parseDuration, remoteJson } from "../options.ts";
 
 export const fileActions = ["read", "write", "delete", "list"] as const;
 export type FileAction = (typeof fileActions)[number];
@@ -46,13 +46,4 @@ function parseList<T extends string>(text: string, known: readonly T[]): T[] {
       throw new InvalidArgumentError(`${word || "nothing"} is not one of ${known.join(", ")}.`);
     return found;
   });
-}
-
-/** parseDuration reads a time such as `30d`, as milliseconds. */
-function parseDuration(text: string): number {
-  const [, count, unit = ""] = /^(\d{1,6})(m|h|d|w|y)$/.exec(text) ?? [];
-  const ms = { m: 60e3, h: 3600e3, d: 86_400e3, w: 604_800e3, y: 365 * 86_400e3 }[unit];
-  if (count === undefined || ms === undefined || Number(count) === 0)
-    throw new InvalidArgumentError("write a time as 90m, 12h, 30d, 4w or 1y.");
-  return Number(count) * ms;
 }

@@ -9,18 +9,19 @@ import {
   concernsOneFile,
   type FileStamp,
   hashIfReadable,
-  isExcluded,
   type LocalFile,
-  newPartName,
   sameStamp,
   stampOf,
 } from "../local-tree.ts";
 import { contentOf } from "../remote-tree.ts";
+import { isExcluded, newPartName } from "../skip/skip-rules.ts";
 import { isContentLost, type Transfer } from "../transfer.ts";
 
 /** Download is one file to fetch and the folder it belongs to. */
 export interface Download {
   readonly path: string;
+  /** The path in the folder, if it is another one than in the bucket. */
+  readonly as?: string;
   readonly size: number;
   readonly mtime: number;
   /** The folder of the pull, with links resolved. */
@@ -47,11 +48,11 @@ export async function fetchFile(
   transfer: Transfer,
   signal: AbortSignal,
 ): Promise<DownloadResult> {
-  const { path, size, mtime, dir } = download;
+  const { path, as = path, size, mtime, dir } = download;
   let part: string | undefined;
   try {
-    const folder = makeParents(dir, path);
-    const disk = join(folder, path.slice(path.lastIndexOf("/") + 1));
+    const folder = makeParents(dir, as);
+    const disk = join(folder, as.slice(as.lastIndexOf("/") + 1));
     part = join(folder, newPartName(randomText(8)));
     const beside = part;
     const readAt = Date.now();
@@ -101,7 +102,7 @@ async function fetchPart(
   }
   if (bytes === size) return hasher.digest("hex");
   meter.add(-bytes);
-  throw new Fault("Other", "it was changed on the server meanwhile; pull again");
+  throw new Fault("Other", "it was changed on the server meanwhile; try again");
 }
 
 /** Makes the folder of a file step by step, so that no link on the way leads elsewhere. */

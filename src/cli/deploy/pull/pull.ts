@@ -22,6 +22,7 @@ import {
 import { openMeter } from "../meter.ts";
 import { PushRecord } from "../push/record.ts";
 import { listRemote, type RemoteFile, type RemoteTree } from "../remote-tree.ts";
+import { SkipRules } from "../skip/skip-rules.ts";
 import { inParallel, RetryPolicy, type Transfer } from "../transfer.ts";
 import { fetchFile, removeLocal, whyUnwritable } from "./download.ts";
 
@@ -73,11 +74,22 @@ export async function pull(bucket: string, dir: string, options: PullOptions): P
       );
     const record = await PushRecord.open({ server: client.url, bucket, dir: real ?? dir }, process.env);
     const wanted = await choose(remote, { local, record }, signal);
-    const gone = options.delete ? [...local.files.values()].filter(({ path }) => !remote.has(path)) : [];
+    const gone = options.delete && real !== undefined ? goneFrom(remote, local, SkipRules.read(real)) : [];
     if (options.dryRun || real === undefined) return showPlan(wanted, gone, options);
     const summary = await apply({ client, bucket, dir: real, record }, wanted, gone, signal);
     return report(bucket, summary, options);
   }, "interrupted; downloaded files are complete, and the same command continues from there");
+}
+
+/** Files here that the bucket does not have. Those that a push skips cannot be in the bucket, so they stay. */
+function goneFrom(remote: RemoteTree, local: LocalTree, rules: SkipRules): LocalFile[] {
+  const missing = [...local.files.values()].filter(({ path }) => !remote.has(path));
+  const gone = missing.filter(({ path }) => rules.whySkipped(path) === undefined);
+  if (gone.length < missing.length)
+    say(
+      `${countText(missing.length - gone.length, "file")} that a push skips stay, although the bucket has no such file`,
+    );
+  return gone;
 }
 
 async function apply(
@@ -110,7 +122,7 @@ async function apply(
   }
 }
 
-const emptyTree: LocalTree = { files: new Map(), folders: new Set(), leftOut: [] };
+const emptyTree: LocalTree = { files: new Map(), folders: new Set(), leftOut: [], skipped: [] };
 
 async function realFolderIfAny(dir: string, dry: boolean): Promise<string | undefined> {
   // A dry run does not make the folder, so it may be missing.

@@ -36,7 +36,10 @@ export async function pushOnce(
   }
 }
 
-function newSummary({ unchanged, compared }: PushPlan, { leftOut }: LocalTree): PushSummary {
+function newSummary(
+  { unchanged, compared, skippedThere }: PushPlan,
+  { leftOut, skipped }: LocalTree,
+): PushSummary {
   return {
     uploaded: 0,
     bytes: 0,
@@ -44,6 +47,8 @@ function newSummary({ unchanged, compared }: PushPlan, { leftOut }: LocalTree): 
     compared,
     deleted: 0,
     left_out: [...leftOut],
+    skipped,
+    skipped_there: skippedThere,
     kept: [],
     failed: [],
     not_sent: 0,

@@ -2,6 +2,7 @@ import { Fault } from "../../../base/fault.ts";
 import { visible } from "../../../base/visible-text.ts";
 import { hashIfReadable, type LocalFile, type LocalTree, readLocalTree, sameStamp } from "../local-tree.ts";
 import { foldersOf, hashRemote, listRemote, type RemoteTree } from "../remote-tree.ts";
+import { SkipRules } from "../skip/skip-rules.ts";
 import { inParallel, isContentLost, RetryPolicy } from "../transfer.ts";
 import type { PushRecord } from "./record.ts";
 import type { Site } from "./site.ts";
@@ -15,6 +16,8 @@ export interface PushPlan {
   readonly compared: number;
   /** In the bucket and not in the folder. */
   readonly gone: readonly string[];
+  /** In the bucket, although the rules skip them: `--delete` leaves them. */
+  readonly skippedThere: readonly string[];
   /** Paths that are a file on one side and a folder on the other. */
   readonly inTheWay: readonly string[];
   /** Changed in the bucket by somebody else since the last push, and about to be replaced. */
@@ -31,6 +34,7 @@ export interface PlannedPush {
 interface Sides {
   readonly local: LocalTree;
   readonly remote: RemoteTree;
+  readonly rules: SkipRules;
   readonly record: PushRecord;
   /** Whether all files are uploaded, also those that seem equal. */
   readonly force: boolean;
@@ -40,11 +44,12 @@ interface Sides {
 
 /** Reads both sides and decides what a push has to do. Throws where it would do harm without `--delete`, or would empty the bucket. */
 export async function planPush(
-  { client, bucket, dir, record, force, delete: mayDelete }: Site,
+  { client, bucket, dir, record, force, delete: mayDelete, skip }: Site,
   say: (line: string) => void,
   signal: AbortSignal,
 ): Promise<PlannedPush> {
-  const local = readLocalTree(dir);
+  const rules = SkipRules.read(dir, skip);
+  const local = readLocalTree(dir, rules);
   const missing = `\`node-server buckets create ${bucket}\` creates it`;
   const remote = await listRemote(client, bucket, { missing, signal });
   const retry = new RetryPolicy(say);
@@ -57,7 +62,7 @@ export async function planPush(
         say(`note: the server has lost the content of ${visible(path)}; it is uploaded again`);
         return undefined;
       });
-  const plan = await compare({ local, remote, record, force, remoteHash }, signal);
+  const plan = await compare({ local, remote, rules, record, force, remoteHash }, signal);
   if (mayDelete && local.files.size === 0 && remote.size > 0)
     throw new Fault(
       "InvalidInput",
@@ -73,7 +78,7 @@ export async function planPush(
 }
 
 async function compare(sides: Sides, signal: AbortSignal): Promise<PushPlan> {
-  const { local, remote, record } = sides;
+  const { local, remote, rules, record } = sides;
   const different = new Set<string>();
   const replacesOthers: string[] = [];
   let compared = 0;
@@ -89,12 +94,14 @@ async function compare(sides: Sides, signal: AbortSignal): Promise<PushPlan> {
     if (!trusted && record.get(file.path) !== undefined) replacesOthers.push(file.path);
   });
   const uploads = [...local.files.values()].filter(({ path }) => different.has(path));
+  const missing = [...remote.keys()].filter((path) => !local.files.has(path));
   return {
     uploads,
     folders: newFolders(uploads, remote),
     unchanged: local.files.size - uploads.length,
     compared,
-    gone: [...remote.keys()].filter((path) => !local.files.has(path)),
+    gone: missing.filter((path) => rules.whySkipped(path) === undefined),
+    skippedThere: missing.filter((path) => rules.whySkipped(path) !== undefined),
     inTheWay: findInTheWay(uploads, remote),
     replacesOthers: replacesOthers.sort(),
   };

@@ -3,25 +3,30 @@ import { Fault } from "../../../base/fault.ts";
 import { visible } from "../../../base/visible-text.ts";
 import { ClientError } from "../../../client/index.ts";
 import { pause } from "../../../client/pause.ts";
+import { addressOfBucket } from "../../buckets/bucket-address.ts";
 import { exitCodes } from "../../command.ts";
 import { connect, exitCodeOf, type RemoteOptions } from "../../remote/remote.ts";
 import { print, say } from "../../terminal/output.ts";
 import { countText, numberText, sizeText } from "../../terminal/quantities.ts";
+import { withLease } from "../bucket-lease.ts";
 import { interruptible } from "../interrupt.ts";
 import { sayLeftOut } from "../left-out.ts";
 import { realFolder } from "../local-tree.ts";
+import { saySkipped, saySkippedThere } from "../skip/say-skipped.ts";
+import type { SkipOptions } from "../skip/skip-rules.ts";
 import { pushOnce } from "./apply.ts";
 import { planPush } from "./plan.ts";
 import { PushRecord } from "./record.ts";
 import type { PushSummary, Site } from "./site.ts";
 import { FolderWatch } from "./watch.ts";
 
-export interface PushOptions extends RemoteOptions {
+export interface PushOptions extends RemoteOptions, SkipOptions {
   readonly delete?: boolean;
   readonly force?: boolean;
   readonly dryRun?: boolean;
   readonly watch?: boolean;
   readonly json?: boolean;
+  readonly verbose?: boolean;
 }
 
 /** Pause between two attempts while a folder is watched. */
@@ -33,16 +38,27 @@ export async function push(dir: string, bucket: string, options: PushOptions): P
   const real = realFolder(dir);
   const record = await PushRecord.open({ server: client.url, bucket, dir: real }, process.env);
   const [mayDelete, force] = [options.delete === true, options.force === true];
-  const site: Site = { client, bucket, dir: real, record, delete: mayDelete, force };
+  const { include = [], exclude = [] } = options;
+  const skip = { include, exclude };
+  const site: Site = { client, bucket, dir: real, record, delete: mayDelete, force, skip };
   return interruptible(async (signal) => {
     if (options.dryRun) return showPlan(site, options, signal);
     // Opened before the first push, so that no change during it is missed.
     using folder = options.watch ? new FolderWatch(resolve(dir)) : undefined;
-    const code = await report(site, await pushOnce(site, say, signal), options);
+    const summary = await pushAlone(site, signal);
+    saySkipped(summary.skipped, options);
+    saySkippedThere(bucket, summary.skipped_there);
+    const code = await report(site, summary, options);
+    if (!options.json) await print(`${await addressOfBucket(client, bucket)}\n`);
     if (folder === undefined) return code;
     say(`watching ${dir}; Ctrl+C ends it`);
     return await keepPushing({ ...site, force: false }, { folder, dir: resolve(dir) }, options, signal);
   }, "interrupted; uploaded files are complete, and the same command continues from there");
+}
+
+/** Pushes once, unless somebody else pushes to the bucket or deploys it now. */
+function pushAlone(site: Site, signal: AbortSignal): Promise<PushSummary> {
+  return withLease(site.client, { bucket: site.bucket, what: "push" }, () => pushOnce(site, say, signal));
 }
 
 async function keepPushing(
@@ -61,11 +77,7 @@ async function keepPushing(
       continue;
     }
     try {
-      const code = await report(
-        site,
-        await pushOnce({ ...site, dir: realFolder(dir) }, say, signal),
-        options,
-      );
+      const code = await report(site, await pushAlone({ ...site, dir: realFolder(dir) }, signal), options);
       isIncomplete = code !== exitCodes.done;
     } catch (error) {
       if (signal.aborted || exitCodeOf(error) === exitCodes.refused) throw error;
@@ -76,13 +88,21 @@ async function keepPushing(
   }
 }
 
-async function showPlan(site: Site, { json }: PushOptions, signal: AbortSignal): Promise<number> {
+async function showPlan(site: Site, { json, verbose }: PushOptions, signal: AbortSignal): Promise<number> {
   const { plan, local } = await planPush(site, say, signal);
   const uploads = plan.uploads.map(({ path, stamp }) => ({ path, size: stamp.size }));
   const deletes = site.delete ? [...plan.gone] : [];
   if (json)
     await print(
-      `${JSON.stringify({ dry_run: true, uploads, deletes, unchanged: plan.unchanged, left_out: local.leftOut })}\n`,
+      `${JSON.stringify({
+        dry_run: true,
+        uploads,
+        deletes,
+        unchanged: plan.unchanged,
+        left_out: local.leftOut,
+        skipped: local.skipped,
+        skipped_there: plan.skippedThere,
+      })}\n`,
     );
   else
     await print(
@@ -90,6 +110,8 @@ async function showPlan(site: Site, { json }: PushOptions, signal: AbortSignal):
         deletes.map((path) => `delete\t${visible(path)}\n`).join(""),
     );
   sayLeftOut("not pushed", local.leftOut);
+  saySkipped(local.skipped, { verbose });
+  saySkippedThere(site.bucket, plan.skippedThere);
   say(
     `would upload ${countText(uploads.length, "file")} (${sizeText(sum(uploads))}) and delete ${numberText(deletes.length)}; ${numberText(plan.unchanged)} unchanged; nothing was done`,
   );

@@ -69,7 +69,9 @@ export async function sendFile(
     };
     await retry.attempt(signal, () => {
       onProgress(0);
-      return files.upload(path, Bun.file(disk), { signal, modified, onProgress });
+      // A second run goes on with what the first one could not finish.
+      const again = { sha256: hash, resume: true, retry: false } as const;
+      return files.upload(path, Bun.file(disk), { signal, modified, onProgress, ...again });
     });
     if (sameStamp(stamp, stampOf(await stat(disk)))) return hash;
     onProgress(0);

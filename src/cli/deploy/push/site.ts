@@ -1,5 +1,6 @@
 import type { NodeServerClient } from "../../../client/index.ts";
 import type { LeftOut } from "../left-out.ts";
+import type { SkipOptions } from "../skip/skip-rules.ts";
 import type { PushRecord } from "./record.ts";
 
 /** Site is one folder and the bucket that it is pushed to. */
@@ -11,6 +12,7 @@ export interface Site {
   readonly delete: boolean;
   /** Whether all files are uploaded, also those that seem equal. */
   readonly force: boolean;
+  readonly skip: SkipOptions;
 }
 
 /** PushSummary is what a push did, as `--json` prints it. */
@@ -22,6 +24,10 @@ export interface PushSummary {
   deleted: number;
   /** Not pushed by intention, such as links that lead out of the folder. */
   readonly left_out: LeftOut[];
+  /** Not pushed by a rule; a folder has a slash at its end. */
+  readonly skipped: readonly LeftOut[];
+  /** In the bucket, although the rules skip them. */
+  readonly skipped_there: readonly string[];
   /** Not deleted, although missing in the folder. */
   readonly kept: LeftOut[];
   readonly failed: LeftOut[];

@@ -1,0 +1,96 @@
+import { Fault } from "../../base/fault.ts";
+import { visible } from "../../base/visible-text.ts";
+import {
+  ClientError,
+  MethodNotFound,
+  type NodeServerClient,
+  NotFound,
+  RpcError,
+} from "../../client/index.ts";
+import { say } from "../terminal/output.ts";
+import { agoText } from "../terminal/quantities.ts";
+import { OwnLease } from "./own-lease.ts";
+
+/** A third of the time for which a lease is valid. */
+const renewMs = 20_000;
+
+export interface LeaseSubject {
+  readonly bucket: string;
+  readonly what: "push" | "deploy";
+}
+
+/** Held is what the holder of a lease knows and is to say. */
+export interface Held {
+  /** The deploy that an earlier process of this user filled and did not bring to its end. */
+  readonly leftDeploy: string | undefined;
+  /** Notes the deploy that this process fills now, or with undefined that it came to its end. */
+  readonly remember: (deploy: string | undefined) => Promise<void>;
+}
+
+/**
+ * Runs `work` while this program says that it changes a bucket as a whole. Throws before anything is changed if another one says the
+ * same. An older server does not know of it, and a bucket that is missing is `work`'s to report.
+ */
+export async function withLease<T>(
+  client: NodeServerClient,
+  subject: LeaseSubject,
+  work: (held: Held) => Promise<T>,
+): Promise<T> {
+  const own = new OwnLease({ server: client.url, bucket: subject.bucket }, process.env);
+  const left = own.leftBehind();
+  const lease = await takeLease(client, subject, left?.lease);
+  if (lease === undefined) return work({ leftDeploy: undefined, remember: async () => {} });
+  let unfinished = left?.deploy;
+  const remember: Held["remember"] = (deploy) => {
+    unfinished = deploy;
+    return own.save({ lease, deploy });
+  };
+  await remember(unfinished);
+  const timer = setInterval(() => void renew(), renewMs);
+  try {
+    return await work({ leftDeploy: left?.deploy, remember });
+  } finally {
+    clearInterval(timer);
+    await client.call("static-bucket_release", { name: subject.bucket, lease }).then(() => {
+      if (unfinished === undefined) own.forget();
+    }, ignoreRefusal);
+  }
+
+  async function renew(): Promise<void> {
+    const { bucket: name, what } = subject;
+    await client.call("static-bucket_lease", { name, what, lease }).catch((error: unknown) => {
+      const other = otherOf(error);
+      // The connection was lost for longer than a lease lasts, and somebody else has begun meanwhile.
+      if (other !== undefined) say(`note: ${other}`);
+      else ignoreRefusal(error);
+    });
+  }
+}
+
+async function takeLease(
+  client: NodeServerClient,
+  { bucket, what }: LeaseSubject,
+  known: string | undefined,
+): Promise<string | undefined> {
+  try {
+    return (await client.call("static-bucket_lease", { name: bucket, what, lease: known })).lease;
+  } catch (error) {
+    if (error instanceof MethodNotFound || error instanceof NotFound) return undefined;
+    const other = otherOf(error);
+    if (other === undefined) throw error;
+    throw new Fault("Other", `${other}; nothing was done: try again when that has ended`);
+  }
+}
+
+/** Says who else changes the bucket; undefined for any other error. */
+function otherOf(error: unknown): string | undefined {
+  if (!(error instanceof RpcError) || error.data.reason !== "in_use") return undefined;
+  const { by, what, since } = error.data;
+  const begun = typeof since === "number" ? `, begun ${agoText(since)}` : "";
+  return `the token ${visible(String(by))} changes this bucket now (${visible(String(what))}${begun})`;
+}
+
+/** A lease that cannot be renewed or released ends by itself within a minute. */
+function ignoreRefusal(error: unknown): void {
+  if (!(error instanceof ClientError)) throw error;
+}

@@ -1,0 +1,74 @@
+import { existsSync } from "node:fs";
+import { readFile, stat } from "node:fs/promises";
+import { join } from "node:path";
+import { codeOf } from "../../base/fault.ts";
+import { checkSite, type SiteSource } from "../../sites/check-site.ts";
+import type { SiteProblem } from "../../sites/problem.ts";
+import { siteFiles } from "../../sites/site-rules.ts";
+import { exitCodes } from "../command.ts";
+import { connect, type RemoteOptions } from "../remote/remote.ts";
+import { print, say } from "../terminal/output.ts";
+import { realFolder } from "./local-tree.ts";
+import { listRemote } from "./remote-tree.ts";
+
+export interface CheckSiteOptions extends RemoteOptions {
+  readonly json?: boolean;
+}
+
+/** Lists what is wrong with the `_headers` and `_redirects` of a folder or a bucket; fails if a line of them cannot be used. */
+export async function checkSiteRules(site: string, options: CheckSiteOptions): Promise<number> {
+  const source = isLocalPath(site) ? folderSource(realFolder(site)) : await bucketSource(site, options);
+  const problems = await checkSite(source);
+  const hasErrors = problems.some(({ level }) => level === "error");
+  if (options.json) await print(`${JSON.stringify(problems, null, 2)}\n`);
+  else {
+    for (const problem of problems) await print(`${formatSiteProblem(problem)}\n`);
+    if (problems.length === 0) say(`${siteFiles.join(" and ")} of ${site}: nothing is wrong.`);
+  }
+  return hasErrors ? exitCodes.failed : exitCodes.done;
+}
+
+/** formatSiteProblem is a problem as compilers print it: `_redirects:3: …`. */
+export function formatSiteProblem({ file, line, level, why }: SiteProblem): string {
+  const at = line === 0 ? file : `${file}:${line}`;
+  return `${at}: ${level === "warning" ? "warning: " : ""}${why}`;
+}
+
+/** A name without a slash is a bucket's, whatever folders there are. */
+function isLocalPath(text: string): boolean {
+  return text === "." || text === ".." || text.includes("/");
+}
+
+function folderSource(folder: string): SiteSource {
+  return {
+    async read(name) {
+      try {
+        return await readFile(join(folder, name));
+      } catch (error) {
+        if (codeOf(error) === "ENOENT" || codeOf(error) === "EISDIR") return undefined;
+        throw error;
+      }
+    },
+    async isFile(path) {
+      try {
+        return (await stat(join(folder, path))).isFile();
+      } catch (error) {
+        if (["ENOENT", "ENOTDIR", "ENAMETOOLONG", "ELOOP"].includes(codeOf(error) ?? "")) return false;
+        throw error;
+      }
+    },
+  };
+}
+
+async function bucketSource(name: string, options: CheckSiteOptions): Promise<SiteSource> {
+  const client = await connect(options);
+  const missing = existsSync(name) ? `for the folder write ./${name}` : "`buckets` lists them";
+  const files = await listRemote(client, name, { missing, signal: new AbortController().signal });
+  return {
+    async read(path) {
+      if (!files.has(path)) return undefined;
+      return Buffer.from(await client.call("static-bucket-file_read", { name, path }), "base64");
+    },
+    isFile: async (path) => files.has(path),
+  };
+}

@@ -1,0 +1,70 @@
+import { mkdirSync, readFileSync, rmSync } from "node:fs";
+import { hostname } from "node:os";
+import { dirname, join } from "node:path";
+import { codeOf } from "../../base/fault.ts";
+import { replaceFile } from "../../base/replace-file.ts";
+import { explainFileError } from "../file-error.ts";
+import { type Environment, stateFolder } from "../user-folders.ts";
+import { hashBytes } from "./local-tree.ts";
+
+/** LeftBehind is what a process that has died could not end. */
+export interface LeftBehind {
+  readonly lease: string;
+  /** The deploy that it was filling. */
+  readonly deploy?: string | undefined;
+}
+
+interface Stored extends LeftBehind {
+  readonly host: string;
+  readonly pid: number;
+}
+
+/**
+ * OwnLease remembers the lease of a bucket in the user's state folder. A push that was killed or lost its connection has not ended
+ * its lease; with it, the next one of the same user on the same machine need not wait until that ends by itself.
+ */
+export class OwnLease {
+  readonly #path: string;
+
+  constructor(subject: { readonly server: string; readonly bucket: string }, env: Environment) {
+    const name = hashBytes(new TextEncoder().encode(JSON.stringify(subject))).slice(0, 32);
+    this.#path = join(stateFolder(env), "leases", `${name}.json`);
+  }
+
+  leftBehind(): LeftBehind | undefined {
+    try {
+      const { lease, deploy, host, pid } = JSON.parse(readFileSync(this.#path, "utf8")) as Stored;
+      return host === hostname() && !isAlive(pid) ? { lease, deploy } : undefined;
+    } catch {
+      // Without the file, or with a damaged one, the lease ends by itself within a minute.
+      return undefined;
+    }
+  }
+
+  async save(held: LeftBehind): Promise<void> {
+    const stored: Stored = { ...held, host: hostname(), pid: process.pid };
+    try {
+      mkdirSync(dirname(this.#path), { recursive: true, mode: 0o700 });
+      await replaceFile(this.#path, `${JSON.stringify(stored)}\n`, { mode: 0o600 });
+    } catch (error) {
+      if (explainFileError(error) === undefined) throw error;
+    }
+  }
+
+  forget(): void {
+    try {
+      rmSync(this.#path, { force: true });
+    } catch (error) {
+      if (explainFileError(error) === undefined) throw error;
+    }
+  }
+}
+
+function isAlive(pid: number): boolean {
+  try {
+    process.kill(pid, 0);
+    return true;
+  } catch (error) {
+    return codeOf(error) === "EPERM";
+  }
+}

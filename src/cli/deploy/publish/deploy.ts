@@ -1,0 +1,165 @@
+import { Fault } from "../../../base/fault.ts";
+import { visible } from "../../../base/visible-text.ts";
+import { ClientError, type NodeServerClient, NotFound, RpcError } from "../../../client/index.ts";
+import { exitCodes } from "../../command.ts";
+import { connect, type RemoteOptions } from "../../remote/remote.ts";
+import { print, say } from "../../terminal/output.ts";
+import { countText, numberText, sizeText } from "../../terminal/quantities.ts";
+import { type Held, withLease } from "../bucket-lease.ts";
+import { interruptible } from "../interrupt.ts";
+import { sayLeftOut } from "../left-out.ts";
+import { type LocalTree, readLocalTree, realFolder } from "../local-tree.ts";
+import { PushRecord } from "../push/record.ts";
+import { saySkipped } from "../skip/say-skipped.ts";
+import { type SkipOptions, SkipRules } from "../skip/skip-rules.ts";
+import { RetryPolicy } from "../transfer.ts";
+import { type Filled, fill } from "./fill.ts";
+import { previewAddress, publishedAddress, sayProblems } from "./published.ts";
+
+export interface DeployOptions extends RemoteOptions, SkipOptions {
+  readonly preview?: boolean;
+  readonly note?: string;
+  readonly force?: boolean;
+  readonly json?: boolean;
+  readonly verbose?: boolean;
+}
+
+/** Deploying is a folder on its way to a bucket. */
+interface Deploying {
+  readonly client: NodeServerClient;
+  readonly bucket: string;
+  readonly tree: LocalTree;
+  readonly record: PushRecord;
+  readonly options: DeployOptions;
+}
+
+/** How long the end of a deploy that failed may take. */
+const dropTimeoutMs = 5000;
+
+/** Uploads a folder beside the files of a bucket and puts it in their place at once, or with `--preview` shows it first. */
+export async function deploy(dir: string, bucket: string, options: DeployOptions): Promise<number> {
+  const client = await connect(options);
+  const real = realFolder(dir);
+  const { include = [], exclude = [] } = options;
+  const tree = readLocalTree(real, SkipRules.read(real, { include, exclude }));
+  if (tree.files.size === 0)
+    throw new Fault("InvalidInput", `${dir} contains no file that is sent; nothing was done`);
+  // What is known of the folder is its hashes; of a push it is also what the bucket has, so that is kept apart.
+  const record = await PushRecord.open({ server: client.url, bucket: `${bucket}@`, dir: real }, process.env);
+  const deploying: Deploying = { client, bucket, tree, record, options };
+  return interruptible(
+    (signal) => withLease(client, { bucket, what: "deploy" }, (held) => deployOnce(deploying, held, signal)),
+    "interrupted; nothing was published, and the same command begins anew",
+  );
+}
+
+async function deployOnce(deploying: Deploying, held: Held, signal: AbortSignal): Promise<number> {
+  const { client, bucket, tree, record, options } = deploying;
+  const deploy = await begin(deploying, held);
+  await held.remember(deploy);
+  let isKept = false;
+  try {
+    const done = await fill({ client, bucket, deploy, record }, [...tree.files.values()], signal);
+    saySkipped(tree.skipped, options);
+    sayLeftOut("not deployed", [...tree.leftOut, ...done.left_out]);
+    sayLeftOut("failed", done.failed);
+    if (done.failed.length > 0) {
+      say(`nothing was published, because ${countText(done.failed.length, "file")} failed`);
+      return exitCodes.failed;
+    }
+    if (!tree.files.has("index.html") && !tree.files.has("_redirects"))
+      say(
+        "note: the folder has no index.html, so there is no start page; is it the one that the generator writes?",
+      );
+    signal.throwIfAborted();
+    // From here on a signal is not heeded: whether it was published would not be known.
+    isKept = true;
+    const code = await finish(deploying, deploy, done);
+    await held.remember(undefined);
+    return code;
+  } finally {
+    if (!isKept && (await drop(client, { bucket, deploy }))) await held.remember(undefined);
+  }
+}
+
+/** Begins a deploy. One that an earlier process of this user left behind half filled is deleted first. */
+async function begin({ client, bucket, options }: Deploying, { leftDeploy }: Held): Promise<string> {
+  const params = { name: bucket, note: options.note, force: options.force };
+  try {
+    return (await client.call("static-bucket_deploy_begin", params)).deploy;
+  } catch (error) {
+    if (error instanceof NotFound)
+      throw new Fault(
+        "NotFound",
+        `the server has no bucket ${bucket}; \`node-server buckets create ${bucket}\` creates it`,
+      );
+    if (!(error instanceof RpcError) || error.data.reason !== "deploy_open") throw error;
+    const { deploy, username, by } = error.data;
+    if (leftDeploy === undefined || deploy !== leftDeploy)
+      throw new Fault(
+        "Other",
+        `${visible(String(username ?? by))} fills the deploy ${visible(String(deploy))} of this bucket now; nothing was done: try again when that has ended, or with --force`,
+      );
+    await client.call("static-bucket_deploy_delete", { name: bucket, deploy: leftDeploy });
+    return (await client.call("static-bucket_deploy_begin", params)).deploy;
+  }
+}
+
+/** Deletes a deploy that will not be published. False if the server cannot be reached; it does so by itself after a day. */
+async function drop(
+  client: NodeServerClient,
+  { bucket, deploy }: { readonly bucket: string; readonly deploy: string },
+): Promise<boolean> {
+  try {
+    await client.call("static-bucket_deploy_delete", { name: bucket, deploy }, { timeoutMs: dropTimeoutMs });
+    return true;
+  } catch (error) {
+    if (!(error instanceof ClientError)) throw error;
+    say(
+      `note: the unfinished deploy ${deploy} is still there; \`node-server deploys ${bucket} --delete ${deploy}\` deletes it`,
+    );
+    return false;
+  }
+}
+
+async function finish(deploying: Deploying, deploy: string, done: Filled): Promise<number> {
+  const { client, bucket, tree, options } = deploying;
+  const counts = `${countText(done.files, "file")} (${sizeText(done.bytes)}), ${numberText(done.uploaded)} uploaded (${sizeText(done.uploaded_bytes)})`;
+  const summary = { deploy, ...done, left_out: [...tree.leftOut, ...done.left_out], skipped: tree.skipped };
+  if (options.preview) {
+    const { address, expires } = await previewAddress(client, { bucket, deploy });
+    say(`${bucket}: deploy ${deploy} is ready and not published: ${counts}`);
+    say(`\`node-server deploys ${bucket} --publish ${deploy}\` publishes it; its preview:`);
+    await print(
+      options.json
+        ? `${JSON.stringify({ ...summary, published: false, address, expires })}\n`
+        : `${address}\n`,
+    );
+    return exitCodes.done;
+  }
+  // Publishing what is published already succeeds, so it can be repeated when the answer was lost.
+  const published = await new RetryPolicy(say)
+    .attempt(new AbortController().signal, () =>
+      client.call("static-bucket_deploy_publish", { name: bucket, deploy }),
+    )
+    .catch((error: unknown) => {
+      say(
+        error instanceof RpcError
+          ? `deploy ${deploy} is complete and not published; \`node-server deploys ${bucket} --publish ${deploy}\` publishes it`
+          : `deploy ${deploy} is complete; \`node-server deploys ${bucket}\` shows whether it is published`,
+      );
+      throw error;
+    });
+  const problems = sayProblems(published);
+  const address = await publishedAddress(client, bucket, published);
+  say(`${bucket}: deploy ${deploy} is published: ${counts}`);
+  if (published.replaced !== null)
+    say(`\`node-server rollback ${bucket}\` goes back to ${published.replaced}`);
+  const { replaced } = published;
+  await print(
+    options.json
+      ? `${JSON.stringify({ ...summary, published: true, replaced, problems, address })}\n`
+      : `${address}\n`,
+  );
+  return exitCodes.done;
+}

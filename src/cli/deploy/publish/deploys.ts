@@ -1,0 +1,98 @@
+import { Fault } from "../../../base/fault.ts";
+import { type NodeServerClient, NotFound } from "../../../client/index.ts";
+import { exitCodes } from "../../command.ts";
+import { connect, type RemoteOptions } from "../../remote/remote.ts";
+import { columns } from "../../terminal/columns.ts";
+import { confirm } from "../../terminal/confirm.ts";
+import { print, say } from "../../terminal/output.ts";
+import { minuteText, numberText, sizeText } from "../../terminal/quantities.ts";
+import { WrongUsage } from "../../terminal/wrong-usage.ts";
+import { type Published, previewAddress, publishedAddress, sayProblems } from "./published.ts";
+
+export interface DeploysOptions extends RemoteOptions {
+  readonly json?: boolean;
+  readonly publish?: string;
+  readonly preview?: string;
+  readonly delete?: string;
+  readonly yes?: boolean;
+}
+
+/** Lists the deploys of a bucket, or publishes, previews or deletes one. */
+export async function deploys(bucket: string, options: DeploysOptions): Promise<number> {
+  const { publish, preview, delete: gone } = options;
+  if ([publish, preview, gone].filter((id) => id !== undefined).length > 1)
+    throw new WrongUsage("give one of --publish, --preview and --delete");
+  const client = await connect(options);
+  if (publish !== undefined)
+    return switched(client, bucket, options, () =>
+      client.call("static-bucket_deploy_publish", { name: bucket, deploy: publish }),
+    );
+  if (preview !== undefined) {
+    const made = await previewAddress(client, { bucket, deploy: preview });
+    await print(options.json ? `${JSON.stringify({ deploy: preview, ...made })}\n` : `${made.address}\n`);
+    return exitCodes.done;
+  }
+  if (gone !== undefined) {
+    await confirm(`The deploy ${gone} of ${bucket} is deleted, with its files.`, options.yes);
+    await client.call("static-bucket_deploy_delete", { name: bucket, deploy: gone });
+    say(`deploy ${gone} is deleted`);
+    return exitCodes.done;
+  }
+  return list(client, bucket, options);
+}
+
+/** Publishes an earlier deploy again: the one that is named, or the one before the present one. */
+export async function rollback(
+  bucket: string,
+  deploy: string | undefined,
+  options: DeploysOptions,
+): Promise<number> {
+  const client = await connect(options);
+  return switched(client, bucket, options, () =>
+    client.call("static-bucket_deploy_rollback", { name: bucket, deploy }),
+  );
+}
+
+async function list(client: NodeServerClient, bucket: string, { json }: DeploysOptions): Promise<number> {
+  const found = await client.call("static-bucket_deploy_list", { name: bucket });
+  await print(
+    json
+      ? `${JSON.stringify(found)}\n`
+      : columns(
+          ["DEPLOY", "STATE", "PUBLISHED", "MADE", "BY", "FILES", "SIZE", "NOTE"],
+          found.map(({ deploy, state, changed, published_at, made_at, by, files, bytes, note }) => [
+            deploy,
+            changed ? `${state}, changed` : state,
+            published_at === null ? "-" : minuteText(published_at),
+            minuteText(made_at),
+            by,
+            files === null ? "-" : numberText(files),
+            bytes === null ? "-" : sizeText(bytes),
+            note,
+          ]),
+        ),
+  );
+  if (found.length === 0) say(`${bucket} has no deploys; \`node-server deploy DIR ${bucket}\` makes one`);
+  return exitCodes.done;
+}
+
+async function switched(
+  client: NodeServerClient,
+  bucket: string,
+  { json }: DeploysOptions,
+  change: () => Promise<Published>,
+): Promise<number> {
+  const published = await change().catch((error: unknown) => {
+    if (!(error instanceof NotFound)) throw error;
+    throw new Fault(
+      "NotFound",
+      `${error.detail}; \`node-server deploys ${bucket}\` lists those of the bucket`,
+    );
+  });
+  const problems = sayProblems(published);
+  const address = await publishedAddress(client, bucket, published);
+  const { deploy, replaced } = published;
+  say(`${bucket}: deploy ${deploy} is published${replaced === null ? "" : `, in the place of ${replaced}`}`);
+  await print(json ? `${JSON.stringify({ deploy, replaced, problems, address })}\n` : `${address}\n`);
+  return exitCodes.done;
+}

@@ -1,0 +1,135 @@
+import type { NodeServerClient } from "../../../client/index.ts";
+import { say } from "../../terminal/output.ts";
+import type { LeftOut } from "../left-out.ts";
+import { hashIfReadable, type LocalFile, sameStamp } from "../local-tree.ts";
+import { openMeter } from "../meter.ts";
+import type { PushRecord } from "../push/record.ts";
+import { sendFile } from "../push/send.ts";
+import { inParallel, RetryPolicy } from "../transfer.ts";
+
+/** Files of one call. The server takes 5,000, but answers when it has compared and copied all of them. */
+const maxPerCall = 1000;
+
+/** Filling is a deploy that is under way, and what is known of the folder from earlier ones. */
+export interface Filling {
+  readonly client: NodeServerClient;
+  readonly bucket: string;
+  readonly deploy: string;
+  readonly record: PushRecord;
+}
+
+/** Filled is what went into a deploy. */
+export interface Filled {
+  files: number;
+  bytes: number;
+  uploaded: number;
+  uploaded_bytes: number;
+  readonly left_out: LeftOut[];
+  readonly failed: LeftOut[];
+}
+
+interface Announced {
+  readonly path: string;
+  readonly size: number;
+  readonly sha256: string;
+}
+
+/** Puts files into a deploy: the server takes over what it has, the others are uploaded, and then it is asked whether all arrived. */
+export async function fill(
+  filling: Filling,
+  files: readonly LocalFile[],
+  signal: AbortSignal,
+): Promise<Filled> {
+  const done: Filled = { files: 0, bytes: 0, uploaded: 0, uploaded_bytes: 0, left_out: [], failed: [] };
+  try {
+    const announced = await hashAll(filling, files, done, signal);
+    const missing = new Set(await add(filling, announced, signal));
+    for (const { path, size } of announced) if (!missing.has(path)) count(done, size);
+    const uploads = files.filter(({ path }) => missing.has(path));
+    const sent = await sendAll(filling, uploads, done, signal);
+    const wrong = new Set(await add(filling, sent, signal));
+    for (const { path, size } of sent) {
+      if (wrong.has(path)) done.failed.push({ path, why: "what arrived is not what was sent" });
+      else count(done, size);
+    }
+    return done;
+  } finally {
+    await filling.record.save();
+  }
+}
+
+function count(done: Filled, size: number): void {
+  done.files += 1;
+  done.bytes += size;
+}
+
+/** Hashes the files that the record does not know. */
+async function hashAll(
+  { record }: Filling,
+  files: readonly LocalFile[],
+  done: Filled,
+  signal: AbortSignal,
+): Promise<Announced[]> {
+  const paths = new Set(files.map(({ path }) => path));
+  record.keepOnly((path) => paths.has(path));
+  const announced: Announced[] = [];
+  await inParallel(files, signal, async ({ path, disk, stamp }) => {
+    const known = record.get(path);
+    const readAt = Date.now();
+    const isKnown = known !== undefined && sameStamp(known.stamp, stamp);
+    const hash = isKnown ? known.hash : await hashIfReadable(disk);
+    if (hash === undefined)
+      return void done.failed.push({ path, why: `${disk} cannot be read; check its owner and its mode` });
+    if (!isKnown) record.set(path, { stamp, hash, remoteMtime: 0, readAt });
+    announced.push({ path, size: stamp.size, sha256: hash });
+  });
+  return announced;
+}
+
+/** Announces files, and returns the paths of those that the deploy does not have. */
+async function add(
+  { client, bucket, deploy }: Filling,
+  files: readonly Announced[],
+  signal: AbortSignal,
+): Promise<string[]> {
+  const missing: string[] = [];
+  const retry = new RetryPolicy(say);
+  for (let at = 0; at < files.length; at += maxPerCall) {
+    const params = { name: bucket, deploy, files: files.slice(at, at + maxPerCall) };
+    const answer = await retry.attempt(signal, () =>
+      client.callAny("static-bucket_deploy_add", params, signal),
+    );
+    missing.push(...(answer as { missing: string[] }).missing);
+  }
+  return missing;
+}
+
+async function sendAll(
+  { client, bucket, deploy, record }: Filling,
+  uploads: readonly LocalFile[],
+  done: Filled,
+  signal: AbortSignal,
+): Promise<Announced[]> {
+  const sent: Announced[] = [];
+  if (uploads.length === 0) return sent;
+  const bytes = uploads.reduce((sum, { stamp }) => sum + stamp.size, 0);
+  const meter = openMeter("deploying", { bytes, files: uploads.length });
+  const retry = new RetryPolicy((line) => meter.say(line));
+  const transfer = { files: client.bucket(`${bucket}@${deploy}`), meter, retry };
+  try {
+    await inParallel(uploads, signal, async (file, signal) => {
+      const { path } = file;
+      const result = await sendFile(file, transfer, signal);
+      meter.fileDone();
+      if ("why" in result)
+        return void (result.harmless ? done.left_out : done.failed).push({ path, why: result.why });
+      record.set(path, { ...result, remoteMtime: 0 });
+      sent.push({ path, size: result.stamp.size, sha256: result.hash });
+      done.uploaded += 1;
+      done.uploaded_bytes += result.stamp.size;
+    });
+  } finally {
+    meter.end();
+  }
+  return sent;
+}

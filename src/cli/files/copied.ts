@@ -1,0 +1,83 @@
+import type { NodeServerClient } from "../../client/index.ts";
+import { exitCodes } from "../command.ts";
+import { type LeftOut, sayLeftOut } from "../deploy/left-out.ts";
+import { type Meter, openMeter } from "../deploy/meter.ts";
+import { inParallel, RetryPolicy } from "../deploy/transfer.ts";
+import { print, say } from "../terminal/output.ts";
+import { countText, sizeText } from "../terminal/quantities.ts";
+
+/** Copied is what a copy or a move did, as `--json` prints it. */
+export interface Copied {
+  copied: number;
+  bytes: number;
+  readonly left_out: LeftOut[];
+  readonly failed: LeftOut[];
+}
+
+/** One file to copy. */
+export interface FileCopy {
+  readonly path: string;
+  readonly size: number;
+}
+
+/** CopyResult is undefined for a file that was copied; else why it was not, as far as that concerns this file alone. */
+export type CopyResult = { readonly why: string } | undefined;
+
+export interface CopyTools {
+  readonly meter: Meter;
+  readonly retry: RetryPolicy;
+}
+
+/** Copies files, several at once, and shows how far it is. */
+export async function copyAll<T extends FileCopy>(
+  files: readonly T[],
+  signal: AbortSignal,
+  copyOne: (file: T, tools: CopyTools, signal: AbortSignal) => Promise<CopyResult>,
+): Promise<Copied> {
+  const done: Copied = { copied: 0, bytes: 0, left_out: [], failed: [] };
+  if (files.length === 0) return done;
+  const bytes = files.reduce((sum, { size }) => sum + size, 0);
+  const meter = openMeter("copying", { bytes, files: files.length });
+  const retry = new RetryPolicy((line) => meter.say(line));
+  try {
+    await inParallel(files, signal, async (file, signal) => {
+      const result = await copyOne(file, { meter, retry }, signal);
+      meter.fileDone();
+      if (result !== undefined) return void done.failed.push({ path: file.path, why: result.why });
+      done.copied += 1;
+      done.bytes += file.size;
+    });
+  } finally {
+    meter.end();
+  }
+  return done;
+}
+
+/** Makes folders of a bucket and those above them, each once, several at once. */
+export async function makeFolders(
+  client: NodeServerClient,
+  { bucket, folders }: { readonly bucket: string; readonly folders: Iterable<string> },
+  signal: AbortSignal,
+): Promise<void> {
+  const files = client.bucket(bucket);
+  const all = [...folders];
+  // Making one makes those above it too.
+  const deepest = all.filter((folder) => !all.some((other) => other.startsWith(`${folder}/`)));
+  const retry = new RetryPolicy(say);
+  await inParallel(deepest, signal, (folder, signal) =>
+    retry.attempt(signal, () => files.makeFolder(folder, { signal })),
+  );
+}
+
+export interface ReportOptions {
+  readonly json?: boolean;
+}
+
+/** Says what was done, and returns the exit code. */
+export async function report(done: Copied, { json }: ReportOptions, verb = "copied"): Promise<number> {
+  sayLeftOut("not copied", done.left_out);
+  sayLeftOut("failed", done.failed);
+  say(`${countText(done.copied, "file")} ${verb} (${sizeText(done.bytes)})`);
+  if (json) await print(`${JSON.stringify(done)}\n`);
+  return done.failed.length > 0 ? exitCodes.failed : exitCodes.done;
+}

@@ -1,0 +1,61 @@
+import { statSync } from "node:fs";
+import { mkdir } from "node:fs/promises";
+import { basename, dirname, join, resolve } from "node:path";
+import { Fault } from "../../base/fault.ts";
+import type { NodeServerClient } from "../../client/index.ts";
+import { realFolder } from "../deploy/local-tree.ts";
+import { fetchFile, whyUnwritable } from "../deploy/pull/download.ts";
+import { type Copied, copyAll } from "./copied.ts";
+import { filesBelow, requireEntry } from "./find.ts";
+import { type BucketPath, nameOf, shown } from "./location.ts";
+
+/** Downloads a file, or with `recursive` a folder with every file in it. */
+export async function download(
+  client: NodeServerClient,
+  { from, disk }: { readonly from: BucketPath; readonly disk: string },
+  { recursive }: { readonly recursive?: boolean },
+  signal: AbortSignal,
+): Promise<Copied> {
+  const entry = await requireEntry(client, from);
+  if (entry.folder && !recursive)
+    throw new Fault("InvalidInput", `${shown(from)} is a folder; -r copies it with all it holds`);
+  const isInside = disk.endsWith("/") || statSync(disk, { throwIfNoEntry: false })?.isDirectory() === true;
+  const name = nameOf(from);
+  if (isInside && whyUnwritable(name) !== undefined && name !== "")
+    throw new Fault("InvalidInput", `${shown(from)} cannot be written under this name; name the file here`);
+  const target = resolve(isInside ? join(disk, name) : disk);
+  const files = client.bucket(from.bucket);
+  if (!entry.folder) {
+    await mkdir(dirname(target), { recursive: true });
+    const dir = realFolder(dirname(target));
+    const file = {
+      path: from.path,
+      as: basename(target),
+      size: entry.size,
+      mtime: entry.modified.getTime(),
+      dir,
+    };
+    return copyAll([file], signal, async (file, tools, signal) => {
+      const got = await fetchFile(file, { files, ...tools }, signal);
+      return "why" in got ? { why: got.why } : undefined;
+    });
+  }
+  const listed = await filesBelow(client, from, signal);
+  await mkdir(target, { recursive: true });
+  const dir = realFolder(target);
+  const below = listed.map(({ path, size, mtime }) => {
+    const as = from.path === "" ? path : path.slice(from.path.length + 1);
+    return { path, as, size, mtime, dir };
+  });
+  const unwritable = below.flatMap(({ path, as }) => {
+    const why = whyUnwritable(as);
+    return why === undefined ? [] : [{ path, why }];
+  });
+  const wanted = below.filter(({ as }) => whyUnwritable(as) === undefined);
+  const done = await copyAll(wanted, signal, async (file, tools, signal) => {
+    const got = await fetchFile(file, { files, ...tools }, signal);
+    return "why" in got ? { why: got.why } : undefined;
+  });
+  done.left_out.push(...unwritable);
+  return done;
+}

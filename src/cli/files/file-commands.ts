@@ -1,0 +1,46 @@
+import type { CommandRow } from "../command-row.ts";
+import { skipOptions } from "../deploy/skip/skip-options.ts";
+import { remote, remoteJson, yes } from "../options.ts";
+
+const where = `
+A file of a bucket is written BUCKET/PATH, such as site/index.html. A path of this machine begins with /, ./ or ../`;
+
+/** `fileCommands` are about single files and folders of buckets. */
+export const fileCommands: readonly CommandRow[] = [
+  {
+    name: "ls [place]",
+    description: "list a folder of a bucket (BUCKET/PATH); without an argument, the buckets",
+    options: [...remoteJson, ["-r, --recursive", "list every file below it"]],
+    load: async () => (await import("./ls.ts")).ls,
+  },
+  {
+    name: "cat <files...>",
+    description: "print files of buckets (BUCKET/PATH), as they are",
+    options: remote,
+    load: async () => (await import("./cat.ts")).cat,
+  },
+  {
+    name: "cp <from> <to>",
+    description: "copy a file or a folder: to a bucket, from one, or between buckets",
+    options: [...remoteJson, ["-r, --recursive", "copy a folder with all it holds"], ...skipOptions],
+    notes: `${where}; - is standard input.
+Into a folder that exists, or that is written with a slash at its end, a copy goes under its own name.
+Missing folders are made. Files that exist are replaced. Of a folder of this machine, what push skips is skipped.`,
+    load: async () => (await import("./cp.ts")).cp,
+  },
+  {
+    name: "mv <from> <to>",
+    description: "move or rename a file or a folder of a bucket",
+    options: remoteJson,
+    notes:
+      "\nInto a folder that exists, or that is written with a slash at its end, it goes under its own name.\nMissing folders are made. A file that exists is replaced, a folder never.",
+    load: async () => (await import("./cp.ts")).mv,
+  },
+  {
+    name: "rm <places...>",
+    description: "delete files of buckets (BUCKET/PATH)",
+    options: [...remote, ["-r, --recursive", "delete a folder with all it holds, after a question"], yes],
+    notes: "\n`node-server buckets history BUCKET` lists what can be restored.",
+    load: async () => (await import("./rm.ts")).rm,
+  },
+];

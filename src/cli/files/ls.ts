@@ -1,0 +1,75 @@
+import type { BucketEntry, NodeServerClient } from "../../client/index.ts";
+import { exitCodes } from "../command.ts";
+import { connect, type RemoteOptions } from "../remote/remote.ts";
+import { columns } from "../terminal/columns.ts";
+import { print } from "../terminal/output.ts";
+import { secondText, sizeText } from "../terminal/quantities.ts";
+import { filesBelow, requireEntry } from "./find.ts";
+import { type BucketPath, parseBucketPath, pathIn } from "./location.ts";
+
+export interface ListOptions extends RemoteOptions {
+  readonly json?: boolean;
+  readonly recursive?: boolean;
+}
+
+/** Listed is a line of `ls`, as `--json` prints it. */
+interface Listed {
+  readonly path: string;
+  readonly kind: "file" | "folder";
+  /** In bytes; null for a folder. */
+  readonly size: number | null;
+  /** Unix milliseconds, to the second. */
+  readonly modified: number;
+}
+
+/** Lists a folder of a bucket, or with `--recursive` every file below it; without an argument, the buckets. */
+export async function ls(place: string | undefined, options: ListOptions): Promise<number> {
+  const at = place === undefined ? undefined : parseBucketPath(place);
+  const client = await connect(options);
+  if (at === undefined) return listBuckets(client, options);
+  const found = options.recursive ? await listBelow(client, at) : await listFolder(client, at);
+  await print(
+    options.json
+      ? `${JSON.stringify(found)}\n`
+      : columns(
+          ["SIZE", "MODIFIED", "PATH"],
+          found.map(({ path, kind, size, modified }) => [
+            size === null ? "-" : sizeText(size),
+            secondText(modified),
+            kind === "folder" ? `${path}/` : path,
+          ]),
+        ),
+  );
+  return exitCodes.done;
+}
+
+async function listBuckets(client: NodeServerClient, { json }: ListOptions): Promise<number> {
+  const names = await client.call("static-bucket_list");
+  await print(
+    json
+      ? `${JSON.stringify(names)}\n`
+      : columns(
+          ["BUCKET"],
+          names.map((name) => [`${name}/`]),
+        ),
+  );
+  return exitCodes.done;
+}
+
+async function listFolder(client: NodeServerClient, at: BucketPath): Promise<Listed[]> {
+  const entry = await requireEntry(client, at);
+  if (!entry.folder) return [toListed(entry, at.path)];
+  const entries = await client.bucket(at.bucket).list(at.path);
+  return entries.map((entry) => toListed(entry, pathIn(at.path, entry.name)));
+}
+
+async function listBelow(client: NodeServerClient, at: BucketPath): Promise<Listed[]> {
+  const entry = await requireEntry(client, at);
+  if (!entry.folder) return [toListed(entry, at.path)];
+  const files = await filesBelow(client, at);
+  return files.map(({ path, size, mtime }) => ({ path, kind: "file", size, modified: mtime }));
+}
+
+function toListed({ folder, size, modified }: BucketEntry, path: string): Listed {
+  return { path, kind: folder ? "folder" : "file", size: size ?? null, modified: modified.getTime() };
+}

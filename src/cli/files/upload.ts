@@ -1,0 +1,88 @@
+import { statSync } from "node:fs";
+import { Fault } from "../../base/fault.ts";
+import type { NodeServerClient } from "../../client/index.ts";
+import { type LocalFile, readLocalTree, realFolder, stampOf } from "../deploy/local-tree.ts";
+import { sendFile } from "../deploy/push/send.ts";
+import { foldersOf } from "../deploy/remote-tree.ts";
+import { saySkipped } from "../deploy/skip/say-skipped.ts";
+import { type SkipOptions, SkipRules } from "../deploy/skip/skip-rules.ts";
+import { type Copied, copyAll, makeFolders } from "./copied.ts";
+import { missing } from "./find.ts";
+import { type BucketPath, nameOf, pathIn, shown } from "./location.ts";
+
+export interface UploadOptions extends SkipOptions {
+  readonly recursive?: boolean;
+  readonly verbose?: boolean;
+}
+
+/** Uploads a file, or a folder with what is in it, or with `-` standard input. */
+export async function upload(
+  client: NodeServerClient,
+  { disk, to }: { readonly disk: string; readonly to: BucketPath },
+  options: UploadOptions,
+  signal: AbortSignal,
+): Promise<Copied> {
+  if (disk === "-") return uploadInput(client, to, signal);
+  const stats = statSync(disk);
+  if (!stats.isDirectory()) {
+    const path = await pathFor(client, to, nameOf({ disk }));
+    const file: LocalFile = { path, disk, stamp: stampOf(stats) };
+    return send(client, { bucket: to.bucket, files: [file], folders: foldersOf([path]) }, signal);
+  }
+  if (!options.recursive)
+    throw new Fault("InvalidInput", `${disk} is a folder; -r copies it with all it holds`);
+  const real = realFolder(disk);
+  const { files, folders, leftOut, skipped } = readLocalTree(real, SkipRules.read(real, options));
+  saySkipped(skipped, options);
+  const top = await pathFor(client, to, nameOf({ disk }));
+  const moved = [...files.values()].map((file) => ({ ...file, path: pathIn(top, file.path) }));
+  const done = await send(
+    client,
+    { bucket: to.bucket, files: moved, folders: ["", ...folders].map((folder) => pathIn(top, folder)) },
+    signal,
+  );
+  done.left_out.push(...leftOut);
+  return done;
+}
+
+/** The path of a copy: with the name of its source in a folder that exists, or that is named with a slash at its end; else the path itself. */
+export async function pathFor(client: NodeServerClient, to: BucketPath, name: string): Promise<string> {
+  const entry = await client.bucket(to.bucket).find(to.path);
+  if (entry === undefined && to.path === "") throw await missing(client, to);
+  return entry?.folder || to.isFolder ? pathIn(to.path, name) : to.path;
+}
+
+interface Sending {
+  readonly bucket: string;
+  readonly files: readonly LocalFile[];
+  readonly folders: Iterable<string>;
+}
+
+async function send(
+  client: NodeServerClient,
+  { bucket, files, folders }: Sending,
+  signal: AbortSignal,
+): Promise<Copied> {
+  const wanted = [...folders].filter((folder) => folder !== "");
+  await makeFolders(client, { bucket, folders: wanted }, signal);
+  const target = client.bucket(bucket);
+  const sized = files.map((file) => ({ ...file, size: file.stamp.size }));
+  return copyAll(sized, signal, async (file, tools, signal) => {
+    const sent = await sendFile(file, { files: target, ...tools }, signal);
+    return "why" in sent ? { why: sent.why } : undefined;
+  });
+}
+
+async function uploadInput(client: NodeServerClient, to: BucketPath, signal: AbortSignal): Promise<Copied> {
+  if (to.isFolder)
+    throw new Fault("InvalidInput", `${shown(to)} is a folder; name the file that standard input becomes`);
+  let bytes = 0;
+  await client.bucket(to.bucket).upload(to.path, Bun.stdin.stream(), {
+    makeFolders: true,
+    signal,
+    onProgress: (sent) => {
+      bytes = sent;
+    },
+  });
+  return { copied: 1, bytes, left_out: [], failed: [] };
+}

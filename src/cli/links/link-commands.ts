@@ -1,0 +1,45 @@
+import { InvalidArgumentError } from "commander";
+import type { CommandRow } from "../command-row.ts";
+import { parseDuration, remoteJson, yes } from "../options.ts";
+
+/** `linkCommands` are about signed links, which open one file or one folder without a token. */
+export const linkCommands: readonly CommandRow[] = [
+  {
+    name: "link <place>",
+    description: "make an address that opens one file of a bucket (BUCKET/PATH) without a token",
+    options: [
+      ...remoteJson,
+      [
+        "--expires <time>",
+        "when it ends: after 90m, 12h, 30d, 4w or 1y (default: 7d)",
+        { parse: parseDuration },
+      ],
+      ["--max-downloads <number>", "end it after so many downloads, or uploads", { parse: parseCount }],
+      ["--password", "also a password: asked for, or read from standard input"],
+      ["--zip", "of a folder: an archive of it, made while it is downloaded"],
+      ["--upload", "make a drop box: anybody with the address can add files to the folder, and see none"],
+    ],
+    notes: `
+Whoever knows the address can use it, until it ends. It ends earlier with the token that made it: when that is deleted,
+expires, gets another secret or password, or may no longer do what the link does. \`node-server links BUCKET --all\` ends
+all links of a bucket.`,
+    load: async () => (await import("./link.ts")).link,
+  },
+  {
+    name: "links <bucket>",
+    description: "list the links of a bucket that have a limit or a password, or revoke links",
+    options: [
+      ...remoteJson,
+      ["--revoke <id>", "revoke this one"],
+      ["--all", "revoke all links of the bucket, also those that no list shows"],
+      yes,
+    ],
+    notes: "\nOther links are not stored anywhere, so none of them can be listed, or revoked alone.",
+    load: async () => (await import("./links.ts")).links,
+  },
+];
+
+function parseCount(text: string): number {
+  if (/^[1-9]\d{0,5}$/.test(text)) return Number(text);
+  throw new InvalidArgumentError("write a number from 1 to 999999.");
+}

@@ -1,0 +1,41 @@
+import { expect } from "bun:test";
+import { story } from "../support/process.ts";
+import { deploySite, fill } from "./deploy-site.ts";
+
+story("check-site names the lines of a folder or a bucket that cannot be used, and ends with 1", async () => {
+  await using site = await deploySite({});
+  const { run, node } = site;
+  const files = {
+    _redirects: "/a /b 301\n/c https://api.example.org/:splat 200\n/page /other\n/* /spa.html 200\n",
+    _headers: "/*\n  X-Frame-Options: DENY\n  Set-Cookie: a=b\n",
+    "page.html": "page",
+  };
+  const problems = [
+    "_headers:3: Set-Cookie: a bucket cannot set it: sign-in belongs to the server",
+    '_redirects:2: "https://api.example.org/:splat": the target has :splat, which the path does not have',
+    "_redirects:3: warning: a file exists at /page, which is sent in place of this rule; write 301! to apply it all the same",
+    "_redirects:4: warning: there is no file /spa.html to answer with",
+    "",
+  ].join("\n");
+  await fill(site.home.file("dist"), files);
+  expect(await run("check-site", site.home.file("dist"))).toMatchObject({ code: 1, stdout: problems });
+  for (const [path, body] of Object.entries(files))
+    await node.call("static-bucket-file_upload", { token: node.superToken, name: "site", path, body });
+  expect(await run("check-site", "site")).toMatchObject({ code: 1, stdout: problems });
+  const json = JSON.parse((await run("check-site", "site", "--json")).stdout) as unknown[];
+  expect(json[0]).toEqual({
+    file: "_headers",
+    line: 3,
+    level: "error",
+    why: "Set-Cookie: a bucket cannot set it: sign-in belongs to the server",
+  });
+  await fill(site.home.file("fine"), { _redirects: "/x /page 301\n" });
+  expect(await run("check-site", site.home.file("fine"))).toMatchObject({
+    code: 0,
+    stderr: expect.stringContaining("nothing is wrong"),
+  });
+  expect(await run("check-site", "nowhere")).toMatchObject({
+    code: 1,
+    stderr: expect.stringContaining("no bucket nowhere"),
+  });
+});

@@ -1,0 +1,61 @@
+import { expect } from "bun:test";
+import { linkSite } from "../links/link-site.ts";
+import { User } from "../support/cli.ts";
+import { testNode } from "../support/node.ts";
+import { story } from "../support/process.ts";
+
+interface Printed {
+  readonly address: string;
+  readonly url: string;
+  readonly id?: string;
+}
+
+story(
+  "links are made, listed and revoked on the command line, and a password is never an argument",
+  async () => {
+    await using node = await testNode();
+    await using user = await User.open();
+    const { put } = await linkSite(node, { "docs/år 1.txt": "text" });
+    const env = { NODE_SERVER_URL: node.url, NODE_SERVER_TOKEN: node.superToken };
+    const does = (...args: string[]) => user.does(args, { env });
+
+    const url = (await does("link", "site/docs/år 1.txt", "--expires", "90m")).trim();
+    expect(url).toStartWith(`${node.url}/node/link/`);
+    expect(await (await fetch(url)).text()).toBe("text");
+
+    const locked = JSON.parse(
+      await user.does(["link", "site/docs/år 1.txt", "--password", "--max-downloads", "2", "--json"], {
+        env,
+        stdin: "pass word\n",
+      }),
+    ) as Printed;
+    expect((await fetch(locked.url)).status).toBe(401);
+    const authorization = `Basic ${btoa(":pass word")}`;
+    expect(await (await fetch(locked.url, { headers: { authorization } })).text()).toBe("text");
+
+    const box = (await does("link", "site/in/", "--upload")).trim();
+    expect(await put(new URL(box).pathname, "new.txt", "new")).toBe(201);
+
+    expect(await does("links", "site")).toMatch(
+      new RegExp(`^${locked.id}\\tdownload\\tdocs/år 1\\.txt\\t1 of 2\\tyes\\t\\S+\\t\\S+Z\\n$`),
+    );
+    await does("links", "site", "--revoke", locked.id ?? "");
+    expect((await fetch(locked.url)).status).toBe(410);
+    expect((await fetch(url)).status).toBe(200);
+    const unsure = await user.run(["links", "site", "--all"], { env, stdin: "no\n" });
+    expect([unsure.code, (await fetch(url)).status]).toEqual([1, 200]);
+    await does("links", "site", "--all", "--yes");
+    expect([(await fetch(url)).status, await does("links", "site", "--json")]).toEqual([404, "[]\n"]);
+
+    for (const [args, code] of [
+      [["link", "site/missing.txt"], 1],
+      [["link", "./here.txt"], 2],
+      [["link", "site/docs/år 1.txt", "--expires", "soon"], 2],
+      [["link", "site/docs/år 1.txt", "--max-downloads", "0"], 2],
+      [["links", "site", "--all", "--revoke", "x"], 2],
+    ] as const)
+      expect([args, (await user.run([...args], { env })).code]).toEqual([args, code]);
+    const unread = await user.run(["link", "site/docs/år 1.txt", "--password"], { env, stdin: "" });
+    expect([unread.code, unread.stderr]).toEqual([1, expect.stringContaining("no password was given")]);
+  },
+);
