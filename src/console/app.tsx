@@ -1,17 +1,20 @@
 import { effect } from "@preact/signals";
-import { useEffect, useRef } from "preact/hooks";
+import { useEffect, useLayoutEffect, useRef } from "preact/hooks";
 import { AuthorizedPage } from "./authorized-page.tsx";
 import { connection, hasFailedAction } from "./connection.ts";
+import { Shortcuts } from "./keyboard/shortcuts.tsx";
 import { Menu } from "./menu.tsx";
 import { Overlays } from "./overlays.tsx";
 import { SignInAgain, SignInPage } from "./pages/sign-in/page.tsx";
 import { pages } from "./pages.ts";
-import { route } from "./route.ts";
+import { linkTo, replaceRoute, route } from "./route.ts";
 import { resume, type Session, signedIn } from "./session.ts";
+import { t } from "./text/text.ts";
 import { ConfirmDialog, cancelQuestion } from "./ui/dialog.tsx";
 import { Icon } from "./ui/icons.tsx";
 import { Page } from "./ui/page.tsx";
 import { Problem } from "./ui/problem.tsx";
+import { rich } from "./ui/rich.tsx";
 import { Toasts } from "./ui/toasts.tsx";
 
 effect(() => {
@@ -40,7 +43,7 @@ function Content() {
   const now = signedIn.value;
   switch (now.state) {
     case "resuming":
-      return <p class="loading">Signing in…</p>;
+      return <p class="loading">{t.frame.signingIn}</p>;
     case "unknown":
       return (
         <main class="alone">
@@ -55,26 +58,41 @@ function Content() {
   }
 }
 
+/** Page of an address without one, and of the brand in the menu. */
+const start = "overview";
+
 function Frame({ session }: { readonly session: Session }) {
-  const wanted = route.value.page || "overview";
+  const wanted = route.value.page || start;
   const entry = pages.find(({ path }) => path === wanted);
   return (
     <div class="frame">
       <button type="button" class="skip" onClick={toMain}>
-        Skip to the page
+        {t.frame.skip}
       </button>
       <Menu session={session} current={entry} />
-      {entry === undefined ? <NoPage /> : <AuthorizedPage key={entry.path} entry={entry} session={session} />}
+      <Shortcuts session={session} current={entry} />
+      {entry === undefined ? (
+        <NoPage />
+      ) : entry.path === start && !entry.shown(session.rights) ? (
+        <Landing session={session} />
+      ) : (
+        <AuthorizedPage key={entry.path} entry={entry} session={session} />
+      )}
     </div>
   );
 }
 
+/** Leads a token that gets nothing on the overview to where it can work: its bucket, or the list of buckets. */
+function Landing({ session: { rights } }: { readonly session: Session }) {
+  const { onlyBucket } = rights;
+  useLayoutEffect(() => replaceRoute(linkTo("buckets", onlyBucket === undefined ? [] : [onlyBucket])), []);
+  return null;
+}
+
 function NoPage() {
   return (
-    <Page title="No such page">
-      <p>
-        The console has no page at this address. <a href="#/overview">Go to the overview.</a>
-      </p>
+    <Page title={t.frame.noPage}>
+      <p>{rich(t.frame.noPageText, { link: <a href="#/overview">{t.frame.toOverview}</a> })}</p>
     </Page>
   );
 }
@@ -98,8 +116,8 @@ function ConnectionBanner() {
         <>
           <Icon name="warning" />
           <span>
-            The server cannot be reached. Trying again… This page continues by itself.
-            {hasFailedAction.value && " Your last action was not done: repeat it when the server is back."}
+            {t.frame.offline}
+            {hasFailedAction.value && ` ${t.frame.offlineAction}`}
           </span>
         </>
       )}

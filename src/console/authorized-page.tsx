@@ -4,8 +4,10 @@ import { importCode } from "./connection.ts";
 import type { PageEntry } from "./pages.ts";
 import type { Session } from "./session.ts";
 import { tabStorage } from "./storage.ts";
+import { loadTexts, t } from "./text/text.ts";
 import { Page } from "./ui/page.tsx";
 import { Problem } from "./ui/problem.tsx";
+import { Skeleton } from "./ui/skeleton.tsx";
 import { isSafeToReload } from "./unsaved-work.ts";
 
 /** A page of the menu, or the reason why this token may not use it. A crash of the page does not affect the rest of the console. */
@@ -14,19 +16,13 @@ export function AuthorizedPage({ entry, session }: { readonly entry: PageEntry; 
   if (bug !== undefined)
     return (
       <Page title={entry.title}>
-        <Problem
-          error={new Error(`This page has crashed: ${String(bug)}. Other pages still work.`)}
-          retry={() => location.reload()}
-        />
+        <Problem error={new Error(t.frame.crashed(String(bug)))} retry={() => location.reload()} />
       </Page>
     );
-  if (entry.shown(session.rights)) return <LoadedPage entry={entry} />;
+  if ((entry.opens ?? entry.shown)(session.rights)) return <LoadedPage entry={entry} />;
   return (
     <Page title={entry.title}>
-      <p>
-        This page needs {entry.needs}, which the token that you signed in with does not have. Sign in with
-        another one, or ask the person who gave it to you.
-      </p>
+      <p>{t.frame.pageNeeds(entry.needs)}</p>
     </Page>
   );
 }
@@ -37,8 +33,8 @@ function LoadedPage({ entry }: { readonly entry: PageEntry }) {
   const [failed, setFailed] = useState(false);
   useEffect(() => {
     let gone = false;
-    importCode(entry.load).then(
-      (module) => {
+    importCode(() => Promise.all([entry.load(), loadTexts(...entry.texts)])).then(
+      ([module]) => {
         if (!gone) setShown(() => module.default);
       },
       () => {
@@ -52,17 +48,15 @@ function LoadedPage({ entry }: { readonly entry: PageEntry }) {
   if (failed)
     return (
       <Page title={entry.title}>
-        <Problem
-          error={
-            new Error(
-              "The code of this page cannot be loaded. The server may have been updated: save your work, then reload the console.",
-            )
-          }
-          retry={() => location.reload()}
-        />
+        <Problem error={new Error(t.frame.codeMissing)} retry={() => location.reload()} />
       </Page>
     );
-  return Shown === undefined ? <p class="loading">Loading…</p> : <Shown />;
+  if (Shown !== undefined) return <Shown />;
+  return (
+    <Page title={entry.title}>
+      <Skeleton />
+    </Page>
+  );
 }
 
 const reloadedKey = "node-server.reloaded";

@@ -1,4 +1,15 @@
+import { numberIn } from "./text/counted.ts";
+import type { Language } from "./text/language.ts";
+import { language, t } from "./text/text.ts";
+
 const units = ["B", "kB", "MB", "GB", "TB", "PB"];
+
+/** `1,234`. */
+export function number(value: number): string {
+  return numberIn(language(), value);
+}
+
+const threeDigits = perLanguage((tag) => new Intl.NumberFormat(tag, { maximumSignificantDigits: 3 }));
 
 /** `1.5 MB`: three digits and a unit. */
 export function bytes(count: number): string {
@@ -8,41 +19,84 @@ export function bytes(count: number): string {
     value /= 1000;
     unit += 1;
   }
-  return `${unit === 0 ? value : Number(value.toPrecision(3))} ${units[unit]}`;
+  return `${unit === 0 ? value : threeDigits().format(value)} ${units[unit]}`;
 }
 
 /** `2 days 3 hours`: the two largest units. */
 export function duration(ms: number): string {
   const seconds = Math.floor(ms / 1000);
-  const parts: ReadonlyArray<readonly [number, string]> = [
+  const parts: ReadonlyArray<readonly [number, TimeUnit]> = [
     [Math.floor(seconds / 86_400), "day"],
     [Math.floor(seconds / 3600) % 24, "hour"],
     [Math.floor(seconds / 60) % 60, "minute"],
     [seconds % 60, "second"],
   ];
   const first = parts.findIndex(([count]) => count > 0);
-  if (first === -1) return "less than a second";
+  if (first === -1) return t.frame.underASecond;
   return parts
     .slice(first, first + 2)
     .filter(([count]) => count > 0)
-    .map(([count, unit]) => plural(count, unit))
+    .map(([count, unit]) => timeUnits()[unit].format(count))
     .join(" ");
 }
 
-export function plural(count: number, noun: string): string {
-  return `${count.toLocaleString("en")} ${noun}${count === 1 ? "" : "s"}`;
+type TimeUnit = "day" | "hour" | "minute" | "second";
+
+const timeUnits = perLanguage((tag) => {
+  const of = (unit: TimeUnit) => new Intl.NumberFormat(tag, { style: "unit", unit, unitDisplay: "long" });
+  return { day: of("day"), hour: of("hour"), minute: of("minute"), second: of("second") };
+});
+
+const relative = perLanguage((tag) => new Intl.RelativeTimeFormat(tag, { numeric: "auto" }));
+const relativeUnits: ReadonlyArray<readonly [Intl.RelativeTimeFormatUnit, number]> = [
+  ["year", 31_557_600_000],
+  ["month", 2_629_800_000],
+  ["day", 86_400_000],
+  ["hour", 3_600_000],
+  ["minute", 60_000],
+];
+
+/** `5 minutes ago`, `yesterday`, `in 3 days`. Show the exact `time` as a tooltip. */
+export function ago(at: number, now = Date.now()): string {
+  const ms = at - now;
+  // What ends in 29 days and 23 hours ends "in 30 days".
+  for (const [unit, size] of relativeUnits)
+    if (Math.abs(ms) >= size)
+      return relative().format(ms > 0 ? Math.round(ms / size) : Math.trunc(ms / size), unit);
+  return t.frame.justNow;
 }
 
-/** `2026-11-15 08:41:12`, in the time zone of the reader. */
+/** `2026-11-15 08:41:12`, in the time zone of the reader. The same in every language, because it sorts and is never misread. */
 export function time(at: number | string | Date): string {
   const date = new Date(at);
   const two = (value: number) => String(value).padStart(2, "0");
   return `${date.getFullYear()}-${two(date.getMonth() + 1)}-${two(date.getDate())} ${two(date.getHours())}:${two(date.getMinutes())}:${two(date.getSeconds())}`;
 }
 
-/** `15 Nov 08:41`, for recent times. */
+const shortTimes = perLanguage(
+  (tag) =>
+    new Intl.DateTimeFormat(tag, {
+      day: "numeric",
+      month: "short",
+      hour: "2-digit",
+      minute: "2-digit",
+      hourCycle: "h23",
+    }),
+);
+
+/** `15 Nov, 08:41`, for recent times. */
 export function shortTime(at: number): string {
-  const date = new Date(at);
-  const month = date.toLocaleString("en", { month: "short" });
-  return `${date.getDate()} ${month} ${time(date).slice(11, 16)}`;
+  return shortTimes().format(at);
+}
+
+/** Formats are made once a language: making one costs more than using it. */
+function perLanguage<T>(make: (tag: string) => T): () => T {
+  const tags: Readonly<Record<Language, string>> = { en: "en-GB", zh: "zh-CN" };
+  const made = new Map<Language, T>();
+  return () => {
+    const now = language();
+    const format = made.get(now) ?? make(tags[now]);
+    made.set(now, format);
+    return format;
+  };
 }

@@ -11,6 +11,7 @@ import {
 } from "../client/index.ts";
 import { serverUrl, whenReachable } from "./connection.ts";
 import { Rights } from "./rights.ts";
+import { t } from "./text/text.ts";
 
 /** `integers: "number"`: the console marks rounded numbers, and its JSON export cannot write a bigint. */
 const clientOptions = { timeoutMs: 60_000, integers: "number" } as const;
@@ -165,7 +166,5 @@ async function isSuper(client: NodeServerClient): Promise<boolean> {
 
 /** Sentence that says why a token ended. */
 export function endReason(error: PermissionDenied): string {
-  return error.reason === "expired"
-    ? "The token has expired."
-    : "The server no longer accepts this token: it was revoked, or its secret or password was changed.";
+  return error.reason === "expired" ? t.frame.tokenExpired : t.frame.tokenRefused;
 }

@@ -1,11 +1,18 @@
 import { render } from "preact";
 import { App } from "./app.tsx";
+import { loadVersion } from "./brand.tsx";
+import { importCode } from "./connection.ts";
 import { resume } from "./session.ts";
+import { startLanguage } from "./text/choose-language.ts";
+import { t } from "./text/text.ts";
 import { toast } from "./ui/toasts.tsx";
 
 const root = document.getElementById("app");
 if (root === null) throw new Error("the page has no element with the id app");
 guardStrayDrops();
+await importCode(startLanguage);
+// The name is enough without it; an outage has a banner of its own.
+loadVersion().catch(() => {});
 void resume();
 render(<App />, root);
 
@@ -27,5 +34,5 @@ function guardStrayDrops(): void {
 function keepPage(event: DragEvent): void {
   if (event.defaultPrevented || event.dataTransfer?.types.includes("Files") !== true) return;
   event.preventDefault();
-  if (event.type === "drop") toast("Drop files onto a bucket to upload them.", "notice");
+  if (event.type === "drop") toast(t.frame.strayDrop, "notice");
 }

@@ -1,6 +1,11 @@
 import { useState } from "preact/hooks";
+import { Brand } from "./brand.tsx";
+import { openKeyboardDialog, paletteKey } from "./keyboard/dialogs.ts";
 import { type PageEntry, pages } from "./pages.ts";
+import { linkTo } from "./route.ts";
 import { type Session, signOut } from "./session.ts";
+import { LanguagePicker } from "./text/language-picker.tsx";
+import { t } from "./text/text.ts";
 import { chooseTheme, type Theme, theme, themes } from "./theme.ts";
 import { IconButton } from "./ui/button.tsx";
 import { Icon, type IconName } from "./ui/icons.tsx";
@@ -20,20 +25,24 @@ export function Menu({
     <header class={open ? "menu open" : "menu"}>
       <div class="menu-top">
         <a class="brand" href="#/overview">
-          <span class="brand-mark" aria-hidden="true" />
-          node-server
+          <Brand />
         </a>
         <button
           type="button"
           class="button quiet icon-only menu-toggle"
           aria-expanded={open}
-          aria-label="Menu"
+          aria-label={t.frame.menu}
           onClick={() => setOpen(!open)}
         >
           <Icon name={open ? "close" : "menu"} />
         </button>
       </div>
-      <nav aria-label="Pages">
+      <button type="button" class="button menu-find" onClick={() => openKeyboardDialog("palette")}>
+        <Icon name="search" />
+        <span>{t.frame.goTo}</span>
+        <kbd>{paletteKey}</kbd>
+      </button>
+      <nav aria-label={t.frame.pagesLabel}>
         {pages
           .filter(({ shown }) => shown(rights))
           .map(({ path, title, icon }) => (
@@ -48,13 +57,17 @@ export function Menu({
             </a>
           ))}
       </nav>
-      <ThemePicker />
+      <div class="menu-choices">
+        <LanguagePicker />
+        <ThemePicker />
+      </div>
       <div class="menu-bottom">
-        <div class="me" title={`key ${me.token_key}`}>
+        <a class="me" href={linkTo("tokens")} title={t.frame.keyOf(me.token_key)}>
           <strong>{me.username ?? me.token_key}</strong>
-          <small>{rights.isSuper ? "Super Token" : "Token"}</small>
-        </div>
-        <IconButton icon="out" label="Sign out" onClick={askToSignOut} />
+          <small>{rights.isSuper ? t.frame.superToken : t.frame.token}</small>
+        </a>
+        <IconButton icon="help" label={t.frame.help} onClick={() => openKeyboardDialog("help")} />
+        <IconButton icon="out" label={t.frame.signOut} onClick={askToSignOut} />
       </div>
     </header>
   );
@@ -62,19 +75,34 @@ export function Menu({
 
 /** Signs out, after asking when unsaved work would be lost. */
 export async function askToSignOut(): Promise<void> {
-  if (await confirmLeaving("Sign out?", "Sign out")) signOut();
+  if (await confirmLeaving(t.frame.signOutQuestion, t.frame.signOut)) signOut();
 }
 
 const themeLabels: Readonly<Record<Theme, { readonly icon: IconName; readonly label: string }>> = {
-  system: { icon: "system", label: "System colours" },
-  light: { icon: "sun", label: "Light colours" },
-  dark: { icon: "moon", label: "Dark colours" },
+  system: {
+    icon: "system",
+    get label() {
+      return t.frame.systemColours;
+    },
+  },
+  light: {
+    icon: "sun",
+    get label() {
+      return t.frame.lightColours;
+    },
+  },
+  dark: {
+    icon: "moon",
+    get label() {
+      return t.frame.darkColours;
+    },
+  },
 };
 
 function ThemePicker() {
   return (
     <fieldset class="segments theme-picker">
-      <legend class="unseen">Colours</legend>
+      <legend class="unseen">{t.frame.colours}</legend>
       {themes.map((one) => (
         <button
           key={one}

@@ -1,5 +1,7 @@
 import type { ComponentType } from "preact";
 import type { Rights } from "./rights.ts";
+import type { TextGroup } from "./text/catalogues.ts";
+import { t } from "./text/text.ts";
 import type { IconName } from "./ui/icons.tsx";
 
 export interface PageEntry {
@@ -9,79 +11,149 @@ export interface PageEntry {
   readonly icon: IconName;
   /** Whether the page is in the menu of a token with these rights. */
   readonly shown: (rights: Rights) => boolean;
+  /** Whether such a token may open it by its address. Default: `shown`. */
+  readonly opens?: (rights: Rights) => boolean;
   /** Required permission, shown to a person who opens the address without it. */
   readonly needs: string;
+  /** File of the repository that documents it. */
+  readonly docs: string;
+  /** Groups of texts that its code uses. */
+  readonly texts: readonly TextGroup[];
   /** Fetches the page's code when it is first shown. */
   readonly load: () => Promise<{ readonly default: ComponentType }>;
 }
 
 const isSuper = ({ isSuper }: Rights) => isSuper;
-const superToken = "the Super Token";
 
 /** Every page, in the order of the menu. */
 export const pages: readonly PageEntry[] = [
   {
     path: "overview",
-    title: "Overview",
+    get title() {
+      return t.frame.overview;
+    },
     icon: "overview",
-    shown: () => true,
-    needs: "any token",
+    // A token for buckets alone gets nothing but refusals there.
+    shown: ({ seesServer, seesBuckets }) => seesServer || !seesBuckets,
+    get needs() {
+      return t.frame.needsAnyToken;
+    },
+    docs: "docs/console.md",
+    texts: ["overview", "logs", "activity"],
     load: () => import("./pages/overview/page.tsx"),
   },
   {
+    path: "activity",
+    get title() {
+      return t.frame.activity;
+    },
+    icon: "activity",
+    shown: (rights) => rights.globally({ node: "read_logs" }),
+    get needs() {
+      return t.frame.needsLogs;
+    },
+    docs: "docs/console.md",
+    texts: ["activity"],
+    load: () => import("./pages/activity/page.tsx"),
+  },
+  {
     path: "logs",
-    title: "Logs",
+    get title() {
+      return t.frame.logs;
+    },
     icon: "logs",
     shown: (rights) => rights.globally({ node: "read_logs" }),
-    needs: "the Super Token, or the permission Node::ReadLogs in scope global",
+    get needs() {
+      return t.frame.needsLogs;
+    },
+    docs: "docs/console.md",
+    texts: ["logs"],
     load: () => import("./pages/logs/page.tsx"),
   },
   {
     path: "buckets",
-    title: "Buckets",
+    get title() {
+      return t.frame.buckets;
+    },
     icon: "buckets",
     shown: ({ seesBuckets }) => seesBuckets,
-    needs: "a permission on a bucket",
+    get needs() {
+      return t.frame.needsBucket;
+    },
+    docs: "docs/console.md",
+    texts: ["buckets", "files", "bucketTabs"],
     load: () => import("./pages/buckets/page.tsx"),
   },
   {
     path: "sql",
-    title: "SQL",
+    get title() {
+      return t.frame.sql;
+    },
     icon: "sql",
     shown: (rights) => rights.globally({ node: "exec_sql" }),
-    needs: "the permission Node::ExecSql in scope global",
+    get needs() {
+      return t.frame.needsSql;
+    },
+    docs: "docs/console.md",
+    texts: ["sql"],
     load: () => import("./pages/sql/page.tsx"),
   },
   {
     path: "config",
-    title: "Config",
+    get title() {
+      return t.frame.config;
+    },
     icon: "config",
     shown: isSuper,
-    needs: superToken,
+    get needs() {
+      return t.frame.needsSuperToken;
+    },
+    docs: "docs/config.md",
+    texts: ["config"],
     load: () => import("./pages/config/page.tsx"),
   },
   {
     path: "tokens",
-    title: "Tokens",
+    get title() {
+      return t.frame.tokens;
+    },
     icon: "tokens",
     shown: (rights) => rights.globally({ token: "create" }),
-    needs: "the Super Token, or the permission Token::Create in scope global",
+    // Everybody can see what the own token may do.
+    opens: () => true,
+    get needs() {
+      return t.frame.needsAnyToken;
+    },
+    docs: "docs/console.md",
+    texts: ["tokens"],
     load: () => import("./pages/tokens/page.tsx"),
   },
   {
     path: "update",
-    title: "Update",
+    get title() {
+      return t.frame.update;
+    },
     icon: "update",
     shown: isSuper,
-    needs: superToken,
+    get needs() {
+      return t.frame.needsSuperToken;
+    },
+    docs: "docs/releases.md",
+    texts: ["update"],
     load: () => import("./pages/update/page.tsx"),
   },
   {
     path: "api",
-    title: "API",
+    get title() {
+      return t.frame.api;
+    },
     icon: "api",
     shown: () => true,
-    needs: "any token",
+    get needs() {
+      return t.frame.needsAnyToken;
+    },
+    docs: "docs/rpc.md",
+    texts: ["api"],
     load: () => import("./pages/explorer/page.tsx"),
   },
 ];

@@ -39,12 +39,26 @@ export class Rights {
 
   /** Whether any limit concerns buckets. */
   get seesBuckets(): boolean {
-    return (
-      this.isSuper ||
-      this.#limits.some(({ permissions }) =>
-        permissions.some((permission) => "static_bucket" in permission || "static_bucket_file" in permission),
-      )
+    return this.isSuper || this.#limits.some(({ permissions }) => permissions.some(isAboutBuckets));
+  }
+
+  /** Whether any of the server's own facts may be read: measurements, log, sizes, nodes. */
+  get seesServer(): boolean {
+    return (["metrics", "read_logs", "read_storage", "read_nodes"] as const).some((node) =>
+      this.globally({ node }),
     );
+  }
+
+  /** The bucket, if all limits about buckets name the same one. */
+  get onlyBucket(): string | undefined {
+    const scopes = this.#limits.flatMap(({ scopes, permissions }) =>
+      permissions.some(isAboutBuckets) ? scopes : [],
+    );
+    const [first] = scopes;
+    const name = first === undefined ? undefined : bucketOf(first);
+    const isOne =
+      name !== undefined && !name.endsWith("*") && scopes.every((scope) => bucketOf(scope) === name);
+    return isOne && !this.isSuper ? name : undefined;
   }
 
   /** Buckets named in the limits. Only the Super Token can list those that `global` or a `*` covers. */
@@ -73,6 +87,10 @@ function isLimit(value: unknown): value is Limit {
     Array.isArray(permissions) &&
     permissions.every(isObject)
   );
+}
+
+function isAboutBuckets(permission: Permission): boolean {
+  return "static_bucket" in permission || "static_bucket_file" in permission;
 }
 
 function isGlobal(scope: Scope): boolean {

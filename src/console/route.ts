@@ -82,11 +82,16 @@ export function go(link: string): void {
   location.hash = link;
 }
 
+/** Goes to another route in place of the current one, without a history entry of its own. */
+export function replaceRoute(link: string): void {
+  history.replaceState(history.state, "", link);
+  show();
+}
+
 /** Replaces the query of the current route without a new history entry. */
 export function replaceQuery(query: Record<string, string>): void {
   const { page, rest } = route.value;
-  history.replaceState(history.state, "", linkTo(page, rest, query));
-  show();
+  replaceRoute(linkTo(page, rest, query));
 }
 
 /**

@@ -2,6 +2,7 @@ import { signal } from "@preact/signals";
 import { PermissionDenied } from "../client/index.ts";
 import { untilReachable, whenReachable } from "./connection.ts";
 import { endReason, identifyToken, isTokenRefused, Session } from "./live-session.ts";
+import { t } from "./text/text.ts";
 import {
   forgetToken,
   isForgetPending,
@@ -56,7 +57,7 @@ export async function resume(): Promise<void> {
     if (!isTokenRefused(error)) signedIn.value = { state: "unknown", why: messageOf(error) };
     else {
       forgetOrWarn();
-      endSession(error instanceof PermissionDenied ? `You are signed out. ${endReason(error)}` : undefined);
+      endSession(error instanceof PermissionDenied ? t.frame.youAreSignedOut(endReason(error)) : undefined);
     }
   }
 }
@@ -88,7 +89,7 @@ export async function signInAgain(
 
 /** Discards a locked session and its unsaved work. Other tabs and the cookie stay: they may belong to a new sign-in. */
 export function discardLocked(): void {
-  endSession(signedOutElsewhere);
+  endSession(t.frame.signedOutElsewhere);
 }
 
 /** Signs out in every tab. */
@@ -117,11 +118,10 @@ export function perSession<T>(make: (session: Session) => T): (session: Session)
 
 // When the tab gets the focus, check at once whether the token is still accepted.
 addEventListener("focus", check);
-const signedOutElsewhere = "You signed out in another tab.";
 onMessage(signedOutMessage, () => {
   const now = signedIn.peek();
-  if (now.state === "signed-in" && !isSafeToReload()) now.session.lock(signedOutElsewhere);
-  else if (now.state !== "signed-out") endSession(signedOutElsewhere);
+  if (now.state === "signed-in" && !isSafeToReload()) now.session.lock(t.frame.signedOutElsewhere);
+  else if (now.state !== "signed-out") endSession(t.frame.signedOutElsewhere);
 });
 
 // The server hands out the token only with the page. A tab that waits for a sign-in therefore reloads, unless that would lose work.
@@ -131,8 +131,7 @@ onMessage(signedInMessage, () => {
     now.state === "signed-in" && now.session.ended.peek() !== undefined ? now.session : undefined;
   if (now.state !== "signed-out" && session === undefined) return;
   if (isSafeToReload()) location.reload();
-  else if (session !== undefined)
-    session.ended.value = "You signed in in another tab. Sign in here too: this tab holds unsaved work.";
+  else if (session !== undefined) session.ended.value = t.frame.signedInElsewhere;
 });
 
 let checkTimer: ReturnType<typeof setInterval> | undefined;
@@ -161,13 +160,13 @@ async function storeOrWarn(token: string, persistent: boolean): Promise<void> {
     await storeToken(token, persistent);
     channel.postMessage(signedInMessage);
   } catch (error) {
-    toast(`After a reload you will have to sign in again: ${messageOf(error)}`, "problem");
+    toast(t.frame.notStored(messageOf(error)), "problem");
   }
 }
 
 function forgetOrWarn(): void {
   forgetToken().catch(async (error: unknown) => {
-    toast(`This browser may still keep the token: ${messageOf(error)}`, "problem");
+    toast(t.frame.notForgotten(messageOf(error)), "problem");
     // The server was not reached: retry when it is back, unless somebody signed in meanwhile.
     if (error instanceof TypeError && (await whenReachable()) && signedIn.peek().state === "signed-out")
       forgetOrWarn();

@@ -1,5 +1,6 @@
 import { useEffect, useRef } from "preact/hooks";
 import { guardLeaving } from "./route.ts";
+import { t } from "./text/text.ts";
 import { confirm } from "./ui/dialog.tsx";
 
 /** Each describes work that signing out would lose, or returns undefined. Pages register theirs when they are first loaded. */
@@ -29,7 +30,7 @@ function unsavedWork(): string[] {
 /** Resolves to true when there is nothing to lose or the person agrees to lose it. */
 export async function confirmLeaving(title: string, action: string): Promise<boolean> {
   const lost = unsavedWork();
-  const text = `You would lose unfinished work: ${lost.join(", ")}.`;
+  const text = t.frame.losesWork(lost.join(", "));
   return lost.length === 0 || confirm({ title, text, action, danger: true });
 }
 
@@ -65,9 +66,9 @@ export function useUnsaved(isDirty: boolean, what: string): () => void {
       guardLeaving(() =>
         dirty.current
           ? confirm({
-              title: "Leave without saving?",
-              text: `You would lose what you entered: ${what}.`,
-              action: "Leave",
+              title: t.frame.leaveQuestion,
+              text: t.frame.losesInput(what),
+              action: t.frame.leave,
               danger: true,
             })
           : undefined,

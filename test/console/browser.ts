@@ -144,9 +144,9 @@ interface Violation {
  * The expression that asks axe for the violations of some of its rules. Only they leave the page: the whole report costs as much
  * processor time as finding them.
  */
-function runAxe(rules: string): string {
+function runAxe(rules: string, within: string): string {
   const options = `{ resultTypes: ["violations"], preload: false, runOnly: axe._audit.rules.filter(${rules}).map(({ id }) => id) }`;
-  return `axe.run(document, ${options}).then(({ violations }) => violations)`;
+  return `axe.run(${JSON.stringify(within)}, ${options}).then(({ violations }) => violations)`;
 }
 
 /** Rules whose findings can be serious or critical. */
@@ -154,10 +154,16 @@ const seriousRules = "({ enabled, impact }) => enabled && (impact === 'serious' 
 /** Rules about colours: the only ones that a page can break by another colour scheme. */
 const colourRules = "({ enabled, tags }) => enabled && tags.includes('cat.color')";
 
-/** Serious and critical findings of axe in the current page; with `coloursOnly`, those about colours. */
-export async function axeFindings(page: Page, { coloursOnly = false } = {}): Promise<string[]> {
+/** Serious and critical findings of axe in the current page or a part of it; with `coloursOnly`, those about colours. */
+export async function axeFindings(
+  page: Page,
+  { coloursOnly = false, within = "html" } = {},
+): Promise<string[]> {
   if (!(await page.evaluate<boolean>("'axe' in globalThis"))) await page.evaluate(axe);
-  return (await page.evaluate<readonly Violation[]>(runAxe(coloursOnly ? colourRules : seriousRules)))
+  const found = await page.evaluate<readonly Violation[]>(
+    runAxe(coloursOnly ? colourRules : seriousRules, within),
+  );
+  return found
     .filter(({ impact }) => impact === "serious" || impact === "critical")
     .map(
       ({ id, impact, help, nodes }) =>

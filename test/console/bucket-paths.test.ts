@@ -1,26 +1,55 @@
 import { expect, test } from "bun:test";
 import fc from "fast-check";
-import { entriesFrom, filtered, sorted } from "../../src/console/pages/buckets/files/entries.ts";
-import { rangeTo, restrictTo, rowForKey, toggled } from "../../src/console/pages/buckets/files/selection.ts";
+import { type Entry, entriesFrom, filtered, sorted } from "../../src/console/pages/buckets/files/entries.ts";
+import {
+  entryForKey,
+  rangeTo,
+  restrictTo,
+  toggled,
+} from "../../src/console/pages/buckets/files/selection.ts";
+import {
+  conflictsOf,
+  copyName,
+  type OnConflict,
+  stepsOf,
+  type Transfer,
+  transferProblem,
+} from "../../src/console/pages/buckets/files/transfer.ts";
 import { nameProblem, pathProblem, publicUrl } from "../../src/console/pages/buckets/path.ts";
-import { movesProblem, movesTo, planMoves } from "../../src/console/pages/buckets/plan.ts";
+import { planMove, renameProblem } from "../../src/console/pages/buckets/plan.ts";
+import "./texts.ts";
 
 const file = (name: string, size = 0, changed = 0) => ({ name, folder: false, size, changed });
 const folder = (name: string, changed = 0) => ({ name, folder: true, size: undefined, changed });
 
 test("a public address encodes every name for itself, and the HTTP root answers at the top", () => {
-  expect(publicUrl("https://h", { bucket: "site", isRoot: false, path: "a b/50%#1.txt" })).toBe(
+  expect(publicUrl("https://h", { name: "site", path: "a b/50%#1.txt" })).toBe(
     "https://h/node/static/site/a%20b/50%25%231.txt",
   );
-  expect(publicUrl("https://h", { bucket: "site", isRoot: true, path: "" })).toBe("https://h/");
-  expect(publicUrl("https://h", { bucket: "site", isRoot: true, path: "img/x.png" })).toBe(
+  expect(publicUrl("https://h", { name: "site", bucket: { is_http_root: true }, path: "" })).toBe(
+    "https://h/",
+  );
+  expect(publicUrl("https://h", { name: "site", bucket: { is_http_root: true }, path: "img/x.png" })).toBe(
     "https://h/img/x.png",
   );
 });
 
 test("a file of the HTTP root that the server's own addresses hide is named by its bucket", () => {
-  expect(publicUrl("https://h", { bucket: "site", isRoot: true, path: "node/x.js" })).toBe(
+  expect(publicUrl("https://h", { name: "site", bucket: { is_http_root: true }, path: "node/x.js" })).toBe(
     "https://h/node/static/site/node/x.js",
+  );
+});
+
+test("a bucket with a host name is found there, at the port of the server", () => {
+  const bucket = { is_http_root: true, hosts: ["docs.example.org", "www.example.org"] };
+  expect(publicUrl("https://h", { name: "site", bucket, path: "a b.txt" })).toBe(
+    "https://docs.example.org/a%20b.txt",
+  );
+  expect(publicUrl("http://h:2211", { name: "site", bucket, path: "" })).toBe(
+    "http://docs.example.org:2211/",
+  );
+  expect(publicUrl("https://h", { name: "site", bucket, path: "node/x" })).toBe(
+    "https://h/node/static/site/node/x",
   );
 });
 
@@ -53,18 +82,12 @@ test("names that cannot be are refused with a reason", () => {
   for (const path of ["a", "a/b c/%#&+.txt", "日本語/…"]) expect(pathProblem(path)).toBeUndefined();
 });
 
-test("one thing moves to a path, several into a folder, and a folder never into itself", () => {
-  expect(movesTo("a", [file("x")], "b/y", true)).toEqual([{ from: "a/x", to: "b/y" }]);
-  expect(movesTo("a", [file("x"), file("y")], "", false)).toEqual([
-    { from: "a/x", to: "x" },
-    { from: "a/y", to: "y" },
-  ]);
-  expect(movesTo("a", [file("x")], "a/x", true)).toEqual([]);
-  const inside = movesTo("", [folder("a"), folder("b")], "a/deep", false);
-  expect(movesProblem("a/deep", inside, false)).toContain("into itself");
+test("a folder is not renamed into itself", () => {
+  expect(renameProblem("a", "a/deep")).toContain("into itself");
+  expect(renameProblem("a", "ab")).toBeUndefined();
 });
 
-test("moves are planned from the folder that is shown, and ask for nothing that is missing", async () => {
+test("a move is planned from the folder that is shown, and asks for nothing that is missing", async () => {
   const there: Record<string, { name: string; folder: boolean }[]> = {
     "": [{ name: "a", folder: true }],
     a: [
@@ -74,29 +97,63 @@ test("moves are planned from the folder that is shown, and ask for nothing that 
     "a/b": [{ name: "x", folder: false }],
   };
   const looks: string[] = [];
-  const plan = (path: string, names: readonly string[], target: string, toPath = false) =>
-    planMoves(
-      path,
-      movesTo(
-        path,
-        names.map((name) => file(name)),
-        target,
-        toPath,
-      ),
-      async (folder) => {
-        looks.push(folder);
-        return there[folder] ?? [];
-      },
-    );
-  expect(await plan("a/b", ["x"], "a/b/y", true)).toEqual({ replacing: [], missing: [] });
+  const plan = (path: string, from: string, to: string) =>
+    planMove(path, { from, to }, async (folder) => {
+      looks.push(folder);
+      return there[folder] ?? [];
+    });
+  expect(await plan("a/b", "a/b/x", "a/b/y")).toEqual({ replacing: undefined, missing: [] });
   expect(looks.splice(0)).toEqual(["a/b"]);
-  expect(await plan("a/b", ["x"], "a/new/er/x", true)).toEqual({
-    replacing: [],
+  expect(await plan("a/b", "a/b/x", "a/new/er/x")).toEqual({
+    replacing: undefined,
     missing: ["a/new", "a/new/er"],
   });
   expect(looks.splice(0)).toEqual(["a"]);
-  expect(await plan("a/b", ["taken"], "a")).toEqual({ replacing: ["taken"], missing: [] });
+  expect(await plan("a/b", "a/b/x", "a/taken")).toEqual({ replacing: "taken", missing: [] });
   expect(looks.splice(0)).toEqual(["a"]);
+});
+
+const into = (kind: Transfer["kind"], path: string, entries: readonly Entry[]): Transfer => ({
+  kind,
+  path,
+  entries,
+});
+
+test("nothing is moved or copied into itself, and nothing moved to where it is", () => {
+  const transfer = into("move", "a", [folder("b"), file("x")]);
+  expect(transferProblem(transfer, "a")).toContain("already");
+  expect(transferProblem(transfer, "a/b")).toContain("b cannot be moved into itself");
+  expect(transferProblem(transfer, "a/b/deep")).toContain("into itself");
+  expect(transferProblem(transfer, "a/bc")).toBeUndefined();
+  expect(transferProblem(transfer, "")).toBeUndefined();
+  expect(transferProblem({ ...transfer, kind: "copy" }, "a")).toBeUndefined();
+  expect(transferProblem({ ...transfer, kind: "copy" }, "a/b")).toContain("copied into itself");
+});
+
+test("names that exist at the destination are skipped, replaced, or kept beside a new name", () => {
+  const transfer = into("move", "a", [file("x.txt"), file("y.txt")]);
+  const taken = ["y.txt", "y copy.txt"];
+  expect(conflictsOf(transfer, "b", taken)).toEqual(["y.txt"]);
+  const free = { from: "a/x.txt", to: "b/x.txt", replaces: false };
+  const steps = (onConflict: OnConflict) => stepsOf(transfer, "b", { taken, onConflict });
+  expect(steps("skip")).toEqual([free]);
+  expect(steps("replace")).toEqual([free, { from: "a/y.txt", to: "b/y.txt", replaces: true }]);
+  expect(steps("both")).toEqual([free, { from: "a/y.txt", to: "b/y copy 2.txt", replaces: false }]);
+});
+
+test("a copy beside its original gets the first free name", () => {
+  const used = new Set(["a copy.txt", "docs copy", "docs copy 2"]);
+  const name = (text: string, folder = false) => copyName(text, { folder, used });
+  expect(name("b.txt")).toBe("b copy.txt");
+  expect(name("a.txt")).toBe("a copy 2.txt");
+  expect(name("a copy.txt")).toBe("a copy 2.txt");
+  expect(name("site.tar.gz")).toBe("site copy.tar.gz");
+  expect(name(".env")).toBe(".env copy");
+  expect(name("docs", true)).toBe("docs copy 3");
+  expect(name("v1.2", true)).toBe("v1.2 copy");
+  const twice = into("copy", "", [file("a.txt"), file("a copy.txt")]);
+  const steps = stepsOf(twice, "", { taken: ["a.txt", "a copy.txt"], onConflict: "skip" });
+  expect(steps.map(({ to }) => to)).toEqual(["a copy 2.txt", "a copy 3.txt"]);
 });
 
 test("a range is all between its ends, from whichever it begins", () => {
@@ -121,16 +178,27 @@ test("what has left the list leaves the selection", () => {
   });
 });
 
-test("keys never lead out of the list", () => {
+test("keys never lead out of the list, in any number of columns", () => {
   const keys = fc.constantFrom("ArrowDown", "ArrowUp", "PageDown", "PageUp", "Home", "End");
+  const columns = fc.integer({ min: 1, max: 12 });
   fc.assert(
-    fc.property(keys, fc.integer({ min: -1, max: 9 }), (key, row) => {
-      const next = rowForKey(key, row, 10, 4);
+    fc.property(keys, fc.integer({ min: -1, max: 9 }), columns, (key, at, columns) => {
+      const next = entryForKey(key, at, { count: 10, page: 4, columns });
       expect(next).toBeGreaterThanOrEqual(0);
       expect(next).toBeLessThan(10);
     }),
   );
-  expect(rowForKey("ArrowDown", -1, 10, 4)).toBe(0);
-  expect(rowForKey("x", 1, 10, 4)).toBeUndefined();
-  expect(rowForKey("End", -1, 0, 4)).toBeUndefined();
+  expect(entryForKey("ArrowDown", -1, { count: 10, page: 4 })).toBe(0);
+  expect(entryForKey("x", 1, { count: 10, page: 4 })).toBeUndefined();
+  expect(entryForKey("End", -1, { count: 0, page: 4 })).toBeUndefined();
+  expect(entryForKey("ArrowRight", 1, { count: 10, page: 4 })).toBeUndefined();
+});
+
+test("the arrows move in two dimensions in a grid, and keep the column", () => {
+  // 0 1 2 3 / 4 5 6 7 / 8 9
+  const next = (key: string, at: number) => entryForKey(key, at, { count: 10, page: 2, columns: 4 });
+  expect([next("ArrowRight", 3), next("ArrowLeft", 4), next("ArrowRight", 9)]).toEqual([4, 3, 9]);
+  expect([next("ArrowDown", 1), next("ArrowUp", 5), next("ArrowUp", 2)]).toEqual([5, 1, 2]);
+  // There is nothing below 7 in the last line.
+  expect([next("ArrowDown", 7), next("ArrowDown", 9), next("PageDown", 0)]).toEqual([9, 9, 8]);
 });

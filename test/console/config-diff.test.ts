@@ -8,6 +8,7 @@ import {
   withContext,
 } from "../../src/console/pages/config/diff.ts";
 import { consoleUrl, parseListener } from "../../src/console/pages/config/listener.ts";
+import "./texts.ts";
 
 const text = fc
   .array(fc.constantFrom("a", "b", "c", "", "d = 1"), { maxLength: 12 })

@@ -167,9 +167,9 @@ inBrowser(
     const { page } = tab;
     await addBelow(page, "[logging]", "memory_log_capacity = 7");
     await page.getByText("Unsaved changes").waitFor();
-    await page.getByRole("link", { name: "Overview" }).click();
+    await page.getByRole("link", { name: "Overview", exact: true }).click();
     await page.getByRole("heading", { name: "Overview" }).waitFor();
-    await page.getByRole("link", { name: "Config" }).click();
+    await page.getByRole("link", { name: "Config", exact: true }).click();
     await editor(page).getByText("memory_log_capacity = 7").waitFor();
 
     const asked = page.waitForEvent("dialog");

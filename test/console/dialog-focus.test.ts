@@ -7,6 +7,7 @@ import { siteWith } from "../support/bucket.ts";
 import { tempFolder } from "../support/node.ts";
 import { inBrowser, openConsole, testNode } from "./browser.ts";
 import { eventually } from "./eventually.ts";
+import { actOn } from "./token-row.ts";
 
 /** Label or text of the focused element; in an editor, the label of the editor. */
 const focused = `(() => {
@@ -35,16 +36,19 @@ inBrowser(
     const { page } = tab;
     const press = (name: string) => () => page.getByRole("button", { name, exact: true }).click();
     expect(await startOf(page, press("New bucket"))).toBe("input Name");
-    expect(await startOf(page, press("Settings of site"))).toBe("input Folder");
-    expect(await startOf(page, press("Delete site"))).toBe("button Cancel");
-    expect(await startOf(page, press("Mount"))).toBe("h2 Mount site");
+    const choose = (name: string) => async () => {
+      await press("Actions for site")();
+      await page.getByRole("menuitem", { name }).click();
+    };
+    expect(await startOf(page, choose("Delete bucket"))).toBe("button Cancel");
+    expect(await startOf(page, choose("Mount"))).toBe("h2 Mount site");
 
-    await page.getByRole("link", { name: "site" }).click();
+    await page.getByRole("link", { name: "site", exact: true }).click();
     await page.getByRole("grid", { name: "Files" }).waitFor();
     expect(await startOf(page, press("New folder"))).toBe("input Name");
     expect(await startOf(page, press("New file"))).toBe("input Name");
     await page.getByRole("checkbox", { name: "Select all" }).check();
-    expect(await startOf(page, press("Move 2 items"))).toBe("input Into the folder");
+    expect(await startOf(page, press("Move to…"))).toBe("div Folders in site");
     expect(await startOf(page, press("Delete"))).toBe("button Cancel");
     // The focus is back where it was.
     expect(await page.evaluate(focused)).toBe("button Delete");
@@ -115,9 +119,8 @@ inBrowser("dialogs of SQL, tokens, API and update start where nothing is lost by
   const cell = page.getByRole("gridcell", { name: "7", exact: true });
   expect(await startOf(page, () => cell.dblclick())).toBe("button Copy value");
 
-  await page.getByRole("link", { name: "Tokens" }).click();
-  const alice = page.getByRole("listitem", { name: "alice" });
-  const of = (name: string) => () => alice.getByRole("button", { name }).click();
+  await page.getByRole("link", { name: "Tokens", exact: true }).click();
+  const of = (action: string) => () => actOn(page, "alice", action);
   expect(await startOf(page, of("Delete"))).toBe("button Cancel");
   expect(await startOf(page, of("Change the password"))).toBe("input New password");
   expect(await startOf(page, of("Rotate secret"))).toBe("button Cancel");

@@ -1,5 +1,5 @@
 import { expect } from "bun:test";
-import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
+import { existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import type { Page } from "playwright-core";
 import { siteWith } from "../support/bucket.ts";
@@ -36,7 +36,17 @@ inBrowser("a file dropped beside a bucket leaves nobody's page, wherever it fall
   await dropFiles(page, await middleOf(page, "form"), file);
   await dismissHint(page);
   await page.getByRole("button", { name: "Sign in", exact: true }).click();
-  for (const name of ["Overview", "Logs", "Buckets", "SQL", "Config", "Tokens", "Update", "API"]) {
+  for (const name of [
+    "Overview",
+    "Activity",
+    "Logs",
+    "Buckets",
+    "SQL",
+    "Config",
+    "Tokens",
+    "Update",
+    "API",
+  ]) {
     await page.getByRole("link", { name, exact: true }).click();
     await page.getByRole("heading", { name, level: 1 }).waitFor();
     for (const selector of [".page-header h1", ".menu"]) {
@@ -59,9 +69,10 @@ inBrowser(
     writeFileSync(join(own.path, "a.txt"), "new");
     await using tab = await openConsole(node, { at: "/buckets" });
     const { page } = tab;
-    await page.getByRole("link", { name: "site" }).waitFor();
+    await page.getByRole("link", { name: "site", exact: true }).waitFor();
     const row = await middleOf(page, ".buckets-row");
     await dropFiles(page, row, join(own.path, "img"), join(own.path, "a.txt"));
+    await page.getByRole("button", { name: "Upload the folder" }).click();
     const question = page.getByRole("dialog", { name: "Replace files?" });
     await question.getByText("a.txt").waitFor();
     await shoot(page, "buckets-drop-question");
@@ -69,6 +80,67 @@ inBrowser(
     await page.getByText("2 files uploaded").waitFor();
     expect(readFileSync(join(folder, "a.txt"), "utf8")).toBe("new");
     expect(readFileSync(join(folder, "img/dot.svg"), "utf8")).toBe("<svg/>");
+  },
+);
+
+inBrowser(
+  "dropped folders ask once whether they or their contents are meant, wherever they are dropped; files never ask",
+  async () => {
+    await using node = await testNode();
+    const { folder } = await siteWith(node, { "sub/x.txt": "x" });
+    await using own = await tempFolder();
+    for (const [path, name] of [
+      ["one", "a.txt"],
+      ["two/deep", "b.txt"],
+    ] as const) {
+      mkdirSync(join(own.path, path), { recursive: true });
+      writeFileSync(join(own.path, path, name), name);
+    }
+    writeFileSync(join(own.path, "plain.txt"), "plain");
+    const [one, two, plain] = ["one", "two", "plain.txt"].map((name) => join(own.path, name)) as [
+      string,
+      string,
+      string,
+    ];
+    await using tab = await openConsole(node, { at: "/buckets" });
+    const { page } = tab;
+    const question = page.getByRole("dialog", { name: "Upload a folder" });
+    const uploaded = (count: number) =>
+      page.getByText(`${count} file${count === 1 ? "" : "s"} uploaded`).waitFor();
+    const has = (path: string) => existsSync(join(folder, path));
+
+    // A bucket of the list, and plain files.
+    await page.getByRole("link", { name: "site", exact: true }).waitFor();
+    await dropFiles(page, await middleOf(page, ".buckets-row"), plain);
+    await uploaded(1);
+    await dropFiles(page, await middleOf(page, ".buckets-row"), one, two);
+    await question.getByText("directly into site/").waitFor();
+    await shoot(page, "uploads-folders");
+    await question.getByRole("button", { name: "Upload their contents" }).click();
+    await uploaded(3);
+    expect([has("a.txt"), has("deep/b.txt"), has("one")]).toEqual([true, true, false]);
+
+    // A folder's row, with files and with a folder.
+    await page.getByRole("link", { name: "site", exact: true }).click();
+    const row = page.getByRole("row").filter({ hasText: "sub" });
+    await row.waitFor();
+    await dropFiles(page, await middleOf(page, '[data-folder="sub"]'), plain);
+    await uploaded(4);
+    await dropFiles(page, await middleOf(page, '[data-folder="sub"]'), two);
+    await question.getByText("site/sub/two/").waitFor();
+    await question.getByRole("button", { name: "Upload the folder" }).click();
+    await uploaded(5);
+    expect([has("sub/plain.txt"), has("sub/two/deep/b.txt")]).toEqual([true, true]);
+
+    // The page of the folder; "Cancel" uploads nothing.
+    await row.getByRole("link").click();
+    await page.getByText("x.txt").waitFor();
+    await dropFiles(page, await middleOf(page, ".files-bar"), one);
+    await question.getByRole("button", { name: "Cancel" }).click();
+    await dropFiles(page, await middleOf(page, ".files-bar"), one);
+    await question.getByRole("button", { name: "Upload its contents" }).click();
+    await uploaded(6);
+    expect([has("sub/a.txt"), has("sub/one")]).toEqual([true, false]);
   },
 );
 
@@ -81,7 +153,7 @@ inBrowser("a bucket that takes no uploads says why when something is dropped ont
   const scopes = [{ static_bucket: "site" }];
   const token = await node.newToken([{ scopes, permissions: [{ static_bucket: "read" }] }]);
   await using tab = await openConsole(node, { at: "/buckets", token });
-  await tab.page.getByRole("link", { name: "site" }).waitFor();
+  await tab.page.getByRole("link", { name: "site", exact: true }).waitFor();
   await dropFiles(tab.page, await middleOf(tab.page, ".buckets-row"), file);
   await tab.page.getByText(/This token may not upload into site/).waitFor();
 

@@ -5,6 +5,7 @@ import type { Page } from "playwright-core";
 import { siteWith } from "../support/bucket.ts";
 import { until } from "../support/process.ts";
 import { inBrowser, openConsole, testNode } from "./browser.ts";
+import { actOn } from "./token-row.ts";
 
 const gone = (page: Page) => page.getByRole("dialog").waitFor({ state: "detached" });
 
@@ -13,9 +14,8 @@ inBrowser("Enter in the field of a dialog does what its button does", async () =
   const { folder } = await siteWith(node, { "a.txt": "a" });
   await using tab = await openConsole(node, { at: "/tokens" });
   const { page } = tab;
-  const root = page.locator(".tokens-list > *").filter({ hasText: "root" }).first();
-  const change = root.getByRole("button", { name: "Change the password" });
-  await change.click();
+  const change = () => actOn(page, "root", "Change the password");
+  await change();
   await page.getByLabel("New password").fill("short");
   await page.keyboard.press("Enter");
   await page.getByText("It needs 6 characters or more.").waitFor();
@@ -26,7 +26,7 @@ inBrowser("Enter in the field of a dialog does what its button does", async () =
   await gone(page);
   expect(await node.send("token_get", ["root|a longer password"])).toHaveProperty("result.username", "root");
   // Enter in a password that is shown is the same.
-  await change.click();
+  await change();
   await page.getByRole("dialog").getByRole("checkbox", { name: "Show" }).check();
   await page.getByLabel("New password").fill("yet another password");
   await page.keyboard.press("Enter");

@@ -11,9 +11,9 @@ inBrowser("a page that crashes says so, and the others still work", async () => 
     body: "export default () => { throw new Error('boom'); };",
   };
   await page.route("**/assets/page-*.js", (route) => route.fulfill(faulty), { times: 1 });
-  await page.getByRole("link", { name: "Update" }).click();
+  await page.getByRole("link", { name: "Update", exact: true }).click();
   await page.getByText("This page has crashed: Error: boom").waitFor();
-  await page.getByRole("link", { name: "Tokens" }).click();
+  await page.getByRole("link", { name: "Tokens", exact: true }).click();
   await page.getByRole("heading", { name: "Tokens", level: 1 }).waitFor();
 });
 
@@ -26,7 +26,7 @@ inBrowser(
     // Once for the first attempt, and once after the check whether the server answers.
     await page.route("**/assets/page-*.js", (route) => route.fulfill({ status: 404 }), { times: 2 });
     const reloaded = page.waitForEvent("load");
-    await page.getByRole("link", { name: "Update" }).click();
+    await page.getByRole("link", { name: "Update", exact: true }).click();
     await reloaded;
     await page.getByRole("heading", { name: "Update", level: 1 }).waitFor();
     expect(await page.locator(".problem").count()).toBe(0);
@@ -42,9 +42,9 @@ inBrowser("a page whose code cannot be had says so, and nothing unsaved is lost 
   const { page } = tab;
   await page.locator(".cm-content").fill("select 'unsaved'");
   await page.route("**/assets/page-*.js", (route) => route.fulfill({ status: 404 }));
-  await page.getByRole("link", { name: "Update" }).click();
+  await page.getByRole("link", { name: "Update", exact: true }).click();
   await page.getByText(/The server may have been updated: save your work/).waitFor();
-  await page.getByRole("link", { name: "SQL" }).click();
+  await page.getByRole("link", { name: "SQL", exact: true }).click();
   await page.locator(".cm-content").getByText("unsaved").waitFor();
   // With nothing to lose, the page reloads once.
   // `fill("")` selects by script and presses Delete before the editor knows of the selection; a person's keys arrive in order.
@@ -52,7 +52,7 @@ inBrowser("a page whose code cannot be had says so, and nothing unsaved is lost 
   await page.locator(".cm-content").press("Delete");
   await page.locator(".cm-content").getByText("unsaved").waitFor({ state: "detached" });
   const reloaded = page.waitForEvent("load");
-  await page.getByRole("link", { name: "Update" }).click();
+  await page.getByRole("link", { name: "Update", exact: true }).click();
   await reloaded;
   await page.getByText(/The server may have been updated/).waitFor();
   await page.unroute("**/assets/page-*.js");

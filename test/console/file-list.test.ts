@@ -1,5 +1,6 @@
 import { expect } from "bun:test";
-import { readFileSync } from "node:fs";
+import { readFileSync, utimesSync } from "node:fs";
+import { join } from "node:path";
 import { chromium, type Locator, type Page } from "playwright-core";
 import { siteWith } from "../support/bucket.ts";
 import { inBrowser, openConsole, shoot, signIn, testNode } from "./browser.ts";
@@ -190,24 +191,29 @@ inBrowser("signs that nobody would see in a name are shown, and break neither ro
   await shoot(page, "files-odd-names");
 });
 
-inBrowser("what cannot be downloaded in a browser keeps its button, which says why", async () => {
+inBrowser("the list says what each file is, how much there is, and how old it is", async () => {
   await using node = await testNode();
-  const many = Object.fromEntries(Array.from({ length: 21 }, (_, at) => [`${at}.txt`, "x"]));
-  await siteWith(node, { ...many, "folder/in it.txt": "x" });
-  await using tab = await openConsole(node, { at: "/buckets/site?filter=.txt" });
+  const { folder } = await siteWith(node, {
+    "a.svg": '<svg xmlns="http://www.w3.org/2000/svg" width="9" height="9"/>',
+    "b.png": "no picture",
+    "c.zip": "x",
+    "d.ts": "x",
+    "sub/e.txt": "x".repeat(5000),
+  });
+  utimesSync(join(folder, "c.zip"), new Date(), new Date(Date.now() - 3 * 86_400_000));
+  await using tab = await openConsole(node, { at: "/buckets/site" });
   const { page } = tab;
-  const download = page.getByRole("button", { name: "Download" });
-  const all = page.getByRole("checkbox", { name: "Select all" });
-  await all.check();
-  await page.getByText("21 selected").waitFor();
-  expect(await download.isDisabled()).toBe(true);
-  expect(await download.getAttribute("title")).toContain("at most 20 files at once");
-  await page.getByRole("checkbox", { name: "Select 0.txt", exact: true }).uncheck();
-  expect(await download.isEnabled()).toBe(true);
-  await page.getByRole("button", { name: "Clear" }).click();
-  await page.getByLabel("Filter by name").fill("");
-  await page.getByRole("checkbox", { name: "Select folder", exact: true }).check();
-  expect(await download.getAttribute("title")).toContain("Folders cannot be downloaded here");
+  await row(page, "c.zip").getByText("3 days ago").waitFor();
+  expect(await row(page, "c.zip").locator(".files-changed").getAttribute("title")).toMatch(/^\d{4}-\d\d-/);
+  await page.getByText("1 folder, 4 files, 74 B", { exact: true }).waitFor();
+  const kinds = await page
+    .locator(".files-rows .files-kind")
+    .evaluateAll((all) => all.map((kind) => kind.className));
+  await row(page, "a.svg").locator("img").waitFor();
+  expect(kinds).toEqual(["files-kind folder", "files-kind image", "files-kind archive", "files-kind code"]);
+  await page.getByLabel("Filter by name").fill("zip");
+  await page.getByText("1 file, 1 B", { exact: true }).waitFor();
+  await shoot(page, "files-kinds");
 });
 
 inBrowser("the list is a grid in its own right, and all of the page lies in a landmark", async () => {
@@ -250,3 +256,58 @@ inBrowser(
     await page.getByRole("dialog", { name: "b.txt" }).waitFor();
   },
 );
+
+inBrowser(
+  "the path is the title, long ones are shortened in the middle, and no name fools in it",
+  async () => {
+    await using node = await testNode();
+    const deep = "one/two/three/four/fi\u202Eve\n";
+    await siteWith(node, { [`${deep}/x.txt`]: "12345", [`${deep}/sub/y.txt`]: "x" });
+    await using tab = await openConsole(node, { at: "/buckets/site" });
+    const { page } = tab;
+    const path = page.getByRole("navigation", { name: "Folders" });
+    const links = () => path.getByRole("link").allTextContents();
+    const title = (name: string) => page.getByRole("heading", { level: 1, name, exact: true }).waitFor();
+    await title("site");
+    await page.getByText("1 folder", { exact: true }).waitFor();
+    expect(await links()).toEqual(["Buckets"]);
+    for (const name of ["one", "two", "three"]) {
+      await list(page).getByTitle(name, { exact: true }).click();
+      await title(name);
+    }
+    expect(await links()).toEqual(["Buckets", "site", "one", "two"]);
+    for (const name of ["four", "fi⟨U+202E⟩ve␊"]) {
+      await list(page).getByTitle(name, { exact: true }).click();
+      await title(name);
+    }
+    await page.getByText("1 folder, 1 file, 5 B", { exact: true }).waitFor();
+    expect(await links()).toEqual(["Buckets", "site", "four"]);
+    expect(await page.title()).toStartWith("fi⟨U+202E⟩ve␊ ·");
+    await shoot(page, "files-path");
+    await page.getByRole("button", { name: "Folders in between" }).click();
+    expect(await page.getByRole("menuitem").allTextContents()).toEqual(["one", "two", "three"]);
+    await page.getByRole("menuitem", { name: "two" }).click();
+    await title("two");
+    await path.getByRole("link", { name: "site" }).click();
+    await title("site");
+    await list(page).getByTitle("one", { exact: true }).waitFor();
+    // The list has the focus, as after a step in it.
+    await page.keyboard.press("ArrowDown");
+    await page.getByText("1 selected").waitFor();
+  },
+);
+
+inBrowser("a row that was selected by its checkbox is deleted and renamed by keys", async () => {
+  await using node = await testNode();
+  await siteWith(node, files);
+  await using tab = await openConsole(node, { at: "/buckets/site" });
+  const { page } = tab;
+  await row(page, "b.txt").getByRole("checkbox").click();
+  await page.keyboard.press("F2");
+  await page.getByRole("dialog", { name: "Rename" }).waitFor();
+  await page.keyboard.press("Escape");
+  await page.getByRole("dialog").waitFor({ state: "detached" });
+  await row(page, "c.txt").getByRole("checkbox").click();
+  await page.keyboard.press("Delete");
+  await page.getByRole("dialog", { name: "Delete 2 items?" }).waitFor();
+});

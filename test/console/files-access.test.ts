@@ -1,9 +1,8 @@
 import { expect } from "bun:test";
 import { readFile } from "node:fs/promises";
-import type { Download, Page } from "playwright-core";
+import type { Page } from "playwright-core";
 import { siteWith } from "../support/bucket.ts";
 import { inBrowser, lookAround, openConsole, testNode } from "./browser.ts";
-import { eventually } from "./eventually.ts";
 import { check, failed, list, open } from "./file-page.ts";
 
 inBrowser("a token that may list and read is shown the files, no change, and why", async () => {
@@ -56,21 +55,38 @@ inBrowser("a bucket that is off is looked at, downloaded from, and not changed",
   await list(other.page).getByText("a.txt").waitFor();
 });
 
-inBrowser("several files are downloaded at once, as they are", async () => {
+inBrowser("folders and selections are downloaded as archives, of private buckets too", async () => {
   await using node = await testNode();
-  const files = { "a.txt": "a", "page #1.html": "<p>b</p>", "c%.txt": "c" };
-  await siteWith(node, files);
+  await siteWith(node, { "a.txt": "a", "page #1.html": "<p>b</p>", "c%.txt": "c", "sub/d.txt": "d" });
   await using tab = await openConsole(node, { at: "/buckets/site" });
   const { page } = tab;
-  const downloads: Download[] = [];
-  page.on("download", (download) => downloads.push(download));
+  const zip = async () => {
+    const [download] = await Promise.all([
+      page.waitForEvent("download"),
+      page.getByRole("button", { name: "Download as ZIP" }).click(),
+    ]);
+    const listed = Bun.spawnSync(["unzip", "-Z1", await download.path()]).stdout.toString();
+    return {
+      name: download.suggestedFilename(),
+      files: listed
+        .split("\n")
+        .filter((line) => /[^/]$/.test(line))
+        .sort(),
+    };
+  };
   await page.getByRole("checkbox", { name: "Select all" }).check();
-  await page.getByRole("button", { name: "Download" }).click();
-  await eventually("all three are downloaded", () => downloads.length === 3);
-  for (const download of downloads) {
-    const name = download.suggestedFilename() as keyof typeof files;
-    expect(await readFile(await download.path(), "utf8")).toBe(files[name]);
-  }
+  expect(await zip()).toEqual({
+    name: "site.zip",
+    files: ["site/a.txt", "site/c%.txt", "site/page #1.html", "site/sub/d.txt"],
+  });
+  await page.getByRole("checkbox", { name: "Select a.txt", exact: true }).uncheck();
+  await page.getByRole("checkbox", { name: "Select c%.txt", exact: true }).uncheck();
+  await page.getByText("2 selected").waitFor();
+  expect((await zip()).files).toEqual(["site/page #1.html", "site/sub/d.txt"]);
+  await page.getByRole("checkbox", { name: "Select page #1.html", exact: true }).uncheck();
+  await page.getByText("1 selected").waitFor();
+  await node.call("static-bucket_update", { token: node.superToken, name: "site", public: false });
+  expect(await zip()).toEqual({ name: "sub.zip", files: ["sub/d.txt"] });
 });
 
 inBrowser("a bucket that is not there is told", async () => {

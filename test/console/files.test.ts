@@ -4,7 +4,7 @@ import { mkdir, readFile, stat, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { siteWith } from "../support/bucket.ts";
 import { axeFindings, inBrowser, openConsole, shoot, testNode } from "./browser.ts";
-import { check, failed, list, names, open } from "./file-page.ts";
+import { check, failed, list, names, open, rename } from "./file-page.ts";
 
 inBrowser("folders are walked, sorted and filtered, and the address keeps where one is", async () => {
   await using node = await testNode();
@@ -48,7 +48,7 @@ inBrowser("an address with dots in it leads to no other bucket", async () => {
 });
 
 inBrowser("the list is steered by keys alone", async () => {
-  await using node = await testNode();
+  await using node = await testNode({ top: "trash_days = 30\n" });
   const { folder } = await siteWith(node, { "sub/x.txt": "x", "a.txt": "a", "b.txt": "b", "c.txt": "c" });
   await using tab = await openConsole(node, { at: "/buckets/site" });
   const { page } = tab;
@@ -68,7 +68,7 @@ inBrowser("the list is steered by keys alone", async () => {
   expect(readdirSync(folder).sort()).toEqual(["a2.txt", "b.txt", "c.txt", "sub"]);
   await list(page).focus();
   await press("End", "Delete");
-  await page.getByText("This cannot be undone").waitFor();
+  await page.getByText("It can be restored for 30 days").waitFor();
   // The button is disabled until the dialog has counted what would be deleted.
   const remove = page
     .getByRole("dialog")
@@ -104,28 +104,26 @@ inBrowser("files and folders are renamed, moved and deleted, and nothing is repl
   await page.goBack();
 
   await check(page, "a.txt").check();
-  await page.getByRole("button", { name: "Rename or move" }).click();
-  await page.getByLabel("Path in the bucket").fill("b.txt");
-  await page.getByRole("button", { name: "Rename", exact: true }).click();
+  await rename(page, "b.txt");
   await page.getByText("Replace existing: b.txt").waitFor();
   await shoot(page, "files-move");
   expect(await axeFindings(page)).toEqual([]);
   expect(await read("b.txt")).toBe("b");
   await page.getByLabel("Path in the bucket").fill("made/on the way/a.txt");
-  await page.getByRole("button", { name: "Rename", exact: true }).click();
+  await page.getByRole("dialog").getByRole("button", { name: "Rename", exact: true }).click();
   await list(page).getByText("made").waitFor();
   expect(await read("made/on the way/a.txt")).toBe("a");
 
   await check(page, "b.txt").check();
   await check(page, "old").click({ modifiers: ["Shift"] });
   await page.getByText("2 selected").waitFor();
-  await page.getByRole("button", { name: /^Move \d items/ }).click();
-  await page.getByLabel("Into the folder").fill("old");
-  await page.getByRole("button", { name: "Move", exact: true }).click();
+  await page.getByRole("button", { name: "Move to…" }).click();
+  await page.getByRole("option", { name: "old" }).click();
   await page.getByText("old cannot be moved into itself").waitFor();
-  await page.getByLabel("Into the folder").fill("new");
-  await page.getByRole("button", { name: "Move", exact: true }).click();
-  await page.getByText("items moved").waitFor();
+  await page.getByRole("navigation", { name: "Destination" }).getByRole("button", { name: "site" }).click();
+  await page.getByRole("option", { name: "new" }).click();
+  await page.getByRole("button", { name: "Move here" }).click();
+  await page.getByText("2 items moved to site/new.").waitFor();
   expect(await read("new/b.txt")).toBe("b");
   expect(await read("new/old/deep/d.txt")).toBe("d");
 
@@ -171,9 +169,7 @@ inBrowser(
       expect(await (await fetch(url)).text()).toBe(`content ${index}`);
       await page.getByRole("dialog").getByRole("button", { name: "Close" }).click();
       await check(page, name).check();
-      await page.getByRole("button", { name: "Rename or move" }).click();
-      await page.getByLabel("Path in the bucket").fill(`d & <b>#%/new ${name}`);
-      await page.getByRole("button", { name: "Rename", exact: true }).click();
+      await rename(page, `d & <b>#%/new ${name}`);
       await list(page).getByTitle(`new ${name}`, { exact: true }).waitFor();
     }
     expect(readdirSync(join(folder, "d & <b>#%")).sort()).toEqual(

@@ -3,6 +3,7 @@ import type { Page } from "playwright-core";
 import { siteWith } from "../support/bucket.ts";
 import { inBrowser, openConsole, testNode } from "./browser.ts";
 import { eventually } from "./eventually.ts";
+import { actOn } from "./token-row.ts";
 
 const heading = (page: Page, name: string) => page.getByRole("heading", { name, level: 1 }).waitFor();
 const question = (page: Page) => page.getByRole("dialog", { name: "Leave without saving?" });
@@ -15,7 +16,7 @@ inBrowser(
     await siteWith(node, { "a.txt": "first", "b.txt": "second" });
     await using tab = await openConsole(node, { at: "/buckets" });
     const { page } = tab;
-    await page.getByRole("link", { name: "site" }).click();
+    await page.getByRole("link", { name: "site", exact: true }).click();
     await page.getByLabel("Filter by name").fill(".txt");
     const before = await entries(page);
     for (const name of ["a.txt", "b.txt"]) {
@@ -84,12 +85,12 @@ inBrowser(
     });
     await using tab = await openConsole(node, { at: "/overview" });
     const { page } = tab;
-    await page.getByRole("link", { name: "Tokens" }).click();
+    await page.getByRole("link", { name: "Tokens", exact: true }).click();
     await page.getByRole("button", { name: "New token" }).click();
     await heading(page, "New token");
     await page.goBack();
     await heading(page, "Tokens");
-    await page.getByRole("listitem", { name: "alice" }).getByRole("button", { name: "Edit" }).click();
+    await actOn(page, "alice", "Edit");
     await heading(page, "Edit a token");
     expect(page.url()).toContain(`edit=${token.split(":")[0]}`);
     await page.reload();
@@ -112,7 +113,7 @@ inBrowser(
     await name.fill("half typed");
     const ways = [
       () => page.goBack(),
-      () => page.getByRole("link", { name: "Logs" }).click(),
+      () => page.getByRole("link", { name: "Logs", exact: true }).click(),
       () => page.getByRole("button", { name: "Cancel" }).click(),
     ];
     for (const leave of ways) {

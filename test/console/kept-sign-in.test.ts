@@ -40,7 +40,7 @@ for (const [origin, seenAs] of Object.entries(origins)) {
     }
     await atApi(page);
     const opened = page.context().waitForEvent("page");
-    await page.getByRole("link", { name: "Logs" }).click({ modifiers: ["ControlOrMeta"] });
+    await page.getByRole("link", { name: "Logs", exact: true }).click({ modifiers: ["ControlOrMeta"] });
     const second = await opened;
     await second.getByRole("heading", { name: "Logs", level: 1 }).waitFor();
     const [cookie] = await page.context().cookies(`${node.url}/node/console/`);

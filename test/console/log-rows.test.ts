@@ -3,6 +3,7 @@ import fc from "fast-check";
 import type { LogEntry, LogEvent } from "../../src/client/index.ts";
 import { lineText } from "../../src/console/pages/logs/line.ts";
 import { indexOfId, LogRows, type Row } from "../../src/console/pages/logs/rows.ts";
+import "./texts.ts";
 
 const entry = (message: string, more: Partial<LogEntry> = {}): LogEntry => ({
   timestamp: "2026-11-15T08:41:12.034+00:00",

@@ -3,6 +3,7 @@ import fc from "fast-check";
 import type { Segment } from "../../src/console/pages/logs/line.ts";
 import type { Row } from "../../src/console/pages/logs/rows.ts";
 import { IncrementalFilter, Search } from "../../src/console/pages/logs/search.ts";
+import "./texts.ts";
 
 const pieces = (...texts: string[]) => texts.map((text): Segment => ({ kind: "message", text }));
 const marked = (search: Search, ...texts: string[]) =>

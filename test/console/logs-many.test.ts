@@ -55,10 +55,16 @@ inBrowser(
       clearInterval(writing);
     }
     log.info("the end");
-    await rowWith(page, "the end").waitFor();
-    const entries = await exported(page);
-    const dropped = entries.map(({ fields }) => (typeof fields.dropped === "number" ? fields.dropped : 0));
-    const notices = dropped.filter((times) => times > 0).length;
-    expect(entries.length - notices + dropped.reduce((sum, times) => sum + times, 0)).toBe(written + 1);
+    // Where the page is far behind, the last entry may be among those that were dropped.
+    await rowsOf(page)
+      .filter({ hasText: /the end|dropped/ })
+      .last()
+      .waitFor();
+    await eventually("every entry is shown or counted", async () => {
+      const entries = await exported(page);
+      const dropped = entries.map(({ fields }) => (typeof fields.dropped === "number" ? fields.dropped : 0));
+      const notices = dropped.filter((times) => times > 0).length;
+      return entries.length - notices + dropped.reduce((sum, times) => sum + times, 0) === written + 1;
+    });
   },
 );

@@ -5,6 +5,7 @@ import { openRelay } from "../support/relay.ts";
 import { axeFindings, inBrowser, lookAround, openConsole, shoot, testNode } from "./browser.ts";
 import { eventually } from "./eventually.ts";
 import { atTask, count, exported, keeping, kept, rowsOf, rowWith, state } from "./log-page.ts";
+import "./texts.ts";
 
 inBrowser("the log page joins what was kept with what happens: nothing missing, nothing twice", async () => {
   await using node = await keeping("memory_log_capacity = 50000");

@@ -5,6 +5,7 @@ import { waysToMount } from "../../src/console/pages/buckets/mount/mount.ts";
 import { testNode } from "../support/node.ts";
 import { findProgram, openTool } from "../support/tools.ts";
 import { webdavSite } from "../support/webdav.ts";
+import "./texts.ts";
 
 const text = (address: string, user = "KEY") => JSON.stringify(waysToMount(address, "site", user));
 

@@ -3,7 +3,7 @@ import type { Page } from "playwright-core";
 import { inBrowser, lookAround, openConsole, testNode } from "./browser.ts";
 
 const nodesCard = (page: Page) => page.getByRole("region", { name: "Nodes" });
-const isShown = (page: Page) => page.getByText("Running for").waitFor();
+const isShown = (page: Page) => page.getByText("About this server").waitFor();
 
 inBrowser(
   "the overview lists the nodes as soon as there are several, to those who may see them",

@@ -11,12 +11,16 @@ const isBack = (page: Page) => banner(page).waitFor({ state: "hidden" });
 /** Pages, with a text that shows that everything has loaded. */
 const shown: Readonly<Record<string, (page: Page) => Promise<unknown>>> = {
   "/overview": async (page) => {
-    await page.locator(".overview-server .facts").waitFor();
-    await page.locator(".overview-total").waitFor();
+    await page
+      .locator(".overview-status")
+      .getByText(/Healthy|Needs attention/)
+      .waitFor();
+    await page.locator(".overview-tiles").waitFor();
     await page.getByText(/None in the server’s memory|entr(y|ies)$/).waitFor();
   },
+  "/activity": (page) => page.getByRole("status").filter({ hasText: "Live" }).waitFor(),
   "/logs": (page) => page.getByRole("status").filter({ hasText: "Live" }).waitFor(),
-  "/buckets": (page) => page.locator(".buckets-list").getByText("site", { exact: true }).waitFor(),
+  "/buckets": (page) => page.locator(".buckets-table").getByText("site", { exact: true }).waitFor(),
   "/buckets/site": (page) => page.getByText("notes.txt").waitFor(),
   "/buckets/site?file=notes.txt": (page) => page.getByText("some notes").waitFor(),
   "/sql": async (page) => {
@@ -24,7 +28,7 @@ const shown: Readonly<Record<string, (page: Page) => Promise<unknown>>> = {
     await page.locator(".cm-content").waitFor();
   },
   "/config": (page) => page.locator(".cm-content").getByText("database_url").waitFor(),
-  "/tokens": (page) => page.locator(".tokens-list").getByText("root").first().waitFor(),
+  "/tokens": (page) => page.getByRole("row", { name: "root" }).waitFor(),
   "/update": (page) => page.getByRole("heading", { name: /^Version / }).waitFor(),
   "/api": (page) => page.getByRole("link", { name: /node-server_hello/ }).waitFor(),
 };

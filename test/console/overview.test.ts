@@ -5,7 +5,9 @@ import { anyone } from "../../src/auth/need.ts";
 import { build } from "../../src/build.ts";
 import { method } from "../../src/methods/declare.ts";
 import { databaseKinds } from "../support/node.ts";
-import { inBrowser, lookAround, openConsole, testNode } from "./browser.ts";
+import { axeFindings, inBrowser, lookAround, openConsole, shoot, testNode } from "./browser.ts";
+import { eventually } from "./eventually.ts";
+import { measuredMethods } from "./measured-node.ts";
 
 /** Version record of a compiled server. */
 const release = {
@@ -31,14 +33,20 @@ const methods = {
 };
 
 const region = (page: Page, name: string) => page.getByRole("region", { name });
-const asked = (page: Page) => region(page, "Server").getByText("Running for").waitFor();
+const status = (page: Page) => page.locator(".overview-status");
+
+/** Opens the facts about the server, which are folded at first. */
+async function openAbout(page: Page): Promise<void> {
+  await page.getByText("About this server").click();
+  await region(page, "Server").getByText("Running for").waitFor();
+}
 
 for (const database of databaseKinds)
   inBrowser(`the overview shows what runs and how much its database takes (${database})`, async () => {
     await using node = await testNode({ database, methods });
     await using tab = await openConsole(node);
     const { page } = tab;
-    await asked(page);
+    await openAbout(page);
     const server = (await region(page, "Server").textContent()) ?? "";
     const uuid = (await node.call("node-server_uuid")) as string;
     for (const part of [
@@ -72,7 +80,8 @@ for (const database of databaseKinds)
     );
     await node.sql(`INSERT INTO kv (id, namespace, key, value) VALUES ${values.join(",")}`);
     await page.reload();
-    await storage.getByText(/^\+[\d.]+ [kM]B since \d+ \w+ \d\d:\d\d$/).waitFor();
+    await openAbout(page);
+    await storage.getByText(/^\+[\d.]+ [kM]B since \d+ \w+, \d\d:\d\d$/).waitFor();
     const kv = storage.getByRole("row").filter({ has: page.getByText("kv", { exact: true }) });
     expect(await kv.textContent()).toMatch(/\+\d+ kB$/);
   });
@@ -92,7 +101,7 @@ inBrowser("the overview counts the uptime on, and shows warnings and errors as t
   expect(shown.map((text) => /it .*$/.exec(text)?.[0])).toEqual(["it breaks now", "it was broken before"]);
   expect(await problems.textContent()).not.toContain("all is well");
 
-  await asked(page);
+  await openAbout(page);
   const timer = page.getByRole("timer");
   await timer.filter({ hasNotText: (await timer.textContent()) ?? "" }).waitFor();
   expect(await timer.textContent()).toMatch(/\d+ seconds?$/);
@@ -102,22 +111,131 @@ inBrowser("the overview counts the uptime on, and shows warnings and errors as t
   expect(await page.getByLabel("Filter").inputValue()).toBe("warn");
 });
 
-inBrowser("the overview shows a token what it may see, and says what else there would be", async () => {
+inBrowser("a token for buckets starts where it can work, and others see what they may", async () => {
   await using node = await testNode();
-  const poor = await node.newToken([{ scopes: ["global"], permissions: [{ static_bucket: "read" }] }]);
-  const richer = await node.newToken([{ scopes: ["global"], permissions: [{ node: "get_database_type" }] }]);
-  for (const [token, database] of [
-    [poor, "Shown with the permission Node::GetDatabaseType in scope global"],
-    [richer, "SQLite"],
-  ] as const) {
-    await using tab = await openConsole(node, { token });
-    await asked(tab.page);
-    expect(await region(tab.page, "Server").textContent()).toContain(`Database${database}`);
-    const hidden = region(tab.page, "More with other permissions");
-    await hidden.getByText("Node::ReadLogs").waitFor();
-    await hidden.getByText("Node::ReadStorage").waitFor();
-    expect(await region(tab.page, "Storage").count()).toBe(0);
+  await node.call("static-bucket_create", { token: node.superToken, name: "site" });
+  const files = ["read", "write", "delete", "list"].map((action) => ({ static_bucket_file: action }));
+  const on = (...names: readonly string[]) =>
+    node.newToken([{ scopes: names.map((static_bucket) => ({ static_bucket })), permissions: files }]);
+  {
+    await using tab = await openConsole(node, { token: await on("site") });
+    await tab.page.getByRole("heading", { name: "site", level: 1 }).waitFor();
+    const menu = await tab.page
+      .getByRole("navigation", { name: "Pages" })
+      .getByRole("link")
+      .allTextContents();
+    expect(menu).toEqual(["Buckets", "API"]);
+    // So does the address without a page.
+    await tab.page.goto(`${node.url}/node/console/`);
+    await tab.page.getByRole("heading", { name: "site", level: 1 }).waitFor();
   }
+  {
+    await using tab = await openConsole(node, { token: await on("site", "media*") });
+    await tab.page.getByRole("heading", { name: "Buckets", level: 1 }).waitFor();
+  }
+  const watcher = await node.newToken([{ scopes: ["global"], permissions: [{ node: "metrics" }] }]);
+  await using tab = await openConsole(node, { token: watcher });
+  const { page } = tab;
+  await status(page).getByText("Healthy").waitFor();
+  await page.getByRole("button", { name: /^CPU/ }).waitFor();
+  await page.getByText("Node::ReadLogs").waitFor();
+  expect(await region(page, "Recent activity").count()).toBe(0);
+  expect(await region(page, "Buckets by size").count()).toBe(0);
+  await openAbout(page);
+  expect(await region(page, "Server").textContent()).toContain("Node::GetDatabaseType");
+});
+
+inBrowser("the overview says in a word whether the server is well, why not, and where to look", async () => {
+  const asked: unknown[] = [];
+  await using node = await testNode({
+    methods: measuredMethods({ asked, failing: true }),
+    logging: 'memory_log_filter = "info"',
+  });
+  await using tab = await openConsole(node);
+  const { page } = tab;
+  await status(page).getByText("In trouble").waitFor();
+  await status(page).getByText("Only 1 GB are free on the disk of the buckets").waitFor();
+  node.node.hub.logger("task").error("the nightly backup failed");
+  await status(page)
+    .getByText("1 error in the log of the last hour, the newest: the nightly backup failed")
+    .waitFor();
+  await status(page).getByRole("link", { name: "Logs", exact: true }).click();
+  expect(await page.getByLabel("Filter").inputValue()).toBe("error");
+});
+
+inBrowser(
+  "tiles and charts show the last hour and day, in numbers too, and only new values are fetched",
+  async () => {
+    const asked: unknown[] = [];
+    await using node = await testNode({ methods: measuredMethods({ asked }) });
+    await using tab = await openConsole(node);
+    const { page } = tab;
+    await status(page).getByText("Healthy").waitFor();
+    await page.getByRole("button", { name: /^Requests\s*[\d,]+\/min\s*last hour: / }).waitFor();
+    await page.getByRole("button", { name: /^Disk free/ }).waitFor();
+    const chart = region(page, "CPU");
+    await page.getByRole("button", { name: /^CPU/ }).click();
+    await chart.getByRole("img", { name: /Of one core: [\d.]+ % now, between/ }).waitFor();
+    // The legend shows the newest values without a mouse, and those under it otherwise.
+    const newest = chart.locator(".u-value").last();
+    await newest.filter({ hasText: /^[\d.]+ %$/ }).waitFor();
+    await chart.getByText("Show as a table").click();
+    await chart.locator(".overview-numbers").getByRole("row").nth(12).waitFor();
+    expect(asked.filter((since) => typeof since !== "number")).toEqual([]);
+    await chart.getByRole("button", { name: "24 hours" }).click();
+    const firstTime = chart.locator(".overview-numbers").getByRole("row").last().getByRole("cell").first();
+    const dayAgo = Date.now() - 23 * 3_600_000;
+    await eventually(
+      "the table goes back a day",
+      async () => Date.parse((await firstTime.textContent()) ?? "") < dayAgo,
+    );
+    expect(asked.at(-1)).toBeNull();
+    // The choice is in the address.
+    await page.reload();
+    await chart.getByRole("button", { name: "24 hours", pressed: true }).waitFor();
+    await chart.locator("canvas").waitFor();
+    const mine = asked.length;
+    await eventually("new values are fetched", () => asked.length > mine);
+    expect(Date.now() - Number(asked.at(-1))).toBeLessThan(60_000);
+  },
+);
+
+inBrowser("the overview tells of a newer version, and leads to the update", async () => {
+  const latest = method({
+    effect: "reads",
+    doc: "Tells of a newer version.",
+    need: anyone,
+    params: {},
+    result: z.unknown(),
+    run: () => ({ current: "1.2.3", latest: "1.3.0", newer: true, checked_at: 1, problem: null }),
+  });
+  await using node = await testNode({ methods: { "node-server_latest_release": latest } });
+  await using tab = await openConsole(node);
+  const notice = tab.page.locator(".overview-release");
+  await notice.getByText("Version 1.3.0 is available; this is 1.2.3.").waitFor();
+  await notice.getByRole("link", { name: "Update", exact: true }).click();
+  await tab.page.getByRole("heading", { name: "Update", level: 1 }).waitFor();
+});
+
+inBrowser("the overview lists the buckets by size and what was done lately", async () => {
+  await using node = await testNode({ methods: measuredMethods() });
+  await node.call("static-bucket_create", { token: node.superToken, name: "media" });
+  await using tab = await openConsole(node);
+  const { page } = tab;
+  const buckets = region(page, "Buckets by size");
+  await buckets.getByText("3 buckets, 11.4 GB").waitFor();
+  expect(await buckets.getByRole("listitem").allTextContents()).toEqual([
+    "media318 files9.3 GB",
+    "backups12 files2.1 GB",
+    "site1,204 files48 MB",
+  ]);
+  const activity = region(page, "Recent activity");
+  await activity.getByText("Bucket created").waitFor();
+  await activity.getByRole("link", { name: "All activity" }).click();
+  await page.getByRole("heading", { name: "Activity", level: 1 }).waitFor();
+  await page.goBack();
+  await buckets.getByRole("link", { name: "media" }).click();
+  await page.getByRole("heading", { name: "media", level: 1 }).waitFor();
 });
 
 inBrowser("a token that may read logs and storage sees both, and no page beyond", async () => {
@@ -129,10 +247,12 @@ inBrowser("a token that may read logs and storage sees both, and no page beyond"
   await using tab = await openConsole(node, { token: await reads("read_logs", "read_storage") });
   const { page } = tab;
   await region(page, "Warnings and errors").getByText("it was broken before").waitFor();
+  await openAbout(page);
   await region(page, "Storage").getByText("token", { exact: true }).waitFor();
-  expect(await region(page, "More with other permissions").count()).toBe(0);
+  await page.getByText("Node::Metrics").waitFor();
   expect(await page.getByRole("navigation").getByRole("link").allTextContents()).toEqual([
     "Overview",
+    "Activity",
     "Logs",
     "API",
   ]);
@@ -143,21 +263,36 @@ inBrowser("a token that may read logs and storage sees both, and no page beyond"
 
   await using other = await openConsole(node, { token: await reads("read_storage") });
   await region(other.page, "Storage").getByText("token", { exact: true }).waitFor();
-  await region(other.page, "More with other permissions").getByText("Node::ReadLogs").waitFor();
+  await other.page.getByText("Node::ReadLogs").waitFor();
 });
 
-inBrowser("the overview is readable by everybody", async () => {
-  await using node = await testNode({ methods, logging: 'memory_log_filter = "info"' });
+inBrowser("the overview is readable by everybody, in Chinese too", async () => {
+  await using node = await testNode({
+    methods: { ...methods, ...measuredMethods() },
+    logging: 'memory_log_filter = "info"',
+  });
+  for (const name of ["site", "media", "backups"])
+    await node.call("static-bucket_create", { token: node.superToken, name });
   const log = node.node.hub.logger("task");
   log.warn("the disk is almost full: 3 % of /var are free, and the nightly backup needs about twice as much");
   log.error("the nightly backup failed");
-  const findings = await lookAround(node, "overview", "/overview", async (page) => {
-    await asked(page);
-    await page.getByText("the nightly backup failed").waitFor();
-    await page.locator(".overview-bar").first().waitFor();
-    await page.reload();
-    await page.getByText("unchanged since").waitFor();
-    await page.getByText("the nightly backup failed").waitFor();
-  });
-  expect(findings).toEqual([]);
+  const settle = async (page: Page) => {
+    await page.getByText("the nightly backup failed").first().waitFor();
+    await page.locator("canvas").waitFor();
+    await openAbout(page);
+    await page.getByText("next visit").waitFor();
+    await page.evaluate("document.querySelector('main').scrollTo(0, 0)");
+  };
+  expect(await lookAround(node, "overview", "/overview", settle)).toEqual([]);
+  await using tab = await openConsole(node);
+  const { page } = tab;
+  await page.locator("canvas").waitFor();
+  await page.getByRole("button", { name: "中文" }).click();
+  await page.getByRole("heading", { name: "需要关注" }).waitFor();
+  await page.getByText("以表格显示").click();
+  await page.getByText("关于此服务器").click();
+  await page.setViewportSize({ width: 820, height: 1180 });
+  await shoot(page, "overview-tablet-zh");
+  await page.emulateMedia({ colorScheme: "dark" });
+  expect(await axeFindings(page)).toEqual([]);
 });

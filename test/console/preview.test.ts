@@ -29,8 +29,6 @@ inBrowser("pictures and texts are shown, and what a file holds is never run", as
     "broken.png": "no picture",
     "page.html": "<h1>Title</h1><script>top.hacked = 1</script>",
     LICENSE: "free to use",
-    "latin.txt": Buffer.from([0x66, 0xfc, 0x72]),
-    "big.txt": "x".repeat(1024 * 1024 + 1),
     "pack.zip": "PK",
   });
   await using tab = await openConsole(node, { at: "/buckets/site" });
@@ -41,7 +39,7 @@ inBrowser("pictures and texts are shown, and what a file holds is never run", as
   ] as const) {
     await open(page, name);
     await page.getByRole("img", { name }).waitFor();
-    const isDrawn = `document.querySelector("img").naturalWidth === ${width}`;
+    const isDrawn = `document.querySelector(".files-image img").naturalWidth === ${width}`;
     await eventually(`${name} is drawn`, () => page.evaluate(isDrawn));
     await close(page);
   }
@@ -54,8 +52,6 @@ inBrowser("pictures and texts are shown, and what a file holds is never run", as
   await close(page);
   for (const [name, words] of [
     ["broken.png", "the browser cannot read it as an image"],
-    ["latin.txt", "This file is not UTF-8 text"],
-    ["big.txt", "Text files above 1 MiB are not shown here"],
     ["pack.zip", "There is no preview for this kind of file"],
   ] as const) {
     await open(page, name);

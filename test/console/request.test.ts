@@ -2,6 +2,7 @@ import { expect, test } from "bun:test";
 import fc from "fast-check";
 import { toParam } from "../../src/console/pages/explorer/openrpc.ts";
 import { curlLine, maskedRequest, parseEntries } from "../../src/console/pages/explorer/request.ts";
+import "./texts.ts";
 
 const token = toParam({ name: "token", required: true, schema: { type: "string" }, "x-credential": true });
 const name = toParam({ name: "name", required: true, schema: { type: "string" } });

@@ -84,7 +84,7 @@ inBrowser("no service worker of a bucket sees the console", async () => {
   }
   expect(await page.evaluate(registered)).toEqual([]);
   await siege.console(page);
-  expect(await page.title()).toMatch(/node-server/);
+  await eventually("the console is shown", async () => (await page.title()) === "Overview · 127.0.0.1");
 });
 
 inBrowser("a service worker in a folder works for that folder, beside the console", async () => {

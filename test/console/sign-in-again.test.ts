@@ -129,9 +129,9 @@ inBrowser(
     const withToken = sent.filter((body) => body.includes(token));
     expect(withToken.map((body) => (JSON.parse(body) as { method: string }).method)).toEqual(["token_get"]);
     await signInAgain(page, node.superToken);
-    await page.locator(".overview-server .facts").waitFor();
+    await page.locator(".overview-status").waitFor();
     // What the new token may do is shown as well.
-    await page.getByRole("link", { name: "Config" }).waitFor();
+    await page.getByRole("link", { name: "Config", exact: true }).waitFor();
   },
 );
 

@@ -24,6 +24,7 @@ inBrowser("one signs in with a token, or with user name and password", async () 
     await tab.page.getByText("root", { exact: true }).waitFor();
     expect(await menuOf(tab.page)).toEqual([
       "Overview",
+      "Activity",
       "Logs",
       "Buckets",
       "SQL",
@@ -122,7 +123,7 @@ inBrowser(
     await using tab = await openConsole(node, { token, at: "/config" });
     const { page } = tab;
     await page.getByText(/This page needs the Super Token/).waitFor();
-    expect(await menuOf(page)).toEqual(["Overview", "Buckets", "API"]);
+    expect(await menuOf(page)).toEqual(["Buckets", "API"]);
     expect(await axeFindings(page)).toEqual([]);
   },
 );

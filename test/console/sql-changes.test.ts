@@ -6,6 +6,7 @@ import {
   type Dialect,
   mayChange,
 } from "../../src/console/pages/sql/statements.ts";
+import "./texts.ts";
 
 const dialects: readonly Dialect[] = ["sqlite", "postgres"];
 const dialect = fc.constantFrom(...dialects);
@@ -22,6 +23,9 @@ test("what only reads is run without asking", () => {
     "EXPLAIN DELETE FROM t",
     "EXPLAIN QUERY PLAN SELECT 1",
     "EXPLAIN (ANALYZE, BUFFERS) SELECT 1",
+    // Mistyped: the database answers with a syntax error.
+    "selec 1",
+    "SLECT * FROM token",
     "",
   ])
     for (const one of dialects) expect([sql, mayChange(sql, one)]).toEqual([sql, false]);
@@ -52,6 +56,8 @@ test("what may change something is asked about first", () => {
     "BEGIN",
     "CREATE TABLE t (a)",
     "frobnicate",
+    "SET a = 1",
+    "selec 1; DELETE FROM token",
   ])
     for (const one of dialects) expect([sql, mayChange(sql, one)]).toEqual([sql, true]);
   expect(mayChange("SELECT E'a\\'' ; DROP TABLE t; --'", "postgres")).toBe(true);

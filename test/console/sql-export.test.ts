@@ -5,6 +5,7 @@ import {
   type CellPosition,
   columnWidths,
   countFormulas,
+  headRow,
   isRounded,
   stepTo,
   toCell,
@@ -12,6 +13,7 @@ import {
   toJson,
   toReadable,
 } from "../../src/console/pages/sql/cells.ts";
+import "./texts.ts";
 
 test("CSV has a line of names, quotes where they are needed, and tells NULL from an empty text", () => {
   const rows = [
@@ -99,9 +101,16 @@ test("no key leads out of the grid", () => {
       (size, keys) => {
         let at: CellPosition = { row: 0, column: 0 };
         for (const [name, ctrl] of keys) at = stepTo(name, ctrl, at, size) ?? at;
-        expect(at.row >= 0 && at.row < size.rows && at.column >= 0 && at.column < size.columns).toBe(true);
+        expect(at.row >= headRow && at.row < size.rows && at.column >= 0 && at.column < size.columns).toBe(
+          true,
+        );
       },
     ),
   );
+  const size = { rows: 9, columns: 4, page: 3 };
+  expect(stepTo("ArrowUp", false, { row: 0, column: 1 }, size)).toEqual({ row: headRow, column: 1 });
+  expect(stepTo("PageUp", false, { row: 1, column: 1 }, size)).toEqual({ row: 0, column: 1 });
+  expect(stepTo("ArrowRight", false, { row: headRow, column: 1 }, size)).toEqual({ row: headRow, column: 2 });
+  expect(stepTo("End", false, { row: 2, column: 1 }, size)).toEqual({ row: 2, column: 3 });
   expect(stepTo("a", false, { row: 0, column: 0 }, { rows: 1, columns: 1, page: 1 })).toBeUndefined();
 });

@@ -1,43 +1,9 @@
 import { expect } from "bun:test";
 import { readFile } from "node:fs/promises";
 import { SQL } from "bun";
-import type { Page } from "playwright-core";
-import { type DatabaseKind, databaseKinds, type TestNode } from "../support/node.ts";
 import { inBrowser, lookAround, openConsole, testNode } from "./browser.ts";
 import { eventually } from "./eventually.ts";
-
-/** For stories of what the page makes of answers that differ between the databases. */
-function onBoth(title: string, story: (kind: DatabaseKind) => Promise<void>): void {
-  for (const kind of databaseKinds) inBrowser(`${title} (${kind})`, () => story(kind));
-}
-
-/** Replaces the text in the editor. */
-async function write(page: Page, sql: string): Promise<void> {
-  await page.getByRole("textbox", { name: "SQL statement" }).click();
-  await page.keyboard.press("Control+a");
-  await page.keyboard.insertText(sql);
-}
-
-async function run(page: Page, sql: string): Promise<void> {
-  await write(page, sql);
-  await page.keyboard.press("Control+Enter");
-}
-
-/** Waits for a text in the status line. */
-function says(page: Page, words: RegExp): Promise<void> {
-  return page.locator(".sql-status").filter({ hasText: words }).waitFor();
-}
-
-function cell(page: Page, text: string) {
-  return page.getByRole("gridcell", { name: text, exact: true });
-}
-
-async function rowsOf(node: TestNode, sql: string): Promise<unknown[]> {
-  const { data } = (await node.call("node-server_exec_sql", { token: node.superToken, sql })) as {
-    data: unknown[];
-  };
-  return data;
-}
+import { cell, onBoth, rowsOf, run, says, write } from "./sql-page.ts";
 
 onBoth("a statement shows its rows as the database holds them", async (database) => {
   await using node = await testNode({ database });
@@ -202,9 +168,9 @@ inBrowser("the history brings a statement back, and is nowhere but in the memory
   await says(page, /^1 row/);
   await run(page, "SELECT 2");
   await cell(page, "2").waitFor();
-  await page.getByRole("link", { name: "Overview" }).click();
+  await page.getByRole("link", { name: "Overview", exact: true }).click();
   await page.getByRole("heading", { name: "Overview" }).waitFor();
-  await page.getByRole("link", { name: "SQL" }).click();
+  await page.getByRole("link", { name: "SQL", exact: true }).click();
   await page.getByRole("button", { name: "History" }).click();
   await page.getByRole("button", { name: "SELECT 'a secret' AS a" }).click();
   expect(await page.locator(".cm-content").textContent()).toBe("SELECT 'a secret' AS a");
@@ -216,7 +182,7 @@ inBrowser("the history brings a statement back, and is nowhere but in the memory
   await page.getByText("Nothing was run yet").waitFor();
 });
 
-inBrowser("whoever stops waiting is told that the server goes on, and it does", async () => {
+inBrowser("a statement that is stopped is ended by the server too", async () => {
   await using node = await testNode({ database: "postgres" });
   await node.sql("CREATE TABLE done (n integer)");
   await using holder = new SQL({ url: node.databaseUrl, max: 1 });
@@ -225,13 +191,14 @@ inBrowser("whoever stops waiting is told that the server goes on, and it does", 
   await tab.page.getByLabel("Ask before").uncheck();
   await run(tab.page, "SELECT pg_advisory_lock(42); INSERT INTO done VALUES (1)");
   await says(tab.page, /^Running/);
-  await tab.page.getByRole("button", { name: "Stop waiting" }).click();
-  await says(tab.page, /^You stopped waiting .* still runs/);
-  expect(await rowsOf(node, "SELECT * FROM done")).toEqual([]);
-  await holder`SELECT pg_advisory_unlock(42)`;
-  await eventually("the statement is finished", async () => {
-    return (await rowsOf(node, "SELECT * FROM done")).length === 1;
+  await tab.page.getByRole("button", { name: "Stop", exact: true }).click();
+  await says(tab.page, /^You stopped this statement/);
+  await eventually("nobody waits for the lock", async () => {
+    const waiting = await rowsOf(node, "SELECT 1 FROM pg_locks WHERE locktype = 'advisory' AND NOT granted");
+    return waiting.length === 0;
   });
+  await holder`SELECT pg_advisory_unlock(42)`;
+  expect(await rowsOf(node, "SELECT * FROM done")).toEqual([]);
 });
 
 inBrowser(

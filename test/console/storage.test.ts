@@ -8,6 +8,7 @@ import {
   type SizeSample,
   tableSizes,
 } from "../../src/console/pages/overview/storage-sizes.ts";
+import "./texts.ts";
 
 const minute = 60_000;
 const sample = (at: number, total = 0): SizeSample => ({ at, total, tables: { token: total } });

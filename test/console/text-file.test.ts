@@ -1,6 +1,8 @@
 import { expect, test } from "bun:test";
 import fc from "fast-check";
-import { decodeText, encodeText, kindOf } from "../../src/console/pages/buckets/preview/file-content.ts";
+import { decodeText, encodeText } from "../../src/console/pages/buckets/preview/file-content.ts";
+import { kindOf } from "../../src/console/pages/buckets/preview/file-kind.ts";
+import "./texts.ts";
 
 const bytes = (text: string) => new TextEncoder().encode(text);
 
@@ -22,15 +24,37 @@ test("lines that end in different ways are told", () => {
   expect(decodeText(bytes("a\rb"))?.mixed).toBe(true);
 });
 
-test("what is no UTF-8 text is not taken for one", () => {
-  expect(decodeText(Uint8Array.of(0x66, 0xfc, 0x72))).toBeUndefined();
-  expect(decodeText(Uint8Array.of(0x61, 0x00, 0x62))).toBeUndefined();
+test("texts in other encodings are read, and what is no text is not taken for one", () => {
+  expect(decodeText(Uint8Array.of(0x66, 0xfc, 0x72))).toMatchObject({
+    text: "für",
+    encoding: "windows-1252",
+  });
+  const utf16 = (order: "le" | "be") => {
+    const units = new Uint8Array(Buffer.from("\uFEFFgrüß\n中", "utf16le"));
+    if (order === "be") Buffer.from(units.buffer).swap16();
+    return decodeText(units);
+  };
+  expect(utf16("le")).toMatchObject({ text: "grüß\n中", mark: true, encoding: "utf-16le" });
+  expect(utf16("be")).toMatchObject({ text: "grüß\n中", mark: true, encoding: "utf-16be" });
+  for (const binary of [
+    [0x61, 0x00, 0x62],
+    [0x7f, 0x45, 0x4c, 0x46, 0x02, 0xff, 0x01],
+    [0xff, 0x00, 0x61],
+  ])
+    expect(decodeText(Uint8Array.from(binary))).toBeUndefined();
+});
+
+test("the beginning of a text may end in the middle of a character", () => {
+  const cut = bytes("aé中").slice(0, -1);
+  expect(decodeText(cut, { isPart: true })).toMatchObject({ text: "aé", encoding: "utf-8" });
 });
 
 test("a file is shown by its ending, whatever else its name holds", () => {
   expect(kindOf("a.b/Photo.JPG")).toEqual({ as: "image", type: "image/jpeg" });
   expect(kindOf("x.png/index.html")).toEqual({ as: "text", language: "html" });
-  expect(kindOf("archive.tar.gz")).toEqual({ as: "binary" });
-  for (const name of ["LICENSE", "a.constructor", "b.__proto__"])
+  expect(kindOf("archive.tar.gz")).toEqual({ as: "archive" });
+  expect(kindOf("Dockerfile")).toEqual({ as: "text", language: "dockerfile" });
+  expect(kindOf("README.md")).toMatchObject({ as: "markdown" });
+  for (const name of ["COPYING", "a.constructor", "b.__proto__"])
     expect(kindOf(name)).toEqual({ as: "unknown" });
 });

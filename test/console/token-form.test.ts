@@ -3,6 +3,7 @@ import { fitsWebdav } from "../../src/client/index.ts";
 import { usernameHint, usernameProblem } from "../../src/console/pages/tokens/credential-rules.ts";
 import { siteWith } from "../support/bucket.ts";
 import { inBrowser, lookAround, openConsole, shoot, testNode } from "./browser.ts";
+import "./texts.ts";
 
 inBrowser("the form of a new token begins with what to choose, and not with a fault", async () => {
   await using node = await testNode();

@@ -6,6 +6,7 @@ import { generatePassword } from "../../src/console/pages/tokens/credential-rule
 import { limitSummary, limitsProblem, scopeView, toScope } from "../../src/console/pages/tokens/limits.ts";
 import { families } from "../../src/console/pages/tokens/permissions.ts";
 import { validityOf } from "../../src/console/pages/tokens/validity.ts";
+import "./texts.ts";
 
 const named = fc.string({ minLength: 1, maxLength: 20 }).filter((text) => !text.includes("\0"));
 const scope = fc.oneof(
@@ -110,10 +111,11 @@ test("the validity of a token is shown relative to now", () => {
   const day = 86_400_000;
   const at = (timestamp_from: number | null, timestamp_to: number | null) =>
     validityOf({ timestamp_from, timestamp_to }, now);
-  expect(at(null, null)).toEqual({ state: "valid", text: "does not expire" });
+  expect(at(null, null)).toEqual({ state: "valid", text: "does not expire", short: "never" });
   expect(at(null, now + 3 * day)).toMatchObject({
     state: "valid",
     text: expect.stringMatching(/^expires in 3 days, on /),
+    short: "in 3 days",
   });
   expect(at(null, now).state).toBe("expired");
   expect(at(now + 1, now + day).state).toBe("early");

@@ -1,4 +1,5 @@
 import { inBrowser, openConsole, testNode } from "./browser.ts";
+import { actOn, tokenRow } from "./token-row.ts";
 
 inBrowser("a token shows who made it, and deleting the maker tells of what it leaves", async () => {
   await using node = await testNode();
@@ -7,12 +8,11 @@ inBrowser("a token shows who made it, and deleting the maker tells of what it le
   const [key = ""] = maker.split(":");
   await node.call("token_create", [maker, { token_limit: [], username: "made" }]);
   await using tab = await openConsole(node, { at: "/tokens" });
-  const card = (name: string) => tab.page.getByRole("listitem", { name, exact: true });
-  await card("made").getByText(`created by ${key}`).waitFor();
-  await card("maker").getByRole("button", { name: "Delete" }).click();
+  await tokenRow(tab.page, "made").getByText(`by ${key}`).waitFor();
+  await actOn(tab.page, "maker", "Delete");
   await tab.page.getByRole("dialog").getByRole("button", { name: "Delete" }).click();
   await tab.page.getByText(`1 token that it created still works: find it by ${key}.`).waitFor();
   await tab.page.getByLabel("Find").fill(key);
   await tab.page.getByText("1 of 2 tokens").waitFor();
-  await card("made").waitFor();
+  await tokenRow(tab.page, "made").waitFor();
 });

@@ -1,8 +1,9 @@
 import { expect, test } from "bun:test";
 import { nameProblem } from "../../src/console/pages/tokens/credential-rules.ts";
-import { timesOf } from "../../src/console/pages/tokens/validity.ts";
 import type { TestNode } from "../support/node.ts";
 import { inBrowser, openConsole, shoot, testNode } from "./browser.ts";
+import { actOn, tokenRow } from "./token-row.ts";
+import "./texts.ts";
 
 interface Listed {
   readonly token_key: string;
@@ -42,17 +43,18 @@ inBrowser("a token for watching gets a name, shows its use, and is renamed", asy
     ],
   });
 
-  const card = page.getByRole("listitem", { name: made?.token_key ?? "", exact: true });
+  const key = made?.token_key ?? "";
+  const card = tokenRow(page, key);
   await card.getByText("on call", { exact: true }).waitFor();
-  await card.getByText(/^Created on [-\d]+ [:\d]+, not used yet$/).waitFor();
+  await card.locator(".tokens-used").getByText("never").waitFor();
   await node.call("log_list", { token });
   await page.reload();
-  await card.getByText(/^Created on [-\d]+ [:\d]+, last used just now$/).waitFor();
+  await card.locator(".tokens-used").getByText("just now").waitFor();
   await page.getByLabel("Find").fill("on call");
   await page.getByText("1 of 2 tokens").waitFor();
   await shoot(page, "tokens-named");
 
-  await card.getByRole("button", { name: "Edit" }).click();
+  await actOn(page, key, "Edit");
   expect(await name.inputValue()).toBe("on call");
   await shoot(page, "tokens-edit-name");
   await name.fill("night shift");
@@ -66,14 +68,4 @@ test("the name of a token is checked as the server does, for common mistakes", (
   for (const name of ["", "x".repeat(100), "Резервная копия NAS"]) expect(nameProblem(name)).toBeUndefined();
   for (const name of ["x".repeat(101), "a\nb", "r\u200Boot", " a", "a "])
     expect([name, nameProblem(name)]).toEqual([name, expect.any(String)]);
-});
-
-test("the times of a token are told in words, also where they are not known", () => {
-  const now = Date.now();
-  const text = (created_at: number | null, last_used_at: number | null) =>
-    timesOf({ created_at, last_used_at }, now);
-  expect(text(null, null)).toBe("Not used yet");
-  expect(text(null, now - 59_000)).toBe("Last used just now");
-  expect(text(null, now - 3 * 86_400_000)).toBe("Last used 3 days ago");
-  expect(text(now, now + 5000)).toMatch(/^Created on [-\d]+ [:\d]+, last used just now$/);
 });

@@ -2,6 +2,7 @@ import { expect } from "bun:test";
 import type { Page } from "playwright-core";
 import type { TestNode } from "../support/node.ts";
 import { inBrowser, lookAround, openConsole, shoot, testNode } from "./browser.ts";
+import { actOn, tokenRow as card } from "./token-row.ts";
 
 const files = ["read", "write", "delete", "list"].map((action) => ({ static_bucket_file: action }));
 
@@ -35,8 +36,6 @@ async function mount(node: TestNode, bucket: string, token: string): Promise<num
   });
   return status;
 }
-
-const card = (page: Page, name: string) => page.getByRole("listitem", { name, exact: true });
 
 async function aliceOf(node: TestNode): Promise<string> {
   return node.newToken([{ scopes: [{ static_bucket: "site" }], permissions: files }], {
@@ -148,7 +147,9 @@ inBrowser(
     await page.getByLabel("Valid to").fill("2124-01-01T00:00");
     await make.click();
     await takeSecret(page);
-    await card(page, "bob").getByText("expires in").waitFor();
+    await card(page, "bob")
+      .getByText(/^in \d+ years$/)
+      .waitFor();
     expect(await node.send("token_get", [`bob|${password}`])).toMatchObject({
       result: {
         username: "bob",
@@ -164,14 +165,21 @@ inBrowser("expired tokens and those that do not count yet are told apart in word
   await node.newToken([], { username: "late", timestamp_to: 1000 });
   await node.newToken([], { username: "soon", timestamp_from: Date.now() + 86_400_000 * 40 });
   await using tab = await openConsole(node, { at: "/tokens" });
-  await card(tab.page, "late").getByText("expired on").waitFor();
-  await card(tab.page, "soon").getByText("not yet valid: from").waitFor();
+  await card(tab.page, "late")
+    .getByText(/^expired \d+ years ago$/)
+    .waitFor();
+  await card(tab.page, "soon")
+    .getByText(/^starts /)
+    .waitFor();
   await card(tab.page, "root").getByText("Super Token").waitFor();
   await card(tab.page, "root").getByText("you", { exact: true }).waitFor();
-  expect(await card(tab.page, "root").getByRole("button").allInnerTexts()).toEqual([
+  await card(tab.page, "root").getByRole("button", { name: "Actions for root" }).click();
+  expect(await tab.page.getByRole("menuitem").allInnerTexts()).toEqual([
+    "What may this token do?",
     "Rotate secret",
     "Change the password",
   ]);
+  await tab.page.keyboard.press("Escape");
   await tab.page.getByLabel("Find").fill("soon");
   await tab.page.getByText("1 of 3 tokens").waitFor();
   expect(tab.page.url()).toContain("find=soon");
@@ -185,7 +193,7 @@ inBrowser("limits are edited, the secret rolled, the password changed and the to
   const { page } = tab;
   const alice = card(page, "alice");
 
-  await alice.getByRole("button", { name: "Edit" }).click();
+  await actOn(page, "alice", "Edit");
   const group = page.getByRole("group", { name: "Files" });
   for (const action of ["write", "delete"]) await group.getByLabel(action).uncheck();
   await page.getByRole("button", { name: "Save" }).click();
@@ -198,26 +206,26 @@ inBrowser("limits are edited, the secret rolled, the password changed and the to
   ]);
   expect(await mount(node, "site", old)).toBe(403);
 
-  await alice.getByRole("button", { name: "Rotate secret" }).click();
+  await actOn(page, "alice", "Rotate secret");
   await page.getByRole("dialog").getByRole("button", { name: "Rotate secret" }).click();
   await page.getByRole("dialog", { name: "The new secret of alice" }).waitFor();
   const rolled = await takeSecret(page);
   expect(await node.refused("token_get", [old])).toMatchObject({ code: 102 });
   expect(await node.send("token_get", [rolled])).toHaveProperty("result.username", "alice");
 
-  await alice.getByRole("button", { name: "Change the password" }).click();
+  await actOn(page, "alice", "Change the password");
   await page.getByLabel("New password").fill("another horse");
   await page.getByRole("dialog").getByRole("button", { name: "Change the password" }).click();
   await page.getByText("Password of alice changed.").waitFor();
   expect(await node.refused("token_get", ["alice|correct horse"])).toMatchObject({ code: 102 });
   expect(await node.send("token_get", ["alice|another horse"])).toHaveProperty("result.username", "alice");
 
-  await alice.getByRole("button", { name: "Delete" }).click();
+  await actOn(page, "alice", "Delete");
   const question = page.getByRole("dialog", { name: "Delete alice?" });
   await question.getByText("mounted drives").waitFor();
   await question.getByRole("button", { name: "Cancel" }).click();
   expect(await tokensOf(node)).toHaveLength(1);
-  await alice.getByRole("button", { name: "Delete" }).click();
+  await actOn(page, "alice", "Delete");
   await question.getByRole("button", { name: "Delete" }).click();
   await alice.waitFor({ state: "detached" });
   expect(await tokensOf(node)).toEqual([]);
@@ -232,12 +240,12 @@ for (const way of ["secret", "password"] as const)
     const { page } = tab;
     const root = card(page, "root");
     if (byPassword) {
-      await root.getByRole("button", { name: "Change the password" }).click();
+      await actOn(page, "root", "Change the password");
       await page.getByLabel("New password").fill("a longer password");
       await page.getByRole("dialog").getByRole("button", { name: "Change the password" }).click();
       await page.getByText("You stay signed in here, with the new one.").waitFor();
     } else {
-      await root.getByRole("button", { name: "Rotate secret" }).click();
+      await actOn(page, "root", "Rotate secret");
       await page.getByText("This is the token that you are signed in with.").waitFor();
       await page.getByRole("dialog").getByRole("button", { name: "Rotate secret" }).click();
       await page.getByText("You stay signed in here, with the new one.").waitFor();

@@ -9,6 +9,7 @@ import { bothBinaries, install, justTheBinary, token } from "../support/installe
 import { findProgram } from "../support/tools.ts";
 import { compileVersions, digestOf, Releases, slowServer, type Versions } from "../support/update.ts";
 import { inBrowser, lookAround, openConsole, shoot, signIn, Tab, testNode } from "./browser.ts";
+import "./texts.ts";
 
 let versions: Versions | undefined;
 beforeAll(async () => {
@@ -168,7 +169,7 @@ inBrowser("without release_url the server's refusal leads to the configuration",
   await updateTo(tab.page, "v2.0.0");
   const problem = tab.page.getByRole("alert");
   await problem.getByText("The server says: release_url is not set in the configuration").waitFor();
-  await problem.getByRole("link", { name: "Config" }).waitFor();
+  await problem.getByRole("link", { name: "Config", exact: true }).waitFor();
 });
 
 test("the page takes the tags that the server takes", () => {

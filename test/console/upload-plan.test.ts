@@ -1,13 +1,15 @@
 import { expect, test } from "bun:test";
+import { Unreachable } from "../../src/client/index.ts";
 import { planUpload } from "../../src/console/pages/buckets/plan.ts";
 import {
   contentsOf,
   type DroppedEntry,
-  onlyFolder,
+  droppedFolders,
   walk,
 } from "../../src/console/pages/buckets/uploads/drop.ts";
-import { Rate, type UploadRequest } from "../../src/console/pages/buckets/uploads/upload.ts";
+import { Rate, type Sending, type UploadRequest } from "../../src/console/pages/buckets/uploads/upload.ts";
 import { UploadQueue } from "../../src/console/pages/buckets/uploads/upload-queue.ts";
+import "./texts.ts";
 
 /** Entry like a browser's: a reader returns two entries at a time, then none. */
 function dropped(name: string, content: string | readonly DroppedEntry[]): DroppedEntry {
@@ -84,15 +86,15 @@ test("an upload is planned with one look into each folder that exists, and none 
 
 test("uploads run some at a time, a failed one can be retried, and a cancelled one is dropped", async () => {
   const queue = new UploadQueue(2);
-  const sending = new Map<string, { finish: () => void; fail: (error: Error) => void; isRetry: boolean }>();
+  const sending = new Map<string, { finish: () => void; fail: (error: Error) => void }>();
   const request = (path: string): UploadRequest => ({
     bucket: "b",
     path,
     size: 10,
-    send: (onProgress, signal, isRetry) =>
+    send: ({ onProgress, signal }) =>
       new Promise<void>((resolve, reject) => {
         onProgress(4);
-        sending.set(path, { finish: resolve, fail: reject, isRetry });
+        sending.set(path, { finish: resolve, fail: reject });
         signal.addEventListener("abort", () => reject(signal.reason));
       }),
   });
@@ -113,7 +115,6 @@ test("uploads run some at a time, a failed one can be retried, and a cancelled o
   await settled();
   expect(queue.busy).toBe(false);
   queue.retry();
-  expect(sending.get("a")?.isRetry).toBe(true);
   sending.get("a")?.finish();
   await settled();
   expect(states()).toBe("done cancelled done cancelled");
@@ -139,18 +140,13 @@ test("the rate of an upload does not reach back to what was sent before it", () 
 
 test("a cancelled upload is sent once more, and its first sending changes nothing any more", async () => {
   const queue = new UploadQueue(2);
-  const sendings: {
-    readonly isRetry: boolean;
-    readonly finish: () => void;
-    readonly tell: (bytes: number) => void;
-  }[] = [];
+  const sendings: { readonly finish: () => void; readonly tell: (bytes: number) => void }[] = [];
   queue.add([
     {
       bucket: "b",
       path: "a",
       size: 10,
-      send: (tell, _signal, isRetry) =>
-        new Promise<void>((finish) => sendings.push({ isRetry, finish, tell })),
+      send: ({ onProgress: tell }) => new Promise<void>((finish) => sendings.push({ finish, tell })),
     },
   ]);
   const [upload] = queue.all;
@@ -159,7 +155,7 @@ test("a cancelled upload is sent once more, and its first sending changes nothin
   queue.retry();
   expect(upload.state).toBe("cancelled");
   queue.retry(upload);
-  expect(sendings.map(({ isRetry }) => isRetry)).toEqual([false, false]);
+  expect(sendings).toHaveLength(2);
   sendings[0]?.tell(9);
   sendings[0]?.finish();
   await Promise.resolve();
@@ -169,23 +165,51 @@ test("a cancelled upload is sent once more, and its first sending changes nothin
   expect([upload.state, upload.sent]).toEqual(["done", 10]);
 });
 
-test("a drop is one folder only where nothing lies beside it, and its content is what it holds", () => {
+test("what an earlier attempt has sent counts as sent, and not for the rate", async () => {
+  const queue = new UploadQueue(2);
+  const sendings: Sending[] = [];
+  const send = (sending: Sending) => {
+    sendings.push(sending);
+    return new Promise(() => {});
+  };
+  queue.add(["a", "b"].map((path) => ({ bucket: "b", path, size: 1_000_000, send })));
+  const [first, second] = sendings;
+  first?.onResumed(900_000);
+  expect(queue.totals()).toMatchObject({ sent: 900_000, nextTry: undefined });
+  // The rate is 0 before a quarter of a second has passed.
+  await Bun.sleep(300);
+  first?.onProgress(900_000);
+  expect(queue.totals()).toMatchObject({ rate: 0, leftMs: undefined });
+  first?.onProgress(900_100);
+  expect(queue.totals().rate).toBeLessThan(1000);
+
+  // Only when all wait is that said of the whole.
+  const error = new Unreachable("away");
+  first?.onRetry({ error, pauseMs: 9000 });
+  expect(queue.totals().nextTry).toBeUndefined();
+  second?.onRetry({ error, pauseMs: 4000 });
+  const { nextTry } = queue.totals();
+  expect([nextTry?.error, nextTry?.at]).toEqual([error, queue.all[1]?.nextTry?.at]);
+  second?.onProgress(10);
+  expect(queue.totals().nextTry).toBeUndefined();
+  queue.cancelAll();
+  expect(queue.all.map(({ nextTry }) => nextTry)).toEqual([undefined, undefined]);
+});
+
+test("the content of dropped folders is what they contain, and the files beside them", () => {
   const of = (...paths: string[]) => ({
     files: paths.map((path) => ({ path, file: path })),
-    emptyFolders: [],
+    emptyFolders: ["site/none", "empty"],
   });
-  expect(onlyFolder(of("site/index.html", "site/img/a.png"))).toBe("site");
-  expect(onlyFolder(of("site/index.html", "other/a.png"))).toBeUndefined();
-  expect(onlyFolder(of("site/index.html", "a.png"))).toBeUndefined();
-  expect(onlyFolder(of("a.png"))).toBeUndefined();
-  expect(onlyFolder({ files: [], emptyFolders: ["site"] })).toBeUndefined();
-  expect(onlyFolder({ ...of("site/a"), emptyFolders: ["site/none"] })).toBe("site");
-  const { files, emptyFolders } = contentsOf(
-    { ...of("site/img/a.png"), emptyFolders: ["site/none"] },
-    "site",
-  );
-  expect(files.map(({ path }) => path)).toEqual(["img/a.png"]);
-  expect(emptyFolders).toEqual(["none"]);
+  const pathsOf = (...paths: string[]) => contentsOf(of(...paths))?.files.map(({ path }) => path);
+  expect(droppedFolders(of("site/index.html", "site/img/a.png", "b.png"))).toEqual(["site"]);
+  expect(droppedFolders(of("site/index.html", "other/a.png"))).toEqual(["site", "other"]);
+  expect(droppedFolders({ ...of("a.png"), emptyFolders: ["empty"] })).toEqual([]);
+  expect(pathsOf("site/img/a.png", "b.png", "other/c")).toEqual(["img/a.png", "b.png", "c"]);
+  expect(contentsOf(of("site/a"))?.emptyFolders).toEqual(["none"]);
+  // Two files cannot have the same path.
+  expect(pathsOf("site/a", "other/a")).toBeUndefined();
+  expect(pathsOf("site/a", "a")).toBeUndefined();
 });
 
 test("the rate is that of the last seconds", () => {

@@ -56,11 +56,11 @@ inBrowser("who goes on before the question comes replaces nothing, and has the r
     page.waitForRequest("**/node/static-webdav/site/"),
     choose(page, "Upload files", paths),
   ]);
-  await page.getByRole("link", { name: "Overview" }).click();
+  await page.getByRole("link", { name: "Overview", exact: true }).click();
   await page.getByRole("heading", { name: "Overview", level: 1 }).waitFor();
   held.resolve();
   await page.getByText("1 file skipped.").waitFor();
-  await page.getByRole("link", { name: "Buckets" }).click();
+  await page.getByRole("link", { name: "Buckets", exact: true }).click();
   await panel(page).getByText("1 file uploaded").waitFor();
   expect(readFileSync(join(folder, "there.txt"), "utf8")).toBe("theirs");
   expect(readFileSync(join(folder, "new.txt"), "utf8")).toBe("mine");
@@ -116,6 +116,7 @@ inBrowser(
     expect(readFileSync(join(folder, "chosen/deep/er/日本.txt"), "utf8")).toBe("deep");
 
     await drop(page, join(own.path, "dropped"), join(own.path, "beside.txt"));
+    await page.getByRole("button", { name: "Upload the folder" }).click();
     await panel(page).getByText("123 files uploaded").waitFor();
     expect(readdirSync(join(folder, "dropped"))).toHaveLength(112);
     expect(readFileSync(join(folder, "dropped/deep/er/日本.txt"), "utf8")).toBe("deep");
@@ -186,7 +187,10 @@ inBrowser(
     await list(page).getByRole("link", { name: "sub" }).click();
     await list(page).getByText("x.txt").waitFor();
     await panel(page).getByText("Uploading 4 files").waitFor();
-    await page.getByRole("navigation", { name: "Pages" }).getByRole("link", { name: "Overview" }).click();
+    await page
+      .getByRole("navigation", { name: "Pages" })
+      .getByRole("link", { name: "Overview", exact: true })
+      .click();
     await page.getByRole("heading", { name: "Overview", level: 1 }).waitFor();
     await panel(page).getByText("Uploading 4 files").waitFor();
     let asked = 0;

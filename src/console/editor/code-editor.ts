@@ -12,6 +12,7 @@ import {
   keymap,
   lineNumbers,
 } from "@codemirror/view";
+import { t } from "../text/text.ts";
 import { highlightStyle, keyBindings, maskSecrets, replaceSelection, theme } from "./extensions.ts";
 import { languageOf } from "./languages.ts";
 import type { EditorHandle, EditorProps, Mark, Position } from "./props.ts";
@@ -56,7 +57,7 @@ export class CodeEditor implements EditorHandle {
           EditorView.contentAttributes.of({
             "aria-label": label,
             "aria-multiline": "true",
-            "aria-description": "Escape, then Tab, leaves the editor",
+            "aria-description": t.frame.leaveEditor,
           }),
           EditorView.lineWrapping,
           this.#language.of([]),
@@ -66,12 +67,14 @@ export class CodeEditor implements EditorHandle {
             { key: "Mod-s", run: () => this.#save() },
             ...keyBindings,
           ]),
-          EditorView.updateListener.of(({ docChanged }) => {
+          EditorView.updateListener.of(({ docChanged, selectionSet }) => {
             if (docChanged) this.#props().onChange?.(this.text);
+            if (docChanged || selectionSet) this.#props().onCursor?.(this.#cursor);
           }),
         ],
       }),
     });
+    props().onCursor?.(this.#cursor);
   }
 
   get text(): string {
@@ -93,6 +96,12 @@ export class CodeEditor implements EditorHandle {
     const { from, to } = selection.main;
     const { number, from: start } = doc.lineAt(from);
     return { text: doc.sliceString(from, to), line: number, column: from - start + 1 };
+  }
+
+  get #cursor(): Position {
+    const { doc, selection } = this.#view.state;
+    const { number, from } = doc.lineAt(selection.main.head);
+    return { line: number, column: selection.main.head - from + 1 };
   }
 
   insert(text: string): void {

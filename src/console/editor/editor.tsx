@@ -1,5 +1,6 @@
 import { useEffect, useLayoutEffect, useRef, useState } from "preact/hooks";
 import { importCode } from "../connection.ts";
+import { t } from "../text/text.ts";
 import { Problem } from "../ui/problem.tsx";
 import type { CodeEditor } from "./code-editor.ts";
 import type { EditorProps } from "./props.ts";
@@ -42,11 +43,10 @@ export function Editor(props: EditorProps) {
   useEffect(() => {
     editor?.setLanguage(props).catch(setFailure);
   }, [editor, props.language, props.dialect, props.schema]);
-  if (failure !== undefined)
-    return <Problem error={new Error(`the editor cannot be loaded; reload the page (${String(failure)})`)} />;
+  if (failure !== undefined) return <Problem error={new Error(t.frame.editorMissing(String(failure)))} />;
   return (
     <div class="editor">
-      {editor === undefined && <p class="loading">Loading the editor…</p>}
+      {editor === undefined && <p class="loading">{t.frame.editorLoading}</p>}
       <div ref={container} class="editor-container" />
     </div>
   );

@@ -87,6 +87,8 @@ export const theme = EditorView.theme({
   },
   ".cm-completionDetail": { color: "var(--muted)" },
   "li[aria-selected] > .cm-completionDetail": { color: "inherit" },
+  // On a phone it would cover the list.
+  "@media (max-width: 760px)": { ".cm-tooltip.cm-completionInfo": { display: "none" } },
   ".cm-panels": { backgroundColor: "var(--raised)", color: "var(--text)" },
   ".cm-panels-bottom": { borderTop: "1px solid var(--line)" },
   ".cm-panel.cm-search label": { fontSize: "100%" },

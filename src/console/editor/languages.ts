@@ -1,7 +1,7 @@
 import type { Completion, CompletionContext, CompletionSource } from "@codemirror/autocomplete";
 import { PostgreSQL, SQLite, sql } from "@codemirror/lang-sql";
 import { StreamLanguage, type StreamParser, syntaxTree } from "@codemirror/language";
-import type { Extension } from "@codemirror/state";
+import { EditorState, type Extension } from "@codemirror/state";
 import { tags } from "@lezer/highlight";
 import { importCode } from "../connection.ts";
 import type { EditorProps, SqlSchema } from "./props.ts";
@@ -21,6 +21,35 @@ const modes: Readonly<Record<string, Mode>> = {
   yaml: async () => (await import("@codemirror/legacy-modes/mode/yaml")).yaml,
   shell: async () => (await import("@codemirror/legacy-modes/mode/shell")).shell,
   python: async () => (await import("@codemirror/legacy-modes/mode/python")).python,
+  scss: async () => (await import("@codemirror/legacy-modes/mode/css")).sCSS,
+  less: async () => (await import("@codemirror/legacy-modes/mode/css")).less,
+  go: async () => (await import("@codemirror/legacy-modes/mode/go")).go,
+  rust: async () => (await import("@codemirror/legacy-modes/mode/rust")).rust,
+  c: async () => (await import("@codemirror/legacy-modes/mode/clike")).c,
+  cpp: async () => (await import("@codemirror/legacy-modes/mode/clike")).cpp,
+  java: async () => (await import("@codemirror/legacy-modes/mode/clike")).java,
+  kotlin: async () => (await import("@codemirror/legacy-modes/mode/clike")).kotlin,
+  csharp: async () => (await import("@codemirror/legacy-modes/mode/clike")).csharp,
+  scala: async () => (await import("@codemirror/legacy-modes/mode/clike")).scala,
+  dart: async () => (await import("@codemirror/legacy-modes/mode/clike")).dart,
+  php: async () => phpMode((await import("@codemirror/legacy-modes/mode/clike")).clike),
+  ruby: async () => (await import("@codemirror/legacy-modes/mode/ruby")).ruby,
+  swift: async () => (await import("@codemirror/legacy-modes/mode/swift")).swift,
+  lua: async () => (await import("@codemirror/legacy-modes/mode/lua")).lua,
+  perl: async () => (await import("@codemirror/legacy-modes/mode/perl")).perl,
+  r: async () => (await import("@codemirror/legacy-modes/mode/r")).r,
+  julia: async () => (await import("@codemirror/legacy-modes/mode/julia")).julia,
+  haskell: async () => (await import("@codemirror/legacy-modes/mode/haskell")).haskell,
+  clojure: async () => (await import("@codemirror/legacy-modes/mode/clojure")).clojure,
+  erlang: async () => (await import("@codemirror/legacy-modes/mode/erlang")).erlang,
+  groovy: async () => (await import("@codemirror/legacy-modes/mode/groovy")).groovy,
+  powershell: async () => (await import("@codemirror/legacy-modes/mode/powershell")).powerShell,
+  protobuf: async () => (await import("@codemirror/legacy-modes/mode/protobuf")).protobuf,
+  diff: async () => (await import("@codemirror/legacy-modes/mode/diff")).diff,
+  properties: async () => (await import("@codemirror/legacy-modes/mode/properties")).properties,
+  tex: async () => (await import("@codemirror/legacy-modes/mode/stex")).stex,
+  dockerfile: async () => (await import("@codemirror/legacy-modes/mode/dockerfile")).dockerFile,
+  nginx: async () => (await import("@codemirror/legacy-modes/mode/nginx")).nginx,
 };
 
 /** Token names of legacy modes. CodeMirror knows them alone, but not in combinations such as JSON's `string property`. */
@@ -39,12 +68,48 @@ const modeTags = {
   property: tags.propertyName,
 };
 
-export async function languageOf({ language = "", dialect, schema }: EditorProps): Promise<Extension> {
+type Clike = typeof import("@codemirror/legacy-modes/mode/clike").clike;
+
+/** PHP has no mode of its own there. */
+function phpMode(clike: Clike): StreamParser<unknown> {
+  const wordSet = (text: string) => Object.fromEntries(text.split(" ").map((word) => [word, true]));
+  return clike({
+    name: "php",
+    keywords: wordSet(
+      "abstract and array as break case catch class clone const continue declare default do echo else elseif enum extends final finally fn for foreach function global goto if implements include include_once instanceof interface match namespace new or print private protected public readonly require require_once return static switch throw trait try use var while xor yield",
+    ),
+    blockKeywords: wordSet("catch do else elseif for foreach if switch try while finally"),
+    atoms: wordSet("true false null TRUE FALSE NULL"),
+    multiLineStrings: true,
+    hooks: {
+      $(stream: { eatWhile(pattern: RegExp): boolean }) {
+        stream.eatWhile(/[\w$]/);
+        return "variable-2";
+      },
+      "#"(stream: { skipToEnd(): void }) {
+        stream.skipToEnd();
+        return "comment";
+      },
+    },
+  });
+}
+
+export async function languageOf(props: EditorProps): Promise<Extension> {
+  const { language = "", dialect, schema, suggest } = props;
   if (language === "sql") return sqlOf(dialect, schema);
+  const completion = suggest === undefined ? [] : suggestionsOf(suggest);
   const mode = Object.hasOwn(modes, language) ? modes[language] : undefined;
-  return mode === undefined
-    ? []
-    : StreamLanguage.define({ ...(await importCode(mode)), tokenTable: modeTags });
+  if (mode === undefined) return completion;
+  return [StreamLanguage.define({ ...(await importCode(mode)), tokenTable: modeTags }), completion];
+}
+
+/** The list is made anew after each character, because what was written may be complete by then. */
+function suggestionsOf(suggest: NonNullable<EditorProps["suggest"]>): Extension {
+  const autocomplete: CompletionSource = ({ state, pos }) => {
+    const found = suggest(state.doc.toString(), pos);
+    return found === undefined ? null : { from: pos - found.replaces, options: found.options };
+  };
+  return EditorState.languageData.of(() => [{ autocomplete }]);
 }
 
 function sqlOf(dialect: EditorProps["dialect"], schema: SqlSchema = {}): Extension {

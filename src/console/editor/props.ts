@@ -20,6 +20,23 @@ export interface EditorHandle {
   goTo(container: Position): void;
 }
 
+/** Text that the person may want at the cursor. */
+export interface Suggestion {
+  readonly label: string;
+  /** Text that is inserted. Default: `label`. */
+  readonly apply?: string;
+  /** Short text beside the label. */
+  readonly detail?: string;
+  /** Longer text, shown for the selected suggestion. */
+  readonly info?: string;
+}
+
+export interface Suggestions {
+  /** Number of characters before the cursor that a suggestion replaces. */
+  readonly replaces: number;
+  readonly options: readonly Suggestion[];
+}
+
 /** Column names by table, for completion. */
 export type SqlSchema = Readonly<Record<string, readonly string[]>>;
 
@@ -35,6 +52,10 @@ export interface EditorProps {
   readonly language?: string;
   readonly dialect?: "sqlite" | "postgres";
   readonly schema?: SqlSchema;
+  /** Completes the text at an offset. It is read when the language is set, so it must stay the same function. */
+  readonly suggest?: (text: string, at: number) => Suggestions | undefined;
+  /** Called when the cursor has moved, and once at the start. */
+  readonly onCursor?: (position: Position) => void;
   readonly marks?: readonly Mark[];
   /** Called at Ctrl+Enter or Cmd+Enter, with the whole and the selected text. */
   readonly onRun?: (text: string, selected: string) => void;

@@ -7,5 +7,10 @@ const reserved = new Set(
 
 /** Quotes a name for SQL where it would be read as something else. */
 export function quoteName(name: string): string {
-  return /^[a-z_][a-z0-9_]*$/.test(name) && !reserved.has(name) ? name : `"${name.replaceAll('"', '""')}"`;
+  return /^[a-z_][a-z0-9_]*$/.test(name) && !reserved.has(name) ? name : quoteAlways(name);
+}
+
+/** Quotes a name for SQL, whatever it is. */
+export function quoteAlways(name: string): string {
+  return `"${name.replaceAll('"', '""')}"`;
 }

@@ -9,6 +9,8 @@ export interface ButtonProps {
   readonly kind?: "plain" | "primary" | "danger" | "quiet";
   readonly type?: "button" | "submit";
   readonly disabled?: boolean;
+  /** Whether a switch is on. */
+  readonly pressed?: boolean;
   readonly title?: string;
   /** The button is disabled until the returned promise settles. A rejection is shown as a toast. */
   readonly onClick?: (event: MouseEvent) => void | Promise<void>;
@@ -20,6 +22,7 @@ export function Button({
   kind = "plain",
   type = "button",
   disabled,
+  pressed,
   title,
   onClick,
 }: ButtonProps) {
@@ -30,6 +33,7 @@ export function Button({
       class={`button ${kind}`}
       disabled={disabled || busy}
       title={title}
+      aria-pressed={pressed}
       aria-busy={busy || undefined}
       onClick={onClick === undefined ? undefined : (event: MouseEvent) => run(() => onClick(event))}
     >

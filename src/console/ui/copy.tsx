@@ -1,4 +1,5 @@
 import { useState } from "preact/hooks";
+import { t } from "../text/text.ts";
 import { Icon } from "./icons.tsx";
 import { showError } from "./toasts.tsx";
 
@@ -10,7 +11,7 @@ export interface CopyButtonProps {
 }
 
 /** Copies a text to the clipboard and confirms it. */
-export function CopyButton({ text, label = "Copy", initialFocus }: CopyButtonProps) {
+export function CopyButton({ text, label = t.frame.copy, initialFocus }: CopyButtonProps) {
   const [done, setDone] = useState(false);
   const copy = async () => {
     try {
@@ -30,13 +31,13 @@ export function CopyButton({ text, label = "Copy", initialFocus }: CopyButtonPro
       onClick={copy}
     >
       <Icon name={done ? "check" : "copy"} />
-      <span aria-live="polite">{done ? "Copied" : label}</span>
+      <span aria-live="polite">{done ? t.frame.copied : label}</span>
     </button>
   );
 }
 
 /** Copies a text. Over plain http browsers offer no clipboard API, but a selection can still be copied. */
-async function toClipboard(text: string): Promise<void> {
+export async function toClipboard(text: string): Promise<void> {
   if (navigator.clipboard !== undefined) return navigator.clipboard.writeText(text);
   const area = document.createElement("textarea");
   area.value = text;
@@ -45,6 +46,5 @@ async function toClipboard(text: string): Promise<void> {
   area.select();
   const copied = document.execCommand("copy");
   area.remove();
-  if (!copied)
-    throw new Error("the browser does not let this page copy; select the text and copy it by hand");
+  if (!copied) throw new Error(t.frame.cannotCopy);
 }

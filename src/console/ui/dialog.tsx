@@ -1,6 +1,7 @@
 import { signal } from "@preact/signals";
 import type { ComponentChildren, RefObject } from "preact";
 import { useEffect, useId, useLayoutEffect, useRef } from "preact/hooks";
+import { t } from "../text/text.ts";
 import { Button, IconButton } from "./button.tsx";
 
 export interface DialogProps {
@@ -58,7 +59,7 @@ export function Dialog({ title, children, onClose, wide, closesOnBackdrop }: Dia
         <h2 id={heading} tabIndex={-1}>
           {title}
         </h2>
-        {onClose !== undefined && <IconButton icon="close" label="Close" onClick={onClose} />}
+        {onClose !== undefined && <IconButton icon="close" label={t.frame.close} onClick={onClose} />}
       </header>
       {children}
     </dialog>
@@ -113,7 +114,7 @@ export function ConfirmDialog() {
     <Dialog key={asked} title={asked.title} onClose={() => asked.answer(false)}>
       <div class="dialog-text">{asked.text}</div>
       <footer>
-        <Button onClick={() => asked.answer(false)}>Cancel</Button>
+        <Button onClick={() => asked.answer(false)}>{t.frame.cancel}</Button>
         <Button kind={asked.danger ? "danger" : "primary"} onClick={() => asked.answer(true)}>
           {asked.action}
         </Button>

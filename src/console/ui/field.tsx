@@ -63,6 +63,28 @@ export function Check({ label, checked, disabled, hint, onChange }: CheckProps) 
   );
 }
 
+export interface ChoiceProps {
+  /** The same for all choices of a fieldset. */
+  readonly name: string;
+  readonly label: string;
+  readonly checked: boolean;
+  readonly hint?: string;
+  readonly onChoose: () => void;
+}
+
+/** One of several choices, to be shown in a fieldset. */
+export function Choice({ name, label, checked, hint, onChoose }: ChoiceProps) {
+  return (
+    <label class="check">
+      <input type="radio" name={name} checked={checked} onChange={onChoose} />
+      <span>
+        {label}
+        {hint !== undefined && <small>{hint}</small>}
+      </span>
+    </label>
+  );
+}
+
 /** Current value of the input that fired the event. */
 export function typed(event: Event): string {
   return (event.currentTarget as HTMLInputElement | HTMLTextAreaElement | HTMLSelectElement).value;

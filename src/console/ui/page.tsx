@@ -1,8 +1,15 @@
 import type { ComponentChildren } from "preact";
 import { useEffect, useLayoutEffect, useRef } from "preact/hooks";
+import { serverName } from "../brand.tsx";
 
 export interface PageProps {
   readonly title: string;
+  /** Content of the heading, if it is not the title as it is. */
+  readonly heading?: ComponentChildren;
+  /** Way to this page, in front of the heading. */
+  readonly path?: ComponentChildren;
+  /** Facts after the heading. */
+  readonly summary?: ComponentChildren;
   /** Buttons beside the title. */
   readonly actions?: ComponentChildren;
   /** The page takes the whole height and scrolls inside. */
@@ -11,19 +18,23 @@ export interface PageProps {
 }
 
 /** Frame of a page. Its heading takes the focus, so that screen readers announce the new page. */
-export function Page({ title, actions, tall, children }: PageProps) {
+export function Page({ title, heading: content = title, path, summary, actions, tall, children }: PageProps) {
   const heading = useRef<HTMLHeadingElement>(null);
   useEffect(() => {
-    document.title = `${title} · node-server`;
+    document.title = `${title} · ${serverName}`;
   }, [title]);
   // A layout effect runs before anything can be clicked, so it never takes the focus from a clicked element.
   useLayoutEffect(() => heading.current?.focus({ preventScroll: true }), []);
   return (
     <main class={tall ? "page tall" : "page"} id="main">
       <header class="page-header">
-        <h1 ref={heading} tabIndex={-1}>
-          {title}
-        </h1>
+        <div class="page-title">
+          {path}
+          <h1 ref={heading} tabIndex={-1} title={content === title ? undefined : title}>
+            {content}
+          </h1>
+          {summary}
+        </div>
         {actions !== undefined && <div class="actions">{actions}</div>}
       </header>
       {children}

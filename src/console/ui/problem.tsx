@@ -6,18 +6,16 @@ import {
   TimedOut,
   Unreachable,
 } from "../../client/index.ts";
+import { t } from "../text/text.ts";
 import { Icon } from "./icons.tsx";
 
 /** Sentence about an error, for the person at the screen. */
 export function explain(error: unknown): string {
-  if (error instanceof PermissionDenied)
-    return `This token may not do that. The server says: ${error.detail}`;
-  if (error instanceof FileDenied && error.status === 401)
-    return `The server no longer accepts the token that you are signed in with. ${error.message}`;
-  if (error instanceof FileDenied)
-    return `This token may not do that: files need all four permissions on the bucket. ${error.message}`;
+  if (error instanceof PermissionDenied) return t.frame.denied(error.detail);
+  if (error instanceof FileDenied && error.status === 401) return t.frame.fileTokenRefused(error.message);
+  if (error instanceof FileDenied) return t.frame.fileDenied(error.message);
   // The error's own message is only the address and "Failed to fetch", whatever the cause.
-  if (isUnreachable(error)) return "The server cannot be reached. Try again when it is back.";
+  if (isUnreachable(error)) return t.frame.unreachable;
   if (error instanceof RpcError) return error.detail;
   return error instanceof Error ? error.message : String(error);
 }
@@ -35,7 +33,7 @@ export function Problem({ error, retry }: { readonly error: unknown; readonly re
       <p>{explain(error)}</p>
       {retry !== undefined && (
         <button type="button" class="button" onClick={retry}>
-          <span>Try again</span>
+          <span>{t.frame.tryAgain}</span>
         </button>
       )}
     </div>

@@ -1,17 +1,29 @@
 import { signal } from "@preact/signals";
-import { useEffect, useRef } from "preact/hooks";
+import { useEffect, useLayoutEffect, useRef } from "preact/hooks";
 import { hasFailedAction, whenReachable } from "../connection.ts";
+import { t } from "../text/text.ts";
 import { Icon } from "./icons.tsx";
 import { explain, isUnreachable } from "./problem.tsx";
+import { publishHeight } from "./publish-height.ts";
 
 interface Toast {
   readonly id: number;
   readonly text: string;
   readonly kind: "done" | "notice" | "problem";
+  readonly action?: ToastAction | undefined;
+}
+
+/** What the person can do about a message, such as undo. */
+export interface ToastAction {
+  readonly label: string;
+  /** A rejection is shown as a toast. */
+  readonly run: () => Promise<void>;
 }
 
 const toasts = signal<readonly Toast[]>([]);
 const shownMs = { done: 4000, notice: 8000, problem: 12_000 };
+/** Time to read a message and decide. */
+const actionMs = 15_000;
 let next = 1;
 
 /** Shows a short message. */
@@ -19,12 +31,27 @@ export function toast(text: string, kind: Toast["kind"] = "done"): void {
   showToast(text, kind);
 }
 
+/** Shows what was done, with a button for one more action. */
+export function toastWithAction(text: string, action: ToastAction): void {
+  add({ text, kind: "done", action }, actionMs);
+}
+
 /** Shows a short message; returns a function that dismisses it when it is no longer true. */
 export function showToast(text: string, kind: Toast["kind"]): () => void {
-  const one = { id: next++, text, kind };
+  return add({ text, kind }, shownMs[kind]);
+}
+
+function add(shown: Omit<Toast, "id">, ms: number): () => void {
+  const one = { id: next++, ...shown };
   toasts.value = [...toasts.value.slice(-4), one];
-  setTimeout(() => dismiss(one.id), shownMs[kind]);
+  setTimeout(() => dismiss(one.id), ms);
   return () => dismiss(one.id);
+}
+
+/** Runs the action once: its message is gone. */
+function runAction(id: number, { run }: ToastAction): void {
+  dismiss(id);
+  run().catch(showError);
 }
 
 /** Shows an error as a toast. An `AbortError` is ignored: the person cancelled. */
@@ -53,16 +80,22 @@ export function Toasts() {
     container.current?.hidePopover();
     if (shown.length > 0) container.current?.showPopover();
   }, [shown]);
+  useLayoutEffect(() => publishHeight(container.current, "--toast-height"), []);
   return (
     <div ref={container} popover="manual" class="toasts" role="status" aria-live="polite">
-      {shown.map(({ id, text, kind }) => (
+      {shown.map(({ id, text, kind, action }) => (
         <div key={id} class={`toast ${kind}`}>
           <Icon name={kind === "done" ? "check" : "warning"} />
           <span>{text}</span>
+          {action !== undefined && (
+            <button type="button" class="button" onClick={() => runAction(id, action)}>
+              {action.label}
+            </button>
+          )}
           <button
             type="button"
             class="button quiet icon-only"
-            aria-label="Dismiss"
+            aria-label={t.frame.dismiss}
             onClick={() => dismiss(id)}
           >
             <Icon name="close" />

@@ -14,9 +14,9 @@ export interface VirtualRowsProps {
   readonly class?: string;
   readonly label: string;
   /** Role of the element around the rows. Default: `list`. */
-  readonly role?: "list" | "rowgroup" | "table";
+  readonly role?: "list" | "rowgroup" | "table" | "presentation";
   /** Attributes of the scrolling element, such as role, state and key listeners. */
-  readonly box?: HTMLAttributes<HTMLDivElement>;
+  readonly box?: HTMLAttributes<HTMLDivElement> & { readonly "data-initial-focus"?: boolean };
 }
 
 /** List of any length. Only the rows in view are in the DOM. */
@@ -54,8 +54,10 @@ export function VirtualRows(props: VirtualRowsProps) {
   );
 }
 
-/** Rows rendered beyond the visible ones on each side, so that quick scrolling shows no gap. */
-const marginRows = 12;
+/** Rows rendered beyond the visible ones on each side, so that quick scrolling shows no gap: of high rows, as many as fill 480 px. */
+function marginRows(rowHeight: number): number {
+  return Math.min(12, Math.ceil(480 / rowHeight));
+}
 
 export interface VirtualWindow {
   readonly first: number;
@@ -97,8 +99,8 @@ export function useVirtualWindow(
     return () => observer.disconnect();
   }, []);
   return {
-    first: Math.max(0, Math.floor(view.top / rowHeight) - marginRows),
-    end: Math.min(count, Math.ceil((view.top + view.height) / rowHeight) + marginRows),
+    first: Math.max(0, Math.floor(view.top / rowHeight) - marginRows(rowHeight)),
+    end: Math.min(count, Math.ceil((view.top + view.height) / rowHeight) + marginRows(rowHeight)),
     update,
   };
 }

@@ -1,13 +1,16 @@
 import {
   type Bucket,
   type BucketFiles,
+  type BucketUsage,
   ClientError,
   FileNotFound,
   type NodeServerClient,
   type Permission,
 } from "../../../client/index.ts";
-import type { Session } from "../../session.ts";
+import { type Session, serverUrl } from "../../session.ts";
+import { t } from "../../text/text.ts";
 import { type Entry, entriesFrom } from "./files/entries.ts";
+import { publicUrl } from "./path.ts";
 
 /** A bucket whose files are shown. */
 export interface OpenBucket {
@@ -27,14 +30,28 @@ export interface Content {
 interface BucketAccess {
   list(folder: string, signal: AbortSignal): Promise<Entry[]>;
   read(path: string, signal?: AbortSignal): Promise<Content>;
+  /** Reads at most the first `maxBytes` of a file. */
+  readStart(path: string, maxBytes: number, signal: AbortSignal): Promise<Content>;
   /** Client for changes; undefined when the bucket is read-only for this token. */
   readonly files: BucketFiles | undefined;
   /** Sentence that says why nothing can be changed, or an empty text. */
   readonly why: string;
   readonly mayList: boolean;
   readonly mayRead: boolean;
-  /** Whether everybody can read the files at the public address; undefined when the token may not know. */
-  readonly isPublic: boolean | undefined;
+  /** Who can read the files over plain HTTP: anybody, tokens and signed links, or nobody; undefined when the token may not know. */
+  readonly readers: Readers | undefined;
+}
+
+export type Readers = "anybody" | "tokens" | "nobody";
+
+function readersOf({ enable, public: isPublic }: Bucket): Readers {
+  if (!enable) return "nobody";
+  return isPublic === false ? "tokens" : "anybody";
+}
+
+/** Whether an address of the bucket's files is of use to others: that of a private bucket is only at a host name of its own, where browsers can sign in. */
+export function mayCopyUrl({ bucket, access }: OpenBucket): boolean {
+  return access.readers === "tokens" ? bucket?.hosts !== undefined : access.readers !== "nobody";
 }
 
 /** Uses WebDAV when the token has all permissions for it, otherwise RPC calls, which only list and read. */
@@ -45,24 +62,23 @@ export async function openAccess(
 ): Promise<BucketAccess> {
   const files = client.bucket(name);
   const may = (action: "list" | "read") => rights.inBucket(name, filePermission(action));
-  const readOnly = (why: string, isPublic: boolean | undefined) =>
-    overRpc(client, name, { files: undefined, why, mayList: may("list"), mayRead: may("read"), isPublic });
-  const switchedOff = (why: string) => readOnly(why, false);
-  if (bucket?.enable === false)
-    return switchedOff("This bucket is off, so its files are read-only. Turn it on to change them.");
-  if (!rights.overWebdav(name))
-    return readOnly(
-      "Read-only: changing files needs all four of Read, Write, Delete and List on this bucket, and your token does not have them all.",
-      bucket?.enable,
-    );
-  if (!fitsWebdav)
-    return readOnly(
-      "Read-only: you signed in with a user name that contains “:”, which WebDAV does not support. Sign in with the key and the secret of your token to change files.",
-      bucket?.enable,
-    );
-  if (bucket === undefined && !(await isServed(files)))
-    return switchedOff("This bucket is off or does not exist, so nothing can be changed here.");
-  return overWebdav(files);
+  const readers = bucket && readersOf(bucket);
+  const readOnly = (why: string, readers: Readers | undefined) =>
+    overRpc(client, name, { files: undefined, why, mayList: may("list"), mayRead: may("read"), readers });
+  const switchedOff = (why: string) => readOnly(why, "nobody");
+  if (bucket?.enable === false) return switchedOff(t.buckets.switchedOff);
+  if (!rights.overWebdav(name)) return readOnly(t.buckets.needsAllFour, readers);
+  if (!fitsWebdav) return readOnly(t.buckets.colonName, readers);
+  if (bucket === undefined && !(await isServed(files))) return switchedOff(t.buckets.offOrMissing);
+  return overWebdav(files, readers ?? (await readersSeen(name)));
+}
+
+/** Who can read the files, for a token that may not read the record. */
+async function readersSeen(name: string): Promise<Readers> {
+  // Without the slash at its end the address of a public bucket is a redirect, whatever the bucket contains.
+  const address = publicUrl(serverUrl, { name, path: "" }).replace(/\/$/, "");
+  const { status } = await fetch(address, { method: "HEAD", redirect: "manual" });
+  return status === 401 ? "tokens" : "anybody";
 }
 
 function filePermission(action: "list" | "read"): Permission {
@@ -80,13 +96,13 @@ async function isServed(files: BucketFiles): Promise<boolean> {
   }
 }
 
-function overWebdav(files: BucketFiles): BucketAccess {
+function overWebdav(files: BucketFiles, readers: Readers): BucketAccess {
   return {
     files,
     why: "",
     mayList: true,
     mayRead: true,
-    isPublic: true,
+    readers,
     async list(folder, signal) {
       const entries = await files.list(folder, { signal });
       return entries.map(({ name, folder, size, modified }) => ({
@@ -99,7 +115,11 @@ function overWebdav(files: BucketFiles): BucketAccess {
     async read(path, signal) {
       const response = await files.open(path, { signal });
       const blob = await response.blob();
-      return { blob, etag: response.headers.get("etag") ?? undefined };
+      return { blob, etag: etagOf(response) };
+    },
+    async readStart(path, maxBytes, signal) {
+      const response = await files.open(path, { signal });
+      return { blob: await startOf(response, maxBytes), etag: etagOf(response) };
     },
   };
 }
@@ -107,7 +127,7 @@ function overWebdav(files: BucketFiles): BucketAccess {
 function overRpc(
   client: NodeServerClient,
   name: string,
-  facts: Omit<BucketAccess, "list" | "read">,
+  facts: Omit<BucketAccess, "list" | "read" | "readStart">,
 ): BucketAccess {
   return {
     ...facts,
@@ -120,7 +140,39 @@ function overRpc(
       const bytes = Uint8Array.from(atob(base64), (letter) => letter.charCodeAt(0));
       return { blob: new Blob([bytes]), etag: undefined };
     },
+    async readStart(path, maxBytes, signal) {
+      // The call above answers with the whole file, and only with one that is small enough.
+      const link = { name, path, expires_in: startSeconds };
+      const { address } = await client.call("static-bucket-file_link", link, { signal });
+      const headers = { range: `bytes=0-${maxBytes - 1}` };
+      const response = await fetch(serverUrl + address, { headers, credentials: "omit", signal });
+      if (!response.ok) throw new Error(t.files.notRead(response.status));
+      return { blob: await startOf(response, maxBytes), etag: undefined };
+    },
   };
+}
+
+/** How long the link is valid by which the start of a file is read. */
+const startSeconds = 60;
+
+function etagOf({ headers }: Response): string | undefined {
+  return headers.get("etag") ?? undefined;
+}
+
+/** Reads the first bytes of a body, and ends the transfer of the others. */
+async function startOf({ body }: Response, maxBytes: number): Promise<Blob> {
+  const reader = body?.getReader();
+  const parts: Uint8Array<ArrayBuffer>[] = [];
+  let left = maxBytes;
+  while (reader !== undefined && left > 0) {
+    const { done, value } = await reader.read();
+    if (done) break;
+    const part = value.subarray(0, left);
+    parts.push(part);
+    left -= part.length;
+  }
+  await reader?.cancel();
+  return new Blob(parts);
 }
 
 /** A bucket in the list. */
@@ -128,6 +180,8 @@ export interface BucketRecord {
   readonly name: string;
   /** Null: the bucket does not exist. Undefined: this token may not read the record. */
   readonly bucket: Bucket | null | undefined;
+  /** Null: not counted yet. Undefined: this token may not list its files, or there is no bucket. */
+  readonly usage: BucketUsage | null | undefined;
 }
 
 /** Calls per batch. The server accepts up to 1,000. */
@@ -151,5 +205,27 @@ export async function loadBuckets({ client, rights }: Session, signal: AbortSign
       known.set(part[index] ?? "", answer);
     }
   }
-  return names.map((name) => ({ name, bucket: known.get(name) }));
+  const present = names.filter((name) => known.get(name) !== null);
+  const usage = await loadUsage({ client, rights }, present, signal);
+  return names.map((name) => ({ name, bucket: known.get(name), usage: usage.get(name) }));
+}
+
+/** Counts of the buckets whose files the token may list. One that cannot be counted is left out: the rest of its row is of use. */
+async function loadUsage(
+  { client, rights }: Pick<Session, "client" | "rights">,
+  names: readonly string[],
+  signal: AbortSignal,
+): Promise<ReadonlyMap<string, BucketUsage | null>> {
+  const listed = names.filter((name) => rights.inBucket(name, filePermission("list")));
+  const usage = new Map<string, BucketUsage | null>();
+  for (let at = 0; at < listed.length; at += batchSize) {
+    const part = listed.slice(at, at + batchSize);
+    const answers = await client.batch(
+      part.map((name) => ["static-bucket_usage", { name }] as const),
+      { signal },
+    );
+    for (const [index, answer] of answers.entries())
+      if (!(answer instanceof ClientError)) usage.set(part[index] ?? "", answer);
+  }
+  return usage;
 }

@@ -1,17 +1,27 @@
-import { Fragment } from "preact";
+import { useState } from "preact/hooks";
 import { addOverlay } from "../../overlays.tsx";
 import { route } from "../../route.ts";
 import { useSession } from "../../session.ts";
+import { t } from "../../text/text.ts";
 import { useLoad } from "../../ui/load.ts";
 import { Page } from "../../ui/page.tsx";
 import { Problem } from "../../ui/problem.tsx";
-import { FileName } from "../../ui/visible-text.tsx";
+import { Skeleton } from "../../ui/skeleton.tsx";
+import { TabLinks } from "../../ui/tab-links.tsx";
+import { FileName, visibleText } from "../../ui/visible-text.tsx";
+import { Badges } from "./badges.tsx";
 import { type OpenBucket, openAccess } from "./bucket-access.ts";
+import { bucketTabs, linkToTab, type TabName } from "./bucket-tabs.ts";
+import { DeploysTab } from "./deploys/deploys-tab.tsx";
+import { Breadcrumbs, type Totals, totalsText } from "./files/breadcrumbs.tsx";
 import { Folder } from "./files/folder.tsx";
-import { currentView, linkToPath } from "./files/folder-view.ts";
+import { currentView } from "./files/folder-view.ts";
+import { LinksTab } from "./links/links-tab.tsx";
 import { BucketList } from "./list/bucket-list.tsx";
-import { Badges } from "./list/bucket-row.tsx";
-import { join, splitPath } from "./path.ts";
+import { nameOf } from "./path.ts";
+import { SettingsTab } from "./settings/settings-tab.tsx";
+import { OpenSite } from "./site-link.tsx";
+import { TrashTab } from "./trash/trash-tab.tsx";
 import { UploadPanel } from "./uploads/upload-panel.tsx";
 
 // Uploads continue when this page is left.
@@ -19,11 +29,11 @@ addOverlay(UploadPanel);
 
 export default function BucketsPage() {
   const [name = ""] = route.value.rest;
-  return name === "" ? <BucketList /> : <FilesPage key={name} name={name} />;
+  return name === "" ? <BucketList /> : <BucketPage key={name} name={name} />;
 }
 
-/** Files of one bucket. */
-function FilesPage({ name }: { readonly name: string }) {
+/** One bucket: its files, and a tab for each of the other things that the token may see or do. */
+function BucketPage({ name }: { readonly name: string }) {
   const session = useSession();
   const { value, error, reload } = useLoad(
     async (signal): Promise<OpenBucket> => {
@@ -31,55 +41,82 @@ function FilesPage({ name }: { readonly name: string }) {
       const bucket = rights.inBucket(name, { static_bucket: "read" })
         ? await client.call("static-bucket_read", { name }, { signal })
         : undefined;
-      if (bucket === null)
-        throw new Error(`There is no bucket ${name}. It may have been deleted or renamed.`);
+      if (bucket === null) throw new Error(t.buckets.noBucket(name));
       return { name, bucket, access: await openAccess(session, name, bucket) };
     },
     [session, name],
   );
-  const view = currentView();
+  const tabs = bucketTabs(session.rights, name);
+  const [, wanted = "files"] = route.value.rest;
+  const current = tabs.find((tab) => tab.name === wanted);
+  const isFiles = wanted === "files";
+  const path = isFiles ? currentView().path : "";
+  const [totals, setTotals] = useState<Totals>();
   return (
-    <Page title={name} tall actions={value !== undefined && <Badges bucket={value.bucket} />}>
-      {error !== undefined && <Problem error={error} retry={reload} />}
-      {value === undefined && error === undefined && <p class="loading">Opening the bucket…</p>}
-      {value !== undefined && !value.access.mayList && (
-        <p class="notice">
-          This token may not list the files of this bucket: it needs StaticBucketFile::List on it.
-        </p>
+    <Page
+      title={visibleText(path === "" ? name : nameOf(path))}
+      heading={<FileName name={path === "" ? name : nameOf(path)} />}
+      path={<Breadcrumbs bucket={name} path={path} />}
+      summary={isFiles && totals !== undefined && <p class="muted">{totalsText(totals)}</p>}
+      tall={isFiles}
+      actions={
+        value !== undefined && (
+          <>
+            <Badges bucket={value.bucket} />
+            <OpenSite {...value} />
+          </>
+        )
+      }
+    >
+      {tabs.length > 1 && (
+        <TabLinks
+          label={t.bucketTabs.tabs(name)}
+          tabs={tabs.map((tab) => ({
+            label: tab.title,
+            href: linkToTab(name, tab.name),
+            current: tab === current,
+          }))}
+        />
       )}
-      {value?.access.mayList && (
-        // The key removes a focused breadcrumb with its folder, so that the new list takes the focus.
-        <Fragment key={view.path}>
-          <Breadcrumbs bucket={name} path={view.path} />
-          <Folder openBucket={value} view={view} />
-        </Fragment>
+      {error !== undefined && <Problem error={error} retry={reload} />}
+      {value === undefined && error === undefined && <Skeleton rows={8} />}
+      {current === undefined && <p class="notice">{t.bucketTabs.mayNot}</p>}
+      {value !== undefined && current !== undefined && (
+        <Tab tab={current.name} openBucket={value} onChange={reload} onTotals={setTotals} />
       )}
     </Page>
   );
 }
 
-function Breadcrumbs({ bucket, path }: { readonly bucket: string; readonly path: string }) {
-  const names = splitPath(path);
-  const steps = [
-    { name: bucket, path: "" },
-    ...names.map((name, index) => ({ name, path: join(...names.slice(0, index + 1)) })),
-  ];
-  return (
-    <nav aria-label="Folders" class="files-crumbs">
-      <a href="#/buckets">Buckets</a>
-      {steps.map((step, index) => (
-        <span key={step.path}>
-          <span aria-hidden="true" class="muted">
-            /
-          </span>
-          <a
-            href={linkToPath(bucket, step.path)}
-            aria-current={index === steps.length - 1 ? "page" : undefined}
-          >
-            <FileName name={step.name} />
-          </a>
-        </span>
-      ))}
-    </nav>
-  );
+interface TabProps {
+  readonly tab: TabName;
+  readonly openBucket: OpenBucket;
+  /** Called when the record of the bucket has changed. */
+  readonly onChange: () => void;
+  /** Called with what the shown folder contains, and with undefined while that is not known. */
+  readonly onTotals: (totals: Totals | undefined) => void;
+}
+
+function Tab({ tab, openBucket, onChange, onTotals }: TabProps) {
+  const { name, bucket } = openBucket;
+  switch (tab) {
+    case "files":
+      return <FilesTab openBucket={openBucket} onTotals={onTotals} />;
+    case "deploys":
+      return <DeploysTab name={name} />;
+    case "links":
+      return <LinksTab name={name} />;
+    case "trash":
+      return <TrashTab name={name} />;
+    case "settings":
+      return bucket === undefined ? null : (
+        <SettingsTab key={JSON.stringify(bucket)} bucket={bucket} onChange={onChange} />
+      );
+  }
+}
+
+function FilesTab({ openBucket, onTotals }: Pick<TabProps, "openBucket" | "onTotals">) {
+  const view = currentView();
+  if (!openBucket.access.mayList) return <p class="notice">{t.buckets.mayNotList}</p>;
+  return <Folder key={view.path} openBucket={openBucket} view={view} onTotals={onTotals} />;
 }

@@ -1,3 +1,6 @@
+import type { Bucket } from "../../../client/index.ts";
+import { t } from "../../text/text.ts";
+
 /** Joins parts of a path. Paths in a bucket have no leading slash; the bucket itself is the empty path. */
 export function join(...parts: readonly string[]): string {
   return parts.filter((part) => part !== "").join("/");
@@ -40,16 +43,16 @@ export function sameName(a: string, b: string): boolean {
 
 /** Problem with a typed name, or undefined. The server checks more. */
 export function nameProblem(name: string): string | undefined {
-  if (name === "") return "Give it a name.";
-  if (/[/\\]/.test(name)) return "A name cannot contain / or \\.";
-  return name === "." || name === ".." ? "A name cannot be . or .. alone." : undefined;
+  if (name === "") return t.files.giveName;
+  if (/[/\\]/.test(name)) return t.files.noSlash;
+  return name === "." || name === ".." ? t.files.noDots : undefined;
 }
 
 export function pathProblem(path: string): string | undefined {
-  if (path === "") return "Give it a name.";
-  if (path.startsWith("/") || path.endsWith("/")) return "Remove the / at the start or end.";
+  if (path === "") return t.files.giveName;
+  if (path.startsWith("/") || path.endsWith("/")) return t.files.noEndSlash;
   for (const name of path.split("/")) {
-    if (name === "") return "Two / in a row: a name is missing between them.";
+    if (name === "") return t.files.doubleSlash;
     const fault = nameProblem(name);
     if (fault !== undefined) return fault;
   }
@@ -60,15 +63,28 @@ export function pathProblem(path: string): string | undefined {
 const reserved: readonly string[] = ["node", "jsonrpc", "terminal"];
 
 export interface PublicFile {
-  readonly bucket: string;
-  /** True for the bucket that is the HTTP root: its files have shorter addresses. */
-  readonly isRoot: boolean;
+  /** The name of the bucket. */
+  readonly name: string;
+  /** Its record, if the token may read it: the HTTP root and host names have shorter addresses. */
+  readonly bucket?: Pick<Bucket, "is_http_root" | "hosts"> | null | undefined;
   /** Empty for the bucket itself. */
   readonly path: string;
 }
 
-/** Public address of a file or bucket. */
-export function publicUrl(server: string, { bucket, isRoot, path }: PublicFile): string {
-  const atRoot = isRoot && !reserved.includes(splitPath(path)[0] ?? "");
-  return `${server}/${atRoot ? "" : `node/static/${encodeURIComponent(bucket)}/`}${encodePath(path)}`;
+/** Origin of a host name of a bucket, which the same server answers. */
+export function onHost(server: string, host: string): string {
+  const { protocol, port } = new URL(server);
+  return `${protocol}//${host}${port === "" ? "" : `:${port}`}`;
+}
+
+/** Address of a file or bucket over plain HTTP. */
+export function publicUrl(server: string, { name, bucket, path }: PublicFile): string {
+  const { is_http_root: isRoot = false, hosts = [] } = bucket ?? {};
+  const isReserved = reserved.includes(splitPath(path)[0] ?? "");
+  const [host] = hosts;
+  if (host !== undefined && !isReserved) {
+    return `${onHost(server, host)}/${encodePath(path)}`;
+  }
+  const folder = isRoot && !isReserved ? "" : `node/static/${encodeURIComponent(name)}/`;
+  return `${server}/${folder}${encodePath(path)}`;
 }

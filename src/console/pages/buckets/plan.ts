@@ -1,3 +1,4 @@
+import { t } from "../../text/text.ts";
 import type { Entry } from "./files/entries.ts";
 import { commonFolder, join, nameOf, parentOf, pathProblem, sameName, splitPath } from "./path.ts";
 import type { Incoming } from "./uploads/drop.ts";
@@ -60,40 +61,26 @@ export interface Move {
   readonly to: string;
 }
 
-/** Moves for the chosen entries: one to the path `target`, or several into the folder `target`. Moves to the same path are left out. */
-export function movesTo(path: string, chosen: readonly Entry[], target: string, toPath: boolean): Move[] {
-  return chosen
-    .map(({ name }) => ({ from: join(path, name), to: toPath ? target : join(target, name) }))
-    .filter(({ from, to }) => from !== to);
-}
-
-export function movesProblem(target: string, moves: readonly Move[], toPath: boolean): string | undefined {
-  if (target !== "" || toPath) {
-    const fault = pathProblem(target);
-    if (fault !== undefined) return fault;
-  }
-  const inside = moves.find(({ from, to }) => to.startsWith(`${from}/`));
-  return inside === undefined ? undefined : `${inside.from} cannot be moved into itself.`;
+/** Problem with a typed path for something that is at `from` now, or undefined. */
+export function renameProblem(from: string, target: string): string | undefined {
+  const fault = pathProblem(target);
+  if (fault !== undefined) return fault;
+  return target.startsWith(`${from}/`) ? t.files.intoItself(from) : undefined;
 }
 
 export interface MovePlan {
-  /** Names at the target that would be replaced. */
-  readonly replacing: readonly string[];
+  /** Name at the target that would be replaced. */
+  readonly replacing: string | undefined;
   /** Folders to create, parents first. */
   readonly missing: readonly string[];
 }
 
-/** Plans moves from `path`, which exists. Never lists a folder that may be missing. */
-export async function planMoves(path: string, moves: readonly Move[], list: List): Promise<MovePlan> {
-  const into = moves.reduce((folder, { to }) => commonFolder(folder, parentOf(to)), path);
-  const below = (to: string) => (into === "" ? to : to.slice(into.length + 1));
-  const incoming = moves.map((move) => ({ path: below(move.to), file: move }));
-  const plan = await planUpload(into, incoming, [], list);
-  return {
-    // Changing only the Unicode form of a file's own name replaces nothing.
-    replacing: plan.replacing
-      .filter(({ file: { from, to } }) => !sameName(from, to))
-      .map(({ path }) => nameOf(path)),
-    missing: [...plan.missing],
-  };
+/** Plans a move from the folder `path`, which exists. Never lists a folder that may be missing. */
+export async function planMove(path: string, { from, to }: Move, list: List): Promise<MovePlan> {
+  const into = commonFolder(path, parentOf(to));
+  const below = into === "" ? to : to.slice(into.length + 1);
+  const plan = await planUpload(into, [{ path: below, file: undefined }], [], list);
+  // Changing only the Unicode form of a file's own name replaces nothing.
+  const replaces = plan.replacing.length > 0 && !sameName(from, to);
+  return { replacing: replaces ? nameOf(to) : undefined, missing: [...plan.missing] };
 }

@@ -2,7 +2,7 @@ import { useEffect, useState } from "preact/hooks";
 import type { NodeServerClient } from "../../../client/index.ts";
 import { untilReachable } from "../../connection.ts";
 import type { Position } from "../../editor/props.ts";
-import { plural } from "../../format.ts";
+import { t } from "../../text/text.ts";
 import { Problem } from "../../ui/problem.tsx";
 import { type Finding, findingsIn, problemsOf } from "./problems.ts";
 
@@ -73,17 +73,15 @@ export function ProblemList({ checked, isRefused, onGoTo }: ProblemListProps) {
   const { checking, isFirst, problems, warnings, error } = checked;
   const isClean = error === undefined && problems.length === 0 && warnings.length === 0;
   return (
-    <section class="config-check" aria-label="Check" aria-busy={checking}>
+    <section class="config-check" aria-label={t.config.check} aria-busy={checking}>
       {error !== undefined && <Problem error={error} />}
       <div aria-live="polite">
         {isRefused && problems.length > 0 && (
           <p class="fault">
-            <strong>Not saved: the text has problems. Correct them and save again.</strong>
+            <strong>{t.config.refused}</strong>
           </p>
         )}
-        {isClean && (
-          <p class="muted">{isFirst ? "Checking…" : "The server finds nothing wrong with this text."}</p>
-        )}
+        {isClean && <p class="muted">{isFirst ? t.config.checking : t.config.nothingWrong}</p>}
         <Sentences findings={problems} class="fault" onGoTo={onGoTo} />
         <Warnings warnings={warnings} onGoTo={onGoTo} />
       </div>
@@ -103,7 +101,7 @@ export function Warnings({ warnings, onGoTo }: WarningsProps) {
   return (
     <div class="notice config-warnings">
       <div>
-        <strong>{plural(warnings.length, "warning")}</strong>
+        <strong>{t.config.countWarnings(warnings.length)}</strong>
         <Sentences findings={warnings} {...(onGoTo === undefined ? {} : { onGoTo })} />
       </div>
     </div>
@@ -123,10 +121,10 @@ function Sentences({ findings, class: className, onGoTo }: SentencesProps) {
       {line !== undefined &&
         column !== undefined &&
         (onGoTo === undefined ? (
-          `(line ${line}, column ${column})`
+          t.config.position(line, column)
         ) : (
           <button type="button" class="config-position" onClick={() => onGoTo({ line, column })}>
-            Go to line {line}, column {column}
+            {t.config.goTo(line, column)}
           </button>
         ))}
     </p>

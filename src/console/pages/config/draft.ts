@@ -1,6 +1,7 @@
 import { type Signal, signal } from "@preact/signals";
 import type { NodeServerClient } from "../../../client/index.ts";
 import { perSession, signedIn } from "../../session.ts";
+import { t } from "../../text/text.ts";
 import { registerUnsavedWork } from "../../unsaved-work.ts";
 import { consoleUrl, listenerFromUrl, parseListener } from "./listener.ts";
 import { type Reload, writeConfig } from "./reload.ts";
@@ -77,7 +78,5 @@ export const draftOf = perSession(({ client }) => new ConfigDraft(client));
 
 registerUnsavedWork(() => {
   const now = signedIn.value;
-  return now.state === "signed-in" && draftOf(now.session).isChanged
-    ? "the changed configuration is not saved"
-    : undefined;
+  return now.state === "signed-in" && draftOf(now.session).isChanged ? t.config.unsaved : undefined;
 });

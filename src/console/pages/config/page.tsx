@@ -3,6 +3,7 @@ import { InvalidInput } from "../../../client/index.ts";
 import { Editor } from "../../editor/editor.tsx";
 import type { EditorHandle } from "../../editor/props.ts";
 import { useSession } from "../../session.ts";
+import { t } from "../../text/text.ts";
 import { Button } from "../../ui/button.tsx";
 import { confirm } from "../../ui/dialog.tsx";
 import { Check } from "../../ui/field.tsx";
@@ -10,8 +11,10 @@ import { Icon } from "../../ui/icons.tsx";
 import { useLoad } from "../../ui/load.ts";
 import { Page } from "../../ui/page.tsx";
 import { Problem } from "../../ui/problem.tsx";
+import { rich } from "../../ui/rich.tsx";
 import { showError, toast } from "../../ui/toasts.tsx";
 import { checkText, ProblemList, useCheck } from "./check.tsx";
+import { type ConfigKey, keyAt, suggestConfig } from "./config-keys.ts";
 import { hasSecrets, secrets } from "./diff.ts";
 import { draftOf, type Saved } from "./draft.ts";
 import { type Finding, marksOf } from "./problems.ts";
@@ -26,6 +29,7 @@ export default function ConfigPage() {
   /** Text that was not saved because of its problems. */
   const [refusedText, setRefusedText] = useState<string>();
   const [showsSecrets, setShowsSecrets] = useState(false);
+  const [cursorLine, setCursorLine] = useState(1);
   const { error, reload } = useLoad(
     async (signal) => {
       // An existing draft is kept. Saving checks whether the file has changed since.
@@ -45,7 +49,7 @@ export default function ConfigPage() {
   const save = async () => {
     if (!isRead || step !== undefined) return;
     const next = await nextStep(draft);
-    if (next === undefined) return toast("Nothing to save: the file already has this content.");
+    if (next === undefined) return toast(t.config.nothingToSave);
     const found = await checkText(session.client, text);
     if (found.problems.length > 0) return setRefusedText(text);
     setWarnings(found.warnings);
@@ -55,55 +59,53 @@ export default function ConfigPage() {
 
   const discard = async () => {
     const sure = {
-      title: "Discard your changes?",
-      text: "The text of the file is loaded again.",
+      title: t.config.discardQuestion,
+      text: t.config.discardText,
       danger: true,
     };
-    if (draft.isChanged && !(await confirm({ ...sure, action: "Discard" }))) return;
+    if (draft.isChanged && !(await confirm({ ...sure, action: t.frame.discard }))) return;
     draft.reset(await draft.read());
   };
 
   return (
     <Page
-      title="Config"
+      title={t.frame.config}
       tall
       actions={
         <>
-          {draft.isChanged && <span class="badge warn">Unsaved changes</span>}
+          {draft.isChanged && <span class="badge warn">{t.config.unsavedBadge}</span>}
           <Button onClick={discard} disabled={!isRead}>
-            Reload
+            {t.frame.reload}
           </Button>
           <Button kind="primary" onClick={save} disabled={!isRead}>
-            Save…
+            {t.config.saveDots}
           </Button>
         </>
       }
     >
       {error !== undefined && <Problem error={error} retry={reload} />}
-      {error instanceof InvalidInput && (
-        <p>
-          The console shows the file only if it is in the server's working directory, where the server may
-          write it safely.
-        </p>
-      )}
+      {error instanceof InvalidInput && <p>{t.config.whereHint}</p>}
       {saved !== undefined && <SavedView saved={saved} />}
       {isRead && (
         <>
           <div class="config-editor">
             <Editor
-              label="Configuration"
+              label={t.config.configuration}
               language="toml"
               value={text}
               revision={draft.revision.value}
               onChange={(next) => {
                 draft.text.value = next;
               }}
+              suggest={suggestConfig}
+              onCursor={({ line }) => setCursorLine(line)}
               marks={marks}
               secrets={showsSecrets ? undefined : secrets}
               onSave={() => void save().catch(showError)}
               handle={editor}
             />
           </div>
+          <KeyHelp documented={keyAt(text, cursorLine)} />
           <ProblemList
             checked={checked}
             isRefused={refusedText === text}
@@ -111,18 +113,45 @@ export default function ConfigPage() {
           />
           <div class="row">
             {hasSecrets(text) && (
-              <Check label="Show passwords" checked={showsSecrets} onChange={setShowsSecrets} />
+              <Check label={t.config.showPasswords} checked={showsSecrets} onChange={setShowsSecrets} />
             )}
-            <span class="hint">
-              Ctrl+S saves · Esc, then Tab leaves the editor · a draft is kept until you sign out or close the
-              tab
-            </span>
+            <span class="hint">{t.config.keysHint}</span>
           </div>
         </>
       )}
       {step !== undefined && <SaveDialog draft={draft} step={step} warnings={warnings} onStep={setStep} />}
     </Page>
   );
+}
+
+/** Documentation of the key that the cursor is on. */
+function KeyHelp({ documented }: { readonly documented: ConfigKey | undefined }) {
+  return (
+    // A scrolling element must be focusable to be scrolled by keyboard.
+    <section class="config-help" aria-label={t.config.keyHelp} aria-live="polite" tabIndex={0}>
+      {documented === undefined ? (
+        <p class="muted">{t.config.keyHelpHint}</p>
+      ) : (
+        <>
+          <p>
+            <code>{documented.name}</code>{" "}
+            <span class="muted">
+              <span lang="en">{documented.type}</span>
+              {documented.default !== undefined && `, ${t.config.defaultIs(documented.default)}`}
+              {documented.isRequired && `, ${t.config.required}`}
+            </span>
+          </p>
+          {/* The server's documentation is in English, whatever the language of the console. */}
+          <p lang="en">{withCode(documented.description)}</p>
+        </>
+      )}
+    </section>
+  );
+}
+
+/** Text with the parts between backticks as code. */
+function withCode(text: string) {
+  return text.split("`").map((part, at) => (at % 2 === 1 ? <code key={part}>{part}</code> : part));
 }
 
 /** Handles Ctrl+S on the whole page, not only in the editor. */
@@ -162,32 +191,25 @@ function messageOf(saved: Saved) {
     case "unchanged":
       return (
         <>
-          <p>Saved. The server says: {saved.message}.</p>
+          <p>{t.config.savedSays(saved.message)}</p>
           {saved.warnings.map((warning) => (
-            <p key={warning}>It warns: {warning}.</p>
+            <p key={warning}>{t.config.warns(warning)}</p>
           ))}
         </>
       );
     case "refused":
-      return (
-        <p>
-          Saved, but not in effect. The server says: {saved.message}. Correct it and save again, or the next
-          start may fail.
-        </p>
-      );
+      return <p>{t.config.savedRefused(saved.message)}</p>;
     case "unheard":
-      return <p>Saved. The server did not say what became of it; look into its log.</p>;
+      return <p>{t.config.savedUnheard}</p>;
     case "gone":
       return (
         <p>
-          Saved, and the server has left this address: this console cannot reach it any more.{" "}
-          {saved.address === undefined ? (
-            "Its log says where it listens now."
-          ) : (
-            <>
-              It should be at <a href={saved.address}>{saved.address}</a>.
-            </>
-          )}
+          {rich(t.config.savedGone, {
+            where:
+              saved.address === undefined
+                ? t.config.seeLog
+                : rich(t.config.shouldBeAt, { link: <a href={saved.address}>{saved.address}</a> }),
+          })}
         </p>
       );
   }

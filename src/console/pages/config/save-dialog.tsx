@@ -1,5 +1,5 @@
 import { useMemo, useState } from "preact/hooks";
-import { plural } from "../../format.ts";
+import { t } from "../../text/text.ts";
 import { Button } from "../../ui/button.tsx";
 import { Dialog } from "../../ui/dialog.tsx";
 import { Check } from "../../ui/field.tsx";
@@ -38,18 +38,18 @@ export function SaveDialog({ draft, step, warnings, onStep }: SaveDialogProps) {
   const file = draft.file.value ?? "";
   if (step.kind === "conflict")
     return (
-      <Dialog title="Somebody else changed the file" onClose={close} wide>
-        <p>It has changed since you started editing. These are the changes:</p>
+      <Dialog title={t.config.conflictTitle} onClose={close} wide>
+        <p>{t.config.conflictText}</p>
         <DiffView before={file} after={step.theirs} />
         <footer>
-          <Button onClick={close}>Keep editing</Button>
+          <Button onClick={close}>{t.config.keepEditing}</Button>
           <Button
             onClick={() => {
               draft.reset(step.theirs);
               close();
             }}
           >
-            Discard mine, use theirs
+            {t.config.useTheirs}
           </Button>
           <Button
             kind="danger"
@@ -58,7 +58,7 @@ export function SaveDialog({ draft, step, warnings, onStep }: SaveDialogProps) {
               onStep({ kind: "review" });
             }}
           >
-            Keep mine
+            {t.config.keepMine}
           </Button>
         </footer>
       </Dialog>
@@ -70,14 +70,14 @@ export function SaveDialog({ draft, step, warnings, onStep }: SaveDialogProps) {
     onStep(next?.kind === "conflict" ? next : undefined);
   };
   return (
-    <Dialog title="Save these changes?" onClose={close} wide>
-      <p>The server checks the whole text, writes it to its file and applies it at once.</p>
+    <Dialog title={t.config.saveQuestion} onClose={close} wide>
+      <p>{t.config.saveText}</p>
       <Warnings warnings={warnings} />
       <DiffView before={file} after={draft.text.value} />
       <footer>
-        <Button onClick={close}>Keep editing</Button>
+        <Button onClick={close}>{t.config.keepEditing}</Button>
         <Button kind="primary" onClick={write}>
-          Save and apply
+          {t.config.saveAndApply}
         </Button>
       </footer>
     </Dialog>
@@ -92,16 +92,16 @@ function DiffView({ before, after }: { readonly before: string; readonly after: 
   return (
     <>
       {/* A scrolling element must be focusable to be scrolled by keyboard. */}
-      <section class="config-diff" aria-label="Changes" tabIndex={0}>
+      <section class="config-diff" aria-label={t.config.changes} tabIndex={0}>
         {parts.map((part, at) =>
           typeof part === "number" ? (
-            <p key={at}>… {plural(part, "unchanged line")}</p>
+            <p key={at}>… {t.config.countUnchanged(part)}</p>
           ) : (
             <Line key={at} line={part} showsSecrets={showsSecrets} />
           ),
         )}
       </section>
-      {secret && <Check label="Show passwords" checked={showsSecrets} onChange={setShowsSecrets} />}
+      {secret && <Check label={t.config.showPasswords} checked={showsSecrets} onChange={setShowsSecrets} />}
     </>
   );
 }
@@ -117,11 +117,11 @@ function Line({
   if (kind === "same") return <div>{`  ${shown}`}</div>;
   return kind === "added" ? (
     <ins>
-      <span class="unseen">added: </span>+ {shown}
+      <span class="unseen">{t.config.added} </span>+ {shown}
     </ins>
   ) : (
     <del>
-      <span class="unseen">removed: </span>− {shown}
+      <span class="unseen">{t.config.removed} </span>− {shown}
     </del>
   );
 }

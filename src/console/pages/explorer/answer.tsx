@@ -1,5 +1,6 @@
 import { InternalError, MethodNotFound, PermissionDenied, RpcError } from "../../../client/index.ts";
-import { bytes } from "../../format.ts";
+import { bytes, number } from "../../format.ts";
+import { t } from "../../text/text.ts";
 import { Button } from "../../ui/button.tsx";
 import { CopyButton } from "../../ui/copy.tsx";
 import { explain, Problem } from "../../ui/problem.tsx";
@@ -20,13 +21,11 @@ function wireAnswer(answer: Answer): object | undefined {
 
 /** Sentence about an error, with advice. */
 export function errorText(error: unknown): string {
-  if (error instanceof PermissionDenied) return `${explain(error)}. See above what the method needs.`;
-  if (error instanceof MethodNotFound)
-    return `${explain(error)}. The server has changed since this page was loaded: reload it.`;
-  if (error instanceof InternalError)
-    return `${explain(error)}. This is a bug of the server; its log has details under the reference.`;
+  if (error instanceof PermissionDenied) return t.api.seeNeed(explain(error));
+  if (error instanceof MethodNotFound) return t.api.serverChanged(explain(error));
+  if (error instanceof InternalError) return t.api.serverBug(explain(error));
   if (error instanceof RpcError && error.kind === "NeedsWebSocket")
-    return `${explain(error)}. It works only over the connection of the subscription.`;
+    return t.api.needsSubscription(explain(error));
   return explain(error);
 }
 
@@ -45,31 +44,28 @@ export function AnswerView({ answer, name }: { readonly answer: Answer; readonly
   const wire = wireAnswer(answer);
   const text = wire === undefined ? "" : JSON.stringify(wire, null, 2);
   return (
-    <section class="form" aria-label="Answer">
+    <section class="form" aria-label={t.api.answer}>
       <div class="row">
-        <h3>Answer</h3>
+        <h3>{t.api.answer}</h3>
         <span class={answer.kind === "result" ? "badge good" : "badge bad"}>
           {answer.kind === "result" ? "result" : "error"}
         </span>
-        <span class="muted">after {Math.round(answer.ms).toLocaleString("en")} ms</span>
+        <span class="muted">{t.api.after(number(Math.round(answer.ms)))}</span>
       </div>
       {answer.kind === "error" && <Problem error={new Error(errorText(answer.error))} />}
       {wire !== undefined && (
         <>
-          <Code label="Answer as JSON" text={text.slice(0, maxShownChars)} />
+          <Code label={t.api.answerJson} text={text.slice(0, maxShownChars)} />
           {text.length > maxShownChars && (
-            <p class="muted">
-              The first {bytes(maxShownChars)} of {bytes(text.length)} are shown. Save the answer to see the
-              rest.
-            </p>
+            <p class="muted">{t.api.shownPart(bytes(maxShownChars), bytes(text.length))}</p>
           )}
           <div class="row">
-            <CopyButton text={text} label="Copy the answer" />
+            <CopyButton text={text} label={t.api.copyAnswer} />
             <Button
-              icon="down"
+              icon="download"
               onClick={() => save(`${name}.json`, new Blob([text], { type: "application/json" }))}
             >
-              Save
+              {t.frame.save}
             </Button>
           </div>
         </>

@@ -1,8 +1,10 @@
 import { useEffect, useLayoutEffect, useRef, useState } from "preact/hooks";
 import { serverUrl, useSession } from "../../session.ts";
+import { t } from "../../text/text.ts";
 import { Button } from "../../ui/button.tsx";
 import { CopyButton } from "../../ui/copy.tsx";
 import { confirm } from "../../ui/dialog.tsx";
+import { rich } from "../../ui/rich.tsx";
 import { type Answer, AnswerView, Code, fieldOf } from "./answer.tsx";
 import { cannotCall, type MethodInfo } from "./openrpc.ts";
 import { ParamField } from "./param-field.tsx";
@@ -26,7 +28,7 @@ export function MethodView({ method }: { readonly method: MethodInfo }) {
     const text = method.warning;
     if (
       text !== undefined &&
-      !(await confirm({ title: `Call ${method.name}?`, text, action: "Call it", danger: true }))
+      !(await confirm({ title: t.api.callQuestion(method.name), text, action: t.api.callIt, danger: true }))
     )
       return;
     const own = new AbortController();
@@ -44,9 +46,8 @@ export function MethodView({ method }: { readonly method: MethodInfo }) {
       <p>{method.doc.replaceAll("`", "")}</p>
       {method.deprecated !== undefined && <p class="notice">{method.deprecated}</p>}
       <p class="muted">
-        Needs: {method.need.replaceAll("`", "")}.
-        {cannotCall(method.requirements, rights) &&
-          " The token that you are signed in with does not have that."}
+        {t.api.needs(method.need.replaceAll("`", ""))}
+        {cannotCall(method.requirements, rights) && ` ${t.api.notYours}`}
       </p>
       <form
         class="card form"
@@ -67,15 +68,15 @@ export function MethodView({ method }: { readonly method: MethodInfo }) {
             onChange={(entry) => setEntries((before) => ({ ...before, [param.name]: entry }))}
           />
         ))}
-        {method.params.length === 0 && <p class="muted">It takes no params.</p>}
+        {method.params.length === 0 && <p class="muted">{t.api.noParams}</p>}
         {!method.isStream && (
           <div class="row">
             <Button kind="primary" type="submit" disabled={!isReady || busy}>
-              {busy ? "Sending…" : "Send"}
+              {busy ? t.api.sending : t.api.send}
             </Button>
-            {busy && <Button onClick={() => leave.current?.abort()}>Cancel</Button>}
+            {busy && <Button onClick={() => leave.current?.abort()}>{t.frame.cancel}</Button>}
             <span class="muted">
-              or <kbd>Ctrl</kbd> <kbd>Enter</kbd>
+              {rich(t.api.orKeys, { ctrl: <kbd>Ctrl</kbd>, enter: <kbd>Enter</kbd> })}
             </span>
           </div>
         )}
@@ -106,7 +107,7 @@ function problemAt(
   answer: Answer | undefined,
 ): string | undefined {
   if (entries[name] !== undefined && problems[name] !== undefined) return problems[name];
-  return fieldOf(answer) === name ? "The server refused this; see its answer." : undefined;
+  return fieldOf(answer) === name ? t.api.refused : undefined;
 }
 
 /** Request of the form, as JSON and as a curl command. */
@@ -120,21 +121,24 @@ function RequestView({
   const { line, variables } = curlLine(serverUrl, name, declared, params);
   return (
     <>
-      <section class="form" aria-label="Request">
-        <h3>Request</h3>
-        <Code label="Request as JSON" text={JSON.stringify(maskedRequest(name, declared, params), null, 2)} />
+      <section class="form" aria-label={t.api.request}>
+        <h3>{t.api.request}</h3>
+        <Code
+          label={t.api.requestJson}
+          text={JSON.stringify(maskedRequest(name, declared, params), null, 2)}
+        />
       </section>
       {!isStream && (
-        <section class="form" aria-label="The same with curl">
-          <h3>With curl</h3>
+        <section class="form" aria-label={t.api.sameWithCurl}>
+          <h3>{t.api.withCurl}</h3>
           {variables.map((variable) => (
             <p key={variable} class="muted">
-              First, once: <code>export {variable}=…</code>
+              {rich(t.api.firstOnce, { command: <code>export {variable}=…</code> })}
             </p>
           ))}
-          <Code label="curl command" text={line} />
+          <Code label={t.api.curlCommand} text={line} />
           <div class="row">
-            <CopyButton text={line} label="Copy command" />
+            <CopyButton text={line} label={t.api.copyCommand} />
           </div>
         </section>
       )}

@@ -1,5 +1,6 @@
 import type { Effect, MethodDescription, OpenRpcDocument, Requirement } from "../../../client/index.ts";
 import type { Rights } from "../../rights.ts";
+import { t } from "../../text/text.ts";
 
 /** Method as the server describes it. */
 export interface MethodInfo {
@@ -30,7 +31,7 @@ export function readMethods({ methods }: OpenRpcDocument): MethodInfo[] {
     requirements: method["x-authorization"],
     effect: method["x-effect"],
     warning: method["x-warning"],
-    deprecated: method.deprecated ? (method.description ?? "Deprecated.") : undefined,
+    deprecated: method.deprecated ? (method.description ?? t.api.deprecated) : undefined,
     params: method.params.map(toParam),
     isStream: method["x-event"] !== undefined,
   }));

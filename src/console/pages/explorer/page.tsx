@@ -1,9 +1,12 @@
 import { linkTo, replaceQuery, route } from "../../route.ts";
 import { useSession } from "../../session.ts";
+import { t } from "../../text/text.ts";
 import { Field, typed } from "../../ui/field.tsx";
 import { useLoad } from "../../ui/load.ts";
 import { Page } from "../../ui/page.tsx";
 import { Problem } from "../../ui/problem.tsx";
+import { rich } from "../../ui/rich.tsx";
+import { Skeleton } from "../../ui/skeleton.tsx";
 import { MethodView } from "./method-view.tsx";
 import { cannotCall, findMethods, type MethodInfo, readMethods } from "./openrpc.ts";
 
@@ -14,9 +17,9 @@ export default function ExplorerPage() {
     [client],
   );
   return (
-    <Page title="API">
+    <Page title={t.frame.api}>
       {error !== undefined && <Problem error={error} retry={reload} />}
-      {value === undefined && error === undefined && <p class="loading">Loading…</p>}
+      {value === undefined && error === undefined && <Skeleton rows={8} />}
       {value !== undefined && <Explorer methods={value} />}
     </Page>
   );
@@ -31,18 +34,14 @@ function Explorer({ methods }: { readonly methods: readonly MethodInfo[] }) {
       <div class="explorer-main">
         {wanted !== undefined && (
           <p class="explorer-back">
-            <a href={linkTo("api", [], { find: route.value.query.get("find") ?? "" })}>All methods</a>
+            <a href={linkTo("api", [], { find: route.value.query.get("find") ?? "" })}>{t.api.allMethods}</a>
           </p>
         )}
         {method !== undefined && <MethodView key={method.name} method={method} />}
         {method === undefined && wanted !== undefined && (
-          <p>
-            The server has no method <code>{wanted}</code>. Choose one of the list.
-          </p>
+          <p>{rich(t.api.noMethod, { name: <code>{wanted}</code> })}</p>
         )}
-        {wanted === undefined && (
-          <p class="empty">Choose a method to see what it does, fill in its params and call it.</p>
-        )}
+        {wanted === undefined && <p class="empty">{t.api.choose}</p>}
       </div>
     </div>
   );
@@ -62,13 +61,13 @@ function MethodList({
   const count = groups.reduce((sum, [, group]) => sum + group.length, 0);
   return (
     <div class="explorer-list">
-      <Field label="Find a method">
+      <Field label={t.api.find}>
         <input type="search" value={find} onInput={(event: Event) => replaceQuery({ find: typed(event) })} />
       </Field>
       <p class="muted" role="status">
-        {count === methods.length ? `${count} methods` : `${count} of ${methods.length} methods`}
+        {count === methods.length ? t.api.countMethods(count) : t.api.foundOf(count, methods.length)}
       </p>
-      <nav aria-label="Methods">
+      <nav aria-label={t.api.methods}>
         {groups.map(([namespace, group]) => (
           <section key={namespace}>
             <h2>{namespace}</h2>
@@ -82,14 +81,14 @@ function MethodList({
                   >
                     {name.slice(namespace.length + 1)}
                   </a>
-                  {cannotCall(requirements, rights) && <span class="badge warn">not with this token</span>}
-                  {deprecated !== undefined && <span class="badge">old</span>}
+                  {cannotCall(requirements, rights) && <span class="badge warn">{t.api.notWithToken}</span>}
+                  {deprecated !== undefined && <span class="badge">{t.api.old}</span>}
                 </li>
               ))}
             </ul>
           </section>
         ))}
-        {count === 0 && <p class="empty">No method matches. Shorten or change the search.</p>}
+        {count === 0 && <p class="empty">{t.api.noMatch}</p>}
       </nav>
     </div>
   );

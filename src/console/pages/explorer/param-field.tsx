@@ -1,4 +1,6 @@
+import { t } from "../../text/text.ts";
 import { Check, Field, typed } from "../../ui/field.tsx";
+import { rich } from "../../ui/rich.tsx";
 import { Code } from "./answer.tsx";
 import type { Param } from "./openrpc.ts";
 import { type Entry, emptyEntry } from "./request.ts";
@@ -21,17 +23,13 @@ export function ParamField({ param, entry = emptyEntry, problem, onChange }: Par
       </Field>
       {param.schema !== undefined && (
         <details>
-          <summary>JSON Schema</summary>
-          <Code label={`JSON Schema of ${name}`} text={JSON.stringify(param.schema, null, 2)} />
+          <summary>{t.api.jsonSchema}</summary>
+          <Code label={t.api.schemaOf(name)} text={JSON.stringify(param.schema, null, 2)} />
         </details>
       )}
       {hasOwnNull && (
         <Check
-          label={
-            <>
-              Send null<span class="unseen"> as {name}</span>
-            </>
-          }
+          label={rich(t.api.sendNull, { as: <span class="unseen"> {t.api.asName(name)}</span> })}
           checked={entry.isNull}
           onChange={(isNull) => onChange({ ...entry, isNull })}
         />
@@ -74,7 +72,7 @@ function ChoiceInput({ param, entry, onChange, ...given }: ChoiceInputProps) {
         onChange(text === "null" ? { text: "", isNull: true } : { text, isNull: false });
       }}
     >
-      <option value="">{param.required ? "Choose…" : "Not sent"}</option>
+      <option value="">{param.required ? t.api.chooseOne : t.api.notSent}</option>
       {choices.map((choice) => (
         <option key={choice} value={choice}>
           {choice}
@@ -86,16 +84,26 @@ function ChoiceInput({ param, entry, onChange, ...given }: ChoiceInputProps) {
 }
 
 const kindLabels = {
-  text: "text",
-  integer: "whole number",
-  number: "number",
-  boolean: "true or false",
-  choice: "one of a list",
+  get text() {
+    return t.api.text;
+  },
+  get integer() {
+    return t.api.wholeNumber;
+  },
+  get number() {
+    return t.api.aNumber;
+  },
+  get boolean() {
+    return t.api.trueOrFalse;
+  },
+  get choice() {
+    return t.api.oneOfList;
+  },
   json: "JSON",
 };
 
 function hintOf({ kind, required, isCredential, description }: Param): string {
-  const typeText = [kindLabels[kind], ...(required ? [] : ["optional"])].join(", ");
+  const typeText = [kindLabels[kind], ...(required ? [] : [t.api.optional])].join(", ");
   const about = description === "" ? "" : `: ${description.replaceAll("`", "")}`;
-  return `${typeText}${about}.${isCredential ? " Leave empty to use the token that you are signed in with." : ""}`;
+  return `${typeText}${about}.${isCredential ? ` ${t.api.credentialHint}` : ""}`;
 }

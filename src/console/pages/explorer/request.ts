@@ -1,3 +1,4 @@
+import { t } from "../../text/text.ts";
 import type { Param } from "./openrpc.ts";
 
 /** Content of a param's field. */
@@ -43,15 +44,15 @@ function toValue({ kind, choices }: Param, text: string): unknown {
     case "text":
       return text;
     case "integer":
-      if (!/^-?\d+$/.test(text.trim())) throw new Error("It must be a whole number.");
+      if (!/^-?\d+$/.test(text.trim())) throw new Error(t.api.mustBeInteger);
       return toNumber(text);
     case "number":
       return toNumber(text);
     case "boolean":
-      if (text !== "true" && text !== "false") throw new Error("Choose true or false.");
+      if (text !== "true" && text !== "false") throw new Error(t.api.chooseBoolean);
       return text === "true";
     case "choice":
-      if (!choices.includes(text)) throw new Error("Choose one.");
+      if (!choices.includes(text)) throw new Error(t.api.chooseAny);
       return text;
     case "json":
       return toJson(text);
@@ -60,21 +61,18 @@ function toValue({ kind, choices }: Param, text: string): unknown {
 
 function toNumber(text: string): number {
   const value = Number(text);
-  if (text.trim() === "" || !Number.isFinite(value)) throw new Error("It must be a number.");
+  if (text.trim() === "" || !Number.isFinite(value)) throw new Error(t.api.mustBeNumber);
   // Beyond 2^53 a double may differ from the typed number.
-  if (Number.isInteger(value) && !Number.isSafeInteger(value))
-    throw new Error("It is too large to be sent exactly.");
+  if (Number.isInteger(value) && !Number.isSafeInteger(value)) throw new Error(t.api.tooLarge);
   return value;
 }
 
 function toJson(text: string): unknown {
-  if (text.trim() === "") throw new Error('It must be JSON: a text needs quotes, such as "text".');
+  if (text.trim() === "") throw new Error(t.api.mustBeJson);
   try {
     return JSON.parse(text);
   } catch (error) {
-    throw new Error(
-      `This is not valid JSON: ${error instanceof Error ? error.message : String(error)}. A text needs quotes.`,
-    );
+    throw new Error(t.api.badJson(error instanceof Error ? error.message : String(error)));
   }
 }
 

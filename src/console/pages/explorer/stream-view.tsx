@@ -1,7 +1,7 @@
 import { useEffect, useRef, useState } from "preact/hooks";
 import type { ParamsOf, SubscriptionName } from "../../../client/index.ts";
-import { plural } from "../../format.ts";
 import { useSession } from "../../session.ts";
+import { t } from "../../text/text.ts";
 import { Button } from "../../ui/button.tsx";
 import { Problem } from "../../ui/problem.tsx";
 import { Code, errorText } from "./answer.tsx";
@@ -55,27 +55,27 @@ export function StreamView({ method, params }: StreamViewProps) {
     setState("stopped");
   };
   return (
-    <section class="form" aria-label="Events">
+    <section class="form" aria-label={t.api.events}>
       <div class="row">
         {state === "stopped" ? (
           <Button icon="play" kind="primary" disabled={params === undefined} onClick={() => void start()}>
-            Start
+            {t.api.start}
           </Button>
         ) : (
           <Button icon="pause" onClick={() => stop.current?.abort()}>
-            Stop
+            {t.api.stop}
           </Button>
         )}
         <span class="muted" role="status">
-          {stateLabels[state]} {plural(count, "event")}
-          {count > maxEvents && `, the last ${maxEvents} are shown`}.
+          {stateLabels[state]} {t.api.countEvents(count)}
+          {count > maxEvents && t.api.lastShown(maxEvents)}.
         </span>
       </div>
       {failure !== undefined && <Problem error={new Error(errorText(failure))} />}
       <ol class="explorer-events">
         {events.map(({ id, text }) => (
           <li key={id}>
-            <Code label={`Event ${id}`} text={text} />
+            <Code label={t.api.event(id)} text={text} />
           </li>
         ))}
       </ol>
@@ -84,8 +84,16 @@ export function StreamView({ method, params }: StreamViewProps) {
 }
 
 const stateLabels = {
-  stopped: "Not running.",
-  connecting: "Connecting…",
-  running: "Running.",
-  broken: "The connection broke; reconnecting.",
+  get stopped() {
+    return t.api.notRunning;
+  },
+  get connecting() {
+    return t.api.connecting;
+  },
+  get running() {
+    return t.api.running;
+  },
+  get broken() {
+    return t.api.broke;
+  },
 };

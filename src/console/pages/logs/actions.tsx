@@ -1,4 +1,5 @@
-import { time } from "../../format.ts";
+import { number, time } from "../../format.ts";
+import { t } from "../../text/text.ts";
 import { Button } from "../../ui/button.tsx";
 import { save } from "../../ui/save.ts";
 import { entryCount } from "./line.ts";
@@ -14,34 +15,34 @@ export function Actions({ feed, rows }: { readonly feed: LogFeed; readonly rows:
       <Status feed={feed} />
       <Button
         icon={paused ? "play" : "pause"}
-        title="Space"
+        title={t.logs.spaceKey}
         onClick={() => (paused ? feed.resume() : feed.pause())}
       >
-        {paused ? "Resume" : "Pause"}
+        {paused ? t.logs.resume : t.logs.pause}
       </Button>
       <Button
         icon="trash"
-        title="Empties this page; the server keeps its entries"
+        title={t.logs.clearTitle}
         disabled={feed.shown.value.length === 0}
         onClick={() => feed.clear()}
       >
-        Clear
+        {t.logs.clear}
       </Button>
       <Button
-        icon="update"
-        title="Saves the listed entries, one JSON object per line"
+        icon="download"
+        title={t.logs.exportTitle}
         disabled={rows.length === 0}
         onClick={() => save(fileName(), new Blob([toJsonLines(rows)], { type: "application/x-ndjson" }))}
       >
-        Export
+        {t.logs.export}
       </Button>
     </>
   );
 }
 
 function howMany(listed: number, all: number): string {
-  if (listed < all) return `${listed.toLocaleString("en")} of ${entryCount(all)}`;
-  return all < maxRows ? entryCount(all) : `the newest ${entryCount(all)}`;
+  if (listed < all) return t.logs.listedOf(number(listed), entryCount(all));
+  return all < maxRows ? entryCount(all) : t.logs.newest(entryCount(all));
 }
 
 function fileName(): string {
@@ -60,13 +61,13 @@ function Status({ feed }: { readonly feed: LogFeed }) {
 
 function statusOf(feed: LogFeed): readonly [kind: string, word: string, more: string] {
   const now = feed.status.value;
-  if (now.state === "failed") return ["bad", "Stopped", "No new entries arrive"];
-  if (now.state === "broken") return ["warn", "Reconnecting…", now.why];
+  if (now.state === "failed") return ["bad", t.logs.stopped, t.logs.noNew];
+  if (now.state === "broken") return ["warn", t.logs.reconnecting, now.why];
   if (now.state === "connecting")
     return feed.filterError.value === undefined
-      ? ["", "Connecting…", "Opening the log stream"]
-      : ["bad", "Stopped", "The filter is invalid"];
+      ? ["", t.logs.connecting, t.logs.opening]
+      : ["bad", t.logs.stopped, t.logs.invalidFilter];
   return feed.paused.value
-    ? ["accent", "Paused", "New entries are held back until you resume"]
-    : ["good", "Live", "New entries appear as they are written"];
+    ? ["accent", t.logs.paused, t.logs.heldBack]
+    : ["good", t.logs.live, t.logs.appear];
 }

@@ -1,7 +1,11 @@
+import { linkTo } from "../../route.ts";
+import { t } from "../../text/text.ts";
 import { IconButton } from "../../ui/button.tsx";
 import { CopyButton } from "../../ui/copy.tsx";
+import { Icon } from "../../ui/icons.tsx";
 import { LevelBadge } from "./level-badge.tsx";
 import { fieldText, lineText, preciseTime } from "./line.ts";
+import { methodOf } from "./method-of.ts";
 import type { Row } from "./rows.ts";
 
 export interface DetailsProps {
@@ -13,14 +17,14 @@ export interface DetailsProps {
 /** All of one entry. Screen readers announce it when another one is selected. */
 export function Details({ row, onMove, onClose }: DetailsProps) {
   return (
-    <section class="card logs-details" aria-label="Selected entry">
+    <section class="card logs-details" aria-label={t.logs.selected}>
       <header>
-        <h2>Entry</h2>
-        <IconButton icon="up" label="Previous entry" onClick={() => onMove(-1)} />
-        <IconButton icon="down" label="Next entry" onClick={() => onMove(1)} />
-        <IconButton icon="close" label="Close the entry" onClick={onClose} />
+        <h2>{t.logs.entry}</h2>
+        <IconButton icon="up" label={t.logs.previousEntry} onClick={() => onMove(-1)} />
+        <IconButton icon="down" label={t.logs.nextEntry} onClick={() => onMove(1)} />
+        <IconButton icon="close" label={t.logs.closeEntry} onClick={onClose} />
       </header>
-      <section class="logs-details-text" aria-live="polite" tabIndex={0} aria-label="Content of the entry">
+      <section class="logs-details-text" aria-live="polite" tabIndex={0} aria-label={t.logs.entryContent}>
         {row.kind === "entry" ? <Entry row={row} /> : <p>{lineText(row)}.</p>}
       </section>
     </section>
@@ -30,6 +34,7 @@ export function Details({ row, onMove, onClose }: DetailsProps) {
 function Entry({ row }: { readonly row: Extract<Row, { kind: "entry" }> }) {
   const { timestamp, level, target, message, fields, spans } = row.entry;
   const named = Object.entries(fields);
+  const method = methodOf(row.entry);
   return (
     <>
       <p class="row">
@@ -42,7 +47,7 @@ function Entry({ row }: { readonly row: Extract<Row, { kind: "entry" }> }) {
       <p class="logs-details-message">{message}</p>
       {named.length > 0 && (
         <>
-          <h3>Fields</h3>
+          <h3>{t.logs.fields}</h3>
           <dl class="facts">
             {named.map(([name, value]) => (
               <Fact key={name} name={name} value={pretty(value)} />
@@ -52,7 +57,7 @@ function Entry({ row }: { readonly row: Extract<Row, { kind: "entry" }> }) {
       )}
       {spans.length > 0 && (
         <>
-          <h3>Spans, outermost first</h3>
+          <h3>{t.logs.spans}</h3>
           <ol class="logs-spans">
             {spans.map(({ name, fields: text }, at) => (
               <li key={at}>
@@ -63,7 +68,13 @@ function Entry({ row }: { readonly row: Extract<Row, { kind: "entry" }> }) {
         </>
       )}
       <div class="row">
-        <CopyButton text={JSON.stringify(row.entry)} label="Copy as JSON" />
+        {method !== undefined && (
+          <a class="button" href={linkTo("api", [method])}>
+            <Icon name="api" />
+            <span>{t.logs.toMethod(method)}</span>
+          </a>
+        )}
+        <CopyButton text={JSON.stringify(row.entry)} label={t.logs.copyJson} />
       </div>
     </>
   );

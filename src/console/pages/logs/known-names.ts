@@ -1,3 +1,5 @@
+import { t } from "../../text/text.ts";
+
 const levels = ["off", "error", "warn", "info", "debug", "trace"];
 /** Targets of the server's log and of the services that share its filter. `db` covers the libraries below. */
 const targets = [
@@ -19,9 +21,11 @@ export function unknownNames(filter: string): string | undefined {
     .map((part) => part.split("=", 1)[0]?.trim() ?? "")
     .filter((name) => name !== "" && !isKnown(name));
   if (unknown.length === 0) return undefined;
-  const are =
-    unknown.length === 1 ? "is neither a level nor a known target" : "are neither levels nor known targets";
-  return `${unknown.join(", ")} ${are}. Levels: ${levels.join(", ")}. Targets: ${targets.join(", ")}.`;
+  return t.logs.unknownNames(unknown.join(", "), {
+    isOne: unknown.length === 1,
+    levels: levels.join(", "),
+    targets: targets.join(", "),
+  });
 }
 
 function isKnown(name: string): boolean {

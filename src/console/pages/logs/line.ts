@@ -1,4 +1,5 @@
 import { time } from "../../format.ts";
+import { t } from "../../text/text.ts";
 import type { Row } from "./rows.ts";
 
 /** Part of a line with its own style. */
@@ -24,6 +25,8 @@ export function segmentsOf(row: Row): readonly Segment[] {
 
 /** Text of a row, as the search sees it: the segments separated by spaces. */
 export function lineText(row: Row): string {
+  // Not cached: it follows the language.
+  if (row.kind !== "entry") return gapText(row);
   let line = lines.get(row);
   if (line === undefined) {
     line = segmentsOf(row)
@@ -39,7 +42,7 @@ const lines = new WeakMap<Row, string>();
 
 /** `1 entry`, `50,000 entries`. */
 export function entryCount(count: number): string {
-  return `${count.toLocaleString("en")} ${count === 1 ? "entry" : "entries"}`;
+  return t.frame.countEntries(count);
 }
 
 /** Time with milliseconds, in the browser's time zone. */
@@ -63,16 +66,21 @@ function pairs(fields: Readonly<Record<string, unknown>>): string {
 }
 
 function gapText(row: Exclude<Row, { kind: "entry" }>): string {
-  if (row.kind === "missed") return `${entryCount(row.count)} missing here: ${reasons[row.by]}`;
+  if (row.kind === "missed") return t.logs.missing(entryCount(row.count), reasons[row.by]);
   const { after, before } = row;
-  const since = after === undefined ? "" : ` after ${shortTimestamp(after)}`;
-  const until = before === undefined ? "" : `${since === "" ? "" : " and"} before ${shortTimestamp(before)}`;
-  return `Entries may be missing${since}${until}: the connection broke`;
+  return t.logs.gap({
+    after: after && shortTimestamp(after),
+    before: before && shortTimestamp(before),
+  });
 }
 
 const reasons = {
-  server: "dropped by the server, because this page reads too slowly",
-  client: "they came faster than this page could show them",
+  get server() {
+    return t.logs.byServer;
+  },
+  get client() {
+    return t.logs.byClient;
+  },
 };
 
 /** `11-15 08:41:12.345`: the time without the year. */

@@ -1,6 +1,8 @@
 import type { RefObject } from "preact";
 import { useLayoutEffect, useRef } from "preact/hooks";
+import { t } from "../../text/text.ts";
 import { Icon } from "../../ui/icons.tsx";
+import { rich } from "../../ui/rich.tsx";
 import { VirtualRows } from "../../ui/virtual-rows.tsx";
 import { entryCount, segmentsOf } from "./line.ts";
 import type { LogFeed } from "./log-feed.ts";
@@ -37,7 +39,7 @@ export function List({ feed, rows, rowHeight, search, current, scroller, onPick 
     <div class="logs-list">
       <VirtualRows
         class="logs-rows"
-        label="Log entries"
+        label={t.logs.entries}
         count={rows.length}
         rowHeight={rowHeight}
         scroller={scroller}
@@ -68,7 +70,7 @@ function JumpToEnd({ feed }: { readonly feed: LogFeed }) {
   return (
     <button type="button" class="button primary logs-to-end" onClick={() => feed.resume()}>
       <Icon name="down" />
-      <span>{waiting === 0 ? "Jump to the end" : `${entryCount(waiting)} new, jump to the end`}</span>
+      <span>{waiting === 0 ? t.logs.toEnd : t.logs.newToEnd(entryCount(waiting))}</span>
     </button>
   );
 }
@@ -107,34 +109,34 @@ function Marked({ parts }: { readonly parts: readonly MarkedPart[] }) {
 }
 
 /** Says why the list is empty and what to do about it. */
-export function EmptyState({ feed, search }: { readonly feed: LogFeed; readonly search: string }) {
-  return <div class="empty logs-empty">{why(feed, search)}</div>;
+export function EmptyState({
+  feed,
+  search,
+  isRanged,
+}: {
+  readonly feed: LogFeed;
+  readonly search: string;
+  readonly isRanged: boolean;
+}) {
+  return <div class="empty logs-empty">{why(feed, search, isRanged)}</div>;
 }
 
-function why(feed: LogFeed, search: string) {
-  if (search !== "") return <p>No entry here contains “{search}”.</p>;
+function why(feed: LogFeed, search: string, isRanged: boolean) {
+  if (isRanged && feed.shown.value.length > 0) return <p>{t.logs.noneInRange}</p>;
+  if (search !== "") return <p>{t.logs.noneContains(search)}</p>;
   if (feed.filter.value === undefined)
-    return (
-      <p>
-        {feed.filterError.value === undefined ? "Reading the log…" : "Correct the filter to see the log."}
-      </p>
-    );
+    return <p>{feed.filterError.value === undefined ? t.logs.reading : t.logs.correctFilter}</p>;
   if (feed.cleared.value)
     return (
       <>
-        <p>You cleared this page. New entries appear here as they are written.</p>
-        <p>The server keeps its entries: reload the page to see them again.</p>
+        <p>{t.logs.cleared}</p>
+        <p>{t.logs.keeps}</p>
       </>
     );
   return (
     <>
-      <p>
-        No entries match the filter <code>{feed.filter.value}</code> yet. New entries appear here as they are
-        written.
-      </p>
-      <p>
-        Of earlier entries, the server keeps those that match its <code>memory_log_filter</code>.
-      </p>
+      <p>{rich(t.logs.noMatches, { filter: <code>{feed.filter.value}</code> })}</p>
+      <p>{rich(t.logs.memoryFilter, { key: <code>memory_log_filter</code> })}</p>
     </>
   );
 }

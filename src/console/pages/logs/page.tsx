@@ -1,15 +1,18 @@
 import { useEffect, useMemo, useRef, useState } from "preact/hooks";
 import { replaceQuery, route } from "../../route.ts";
 import { useSession } from "../../session.ts";
+import { t } from "../../text/text.ts";
 import { Page } from "../../ui/page.tsx";
 import { Problem } from "../../ui/problem.tsx";
 import { Actions } from "./actions.tsx";
 import { Details } from "./details.tsx";
+import { LevelBar } from "./level-bar.tsx";
 import { lineText } from "./line.ts";
 import { EmptyState, List } from "./list.tsx";
 import { LogFeed } from "./log-feed.ts";
 import { useCursor, useKeys } from "./navigation.ts";
 import { IncrementalFilter, ordinalOf, Search } from "./search.ts";
+import { isInRange, parseRange, rangeAt } from "./time-range.ts";
 import { defaultFilter, FilterBox, SearchBox } from "./toolbar.tsx";
 
 export default function LogsPage() {
@@ -23,15 +26,22 @@ export default function LogsPage() {
 
   const text = query.get("search") ?? "";
   const search = useMemo(() => new Search(text), [text]);
-  const shown = feed.shown.value;
-  const matches = useMemo(() => new IncrementalFilter((row) => search.finds(lineText(row))), [search]).update(
-    shown,
-  );
+  const rangeName = parseRange(query);
+  const [from, to] = [query.get("from") ?? "", query.get("to") ?? ""];
+  const inRange = useMemo(() => {
+    const range = rangeAt(rangeName, from, to, Date.now());
+    return new IncrementalFilter((row) => isInRange(row, range));
+  }, [rangeName, from, to, feed.generation.value]);
+  const shown = rangeName === "all" ? feed.shown.value : inRange.update(feed.shown.value);
+  const matches = useMemo(
+    () => new IncrementalFilter((row) => search.finds(lineText(row))),
+    [search, inRange],
+  ).update(shown);
   const only = query.get("only") === "1" && !search.isEmpty;
   // Rows for missing entries stay visible: a match may be among the missing.
   const matchesAndGaps = useMemo(
     () => new IncrementalFilter((row) => row.kind !== "entry" || search.finds(lineText(row))),
-    [search],
+    [search, inRange],
   );
   const rows = only ? matchesAndGaps.update(shown) : shown;
 
@@ -48,7 +58,7 @@ export default function LogsPage() {
   });
   const status = feed.status.value;
   return (
-    <Page title="Logs" tall actions={<Actions feed={feed} rows={rows} />}>
+    <Page title={t.frame.logs} tall actions={<Actions feed={feed} rows={rows} />}>
       <div class="logs-boxes">
         <FilterBox
           filter={filter}
@@ -65,6 +75,20 @@ export default function LogsPage() {
           onStep={(by) => cursor.step(by, matches)}
         />
       </div>
+      <LevelBar
+        filter={filter}
+        onFilter={(wanted) => change({ filter: wanted })}
+        range={rangeName}
+        from={from}
+        to={to}
+        onRange={({ range, ...times }) =>
+          change({
+            range: range === "all" ? "" : range,
+            from: range === "custom" ? times.from : "",
+            to: range === "custom" ? times.to : "",
+          })
+        }
+      />
       {status.state === "failed" && <Problem error={status.error} retry={() => void feed.follow(filter)} />}
       <div class="logs-body">
         <div class="logs-shown">
@@ -82,7 +106,9 @@ export default function LogsPage() {
               scroller.current?.focus({ preventScroll: true });
             }}
           />
-          {rows.length === 0 && <EmptyState feed={feed} search={only ? text : ""} />}
+          {rows.length === 0 && (
+            <EmptyState feed={feed} search={only ? text : ""} isRanged={rangeName !== "all"} />
+          )}
         </div>
         {cursor.open && cursor.row !== undefined ? (
           <Details row={cursor.row} onMove={cursor.move} onClose={() => cursor.setOpen(false)} />

@@ -1,4 +1,6 @@
 import { useEffect, useState } from "preact/hooks";
+import { number } from "../../format.ts";
+import { t } from "../../text/text.ts";
 import { IconButton } from "../../ui/button.tsx";
 import { Check, Field, typed } from "../../ui/field.tsx";
 import type { FilterError } from "./filter-error.ts";
@@ -37,7 +39,7 @@ export function FilterBox({ filter, filterError, onApply }: FilterBoxProps) {
   const hint = changed || filterError !== undefined ? undefined : unknownNames(filter);
   return (
     <form class="logs-filter" onSubmit={apply}>
-      <Field label="Filter" hint={hint} error={changed ? undefined : filterError?.why}>
+      <Field label={t.logs.filter} hint={hint} error={changed ? undefined : filterError?.why}>
         <input
           type="text"
           value={text}
@@ -45,7 +47,7 @@ export function FilterBox({ filter, filterError, onApply }: FilterBoxProps) {
           autocomplete="off"
           autocapitalize="off"
           placeholder="info,db=trace"
-          title="Levels and targets as in RUST_LOG: info,db=trace"
+          title={t.logs.filterTitle}
           onInput={(event: Event) => setText(typed(event))}
         />
       </Field>
@@ -77,13 +79,13 @@ export interface SearchBoxProps {
 export function SearchBox({ text, only, found, at, onText, onOnly, onStep }: SearchBoxProps) {
   return (
     <search class="logs-search">
-      <Field label="Search">
+      <Field label={t.logs.search}>
         <input
           type="search"
           value={text}
           spellcheck={false}
           autocomplete="off"
-          placeholder="Search the listed entries"
+          placeholder={t.logs.searchHint}
           onInput={(event: Event) => onText(typed(event))}
           onKeyDown={(event: KeyboardEvent) => {
             if (event.key !== "Enter") return;
@@ -94,10 +96,15 @@ export function SearchBox({ text, only, found, at, onText, onOnly, onStep }: Sea
       </Field>
       {text !== "" && (
         <div class="logs-search-steps">
-          <IconButton icon="up" label="Previous match" disabled={found === 0} onClick={() => onStep(-1)} />
-          <IconButton icon="down" label="Next match" disabled={found === 0} onClick={() => onStep(1)} />
-          <output aria-label="Matches">{matchText(found, at)}</output>
-          <Check label="Only matches" checked={only} onChange={onOnly} />
+          <IconButton
+            icon="up"
+            label={t.logs.previousMatch}
+            disabled={found === 0}
+            onClick={() => onStep(-1)}
+          />
+          <IconButton icon="down" label={t.logs.nextMatch} disabled={found === 0} onClick={() => onStep(1)} />
+          <output aria-label={t.logs.matches}>{matchText(found, at)}</output>
+          <Check label={t.logs.onlyMatches} checked={only} onChange={onOnly} />
         </div>
       )}
     </search>
@@ -105,7 +112,7 @@ export function SearchBox({ text, only, found, at, onText, onOnly, onStep }: Sea
 }
 
 function matchText(found: number, at: number): string {
-  const all = found.toLocaleString("en");
-  if (at > 0) return `${at.toLocaleString("en")} of ${all}`;
-  return found === 1 ? "1 match" : `${all} matches`;
+  const all = number(found);
+  if (at > 0) return t.logs.matchOf(number(at), all);
+  return t.logs.countMatches(found);
 }

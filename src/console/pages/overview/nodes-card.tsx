@@ -1,9 +1,11 @@
-import { useEffect } from "preact/hooks";
 import type { ResultOf } from "../../../client/index.ts";
 import { duration, time } from "../../format.ts";
 import { useSession } from "../../session.ts";
-import { useLoad } from "../../ui/load.ts";
+import { t } from "../../text/text.ts";
+import { type Loaded, useLoad } from "../../ui/load.ts";
+import { usePolling } from "../../ui/polling.ts";
 import { Problem } from "../../ui/problem.tsx";
+import { rich } from "../../ui/rich.tsx";
 import { visibleText } from "../../ui/visible-text.tsx";
 
 /** As often as nodes write their state. */
@@ -12,21 +14,28 @@ const refreshMs = 10_000;
 type Answer = ResultOf<"cluster_nodes">;
 type ClusterNode = Answer["nodes"][number];
 
-/** Nodes that use the same database. Nothing is shown for a server alone. */
-export function NodesCard() {
-  const { client } = useSession();
-  const { value, error, reload } = useLoad(
-    (signal) => client.call("cluster_nodes", {}, { signal }),
-    [client],
+/** Nodes that use the same database; undefined without the permission. */
+export function useNodes(): Loaded<Answer | undefined> {
+  const { client, rights } = useSession();
+  const isAllowed = rights.globally({ node: "read_nodes" });
+  const loaded = useLoad(
+    async (signal) => (isAllowed ? client.call("cluster_nodes", {}, { signal }) : undefined),
+    [client, isAllowed],
   );
-  useEffect(() => {
-    const timer = setInterval(() => document.hidden || reload(), refreshMs);
-    return () => clearInterval(timer);
-  }, []);
+  usePolling(loaded.reload, refreshMs);
+  return loaded;
+}
+
+/** Lists the nodes. Nothing is shown for a server alone. */
+export function NodesCard({
+  nodes: { value, error, reload },
+}: {
+  readonly nodes: Loaded<Answer | undefined>;
+}) {
   if (error === undefined && (value === undefined || value.nodes.length < 2)) return null;
   return (
     <section class="card overview-nodes" aria-labelledby="nodes">
-      <h2 id="nodes">Nodes</h2>
+      <h2 id="nodes">{t.overview.nodes}</h2>
       {error !== undefined && <Problem error={error} retry={reload} />}
       {value !== undefined && <Nodes answer={value} />}
     </section>
@@ -48,15 +57,11 @@ function Nodes({ answer: { answered_by, nodes, warnings } }: { readonly answer: 
         {nodes.map((node) => (
           <li key={`${node.uuid}/${node.boot}`}>
             <strong title={node.uuid}>{visibleText(node.name)}</strong> {stateText(node, now)}
-            {isAnswering(node) && <span class="muted">, answers this console</span>}
+            {isAnswering(node) && <span class="muted">{t.overview.answersHere}</span>}
             <p class="muted">
-              Version {visibleText(node.version)} since {time(node.since)}
-              {node.processes > 1 && `, ${node.processes} processes`}
-              {node.url !== null && (
-                <>
-                  , <code>{visibleText(node.url)}</code>
-                </>
-              )}
+              {t.overview.nodeFacts(visibleText(node.version), time(node.since))}
+              {node.processes > 1 && t.overview.processes(node.processes)}
+              {node.url !== null && rich(t.overview.nodeUrl, { url: <code>{visibleText(node.url)}</code> })}
             </p>
           </li>
         ))}
@@ -66,13 +71,15 @@ function Nodes({ answer: { answered_by, nodes, warnings } }: { readonly answer: 
 }
 
 const texts: Readonly<Record<Answer["warnings"][number]["event"], string>> = {
-  "nodes.same_uuid":
-    "Two nodes have the same UUID: delete the .uuid file that was copied, or set another server_uuid, and restart that node.",
-  "nodes.files_not_shared":
-    "The nodes do not share one store of files, so each serves its own: give all the same [files] url, or stop the others.",
+  get "nodes.same_uuid"() {
+    return t.overview.sameUuid;
+  },
+  get "nodes.files_not_shared"() {
+    return t.overview.filesNotShared;
+  },
 };
 
 function stateText({ alive, ready, last_seen }: ClusterNode, now: number): string {
-  if (!alive) return `lost for ${duration(now - last_seen)}`;
-  return ready ? "ready" : "not ready";
+  if (!alive) return t.overview.lostFor(duration(now - last_seen));
+  return ready ? t.overview.ready : t.overview.notReady;
 }

@@ -1,44 +1,70 @@
+import { connection } from "../../connection.ts";
+import { route } from "../../route.ts";
 import { useSession } from "../../session.ts";
+import { t } from "../../text/text.ts";
 import { Page } from "../../ui/page.tsx";
-import { NodesCard } from "./nodes-card.tsx";
-import { ProblemsCard } from "./problems-card.tsx";
-import { ServerCard } from "./server-card.tsx";
-import { StorageCard } from "./storage-card.tsx";
+import { Problem } from "../../ui/problem.tsx";
+import { Skeleton } from "../../ui/skeleton.tsx";
+import { AboutCard } from "./about-card.tsx";
+import { ActivityCard, useAudit } from "./activity-card.tsx";
+import { BucketsCard } from "./buckets-card.tsx";
+import { ChartCard } from "./chart-card.tsx";
+import { measureOf } from "./measures.ts";
+import { bucketSizes, metricFacts, nodeFacts, recentErrors, recentFailedSignIns } from "./metric-facts.ts";
+import { NodesCard, useNodes } from "./nodes-card.tsx";
+import { ProblemsCard, useProblems } from "./problems-card.tsx";
+import { ReleaseNotice } from "./release-notice.tsx";
+import { judge } from "./status.ts";
+import { StatusCard } from "./status-card.tsx";
+import { Tiles } from "./tiles.tsx";
+import { useMetrics } from "./use-metrics.ts";
+import { useMissing } from "./use-missing.ts";
 
+/** Whether the server is well, what it does, and what happened on it: as much of it as the token may see. */
 export default function OverviewPage() {
   const { rights } = useSession();
-  const readsLogs = rights.globally({ node: "read_logs" });
-  const readsStorage = rights.globally({ node: "read_storage" });
+  const { query } = route.value;
+  const range = query.get("range") === "day" ? "day" : "hour";
+  const measure = measureOf(query.get("chart"));
+  const metrics = useMetrics(range);
+  const nodes = useNodes();
+  const audit = useAudit();
+  const problems = useProblems();
+  const missing = useMissing();
+  const { families, history } = metrics.value ?? {};
+  const entries = problems?.shown.value.flatMap((row) => (row.kind === "entry" ? row.entry : []));
+  const now = Date.now();
+  const status = judge({
+    isOffline: connection.value === "offline",
+    missing,
+    metrics: families && history && metricFacts(families, history.hour),
+    nodes: nodes.value && nodeFacts(nodes.value),
+    errors: entries && recentErrors(entries, now),
+    failedSignIns: audit.value && recentFailedSignIns(audit.value, now),
+  });
+  const seesMetrics = rights.globally({ node: "metrics" });
+  const seesLogs = rights.globally({ node: "read_logs" });
   return (
-    <Page title="Overview">
-      <div class="cards">
-        <ServerCard />
-        {rights.globally({ node: "read_nodes" }) && <NodesCard />}
-        {readsLogs && <ProblemsCard />}
-        {!(readsLogs && readsStorage) && <HiddenCard readsLogs={readsLogs} readsStorage={readsStorage} />}
+    <Page title={t.frame.overview}>
+      <StatusCard status={status} />
+      <ReleaseNotice />
+      {metrics.error !== undefined && <Problem error={metrics.error} retry={metrics.reload} />}
+      {history !== undefined && <Tiles hour={history.hour} chosen={measure} />}
+      {history !== undefined && <ChartCard measure={measure} range={range} samples={history[range]} />}
+      {seesMetrics && history === undefined && metrics.error === undefined && <Skeleton rows={6} />}
+      <div class="cards overview-cards">
+        {families !== undefined && rights.seesBuckets && <BucketsCard buckets={bucketSizes(families)} />}
+        {seesLogs && <ActivityCard audit={audit} />}
+        <NodesCard nodes={nodes} />
+        {problems !== undefined && <ProblemsCard feed={problems} />}
       </div>
-      {readsStorage && <StorageCard />}
+      {!(seesMetrics && seesLogs) && <p class="muted">{hiddenText(seesMetrics, seesLogs)}</p>}
+      <AboutCard isOpen={!(seesMetrics || seesLogs)} />
     </Page>
   );
 }
 
-interface HiddenCardProps {
-  readonly readsLogs: boolean;
-  readonly readsStorage: boolean;
-}
-
 /** Says which parts of the page this token does not get, and which permission shows them. */
-function HiddenCard({ readsLogs, readsStorage }: HiddenCardProps) {
-  return (
-    <section class="card" aria-labelledby="hidden">
-      <h2 id="hidden">More with other permissions</h2>
-      {!readsLogs && (
-        <p>The latest warnings and errors are shown with the permission Node::ReadLogs in scope global.</p>
-      )}
-      {!readsStorage && (
-        <p>The size of the database is shown with the permission Node::ReadStorage in scope global.</p>
-      )}
-      <p>The Super Token has both. The menu lists the pages that this token may use.</p>
-    </section>
-  );
+function hiddenText(seesMetrics: boolean, seesLogs: boolean): string {
+  return [seesMetrics ? "" : t.overview.metricsNeed, seesLogs ? "" : t.overview.logsNeed].join(" ").trim();
 }

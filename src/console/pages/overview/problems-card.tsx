@@ -1,6 +1,7 @@
 import { useEffect, useState } from "preact/hooks";
 import { linkTo } from "../../route.ts";
 import { useSession } from "../../session.ts";
+import { t } from "../../text/text.ts";
 import { Problem } from "../../ui/problem.tsx";
 import { LevelBadge } from "../logs/level-badge.tsx";
 import { entryCount, lineText, preciseTime } from "../logs/line.ts";
@@ -11,27 +12,33 @@ const filter = "warn";
 const maxShown = 8;
 const maxRowsInMemory = 500;
 
-/** Newest warnings and errors, live. */
-export function ProblemsCard() {
+/** Warnings and errors, live; undefined without the permission. */
+export function useProblems(): LogFeed | undefined {
   const session = useSession();
-  const [feed] = useState(() => new LogFeed(session, maxRowsInMemory));
-  const read = () => void feed.follow(filter);
+  const isAllowed = session.rights.globally({ node: "read_logs" });
+  const [feed] = useState(() => (isAllowed ? new LogFeed(session, maxRowsInMemory) : undefined));
   useEffect(() => {
-    read();
-    return () => feed.close();
+    void feed?.follow(filter);
+    return () => feed?.close();
   }, []);
+  return feed;
+}
+
+/** Newest warnings and errors. */
+export function ProblemsCard({ feed }: { readonly feed: LogFeed }) {
+  const read = () => void feed.follow(filter);
   const rows = feed.shown.value;
   const status = feed.status.value;
   return (
     <section class="card overview-problems" aria-labelledby="problems">
       <header>
-        <h2 id="problems">Warnings and errors</h2>
-        <a href={linkTo("logs", [], { filter })}>Open in the logs</a>
+        <h2 id="problems">{t.overview.problems}</h2>
+        <a href={linkTo("logs", [], { filter })}>{t.overview.openInLogs}</a>
       </header>
       {status.state === "failed" && <Problem error={status.error} retry={read} />}
       <p class="muted" role="status">
-        {status.state === "connecting" ? "Reading the log…" : summary(rows.length)}
-        {status.state === "broken" && " The server cannot be reached; waiting for it."}
+        {status.state === "connecting" ? t.overview.readingLog : summary(rows.length)}
+        {status.state === "broken" && ` ${t.overview.waitsForServer}`}
       </p>
       {rows.length > 0 && (
         <ol>
@@ -48,8 +55,8 @@ export function ProblemsCard() {
 }
 
 function summary(count: number): string {
-  if (count === 0) return "None in the server’s memory. New ones appear here.";
-  return count <= maxShown ? entryCount(count) : `The newest of ${entryCount(count)}`;
+  if (count === 0) return t.overview.noProblems;
+  return count <= maxShown ? entryCount(count) : t.overview.newestOf(entryCount(count));
 }
 
 function ProblemRow({ row }: { readonly row: Row }) {

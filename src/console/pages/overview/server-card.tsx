@@ -2,9 +2,12 @@ import { useEffect, useState } from "preact/hooks";
 import type { VersionRecord } from "../../../client/index.ts";
 import { duration, time } from "../../format.ts";
 import { useSession } from "../../session.ts";
+import { t } from "../../text/text.ts";
 import { CopyButton } from "../../ui/copy.tsx";
 import { useLoad } from "../../ui/load.ts";
+import { usePolling } from "../../ui/polling.ts";
 import { Problem } from "../../ui/problem.tsx";
+import { rich } from "../../ui/rich.tsx";
 
 /** Refresh interval: the server may have been updated or restarted. */
 const refreshMs = 30_000;
@@ -25,31 +28,28 @@ export function ServerCard() {
     },
     [client],
   );
-  useEffect(() => {
-    const timer = setInterval(() => document.hidden || reload(), refreshMs);
-    return () => clearInterval(timer);
-  }, []);
+  usePolling(reload, refreshMs);
   return (
-    <section class="card overview-server" aria-labelledby="server">
-      <h2 id="server">Server</h2>
+    <section class="overview-server" aria-labelledby="server">
+      <h2 id="server">{t.overview.server}</h2>
       {error !== undefined && <Problem error={error} retry={reload} />}
-      {value === undefined && error === undefined && <p class="muted">Asking the server…</p>}
+      {value === undefined && error === undefined && <p class="muted">{t.overview.asking}</p>}
       {value !== undefined && (
         <dl class="facts">
-          <dt>Version</dt>
+          <dt>{t.overview.version}</dt>
           <dd>
             <strong>{value.version.cargo_version}</strong>
           </dd>
-          <dt>Running for</dt>
+          <dt>{t.overview.runningFor}</dt>
           <dd>
             <Uptime startedAt={value.startedAt} />
           </dd>
-          <dt>Database</dt>
+          <dt>{t.overview.database}</dt>
           <dd>{databases[value.database ?? "hidden"] ?? value.database}</dd>
-          <dt>UUID</dt>
+          <dt>{t.overview.uuid}</dt>
           <dd class="row">
             <code>{value.uuid}</code>
-            <CopyButton text={value.uuid} label="Copy UUID" />
+            <CopyButton text={value.uuid} label={t.overview.copyUuid} />
           </dd>
           <Build version={value.version} />
         </dl>
@@ -61,7 +61,9 @@ export function ServerCard() {
 const databases: Readonly<Record<string, string>> = {
   sqlite: "SQLite",
   postgres: "PostgreSQL",
-  hidden: "Shown with the permission Node::GetDatabaseType in scope global",
+  get hidden() {
+    return t.overview.databaseHidden;
+  },
 };
 
 function Build({ version }: { readonly version: VersionRecord }) {
@@ -69,22 +71,23 @@ function Build({ version }: { readonly version: VersionRecord }) {
   if (version.binary_type === "source")
     return (
       <>
-        <dt>Built</dt>
-        <dd>Runs from source, not from a release.</dd>
+        <dt>{t.overview.built}</dt>
+        <dd>{t.overview.fromSource}</dd>
       </>
     );
   return (
     <>
-      <dt>Built</dt>
+      <dt>{t.overview.built}</dt>
       <dd>
-        {timeOrText(build_time)} for <code>{cargo_target_triple}</code>
+        {rich(t.overview.builtFor, {
+          time: timeOrText(build_time),
+          target: <code>{cargo_target_triple}</code>,
+        })}
       </dd>
-      <dt>Commit</dt>
+      <dt>{t.overview.commit}</dt>
       <dd>
         <code title={git_commit_sha}>{git_commit_sha.slice(0, 12)}</code>{" "}
-        <span class="muted">
-          on {git_branch}, {timeOrText(git_commit_date)}
-        </span>
+        <span class="muted">{t.overview.commitOn(git_branch, timeOrText(git_commit_date))}</span>
         <br />
         {version.git_commit_message}
       </dd>

@@ -1,9 +1,11 @@
-import { bytes, plural, shortTime, time } from "../../format.ts";
+import { bytes, shortTime, time } from "../../format.ts";
 import { useSession } from "../../session.ts";
 import { browserStorage } from "../../storage.ts";
+import { t } from "../../text/text.ts";
 import { Button } from "../../ui/button.tsx";
 import { useLoad } from "../../ui/load.ts";
 import { Problem } from "../../ui/problem.tsx";
+import { rich } from "../../ui/rich.tsx";
 import {
   addSample,
   growthText,
@@ -27,15 +29,15 @@ export function StorageCard() {
     [client],
   );
   return (
-    <section class="card overview-storage" aria-labelledby="storage">
+    <section class="overview-storage" aria-labelledby="storage">
       <header>
-        <h2 id="storage">Storage</h2>
+        <h2 id="storage">{t.overview.storage}</h2>
         <Button disabled={loading} onClick={reload}>
-          Refresh
+          {t.overview.refresh}
         </Button>
       </header>
       {error !== undefined && <Problem error={error} retry={reload} />}
-      {value === undefined && error === undefined && <p class="muted">Measuring…</p>}
+      {value === undefined && error === undefined && <p class="muted">{t.overview.measuring}</p>}
       {value !== undefined && <Sizes history={value} />}
     </section>
   );
@@ -58,23 +60,27 @@ function Sizes({ history: { base, latest } }: { readonly history: SizeHistory })
       <p class="overview-total">
         <strong>{bytes(latest.total)}</strong>{" "}
         {base === undefined ? (
-          <span class="muted">Your next visit will show the growth since now.</span>
+          <span class="muted">{t.overview.nextVisit}</span>
         ) : (
           <span class="muted">
-            {growthText(latest.total - base.total)} since{" "}
-            <time dateTime={new Date(base.at).toISOString()} title={time(base.at)}>
-              {shortTime(base.at)}
-            </time>
+            {rich(t.overview.growthSince, {
+              growth: growthText(latest.total - base.total),
+              time: (
+                <time dateTime={new Date(base.at).toISOString()} title={time(base.at)}>
+                  {shortTime(base.at)}
+                </time>
+              ),
+            })}
           </span>
         )}
       </p>
       <table class="overview-tables">
-        <caption class="unseen">Bytes by table, largest first</caption>
+        <caption class="unseen">{t.overview.tablesCaption}</caption>
         <thead class="unseen">
           <tr>
-            <th scope="col">Table</th>
-            <th scope="col">Size</th>
-            {base !== undefined && <th scope="col">Growth</th>}
+            <th scope="col">{t.overview.table}</th>
+            <th scope="col">{t.overview.size}</th>
+            {base !== undefined && <th scope="col">{t.overview.growth}</th>}
           </tr>
         </thead>
         <tbody>
@@ -87,7 +93,7 @@ function Sizes({ history: { base, latest } }: { readonly history: SizeHistory })
       </table>
       {empty.length > 0 && (
         <details>
-          <summary>{plural(empty.length, "empty table")}</summary>
+          <summary>{t.overview.countEmptyTables(empty.length)}</summary>
           <p class="muted">{empty.map(({ name }) => name).join(", ")}</p>
         </details>
       )}

@@ -1,4 +1,5 @@
 import { bytes } from "../../format.ts";
+import { t } from "../../text/text.ts";
 
 export interface TableSize {
   readonly name: string;
@@ -16,7 +17,7 @@ export function tableSizes({ tables }: SizeSample, base: SizeSample | undefined)
 
 /** `+1.2 MB`, `−4 kB`, `unchanged`. */
 export function growthText(growth: number): string {
-  if (growth === 0) return "unchanged";
+  if (growth === 0) return t.overview.unchanged;
   return `${growth > 0 ? "+" : "−"}${bytes(Math.abs(growth))}`;
 }
 

@@ -1,6 +1,7 @@
 import type { ComponentChildren } from "preact";
 import { useEffect, useRef, useState } from "preact/hooks";
 import { ParseError, PermissionDenied } from "../../../client/index.ts";
+import { t } from "../../text/text.ts";
 import { Button } from "../../ui/button.tsx";
 import { Check, Field, typed } from "../../ui/field.tsx";
 import { explain } from "../../ui/problem.tsx";
@@ -43,16 +44,16 @@ export function SignInForm({ onSignIn, persistent: first = false, children, more
     <form ref={form} onSubmit={submit}>
       {children}
       <fieldset class="segments">
-        <legend class="unseen">Sign in with</legend>
+        <legend class="unseen">{t.frame.signInWith}</legend>
         <button type="button" aria-pressed={way === "token"} onClick={() => setWay("token")}>
-          Token
+          {t.frame.token}
         </button>
         <button type="button" aria-pressed={way === "password"} onClick={() => setWay("password")}>
-          Password
+          {t.frame.password}
         </button>
       </fieldset>
       {way === "password" && (
-        <Field label="User name" hint="For the Root Password that the server printed: root.">
+        <Field label={t.frame.userName} hint={t.frame.rootHint}>
           <input
             type="text"
             name="username"
@@ -64,10 +65,8 @@ export function SignInForm({ onSignIn, persistent: first = false, children, more
         </Field>
       )}
       <Field
-        label={way === "token" ? "Token" : "Password"}
-        hint={
-          way === "token" ? "Key and secret, separated by a colon, as the server showed them." : undefined
-        }
+        label={way === "token" ? t.frame.token : t.frame.password}
+        hint={way === "token" ? t.frame.tokenHint : undefined}
         error={problem}
       >
         <input
@@ -80,15 +79,15 @@ export function SignInForm({ onSignIn, persistent: first = false, children, more
         />
       </Field>
       <Check
-        label="Stay signed in for 30 days"
-        hint="Otherwise until you close the browser. Do not tick this on a shared computer."
+        label={t.frame.staySignedIn}
+        hint={t.frame.staySignedInHint}
         checked={persistent}
         onChange={setPersistent}
       />
       <div class="sign-in-actions">
         {more}
         <Button kind="primary" type="submit" disabled={busy}>
-          {busy ? "Signing in…" : "Sign in"}
+          {busy ? t.frame.signingIn : t.frame.signIn}
         </Button>
       </div>
     </form>
@@ -96,10 +95,9 @@ export function SignInForm({ onSignIn, persistent: first = false, children, more
 }
 
 function signInProblem(error: unknown, way: Way): string {
-  if (error instanceof ParseError)
-    return "This is not a token: a token is its key, a colon and its secret, such as AbC123:dEf456.";
+  if (error instanceof ParseError) return t.frame.notAToken;
   if (!(error instanceof PermissionDenied)) return explain(error);
-  if (error.reason === "expired") return "This token has expired. Ask for a new one.";
-  if (error.reason === "not_yet_valid") return "This token is not valid yet. Ask when it becomes valid.";
-  return way === "token" ? "The server does not know this token." : "User name or password is wrong.";
+  if (error.reason === "expired") return t.frame.expiredToken;
+  if (error.reason === "not_yet_valid") return t.frame.earlyToken;
+  return way === "token" ? t.frame.unknownToken : t.frame.wrongPassword;
 }

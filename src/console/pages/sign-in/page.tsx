@@ -1,6 +1,9 @@
 import { useEffect, useRef } from "preact/hooks";
+import { Brand } from "../../brand.tsx";
 import { askToSignOut } from "../../menu.tsx";
 import { discardLocked, type Session, signedIn, signIn, signInAgain } from "../../session.ts";
+import { LanguagePicker } from "../../text/language-picker.tsx";
+import { t } from "../../text/text.ts";
 import { isTokenPersistent } from "../../token-storage.ts";
 import { Button } from "../../ui/button.tsx";
 import { Dialog } from "../../ui/dialog.tsx";
@@ -13,16 +16,16 @@ export function SignInPage({ notice }: { readonly notice: string | undefined }) 
     <main class="sign-in">
       <SignInForm onSignIn={signIn}>
         <div class="brand">
-          <span class="brand-mark" aria-hidden="true" />
-          node-server
+          <Brand />
         </div>
-        <h1>Sign in</h1>
+        <h1>{t.frame.signIn}</h1>
         {notice !== undefined && (
           <p class="notice" role="status">
             {notice}
           </p>
         )}
       </SignInForm>
+      <LanguagePicker />
     </main>
   );
 }
@@ -42,27 +45,23 @@ function SignInDialog({ session, why }: { readonly session: Session; readonly wh
   useEffect(() => container.current?.querySelector("input")?.focus(), []);
   const isLocked = session.isLocked.value;
   return (
-    <Dialog title="Sign in again" onClose={undefined}>
+    <Dialog title={t.frame.signInAgain} onClose={undefined}>
       <div ref={container} class="sign-in-again">
         <SignInForm
           persistent={!isLocked && isTokenPersistent()}
           onSignIn={(token, persistent) => signInAgain(session, token, persistent)}
           more={
             isLocked ? (
-              <Button onClick={discard}>Discard</Button>
+              <Button onClick={discard}>{t.frame.discard}</Button>
             ) : (
-              <Button onClick={askToSignOut}>Sign out</Button>
+              <Button onClick={askToSignOut}>{t.frame.signOut}</Button>
             )
           }
         >
           <p class="notice" role="status">
             {why}
           </p>
-          <p>
-            {isLocked
-              ? "This tab holds unsaved work. Sign in with the same token to keep it, or discard it. Signing in with another token discards it too."
-              : "Your unsaved work is kept. Sign in to continue where you are."}
-          </p>
+          <p>{isLocked ? t.frame.lockedText : t.frame.workKept}</p>
         </SignInForm>
       </div>
     </Dialog>
@@ -70,5 +69,5 @@ function SignInDialog({ session, why }: { readonly session: Session; readonly wh
 }
 
 async function discard(): Promise<void> {
-  if (await confirmLeaving("Discard unsaved work?", "Discard")) discardLocked();
+  if (await confirmLeaving(t.frame.discardQuestion, t.frame.discard)) discardLocked();
 }

@@ -40,11 +40,15 @@ export function columnWidths(columns: readonly string[], rows: readonly Row[]): 
   const sample = rows.slice(0, 200);
   return columns.map((column) => {
     const lengths = sample.map((row) => toCell(row[column]).length);
-    return Math.min(40, Math.max(5, column.length, ...lengths) + 3);
+    // A name has the sign of the order beside it.
+    return Math.min(40, Math.max(5, column.length + 2, ...lengths) + 3);
   });
 }
 
-/** Position of a cell. Row and column start at 0. */
+/** Row of the column heads in a position. */
+export const headRow = -1;
+
+/** Position of a cell. Row and column start at 0; the heads are in `headRow`. */
 export interface CellPosition {
   readonly row: number;
   readonly column: number;
@@ -68,12 +72,12 @@ const steps: Readonly<Record<string, Step>> = {
   PageUp: ({ row, column }, { page }) => ({ row: row - page, column }),
   PageDown: ({ row, column }, { page }) => ({ row: row + page, column }),
   Home: ({ row }) => ({ row, column: 0 }),
-  RunResult: ({ row }, { columns }) => ({ row, column: columns - 1 }),
+  End: ({ row }, { columns }) => ({ row, column: columns - 1 }),
   "Ctrl+Home": () => ({ row: 0, column: 0 }),
   "Ctrl+End": (_, { rows, columns }) => ({ row: rows - 1, column: columns - 1 }),
 };
 
-/** Cell that a key moves to; undefined for other keys. */
+/** Cell that a key moves to; undefined for other keys. Only the arrow key goes up to the heads. */
 export function stepTo(
   key: string,
   ctrl: boolean,
@@ -84,8 +88,9 @@ export function stepTo(
   const step = Object.hasOwn(steps, name) ? steps[name] : undefined;
   if (step === undefined) return undefined;
   const { row, column } = step(at, size);
+  const top = name === "ArrowUp" || at.row === headRow ? headRow : 0;
   return {
-    row: Math.min(Math.max(row, 0), size.rows - 1),
+    row: Math.min(Math.max(row, top), size.rows - 1),
     column: Math.min(Math.max(column, 0), size.columns - 1),
   };
 }

@@ -1,7 +1,9 @@
 import { useEffect, useState } from "preact/hooks";
-import { plural } from "../../format.ts";
+import { duration, number } from "../../format.ts";
+import { t } from "../../text/text.ts";
 import { Button } from "../../ui/button.tsx";
 import { Problem } from "../../ui/problem.tsx";
+import type { PlanStep } from "./plan.ts";
 import { ResultView } from "./result.tsx";
 import { asksForRows, countStatements, type Dialect } from "./statements.ts";
 import type { Outcome, SqlWorkspace } from "./workspace.ts";
@@ -17,33 +19,56 @@ export function OutcomeView({ workspace, dialect, onGoTo }: OutcomeViewProps) {
   const running = workspace.running.value;
   const outcome = workspace.outcome.value;
   return (
-    <section class="sql-outcome" aria-label="Result">
+    <section class="sql-outcome" aria-label={t.sql.result}>
       <p role="status" class="sql-status">
-        {running !== undefined ? "Running…" : outcome !== undefined && sentence(outcome, dialect)}
+        {running !== undefined ? t.sql.running : outcome !== undefined && sentence(outcome, dialect)}
       </p>
       {running !== undefined && <Wait since={running.since} />}
-      {running === undefined && outcome === undefined && (
-        <p class="empty">
-          Write a statement and run it with Ctrl+Enter. If text is selected, only that is run. Click a name in
-          the list of tables to insert it.
-        </p>
-      )}
+      {running === undefined && outcome === undefined && <p class="empty">{t.sql.intro}</p>}
       {outcome?.kind === "error" && (
         <>
           <Problem error={outcome.error} />
           {outcome.mark !== undefined && (
             <div class="row">
-              <Button onClick={onGoTo}>
-                Go to line {outcome.mark.line}, column {outcome.mark.column}
-              </Button>
+              <Button onClick={onGoTo}>{t.sql.goTo(outcome.mark.line, outcome.mark.column)}</Button>
             </div>
           )}
         </>
+      )}
+      {outcome?.kind === "plan" && (
+        // A scrolling element must be focusable to be scrolled by keyboard.
+        <section class="sql-plan" aria-label={t.sql.explain} tabIndex={0}>
+          <Steps steps={outcome.steps} />
+        </section>
       )}
       {outcome?.kind === "result" && outcome.result.rows.length > 0 && (
         <ResultView key={outcome} result={outcome.result} />
       )}
     </section>
+  );
+}
+
+/** Steps of a query plan, each with those that it takes its rows from. */
+function Steps({ steps }: { readonly steps: readonly PlanStep[] }) {
+  return (
+    <ul>
+      {steps.map(({ title, details, estimate, readsAll, children }, at) => (
+        <li key={`${at} ${title}`}>
+          <p>
+            <strong>{title}</strong> {readsAll && <span class="badge warn">{t.sql.readsAll}</span>}
+            {estimate !== undefined && (
+              <small>{t.sql.estimate(t.sql.countRows(estimate.rows), number(estimate.cost))}</small>
+            )}
+          </p>
+          {details.map((detail) => (
+            <p key={detail} class="muted">
+              {detail}
+            </p>
+          ))}
+          {children.length > 0 && <Steps steps={children} />}
+        </li>
+      ))}
+    </ul>
   );
 }
 
@@ -56,18 +81,18 @@ function Wait({ since }: { readonly since: number }) {
   }, []);
   return (
     <p class="muted" aria-hidden="true">
-      For {plural(Math.max(0, Math.floor((now - since) / 1000)), "second")}
+      {t.sql.waitedFor(duration(Math.max(0, now - since)))}
     </p>
   );
 }
 
 function sentence(outcome: Outcome, dialect: Dialect | undefined): string {
-  const ms = `${Math.round(outcome.ms).toLocaleString("en")} ms`;
-  if (outcome.kind === "abandoned")
-    return "You stopped waiting for this statement. The server still runs it until it is done or its sql_timeout_ms is over, and its changes are kept.";
-  if (outcome.kind === "error") return `Failed after ${ms}.`;
+  const ms = `${number(Math.round(outcome.ms))} ms`;
+  if (outcome.kind === "abandoned") return t.sql.abandoned;
+  if (outcome.kind === "error") return t.sql.failedAfter(ms);
+  if (outcome.kind === "plan") return t.sql.planTitle;
   const count = countStatements(outcome.sql, dialect);
-  const which = count > 1 ? ` This is the result of the last of ${count} statements; all of them ran.` : "";
+  const which = count > 1 ? ` ${t.sql.lastOf(count)}` : "";
   return resultSentence(outcome, dialect, ms) + which;
 }
 
@@ -77,10 +102,10 @@ function resultSentence(
   ms: string,
 ): string {
   const { rows, rowCount } = outcome.result;
-  const trip = `in ${ms} round trip`;
+  const trip = t.sql.roundTrip(ms);
   if (rows.length > 0 && rowCount > rows.length && !outcome.result.truncated)
-    return `${plural(rows.length, "row")} of ${rowCount.toLocaleString("en")} affected, ${trip}.`;
-  if (rows.length > 0) return `${plural(rows.length, "row")} ${trip}.`;
-  if (asksForRows(outcome.sql, dialect)) return `No rows, ${trip}.`;
-  return `Done: ${plural(rowCount, "row")} affected, ${trip}.`;
+    return t.sql.rowsAffected(t.sql.countRows(rows.length), number(rowCount), trip);
+  if (rows.length > 0) return t.sql.rowsTrip(t.sql.countRows(rows.length), trip);
+  if (asksForRows(outcome.sql, dialect)) return t.sql.noRows(trip);
+  return t.sql.done(t.sql.countRows(rowCount), trip);
 }

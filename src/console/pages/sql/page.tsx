@@ -1,28 +1,40 @@
 import { useMemo, useRef, useState } from "preact/hooks";
 import { Editor } from "../../editor/editor.tsx";
 import type { EditorHandle } from "../../editor/props.ts";
-import { plural, time } from "../../format.ts";
+import { time } from "../../format.ts";
+import { route } from "../../route.ts";
 import { useSession } from "../../session.ts";
+import { t } from "../../text/text.ts";
 import { Button } from "../../ui/button.tsx";
 import { confirm, Dialog } from "../../ui/dialog.tsx";
 import { Check } from "../../ui/field.tsx";
 import { Icon } from "../../ui/icons.tsx";
 import { useLoad } from "../../ui/load.ts";
 import { Page } from "../../ui/page.tsx";
+import { Skeleton } from "../../ui/skeleton.tsx";
 import { showError } from "../../ui/toasts.tsx";
 import { OutcomeView } from "./outcome.tsx";
-import { readSchema, SchemaList } from "./schema.tsx";
+import { SavedDialog } from "./saved-dialog.tsx";
+import { SavedStatements } from "./saved-statements.ts";
+import { SchemaList } from "./schema.tsx";
 import { mayChange } from "./statements.ts";
+import { closeTable, TableBrowser } from "./table-browser.tsx";
+import { readSchema } from "./tables.ts";
 import { type HistoryEntry, maxHistoryEntries, workspaceOf } from "./workspace.ts";
 
 export default function SqlPage() {
   const session = useSession();
   const workspace = workspaceOf(session);
   const editor = useRef<EditorHandle>(null);
-  const [showsHistory, setShowsHistory] = useState(false);
+  const [shown, setShown] = useState<"history" | "saved">();
+  const close = () => setShown(undefined);
   const mayAsk = session.rights.globally({ node: "get_database_type" });
   const schema = useLoad((signal) => readSchema(session.client, mayAsk, signal), [session]);
   const dialect = schema.value?.dialect;
+  const saved = useMemo(
+    () => (dialect === undefined ? undefined : new SavedStatements(session.client, dialect)),
+    [session, dialect],
+  );
   const completion = useMemo(
     () =>
       schema.value &&
@@ -31,43 +43,69 @@ export default function SqlPage() {
       ),
     [schema.value],
   );
+  const browsed = route.value.query.get("table");
+  const table = schema.value?.tables.find(({ id }) => id === browsed);
+  const pick = (sql: string) => {
+    if (browsed !== null) closeTable();
+    workspace.replace(sql);
+    close();
+  };
   const outcome = workspace.outcome.value;
   const mark = outcome?.kind === "error" ? outcome.mark : undefined;
   const marks = useMemo(() => (mark === undefined ? [] : [mark]), [mark]);
   const busy = workspace.running.value !== undefined;
 
-  const run = async () => {
+  /** Selected text, or the whole text. */
+  const chosen = () => {
     const selected = editor.current?.selected;
-    const part = selected !== undefined && selected.text.trim() !== "" ? selected : undefined;
-    const sql = part?.text ?? workspace.text.value;
+    const isPart = selected !== undefined && selected.text.trim() !== "";
+    return isPart ? selected : { text: workspace.text.value, line: 1, column: 1 };
+  };
+  const run = async () => {
+    const { text: sql, ...start } = chosen();
     if (sql.trim() === "" || busy) return;
     if (workspace.confirmsChanges.value && mayChange(sql, dialect) && !(await confirmRun(sql))) return;
-    await workspace.run(sql, part ?? { line: 1, column: 1 });
+    await workspace.run(sql, start);
     if (mayChange(sql, dialect)) schema.reload();
+  };
+  const explain = async () => {
+    const { text: sql, ...start } = chosen();
+    if (sql.trim() !== "" && dialect !== undefined) await workspace.explain(sql, start, dialect);
   };
 
   return (
     <Page
-      title="SQL"
+      title={t.frame.sql}
       tall
       actions={
-        <Button icon="logs" onClick={() => setShowsHistory(true)}>
-          History
-        </Button>
+        <>
+          <Button disabled={saved === undefined} onClick={() => setShown("saved")}>
+            {t.sql.saved}
+          </Button>
+          <Button icon="logs" onClick={() => setShown("history")}>
+            {t.sql.history}
+          </Button>
+        </>
       }
     >
       <p class="notice sql-trust">
         <Icon name="warning" />
-        <span>
-          Full trust: statements can read everything here, including the hashes of tokens, and change
-          anything. On SQLite they can write any file that the server can.
-        </span>
+        <span>{t.sql.fullTrust}</span>
       </p>
       <div class="sql">
-        <div class="sql-workspace">
+        {browsed !== null && table === undefined && (
+          <div class="sql-workspace">
+            {schema.value === undefined ? <Skeleton rows={6} /> : <NoTable id={browsed} />}
+          </div>
+        )}
+        {table !== undefined && dialect !== undefined && (
+          <TableBrowser key={table.id} table={table} dialect={dialect} />
+        )}
+        {/* Hidden, not removed: the editor keeps its cursor and what can be undone. */}
+        <div class="sql-workspace" hidden={browsed !== null}>
           <div class="sql-editor">
             <Editor
-              label="SQL statement"
+              label={t.sql.statement}
               language="sql"
               {...(dialect === undefined ? {} : { dialect })}
               {...(completion === undefined ? {} : { schema: completion })}
@@ -83,22 +121,25 @@ export default function SqlPage() {
           </div>
           <div class="row">
             {busy ? (
-              <Button icon="close" onClick={() => workspace.stopWaiting()}>
-                Stop waiting
+              <Button icon="close" onClick={() => workspace.stop()}>
+                {t.sql.stop}
               </Button>
             ) : (
               <Button icon="play" kind="primary" onClick={() => void run().catch(showError)}>
-                Run
+                {t.sql.run}
               </Button>
             )}
+            <Button disabled={busy || dialect === undefined} title={t.sql.explainTitle} onClick={explain}>
+              {t.sql.explain}
+            </Button>
             <Check
-              label="Ask before statements that change data"
+              label={t.sql.askFirst}
               checked={workspace.confirmsChanges.value}
               onChange={(checked) => {
                 workspace.confirmsChanges.value = checked;
               }}
             />
-            <span class="hint">Ctrl+Enter runs · Esc, then Tab leaves the editor</span>
+            <span class="hint">{t.sql.keysHint}</span>
           </div>
           <OutcomeView
             workspace={workspace}
@@ -106,34 +147,49 @@ export default function SqlPage() {
             onGoTo={() => mark !== undefined && editor.current?.goTo(mark)}
           />
         </div>
-        <SchemaList schema={schema} onPick={(name) => editor.current?.insert(name)} />
-      </div>
-      {showsHistory && (
-        <HistoryDialog
-          history={workspace.history.value}
-          onPick={(sql) => {
-            workspace.replace(sql);
-            setShowsHistory(false);
+        <SchemaList
+          schema={schema}
+          onPick={(name) => {
+            if (browsed !== null) closeTable();
+            editor.current?.insert(name);
           }}
-          onClose={() => setShowsHistory(false)}
         />
+      </div>
+      {shown === "history" && (
+        <HistoryDialog history={workspace.history.value} onPick={pick} onClose={close} />
+      )}
+      {shown === "saved" && saved !== undefined && (
+        <SavedDialog saved={saved} text={workspace.text.value} onPick={pick} onClose={close} />
       )}
     </Page>
   );
 }
 
+function NoTable({ id }: { readonly id: string }) {
+  return (
+    <>
+      <p class="empty">{t.sql.noTable(id)}</p>
+      <div class="row">
+        <Button icon="previous" onClick={closeTable}>
+          {t.sql.backToStatement}
+        </Button>
+      </div>
+    </>
+  );
+}
+
 function confirmRun(sql: string): Promise<boolean> {
   return confirm({
-    title: "Run this?",
+    title: t.sql.runQuestion,
     text: (
       <>
-        <p>This may change data, which cannot be undone here:</p>
+        <p>{t.sql.mayChange}</p>
         <pre class="sql-statement" tabIndex={0}>
           {sql.trim()}
         </pre>
       </>
     ),
-    action: "Run",
+    action: t.sql.run,
     danger: true,
   });
 }
@@ -147,12 +203,9 @@ export interface HistoryDialogProps {
 /** Recent statements. A click puts one back into the editor. */
 function HistoryDialog({ history, onPick, onClose }: HistoryDialogProps) {
   return (
-    <Dialog title="History" onClose={onClose} wide>
-      <p class="muted">
-        The last {plural(maxHistoryEntries, "statement")}, newest first. They are kept only in the memory of
-        this tab, because they may contain secrets: signing out or reloading deletes them.
-      </p>
-      {history.length === 0 && <p class="empty">Nothing was run yet.</p>}
+    <Dialog title={t.sql.history} onClose={onClose} wide>
+      <p class="muted">{t.sql.historyText(t.sql.countStatements(maxHistoryEntries))}</p>
+      {history.length === 0 && <p class="empty">{t.sql.noHistory}</p>}
       <ul class="sql-history">
         {history.map(({ at, sql, end }) => (
           <li key={`${at.getTime()} ${sql}`}>

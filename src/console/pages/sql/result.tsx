@@ -1,52 +1,118 @@
-import { useState } from "preact/hooks";
-import { plural } from "../../format.ts";
+import { useMemo, useState } from "preact/hooks";
+import { number } from "../../format.ts";
+import { t } from "../../text/text.ts";
 import { Button } from "../../ui/button.tsx";
-import { CopyButton } from "../../ui/copy.tsx";
+import { CopyButton, toClipboard } from "../../ui/copy.tsx";
 import { Dialog } from "../../ui/dialog.tsx";
-import { Check } from "../../ui/field.tsx";
+import { Check, typed } from "../../ui/field.tsx";
 import { Icon } from "../../ui/icons.tsx";
+import { MoreMenu } from "../../ui/more-menu.tsx";
 import { save } from "../../ui/save.ts";
 import { toast } from "../../ui/toasts.tsx";
-import { type CellPosition, countFormulas, isRounded, toCsv, toJson, toReadable, toText } from "./cells.ts";
+import {
+  type CellPosition,
+  columnWidths,
+  countFormulas,
+  isRounded,
+  type Row,
+  toCsv,
+  toJson,
+  toReadable,
+  toText,
+} from "./cells.ts";
 import { Grid } from "./grid.tsx";
+import { filterRows, nextOrder, type SortOrder, sortRows } from "./row-order.ts";
 import type { Result } from "./workspace.ts";
 
-/** Rows of a result, with export buttons. */
-export function ResultView({ result }: { readonly result: Result }) {
-  const { rows, columns, truncated } = result;
+export interface ResultViewProps {
+  readonly result: Result;
+  /** Order of rows that the server sorts. Without it the rows are sorted here. */
+  readonly serverOrder?: ServerOrder;
+}
+
+export interface ServerOrder {
+  readonly order: SortOrder | undefined;
+  readonly onSort: (column: string) => void;
+}
+
+/** Rows of a result, which can be sorted, filtered, copied and saved. */
+export function ResultView({ result, serverOrder }: ResultViewProps) {
+  const { rows: all, columns, truncated } = result;
   const [active, setActive] = useState<CellPosition>({ row: 0, column: 0 });
   const [open, setOpen] = useState<CellPosition>();
+  const [find, setFind] = useState("");
+  const [ownOrder, setOwnOrder] = useState<SortOrder>();
+  const characters = useMemo(() => columnWidths(columns, all), [columns, all]);
+  const hasRounded = useMemo(
+    () => all.some((row) => columns.some((name) => isRounded(row[name]))),
+    [columns, all],
+  );
+  const rows = useMemo(() => sortRows(filterRows(all, find), ownOrder), [all, find, ownOrder]);
+  const onSort = (name: string) => setOwnOrder((before) => nextOrder(before, name));
+  const { order, onSort: sort } = serverOrder ?? { order: ownOrder, onSort };
+  // A filter may have removed the row that was active.
+  const at = { ...active, row: Math.min(active.row, rows.length - 1) };
   const column = columns[open?.column ?? 0] ?? "";
   return (
     <>
       {truncated && (
         <p class="notice">
           <Icon name="warning" />
-          Only the first {plural(rows.length, "row")} are shown; the result has more. Ask for fewer with WHERE
-          or LIMIT.
+          {t.sql.truncated(t.sql.countRows(all.length))}
         </p>
       )}
-      {rows.some((row) => columns.some((name) => isRounded(row[name]))) && (
+      {hasRounded && (
         <p class="notice">
           <Icon name="warning" />
-          Numbers marked ≈ are rounded. {precisionHint}
+          {t.sql.rounded(t.sql.precisionHint)}
         </p>
       )}
-      <Grid columns={columns} rows={rows} active={active} onActive={setActive} onOpen={setOpen} />
+      {(all.length > 1 || find !== "") && (
+        <div class="row sql-filter">
+          <input
+            type="search"
+            aria-label={t.sql.filterRows}
+            placeholder={t.sql.filterRows}
+            value={find}
+            onInput={(event: Event) => setFind(typed(event))}
+          />
+          <span class="muted" role="status">
+            {find !== "" && t.sql.shownOf(number(rows.length), t.sql.countRows(all.length))}
+          </span>
+        </div>
+      )}
+      <Grid
+        columns={columns}
+        rows={rows}
+        characters={characters}
+        order={order}
+        onSort={sort}
+        active={at}
+        onActive={setActive}
+        onOpen={setOpen}
+      />
       <div class="row">
-        <Button onClick={() => setOpen(active)} title="Also by Enter or a double click on a cell">
-          Show cell
-        </Button>
         <Button
-          icon="down"
-          title="Text that a spreadsheet would run (= + - @) gets an apostrophe in front; JSON is exact"
-          onClick={() => saveCsv(result)}
+          disabled={at.row < 0 || rows.length === 0}
+          onClick={() => setOpen(at)}
+          title={t.sql.showCellTitle}
         >
-          Save as CSV
+          {t.sql.showCell}
         </Button>
-        <Button icon="down" onClick={() => save("result.json", new Blob([toJson(rows)]))}>
-          Save as JSON
+        <Button icon="download" title={t.sql.saveCsvTitle} onClick={() => saveCsv(columns, rows)}>
+          {t.sql.saveCsv}
         </Button>
+        <Button icon="download" onClick={() => save("result.json", new Blob([toJson(rows)]))}>
+          {t.sql.saveJson}
+        </Button>
+        <MoreMenu
+          label={t.sql.copyRows}
+          items={[
+            { label: t.sql.copyCsv, icon: "copy", onSelect: () => copyCsv(columns, rows) },
+            { label: t.sql.copyJson, icon: "copy", onSelect: () => copy(toJson(rows), rows.length) },
+          ]}
+        />
+        {(order !== undefined || find !== "") && <span class="hint">{t.sql.asShown}</span>}
       </div>
       {open !== undefined && (
         <CellViewer
@@ -60,13 +126,24 @@ export function ResultView({ result }: { readonly result: Result }) {
   );
 }
 
-function saveCsv({ columns, rows }: Result): void {
+function saveCsv(columns: readonly string[], rows: readonly Row[]): void {
   save("result.csv", new Blob([toCsv(columns, rows)], { type: "text/csv" }));
+  tellApostrophes(columns, rows);
+}
+
+async function copyCsv(columns: readonly string[], rows: readonly Row[]): Promise<void> {
+  await copy(toCsv(columns, rows), rows.length);
+  tellApostrophes(columns, rows);
+}
+
+async function copy(text: string, count: number): Promise<void> {
+  await toClipboard(text);
+  toast(t.sql.copiedRows(t.sql.countRows(count)));
+}
+
+function tellApostrophes(columns: readonly string[], rows: readonly Row[]): void {
   const count = countFormulas(columns, rows);
-  if (count > 0)
-    toast(
-      `${plural(count, "text")} got an apostrophe in front, so that no spreadsheet runs it. JSON is exact.`,
-    );
+  if (count > 0) toast(t.sql.apostrophes(t.sql.countTexts(count)));
 }
 
 export interface CellViewerProps {
@@ -83,10 +160,10 @@ function CellViewer({ column, row, value, onClose }: CellViewerProps) {
   const readable = toReadable(value);
   const [tidy, setTidy] = useState(true);
   return (
-    <Dialog title={`${column}, row ${row.toLocaleString("en")}`} onClose={onClose} wide>
-      {value === null && <p>NULL: there is no value.</p>}
-      {value === "" && <p>An empty text.</p>}
-      {isRounded(value) && <p class="notice">Rounded by the browser. {precisionHint}</p>}
+    <Dialog title={t.sql.cellTitle(column, number(row))} onClose={onClose} wide>
+      {value === null && <p>{t.sql.isNull}</p>}
+      {value === "" && <p>{t.sql.isEmpty}</p>}
+      {isRounded(value) && <p class="notice">{t.sql.roundedCell(t.sql.precisionHint)}</p>}
       {value !== null && value !== "" && (
         // A scrolling element must be focusable to be scrolled by keyboard.
         <pre class="sql-value" tabIndex={0}>
@@ -94,13 +171,10 @@ function CellViewer({ column, row, value, onClose }: CellViewerProps) {
         </pre>
       )}
       <footer>
-        {readable !== text && <Check label="Format JSON" checked={tidy} onChange={setTidy} />}
-        {typeof value === "string" && <span class="muted">{plural(text.length, "character")}</span>}
-        <CopyButton text={text} label="Copy value" />
+        {readable !== text && <Check label={t.sql.formatJson} checked={tidy} onChange={setTidy} />}
+        {typeof value === "string" && <span class="muted">{t.sql.countCharacters(text.length)}</span>}
+        <CopyButton text={text} label={t.sql.copyValue} />
       </footer>
     </Dialog>
   );
 }
-
-const precisionHint =
-  "Whole numbers above 9,007,199,254,740,991 lose digits in a browser; CAST them to TEXT to see all.";

@@ -63,6 +63,8 @@ function matchAt(pattern: RegExp, text: string, at: number): string {
 }
 
 const readKeywords = new Set(["select", "values", "with", "show", "table"]);
+/** SELECT with letters lost, doubled or swapped. No statement begins with such a word. */
+const mistypedSelect = /^(?!select$)s[selct]{3,7}$/;
 const writeKeywords = new Set(["insert", "update", "delete", "merge", "into"]);
 /** Pragmas that only read, even with an argument. */
 const readOnlyPragmas =
@@ -103,6 +105,8 @@ function changes(tokens: Tokens): boolean {
   if (first === "(") return changes(tokens.slice(1));
   if (first === "explain") return explainChanges(tokens.slice(1));
   if (first === "pragma") return pragmaChanges(tokens.slice(1));
+  // It is no statement, so the database answers with a syntax error. Asking whether to run it would only be in the way.
+  if (mistypedSelect.test(first)) return false;
   if (!readKeywords.has(first)) return true;
   return tokens.some((token, at) => writeKeywords.has(token) && !isLock(tokens, at));
 }

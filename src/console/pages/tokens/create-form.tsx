@@ -1,5 +1,6 @@
 import { useState } from "preact/hooks";
 import { useSession } from "../../session.ts";
+import { t } from "../../text/text.ts";
 import { Button } from "../../ui/button.tsx";
 import { Field, typed } from "../../ui/field.tsx";
 import { Problem } from "../../ui/problem.tsx";
@@ -40,16 +41,16 @@ export function CreateForm({ purpose, bucket, onDone, onCancel }: CreateFormProp
   const [unreadable, setUnreadable] = useState(false);
   const [failure, setFailure] = useState<unknown>();
   const change = (part: Partial<TokenDraft>) => setDraft((before) => ({ ...before, ...part }));
-  const problem = unreadable ? "Correct the JSON first." : draftProblem(draft);
+  const problem = unreadable ? t.tokens.correctJson : draftProblem(draft);
   const isChanged = unreadable || JSON.stringify(draft) !== JSON.stringify(initial);
-  const created = useUnsaved(isChanged, "the new token is not created");
+  const created = useUnsaved(isChanged, t.tokens.notCreated);
   const create = async () => {
     setFailure(undefined);
     try {
       const pair = await client.call("token_create", { token_creation: toCreation(draft) });
       newSecret.value = {
         ...pair,
-        title: "The new token",
+        title: t.tokens.theNewToken,
         by: me.token_key,
         drive: draft.purpose === "webdav" ? draft.bucket.trim() : undefined,
         deploy: draft.purpose === "deploy" ? draft.bucket.trim() : undefined,
@@ -65,7 +66,7 @@ export function CreateForm({ purpose, bucket, onDone, onCancel }: CreateFormProp
     }
   };
   return (
-    <section class="form" aria-label="New token">
+    <section class="form" aria-label={t.tokens.newToken}>
       <PurposePicker
         purpose={draft.purpose}
         bucket={draft.bucket}
@@ -73,15 +74,15 @@ export function CreateForm({ purpose, bucket, onDone, onCancel }: CreateFormProp
         complete={buckets.complete}
         onChange={(next, name) => setDraft((before) => withPurpose(before, next, name))}
       />
-      <section class="card form" aria-label="Rights">
-        <h2>What it may do</h2>
+      <section class="card form" aria-label={t.tokens.rights}>
+        <h2>{t.tokens.whatItMay}</h2>
         <ul class="tokens-summary" aria-live="polite">
-          {(lacksBucket(draft) ? ["Choose a bucket first."] : draftSummary(draft.limits)).map((line) => (
+          {(lacksBucket(draft) ? [t.tokens.chooseBucketFirst] : draftSummary(draft.limits)).map((line) => (
             <li key={line}>{line}</li>
           ))}
         </ul>
         <details open={draft.purpose === "own"}>
-          <summary>Scopes and permissions</summary>
+          <summary>{t.tokens.scopesAndPermissions}</summary>
           <LimitsForm
             limits={draft.limits}
             buckets={buckets.names}
@@ -90,12 +91,12 @@ export function CreateForm({ purpose, bucket, onDone, onCancel }: CreateFormProp
           />
         </details>
       </section>
-      <section class="card form" aria-label="Name, user name and time">
-        <h2>Optional</h2>
+      <section class="card form" aria-label={t.tokens.optionalLabel}>
+        <h2>{t.tokens.optional}</h2>
         <NameField name={draft.name} onChange={(name) => change({ name })} />
         <div class="tokens-pair">
           <Field
-            label="User name"
+            label={t.frame.userName}
             hint={usernameHint(draft.username, draft.password !== "")}
             error={usernameProblem(draft.username)}
           >
@@ -109,14 +110,14 @@ export function CreateForm({ purpose, bucket, onDone, onCancel }: CreateFormProp
           </Field>
           <div class="form">
             <PasswordField
-              label="Password"
+              label={t.frame.password}
               password={draft.password}
               onChange={(password, { isGenerated }) => change({ password, isGenerated })}
             />
           </div>
         </div>
         <div class="tokens-pair">
-          <Field label="Valid from" hint="Empty: at once.">
+          <Field label={t.tokens.validFrom} hint={t.tokens.atOnce}>
             <input
               type="datetime-local"
               value={draft.from}
@@ -124,7 +125,7 @@ export function CreateForm({ purpose, bucket, onDone, onCancel }: CreateFormProp
             />
           </Field>
           <Field
-            label="Valid to"
+            label={t.tokens.validTo}
             hint={endHint(!rights.isSuper && me.timestamp_to !== null)}
             error={validityProblem(draft.from, draft.to)}
           >
@@ -139,9 +140,9 @@ export function CreateForm({ purpose, bucket, onDone, onCancel }: CreateFormProp
       {failure !== undefined && <Problem error={failure} />}
       <div class="row">
         <Button kind="primary" disabled={problem !== undefined} onClick={create}>
-          Create the token
+          {t.tokens.createToken}
         </Button>
-        {onCancel !== undefined && <Button onClick={onCancel}>Cancel</Button>}
+        {onCancel !== undefined && <Button onClick={onCancel}>{t.frame.cancel}</Button>}
         <span class="muted" role="status">
           {problem}
         </span>
@@ -151,5 +152,5 @@ export function CreateForm({ purpose, bucket, onDone, onCancel }: CreateFormProp
 }
 
 function endHint(mustEnd: boolean): string {
-  return mustEnd ? "It cannot outlive your own token." : "Empty: it does not expire.";
+  return mustEnd ? t.tokens.notLonger : t.tokens.noExpiry;
 }

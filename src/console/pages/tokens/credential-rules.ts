@@ -1,4 +1,5 @@
 import { basicAuthHint, fitsBasicAuth } from "../../basic-auth.ts";
+import { t } from "../../text/text.ts";
 
 /** Letters and digits without those that look alike. */
 const alphabet = "abcdefghijkmnpqrstuvwxyzABCDEFGHJKLMNPQRSTUVWXYZ23456789";
@@ -18,8 +19,8 @@ export function generatePassword(): string {
 /** Reason why the server would refuse a password; undefined for a valid or empty one. */
 export function passwordProblem(password: string): string | undefined {
   if (password === "") return undefined;
-  if (password.length < 6) return "It needs 6 characters or more.";
-  return password.length > 1024 ? "It can have at most 1,024 characters." : undefined;
+  if (password.length < 6) return t.tokens.sixOrMore;
+  return password.length > 1024 ? t.tokens.atMost1024 : undefined;
 }
 
 /** Invisible characters, as in `auth/username.ts` of the server, which checks more. */
@@ -27,26 +28,25 @@ const invisible = /[\p{Cc}\p{Cf}\p{Cs}\p{Zl}\p{Zp}\p{Default_Ignorable_Code_Poin
 
 /** Reason why the server would refuse a name, for common mistakes; undefined for an empty one. */
 export function nameProblem(name: string): string | undefined {
-  if (name.length > 100) return "It can have at most 100 characters.";
-  if (invisible.test(name)) return "It cannot contain invisible characters.";
-  if (name.trim() !== name) return "It cannot start or end with a space.";
+  if (name.length > 100) return t.tokens.atMost100;
+  if (invisible.test(name)) return t.tokens.noInvisible;
+  if (name.trim() !== name) return t.tokens.noOuterSpace;
   return undefined;
 }
 
 /** Reason why the server would refuse a user name, for common mistakes; undefined for an empty one. */
 export function usernameProblem(name: string): string | undefined {
-  if (name.length > 128) return "It can have at most 128 characters.";
-  if (name.includes("|") || invisible.test(name)) return "It cannot contain | or invisible characters.";
-  if (name.trim() !== name) return "It cannot start or end with a space.";
-  if (/^[A-Za-z0-9]{16}(:[A-Za-z0-9]{32})?$/.test(name))
-    return "It looks like the key of a token. Add or remove a character.";
+  if (name.length > 128) return t.tokens.atMost128;
+  if (name.includes("|") || invisible.test(name)) return t.tokens.noBar;
+  if (name.trim() !== name) return t.tokens.noOuterSpace;
+  if (/^[A-Za-z0-9]{16}(:[A-Za-z0-9]{32})?$/.test(name)) return t.tokens.looksLikeKey;
   return undefined;
 }
 
 /** Hint for the person who chooses a user name. */
 export function usernameHint(name: string, hasPassword: boolean): string {
-  const hints = ["To sign in by name instead of by key."];
-  if (name !== "" && !hasPassword) hints.push("Without a password nobody can sign in with this name.");
-  if (!fitsBasicAuth(name)) hints.push(basicAuthHint);
+  const hints = [t.tokens.byName];
+  if (name !== "" && !hasPassword) hints.push(t.tokens.needsPassword);
+  if (!fitsBasicAuth(name)) hints.push(basicAuthHint());
   return hints.join(" ");
 }

@@ -1,8 +1,10 @@
 import { useState } from "preact/hooks";
 import type { Limit, Token } from "../../../client/index.ts";
 import { useSession } from "../../session.ts";
+import { t } from "../../text/text.ts";
 import { Button } from "../../ui/button.tsx";
 import { Problem } from "../../ui/problem.tsx";
+import { rich } from "../../ui/rich.tsx";
 import { toast } from "../../ui/toasts.tsx";
 import { useUnsaved } from "../../unsaved-work.ts";
 import { useBucketNames } from "./bucket-names.ts";
@@ -27,10 +29,10 @@ export function EditForm({ token, onDone, onCancel }: EditFormProps) {
   const [name, setName] = useState(token.name ?? "");
   const [unreadable, setUnreadable] = useState(false);
   const [failure, setFailure] = useState<unknown>();
-  const problem = unreadable ? "Correct the JSON first." : (limitsProblem(limits) ?? nameProblem(name));
+  const problem = unreadable ? t.tokens.correctJson : (limitsProblem(limits) ?? nameProblem(name));
   const isChanged =
     unreadable || name !== (token.name ?? "") || JSON.stringify(limits) !== JSON.stringify(initial);
-  const saved = useUnsaved(isChanged, "the changes of the token are not saved");
+  const saved = useUnsaved(isChanged, t.tokens.editUnsaved);
   const save = async () => {
     setFailure(undefined);
     try {
@@ -39,7 +41,7 @@ export function EditForm({ token, onDone, onCancel }: EditFormProps) {
         limit: [...limits],
         name: name === "" ? null : name,
       });
-      toast("Saved. The limits apply from the next call on.");
+      toast(t.tokens.limitsSaved);
       saved();
       onDone();
     } catch (error) {
@@ -47,21 +49,14 @@ export function EditForm({ token, onDone, onCancel }: EditFormProps) {
     }
   };
   return (
-    <section class="form" aria-label="Edit the token">
-      <p>
-        Name and limits of <strong>{token.username ?? token.token_key}</strong>. Its user name, key and
-        validity cannot be changed; create a new token instead.
-      </p>
-      {!stored && (
-        <p class="notice">
-          The limits in the database are invalid, so they grant nothing. Saving here replaces them.
-        </p>
-      )}
+    <section class="form" aria-label={t.tokens.editTheToken}>
+      <p>{rich(t.tokens.editIntro, { name: <strong>{token.username ?? token.token_key}</strong> })}</p>
+      {!stored && <p class="notice">{t.tokens.brokenLimits}</p>}
       <div class="card form">
         <NameField name={name} onChange={setName} />
       </div>
-      <section class="card form" aria-label="Rights">
-        <h2>What it may do</h2>
+      <section class="card form" aria-label={t.tokens.rights}>
+        <h2>{t.tokens.whatItMay}</h2>
         <ul class="tokens-summary" aria-live="polite">
           {draftSummary(limits).map((line) => (
             <li key={line}>{line}</li>
@@ -72,9 +67,9 @@ export function EditForm({ token, onDone, onCancel }: EditFormProps) {
       {failure !== undefined && <Problem error={failure} />}
       <div class="row">
         <Button kind="primary" disabled={problem !== undefined} onClick={save}>
-          Save
+          {t.frame.save}
         </Button>
-        <Button onClick={onCancel}>Cancel</Button>
+        <Button onClick={onCancel}>{t.frame.cancel}</Button>
         <span class="muted" role="status">
           {problem}
         </span>

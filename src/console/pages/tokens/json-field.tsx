@@ -1,4 +1,5 @@
 import { useEffect, useState } from "preact/hooks";
+import { t } from "../../text/text.ts";
 import { Field, typed } from "../../ui/field.tsx";
 
 export interface JsonFieldProps<T> {
@@ -55,7 +56,7 @@ function parse(text: string): unknown {
   try {
     return JSON.parse(text);
   } catch (error) {
-    throw new Error(`This is not valid JSON: ${error instanceof Error ? error.message : String(error)}.`);
+    throw new Error(t.tokens.badJson(error instanceof Error ? error.message : String(error)));
   }
 }
 

@@ -1,8 +1,9 @@
 import type { Limit, Permission, Scope } from "../../../client/index.ts";
+import { t } from "../../text/text.ts";
 import { Button, IconButton } from "../../ui/button.tsx";
 import { Check, Field, typed } from "../../ui/field.tsx";
 import { JsonField } from "./json-field.tsx";
-import { grantsNothing, type ScopeKind, scopeKinds, scopeView, toScope } from "./limits.ts";
+import { grantsNothing, type ScopeKind, scopeKinds, scopeView, takesPattern, toScope } from "./limits.ts";
 import { families, isKnown, isPermission, isSame } from "./permissions.ts";
 
 export interface LimitCardProps {
@@ -26,7 +27,7 @@ export function LimitCard({ number, limit, onChange, onRemove, onProblem, bucket
     });
   return (
     <fieldset class="tokens-limit">
-      <legend>Limit {number}</legend>
+      <legend>{t.tokens.limit(number)}</legend>
       {scopes.map((scope, at) => (
         <ScopeRow
           // A scope has no identity but its position.
@@ -42,7 +43,7 @@ export function LimitCard({ number, limit, onChange, onRemove, onProblem, bucket
           icon="plus"
           onClick={() => onChange({ ...limit, scopes: [...scopes, { static_bucket: "" }] })}
         >
-          Add a scope
+          {t.tokens.addScope}
         </Button>
       </div>
       <div class="tokens-families">
@@ -61,10 +62,10 @@ export function LimitCard({ number, limit, onChange, onRemove, onProblem, bucket
         ))}
       </div>
       <details open={others.length > 0}>
-        <summary>OtherFamily permissions</summary>
+        <summary>{t.tokens.otherPermissions}</summary>
         <JsonField
-          label="As a JSON list"
-          hint={'For the wider system, such as {"kv": "read"} or {"task": {"run": "nightly-*"}}.'}
+          label={t.tokens.asJsonList}
+          hint={t.tokens.otherHint}
           value={others}
           read={readOthers}
           onChange={(next) => onChange({ ...limit, permissions: [...known, ...next] })}
@@ -73,13 +74,12 @@ export function LimitCard({ number, limit, onChange, onRemove, onProblem, bucket
       </details>
       {grantsNothing(limit) && (
         <p class="hint">
-          This limit grants nothing yet: {scopes.length === 0 ? "it has no scope" : "no permission is chosen"}
-          .
+          {t.tokens.grantsNothing(scopes.length === 0 ? t.tokens.noScope : t.tokens.noPermission)}
         </p>
       )}
       <div class="row">
         <Button icon="trash" kind="quiet" onClick={onRemove}>
-          Remove limit {number}
+          {t.tokens.removeLimit(number)}
         </Button>
       </div>
     </fieldset>
@@ -87,12 +87,11 @@ export function LimitCard({ number, limit, onChange, onRemove, onProblem, bucket
 }
 
 function readOthers(json: unknown): Permission[] {
-  if (!Array.isArray(json)) throw new Error('It must be a list, such as [{"kv": "read"}].');
+  if (!Array.isArray(json)) throw new Error(t.tokens.mustBeList);
   const wrong = json.find((one) => !isPermission(one));
-  if (wrong !== undefined) throw new Error(`${JSON.stringify(wrong)} is not a permission.`);
+  if (wrong !== undefined) throw new Error(t.tokens.notPermission(JSON.stringify(wrong)));
   const boxed = json.find(isKnown);
-  if (boxed !== undefined)
-    throw new Error(`${JSON.stringify(boxed)} has a checkbox above; tick that instead.`);
+  if (boxed !== undefined) throw new Error(t.tokens.hasCheckbox(JSON.stringify(boxed)));
   return json as Permission[];
 }
 
@@ -107,23 +106,23 @@ export interface ScopeRowProps {
 /** One scope in which the permissions of a limit apply. */
 function ScopeRow({ scope, onChange, onRemove, bucketList }: ScopeRowProps) {
   const { kind, name } = scopeView(scope) ?? { kind: "global" as const, name: "" };
-  const { name: nameLabel, hint } = scopeKinds[kind];
+  const phrases = t.tokens.scopes[kind];
   return (
     <div class="tokens-scope">
-      <Field label="Scope">
+      <Field label={t.tokens.scope}>
         <select
           value={kind}
           onChange={(event: Event) => onChange(toScope({ kind: typed(event) as ScopeKind, name }))}
         >
-          {Object.entries(scopeKinds).map(([value, { title }]) => (
+          {scopeKinds.map((value) => (
             <option key={value} value={value}>
-              {title}
+              {t.tokens.scopes[value].title}
             </option>
           ))}
         </select>
       </Field>
       {kind !== "global" && (
-        <Field label={nameLabel} hint={hint}>
+        <Field label={phrases.name} hint={takesPattern(kind) ? t.tokens.pattern : undefined}>
           <input
             type="text"
             list={kind === "static_bucket" ? bucketList : undefined}
@@ -134,7 +133,7 @@ function ScopeRow({ scope, onChange, onRemove, bucketList }: ScopeRowProps) {
           />
         </Field>
       )}
-      <IconButton icon="close" label="Remove this scope" onClick={onRemove} />
+      <IconButton icon="close" label={t.tokens.removeScope} onClick={onRemove} />
     </div>
   );
 }

@@ -1,5 +1,6 @@
 import { useId, useRef, useState } from "preact/hooks";
 import type { Limit } from "../../../client/index.ts";
+import { t } from "../../text/text.ts";
 import { Button } from "../../ui/button.tsx";
 import { JsonField } from "./json-field.tsx";
 import { LimitCard } from "./limit-card.tsx";
@@ -31,18 +32,18 @@ export function LimitsForm({ limits, onChange, onProblem, buckets }: LimitsFormP
   return (
     <div class="form">
       <fieldset class="segments tokens-views">
-        <legend class="unseen">Show the limits as</legend>
+        <legend class="unseen">{t.tokens.showLimitsAs}</legend>
         <button type="button" aria-pressed={!raw} onClick={() => show(false)}>
-          Form
+          {t.tokens.form}
         </button>
         <button type="button" aria-pressed={raw} onClick={() => show(true)}>
-          JSON
+          {t.tokens.json}
         </button>
       </fieldset>
       {raw ? (
         <JsonField
           label="token_limit"
-          hint="A list of limits. Each permission of a limit applies in each of its scopes."
+          hint={t.tokens.limitsHint}
           rows={14}
           value={limits}
           read={readLimits}
@@ -71,13 +72,13 @@ export function LimitsForm({ limits, onChange, onProblem, buckets }: LimitsFormP
               onProblem={report(`limit ${at}`)}
             />
           ))}
-          {limits.length === 0 && <p class="muted">No limits: the token can sign in but do nothing else.</p>}
+          {limits.length === 0 && <p class="muted">{t.tokens.noLimits}</p>}
           <div class="row">
             <Button
               icon="plus"
               onClick={() => onChange([...limits, { scopes: ["global"], permissions: [] }])}
             >
-              Add a limit
+              {t.tokens.addLimit}
             </Button>
           </div>
         </>

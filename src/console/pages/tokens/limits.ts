@@ -1,27 +1,23 @@
 import type { Limit, Scope } from "../../../client/index.ts";
+import { t } from "../../text/text.ts";
 import { families, isKnown, isPermission, isSame, onlyMember } from "./permissions.ts";
 
 export type ScopeKind = "global" | "static_bucket" | "agent_uuid" | "kv_namespace" | "js_worker" | "db";
 
-interface KindView {
-  readonly title: string;
-  /** Label of the name field. */
-  readonly name: string;
-  readonly hint?: string;
-  /** Words before the name in a sentence. */
-  readonly phrase: string;
+/** Kinds of scopes in the order of the form. Their words are in the catalogue. */
+export const scopeKinds: readonly ScopeKind[] = [
+  "global",
+  "static_bucket",
+  "agent_uuid",
+  "kv_namespace",
+  "js_worker",
+  "db",
+];
+
+/** Whether a name of this kind may end with `*`. */
+export function takesPattern(kind: ScopeKind): boolean {
+  return kind === "static_bucket" || kind === "db";
 }
-
-const pattern = "A name, or a prefix and * for all names that start with it.";
-
-export const scopeKinds: Readonly<Record<ScopeKind, KindView>> = {
-  global: { title: "Everywhere", name: "", phrase: "everywhere" },
-  static_bucket: { title: "Bucket", name: "Name of the bucket", hint: pattern, phrase: "in bucket" },
-  agent_uuid: { title: "Agent", name: "UUID of the agent", phrase: "for agent" },
-  kv_namespace: { title: "KV namespace", name: "Namespace", phrase: "in KV namespace" },
-  js_worker: { title: "JS worker", name: "Name of the worker", phrase: "for JS worker" },
-  db: { title: "Database", name: "Name of the database", hint: pattern, phrase: "in database" },
-};
 
 /** Scope as the form shows it. */
 export interface ScopeView {
@@ -41,44 +37,38 @@ export function scopeView(json: unknown): ScopeView | undefined {
   if (typeof name !== "string") return undefined;
   // Older name of the same scope.
   if (kind === "global_static_bucket") return { kind: "static_bucket", name };
-  return kind !== undefined && Object.hasOwn(scopeKinds, kind)
+  return kind !== undefined && scopeKinds.some((one) => one === kind)
     ? { kind: kind as ScopeKind, name }
     : undefined;
 }
 
 /** Whether a `*` is misplaced: only one at the end of a bucket or database name is a wildcard. */
 function hasStrayStar({ kind, name }: ScopeView): boolean {
-  return (kind === "static_bucket" || kind === "db") && /\*./.test(name);
+  return takesPattern(kind) && /\*./.test(name);
 }
 
 /** `in bucket site`, `in every bucket that begins with img-`. */
 function scopeText({ kind, name }: ScopeView): string {
-  const { phrase } = scopeKinds[kind];
-  if (kind === "global") return phrase;
-  if (name === "*") return `${phrase.split(" ", 1)[0]} every ${phrase.split(" ").slice(1).join(" ")}`;
-  const isPattern = (kind === "static_bucket" || kind === "db") && name.endsWith("*");
-  return isPattern
-    ? `in every ${phrase.slice(3)} that begins with ${name.slice(0, -1)}`
-    : `${phrase} ${name}`;
+  const phrases = t.tokens.scopes[kind];
+  if (kind === "global" || name === "*") return phrases.every;
+  return takesPattern(kind) && name.endsWith("*") ? phrases.prefix(name.slice(0, -1)) : phrases.one(name);
 }
 
 /** Validates limits as the server does. Throws an error with a sentence when they are invalid. */
 export function readLimits(json: unknown): Limit[] {
-  if (!Array.isArray(json)) throw new Error("It must be a list of limits: [ … ].");
+  if (!Array.isArray(json)) throw new Error(t.tokens.limitsMustBeList);
   for (const [at, limit] of json.entries()) {
-    const label = `Limit ${at + 1}`;
+    const label = t.tokens.limit(at + 1);
     const { scopes, permissions } = (limit ?? {}) as Partial<Limit>;
-    if (!Array.isArray(scopes) || !Array.isArray(permissions))
-      throw new Error(`${label} must be an object with the lists "scopes" and "permissions".`);
+    if (!Array.isArray(scopes) || !Array.isArray(permissions)) throw new Error(t.tokens.limitMustBe(label));
     for (const scope of scopes) {
       const view = scopeView(scope);
-      if (view === undefined) throw new Error(`${label}: ${quote(scope)} is not a scope.`);
-      if (view.kind !== "global" && view.name === "")
-        throw new Error(`${label}: a scope has no name. Enter one, or remove the scope.`);
-      if (hasStrayStar(view)) throw new Error(`${label}: ${quote(scope)} may have one *, at the end.`);
+      if (view === undefined) throw new Error(t.tokens.notScope(label, quote(scope)));
+      if (view.kind !== "global" && view.name === "") throw new Error(t.tokens.namelessScope(label));
+      if (hasStrayStar(view)) throw new Error(t.tokens.strayStar(label, quote(scope)));
     }
     const wrong = permissions.findIndex((permission) => !isPermission(permission));
-    if (wrong >= 0) throw new Error(`${label}: ${quote(permissions[wrong])} is not a permission.`);
+    if (wrong >= 0) throw new Error(t.tokens.limitNotPermission(label, quote(permissions[wrong])));
   }
   return json as Limit[];
 }
@@ -100,9 +90,9 @@ export function grantsNothing({ scopes, permissions }: Limit): boolean {
 
 /** One line per limit, such as `Files: read, list in bucket site`. Limits that grant nothing are left out. */
 export function limitSummary(stored: unknown): string[] {
-  if (limitsProblem(stored as Limit[]) !== undefined) return ["Limits that this console cannot read."];
-  const lines = (stored as Limit[]).filter((limit) => !grantsNothing(limit)).map(lineOf);
-  return lines.length === 0 ? ["Nothing."] : lines;
+  if (limitsProblem(stored as Limit[]) !== undefined) return [t.tokens.unreadable];
+  const lines = (stored as Limit[]).filter((limit) => !grantsNothing(limit)).map(limitText);
+  return lines.length === 0 ? [t.tokens.nothing] : lines;
 }
 
 /** Summary of limits that are being edited: their problem if they have one, otherwise `limitSummary`. */
@@ -111,17 +101,20 @@ export function draftSummary(limits: readonly Limit[]): string[] {
   return missing === undefined ? limitSummary(limits) : [missing];
 }
 
-function lineOf({ scopes, permissions }: Limit): string {
+/** What one limit grants, in words. */
+export function limitText({ scopes, permissions }: Limit): string {
   const own = families.flatMap(({ title, actions }) => {
     const held = actions.filter(({ permission }) => permissions.some((one) => isSame(one, permission)));
-    return held.length === 0 ? [] : [`${title}: ${held.map(({ label }) => label).join(", ")}`];
+    const labels = held.map(({ label }) => label).join(t.tokens.betweenActions);
+    return held.length === 0 ? [] : [t.tokens.familyActions(title, labels)];
   });
   const others = permissions.filter((permission) => !isKnown(permission)).map(otherText);
   const places = scopes.flatMap((scope) => scopeView(scope) ?? []).map(scopeText);
-  return `${[...own, ...others].join("; ")}, ${places.join(" and ")}`;
+  return t.tokens.actionsIn([...own, ...others].join(t.tokens.betweenFamilies), places.join(t.tokens.and));
 }
 
-function otherText(permission: object): string {
+/** Permission of the wider system: `kv: read (a*)`. */
+export function otherText(permission: object): string {
   const [family = "", what] = Object.entries(permission)[0] ?? [];
   if (typeof what === "string") return `${family}: ${what}`;
   const [action = "", pattern] = Object.entries(what as object)[0] ?? [];

@@ -1,3 +1,4 @@
+import { t } from "../../text/text.ts";
 import { Field, typed } from "../../ui/field.tsx";
 import { nameProblem } from "./credential-rules.ts";
 
@@ -9,11 +10,7 @@ export interface NameFieldProps {
 /** Field for the name of a token, which is a label for people. */
 export function NameField({ name, onChange }: NameFieldProps) {
   return (
-    <Field
-      label="Name"
-      hint="To tell it from others, such as “laptop of Alice”. Nobody signs in with it."
-      error={nameProblem(name)}
-    >
+    <Field label={t.frame.name} hint={t.tokens.nameHint} error={nameProblem(name)}>
       <input type="text" autocomplete="off" value={name} onInput={(event: Event) => onChange(typed(event))} />
     </Field>
   );

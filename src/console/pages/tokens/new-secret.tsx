@@ -1,6 +1,7 @@
 import { signal } from "@preact/signals";
 import { basicAuthHint, fitsBasicAuth } from "../../basic-auth.ts";
 import { serverUrl, useSession } from "../../session.ts";
+import { t } from "../../text/text.ts";
 import { Button } from "../../ui/button.tsx";
 import { CopyButton } from "../../ui/copy.tsx";
 import { confirm, Dialog } from "../../ui/dialog.tsx";
@@ -37,21 +38,21 @@ export function NewSecretDialog() {
   };
   const leave = async () => {
     const sure = await confirm({
-      title: "Close without the secret?",
-      text: "It will not be shown again. Without it the token is of no use until you rotate its secret.",
-      action: "Close",
+      title: t.tokens.closeQuestion,
+      text: t.tokens.closeText,
+      action: t.frame.close,
       danger: true,
     });
     if (sure) close();
   };
   return (
     <Dialog title={shown.title} onClose={leave}>
-      <p>Copy it now: it will not be shown again.</p>
+      <p>{t.tokens.copyNow}</p>
       {shown.note !== undefined && <p class="notice">{shown.note}</p>}
       <Secrets newSecret={shown} />
       <footer>
         <Button kind="primary" onClick={close}>
-          I have copied it
+          {t.tokens.haveCopied}
         </Button>
       </footer>
     </Dialog>
@@ -66,36 +67,36 @@ function Secrets({
   const { client } = useSession();
   return (
     <dl class="tokens-secrets">
-      <Secret name="Token" text={`${key}:${secret}`} initialFocus />
+      <Secret name={t.frame.token} text={`${key}:${secret}`} initialFocus />
       {username !== undefined && hasPassword && (
         <>
-          <Secret name="Or by name: user name" text={username} />
+          <Secret name={t.tokens.byNameUser} text={username} />
           {password === undefined ? (
             <div>
-              <dt>Password</dt>
-              <dd>The one that you typed. It is not shown here.</dd>
+              <dt>{t.frame.password}</dt>
+              <dd>{t.tokens.typedPassword}</dd>
             </div>
           ) : (
-            <Secret name="Password" text={password} />
+            <Secret name={t.frame.password} text={password} />
           )}
           {!fitsBasicAuth(username) && (
             <div>
-              <dt>Network drives</dt>
-              <dd>{basicAuthHint}</dd>
+              <dt>{t.tokens.networkDrives}</dt>
+              <dd>{basicAuthHint()}</dd>
             </div>
           )}
         </>
       )}
       {drive !== undefined && (
         <>
-          <Secret name="Address of the drive" text={client.bucket(drive).address("")} />
-          <Secret name="User name of the drive" text={key} />
-          <Secret name="Password of the drive" text={secret} />
+          <Secret name={t.tokens.driveAddress} text={client.bucket(drive).address("")} />
+          <Secret name={t.tokens.driveUser} text={key} />
+          <Secret name={t.tokens.drivePassword} text={secret} />
         </>
       )}
       {deploy !== undefined && (
         <Secret
-          name="Push a folder, with the token in NODE_SERVER_TOKEN"
+          name={t.tokens.pushCommand}
           text={`NODE_SERVER_URL=${shellQuote(serverUrl)} node-server push ./dist ${shellQuote(deploy)}`}
         />
       )}
@@ -115,7 +116,7 @@ function Secret({ name, text, initialFocus = false }: SecretProps) {
       <dt>{name}</dt>
       <dd class="tokens-secret">
         <code>{text}</code>
-        <CopyButton text={text} label="Copy" initialFocus={initialFocus} />
+        <CopyButton text={text} label={t.frame.copy} initialFocus={initialFocus} />
       </dd>
     </div>
   );

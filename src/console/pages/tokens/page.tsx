@@ -1,21 +1,28 @@
+import { useState } from "preact/hooks";
 import type { Token } from "../../../client/index.ts";
 import { closeTo, go, linkTo, type Route, replaceQuery, route } from "../../route.ts";
 import { useSession } from "../../session.ts";
+import { t } from "../../text/text.ts";
 import { Button } from "../../ui/button.tsx";
 import { useLoad } from "../../ui/load.ts";
 import { Page } from "../../ui/page.tsx";
 import { Problem } from "../../ui/problem.tsx";
+import { rich } from "../../ui/rich.tsx";
+import { Skeleton } from "../../ui/skeleton.tsx";
 import { CreateForm } from "./create-form.tsx";
 import { EditForm } from "./edit-form.tsx";
+import { ExplainDialog, ExplainForm } from "./explain-dialog.tsx";
+import { limitSummary } from "./limits.ts";
 import { NewSecretDialog } from "./new-secret.tsx";
 import { parsePurpose } from "./token-draft.ts";
 import { TokenList } from "./token-list.tsx";
+import { validityOf } from "./validity.ts";
 
 export default function TokensPage() {
   const { rights } = useSession();
   return (
     <>
-      {rights.isSuper ? <AllTokens /> : <OnlyCreate />}
+      {rights.isSuper ? <AllTokens /> : rights.globally({ token: "create" }) ? <OnlyCreate /> : <OwnToken />}
       <NewSecretDialog />
     </>
   );
@@ -36,7 +43,7 @@ function AllTokens() {
   const editing = route.value.query.get("edit");
   if (route.value.query.has("preset"))
     return (
-      <Page key="new" title="New token">
+      <Page key="new" title={t.tokens.newToken}>
         <CreateForm
           key={JSON.stringify(requestedToken())}
           {...requestedToken()}
@@ -47,9 +54,9 @@ function AllTokens() {
     );
   if (editing !== null)
     return (
-      <Page key="edit" title="Edit a token">
+      <Page key="edit" title={t.tokens.editAToken}>
         {error !== undefined && <Problem error={error} retry={reload} />}
-        {value === undefined && error === undefined && <p class="loading">Loading…</p>}
+        {value === undefined && error === undefined && <Skeleton rows={5} />}
         {value !== undefined && (
           <EditView key={editing} token={editable(value, editing)} onDone={done} onCancel={back} />
         )}
@@ -58,22 +65,17 @@ function AllTokens() {
   return (
     <Page
       key="list"
-      title="Tokens"
+      tall
+      title={t.frame.tokens}
       actions={
         <Button icon="plus" kind="primary" onClick={() => go(linkTo("tokens", [], { preset: "webdav" }))}>
-          New token
+          {t.tokens.newToken}
         </Button>
       }
     >
       {error !== undefined && <Problem error={error} retry={reload} />}
-      {value === undefined && error === undefined && <p class="loading">Loading…</p>}
-      {value !== undefined && (
-        <TokenList
-          tokens={value}
-          onEdit={({ token_key }) => go(linkTo("tokens", [], { edit: token_key }))}
-          onChanged={reload}
-        />
-      )}
+      {value === undefined && error === undefined && <Skeleton rows={5} />}
+      {value !== undefined && <TokenList tokens={value} onChanged={reload} />}
     </Page>
   );
 }
@@ -87,11 +89,7 @@ interface EditedProps {
 
 function EditView({ token, onDone, onCancel }: EditedProps) {
   if (token !== undefined) return <EditForm token={token} onDone={onDone} onCancel={onCancel} />;
-  return (
-    <p>
-      No token with this key can be edited. It may have been deleted. <a href="#/tokens">Go to all tokens.</a>
-    </p>
-  );
+  return <p>{rich(t.tokens.notEditable, { link: <a href="#/tokens">{t.tokens.toAllTokens}</a> })}</p>;
 }
 
 /** Token with this key. The Super Token, which is first in the list, cannot be edited. */
@@ -104,14 +102,47 @@ function isList({ query }: Route): boolean {
   return !query.has("preset") && !query.has("edit");
 }
 
+/** Page for a token that may not create others: what it may do itself. */
+function OwnToken() {
+  const { me } = useSession();
+  return (
+    <Page title={t.tokens.yourToken}>
+      <section class="card form" aria-label={t.tokens.rights}>
+        <h2>{t.tokens.whatItMay}</h2>
+        <ul class="tokens-summary">
+          {limitSummary(me.token_limit).map((line) => (
+            <li key={line}>{line}</li>
+          ))}
+        </ul>
+        <p class="muted">{sentence(validityOf(me, Date.now()).text)}</p>
+      </section>
+      <section class="card form" aria-label={t.tokens.whatMayItDo}>
+        <h2>{t.tokens.whatMayItDo}</h2>
+        <ExplainForm token={me} />
+      </section>
+    </Page>
+  );
+}
+
+function sentence(text: string): string {
+  return text.charAt(0).toUpperCase() + text.slice(1);
+}
+
 /** Page for a token that may only create others. */
 function OnlyCreate() {
+  const { me } = useSession();
+  const [explaining, setExplaining] = useState(false);
   return (
-    <Page title="New token">
-      <p>
-        Your token can create others, with permissions that it has itself. Only the Super Token can list all
-        tokens.
-      </p>
+    <Page
+      title={t.tokens.newToken}
+      actions={
+        <Button icon="help" kind="quiet" onClick={() => setExplaining(true)}>
+          {t.tokens.whatMayMine}
+        </Button>
+      }
+    >
+      {explaining && <ExplainDialog token={me} onClose={() => setExplaining(false)} />}
+      <p>{t.tokens.onlyCreate}</p>
       <CreateForm
         key={JSON.stringify(requestedToken())}
         {...requestedToken()}

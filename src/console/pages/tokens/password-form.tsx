@@ -1,6 +1,7 @@
 import { useState } from "preact/hooks";
 import type { Token } from "../../../client/index.ts";
 import { useSession } from "../../session.ts";
+import { t } from "../../text/text.ts";
 import { Button } from "../../ui/button.tsx";
 import { CopyButton } from "../../ui/copy.tsx";
 import { Dialog } from "../../ui/dialog.tsx";
@@ -25,7 +26,7 @@ export function PasswordField({ label, password, onChange }: PasswordFieldProps)
   } as const;
   return (
     <>
-      <Field label={label} hint="6 characters or more." error={passwordProblem(password)}>
+      <Field label={label} hint={t.tokens.passwordHint} error={passwordProblem(password)}>
         {shown ? <input type="text" {...input} /> : <input type="password" {...input} />}
       </Field>
       <div class="row">
@@ -35,10 +36,10 @@ export function PasswordField({ label, password, onChange }: PasswordFieldProps)
             setShown(true);
           }}
         >
-          Generate
+          {t.tokens.generate}
         </Button>
-        {password !== "" && <CopyButton text={password} label="Copy the password" />}
-        <Check label="Show" checked={shown} onChange={setShown} />
+        {password !== "" && <CopyButton text={password} label={t.tokens.copyPassword} />}
+        <Check label={t.tokens.show} checked={shown} onChange={setShown} />
       </div>
     </>
   );
@@ -54,23 +55,22 @@ export function PasswordDialog({ token, onClose }: { readonly token: Token; read
     onClose();
   };
   return (
-    <Dialog title={`Change the password of ${displayName(token)}`} onClose={onClose}>
+    <Dialog title={t.tokens.changePasswordOf(displayName(token))} onClose={onClose}>
       <form class="form" onSubmit={(event: Event) => event.preventDefault()}>
         <p>
-          The old password stops working at once, for everybody who signed in with it.
-          {isOwn && " This is the token that you are signed in with; this tab continues with the new one."}{" "}
-          The secret does not change.
+          {t.tokens.oldPasswordStops}
+          {isOwn && ` ${t.tokens.ownPassword}`} {t.tokens.secretStays}
         </p>
-        <PasswordField label="New password" password={password} onChange={setPassword} />
+        <PasswordField label={t.tokens.newPassword} password={password} onChange={setPassword} />
         <footer>
-          <Button onClick={onClose}>Cancel</Button>
+          <Button onClick={onClose}>{t.frame.cancel}</Button>
           <Button
             kind="primary"
             type="submit"
             disabled={password === "" || passwordProblem(password) !== undefined}
             onClick={set}
           >
-            Change the password
+            {t.tokens.changePassword}
           </Button>
         </footer>
       </form>

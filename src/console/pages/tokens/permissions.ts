@@ -1,67 +1,29 @@
-import { otherPermissionFamilies, type Permission, type permissionFamilies } from "../../../client/index.ts";
-
-/** Families whose actions have checkboxes. The server declares them; only their labels are here. */
-type KnownFamily = keyof typeof permissionFamilies;
-type Actions<F extends KnownFamily> = (typeof permissionFamilies)[F][number];
-
-interface Family<F extends KnownFamily> {
-  readonly title: string;
-  /** Labels by action. */
-  readonly actions: Readonly<Record<Actions<F>, string>>;
-}
-
-const table: { readonly [F in KnownFamily]: Family<F> } = {
-  static_bucket_file: {
-    title: "Files",
-    actions: { read: "read", write: "write", delete: "delete", list: "list" },
-  },
-  static_bucket: {
-    title: "Buckets",
-    actions: { read: "see the record", write: "create and change", delete: "delete" },
-  },
-  node: {
-    title: "Server",
-    actions: {
-      exec_sql: "run SQL",
-      get_database_type: "see the kind of database",
-      list_all_agent_uuid: "list agents",
-      read_logs: "read the log",
-      read_storage: "see the size of the tables",
-      metrics: "read the metrics",
-      read_nodes: "list the nodes",
-      delete_agent_uuid: "delete agents (wider system)",
-      get_rt_pool: "see the runtime pool (wider system)",
-    },
-  },
-  monitoring_uuid: { title: "Monitoring", actions: { list: "list agents", delete: "delete" } },
-  token: { title: "Tokens", actions: { create: "create" } },
-  db: {
-    title: "Databases",
-    actions: {
-      list: "list",
-      read: "read",
-      create: "create",
-      update: "update",
-      delete: "delete",
-      exec_sql: "run SQL",
-    },
-  },
-};
+import { otherPermissionFamilies, type Permission, permissionFamilies } from "../../../client/index.ts";
+import { t } from "../../text/text.ts";
 
 export interface FamilyView {
-  readonly name: string;
+  readonly name: keyof typeof permissionFamilies;
   readonly title: string;
   readonly actions: ReadonlyArray<{ readonly permission: Permission; readonly label: string }>;
 }
 
-export const families: readonly FamilyView[] = Object.entries(table).map(([name, { title, actions }]) => ({
-  name,
-  title,
-  actions: Object.entries(actions).map(([action, label]) => ({
-    permission: { [name]: action } as Permission,
-    label,
-  })),
-}));
+/** Families whose actions have checkboxes. The server declares them; their words are in the catalogue. */
+export const families: readonly FamilyView[] = Object.entries(permissionFamilies).map(([family, actions]) => {
+  const name = family as keyof typeof permissionFamilies;
+  return {
+    name,
+    get title() {
+      return t.tokens.permissions[name].title;
+    },
+    actions: actions.map((action) => ({
+      permission: { [name]: action } as Permission,
+      get label() {
+        const labels: Readonly<Record<string, string>> = t.tokens.permissions[name].actions;
+        return labels[action] ?? action;
+      },
+    })),
+  };
+});
 
 const known = families.flatMap(({ actions }) => actions.map(({ permission }) => permission));
 

@@ -1,4 +1,5 @@
 import { useId } from "preact/hooks";
+import { t } from "../../text/text.ts";
 import { Field, typed } from "../../ui/field.tsx";
 import { type PurposeName, purposes } from "./token-draft.ts";
 
@@ -17,10 +18,10 @@ export function PurposePicker({ purpose, bucket, onChange, buckets, complete }: 
   const chosen = purposes[purpose];
   const isUnknown = complete && bucket !== "" && !bucket.endsWith("*") && !buckets.includes(bucket);
   return (
-    <section class="card form" aria-label="Purpose">
-      <h2>What is it for?</h2>
+    <section class="card form" aria-label={t.tokens.purpose}>
+      <h2>{t.tokens.whatFor}</h2>
       <fieldset class="tokens-purposes">
-        <legend class="unseen">Purpose</legend>
+        <legend class="unseen">{t.tokens.purpose}</legend>
         {Object.entries(purposes).map(([name, { title }]) => (
           <button
             key={name}
@@ -41,14 +42,7 @@ export function PurposePicker({ purpose, bucket, onChange, buckets, complete }: 
               <option key={name} value={name} />
             ))}
           </datalist>
-          <Field
-            label="Bucket"
-            hint={
-              isUnknown
-                ? "There is no bucket with this name yet. The token works once it is created."
-                : undefined
-            }
-          >
+          <Field label={t.tokens.bucket} hint={isUnknown ? t.tokens.bucketMissing : undefined}>
             <input
               type="text"
               list={list}

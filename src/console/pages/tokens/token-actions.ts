@@ -1,9 +1,10 @@
-import type { Token } from "../../../client/index.ts";
-import { plural } from "../../format.ts";
+import { ClientError, type Token } from "../../../client/index.ts";
 import { type Session, signInAgain } from "../../session.ts";
+import { t } from "../../text/text.ts";
 import { confirm } from "../../ui/dialog.tsx";
 import { explain } from "../../ui/problem.tsx";
 import { toast } from "../../ui/toasts.tsx";
+import { visibleText } from "../../ui/visible-text.tsx";
 import { limitSummary } from "./limits.ts";
 import { newSecret } from "./new-secret.tsx";
 
@@ -16,20 +17,18 @@ export async function rotateSecret(session: Session, token: Token): Promise<void
   const { client, me } = session;
   const isOwn = token.token_key === me.token_key;
   const sure = await confirm({
-    title: `Rotate the secret of ${displayName(token)}?`,
-    text: isOwn
-      ? "This is the token that you are signed in with. The old secret stops working at once: everybody who signed in with it is signed out. This tab continues with the new one."
-      : "The old secret stops working at once. Everybody who uses it is refused until they have the new one.",
-    action: "Rotate secret",
+    title: t.tokens.rotateQuestion(displayName(token)),
+    text: isOwn ? t.tokens.rotateOwn : t.tokens.rotateOther,
+    action: t.tokens.rotate,
     danger: true,
   });
   if (!sure) return;
   const pair = await client.call("token_roll_token_secret", { target_token: token.token_key });
-  const shown = { ...pair, title: `The new secret of ${displayName(token)}`, by: me.token_key };
+  const shown = { ...pair, title: t.tokens.newSecretOf(displayName(token)), by: me.token_key };
   newSecret.value = shown;
   if (!isOwn) return;
-  const note = await continueSession(session, `${pair.key}:${pair.secret}`).catch(
-    (error: unknown) => `You will be signed out: sign in again with the new secret. (${explain(error)})`,
+  const note = await continueSession(session, `${pair.key}:${pair.secret}`).catch((error: unknown) =>
+    t.tokens.willSignOut(explain(error)),
   );
   if (newSecret.value === shown) newSecret.value = { ...shown, note };
 }
@@ -37,20 +36,51 @@ export async function rotateSecret(session: Session, token: Token): Promise<void
 /** Asks, then deletes a token. Resolves to whether it was deleted. */
 export async function deleteToken({ client }: Session, token: Token): Promise<boolean> {
   const sure = await confirm({
-    title: `Delete ${displayName(token)}?`,
-    text: `Everything that uses it is refused from the next call on: consoles, scripts and mounted drives. Its current rights: ${limitSummary(token.token_limit).join(" ")} This cannot be undone.`,
-    action: "Delete",
+    title: t.tokens.deleteQuestion(displayName(token)),
+    text: t.tokens.deleteText(limitSummary(token.token_limit).join(" ")),
+    action: t.frame.delete,
     danger: true,
   });
   if (!sure) return false;
   const { created_tokens_left: left } = await client.call("token_delete", { target_token: token.token_key });
-  const [works, them] = left === 1 ? ["works", "it"] : ["work", "them"];
   const more =
-    left === 0
-      ? ""
-      : ` ${plural(left, "token")} that it created still ${works}: find ${them} by ${token.token_key}.`;
-  toast(`Token ${displayName(token)} deleted.${more}`);
+    left === 0 ? "" : t.tokens.createdLeft(t.tokens.countTokens(left), token.token_key, left === 1);
+  toast(t.tokens.deleted(displayName(token), more));
   return true;
+}
+
+/** Tokens that one request deletes. */
+const deletedAtOnce = 100;
+/** Names that the question shows. */
+const namesShown = 8;
+
+/** Asks once, then deletes several tokens. Resolves to whether any was deleted. */
+export async function deleteTokens({ client }: Session, tokens: readonly Token[]): Promise<boolean> {
+  const [only] = tokens;
+  const count = t.tokens.countTokens(tokens.length);
+  const names = tokens.slice(0, namesShown).map((token) => visibleText(token.name ?? displayName(token)));
+  const more = tokens.length - names.length;
+  const sure = await confirm({
+    title: t.tokens.deleteQuestion(tokens.length === 1 && only !== undefined ? displayName(only) : count),
+    text: t.tokens.deleteManyText(names.join(", "), more),
+    action: t.frame.delete,
+    danger: true,
+  });
+  if (!sure) return false;
+  const failures: ClientError[] = [];
+  for (let at = 0; at < tokens.length; at += deletedAtOnce) {
+    const part = tokens.slice(at, at + deletedAtOnce);
+    const answers = await client.batch(
+      part.map(({ token_key }) => ["token_delete", { target_token: token_key }] as const),
+    );
+    failures.push(...answers.filter((answer) => answer instanceof ClientError));
+  }
+  const deleted = tokens.length - failures.length;
+  if (deleted > 0) toast(t.tokens.deletedMany(t.tokens.countTokens(deleted)));
+  const [first] = failures;
+  if (first !== undefined)
+    toast(t.tokens.notDeleted(t.tokens.countTokens(failures.length), explain(first)), "problem");
+  return deleted > 0;
 }
 
 /** Changes a password. The session continues with the new one if it was signed in with the old one. */
@@ -59,7 +89,7 @@ export async function changePassword(session: Session, token: Token, password: s
   const isOwn = token.token_key === me.token_key;
   await client.call("token_change_password", { target_token: token.token_key, new_password: password });
   const more = isOwn ? ` ${await continueSession(session, `${token.username}|${password}`)}` : "";
-  toast(`Password of ${displayName(token)} changed.${more}`);
+  toast(t.tokens.passwordChanged(displayName(token), more));
 }
 
 /**
@@ -67,7 +97,7 @@ export async function changePassword(session: Session, token: Token, password: s
  * the person.
  */
 async function continueSession(session: Session, token: string): Promise<string> {
-  if (await session.isAccepted()) return "You stay signed in: you did not sign in with it.";
+  if (await session.isAccepted()) return t.tokens.stayOther;
   await signInAgain(session, token);
-  return "You stay signed in here, with the new one. Elsewhere you must sign in again.";
+  return t.tokens.stayHere;
 }

@@ -1,4 +1,5 @@
 import type { Limit, ParamsOf, Permission, Token } from "../../../client/index.ts";
+import { t } from "../../text/text.ts";
 import { nameProblem, passwordProblem, usernameProblem } from "./credential-rules.ts";
 import { limitsProblem } from "./limits.ts";
 import { parseLocalTime, toLocalTime } from "./validity.ts";
@@ -15,26 +16,42 @@ export interface Purpose {
 /** Common purposes of tokens, with their limits. */
 export const purposes: Readonly<Record<PurposeName, Purpose>> = {
   webdav: {
-    title: "WebDAV for a bucket",
-    text: "Mount a bucket as a drive: read, write, delete and list its files.",
+    get title() {
+      return t.tokens.webdavTitle;
+    },
+    get text() {
+      return t.tokens.webdavText;
+    },
     needsBucket: true,
     limits: (bucket) => inBucket(bucket, ["read", "write", "delete", "list"]),
   },
   read: {
-    title: "Read-only bucket",
-    text: "Read and list the files of a bucket, and change nothing.",
+    get title() {
+      return t.tokens.readTitle;
+    },
+    get text() {
+      return t.tokens.readText;
+    },
     needsBucket: true,
     limits: (bucket) => inBucket(bucket, ["read", "list"]),
   },
   deploy: {
-    title: "Deploy to a bucket",
-    text: "Push a folder from the command line or from CI: write, list, read and delete files.",
+    get title() {
+      return t.tokens.deployTitle;
+    },
+    get text() {
+      return t.tokens.deployText;
+    },
     needsBucket: true,
     limits: (bucket) => inBucket(bucket, ["write", "list", "read", "delete"]),
   },
   watch: {
-    title: "Logs and metrics",
-    text: "Read the log, the metrics and the size of the tables, and change nothing.",
+    get title() {
+      return t.tokens.watchTitle;
+    },
+    get text() {
+      return t.tokens.watchText;
+    },
     needsBucket: false,
     limits: () => [
       {
@@ -44,16 +61,24 @@ export const purposes: Readonly<Record<PurposeName, Purpose>> = {
     ],
   },
   sql: {
-    title: "SQL",
-    text: "Run SQL on the server's own database. That means full trust: whoever has it can do anything here.",
+    get title() {
+      return t.tokens.sqlTitle;
+    },
+    get text() {
+      return t.tokens.sqlText;
+    },
     needsBucket: false,
     limits: () => [
       { scopes: ["global"], permissions: [{ node: "exec_sql" }, { node: "get_database_type" }] },
     ],
   },
   own: {
-    title: "Custom",
-    text: "Choose scopes and permissions yourself.",
+    get title() {
+      return t.tokens.ownTitle;
+    },
+    get text() {
+      return t.tokens.ownText;
+    },
     needsBucket: false,
     limits: () => [{ scopes: ["global"], permissions: [] }],
   },
@@ -121,17 +146,17 @@ export function draftProblem({
   from,
   to,
 }: TokenDraft): string | undefined {
-  if (lacksBucket({ purpose, bucket })) return "Choose a bucket.";
+  if (lacksBucket({ purpose, bucket })) return t.tokens.chooseBucket;
   const wrong =
     limitsProblem(limits) ?? nameProblem(name) ?? usernameProblem(username) ?? passwordProblem(password);
   if (wrong !== undefined) return wrong;
-  if (password !== "" && username === "") return "A password needs a user name.";
+  if (password !== "" && username === "") return t.tokens.passwordNeedsName;
   return validityProblem(from, to);
 }
 
 export function validityProblem(from: string, to: string): string | undefined {
   const [begin, end] = [parseLocalTime(from), parseLocalTime(to)];
-  return begin !== null && end !== null && end <= begin ? "The end must be later than the start." : undefined;
+  return begin !== null && end !== null && end <= begin ? t.tokens.endBeforeStart : undefined;
 }
 
 export function toCreation(draft: TokenDraft): ParamsOf<"token_create">["token_creation"] {

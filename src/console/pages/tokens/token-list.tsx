@@ -1,80 +1,161 @@
-import { useEffect, useState } from "preact/hooks";
+import { useEffect, useMemo, useState } from "preact/hooks";
 import type { Token } from "../../../client/index.ts";
-import { plural } from "../../format.ts";
-import { replaceQuery, route } from "../../route.ts";
+import { number } from "../../format.ts";
+import { go, linkTo, replaceQuery, route } from "../../route.ts";
 import { useSession } from "../../session.ts";
+import { t } from "../../text/text.ts";
 import { Button } from "../../ui/button.tsx";
-import { Field, typed } from "../../ui/field.tsx";
-import { visibleText } from "../../ui/visible-text.tsx";
-import { limitSummary } from "./limits.ts";
+import { typed } from "../../ui/field.tsx";
+import type { MenuItem } from "../../ui/more-menu.tsx";
+import { ExplainDialog } from "./explain-dialog.tsx";
 import { PasswordDialog } from "./password-form.tsx";
-import { deleteToken, displayName, rotateSecret } from "./token-actions.ts";
-import { timesOf, validityOf } from "./validity.ts";
+import { deleteToken, deleteTokens, rotateSecret } from "./token-actions.ts";
+import {
+  type Column,
+  isIn,
+  type ListedToken,
+  parseWanted,
+  select,
+  states,
+  toListed,
+  toQuery,
+  type Wanted,
+} from "./token-order.ts";
+import { TokenTable } from "./token-table.tsx";
 
 export interface TokenListProps {
   /** Tokens in the server's order: the Super Token has the lowest id and is first. */
   readonly tokens: readonly Token[];
-  readonly onEdit: (token: Token) => void;
   readonly onChanged: () => void;
 }
 
-/** Tokens shown at first. Rendering thousands would make the page slow. */
-const maxInitialTokens = 100;
 const clockIntervalMs = 30_000;
 
-export function TokenList({ tokens, onEdit, onChanged }: TokenListProps) {
-  const wanted = route.value.query.get("find") ?? "";
-  const [all, setAll] = useState(false);
-  const [changing, setChanging] = useState<Token>();
+/** Every token of the server: search, filter, sort, and actions on one or several. */
+export function TokenList({ tokens, onChanged }: TokenListProps) {
+  const session = useSession();
+  const wanted = parseWanted(route.value.query);
+  const change = (part: Partial<Wanted>) => replaceQuery(toQuery({ ...wanted, ...part }));
+  const [password, setPassword] = useState<Token>();
+  const [explained, setExplained] = useState<Token>();
+  const [chosen, setChosen] = useState<ReadonlySet<string>>(new Set());
   const now = useNow();
-  const found = tokens.filter((token) => isFound(token, wanted));
-  const shown = all ? found : found.slice(0, maxInitialTokens);
+  const everything = t.tokens.everything;
+  const all = useMemo(() => toListed(tokens, everything), [tokens, everything]);
+  const { find, state, column, isDescending } = wanted;
+  const found = useMemo(
+    () => select(all, { find, state, column, isDescending }, now),
+    [all, find, state, column, isDescending, now],
+  );
+  // Only what is shown can be deleted: nobody should lose a token that a search hides.
+  const marked = found.filter(({ token }) => chosen.has(token.token_key)).map(({ token }) => token);
+  const actionsOf = ({ token, isSuper }: ListedToken): MenuItem[] => [
+    ...(isSuper
+      ? []
+      : [
+          {
+            label: t.tokens.edit,
+            icon: "edit" as const,
+            onSelect: () => go(linkTo("tokens", [], { edit: token.token_key })),
+          },
+        ]),
+    { label: t.tokens.whatMayItDo, icon: "help", onSelect: () => setExplained(token) },
+    { label: t.tokens.rotate, icon: "retry", onSelect: () => rotateSecret(session, token) },
+    ...(token.username === null
+      ? []
+      : [{ label: t.tokens.changePassword, icon: "lock" as const, onSelect: () => setPassword(token) }]),
+    ...(isSuper
+      ? []
+      : [
+          {
+            label: t.frame.delete,
+            icon: "trash" as const,
+            danger: true,
+            onSelect: async () => {
+              if (await deleteToken(session, token)) onChanged();
+            },
+          },
+        ]),
+  ];
   return (
     <>
-      <Field label="Find" hint="By name, key, user name, creator, bucket or permission.">
+      <div class="tokens-bar">
         <input
           type="search"
-          value={wanted}
-          onInput={(event: Event) => replaceQuery({ find: typed(event) })}
+          aria-label={t.tokens.find}
+          placeholder={t.tokens.findHint}
+          title={t.tokens.findHint}
+          value={find}
+          onInput={(event: Event) => change({ find: typed(event) })}
         />
-      </Field>
-      <p class="muted" role="status">
-        {wanted === ""
-          ? plural(tokens.length, "token")
-          : `${found.length} of ${plural(tokens.length, "token")}`}
-      </p>
-      <ul class="tokens-list">
-        {shown.map((token) => (
-          <TokenCard
-            key={token.token_key}
-            token={token}
-            isSuper={token === tokens[0]}
-            now={now}
-            onEdit={() => onEdit(token)}
-            onPassword={() => setChanging(token)}
-            onGone={onChanged}
-          />
-        ))}
-      </ul>
-      {found.length === 0 && <p class="empty">No token matches. Shorten or change the search.</p>}
-      {shown.length < found.length && (
-        <div class="row">
-          <Button onClick={() => setAll(true)}>Show all {found.length}</Button>
-        </div>
+        <fieldset class="segments">
+          <legend class="unseen">{t.tokens.showWhich}</legend>
+          {states.map((one) => (
+            <button
+              key={one}
+              type="button"
+              aria-pressed={state === one}
+              onClick={() => change({ state: one })}
+            >
+              {t.tokens.states[one]}{" "}
+              <small>{number(all.filter((listed) => isIn(listed, one, now)).length)}</small>
+            </button>
+          ))}
+        </fieldset>
+      </div>
+      <div class="tokens-count">
+        <span class="muted" role="status">
+          {marked.length > 0
+            ? t.tokens.chosen(t.tokens.countTokens(marked.length))
+            : found.length === all.length
+              ? t.tokens.countTokens(all.length)
+              : t.tokens.foundOf(found.length, t.tokens.countTokens(all.length))}
+        </span>
+        {marked.length > 0 && (
+          <>
+            <Button
+              icon="trash"
+              kind="danger"
+              onClick={async () => {
+                if (!(await deleteTokens(session, marked))) return;
+                setChosen(new Set());
+                onChanged();
+              }}
+            >
+              {t.tokens.deleteMany(t.tokens.countTokens(marked.length))}
+            </Button>
+            <Button kind="quiet" onClick={() => setChosen(new Set())}>
+              {t.tokens.chooseNone}
+            </Button>
+          </>
+        )}
+      </div>
+      {found.length === 0 ? (
+        <p class="empty">{t.tokens.noMatch}</p>
+      ) : (
+        <TokenTable
+          tokens={found}
+          now={now}
+          column={column}
+          isDescending={isDescending}
+          onSort={(next) => change(sortedBy(wanted, next))}
+          chosen={chosen}
+          onChoose={(keys, on) =>
+            setChosen((before) => (on ? before.union(new Set(keys)) : before.difference(new Set(keys))))
+          }
+          actionsOf={actionsOf}
+        />
       )}
-      {changing !== undefined && <PasswordDialog token={changing} onClose={() => setChanging(undefined)} />}
+      {password !== undefined && <PasswordDialog token={password} onClose={() => setPassword(undefined)} />}
+      {explained !== undefined && <ExplainDialog token={explained} onClose={() => setExplained(undefined)} />}
     </>
   );
 }
 
-function isFound({ token_key, name, username, created_by, token_limit }: Token, wanted: string): boolean {
-  const text = [token_key, name ?? "", username ?? "", created_by ?? "", ...limitSummary(token_limit)]
-    .join(" ")
-    .toLowerCase();
-  return wanted
-    .toLowerCase()
-    .split(/\s+/)
-    .every((word) => text.includes(word));
+/** The first click sorts by a column, times with the latest first; the next ones turn the order. */
+function sortedBy({ column, isDescending }: Wanted, next: Column): Partial<Wanted> {
+  if (column === next) return { isDescending: !isDescending };
+  return { column: next, isDescending: next === "created" || next === "used" };
 }
 
 /** Current time, updated regularly so that expiry is shown. */
@@ -85,66 +166,4 @@ function useNow(): number {
     return () => clearInterval(timer);
   }, []);
   return now;
-}
-
-interface TokenCardProps {
-  readonly token: Token;
-  readonly isSuper: boolean;
-  readonly now: number;
-  readonly onEdit: () => void;
-  readonly onPassword: () => void;
-  readonly onGone: () => void;
-}
-
-const badges = { valid: "badge", expired: "badge bad", early: "badge warn" };
-
-/** One token: name, rights, validity and actions. */
-function TokenCard({ token, isSuper, now, onEdit, onPassword, onGone }: TokenCardProps) {
-  const session = useSession();
-  const { state, text } = validityOf(token, now);
-  return (
-    <li class="card tokens-token" aria-label={displayName(token)}>
-      <div class="tokens-head">
-        {token.name !== null && <strong>{visibleText(token.name)}</strong>}
-        {token.username !== null && <strong>{token.username}</strong>}
-        <code>{token.token_key}</code>
-        {isSuper && <span class="badge accent">Super Token</span>}
-        {token.token_key === session.me.token_key && <span class="badge good">you</span>}
-        <span class={badges[state]}>{text}</span>
-        {token.created_by !== null && (
-          <span class="muted">
-            created by <code>{token.created_by}</code>
-          </span>
-        )}
-      </div>
-      <p class="muted">{timesOf(token, now)}</p>
-      <ul class="tokens-summary">
-        {isSuper ? (
-          <li>Everything. It cannot be edited or deleted.</li>
-        ) : (
-          limitSummary(token.token_limit).map((line) => <li key={line}>{line}</li>)
-        )}
-      </ul>
-      <div class="row">
-        {!isSuper && (
-          <Button icon="edit" onClick={onEdit}>
-            Edit
-          </Button>
-        )}
-        <Button onClick={() => rotateSecret(session, token)}>Rotate secret</Button>
-        {token.username !== null && <Button onClick={onPassword}>Change the password</Button>}
-        {!isSuper && (
-          <Button
-            icon="trash"
-            kind="quiet"
-            onClick={async () => {
-              if (await deleteToken(session, token)) onGone();
-            }}
-          >
-            Delete
-          </Button>
-        )}
-      </div>
-    </li>
-  );
 }

@@ -3,6 +3,7 @@ import type { VersionRecord } from "../../../client/index.ts";
 import { time } from "../../format.ts";
 import { replaceQuery, route } from "../../route.ts";
 import { useSession } from "../../session.ts";
+import { t } from "../../text/text.ts";
 import { Button } from "../../ui/button.tsx";
 import { confirm } from "../../ui/dialog.tsx";
 import { Field, typed } from "../../ui/field.tsx";
@@ -10,6 +11,7 @@ import { Icon } from "../../ui/icons.tsx";
 import { useLoad } from "../../ui/load.ts";
 import { Page } from "../../ui/page.tsx";
 import { Problem } from "../../ui/problem.tsx";
+import { rich } from "../../ui/rich.tsx";
 import { isUnderWay, type Run, run, update } from "./run.ts";
 import { Steps } from "./steps.tsx";
 import { tagProblem } from "./tag.ts";
@@ -27,12 +29,11 @@ export default function UpdatePage() {
     if (from !== null) replaceQuery({});
   }, []);
   return (
-    <Page title="Update">
+    <Page title={t.frame.update}>
       {error !== undefined && !isUnderWay(now) && <Problem error={error} retry={reload} />}
       {from !== null && value !== undefined && now.step === "none" && (
         <p class="notice good" role="status">
-          The server was updated from {from} to {value.cargo_version}. The old binary is kept beside the new
-          one, with the suffix .old.
+          {t.update.wasUpdated(from, value.cargo_version)}
         </p>
       )}
       {value !== undefined && <Current record={value} />}
@@ -45,25 +46,25 @@ export default function UpdatePage() {
 function Current({ record }: { readonly record: VersionRecord }) {
   const { build_time, git_commit_sha, git_commit_message, cargo_target_triple } = record;
   return (
-    <section class="card form" aria-label="Current version">
-      <h2>Version {record.cargo_version}</h2>
+    <section class="card form" aria-label={t.update.current}>
+      <h2>{t.update.version(record.cargo_version)}</h2>
       <dl class="facts">
         {Date.parse(build_time) > 0 && (
           <>
-            <dt>Built</dt>
+            <dt>{t.update.built}</dt>
             <dd>{time(build_time)}</dd>
           </>
         )}
         {git_commit_sha !== "unknown" && (
           <>
-            <dt>Commit</dt>
+            <dt>{t.update.commit}</dt>
             <dd>
               <code>{git_commit_sha.slice(0, 12)}</code> {git_commit_message}
             </dd>
           </>
         )}
-        <dt>System</dt>
-        <dd>{cargo_target_triple === "source" ? "run from source" : cargo_target_triple}</dd>
+        <dt>{t.update.system}</dt>
+        <dd>{cargo_target_triple === "source" ? t.update.fromSource : cargo_target_triple}</dd>
       </dl>
     </section>
   );
@@ -76,38 +77,28 @@ function Wanted() {
   const problem = tagProblem(tag);
   const ask = async () => {
     const sure = await confirm({
-      title: `Update to ${tag}?`,
+      title: t.update.question(tag),
       text: (
         <>
-          <p>
-            The server downloads {tag}, checks it, tries it out and replaces its binary. 3 seconds later it
-            restarts: it is unreachable for a moment, and connections are closed.
-          </p>
-          <p>
-            The current binary is kept with the suffix .old. If the new one does not start, the server goes
-            back to it by itself.
-          </p>
+          <p>{t.update.whatHappens(tag)}</p>
+          <p>{t.update.keepsOld}</p>
         </>
       ),
-      action: "Update",
+      action: t.frame.update,
     });
     if (sure) void update(client, tag);
   };
   return (
     <form
       class="card form"
-      aria-label="Another version"
+      aria-label={t.update.another}
       onSubmit={(event: Event) => {
         event.preventDefault();
         if (problem === undefined) void ask();
       }}
     >
-      <h2>Install another version</h2>
-      <Field
-        label="Tag of the release"
-        hint="Newer or older, such as v1.2.3. The server downloads it from its release_url."
-        error={tag === "" ? undefined : problem}
-      >
+      <h2>{t.update.install}</h2>
+      <Field label={t.update.tag} hint={t.update.tagHint} error={tag === "" ? undefined : problem}>
         <input
           type="text"
           class="update-tag"
@@ -121,7 +112,7 @@ function Wanted() {
       </Field>
       <div class="row">
         <Button kind="primary" type="submit" icon="update" disabled={problem !== undefined}>
-          Update
+          {t.frame.update}
         </Button>
       </div>
     </form>
@@ -133,14 +124,14 @@ function Outcome({ run }: { readonly run: Run }) {
   if (run.step === "same")
     return (
       <p class="notice" role="status">
-        The server already runs {run.tag}. Nothing was changed, and it did not restart.
+        {t.update.same(run.tag)}
       </p>
     );
   if (run.step === "updated")
     return (
       <div class="notice" role="status">
-        <p>The server runs {run.tag} now, and this page is still that of the old version.</p>
-        <Button onClick={() => location.reload()}>Reload</Button>
+        <p>{t.update.updated(run.tag)}</p>
+        <Button onClick={() => location.reload()}>{t.frame.reload}</Button>
       </div>
     );
   if (run.step !== "failed") return null;
@@ -148,7 +139,7 @@ function Outcome({ run }: { readonly run: Run }) {
     <div class="problem" role="alert">
       <Icon name="warning" />
       <p>
-        The server was not updated to {run.tag}. {sentence(run.why)} {adviceFor(run.code)}
+        {t.update.failed(run.tag)} {sentence(run.why)} {adviceFor(run.code)}
       </p>
     </div>
   );
@@ -157,13 +148,8 @@ function Outcome({ run }: { readonly run: Run }) {
 /** Advice on this page for failures whose message gives none. */
 function adviceFor(code: string | undefined) {
   if (code === "release_url_missing")
-    return (
-      <>
-        Set it on the page <a href="#/config">Config</a>, and try again.
-      </>
-    );
-  if (code === "release_not_found")
-    return "Check that the tag is right, and that it was released for this system.";
+    return <>{rich(t.update.setIt, { link: <a href="#/config">{t.frame.config}</a> })}</>;
+  if (code === "release_not_found") return t.update.checkTag;
   return null;
 }
 

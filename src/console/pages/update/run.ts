@@ -1,6 +1,7 @@
 import { signal } from "@preact/signals";
 import { type NodeServerClient, RpcError, Unreachable } from "../../../client/index.ts";
 import { replaceQuery, route } from "../../route.ts";
+import { t } from "../../text/text.ts";
 import { explain } from "../../ui/problem.tsx";
 import { toast } from "../../ui/toasts.tsx";
 import { type Progress, watchLog } from "./progress.ts";
@@ -56,12 +57,8 @@ async function replace(client: NodeServerClient, tag: string): Promise<void> {
     if (!(error instanceof Unreachable)) throw error;
     // A proxy timed out, or the network was interrupted. The server continues and reports it in its log.
     const end = await log.end;
-    if (end === undefined)
-      throw new Error(
-        "The connection was lost, and the log cannot be followed from here. The server may continue by itself: check its version later.",
-        { cause: error },
-      );
-    if (end.stage === "failed") throw new UpdateFailed(`The server says: ${end.why}`, end.code);
+    if (end === undefined) throw new Error(t.update.lostConnection, { cause: error });
+    if (end.stage === "failed") throw new UpdateFailed(t.update.says(end.why), end.code);
   } finally {
     log.stop();
   }
@@ -72,18 +69,11 @@ async function restart(client: NodeServerClient, tag: string, from: string): Pro
   const back = await waitForRestart(client, tag.slice(1), (offlineMs) => {
     run.value = { step: "restarting", tag, offlineMs };
   });
-  if (back.kind === "rolled back")
-    throw new Error(
-      `${tag} did not start, so version ${back.version} runs again. The server says: ${back.why}`,
-    );
-  if (back.kind === "not restarted")
-    throw new Error(
-      `The new binary is in place, but the server has not restarted: version ${back.version} still runs. Its log says more; restart it by hand to run the new version.`,
-    );
+  if (back.kind === "rolled back") throw new Error(t.update.rolledBack(tag, back.version, back.why));
+  if (back.kind === "not restarted") throw new Error(t.update.notRestarted(back.version));
   run.value = { step: "updated", tag };
   // This console is still that of the old version. Another page may hold work that a reload would lose.
-  if (route.value.page !== "update")
-    toast(`The server runs ${tag} now. Reload this page to get its console.`);
+  if (route.value.page !== "update") toast(t.update.runsNow(tag));
   else {
     replaceQuery({ from });
     location.reload();
@@ -108,5 +98,5 @@ function codeOf(error: unknown): string | undefined {
 
 /** Sentence about an error, without the kind of the error before it. */
 function errorText(error: unknown): string {
-  return error instanceof RpcError ? `The server says: ${error.detail}` : explain(error);
+  return error instanceof RpcError ? t.update.says(error.detail) : explain(error);
 }

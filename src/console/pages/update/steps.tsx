@@ -1,11 +1,12 @@
 import { bytes } from "../../format.ts";
+import { t } from "../../text/text.ts";
 import { Icon } from "../../ui/icons.tsx";
 import type { Progress } from "./progress.ts";
 import type { Run } from "./run.ts";
 
 type ActiveRun = Extract<Run, { step: "replacing" | "restarting" }>;
 
-const titles = ["Download the release", "Check and try it out", "Put it in place", "Restart into it"];
+const titles = () => [t.update.stepDownload, t.update.stepCheck, t.update.stepPlace, t.update.stepRestart];
 
 /** Outage that is longer than a normal restart. */
 const longOutageMs = 30_000;
@@ -14,16 +15,16 @@ const longOutageMs = 30_000;
 export function Steps({ run }: { readonly run: ActiveRun }) {
   const now = stepOf(run);
   return (
-    <section class="card form" aria-label="Update under way">
-      <h2>Updating to {run.tag}</h2>
+    <section class="card form" aria-label={t.update.underWay}>
+      <h2>{t.update.updatingTo(run.tag)}</h2>
       <ol class="update-steps">
-        {titles.map((title, at) => (
+        {titles().map((title, at) => (
           <li key={title} aria-current={at === now ? "step" : undefined}>
             {at < now ? <Icon name="check" /> : <span class="update-dot" aria-hidden="true" />}
             <span>
               {title}
-              {at < now && <span class="muted"> · done</span>}
-              {at === now && <span class="muted"> · now</span>}
+              {at < now && <span class="muted"> {t.update.done}</span>}
+              {at === now && <span class="muted"> {t.update.now}</span>}
             </span>
           </li>
         ))}
@@ -40,11 +41,14 @@ function Bar({ progress }: { readonly progress: Extract<Progress, { stage: "down
   const { bytes: done, total } = progress;
   return (
     <div>
-      <progress aria-label="Download" {...(total === undefined ? {} : { value: done, max: total })} />
+      <progress
+        aria-label={t.update.download}
+        {...(total === undefined ? {} : { value: done, max: total })}
+      />
       <p class="muted">
         {total === undefined
-          ? `${bytes(done)} so far`
-          : `${bytes(done)} of ${bytes(total)}, ${Math.floor((done / total) * 100)} %`}
+          ? t.update.soFar(bytes(done))
+          : t.update.downloaded(bytes(done), bytes(total), Math.floor((done / total) * 100))}
       </p>
     </div>
   );
@@ -58,8 +62,6 @@ function stepOf(run: ActiveRun): number {
 }
 
 function waitText(run: ActiveRun): string {
-  if (run.step === "replacing") return "You can leave this page: the server continues by itself.";
-  return run.offlineMs > longOutageMs
-    ? "The server has not answered for a long time. This page keeps trying; check the machine and its service manager."
-    : "The server restarts about 3 seconds after the download. This page reconnects by itself.";
+  if (run.step === "replacing") return t.update.mayLeave;
+  return run.offlineMs > longOutageMs ? t.update.longOutage : t.update.restarting;
 }

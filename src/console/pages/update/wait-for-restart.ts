@@ -1,5 +1,6 @@
 import { ClientError, type NodeServerClient, RpcError } from "../../../client/index.ts";
 import { serverUrl } from "../../connection.ts";
+import { t } from "../../text/text.ts";
 
 export type RestartResult =
   /** The requested version answers. */
@@ -76,7 +77,7 @@ async function uptime(client: NodeServerClient): Promise<number> {
 async function lastError(client: NodeServerClient): Promise<string> {
   const entries = await client.call("node-server_log", { log_filter: "server=error" });
   const last = entries.findLast(({ level }) => level === "ERROR");
-  if (last === undefined) return "its log does not say why";
+  if (last === undefined) return t.update.noReason;
   const { reason, why } = last.fields;
   const more = reason ?? why;
   return typeof more === "string" ? `${last.message}: ${more}` : last.message;

@@ -1,4 +1,7 @@
 import { useEffect, useRef, useState } from "preact/hooks";
+import { FileError } from "../../../../client/index.ts";
+import { number } from "../../../format.ts";
+import { t } from "../../../text/text.ts";
 import { Icon } from "../../../ui/icons.tsx";
 import { explain } from "../../../ui/problem.tsx";
 import { visibleText } from "../../../ui/visible-text.tsx";
@@ -46,7 +49,13 @@ export function useBatch(): Batch {
         await runItem(signal);
         done += 1;
       } catch (error) {
-        if (!signal.aborted) failures.push(`${visibleText(name)}: ${explain(error)}`);
+        if (signal.aborted) continue;
+        // Errors about files name the path themselves.
+        failures.push(
+          error instanceof FileError
+            ? visibleText(explain(error))
+            : `${visibleText(name)}: ${explain(error)}`,
+        );
       }
     }
     publish({ running: false });
@@ -63,8 +72,8 @@ export function BatchProgress({ batch: { running, done, total, failures } }: { r
     <>
       {running && total > 1 && (
         <div role="status">
-          <progress aria-label="Progress" max={total} value={done + failures.length} />
-          {(done + failures.length).toLocaleString("en")} of {total.toLocaleString("en")}
+          <progress aria-label={t.files.progress} max={total} value={done + failures.length} />
+          {t.files.progressOf(number(done + failures.length), number(total))}
         </div>
       )}
       {failures.length > 0 && (
@@ -74,7 +83,7 @@ export function BatchProgress({ batch: { running, done, total, failures } }: { r
             {failures.slice(0, maxListed).map((failure) => (
               <li key={failure}>{failure}</li>
             ))}
-            {failures.length > maxListed && <li>and {failures.length - maxListed} more</li>}
+            {failures.length > maxListed && <li>{t.files.andMore(failures.length - maxListed)}</li>}
           </ul>
         </div>
       )}

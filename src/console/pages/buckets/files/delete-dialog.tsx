@@ -1,16 +1,19 @@
 import { useState } from "preact/hooks";
-import { bytes, plural } from "../../../format.ts";
+import { bytes } from "../../../format.ts";
 import { useSession } from "../../../session.ts";
+import { t } from "../../../text/text.ts";
 import { Button } from "../../../ui/button.tsx";
 import { Dialog } from "../../../ui/dialog.tsx";
 import { useLoad } from "../../../ui/load.ts";
 import { explain } from "../../../ui/problem.tsx";
-import { toast } from "../../../ui/toasts.tsx";
-import { FileName, visibleText } from "../../../ui/visible-text.tsx";
+import { toast, toastWithAction } from "../../../ui/toasts.tsx";
+import { visibleText } from "../../../ui/visible-text.tsx";
 import type { OpenBucket } from "../bucket-access.ts";
 import { join } from "../path.ts";
+import { undoDelete } from "../trash/undo-delete.ts";
 import { BatchProgress, useBatch } from "./batch.tsx";
 import type { Entry } from "./entries.ts";
+import { NameList } from "./name-list.tsx";
 
 export interface ChangeDialogProps {
   readonly openBucket: OpenBucket;
@@ -21,8 +24,20 @@ export interface ChangeDialogProps {
   readonly onDone: () => void;
 }
 
+interface DeleteDialogProps extends ChangeDialogProps {
+  /** Called when what was deleted is back. */
+  readonly onUndone: () => void;
+}
+
 /** Dialog that says how much would be deleted, and deletes it. */
-export function DeleteDialog({ openBucket, path, chosen: now, onClose, onDone }: ChangeDialogProps) {
+export function DeleteDialog({
+  openBucket,
+  path,
+  chosen: now,
+  onClose,
+  onDone,
+  onUndone,
+}: DeleteDialogProps) {
   const { name, access } = openBucket;
   const { client } = useSession();
   // Keeps the initial selection: entries leave it as they are deleted.
@@ -39,7 +54,11 @@ export function DeleteDialog({ openBucket, path, chosen: now, onClose, onDone }:
     }
     return all;
   }, []);
-  const what = chosen.length === 1 ? visibleText(chosen[0]?.name ?? "") : plural(chosen.length, "item");
+  const retention = useLoad(
+    (signal) => client.call("static-bucket-file_retention", { name }, { signal }).catch(() => undefined),
+    [],
+  );
+  const what = chosen.length === 1 ? visibleText(chosen[0]?.name ?? "") : t.frame.countItems(chosen.length);
   const batch = useBatch();
   const [started, setStarted] = useState(false);
   const close = started ? onDone : onClose;
@@ -51,51 +70,48 @@ export function DeleteDialog({ openBucket, path, chosen: now, onClose, onDone }:
         access.files?.remove(join(path, entry.name), { signal }) ?? Promise.resolve(),
     }));
     if (!(await batch.run(items))) return;
-    toast(chosen.length === 1 ? `${what} deleted.` : `${plural(chosen.length, "item")} deleted.`);
+    const paths = chosen.map((entry) => join(path, entry.name));
+    if ((retention.value?.days ?? 0) === 0) toast(t.files.deletedOne(what));
+    else
+      toastWithAction(t.files.deletedOne(what), {
+        label: t.files.undo,
+        run: () => undoDelete(client, { bucket: name, paths }).finally(onUndone),
+      });
     onDone();
   };
   return (
-    <Dialog title={`Delete ${what}?`} onClose={close}>
+    <Dialog title={t.files.deleteQuestion(what)} onClose={close}>
       <div class="dialog-text">
-        {chosen.length > 1 && <Names chosen={chosen} />}
+        {chosen.length > 1 && <NameList names={chosen.map((entry) => entry.name)} />}
         {folders.length > 0 && (
           <p aria-live="polite">
             {folders.length === 1
-              ? `The folder ${visibleText(folders[0]?.name ?? "")} holds `
-              : `The ${folders.length} folders hold `}
+              ? t.files.folderHolds(visibleText(folders[0]?.name ?? ""))
+              : t.files.foldersHold(folders.length)}
             {held.value !== undefined
-              ? `${plural(held.value.count, "file")} (${bytes(held.value.size)}), deleted as well.`
+              ? t.files.heldFiles(t.frame.countFiles(held.value.count), bytes(held.value.size))
               : held.error !== undefined
-                ? `files that cannot be counted (${explain(held.error)}); all are deleted as well.`
-                : "… counting"}
+                ? t.files.heldUnknown(explain(held.error))
+                : t.files.counting}
           </p>
         )}
-        <p>This cannot be undone.</p>
+        <p>{retention.loading ? "…" : undoText(name, retention.value)}</p>
       </div>
       <BatchProgress batch={batch} />
       <footer>
         <Button onClick={batch.running ? batch.cancel : close}>
-          {started && !batch.running ? "Close" : "Cancel"}
+          {started && !batch.running ? t.frame.close : t.frame.cancel}
         </Button>
         <Button kind="danger" disabled={started || held.loading} onClick={remove}>
-          Delete
+          {t.frame.delete}
         </Button>
       </footer>
     </Dialog>
   );
 }
 
-const maxListed = 8;
-
-function Names({ chosen }: { readonly chosen: readonly Entry[] }) {
-  return (
-    <ul class="files-names">
-      {chosen.slice(0, maxListed).map(({ name }) => (
-        <li key={name}>
-          <FileName name={name} />
-        </li>
-      ))}
-      {chosen.length > maxListed && <li class="muted">and {plural(chosen.length - maxListed, "other")}</li>}
-    </ul>
-  );
+/** Without an answer, because the token may not list or the server is older, nothing is promised. */
+function undoText(name: string, retention: { readonly days: number } | undefined): string {
+  if (retention === undefined || retention.days === 0) return t.files.noUndo;
+  return t.files.restoreHint(t.frame.countDays(retention.days), name);
 }

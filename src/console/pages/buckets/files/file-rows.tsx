@@ -1,54 +1,68 @@
-import { useEffect, useId, useLayoutEffect, useRef } from "preact/hooks";
+import { useEffect, useId, useLayoutEffect, useRef, useState } from "preact/hooks";
+import { t } from "../../../text/text.ts";
 import { Icon } from "../../../ui/icons.tsx";
 import { VirtualRows } from "../../../ui/virtual-rows.tsx";
 import type { Entry, Order, SortKey } from "./entries.ts";
-import { FileRow, type RowContext } from "./file-row.tsx";
+import type { EntryContext } from "./entry-events.ts";
+import { FileRow } from "./file-row.tsx";
+import { FileTile, TileLine } from "./file-tile.tsx";
 import { updateView } from "./folder-view.ts";
 import {
   emptySelection,
+  entryForKey,
   rangeTo,
-  rowForKey,
   selectAll,
   selectOnly,
   toggled,
   withActive,
 } from "./selection.ts";
 
-const rowHeight = 40;
+/** Shape of the list: rows with columns, or tiles. */
+export type Layout = "list" | "grid";
 
-export interface FileRowsProps extends RowContext {
+const rowHeight = { list: 40, grid: 164 };
+const minTileWidth = 112;
+
+export interface FileRowsProps extends EntryContext {
+  readonly layout: Layout;
   readonly entries: readonly Entry[];
   /** Handles keys that the list itself does not use: Delete, F2, Backspace. Returns whether it did. */
   readonly onKey: (key: string) => boolean;
 }
 
-/** Content of a folder: one Tab stop, moved through with the arrow keys. */
+/** Content of a folder as rows or tiles: one Tab stop, moved through with the arrow keys. */
 export function FileRows(props: FileRowsProps) {
-  const { entries, selection, select, onOpen, onKey } = props;
+  const { layout, entries, selection, select, onOpen, onMenu, onKey } = props;
   const box = useRef<HTMLElement>(null);
   const firstClicked = useRef<Entry | undefined>(undefined);
   const id = useId();
+  const [width, setWidth] = useState(0);
+  const height = rowHeight[layout];
+  const columns = layout === "list" ? 1 : Math.max(Math.floor(width / minTileWidth), 2);
   const names = entries.map(({ name }) => name);
   const active = selection.active === undefined ? -1 : names.indexOf(selection.active);
   // After a key or a link in the previous folder the focused element is gone: continue here, before the next key.
   useLayoutEffect(() => {
     if (document.activeElement === document.body) box.current?.focus({ preventScroll: true });
   }, []);
-  useEffect(() => trackScrollbarWidth(box.current), []);
+  useLayoutEffect(() => {
+    setWidth(box.current?.clientWidth ?? 0);
+    return trackWidth(box.current, setWidth);
+  }, []);
   useEffect(() => {
     const list = box.current;
     if (list === null || active === -1) return;
-    const top = active * rowHeight;
+    const top = Math.floor(active / columns) * height;
     if (top < list.scrollTop) list.scrollTop = top;
-    else if (top + rowHeight > list.scrollTop + list.clientHeight)
-      list.scrollTop = top + rowHeight - list.clientHeight;
-  }, [active]);
+    else if (top + height > list.scrollTop + list.clientHeight)
+      list.scrollTop = top + height - list.clientHeight;
+  }, [active, columns, height]);
 
   const onKeyDown = (event: KeyboardEvent) => {
     if (event.target !== box.current || event.altKey) return;
     const entry = entries[active];
-    const page = Math.max(Math.floor((box.current?.clientHeight ?? 0) / rowHeight) - 1, 1);
-    const next = names[rowForKey(event.key, active, entries.length, page) ?? -1];
+    const page = Math.max(Math.floor((box.current?.clientHeight ?? 0) / height) - 1, 1);
+    const next = names[entryForKey(event.key, active, { count: entries.length, page, columns }) ?? -1];
     if (next !== undefined)
       select(
         event.shiftKey
@@ -64,59 +78,78 @@ export function FileRows(props: FileRowsProps) {
     else if (!onKey(event.key)) return;
     event.preventDefault();
   };
+  const propsOf = (entry: Entry, index: number) => ({
+    ...props,
+    entry,
+    names,
+    index,
+    id: `${id}-${index}`,
+    firstClicked,
+  });
+  const lineOfTiles = (line: number) => (
+    <TileLine key={line} line={line} columns={columns}>
+      {entries.slice(line * columns, (line + 1) * columns).map((entry, column) => (
+        <FileTile key={entry.name} {...propsOf(entry, line * columns + column)} column={column} />
+      ))}
+    </TileLine>
+  );
+  const row = (index: number) => {
+    const entry = entries[index];
+    return entry === undefined ? null : <FileRow key={entry.name} {...propsOf(entry, index)} />;
+  };
 
   return (
     <VirtualRows
-      label="Files"
-      class="files-rows"
+      label={t.files.files}
+      class={layout === "list" ? "files-rows" : "files-rows files-tiles"}
       role="rowgroup"
       scroller={box}
-      count={entries.length}
-      rowHeight={rowHeight}
+      count={Math.ceil(entries.length / columns)}
+      rowHeight={height}
       box={{
         role: "grid",
         "aria-multiselectable": true,
-        "aria-rowcount": entries.length,
+        "aria-rowcount": Math.ceil(entries.length / columns),
         ...(active === -1 ? {} : { "aria-activedescendant": `${id}-${active}` }),
         onKeyDown,
+        // The key for menus. A right click on an entry is handled by the entry.
+        onContextMenu: (event: MouseEvent) => {
+          const shown = document.getElementById(`${id}-${active}`);
+          const entry = entries[active];
+          if (event.target !== box.current || shown === null || entry === undefined) return;
+          event.preventDefault();
+          const { left, bottom } = shown.getBoundingClientRect();
+          onMenu(entry, { x: left + 40, y: bottom });
+        },
       }}
-      row={(index) => {
-        const entry = entries[index];
-        if (entry === undefined) return null;
-        return (
-          <FileRow
-            key={entry.name}
-            {...props}
-            entry={entry}
-            names={names}
-            index={index}
-            id={`${id}-${index}`}
-            firstClicked={firstClicked}
-          />
-        );
-      }}
+      row={layout === "list" ? row : lineOfTiles}
     />
   );
 }
 
-/** Publishes the width of the list's scroll bar, so that the column heads, which are outside the list, end where the rows end. */
-function trackScrollbarWidth(list: HTMLElement | null): (() => void) | undefined {
+/**
+ * Reports the width of the list when it changes, and publishes that of its scroll bar, so that the column heads, which are outside the
+ * list, end where the rows end.
+ */
+function trackWidth(list: HTMLElement | null, onWidth: (width: number) => void): (() => void) | undefined {
   if (list === null) return undefined;
   const observer = new ResizeObserver(() => {
     const width = list.offsetWidth - list.clientWidth;
     list.parentElement?.style.setProperty("--scrollbar", `${width}px`);
+    onWidth(list.clientWidth);
   });
   observer.observe(list);
   return () => observer.disconnect();
 }
 
-const columns: ReadonlyArray<readonly [SortKey, string]> = [
-  ["name", "Name"],
-  ["size", "Size"],
-  ["changed", "Changed"],
+const heads = (): ReadonlyArray<readonly [SortKey, string]> => [
+  ["name", t.frame.name],
+  ["size", t.files.size],
+  ["changed", t.files.changed],
 ];
 
 export interface SortBarProps {
+  readonly layout: Layout;
   readonly order: Order;
   readonly all: boolean;
   readonly some: boolean;
@@ -124,31 +157,31 @@ export interface SortBarProps {
 }
 
 /** Column heads. A click sorts by that column. */
-export function SortBar({ order, all, some, onAll }: SortBarProps) {
+export function SortBar({ layout, order, all, some, onAll }: SortBarProps) {
   return (
-    <div class="files-row files-heads">
+    <div class={layout === "list" ? "files-row files-heads" : "files-heads loose"}>
       <span class="files-check">
         <input
           type="checkbox"
-          aria-label="Select all"
+          aria-label={t.files.selectAll}
           checked={all}
           indeterminate={some && !all}
           onChange={(event: Event) => onAll((event.currentTarget as HTMLInputElement).checked)}
         />
       </span>
-      {columns.map(([key, title]) => {
+      {heads().map(([key, title]) => {
         const own = order.sort === key;
-        const state = own ? (order.down ? ", descending" : ", ascending") : "";
+        const direction = own ? (order.down ? "descending" : "ascending") : undefined;
         return (
           <span key={key} class={`files-${key}`}>
             <button
               type="button"
-              aria-label={`Sort by ${title.toLowerCase()}${state}`}
+              aria-label={t.files.sortBy(title, direction)}
               aria-pressed={own}
               onClick={() => updateView({ sort: key, down: own && !order.down })}
             >
               {title}
-              {own && <Icon name={order.down ? "down" : "up"} />}
+              {own && <Icon name={order.down ? "sortDown" : "sortUp"} />}
             </button>
           </span>
         );

@@ -8,6 +8,8 @@ export interface FolderView extends Order {
   /** Open file in the folder, or an empty text. */
   readonly file: string;
   readonly filter: string;
+  /** The filter searches the whole bucket instead of this folder. */
+  readonly everywhere: boolean;
 }
 
 export function currentView(): FolderView {
@@ -21,6 +23,7 @@ function viewIn({ query }: Route): FolderView {
     path: splitPath(text("path")).filter(isName).join("/"),
     file: text("file"),
     filter: text("filter"),
+    everywhere: text("in") === "bucket",
     sort: isSortKey(sort) ? sort : "name",
     down: text("order") === "down",
   };
@@ -33,7 +36,11 @@ function isName(name: string): boolean {
 
 /** Link to another folder or file, with the current order. */
 export function linkToPath(bucket: string, path: string, file = ""): string {
-  return linkTo("buckets", [bucket], toQuery({ ...currentView(), path, file, filter: "" }));
+  return linkTo(
+    "buckets",
+    [bucket],
+    toQuery({ ...currentView(), path, file, filter: "", everywhere: false }),
+  );
 }
 
 /** Changes the view without a new history entry. */
@@ -50,6 +57,13 @@ export function closeFile(): void {
   });
 }
 
-function toQuery({ path, file, filter, sort, down }: FolderView): Record<string, string> {
-  return { path, file, filter, sort: sort === "name" ? "" : sort, order: down ? "down" : "" };
+function toQuery({ path, file, filter, everywhere, sort, down }: FolderView): Record<string, string> {
+  return {
+    path,
+    file,
+    filter,
+    in: everywhere ? "bucket" : "",
+    sort: sort === "name" ? "" : sort,
+    order: down ? "down" : "",
+  };
 }

@@ -1,6 +1,7 @@
 import { useState } from "preact/hooks";
 import { type BucketFiles, FileError } from "../../../../client/index.ts";
 import { go } from "../../../route.ts";
+import { t } from "../../../text/text.ts";
 import { Button } from "../../../ui/button.tsx";
 import { Dialog } from "../../../ui/dialog.tsx";
 import { Field, typed } from "../../../ui/field.tsx";
@@ -23,7 +24,7 @@ export interface NewDialogProps {
 export function NewDialog({ kind, bucket, files, path, entries, onClose, onDone }: NewDialogProps) {
   const [name, setName] = useState("");
   const [refusal, setRefusal] = useState<string>();
-  const taken = () => setRefusal(`There is already something named ${name} here.`);
+  const taken = () => setRefusal(t.files.taken(name));
   const submit = async () => {
     const fault = nameProblem(name);
     if (fault !== undefined) return setRefusal(fault);
@@ -39,12 +40,12 @@ export function NewDialog({ kind, bucket, files, path, entries, onClose, onDone 
     go(kind === "folder" ? linkToPath(bucket, target) : linkToPath(bucket, path, name));
   };
   return (
-    <Dialog title={kind === "folder" ? "New folder" : "New text file"} onClose={onClose}>
+    <Dialog title={kind === "folder" ? t.files.newFolder : t.files.newTextFile} onClose={onClose}>
       <form class="form" onSubmit={(event: Event) => event.preventDefault()}>
         <Field
-          label="Name"
+          label={t.frame.name}
           error={refusal}
-          {...(kind === "file" ? { hint: "With its extension, such as notes.txt." } : {})}
+          {...(kind === "file" ? { hint: t.files.extensionHint } : {})}
         >
           <input
             type="text"
@@ -58,9 +59,9 @@ export function NewDialog({ kind, bucket, files, path, entries, onClose, onDone 
           />
         </Field>
         <footer>
-          <Button onClick={onClose}>Cancel</Button>
+          <Button onClick={onClose}>{t.frame.cancel}</Button>
           <Button kind="primary" type="submit" onClick={submit}>
-            Create
+            {t.frame.create}
           </Button>
         </footer>
       </form>

@@ -1,69 +1,62 @@
-import { bytes, plural } from "../../../format.ts";
-import { serverUrl } from "../../../session.ts";
+import { bytes, number } from "../../../format.ts";
+import { useSession } from "../../../session.ts";
+import { t } from "../../../text/text.ts";
 import { Button } from "../../../ui/button.tsx";
 import { CopyButton } from "../../../ui/copy.tsx";
-import type { OpenBucket } from "../bucket-access.ts";
-import { join, publicUrl } from "../path.ts";
+import { MoreMenu } from "../../../ui/more-menu.tsx";
+import { mayCopyUrl, type OpenBucket } from "../bucket-access.ts";
 import { DownloadButton } from "../preview/download.tsx";
 import type { Entry } from "./entries.ts";
+import { type EntryActions, furtherItems, urlOf } from "./entry-menu.ts";
 
 export interface SelectionBarProps {
   readonly openBucket: OpenBucket;
   readonly path: string;
   readonly chosen: readonly Entry[];
-  readonly onMove: () => void;
-  readonly onDelete: () => void;
+  /** Whether these are all entries of the folder. */
+  readonly isWholeFolder: boolean;
+  readonly actions: EntryActions;
   readonly onClear: () => void;
 }
 
-/** Browsers ask again for each of many downloads. */
-const maxDownloads = 20;
-
 /** Actions for the selected entries, shown instead of the toolbar. */
-export function SelectionBar({ openBucket, path, chosen, onMove, onDelete, onClear }: SelectionBarProps) {
-  const { name, bucket, access } = openBucket;
-  const [one] = chosen;
-  const alone = chosen.length === 1 ? one : undefined;
+export function SelectionBar(props: SelectionBarProps) {
+  const { openBucket, path, chosen, isWholeFolder, actions, onClear } = props;
+  const session = useSession();
+  const { access } = openBucket;
+  const alone = chosen.length === 1 ? chosen[0] : undefined;
   const size = chosen.reduce((sum, entry) => sum + (entry.size ?? 0), 0);
   const filesOnly = chosen.every(({ folder }) => !folder);
+  const further = furtherItems(session, openBucket, { folder: path, entries: chosen }, actions);
   return (
-    <div class="files-chosen" role="toolbar" aria-label="Selection">
+    <div class="files-chosen" role="toolbar" aria-label={t.files.selection}>
       <span aria-live="polite">
-        {chosen.length.toLocaleString("en")} selected
+        {t.files.selected(number(chosen.length))}
         {filesOnly && `, ${bytes(size)}`}
       </span>
-      <DownloadButton
-        openBucket={openBucket}
-        paths={chosen.map((entry) => join(path, entry.name))}
-        refusal={downloadRefusal(filesOnly, chosen.length)}
-      />
-      {alone !== undefined && access.isPublic !== false && (
-        <CopyButton
-          label="Copy URL"
-          text={`${publicUrl(serverUrl, { bucket: name, isRoot: bucket?.is_http_root ?? false, path: join(path, alone.name) })}${alone.folder ? "/" : ""}`}
-        />
+      <DownloadButton openBucket={openBucket} folder={path} entries={chosen} isWholeFolder={isWholeFolder} />
+      {alone !== undefined && mayCopyUrl(openBucket) && (
+        <CopyButton label={t.frame.copyUrl} text={urlOf(openBucket, path, alone)} />
       )}
       {access.files !== undefined && (
         <>
-          <Button icon="edit" title="Rename or move" onClick={onMove}>
-            {alone === undefined ? `Move ${plural(chosen.length, "item")}` : "Rename or move"}
+          {alone !== undefined && (
+            <Button icon="edit" title={t.files.rename} onClick={actions.onRename}>
+              {t.files.rename}
+            </Button>
+          )}
+          <Button icon="moveTo" title={t.files.moveTo} onClick={actions.onMove}>
+            {t.files.moveTo}
           </Button>
-          <Button icon="trash" title="Delete" onClick={onDelete}>
-            Delete
+          <Button icon="trash" title={t.frame.delete} onClick={actions.onDelete}>
+            {t.frame.delete}
           </Button>
         </>
       )}
-      <Button kind="quiet" icon="close" title="Clear the selection" onClick={onClear}>
-        Clear
+      {further.length > 0 && <MoreMenu label={t.files.moreActions} items={further} />}
+      <Button kind="quiet" icon="close" title={t.files.clearTitle} onClick={onClear}>
+        {t.files.clear}
       </Button>
     </div>
   );
-}
-
-/** Reason why the selection cannot be downloaded; undefined when it can. */
-function downloadRefusal(filesOnly: boolean, count: number): string | undefined {
-  if (!filesOnly) return "Folders cannot be downloaded here. Mount the bucket, or use node-server pull.";
-  return count > maxDownloads
-    ? `A browser downloads at most ${maxDownloads} files at once. Select fewer, mount the bucket, or use node-server pull.`
-    : undefined;
 }

@@ -48,16 +48,38 @@ export function restrictTo(selection: Selection, names: readonly string[]): Sele
   };
 }
 
-/** Row that a key moves to; undefined for other keys. */
-export function rowForKey(key: string, row: number, count: number, page: number): number | undefined {
+export interface ListShape {
+  readonly count: number;
+  /** Lines that a page key moves by. */
+  readonly page: number;
+  /** Entries in a line. Default: 1, a list without left and right. */
+  readonly columns?: number;
+}
+
+/** Entry that a key moves to from entry `at`, or from -1 before the first; undefined for other keys. */
+export function entryForKey(
+  key: string,
+  at: number,
+  { count, page, columns = 1 }: ListShape,
+): number | undefined {
   const steps: Readonly<Record<string, number>> = {
-    ArrowDown: row + 1,
-    ArrowUp: row === -1 ? 0 : row - 1,
-    PageDown: row + page,
-    PageUp: row - page,
-    Home: 0,
-    End: count - 1,
+    ArrowDown: 1,
+    ArrowUp: -1,
+    PageDown: page,
+    PageUp: -page,
   };
-  const wanted = Object.hasOwn(steps, key) ? steps[key] : undefined;
-  return wanted === undefined || count === 0 ? undefined : Math.min(Math.max(wanted, 0), count - 1);
+  if (count === 0) return undefined;
+  const last = count - 1;
+  const within = (index: number) => Math.min(Math.max(index, 0), last);
+  if (key === "Home") return 0;
+  if (key === "End") return last;
+  if (columns > 1 && key === "ArrowRight") return within(at + 1);
+  if (columns > 1 && key === "ArrowLeft") return within(at - 1);
+  const lines = Object.hasOwn(steps, key) ? steps[key] : undefined;
+  if (lines === undefined) return undefined;
+  if (at === -1) return within(lines - 1);
+  // In a grid the column is kept; below a gap in the last line is its last entry.
+  const line = Math.floor(at / columns);
+  const target = Math.min(Math.max(line + lines, 0), Math.floor(last / columns));
+  return within(target * columns + (at % columns));
 }

@@ -1,13 +1,19 @@
 import type { ComponentChildren } from "preact";
-import { useRef, useState } from "preact/hooks";
-import { Button } from "../../../ui/button.tsx";
+import { useEffect, useRef, useState } from "preact/hooks";
+import { t } from "../../../text/text.ts";
+import { Button, IconButton } from "../../../ui/button.tsx";
 import { typed } from "../../../ui/field.tsx";
+import { toast } from "../../../ui/toasts.tsx";
+import { visibleText } from "../../../ui/visible-text.tsx";
 import type { OpenBucket } from "../bucket-access.ts";
 import { MountDialog } from "../mount/mount-dialog.tsx";
+import { join } from "../path.ts";
 import type { Dropped } from "../uploads/drop.ts";
 import { runOrShowError } from "../uploads/upload-start.ts";
 import { useDrop, useUpload } from "../uploads/use-upload.tsx";
+import { dropFolder } from "./drag-move.ts";
 import type { Entry } from "./entries.ts";
+import type { Layout } from "./file-rows.tsx";
 import { type FolderView, updateView } from "./folder-view.ts";
 import { NewDialog } from "./new-dialog.tsx";
 
@@ -15,18 +21,28 @@ export interface ToolbarProps {
   readonly openBucket: OpenBucket;
   readonly view: FolderView;
   readonly entries: readonly Entry[];
+  readonly layout: Layout;
+  readonly onLayout: (layout: Layout) => void;
   readonly onChange: () => void;
   /** Shown instead of the buttons. The row keeps its height, so that nothing below it moves. */
   readonly instead: ComponentChildren;
 }
 
 /** Buttons to add files and folders, and the filter. */
-export function Toolbar({ openBucket, view, entries, onChange, instead }: ToolbarProps) {
+export function Toolbar({ openBucket, view, entries, layout, onLayout, onChange, instead }: ToolbarProps) {
   const { name, access } = openBucket;
   const { files } = access;
   const [open, setOpen] = useState<"file" | "folder" | "mount">();
-  const { start, question } = useUpload(openBucket, view.path);
-  const hovering = useDrop((dropped) => runOrShowError(dropped.then(start)));
+  const { start, question } = useUpload();
+  const upload = async (dropped: Dropped, folder = "") => {
+    if (files === undefined) return toast(access.why, "problem");
+    await start({ bucket: name, files, into: join(view.path, folder) }, dropped);
+  };
+  const hovering = useDrop((dropped, folder) => runOrShowError(dropped.then((all) => upload(all, folder))));
+  // Marks the row of the folder, as for entries that are dragged within the page.
+  useEffect(() => {
+    dropFolder.value = hovering && files && join(view.path, hovering);
+  }, [hovering]);
   return (
     <>
       <div class="files-bar">
@@ -34,33 +50,55 @@ export function Toolbar({ openBucket, view, entries, onChange, instead }: Toolba
           <div class="files-tools">
             {files !== undefined && (
               <>
-                <Chooser label="Upload files" onChoose={start} />
-                <Chooser label="Upload folder" folders onChoose={start} />
-                <Button icon="newFolder" title="New folder" onClick={() => setOpen("folder")}>
-                  New folder
+                <Chooser label={t.files.uploadFiles} onChoose={upload} />
+                <Chooser label={t.files.uploadFolder} folders onChoose={upload} />
+                <Button icon="newFolder" title={t.files.newFolder} onClick={() => setOpen("folder")}>
+                  {t.files.newFolder}
                 </Button>
-                <Button icon="newFile" title="New file" onClick={() => setOpen("file")}>
-                  New file
+                <Button icon="newFile" title={t.files.newFile} onClick={() => setOpen("file")}>
+                  {t.files.newFile}
                 </Button>
               </>
             )}
-            <Button icon="drive" title="Mount" onClick={() => setOpen("mount")}>
-              Mount
+            <Button icon="drive" title={t.files.mount} onClick={() => setOpen("mount")}>
+              {t.files.mount}
             </Button>
             <input
               type="search"
               class="files-filter"
-              aria-label="Filter by name"
-              placeholder="Filter by name"
+              aria-label={t.files.filterByName}
+              placeholder={t.files.filterByName}
               value={view.filter}
               onInput={(event: Event) => updateView({ filter: typed(event) })}
+              onKeyDown={(event: KeyboardEvent) => {
+                if (event.key !== "ArrowDown") return;
+                event.preventDefault();
+                document.querySelector<HTMLElement>(".files-rows")?.focus();
+              }}
+            />
+            <Button
+              icon="search"
+              title={t.files.searchBucket}
+              pressed={view.everywhere}
+              onClick={() => updateView({ everywhere: !view.everywhere })}
+            >
+              {t.files.searchBucket}
+            </Button>
+            <IconButton
+              icon={layout === "grid" ? "logs" : "grid"}
+              label={layout === "grid" ? t.files.asList : t.files.asGrid}
+              onClick={() => onLayout(layout === "grid" ? "list" : "grid")}
             />
           </div>
         )}
       </div>
-      {hovering && (
+      {hovering !== undefined && (
         <p class="files-drop" role="status">
-          {files === undefined ? "Nothing can be dropped here." : "Drop to upload into this folder."}
+          {files === undefined
+            ? t.files.noDrop
+            : hovering === ""
+              ? t.files.drop
+              : t.files.dropInto(visibleText(hovering))}
         </p>
       )}
       {open === "mount" && <MountDialog bucket={name} onClose={() => setOpen(undefined)} />}
@@ -111,6 +149,7 @@ function Chooser({ label, folders = false, onChoose }: ChooserProps) {
         multiple
         {...(folders ? wholeFolder : {})}
         class="unseen"
+        aria-hidden="true"
         tabIndex={-1}
         aria-label={label}
         onChange={() => {

@@ -1,36 +1,17 @@
-import { useEffect, useRef, useState } from "preact/hooks";
+import { useState } from "preact/hooks";
 import { useSession } from "../../../session.ts";
+import { t } from "../../../text/text.ts";
 import { toast } from "../../../ui/toasts.tsx";
 import type { BucketRecord } from "../bucket-access.ts";
-import { ReplaceDialog, type ReplaceQuestion } from "../uploads/upload-dialogs.tsx";
-import { type AskToReplace, runOrShowError, startUpload } from "../uploads/upload-start.ts";
-import { contentOf } from "../uploads/use-upload.tsx";
+import { runOrShowError } from "../uploads/upload-start.ts";
+import { contentOf, useUpload } from "../uploads/use-upload.tsx";
 
 /** Makes a bucket's row a drop target that uploads to the top of the bucket. */
 export function useBucketDrop(record: BucketRecord) {
   const { client, rights } = useSession();
   const [hovering, setHovering] = useState(false);
-  const [question, setQuestion] = useState<ReplaceQuestion>();
-  const shown = useRef(true);
-  useEffect(
-    () => () => {
-      shown.current = false;
-    },
-    [],
-  );
+  const { start, question } = useUpload();
   const why = refusal(record, rights.overWebdav(record.name));
-  const ask: AskToReplace = (plan) =>
-    new Promise((resolve) => {
-      // The person has left the page and cannot be asked, so nothing is replaced.
-      if (!shown.current) return resolve("skip");
-      setQuestion({
-        plan,
-        answer: (answer) => {
-          setQuestion(undefined);
-          resolve(answer);
-        },
-      });
-    });
   const listeners = {
     onDragOver: (event: DragEvent) => {
       if (event.dataTransfer?.types.includes("Files") !== true) return;
@@ -51,12 +32,12 @@ export function useBucketDrop(record: BucketRecord) {
       const { name } = record;
       runOrShowError(
         contentOf(dataTransfer).then((dropped) =>
-          startUpload({ bucket: name, files: client.bucket(name), into: "" }, dropped, ask),
+          start({ bucket: name, files: client.bucket(name), into: "" }, dropped),
         ),
       );
     },
   };
-  return { hovering, listeners, dialog: question === undefined ? null : <ReplaceDialog {...question} /> };
+  return { hovering, listeners, question };
 }
 
 /** Whether no dialog is open. A row contains its dialogs, so drops onto them arrive here too. */
@@ -66,10 +47,8 @@ function isFree(): boolean {
 
 /** Reason why nothing can be uploaded into the bucket; undefined when it can. */
 function refusal({ name, bucket }: BucketRecord, mayWrite: boolean): string | undefined {
-  if (bucket === null) return `There is no bucket ${name}, so nothing can be uploaded into it.`;
-  if (bucket?.enable === false)
-    return `The bucket ${name} is off. Turn it on in its settings to upload files.`;
-  if (!mayWrite)
-    return `This token may not upload into ${name}: it needs Read, Write, Delete and List on the bucket.`;
+  if (bucket === null) return t.buckets.missingForDrop(name);
+  if (bucket?.enable === false) return t.buckets.offForDrop(name);
+  if (!mayWrite) return t.buckets.deniedForDrop(name);
   return undefined;
 }

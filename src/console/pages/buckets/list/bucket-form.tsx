@@ -1,29 +1,35 @@
 import { useState } from "preact/hooks";
-import { type Bucket, InvalidInput } from "../../../../client/index.ts";
+import { InvalidInput } from "../../../../client/index.ts";
 import { serverUrl, useSession } from "../../../session.ts";
+import { t } from "../../../text/text.ts";
 import { Button } from "../../../ui/button.tsx";
 import { Dialog } from "../../../ui/dialog.tsx";
-import { Check, Field, typed } from "../../../ui/field.tsx";
+import { Check, Choice, Field, typed } from "../../../ui/field.tsx";
 import { explain, Problem } from "../../../ui/problem.tsx";
-import { toast } from "../../../ui/toasts.tsx";
+import { showError, toast } from "../../../ui/toasts.tsx";
+import { mayMoveRoot } from "../move-root.ts";
+import { namesIn } from "../settings/settings-draft.ts";
 
 export interface BucketFormProps {
-  /** Bucket to change; undefined to create one. */
-  readonly bucket?: Bucket;
-  /** Suggested name of a new bucket. */
+  /** Suggested name. */
   readonly name?: string;
   readonly onClose: () => void;
   readonly onDone: (name: string) => void;
 }
 
-/** Dialog that creates or changes a bucket. */
-export function BucketForm({ bucket, name: given = "", onClose, onDone }: BucketFormProps) {
+/** Fields that show what is wrong with their value themselves. */
+const shownFields: readonly unknown[] = ["name", "path", "is_http_root", "public", "hosts"];
+
+/** Dialog that creates a bucket. */
+export function BucketForm({ name: given = "", onClose, onDone }: BucketFormProps) {
   const { client, rights } = useSession();
-  const [name, setName] = useState(bucket?.name ?? given);
-  const [path, setPath] = useState(bucket?.path ?? "");
-  const [isRoot, setRoot] = useState(bucket?.is_http_root ?? false);
-  const [cors, setCors] = useState(bucket?.cors ?? false);
-  const [enable, setEnable] = useState(bucket?.enable ?? true);
+  const [name, setName] = useState(given);
+  const [path, setPath] = useState("");
+  const [isRoot, setRoot] = useState(false);
+  const [cors, setCors] = useState(false);
+  const [isPublic, setPublic] = useState(true);
+  const [hosts, setHosts] = useState("");
+  const [cleanUrls, setCleanUrls] = useState(false);
   const [refusal, setRefusal] = useState<unknown>();
   const allowed = name === "" || rights.inBucket(name, { static_bucket: "write" });
   const field = refusal instanceof InvalidInput ? refusal.data.field : undefined;
@@ -31,49 +37,52 @@ export function BucketForm({ bucket, name: given = "", onClose, onDone }: Bucket
 
   const submit = async () => {
     setRefusal(undefined);
-    const settings = { name, is_http_root: isRoot, cors, ...(path === "" ? {} : { path }) };
+    const settings = {
+      name,
+      is_http_root: isRoot,
+      cors,
+      public: isPublic,
+      clean_urls: cleanUrls,
+      ...(path === "" ? {} : { path }),
+      // To set them needs more than the rest.
+      ...(hosts.trim() === "" ? {} : { hosts: namesIn(hosts) }),
+    };
     try {
-      if (bucket === undefined) await client.call("static-bucket_create", settings);
-      else await client.call("static-bucket_update", { ...settings, enable });
+      await client.call("static-bucket_create", settings);
     } catch (error) {
-      setRefusal(error);
-      return;
+      if (!rights.globally({ static_bucket: "write" }) || !(await mayMoveRoot(error, name)))
+        return setRefusal(error);
+      // In two steps, because only a bucket that exists can take the root from another one.
+      try {
+        await client.call("static-bucket_create", { ...settings, is_http_root: false });
+      } catch (second) {
+        return setRefusal(second);
+      }
+      await client
+        .call("static-bucket_update", { name, is_http_root: true, move_http_root: true })
+        .catch(showError);
     }
-    toast(bucket === undefined ? `Bucket ${name} created.` : `Bucket ${name} saved.`);
+    toast(t.buckets.created(name));
     onDone(name);
   };
 
   return (
-    <Dialog title={bucket === undefined ? "New bucket" : `Settings of ${bucket.name}`} onClose={onClose}>
+    <Dialog title={t.buckets.newBucket} onClose={onClose}>
       <form class="form" onSubmit={(event: Event) => event.preventDefault()}>
-        {bucket === undefined && (
-          <Field
-            label="Name"
-            hint="Letters, digits and _ . - only. It is part of the address."
-            error={
-              allowed
-                ? faultOf("name")
-                : "This token may not create a bucket with this name: it needs StaticBucket::Write on it."
-            }
-          >
-            <input
-              type="text"
-              value={name}
-              autocomplete="off"
-              spellcheck={false}
-              onInput={(event: Event) => setName(typed(event))}
-            />
-          </Field>
-        )}
         <Field
-          label="Folder"
-          hint={
-            bucket === undefined
-              ? "Below the server's static_path. Default: the name of the bucket."
-              : "Below the server's static_path. Changing it moves no files; the bucket then shows the other folder."
-          }
-          error={faultOf("path")}
+          label={t.frame.name}
+          hint={t.buckets.nameHint}
+          error={allowed ? faultOf("name") : t.buckets.mayNotCreate}
         >
+          <input
+            type="text"
+            value={name}
+            autocomplete="off"
+            spellcheck={false}
+            onInput={(event: Event) => setName(typed(event))}
+          />
+        </Field>
+        <Field label={t.buckets.folder} hint={t.buckets.folderHintNew} error={faultOf("path")}>
           <input
             type="text"
             value={path}
@@ -83,50 +92,58 @@ export function BucketForm({ bucket, name: given = "", onClose, onDone }: Bucket
             onInput={(event: Event) => setPath(typed(event))}
           />
         </Field>
-        {bucket === undefined && <p class="notice">{publicNotice(name)}</p>}
+        <fieldset class="field">
+          <legend>{t.buckets.readers}</legend>
+          <Choice
+            name="readers"
+            label={t.buckets.public}
+            hint={t.buckets.publicHint(serverUrl, name || "<name>")}
+            checked={isPublic}
+            onChoose={() => setPublic(true)}
+          />
+          <Choice
+            name="readers"
+            label={t.buckets.private}
+            hint={t.buckets.privateHint}
+            checked={!isPublic}
+            onChoose={() => setPublic(false)}
+          />
+          {faultOf("public") !== undefined && <Problem error={refusal} />}
+        </fieldset>
         <Check
-          label="HTTP root"
-          hint={`Its files are also served at ${serverUrl}/. Only one bucket can be the HTTP root.`}
+          label={t.buckets.httpRoot}
+          hint={t.buckets.httpRootHint(serverUrl)}
           checked={isRoot}
           onChange={setRoot}
         />
         {faultOf("is_http_root") !== undefined && <Problem error={refusal} />}
-        {isRoot && !bucket?.is_http_root && (
-          <p class="notice">
-            Its pages will share this address with the console. Whoever can change its files can run scripts
-            here in the browsers of all who visit, yours too: give write permission only to people you trust
-            as much.
-          </p>
+        {isRoot && <p class="notice">{t.buckets.rootWarning}</p>}
+        {rights.globally({ static_bucket: "write" }) && (
+          <Field label={t.buckets.hosts} hint={t.buckets.hostsHint} error={faultOf("hosts")}>
+            <input
+              type="text"
+              value={hosts}
+              autocomplete="off"
+              spellcheck={false}
+              onInput={(event: Event) => setHosts(typed(event))}
+            />
+          </Field>
         )}
+        <Check label={t.buckets.cors} hint={t.buckets.corsHint} checked={cors} onChange={setCors} />
         <Check
-          label="CORS"
-          hint="Pages of other sites may read its files with scripts."
-          checked={cors}
-          onChange={setCors}
+          label={t.buckets.cleanUrls}
+          hint={t.buckets.cleanUrlsHint}
+          checked={cleanUrls}
+          onChange={setCleanUrls}
         />
-        {bucket !== undefined && (
-          <Check
-            label="On"
-            hint="When off, its files are served neither over HTTP nor over WebDAV."
-            checked={enable}
-            onChange={setEnable}
-          />
-        )}
-        {refusal !== undefined && field !== "name" && field !== "path" && field !== "is_http_root" && (
-          <Problem error={refusal} />
-        )}
+        {refusal !== undefined && !shownFields.includes(field) && <Problem error={refusal} />}
         <footer>
-          <Button onClick={onClose}>Cancel</Button>
+          <Button onClick={onClose}>{t.frame.cancel}</Button>
           <Button kind="primary" type="submit" disabled={name === "" || !allowed} onClick={submit}>
-            {bucket === undefined ? "Create" : "Save"}
+            {t.frame.create}
           </Button>
         </footer>
       </form>
     </Dialog>
   );
-}
-
-/** Warning to show before the bucket is created, not after its first private file. */
-function publicNotice(name: string): string {
-  return `Anybody can read its files without a token, at ${serverUrl}/node/static/${name || "<name>"}/… Listing and changing them needs a token.`;
 }

@@ -1,62 +1,149 @@
-import { useState } from "preact/hooks";
-import { go, linkTo } from "../../../route.ts";
+import { useEffect, useMemo, useState } from "preact/hooks";
+import { closeTo, go, linkTo, replaceRoute, route } from "../../../route.ts";
 import { useSession } from "../../../session.ts";
+import { t } from "../../../text/text.ts";
 import { Button } from "../../../ui/button.tsx";
 import { Field, typed } from "../../../ui/field.tsx";
 import { useLoad } from "../../../ui/load.ts";
 import { Page } from "../../../ui/page.tsx";
 import { Problem } from "../../../ui/problem.tsx";
-import { loadBuckets } from "../bucket-access.ts";
+import { Skeleton } from "../../../ui/skeleton.tsx";
+import { SortHead } from "../../../ui/sort-head.tsx";
+import { type BucketRecord, loadBuckets } from "../bucket-access.ts";
 import { BucketForm } from "./bucket-form.tsx";
 import { BucketRow } from "./bucket-row.tsx";
+import { arranged, currentListView, type ListSort, sortBy, updateListView } from "./list-view.ts";
 
-/** Buckets that the token may see. */
+/** Buckets that the token may see. `?new=yes` opens the form for a new one. */
 export function BucketList() {
   const session = useSession();
   const { value: records, error, reload } = useLoad((signal) => loadBuckets(session, signal), [session]);
-  const [creating, setCreating] = useState<string>();
   const { rights } = session;
   const mayCreate = rights.anywhere({ static_bucket: "write" });
+  const isRequested = mayCreate && route.value.query.has("new");
+  const [suggested, setCreating] = useState<string>();
+  const creating = suggested ?? (isRequested ? "" : undefined);
+  const close = () => {
+    setCreating(undefined);
+    if (isRequested) closeTo({}, (before) => !before.query.has("new"));
+  };
+  useReloadUntilCounted(records, reload);
   return (
     <Page
-      title="Buckets"
+      title={t.buckets.buckets}
       actions={
         mayCreate && (
           <Button icon="plus" kind="primary" onClick={() => setCreating("")}>
-            New bucket
+            {t.buckets.newBucket}
           </Button>
         )
       }
     >
-      <p class="muted">
-        A bucket is a folder of files that everybody can read over HTTP and that a token can change.
-      </p>
       {!rights.isSuper && <OpenByName />}
       {error !== undefined && <Problem error={error} retry={reload} />}
-      {records === undefined && error === undefined && <p class="loading">Loading…</p>}
+      {records === undefined && error === undefined && <Skeleton />}
       {records?.length === 0 && (
-        <p class="card empty">
-          {rights.isSuper
-            ? "There is no bucket yet. Create one with “New bucket”, then add files to it."
-            : "Your token names no bucket. If you know the name of one that it may use, open it above."}
-        </p>
+        <div class="card empty">
+          <p>{rights.isSuper ? t.buckets.none : t.buckets.noneNamed}</p>
+          <p>{t.buckets.about}</p>
+        </div>
       )}
       {records !== undefined && records.length > 0 && (
-        <ul class="buckets-list">
-          {records.map((record) => (
-            <BucketRow key={record.name} record={record} onCreate={setCreating} onChange={reload} />
-          ))}
-        </ul>
+        <Table records={records} onCreate={setCreating} onChange={reload} />
       )}
       {creating !== undefined && (
         <BucketForm
           name={creating}
-          onClose={() => setCreating(undefined)}
-          onDone={(name) => go(linkTo("buckets", [name]))}
+          onClose={close}
+          onDone={(name) => (isRequested ? replaceRoute : go)(linkTo("buckets", [name]))}
         />
       )}
     </Page>
   );
+}
+
+interface TableProps {
+  readonly records: readonly BucketRecord[];
+  readonly onCreate: (name: string) => void;
+  readonly onChange: () => void;
+}
+
+/** From this number of buckets on the list has a search. */
+const searchedFrom = 6;
+
+function Table({ records, onCreate, onChange }: TableProps) {
+  const view = currentListView();
+  const { find, sort, down } = view;
+  const shown = useMemo(() => arranged(records, view), [records, find, sort, down]);
+  const head = (key: ListSort, label: string) => (
+    <SortHead
+      label={label}
+      numeric={key === "files" || key === "size"}
+      order={sort === key ? (down ? "descending" : "ascending") : undefined}
+      onSort={() => sortBy(key)}
+    />
+  );
+  return (
+    <>
+      {(records.length >= searchedFrom || find !== "") && (
+        <div class="row buckets-search">
+          <input
+            type="search"
+            aria-label={t.buckets.search}
+            placeholder={t.buckets.search}
+            value={find}
+            onInput={(event: Event) => updateListView({ find: typed(event) })}
+          />
+          <span class="muted" role="status">
+            {t.buckets.shownOf(shown.length, records.length)}
+          </span>
+        </div>
+      )}
+      {shown.length === 0 ? (
+        <p class="card empty">{t.buckets.noneFound(find)}</p>
+      ) : (
+        <div class="table-box">
+          <table class="table buckets-table">
+            <thead>
+              <tr>
+                {head("name", t.frame.name)}
+                {head("files", t.buckets.files)}
+                {head("size", t.buckets.size)}
+                {head("changed", t.buckets.changed)}
+                <th scope="col">{t.buckets.access}</th>
+                <th scope="col">{t.buckets.address}</th>
+                <th scope="col">
+                  <span class="unseen">{t.buckets.actions}</span>
+                </th>
+              </tr>
+            </thead>
+            <tbody>
+              {shown.map((record) => (
+                <BucketRow key={record.name} record={record} onCreate={onCreate} onChange={onChange} />
+              ))}
+            </tbody>
+          </table>
+        </div>
+      )}
+    </>
+  );
+}
+
+const countedAfterMs = 3000;
+/** Buckets that cannot be counted soon, such as those with millions of files, are not waited for. */
+const maxLooks = 10;
+
+/** Loads the list again while the server counts files for the first time. */
+function useReloadUntilCounted(records: readonly BucketRecord[] | undefined, reload: () => void): void {
+  const [looks, setLooks] = useState(0);
+  useEffect(() => {
+    if (looks >= maxLooks || !records?.some(({ usage }) => usage === null)) return;
+    const timer = setTimeout(() => {
+      setLooks(looks + 1);
+      reload();
+    }, countedAfterMs);
+    return () => clearTimeout(timer);
+  }, [records]);
 }
 
 /** Form to open a bucket by name. A token for `global` or `site-*` covers more buckets than it names. */
@@ -70,7 +157,7 @@ function OpenByName() {
         if (name !== "") go(linkTo("buckets", [name]));
       }}
     >
-      <Field label="Open a bucket by name" hint="Only the Super Token can list all buckets.">
+      <Field label={t.buckets.openByName} hint={t.buckets.openByNameHint}>
         <input
           type="text"
           value={name}
@@ -80,7 +167,7 @@ function OpenByName() {
         />
       </Field>
       <Button type="submit" disabled={name === ""}>
-        Open
+        {t.buckets.open}
       </Button>
     </form>
   );

@@ -1,17 +1,20 @@
 import { useState } from "preact/hooks";
-import type { Bucket } from "../../../../client/index.ts";
-import { linkTo } from "../../../route.ts";
+import { ago, bytes, number, time } from "../../../format.ts";
+import { go, linkTo } from "../../../route.ts";
 import { serverUrl, useSession } from "../../../session.ts";
-import { Button, IconButton } from "../../../ui/button.tsx";
-import { CopyButton } from "../../../ui/copy.tsx";
-import { confirm } from "../../../ui/dialog.tsx";
+import { t } from "../../../text/text.ts";
+import { Button } from "../../../ui/button.tsx";
+import { toClipboard } from "../../../ui/copy.tsx";
 import { Icon } from "../../../ui/icons.tsx";
+import { type MenuItem, MoreMenu } from "../../../ui/more-menu.tsx";
 import { toast } from "../../../ui/toasts.tsx";
+import { Badges } from "../badges.tsx";
 import type { BucketRecord } from "../bucket-access.ts";
+import { deleteBucket } from "../delete-bucket.ts";
 import { MountDialog } from "../mount/mount-dialog.tsx";
-import { publicUrl } from "../path.ts";
+import { onHost, publicUrl } from "../path.ts";
+import { shortAddress, siteUrl } from "../site-link.tsx";
 import { useBucketDrop } from "./bucket-drop.tsx";
-import { BucketForm } from "./bucket-form.tsx";
 
 export interface BucketRowProps {
   readonly record: BucketRecord;
@@ -22,72 +25,136 @@ export interface BucketRowProps {
 
 export function BucketRow({ record, onCreate, onChange }: BucketRowProps) {
   const { name, bucket } = record;
-  const { client, rights } = useSession();
+  const { rights } = useSession();
   const drop = useBucketDrop(record);
-  const [open, setOpen] = useState<"settings" | "mount">();
-  const close = () => setOpen(undefined);
-  const mayChange = bucket != null && rights.inBucket(name, { static_bucket: "write" });
-  const mayDelete = bucket != null && rights.inBucket(name, { static_bucket: "delete" });
-  const remove = async () => {
-    const sure = await confirm({
-      title: `Delete the bucket ${name}?`,
-      text: `Its files are no longer served. The files themselves stay on the server's disk, in the folder ${bucket?.path}; a new bucket with that folder shows them again.`,
-      action: "Delete bucket",
-      danger: true,
-    });
-    if (!sure) return;
-    await client.call("static-bucket_delete", { name });
-    toast(`Bucket ${name} deleted. Its files are kept: a new bucket with the same path has them again.`);
-    onChange();
+  const [mounting, setMounting] = useState(false);
+  const link = linkTo("buckets", [name]);
+  const openRow = ({ target }: MouseEvent) => {
+    const isOwnClick = (target as Element).closest("a, button, dialog, [popover]") === null;
+    // Selecting text in a row opens nothing.
+    if (isOwnClick && bucket !== null && getSelection()?.isCollapsed !== false) go(link);
   };
+  const actions = useActions(record, { onMount: () => setMounting(true), onChange });
   return (
-    <li class={`card buckets-row${drop.hovering ? " dropping" : ""}`} {...drop.listeners}>
-      <div class="buckets-name">
+    <tr
+      class={`buckets-row${drop.hovering ? " dropping" : ""}${bucket === null ? "" : " opens"}`}
+      onClick={openRow}
+      {...drop.listeners}
+    >
+      <th scope="row" class="buckets-name">
         <Icon name="buckets" />
-        {bucket === null ? <strong>{name}</strong> : <a href={linkTo("buckets", [name])}>{name}</a>}
-        <Badges bucket={bucket} />
-      </div>
-      <div class="actions">
+        {bucket === null ? <span>{name}</span> : <a href={link}>{name}</a>}
+      </th>
+      <Counts record={record} />
+      <td class="buckets-access">
+        <span class="row">
+          <Badges bucket={bucket} />
+        </span>
+      </td>
+      <td class="buckets-address">
+        <Addresses record={record} />
+      </td>
+      <td class="buckets-actions">
         {bucket === null && rights.inBucket(name, { static_bucket: "write" }) && (
-          <Button onClick={() => onCreate(name)}>Create it</Button>
+          <Button onClick={() => onCreate(name)}>{t.buckets.createIt}</Button>
         )}
-        {bucket !== null && bucket?.enable !== false && (
-          <CopyButton
-            label="Copy URL"
-            text={publicUrl(serverUrl, { bucket: name, isRoot: bucket?.is_http_root ?? false, path: "" })}
-          />
-        )}
-        {bucket !== null && <Button onClick={() => setOpen("mount")}>Mount</Button>}
-        {mayChange && (
-          <IconButton icon="config" label={`Settings of ${name}`} onClick={() => setOpen("settings")} />
-        )}
-        {mayDelete && <IconButton icon="trash" label={`Delete ${name}`} onClick={remove} />}
-      </div>
-      {drop.dialog}
-      {open === "mount" && <MountDialog bucket={name} onClose={close} />}
-      {open === "settings" && bucket != null && (
-        <BucketForm
-          bucket={bucket}
-          onClose={close}
-          onDone={() => {
-            close();
-            onChange();
-          }}
-        />
-      )}
-    </li>
+        {actions.length > 0 && <MoreMenu label={t.buckets.actionsOf(name)} items={actions} />}
+        {drop.question}
+        {mounting && <MountDialog bucket={name} onClose={() => setMounting(false)} />}
+      </td>
+    </tr>
   );
 }
 
-export function Badges({ bucket }: { readonly bucket: Bucket | null | undefined }) {
-  if (bucket === null) return <span class="badge warn">Does not exist</span>;
-  if (bucket === undefined) return null;
+function Counts({ record: { usage } }: { readonly record: BucketRecord }) {
+  if (usage == null)
+    return (
+      <td class="buckets-uncounted muted" colSpan={3}>
+        {usage === null && t.buckets.counting}
+      </td>
+    );
   return (
     <>
-      {bucket.is_http_root && <span class="badge accent">HTTP root</span>}
-      {bucket.cors && <span class="badge">CORS</span>}
-      {!bucket.enable && <span class="badge warn">Off</span>}
-      {bucket.path !== bucket.name && <span class="muted mono">{bucket.path}</span>}
+      <td class="number buckets-files" data-stacked={t.frame.countFiles(usage.files)}>
+        <span>{number(usage.files)}</span>
+      </td>
+      <td class="number buckets-size">{bytes(usage.bytes)}</td>
+      {usage.newest === null ? (
+        <td class="buckets-changed none" />
+      ) : (
+        <td class="buckets-changed muted" title={time(usage.newest)}>
+          {ago(usage.newest)}
+        </td>
+      )}
     </>
   );
+}
+
+/** Every address of the bucket; each opens the site if a browser can. */
+function Addresses({ record }: { readonly record: BucketRecord }) {
+  const { bucket } = record;
+  if (bucket == null) return null;
+  const open = siteUrl(record);
+  const urls = bucket.hosts?.map((host) => `${onHost(serverUrl, host)}/`) ?? [
+    publicUrl(serverUrl, { ...record, path: "" }),
+  ];
+  return (
+    <span class="buckets-urls">
+      {urls.map((url) =>
+        open === undefined ? (
+          <span key={url} class="mono muted">
+            {shortAddress(url)}
+          </span>
+        ) : (
+          <a
+            key={url}
+            class="mono"
+            href={url}
+            target="_blank"
+            rel="noopener noreferrer"
+            title={t.buckets.openSite}
+          >
+            {shortAddress(url)}
+            <Icon name="external" />
+          </a>
+        ),
+      )}
+    </span>
+  );
+}
+
+function useActions(
+  record: BucketRecord,
+  { onMount, onChange }: { readonly onMount: () => void; readonly onChange: () => void },
+): MenuItem[] {
+  const { name, bucket } = record;
+  const { client, rights } = useSession();
+  if (bucket === null) return [];
+  const actions: MenuItem[] = [{ label: t.buckets.mount, icon: "drive", onSelect: onMount }];
+  if (bucket?.enable !== false)
+    actions.push({
+      label: t.buckets.copyAddress,
+      icon: "copy",
+      onSelect: async () => {
+        await toClipboard(publicUrl(serverUrl, { name, bucket, path: "" }));
+        toast(t.buckets.addressCopied);
+      },
+    });
+  if (bucket === undefined) return actions;
+  if (rights.inBucket(name, { static_bucket: "write" }))
+    actions.unshift({
+      label: t.buckets.settings,
+      icon: "settings",
+      onSelect: () => go(linkTo("buckets", [name, "settings"])),
+    });
+  if (rights.inBucket(name, { static_bucket: "delete" }))
+    actions.push({
+      label: t.buckets.deleteBucket,
+      icon: "trash",
+      danger: true,
+      onSelect: async () => {
+        if (await deleteBucket(client, bucket)) onChange();
+      },
+    });
+  return actions;
 }

@@ -1,3 +1,4 @@
+import { t } from "../../../text/text.ts";
 import { shellQuote } from "../../../ui/shell-quote.ts";
 
 /** One step: an instruction, and the text to enter if there is one. */
@@ -37,17 +38,17 @@ export function waysToMount(address: string, bucket: string, user: string): read
           ? []
           : [
               {
-                text: "Windows sends no password over plain http until it is allowed to. In a command prompt as administrator, once:",
+                text: t.buckets.windowsBasic,
                 code: `reg add HKLM\\SYSTEM\\CurrentControlSet\\Services\\WebClient\\Parameters /v BasicAuthLevel /t REG_DWORD /d 2 /f\n${restartWebClient}`,
               },
             ]),
-        { text: "In Explorer: This PC, Map network drive, with this folder:", code: address },
+        { text: t.buckets.windowsExplorer, code: address },
         {
-          text: "Or in a command prompt; it asks for the password:",
+          text: t.buckets.windowsPrompt,
           code: `net use S: "${bare}" * /user:${user}`,
         },
         {
-          text: "Windows reads no file above 50 MB unless FileSizeLimitInBytes is raised; 4 GB is the most that it can. It takes effect when WebClient is restarted, which the second line does. In a command prompt as administrator:",
+          text: t.buckets.windowsLimit,
           code: `reg add HKLM\\SYSTEM\\CurrentControlSet\\Services\\WebClient\\Parameters /v FileSizeLimitInBytes /t REG_DWORD /d 4294967295 /f\n${restartWebClient}`,
         },
       ],
@@ -55,9 +56,9 @@ export function waysToMount(address: string, bucket: string, user: string): read
     {
       name: "macOS",
       steps: [
-        { text: "In Finder: Go, Connect to Server (⌘K), with this address:", code: address },
+        { text: t.buckets.macFinder, code: address },
         {
-          text: "Or in a terminal; it asks for the user name and the password:",
+          text: t.buckets.macTerminal,
           code: `mkdir -p ~/${name} && mount_webdav -i ${shellQuote(address)} ~/${name}`,
         },
       ],
@@ -65,14 +66,14 @@ export function waysToMount(address: string, bucket: string, user: string): read
     {
       name: "Linux",
       steps: [
-        { text: "GNOME Files: Other Locations, with this address:", code: gnome },
-        { text: "KDE Dolphin, in the address bar:", code: kde },
+        { text: t.buckets.gnomeFiles, code: gnome },
+        { text: t.buckets.kdeDolphin, code: kde },
         {
-          text: "davfs2 (apt install davfs2); it asks for the password:",
+          text: t.buckets.davfs,
           code: `sudo mkdir -p /mnt/${name}\nsudo mount -t davfs -o username=${who} ${shellQuote(address)} /mnt/${name}`,
         },
         {
-          text: "On Linux 6.16 and newer davfs2 1.6 lists folders only with a larger buffer, in /etc/davfs2/davfs2.conf:",
+          text: t.buckets.davfsBuffer,
           code: "buf_size 64",
         },
       ],
@@ -81,27 +82,27 @@ export function waysToMount(address: string, bucket: string, user: string): read
       name: "rclone",
       steps: [
         {
-          text: "Create the remote; it asks for the password. The vendor owncloud makes rclone keep the times of files:",
+          text: t.buckets.rcloneCreate,
           code: `${readPassword}; rclone config create --obscure ${name} webdav url=${shellQuote(bare)} vendor=owncloud user=${who} pass="$PASS"; unset PASS`,
         },
-        { text: "Then, for example:", code: `rclone sync ./public ${name}:` },
+        { text: t.buckets.forExample, code: `rclone sync ./public ${name}:` },
       ],
     },
     {
       name: "cadaver",
       steps: [
-        { text: "It asks for the user name and the password:", code: `cadaver ${shellQuote(address)}` },
-        { text: "The user name is:", code: user },
+        { text: t.buckets.asksBoth, code: `cadaver ${shellQuote(address)}` },
+        { text: t.buckets.userNameIs, code: user },
       ],
     },
     {
       name: "curl",
       steps: [
         {
-          text: "Upload a file; it asks for the password:",
+          text: t.buckets.curlUpload,
           code: `curl -u ${who} -T page.html ${shellQuote(address)}`,
         },
-        { text: "List the folder:", code: `curl -u ${who} -X PROPFIND -H 'Depth: 1' ${shellQuote(address)}` },
+        { text: t.buckets.curlList, code: `curl -u ${who} -X PROPFIND -H 'Depth: 1' ${shellQuote(address)}` },
       ],
     },
   ];

@@ -1,5 +1,6 @@
 import { effect, signal } from "@preact/signals";
 import { signedIn } from "../../../session.ts";
+import { t } from "../../../text/text.ts";
 import { registerUnsavedWork } from "../../../unsaved-work.ts";
 
 export interface Draft {
@@ -38,4 +39,4 @@ effect(() => {
   unsaved.value = new Set();
 });
 
-registerUnsavedWork(() => (drafts.size > 0 ? "changed files are not saved" : undefined));
+registerUnsavedWork(() => (drafts.size > 0 ? t.files.draftsUnsaved : undefined));

@@ -1,22 +1,20 @@
-import { useEffect, useState } from "preact/hooks";
-import { bytes, time } from "../../../format.ts";
+import { useEffect, useRef, useState } from "preact/hooks";
+import { bytes, number, time } from "../../../format.ts";
 import { serverUrl } from "../../../session.ts";
+import { t } from "../../../text/text.ts";
+import { IconButton } from "../../../ui/button.tsx";
 import { CopyButton } from "../../../ui/copy.tsx";
 import { confirm, Dialog } from "../../../ui/dialog.tsx";
-import { useLoad } from "../../../ui/load.ts";
-import { Problem } from "../../../ui/problem.tsx";
+import { rich } from "../../../ui/rich.tsx";
 import { FileName, visibleText } from "../../../ui/visible-text.tsx";
-import type { OpenBucket } from "../bucket-access.ts";
+import { mayCopyUrl, type OpenBucket } from "../bucket-access.ts";
 import type { Entry } from "../files/entries.ts";
-import { publicUrl } from "../path.ts";
+import { nameOf, parentOf, publicUrl } from "../path.ts";
 import { DownloadButton } from "./download.tsx";
 import { draftOf, dropDraft } from "./drafts.ts";
-import { kindOf } from "./file-content.ts";
+import { kindOf } from "./file-kind.ts";
+import { ImageView, PdfView, PlayerView } from "./media-view.tsx";
 import { TextView } from "./text-view.tsx";
-
-/** Larger texts make the editor slow, and the server refuses larger RPC results. */
-export const maxTextBytes = 1024 * 1024;
-const maxImageBytes = 32 * 1024 * 1024;
 
 export interface PreviewProps {
   readonly openBucket: OpenBucket;
@@ -24,14 +22,18 @@ export interface PreviewProps {
   readonly path: string;
   /** Undefined when the file does not exist. */
   readonly entry: Entry | undefined;
+  /** Names of the files in the list, in its order, for "next" and "previous". */
+  readonly names: readonly string[];
+  /** Shows another file of the list. */
+  readonly onStep: (name: string) => void;
   readonly onClose: () => void;
   /** Called when the file differs from its entry in the list. */
   readonly onChanged: () => void;
 }
 
-/** Dialog that shows a file, with download and edit. */
-export function Preview({ openBucket, path, entry, onClose, onChanged }: PreviewProps) {
-  const { name, bucket, access } = openBucket;
+/** Dialog that shows a file, with download and edit, and leads to its neighbours in the list. */
+export function Preview({ openBucket, path, entry, names, onStep, onClose, onChanged }: PreviewProps) {
+  const { name, bucket } = openBucket;
   const close = async () => {
     const unsaved = draftOf(name, path) !== undefined;
     if (unsaved && !(await confirm(leaveQuestion))) return;
@@ -40,30 +42,30 @@ export function Preview({ openBucket, path, entry, onClose, onChanged }: Preview
   };
   return (
     <Dialog
-      title={visibleText(entry?.name ?? "No such file")}
+      title={visibleText(entry?.name ?? t.files.noFile)}
       wide
       closesOnBackdrop
       onClose={() => void close()}
     >
       {entry === undefined ? (
-        <p>
-          There is no file <FileName name={path} /> in this bucket. It may have been moved or deleted.
-        </p>
+        <p>{rich(t.files.noFileText, { name: <FileName name={path} /> })}</p>
       ) : (
         <>
           <div class="files-facts">
-            <span class="muted">
-              {bytes(entry.size ?? 0)}, changed {time(entry.changed)}
-            </span>
-            <DownloadButton openBucket={openBucket} paths={[path]} />
-            {access.isPublic !== false && (
-              <CopyButton
-                label="Copy URL"
-                text={publicUrl(serverUrl, { bucket: name, isRoot: bucket?.is_http_root ?? false, path })}
-              />
+            <span class="muted">{t.files.facts(bytes(entry.size ?? 0), time(entry.changed))}</span>
+            <Steps names={names} current={nameOf(path)} onStep={onStep} />
+            <DownloadButton openBucket={openBucket} folder={parentOf(path)} entries={[entry]} />
+            {mayCopyUrl(openBucket) && (
+              <CopyButton label={t.frame.copyUrl} text={publicUrl(serverUrl, { name, bucket, path })} />
             )}
           </div>
-          <PreviewContent openBucket={openBucket} path={path} entry={entry} onChanged={onChanged} />
+          <PreviewContent
+            key={path}
+            openBucket={openBucket}
+            path={path}
+            entry={entry}
+            onChanged={onChanged}
+          />
         </>
       )}
     </Dialog>
@@ -71,59 +73,97 @@ export function Preview({ openBucket, path, entry, onClose, onChanged }: Preview
 }
 
 const leaveQuestion = {
-  title: "Leave without saving?",
-  text: "Your changes to this file will be lost.",
-  action: "Leave",
+  get title() {
+    return t.frame.leaveQuestion;
+  },
+  get text() {
+    return t.files.changesLost;
+  },
+  get action() {
+    return t.frame.leave;
+  },
   danger: true,
 };
 
-function PreviewContent(props: Omit<PreviewProps, "onClose"> & { readonly entry: Entry }) {
-  const { openBucket, path, entry } = props;
-  // The initial size decides, so that the view does not change when a saved file grows.
-  const [size] = useState(entry.size ?? 0);
-  const kind = kindOf(path);
-  if (!openBucket.access.mayRead)
-    return <p>This token may not read files of this bucket: it needs StaticBucketFile::Read on it.</p>;
-  if (kind.as === "image")
-    return size > maxImageBytes ? (
-      <p>This image is larger than {bytes(maxImageBytes)}, too large to show here. Download it instead.</p>
-    ) : (
-      <ImageView {...props} type={kind.type} />
-    );
-  if (kind.as === "binary")
-    return <p>There is no preview for this kind of file. Download it to look inside.</p>;
-  if (size > maxTextBytes)
-    return <p>Text files above 1 MiB are not shown here. Download it to look inside.</p>;
-  return <TextView {...props} language={kind.as === "text" ? kind.language : ""} />;
+/** What uses the arrow keys itself. */
+const ownKeys = "input, textarea, select, audio, video, iframe, .editor, [role=tablist], [contenteditable]";
+
+interface StepsProps {
+  readonly names: readonly string[];
+  readonly current: string;
+  readonly onStep: (name: string) => void;
 }
 
-export interface ImageViewProps {
+/** Buttons for the previous and next file of the list; also the arrow keys. A draft of the current file is kept. */
+function Steps({ names, current, onStep }: StepsProps) {
+  const at = names.indexOf(current);
+  const [before, after] = [names[at - 1], names[at + 1]];
+  const latest = useRef({ before, after, onStep });
+  latest.current = { before, after, onStep };
+  useEffect(() => {
+    const onKey = (event: KeyboardEvent) => {
+      const { key, target, altKey, ctrlKey, metaKey, shiftKey } = event;
+      if (altKey || ctrlKey || metaKey || shiftKey || event.defaultPrevented) return;
+      if (target instanceof Element && target.closest(ownKeys) !== null) return;
+      // A question above the preview has the keys.
+      if (document.querySelectorAll("dialog[open]").length > 1) return;
+      const { before, after, onStep } = latest.current;
+      const next = key === "ArrowLeft" ? before : key === "ArrowRight" ? after : undefined;
+      if (next !== undefined) onStep(next);
+    };
+    addEventListener("keydown", onKey);
+    return () => removeEventListener("keydown", onKey);
+  }, []);
+  const step = (name: string | undefined) => {
+    if (name !== undefined) onStep(name);
+  };
+  if (at === -1 || names.length < 2) return null;
+  return (
+    <div class="preview-steps">
+      <IconButton
+        icon="previous"
+        label={t.files.previousFile}
+        disabled={before === undefined}
+        onClick={() => step(before)}
+      />
+      <span class="muted">{t.files.fileOf(number(at + 1), number(names.length))}</span>
+      <IconButton
+        icon="next"
+        label={t.files.nextFile}
+        disabled={after === undefined}
+        onClick={() => step(after)}
+      />
+    </div>
+  );
+}
+
+interface PreviewContentProps {
   readonly openBucket: OpenBucket;
   readonly path: string;
   readonly entry: Entry;
-  readonly type: string;
+  readonly onChanged: () => void;
 }
 
-/** Image in an `<img>` element, where an SVG cannot run scripts. */
-function ImageView({ openBucket, path, entry, type }: ImageViewProps) {
-  const { value, error, reload } = useLoad(
-    async (signal) => new Blob([(await openBucket.access.read(path, signal)).blob], { type }),
-    [path],
-  );
-  const [address, setAddress] = useState<string>();
-  const [broken, setBroken] = useState(false);
-  useEffect(() => {
-    if (value === undefined) return;
-    const url = URL.createObjectURL(value);
-    setAddress(url);
-    return () => URL.revokeObjectURL(url);
-  }, [value]);
-  if (error !== undefined) return <Problem error={error} retry={reload} />;
-  if (broken) return <p>This file cannot be shown: the browser cannot read it as an image.</p>;
-  if (address === undefined) return <p class="loading">Loading…</p>;
-  return (
-    <div class="files-image">
-      <img src={address} alt={entry.name} onError={() => setBroken(true)} />
-    </div>
-  );
+function PreviewContent({ openBucket, path, entry, onChanged }: PreviewContentProps) {
+  // The initial size decides, so that the view does not change when a saved file grows.
+  const [size] = useState(entry.size ?? 0);
+  if (!openBucket.access.mayRead) return <p>{t.files.mayNotRead}</p>;
+  const kind = kindOf(path);
+  const file = { openBucket, path, size };
+  switch (kind.as) {
+    case "image":
+      return <ImageView {...file} type={kind.type} />;
+    case "pdf":
+      return <PdfView {...file} type={kind.type} />;
+    case "audio":
+    case "video":
+      return <PlayerView {...file} as={kind.as} type={kind.type} />;
+    case "archive":
+    case "binary":
+      return <p>{t.files.noPreview}</p>;
+    case "unknown":
+      return <TextView {...file} as="text" language="" onChanged={onChanged} />;
+    default:
+      return <TextView {...file} as={kind.as} language={kind.language} onChanged={onChanged} />;
+  }
 }

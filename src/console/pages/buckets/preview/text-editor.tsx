@@ -1,6 +1,7 @@
 import { useRef, useState } from "preact/hooks";
 import { type BucketFiles, FileError } from "../../../../client/index.ts";
 import { Editor } from "../../../editor/editor.tsx";
+import { t } from "../../../text/text.ts";
 import { Button } from "../../../ui/button.tsx";
 import { showError, showToast } from "../../../ui/toasts.tsx";
 import { type Draft, draftOf, dropDraft, keepDraft } from "./drafts.ts";
@@ -69,7 +70,7 @@ export function TextEditor({
     if (left !== undefined && left.text !== sent)
       keepDraft(bucket, path, { ...stored.current, text: left.text });
     else dropDraft(bucket, path);
-    dismissSaved.current = showToast("Saved.", "done");
+    dismissSaved.current = showToast(t.frame.savedNotice, "done");
     onSaved();
   };
   /** Saves one after the other: a parallel save would see the first one as somebody else's change. */
@@ -86,27 +87,20 @@ export function TextEditor({
 
   return (
     <>
-      {file.mixed && (
-        <p class="notice">This file has mixed line endings. Saving it makes them all the same.</p>
-      )}
+      {file.mixed && <p class="notice">{t.files.mixedLineEnds}</p>}
       {conflict && (
         <div class="problem" role="alert">
-          <p>
-            Somebody else changed or removed this file while you edited it. Nothing was saved. Load their text
-            and lose yours, or overwrite theirs with yours.
-          </p>
-          <Button onClick={reload}>Load theirs</Button>
+          <p>{t.files.conflict}</p>
+          <Button onClick={reload}>{t.files.loadTheirs}</Button>
           <Button kind="danger" onClick={() => save({ overwrite: true })}>
-            Overwrite
+            {t.files.overwrite}
           </Button>
         </div>
       )}
-      {draft !== undefined && !conflict && dirty && (
-        <p class="notice">You have unsaved changes from before.</p>
-      )}
+      {draft !== undefined && !conflict && dirty && <p class="notice">{t.files.draftBefore}</p>}
       <div class="files-editor">
         <Editor
-          label={`Content of ${path}`}
+          label={t.files.contentOf(path)}
           value={text}
           language={language}
           initialFocus
@@ -116,13 +110,13 @@ export function TextEditor({
       </div>
       <footer>
         <span class="muted" aria-live="polite">
-          {dirty ? "Not saved" : ""}
+          {dirty ? t.files.notSaved : ""}
         </span>
         <Button disabled={!dirty} onClick={reload}>
-          Discard changes
+          {t.files.discardChanges}
         </Button>
         <Button kind="primary" disabled={!dirty} onClick={() => save()}>
-          Save
+          {t.frame.save}
         </Button>
       </footer>
     </>

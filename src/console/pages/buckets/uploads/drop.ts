@@ -10,21 +10,21 @@ export interface Dropped<F = File> {
   readonly emptyFolders: string[];
 }
 
-/** The single folder that contains everything; undefined when there is more than one entry or no file. */
-export function onlyFolder<F>({ files, emptyFolders }: Dropped<F>): string | undefined {
-  const [first = ""] = files.map(({ path }) => path);
-  const folder = first.slice(0, Math.max(first.indexOf("/"), 0));
-  const paths = [...files.map(({ path }) => path), ...emptyFolders];
-  return folder !== "" && paths.every((path) => path.startsWith(`${folder}/`)) ? folder : undefined;
+/** Dropped folders that contain something, by name. */
+export function droppedFolders<F>({ files, emptyFolders }: Dropped<F>): string[] {
+  const paths = [...files.map(({ path }) => path), ...emptyFolders].filter((path) => path.includes("/"));
+  return [...new Set(paths.map((path) => path.slice(0, path.indexOf("/"))))];
 }
 
-/** Content of the folder, with paths relative to it. */
-export function contentsOf<F>({ files, emptyFolders }: Dropped<F>, folder: string): Dropped<F> {
-  const start = folder.length + 1;
-  return {
-    files: files.map(({ path, file }) => ({ path: path.slice(start), file })),
-    emptyFolders: emptyFolders.map((path) => path.slice(start)),
+/** What the dropped folders contain, without the folders, and the files beside them; undefined when two have the same path then. */
+export function contentsOf<F>({ files, emptyFolders }: Dropped<F>): Dropped<F> | undefined {
+  const within = (path: string) => path.slice(path.indexOf("/") + 1);
+  const contents = {
+    files: files.map(({ path, file }) => ({ path: within(path), file })),
+    emptyFolders: emptyFolders.filter((path) => path.includes("/")).map(within),
   };
+  const paths = new Set(contents.files.map(({ path }) => path));
+  return paths.size === files.length ? contents : undefined;
 }
 
 /** Subset of the File and Directory Entries API. */

@@ -1,6 +1,8 @@
-import { plural } from "../../../format.ts";
+import { number } from "../../../format.ts";
+import { t } from "../../../text/text.ts";
 import { Button } from "../../../ui/button.tsx";
 import { Dialog } from "../../../ui/dialog.tsx";
+import { rich } from "../../../ui/rich.tsx";
 import { FileName } from "../../../ui/visible-text.tsx";
 import type { Plan } from "../plan.ts";
 import type { Answer } from "./upload-start.ts";
@@ -16,12 +18,12 @@ export function ReplaceDialog({ plan: { replacing, fresh }, answer }: ReplaceQue
   const all = replacing.length + fresh.length;
   const names = replacing.slice(0, maxListed).map(({ path }) => path);
   return (
-    <Dialog title="Replace files?" onClose={() => answer("cancel")}>
+    <Dialog title={t.files.replaceQuestion} onClose={() => answer("cancel")}>
       <p>
         {all === 1
-          ? "The file already exists."
-          : `${replacing.length.toLocaleString("en")} of ${plural(all, "file")} already exist.`}{" "}
-        {replacing.length === 1 ? "“Replace” overwrites it." : "“Replace” overwrites them."}
+          ? t.files.fileExists
+          : t.files.someExist(number(replacing.length), t.frame.countFiles(all))}{" "}
+        {replacing.length === 1 ? t.files.overwritesOne : t.files.overwritesSome}
       </p>
       <ul class="files-names">
         {names.map((name) => (
@@ -30,14 +32,16 @@ export function ReplaceDialog({ plan: { replacing, fresh }, answer }: ReplaceQue
           </li>
         ))}
         {replacing.length > maxListed && (
-          <li class="muted">and {plural(replacing.length - maxListed, "other")}</li>
+          <li class="muted">{t.files.andOthers(t.frame.countOthers(replacing.length - maxListed))}</li>
         )}
       </ul>
       <footer>
-        <Button onClick={() => answer("cancel")}>Cancel</Button>
-        <Button onClick={() => answer("skip")}>{fresh.length === 0 ? "Skip" : "Skip these"}</Button>
+        <Button onClick={() => answer("cancel")}>{t.frame.cancel}</Button>
+        <Button onClick={() => answer("skip")}>
+          {fresh.length === 0 ? t.files.skip : t.files.skipThese}
+        </Button>
         <Button kind="danger" onClick={() => answer("replace")}>
-          Replace
+          {t.files.replace}
         </Button>
       </footer>
     </Dialog>
@@ -47,30 +51,51 @@ export function ReplaceDialog({ plan: { replacing, fresh }, answer }: ReplaceQue
 export type FolderAnswer = "contents" | "folder" | "cancel";
 
 export interface FolderQuestion {
-  readonly bucket: string;
-  readonly folder: string;
+  /** Folder that the upload goes into, with the name of its bucket. */
+  readonly into: string;
+  /** Names of the dropped folders. */
+  readonly folders: readonly string[];
+  /** Whether the bucket is empty, so that this may become a website. */
+  readonly isFirst: boolean;
   readonly answer: (answer: FolderAnswer) => void;
 }
 
-/** Asks whether a folder for an empty bucket is uploaded itself or only its content, which a website needs. */
-export function FolderDialog({ bucket, folder, answer }: FolderQuestion) {
-  const name = <FileName name={folder} />;
+/** Asks whether dropped folders are uploaded themselves or only what they contain. */
+export function FolderDialog({ into, folders, isFirst, answer }: FolderQuestion) {
+  const [first = ""] = folders;
+  const isOne = folders.length === 1;
+  const target = (
+    <code>
+      <FileName name={into} />/
+    </code>
+  );
+  const below = (
+    <code>
+      <FileName name={`${into}/${first}`} />/
+    </code>
+  );
   return (
-    <Dialog title="Upload a folder" onClose={() => answer("cancel")}>
+    <Dialog title={t.files.uploadAFolder} onClose={() => answer("cancel")}>
       <p>
-        The bucket {bucket} is empty. Upload the folder {name} itself, so that its files are below{" "}
-        <code>
-          {bucket}/{name}/
-        </code>
-        , or only its contents, directly below <code>{bucket}/</code>? A website belongs directly in its
-        bucket.
+        {isOne
+          ? rich(t.files.folderQuestion, { name: <FileName name={first} />, below, target })
+          : rich(t.files.foldersQuestion(number(folders.length)), { below, target })}
+        {isFirst && ` ${t.files.websiteHint}`}
       </p>
       <footer>
-        <Button onClick={() => answer("cancel")}>Cancel</Button>
-        <Button onClick={() => answer("folder")}>Upload the folder</Button>
-        <Button kind="primary" onClick={() => answer("contents")}>
-          Upload its contents
-        </Button>
+        <Button onClick={() => answer("cancel")}>{t.frame.cancel}</Button>
+        {/* The usual answer comes last. */}
+        {(isFirst ? (["folder", "contents"] as const) : (["contents", "folder"] as const)).map((one, at) => (
+          <Button key={one} kind={at === 1 ? "primary" : "plain"} onClick={() => answer(one)}>
+            {one === "folder"
+              ? isOne
+                ? t.files.uploadTheFolder
+                : t.files.uploadTheFolders
+              : isOne
+                ? t.files.uploadContents
+                : t.files.uploadTheirContents}
+          </Button>
+        ))}
       </footer>
     </Dialog>
   );

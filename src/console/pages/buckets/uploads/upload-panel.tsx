@@ -1,12 +1,15 @@
 import { signal } from "@preact/signals";
-import { useLayoutEffect, useRef } from "preact/hooks";
-import { bytes, duration, plural } from "../../../format.ts";
+import { useEffect, useLayoutEffect, useRef } from "preact/hooks";
+import { bytes, duration } from "../../../format.ts";
+import { route } from "../../../route.ts";
+import { t } from "../../../text/text.ts";
 import { Button, IconButton } from "../../../ui/button.tsx";
 import { Icon, type IconName } from "../../../ui/icons.tsx";
-import { explain } from "../../../ui/problem.tsx";
+import { explain, isUnreachable } from "../../../ui/problem.tsx";
+import { publishHeight } from "../../../ui/publish-height.ts";
 import { VirtualRows } from "../../../ui/virtual-rows.tsx";
 import { FileName, visibleText } from "../../../ui/visible-text.tsx";
-import type { Totals, Upload, UploadState } from "./upload.ts";
+import type { NextTry, Totals, Upload, UploadState } from "./upload.ts";
 import { uploads } from "./upload-queue.ts";
 
 const rowHeight = 44;
@@ -22,25 +25,32 @@ export function UploadPanel() {
 
 function Docked() {
   const dock = useRef<HTMLElement>(null);
-  useLayoutEffect(() => reserveDockSpace(dock.current), []);
+  useLayoutEffect(() => publishHeight(dock.current, "--dock-height"), []);
   // Reads the signal, because components with signals re-render only for the signals they read.
   uploads.changed.value;
   const { all, busy } = uploads;
   const totals = uploads.totals();
   const isOpen = !collapsed.value;
+  const { page } = route.value;
+  const seenOn = useRef(page);
+  useEffect(() => {
+    // What has succeeded was seen on the page before, and would cover what is done next.
+    if (page !== seenOn.current && !busy && totals.counts.done === all.length) uploads.clear();
+    seenOn.current = page;
+  }, [page]);
   return (
-    <section ref={dock} class={isOpen ? "uploads" : "uploads collapsed"} aria-label="Uploads">
+    <section ref={dock} class={isOpen ? "uploads" : "uploads collapsed"} aria-label={t.files.uploads}>
       <header>
         <h2 aria-live="polite">{headline(totals, busy)}</h2>
         <div class="actions">
           {isOpen && totals.counts.failed > 0 && (
-            <Button onClick={() => uploads.retry()}>Retry failed</Button>
+            <Button onClick={() => uploads.retry()}>{t.files.retryFailed}</Button>
           )}
-          {isOpen && busy && <Button onClick={() => uploads.cancelAll()}>Cancel all</Button>}
-          {!busy && <Button onClick={ignoreDoubleClick(() => uploads.clear())}>Close</Button>}
+          {isOpen && busy && <Button onClick={() => uploads.cancelAll()}>{t.files.cancelAll}</Button>}
+          {!busy && <Button onClick={ignoreDoubleClick(() => uploads.clear())}>{t.frame.close}</Button>}
           <IconButton
             icon={isOpen ? "collapse" : "expand"}
-            label={isOpen ? "Hide the list of uploads" : "Show the list of uploads"}
+            label={isOpen ? t.files.hideUploads : t.files.showUploads}
             onClick={() => {
               collapsed.value = isOpen;
             }}
@@ -49,7 +59,7 @@ function Docked() {
       </header>
       {busy && (
         <div class="uploads-total">
-          <progress aria-label="All uploads" max={Math.max(totals.bytes, 1)} value={totals.sent} />
+          <progress aria-label={t.files.allUploads} max={Math.max(totals.bytes, 1)} value={totals.sent} />
           <span class="muted">{progressText(totals)}</span>
         </div>
       )}
@@ -61,7 +71,7 @@ function Docked() {
 function Rows({ ordered }: { readonly ordered: readonly Upload[] }) {
   return (
     <VirtualRows
-      label="Uploading files"
+      label={t.files.uploadingFiles}
       class="uploads-rows"
       count={ordered.length}
       rowHeight={rowHeight}
@@ -82,32 +92,32 @@ export function byUrgency(all: readonly Upload[]): Upload[] {
 
 function headline({ counts }: Totals, busy: boolean): string {
   const over = [
-    counts.failed > 0 ? `${counts.failed} failed` : "",
-    counts.cancelled > 0 ? `${counts.cancelled} cancelled` : "",
+    counts.failed > 0 ? t.files.failedCount(counts.failed) : "",
+    counts.cancelled > 0 ? t.files.cancelledCount(counts.cancelled) : "",
   ];
   const main = busy
-    ? `Uploading ${plural(counts.waiting + counts.running, "file")}`
-    : `${plural(counts.done, "file")} uploaded`;
+    ? t.files.uploading(t.frame.countFiles(counts.waiting + counts.running))
+    : t.files.uploaded(t.frame.countFiles(counts.done));
   return [main, ...over].filter((part) => part !== "").join(", ");
 }
 
-function progressText({ sent, bytes: all, rate, leftMs }: Totals): string {
-  const parts = [`${bytes(sent)} of ${bytes(all)}`];
+function progressText({ sent, bytes: all, rate, leftMs, nextTry }: Totals): string {
+  const parts = [t.files.sentOf(bytes(sent), bytes(all))];
+  if (nextTry !== undefined) return [...parts, nextTryText(nextTry)].join(", ");
   if (rate > 0) parts.push(`${bytes(Math.round(rate))}/s`);
-  if (leftMs !== undefined) parts.push(`${duration(leftMs)} left`);
+  if (leftMs !== undefined) parts.push(t.files.timeLeft(duration(leftMs)));
   return parts.join(", ");
 }
 
-/** Publishes the height of the dock: toasts stay above it, and the end of a page can be scrolled above it. */
-function reserveDockSpace(dock: HTMLElement | null): (() => void) | undefined {
-  if (dock === null) return undefined;
-  const { style } = document.documentElement;
-  const observer = new ResizeObserver(() => style.setProperty("--dock-height", `${dock.offsetHeight}px`));
-  observer.observe(dock);
-  return () => {
-    observer.disconnect();
-    style.removeProperty("--dock-height");
-  };
+function nextTryText(nextTry: NextTry): string {
+  const { error } = nextTry;
+  const why = isUnreachable(error) ? t.files.waitsForServer : explain(error);
+  return t.files.waitsBecause(why, countdown(nextTry));
+}
+
+function countdown({ at }: NextTry): string {
+  const seconds = Math.max(Math.ceil((at - performance.now()) / 1000), 0);
+  return seconds === 0 ? t.files.triesNow : t.files.nextTry(duration(1000 * seconds));
 }
 
 const icons: Readonly<Record<UploadState, IconName>> = {
@@ -120,19 +130,23 @@ const icons: Readonly<Record<UploadState, IconName>> = {
 
 /** One upload: its path, progress and buttons. */
 function UploadRow({ upload }: { readonly upload: Upload }) {
-  const { state, path, bucket, size, sent, error } = upload;
+  // An upload is changed in place; see `Docked`.
+  uploads.changed.value;
+  const { state, path, bucket, size, sent, error, nextTry } = upload;
   const name = visibleText(path);
   const isOpen = state === "waiting" || state === "running";
   const isOver = state === "failed" || state === "cancelled";
   return (
     <li class={`uploads-row ${state}`}>
-      <Icon name={icons[state]} />
+      <Icon name={nextTry === undefined ? icons[state] : "retry"} />
       <span class="uploads-name" title={`${bucket}/${name}`}>
         <FileName name={path} />
       </span>
       <span class="uploads-state">
-        {state === "running" ? (
-          <progress aria-label={`Progress of ${name}`} max={Math.max(size, 1)} value={sent} />
+        {nextTry !== undefined ? (
+          <span title={nextTryText(nextTry)}>{countdown(nextTry)}</span>
+        ) : state === "running" ? (
+          <progress aria-label={t.files.progressOfName(name)} max={Math.max(size, 1)} value={sent} />
         ) : (
           <span
             class={state === "failed" ? "fault" : "muted"}
@@ -145,14 +159,14 @@ function UploadRow({ upload }: { readonly upload: Upload }) {
       {isOpen && (
         <IconButton
           icon="close"
-          label={`Cancel ${name}`}
+          label={t.files.cancelOne(name)}
           onClick={ignoreDoubleClick(() => uploads.cancel(upload))}
         />
       )}
       {isOver && (
         <IconButton
           icon="retry"
-          label={`Retry ${name}`}
+          label={t.files.retryOne(name)}
           onClick={ignoreDoubleClick(() => uploads.retry(upload))}
         />
       )}
@@ -172,5 +186,5 @@ function ignoreDoubleClick(act: () => void): (event: MouseEvent) => void {
 
 function stateText(state: UploadState, size: number): string {
   if (state === "done") return bytes(size);
-  return state === "waiting" ? "Waiting" : "Cancelled";
+  return state === "waiting" ? t.files.waiting : t.files.cancelled;
 }

@@ -1,8 +1,10 @@
 import { signal } from "@preact/signals";
-import { Rate, type Totals, type Upload, type UploadRequest } from "./upload.ts";
+import { Rate, type Sending, type Totals, type Upload, type UploadRequest } from "./upload.ts";
 
 /** Shortest interval between updates of the page. */
 const publishIntervalMs = 100;
+/** Interval of updates while the page counts the seconds to a next attempt. */
+const countdownIntervalMs = 500;
 
 /** Queue of uploads that sends `maxConcurrent` at a time. `changed` is incremented at most ten times a second. */
 export class UploadQueue {
@@ -31,7 +33,7 @@ export class UploadQueue {
   }
 
   add(requests: readonly UploadRequest[]): void {
-    const waiting = { state: "waiting", sent: 0, error: undefined, isRetry: false } as const;
+    const waiting = { state: "waiting", sent: 0, error: undefined, nextTry: undefined } as const;
     const added = requests.map((request) => ({
       ...request,
       ...waiting,
@@ -58,8 +60,7 @@ export class UploadQueue {
     const wanted = one === undefined ? this.#all.filter(({ state }) => state === "failed") : [one];
     for (const upload of wanted) {
       if (upload.state !== "failed" && upload.state !== "cancelled") continue;
-      const isRetry = upload.state === "failed";
-      Object.assign(upload, { state: "waiting", sent: 0, error: undefined, isRetry });
+      Object.assign(upload, { state: "waiting", sent: 0, error: undefined });
       upload.abort = new AbortController();
       this.#waiting.push(upload);
     }
@@ -85,7 +86,15 @@ export class UploadQueue {
       if (isOpen(upload)) left += upload.size - upload.sent;
     }
     const rate = this.#rate.perSecond();
-    return { bytes, sent, rate, counts, leftMs: rate === 0 ? undefined : (1000 * left) / rate };
+    const leftMs = rate === 0 ? undefined : (1000 * left) / rate;
+    return { bytes, sent, rate, counts, leftMs, nextTry: this.#nextTry() };
+  }
+
+  #nextTry(): Totals["nextTry"] {
+    const running = this.#all.filter(({ state }) => state === "running");
+    const tries = running.flatMap(({ nextTry }) => nextTry ?? []);
+    if (tries.length < running.length) return undefined;
+    return tries.sort((one, other) => one.at - other.at)[0];
   }
 
   #start(): void {
@@ -106,23 +115,50 @@ export class UploadQueue {
     const { abort } = upload;
     upload.state = "running";
     this.#running += 1;
-    const onProgress = (bytes: number) => {
-      if (upload.abort !== abort) return;
-      this.#rate.add(bytes - upload.sent);
-      upload.sent = bytes;
-      this.#publishSoon();
-    };
     try {
-      await upload.send(onProgress, abort.signal, upload.isRetry);
+      await upload.send(this.#sending(upload));
       this.arrived.value += 1;
       // A cancel after the last byte is too late, unless a retry has already started.
-      if (upload.abort === abort) Object.assign(upload, { state: "done", sent: upload.size });
+      if (upload.abort === abort)
+        Object.assign(upload, { state: "done", sent: upload.size, nextTry: undefined });
     } catch (error) {
-      if (!abort.signal.aborted) Object.assign(upload, { state: "failed", sent: 0, error });
+      if (!abort.signal.aborted)
+        Object.assign(upload, { state: "failed", sent: 0, error, nextTry: undefined });
     } finally {
       this.#running -= 1;
       this.#startNext();
     }
+  }
+
+  #sending(upload: Upload): Sending {
+    const { abort } = upload;
+    const isCurrent = () => upload.abort === abort;
+    return {
+      signal: abort.signal,
+      onProgress: (bytes) => {
+        if (!isCurrent()) return;
+        this.#goOn(upload);
+        this.#rate.add(bytes - upload.sent);
+        upload.sent = bytes;
+        this.#publishSoon();
+      },
+      onResumed: (bytes) => {
+        // Not added to the rate: these bytes were sent earlier.
+        if (isCurrent()) upload.sent = bytes;
+      },
+      onRetry: ({ error, pauseMs }) => {
+        if (!isCurrent()) return;
+        upload.nextTry = { error, at: performance.now() + pauseMs };
+        this.#publishSoon();
+      },
+    };
+  }
+
+  /** Ends the wait of an upload. The time in which nothing could be sent does not lower the rate. */
+  #goOn(upload: Upload): void {
+    if (upload.nextTry === undefined) return;
+    if (this.#nextTry() !== undefined) this.#rate.restart();
+    upload.nextTry = undefined;
   }
 
   #publishSoon(): void {
@@ -134,6 +170,8 @@ export class UploadQueue {
     this.#publishTimer = undefined;
     // `peek`: an effect that cancels uploads must not subscribe to the signal that this writes.
     this.changed.value = this.changed.peek() + 1;
+    if (this.#all.some(({ state, nextTry }) => state === "running" && nextTry !== undefined))
+      this.#publishTimer = setTimeout(() => this.#publish(), countdownIntervalMs);
   }
 }
 
@@ -144,7 +182,7 @@ function isOpen({ state }: Upload): boolean {
 
 function cancelIfOpen(upload: Upload): void {
   if (!isOpen(upload)) return;
-  upload.state = "cancelled";
+  Object.assign(upload, { state: "cancelled", nextTry: undefined });
   upload.abort.abort();
 }
 

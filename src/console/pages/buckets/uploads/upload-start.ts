@@ -1,7 +1,9 @@
 import { effect } from "@preact/signals";
-import { type BucketFiles, FileError } from "../../../../client/index.ts";
-import { plural } from "../../../format.ts";
+import { type BucketFiles, FileError, Unreachable, type UploadRetry } from "../../../../client/index.ts";
+import { withRetries } from "../../../../client/retry.ts";
+import { untilReachable, whenReachable } from "../../../connection.ts";
 import { signedIn } from "../../../session.ts";
+import { t } from "../../../text/text.ts";
 import { showError, toast } from "../../../ui/toasts.tsx";
 import { registerUnsavedWork } from "../../../unsaved-work.ts";
 import { parentOf } from "../path.ts";
@@ -25,7 +27,8 @@ export interface UploadTarget {
 /** Plans an upload, asks if files would be replaced, and queues it. */
 export async function startUpload(target: UploadTarget, dropped: Dropped, ask: AskToReplace): Promise<void> {
   const { files, into } = target;
-  const plan = await planUpload(into, dropped.files, dropped.emptyFolders, (folder) => files.list(folder));
+  const list = (folder: string) => untilReachable(() => files.list(folder));
+  const plan = await planUpload(into, dropped.files, dropped.emptyFolders, list);
   const answer = plan.replacing.length === 0 ? "skip" : await ask(plan);
   if (answer === "cancel" || signedIn.peek().state !== "signed-in") return;
   const folders = new FolderCreator(files, plan.missing);
@@ -36,7 +39,7 @@ export async function startUpload(target: UploadTarget, dropped: Dropped, ask: A
   ]);
   await folders.createEmpty(dropped.emptyFolders, into);
   if (answer === "skip" && plan.replacing.length > 0)
-    toast(`${plural(plan.replacing.length, "file")} skipped.`);
+    toast(t.files.skipped(t.frame.countFiles(plan.replacing.length)));
 }
 
 interface RequestOptions extends UploadTarget {
@@ -45,24 +48,41 @@ interface RequestOptions extends UploadTarget {
 }
 
 function createRequest({ path, file }: Incoming, options: RequestOptions): UploadRequest {
-  const { bucket, files, folders, replace } = options;
+  const { bucket, files, folders } = options;
+  const modified = new Date(file.lastModified);
+  let onlyNew = !options.replace;
+  // A large file goes on where an earlier attempt stopped, also one of another visit: the server finds it by path, size and time.
+  let resume: string | true | undefined = true;
+  const onResumable = (address: string) => {
+    resume = address;
+  };
   return {
     bucket,
     path,
     size: file.size,
-    send: async (onProgress, signal, isRetry) => {
-      await folders.create(parentOf(path));
-      const modified = new Date(file.lastModified);
+    send: async (sending) => {
+      const onRetry = (retry: UploadRetry) => {
+        sending.onRetry(retry);
+        return retry.error instanceof Unreachable ? afterOutage() : undefined;
+      };
+      const options = { ...sending, onRetry };
+      await withRetries(() => folders.create(parentOf(path)), options);
       try {
-        // A retry may replace: the person has seen the message below.
-        await files.upload(path, file, { onProgress, signal, modified, onlyNew: !replace && !isRetry });
+        await files.upload(path, file, { ...options, modified, onlyNew, resume, onResumable, retry: true });
       } catch (error) {
-        if (error instanceof FileError && error.status === 412)
-          throw new Error("a file with this name was added meanwhile; retry to replace it");
-        throw error;
+        if (!(error instanceof FileError && error.status === 412)) throw error;
+        // The next attempt may replace, because the person has seen this message. What was begun may not.
+        onlyNew = false;
+        resume = undefined;
+        throw new Error(t.files.addedMeanwhile);
       }
     },
   };
+}
+
+/** Resolves when a server that did not answer does so again; never if it answers other requests all the time. */
+async function afterOutage(): Promise<void> {
+  if (!(await whenReachable())) await new Promise(() => {});
 }
 
 /** Creates each missing folder once, when the first file needs it, parents first. */
@@ -100,7 +120,7 @@ effect(() => {
   uploads.clear();
 });
 
-registerUnsavedWork(() => (uploads.busy ? "uploads are under way" : undefined));
+registerUnsavedWork(() => (uploads.busy ? t.files.underWay : undefined));
 
 /** Shows the error of work that no button waits for. */
 export function runOrShowError(work: Promise<void>): void {

@@ -1,3 +1,5 @@
+import type { ClientError, UploadRetry } from "../../../../client/index.ts";
+
 export type UploadState = "waiting" | "running" | "done" | "failed" | "cancelled";
 
 export interface UploadRequest {
@@ -5,12 +7,24 @@ export interface UploadRequest {
   readonly path: string;
   /** Size in bytes. */
   readonly size: number;
-  /** Sends the file. `isRetry`: it failed before. */
-  readonly send: (
-    onProgress: (bytes: number) => void,
-    signal: AbortSignal,
-    isRetry: boolean,
-  ) => Promise<unknown>;
+  /** Sends the file, or what the server does not have of it yet. */
+  readonly send: (sending: Sending) => Promise<unknown>;
+}
+
+/** What happens while an upload is sent. */
+export interface Sending {
+  readonly signal: AbortSignal;
+  readonly onProgress: (bytes: number) => void;
+  /** Called with the bytes that the server has from an earlier attempt. */
+  readonly onResumed: (bytes: number) => void;
+  /** Called before each pause of an automatic retry. */
+  readonly onRetry: (retry: UploadRetry) => void;
+}
+
+/** Failure that may pass, and when the next attempt begins, by `performance.now()`. */
+export interface NextTry {
+  readonly error: ClientError;
+  readonly at: number;
 }
 
 export interface Upload extends UploadRequest {
@@ -19,7 +33,8 @@ export interface Upload extends UploadRequest {
   /** Bytes sent so far. */
   sent: number;
   error: unknown;
-  isRetry: boolean;
+  /** Set while a running upload waits for its next attempt. */
+  nextTry: NextTry | undefined;
   abort: AbortController;
 }
 
@@ -31,6 +46,8 @@ export interface Totals {
   /** Remaining time at this rate; undefined while the rate is unknown. */
   readonly leftMs: number | undefined;
   readonly counts: Readonly<Record<UploadState, number>>;
+  /** The earliest next attempt while every running upload waits for one. */
+  readonly nextTry: NextTry | undefined;
 }
 
 /** Shortest time from which a rate is calculated. */

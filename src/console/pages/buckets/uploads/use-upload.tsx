@@ -1,19 +1,19 @@
 import type { VNode } from "preact";
 import { useEffect, useRef, useState } from "preact/hooks";
-import { toast } from "../../../ui/toasts.tsx";
-import type { OpenBucket } from "../bucket-access.ts";
-import { contentsOf, type Dropped, type DroppedEntry, onlyFolder, walk } from "./drop.ts";
+import { untilReachable } from "../../../connection.ts";
+import { join } from "../path.ts";
+import { contentsOf, type Dropped, type DroppedEntry, droppedFolders, walk } from "./drop.ts";
 import { type FolderAnswer, FolderDialog, ReplaceDialog } from "./upload-dialogs.tsx";
-import { type Answer, startUpload } from "./upload-start.ts";
+import { type Answer, startUpload, type UploadTarget } from "./upload-start.ts";
 
 export interface UploadStart {
-  readonly start: (dropped: Dropped) => Promise<void>;
+  readonly start: (target: UploadTarget, dropped: Dropped) => Promise<void>;
   /** Open dialog, to be rendered. */
   readonly question: VNode | undefined;
 }
 
-/** Uploads into a folder of an open bucket, with the dialogs that this needs. */
-export function useUpload({ name, access }: OpenBucket, path: string): UploadStart {
+/** Starts uploads, with the dialogs that they need: one question about all dropped folders, and one about all files that exist. */
+export function useUpload(): UploadStart {
   const [question, setQuestion] = useState<VNode>();
   const shown = useRef(true);
   useEffect(
@@ -22,7 +22,7 @@ export function useUpload({ name, access }: OpenBucket, path: string): UploadSta
     },
     [],
   );
-  /** `fallback` is the answer when the person has left the folder. */
+  /** `fallback` is the answer when the person has left the page. */
   function ask<A>(fallback: A, dialog: (answer: (given: A) => void) => VNode): Promise<A> {
     return new Promise((resolve) => {
       if (!shown.current) return resolve(fallback);
@@ -34,28 +34,31 @@ export function useUpload({ name, access }: OpenBucket, path: string): UploadSta
       );
     });
   }
-  const start = async (dropped: Dropped) => {
-    const { files } = access;
-    if (files === undefined) return toast(access.why, "problem");
-    const folder = path === "" ? onlyFolder(dropped) : undefined;
-    const isFirst = folder !== undefined && (await files.list("")).length === 0;
-    const wanted = isFirst
-      ? await ask<FolderAnswer>("folder", (answer) => (
-          <FolderDialog bucket={name} folder={folder} answer={answer} />
-        ))
-      : "folder";
-    if (wanted === "cancel") return;
-    const sent = wanted === "contents" && folder !== undefined ? contentsOf(dropped, folder) : dropped;
-    await startUpload({ bucket: name, files, into: path }, sent, (plan) =>
+  const withoutFolders = async ({ bucket, files, into }: UploadTarget, dropped: Dropped) => {
+    const folders = droppedFolders(dropped);
+    const contents = folders.length > 0 ? contentsOf(dropped) : undefined;
+    if (contents === undefined) return dropped;
+    const isFirst = into === "" && (await untilReachable(() => files.list(""))).length === 0;
+    const question = { into: join(bucket, into), folders, isFirst };
+    const wanted = await ask<FolderAnswer>("folder", (answer) => (
+      <FolderDialog {...question} answer={answer} />
+    ));
+    if (wanted === "cancel") return undefined;
+    return wanted === "contents" ? contents : dropped;
+  };
+  const start = async (target: UploadTarget, dropped: Dropped) => {
+    const wanted = await withoutFolders(target, dropped);
+    if (wanted === undefined) return;
+    await startUpload(target, wanted, (plan) =>
       ask<Answer>("skip", (answer) => <ReplaceDialog plan={plan} answer={answer} />),
     );
   };
   return { start, question };
 }
 
-/** Makes the whole page a drop target. Returns whether files are dragged over it. */
-export function useDrop(onDrop: (dropped: Promise<Dropped>) => void): boolean {
-  const [hovering, setHovering] = useState(false);
+/** Makes the whole page a drop target. Returns the folder whose row files are dragged over, or "" elsewhere; undefined while nothing is dragged. */
+export function useDrop(onDrop: (dropped: Promise<Dropped>, folder: string) => void): string | undefined {
+  const [hovering, setHovering] = useState<string>();
   const latest = useRef(onDrop);
   latest.current = onDrop;
   useEffect(() => {
@@ -68,20 +71,27 @@ export function useDrop(onDrop: (dropped: Promise<Dropped>) => void): boolean {
       if (!hasFiles(event)) return;
       // Without this the browser leaves the page and opens the file.
       event.preventDefault();
-      setHovering(isFree());
+      setHovering(isFree() ? folderAt(event) : undefined);
     });
     on("dragleave", ({ relatedTarget }) => {
-      if (relatedTarget === null) setHovering(false);
+      if (relatedTarget === null) setHovering(undefined);
     });
     on("drop", (event) => {
       if (!hasFiles(event)) return;
       event.preventDefault();
-      setHovering(false);
-      if (isFree() && event.dataTransfer !== null) latest.current(contentOf(event.dataTransfer));
+      setHovering(undefined);
+      if (isFree() && event.dataTransfer !== null)
+        latest.current(contentOf(event.dataTransfer), folderAt(event));
     });
     return () => listening.abort();
   }, []);
   return hovering;
+}
+
+/** Name of the folder whose row is under the mouse, or "". */
+function folderAt({ target }: DragEvent): string {
+  const row = target instanceof Element ? target.closest<HTMLElement>("[data-folder]") : null;
+  return row?.dataset.folder ?? "";
 }
 
 /** Files and folders of a drop. Call it during the event: the browser discards the items afterwards. */

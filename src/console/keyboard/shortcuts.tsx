@@ -1,0 +1,87 @@
+import type { ComponentType } from "preact";
+import { useEffect, useState } from "preact/hooks";
+import { importCode } from "../connection.ts";
+import { loadTexts } from "../text/text.ts";
+import { showError } from "../ui/toasts.tsx";
+import {
+  isMac,
+  type KeyboardDialog,
+  type KeyboardDialogProps,
+  openedDialog,
+  openKeyboardDialog,
+} from "./dialogs.ts";
+
+/** Shortcuts of the whole console, and the dialog that one of them has opened. */
+export function Shortcuts(props: Omit<KeyboardDialogProps, "onClose">) {
+  useEffect(() => {
+    addEventListener("keydown", onKey);
+    return () => {
+      removeEventListener("keydown", onKey);
+      openedDialog.value = undefined;
+    };
+  }, []);
+  const dialog = openedDialog.value;
+  // A dialog that asks for another token is above everything.
+  if (dialog === undefined || props.session.ended.value !== undefined) return null;
+  return <LoadedDialog key={dialog} dialog={dialog} {...props} />;
+}
+
+function LoadedDialog({
+  dialog,
+  ...props
+}: Omit<KeyboardDialogProps, "onClose"> & { readonly dialog: KeyboardDialog }) {
+  const [Shown, setShown] = useState<ComponentType<KeyboardDialogProps>>();
+  const close = () => {
+    openedDialog.value = undefined;
+  };
+  useEffect(() => {
+    let gone = false;
+    importCode(() => Promise.all([load[dialog](), loadTexts("help")])).then(
+      ([loaded]) => {
+        if (!gone) setShown(() => loaded);
+      },
+      (error) => {
+        close();
+        showError(error);
+      },
+    );
+    return () => {
+      gone = true;
+    };
+  }, []);
+  return Shown === undefined ? null : <Shown {...props} onClose={close} />;
+}
+
+const load: Readonly<Record<KeyboardDialog, () => Promise<ComponentType<KeyboardDialogProps>>>> = {
+  palette: async () => (await import("./palette.tsx")).Palette,
+  help: async () => (await import("./help.tsx")).Help,
+};
+
+function onKey(event: KeyboardEvent): void {
+  if (event.defaultPrevented || event.isComposing || document.querySelector("dialog[open]") !== null) return;
+  if (event.key.toLowerCase() === "k" && (isMac ? event.metaKey : event.ctrlKey) && !event.shiftKey) {
+    event.preventDefault();
+    openKeyboardDialog("palette");
+    return;
+  }
+  if (event.ctrlKey || event.metaKey || event.altKey || isTyping(event.target)) return;
+  if (event.key === "?") openKeyboardDialog("help");
+  else if (event.key !== "/" || !focusSearch()) return;
+  event.preventDefault();
+}
+
+/** Whether a key press goes into a text. The editor has a shadow root, so its container is the target. */
+function isTyping(target: EventTarget | null): boolean {
+  return (
+    target instanceof HTMLElement &&
+    target.closest("input, textarea, select, [contenteditable], .editor") !== null
+  );
+}
+
+/** Focuses the search or filter of the page. False when it has none. */
+function focusSearch(): boolean {
+  const field = document.querySelector<HTMLInputElement>('#main input[type="search"]:enabled');
+  field?.focus();
+  field?.select();
+  return field !== null;
+}

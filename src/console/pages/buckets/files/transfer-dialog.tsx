@@ -1,0 +1,192 @@
+import { useEffect, useState } from "preact/hooks";
+import type { BucketFiles } from "../../../../client/index.ts";
+import { t } from "../../../text/text.ts";
+import { Button } from "../../../ui/button.tsx";
+import { Dialog } from "../../../ui/dialog.tsx";
+import { explain } from "../../../ui/problem.tsx";
+import { toast, toastWithAction } from "../../../ui/toasts.tsx";
+import { visibleText } from "../../../ui/visible-text.tsx";
+import type { OpenBucket } from "../bucket-access.ts";
+import { join, nameOf } from "../path.ts";
+import { BatchProgress, useBatch } from "./batch.tsx";
+import { FolderPicker } from "./folder-picker.tsx";
+import { NameList } from "./name-list.tsx";
+import {
+  conflictsOf,
+  type OnConflict,
+  type Step,
+  stepsOf,
+  type Transfer,
+  transferProblem,
+} from "./transfer.ts";
+
+export interface TransferDialogProps {
+  readonly openBucket: OpenBucket;
+  readonly transfer: Transfer;
+  /** Destination; undefined: the person chooses it. */
+  readonly into?: string | undefined;
+  readonly onClose: () => void;
+  /** Called at the end, with the names that are new in the folder of the entries. */
+  readonly onDone: (added: readonly string[]) => void;
+  /** Called when moved entries are back. */
+  readonly onUndone: () => void;
+}
+
+/** Progress that takes less is not shown, so that no dialog flashes up. */
+const slowMs = 400;
+
+/**
+ * Moves or copies entries into a folder. Shows a dialog for choosing the folder, if `into` is undefined, for names that exist there, for
+ * slow progress and for failures; nothing otherwise.
+ */
+export function TransferDialog(props: TransferDialogProps) {
+  const { openBucket, transfer, onClose, onDone, onUndone } = props;
+  const { kind, path, entries } = transfer;
+  const { files } = openBucket.access;
+  const batch = useBatch();
+  const [into, setInto] = useState(props.into ?? path);
+  const [taken, setTaken] = useState<readonly string[]>();
+  const [fault, setFault] = useState<string>();
+  const [started, setStarted] = useState(false);
+  const [isSlow, setSlow] = useState(false);
+  const problem = transferProblem(transfer, into);
+  const conflicts = taken === undefined ? [] : conflictsOf(transfer, into, taken);
+  const what =
+    entries.length === 1 ? visibleText(entries[0]?.name ?? "") : t.frame.countItems(entries.length);
+
+  const run = async (steps: readonly Step[]) => {
+    if (files === undefined) return;
+    if (steps.length === 0) return onClose();
+    setStarted(true);
+    const timer = setTimeout(() => setSlow(true), slowMs);
+    const isWhole = await batch.run(
+      steps.map((step) => ({
+        name: nameOf(step.from),
+        run: (signal) => runStep(files, kind, step, signal),
+      })),
+    );
+    clearTimeout(timer);
+    if (!isWhole) return setSlow(true);
+    report(steps);
+    onDone(into === path ? steps.map(({ to }) => nameOf(to)) : []);
+  };
+  const report = (steps: readonly Step[]) => {
+    const [step] = steps;
+    const moved =
+      steps.length === 1 ? visibleText(nameOf(step?.from ?? "")) : t.frame.countItems(steps.length);
+    const folder = visibleText(join(openBucket.name, into));
+    if (kind === "copy") return toast(t.files.copiedTo(moved, folder));
+    // What was replaced is in the trash at best, so this move is not undone.
+    if (files === undefined || steps.some(({ replaces }) => replaces))
+      return toast(t.files.movedTo(moved, folder));
+    toastWithAction(t.files.movedTo(moved, folder), {
+      label: t.files.undo,
+      run: async () => {
+        await undoMove(files, steps).finally(onUndone);
+        toast(t.files.movedBack(moved));
+      },
+    });
+  };
+  const begin = async () => {
+    setFault(undefined);
+    try {
+      const there = (await openBucket.access.list(into, new AbortController().signal)).map(
+        ({ name }) => name,
+      );
+      if (conflictsOf(transfer, into, there).length > 0) return setTaken(there);
+      await run(stepsOf(transfer, into, { taken: there, onConflict: "skip" }));
+    } catch (error) {
+      setFault(explain(error));
+    }
+  };
+  useEffect(() => {
+    if (props.into !== undefined) void begin();
+  }, []);
+
+  const isAsking = conflicts.length > 0 && !started;
+  const isPicking = props.into === undefined && !isAsking && !started;
+  const isShown = isPicking || isAsking || isSlow || fault !== undefined;
+  if (!isShown) return null;
+  const close = started ? () => onDone([]) : onClose;
+  const answer = (onConflict: OnConflict) => run(stepsOf(transfer, into, { taken: taken ?? [], onConflict }));
+  const cancel = (
+    <Button onClick={batch.running ? batch.cancel : close}>
+      {(started && !batch.running) || (!isPicking && !isAsking && !started) ? t.frame.close : t.frame.cancel}
+    </Button>
+  );
+  return (
+    <Dialog
+      // A new dialog for the question: it takes the focus.
+      key={isAsking ? "ask" : "pick"}
+      title={kind === "move" ? t.files.moveItems(what) : t.files.copyItems(what)}
+      onClose={close}
+    >
+      {isPicking && <FolderPicker openBucket={openBucket} path={into} onPath={setInto} />}
+      {isPicking && problem !== undefined && (
+        <p class="muted" role="status">
+          {visibleText(problem)}
+        </p>
+      )}
+      {isAsking && <Conflicts names={conflicts} folder={join(openBucket.name, into)} />}
+      {fault !== undefined && (
+        <p class="problem" role="alert">
+          {fault}
+        </p>
+      )}
+      <BatchProgress batch={batch} />
+      <footer>
+        {cancel}
+        {isPicking && (
+          <Button kind="primary" disabled={problem !== undefined} onClick={begin}>
+            {kind === "move" ? t.files.moveHere : t.files.copyHere}
+          </Button>
+        )}
+        {isAsking && (
+          <>
+            {conflicts.length < entries.length && (
+              <Button onClick={() => answer("skip")}>{t.files.skipThese}</Button>
+            )}
+            <Button onClick={() => answer("both")}>{t.files.keepBoth}</Button>
+            <Button kind="danger" onClick={() => answer("replace")}>
+              {t.files.replace}
+            </Button>
+          </>
+        )}
+      </footer>
+    </Dialog>
+  );
+}
+
+/** Names that exist at the destination, and what each answer does. */
+function Conflicts({ names, folder }: { readonly names: readonly string[]; readonly folder: string }) {
+  return (
+    <div class="dialog-text">
+      <p>{t.files.existThere(visibleText(folder))}</p>
+      <NameList names={names} />
+      <p>{t.files.conflictHint}</p>
+    </div>
+  );
+}
+
+/** Moves or copies one entry. Fails if something has appeared at the destination that may not be replaced. */
+function runStep(
+  files: BucketFiles,
+  kind: Transfer["kind"],
+  { from, to, replaces }: Step,
+  signal?: AbortSignal,
+): Promise<void> {
+  const options = { signal, overwrite: replaces };
+  return kind === "move" ? files.move(from, to, options) : files.copy(from, to, options);
+}
+
+/** Moves everything back to where it was, and replaces nothing there. Throws after the rest if something could not be moved. */
+async function undoMove(files: BucketFiles, steps: readonly Step[]): Promise<void> {
+  const failed: string[] = [];
+  for (const { from, to } of steps)
+    try {
+      await files.move(to, from, { overwrite: false });
+    } catch {
+      failed.push(visibleText(nameOf(to)));
+    }
+  if (failed.length > 0) throw new Error(t.files.notMovedBack(failed.slice(0, 5).join(", ")));
+}

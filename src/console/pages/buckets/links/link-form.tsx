@@ -1,0 +1,155 @@
+import { useState } from "preact/hooks";
+import { InvalidInput, NotFound, type StoredLink } from "../../../../client/index.ts";
+import type { Rights } from "../../../rights.ts";
+import { serverUrl, useSession } from "../../../session.ts";
+import { t } from "../../../text/text.ts";
+import { Button } from "../../../ui/button.tsx";
+import { Dialog } from "../../../ui/dialog.tsx";
+import { Choice, Field, typed } from "../../../ui/field.tsx";
+import { explain, Problem } from "../../../ui/problem.tsx";
+import type { NewLink } from "./new-link-dialog.tsx";
+
+export type LinkKind = StoredLink["kind"];
+
+/** Kinds of links that a token can make. */
+export function linkKinds(rights: Rights, name: string): readonly LinkKind[] {
+  const may = (action: "read" | "write" | "list") => rights.inBucket(name, { static_bucket_file: action });
+  return [
+    ...(may("read") ? (["download"] as const) : []),
+    ...(may("read") && may("list") ? (["zip"] as const) : []),
+    ...(may("write") ? (["upload"] as const) : []),
+  ];
+}
+
+const hour = 3600;
+const day = 24 * hour;
+
+export interface LinkFormProps {
+  readonly name: string;
+  readonly kinds: readonly LinkKind[];
+  /** Suggested kind. */
+  readonly kind: string | null;
+  readonly path: string;
+  readonly onClose: () => void;
+  readonly onDone: (link: NewLink) => void;
+}
+
+/** Dialog that makes a link. */
+export function LinkForm({ name, kinds, kind: suggested, path: given, onClose, onDone }: LinkFormProps) {
+  const { client } = useSession();
+  const [kind, setKind] = useState(kinds.find((one) => one === suggested) ?? kinds[0] ?? "download");
+  const [path, setPath] = useState(given);
+  const [seconds, setSeconds] = useState(7 * day);
+  const [uses, setUses] = useState("");
+  const [password, setPassword] = useState("");
+  const [refusal, setRefusal] = useState<unknown>();
+  const usesFault = uses !== "" && !/^[1-9]\d{0,5}$/.test(uses) ? t.bucketTabs.usesFault : undefined;
+  const field =
+    refusal instanceof InvalidInput || refusal instanceof NotFound ? refusal.data.field : undefined;
+  const submit = async () => {
+    setRefusal(undefined);
+    try {
+      const link = await client.call("static-bucket-file_link", {
+        name,
+        path: path.replace(/^\/+|\/+$/g, ""),
+        expires_in: seconds,
+        ...(uses === "" ? {} : { max_downloads: Number(uses) }),
+        ...(password === "" ? {} : { password }),
+        ...(kind === "upload" ? { upload: true } : {}),
+        ...(kind === "zip" ? { zip: true } : {}),
+      });
+      onDone({
+        address: serverUrl + link.address,
+        expires: link.expires,
+        stored: link.id !== undefined,
+        password,
+      });
+    } catch (error) {
+      setRefusal(error);
+    }
+  };
+  return (
+    <Dialog title={t.bucketTabs.newLink} onClose={onClose}>
+      <form class="form" onSubmit={(event: Event) => event.preventDefault()}>
+        <fieldset class="field">
+          <legend>{t.bucketTabs.opens}</legend>
+          {kinds.map((one) => (
+            <Choice
+              key={one}
+              name="kind"
+              label={titles()[one].label}
+              hint={titles()[one].hint}
+              checked={kind === one}
+              onChoose={() => setKind(one)}
+            />
+          ))}
+        </fieldset>
+        <Field
+          label={kind === "download" ? t.bucketTabs.filePath : t.bucketTabs.folderPath}
+          hint={kind === "zip" ? t.bucketTabs.zipPathHint : t.bucketTabs.pathHint}
+          error={field === "path" ? explain(refusal) : undefined}
+        >
+          <input
+            type="text"
+            value={path}
+            placeholder={kind === "download" ? "docs/report.pdf" : "docs"}
+            autocomplete="off"
+            spellcheck={false}
+            onInput={(event: Event) => setPath(typed(event))}
+          />
+        </Field>
+        <Field label={t.bucketTabs.validFor}>
+          <select value={String(seconds)} onChange={(event: Event) => setSeconds(Number(typed(event)))}>
+            {[hour, day, 7 * day, 30 * day, 365 * day].map((choice) => (
+              <option key={choice} value={String(choice)}>
+                {choice === hour ? t.bucketTabs.oneHour : t.frame.countDays(choice / day)}
+              </option>
+            ))}
+          </select>
+        </Field>
+        <Field
+          label={kind === "upload" ? t.bucketTabs.maxUploads : t.bucketTabs.maxDownloads}
+          hint={t.bucketTabs.maxHint}
+          error={usesFault}
+        >
+          <input
+            type="text"
+            inputMode="numeric"
+            value={uses}
+            autocomplete="off"
+            onInput={(event: Event) => setUses(typed(event))}
+          />
+        </Field>
+        <Field label={t.frame.password} hint={t.bucketTabs.passwordHint}>
+          <input
+            type="text"
+            value={password}
+            autocomplete="off"
+            spellcheck={false}
+            onInput={(event: Event) => setPassword(typed(event))}
+          />
+        </Field>
+        {refusal !== undefined && field !== "path" && <Problem error={refusal} />}
+        <footer>
+          <Button onClick={onClose}>{t.frame.cancel}</Button>
+          <Button
+            kind="primary"
+            type="submit"
+            disabled={usesFault !== undefined || (kind === "download" && path === "")}
+            onClick={submit}
+          >
+            {t.bucketTabs.createLink}
+          </Button>
+        </footer>
+      </form>
+    </Dialog>
+  );
+}
+
+function titles(): Readonly<Record<LinkKind, { readonly label: string; readonly hint: string }>> {
+  return {
+    download: { label: t.bucketTabs.oneFile, hint: t.bucketTabs.oneFileHint },
+    zip: { label: t.bucketTabs.folderZip, hint: t.bucketTabs.folderZipHint },
+    upload: { label: t.bucketTabs.dropBox, hint: t.bucketTabs.dropBoxHint },
+  };
+}

@@ -1,0 +1,118 @@
+import type { Suggestion, Suggestions } from "../../editor/props.ts";
+import { t } from "../../text/text.ts";
+import documented from "./config-keys.json";
+
+/** Key of the configuration with its documentation. `npm run docs` prints the list from the server's own declarations. */
+export interface ConfigKey {
+  /** Undefined for keys above the first table. */
+  readonly table?: string;
+  readonly name: string;
+  readonly type: string;
+  readonly description: string;
+  /** Default as it is written in the file. */
+  readonly default?: string;
+  readonly isRequired?: boolean;
+  /** All values as they are written in the file, if they are few. */
+  readonly choices: readonly string[];
+  readonly example?: string;
+}
+
+const keys = documented as readonly ConfigKey[];
+const tables = [...new Set(keys.flatMap(({ table }) => table ?? []))];
+
+const header = /^[ \t]*\[[ \t]*([\w-]*)[ \t]*\]/;
+/** A key and what is before its value. A key in a comment is found too, because a new file has most keys in comments. */
+const setting = /^[ \t]*(#?)[ \t]*([\w-]+)[ \t]*=[ \t]*/;
+
+/** Key that a line sets, with the table that the line is in; undefined for other lines. Lines start at 1. */
+export function keyAt(text: string, line: number): ConfigKey | undefined {
+  const lines = text.split("\n").slice(0, line);
+  const name = setting.exec(lines.at(-1) ?? "")?.[2];
+  return name === undefined ? undefined : findKey(tableOf(lines), name);
+}
+
+function findKey(table: string | undefined, name: string): ConfigKey | undefined {
+  return keys.find((key) => key.table === table && key.name === name);
+}
+
+/** Table that a line after these is in; undefined above the first one. */
+function tableOf(lines: readonly string[]): string | undefined {
+  return lines.findLast((line) => header.test(line))?.match(header)?.[1];
+}
+
+/** Names that are set in a table of the text. */
+function namesIn(text: string, table: string | undefined): ReadonlySet<string> {
+  let current: string | undefined;
+  const names = new Set<string>();
+  for (const line of text.split("\n")) {
+    current = header.exec(line)?.[1] ?? current;
+    const [, comment, name] = setting.exec(line) ?? [];
+    if (current === table && comment === "" && name !== undefined) names.add(name);
+  }
+  return names;
+}
+
+/** Suggestions for what is being written at an offset of the text: a table, a key that is not set yet, or a value. */
+export function suggestConfig(text: string, at: number): Suggestions | undefined {
+  const lines = text.slice(0, at).split("\n");
+  const before = lines.at(-1) ?? "";
+  const [after = ""] = text.slice(at).split("\n", 1);
+  const table = tableOf(lines.slice(0, -1));
+  const [, begun] = /^[ \t]*\[[ \t]*([\w-]*)$/.exec(before) ?? [];
+  if (begun !== undefined)
+    return suggestionsFor(
+      begun,
+      tables.map((label) => ({ label })),
+    );
+  const [, name] = /^[ \t]*([\w-]+)$/.exec(before) ?? [];
+  if (name !== undefined) return suggestionsFor(name, keySuggestions({ text, table, after }));
+  const found = setting.exec(before);
+  if (found === null || found[1] === "#") return undefined;
+  const key = findKey(table, found[2] ?? "");
+  return key === undefined ? undefined : valueSuggestions(key, before.slice(found[0].length));
+}
+
+interface KeyPlace {
+  readonly text: string;
+  readonly table: string | undefined;
+  /** Rest of the line. */
+  readonly after: string;
+}
+
+function keySuggestions({ text, table, after }: KeyPlace): Suggestion[] {
+  const isSet = namesIn(text, table);
+  return keys
+    .filter((key) => key.table === table && !isSet.has(key.name))
+    .map(({ name, type, description }) => ({
+      label: name,
+      // The line may already have a value.
+      apply: /^[ \t]*=/.test(after) ? name : `${name} = `,
+      detail: type,
+      info: description.replaceAll("`", ""),
+    }));
+}
+
+/**
+ * Values of a key. Inside quotes that are already written they have none. The default and the example are suggested only in an
+ * empty place: Enter behind a 5 must not make a 500 of it.
+ */
+function valueSuggestions(key: ConfigKey, written: string): Suggestions | undefined {
+  const isQuoted = written.startsWith('"');
+  const begun = isQuoted ? written.slice(1) : written;
+  if (key.choices.length === 0 && begun !== "") return undefined;
+  const values = key.choices.length > 0 ? key.choices : [key.default, key.example];
+  const unquoted = (value: string) => (isQuoted ? value.replace(/^"|"$/g, "") : value);
+  const options = [...new Set(values)]
+    .filter((value) => value !== undefined && (!isQuoted || value.startsWith('"')))
+    .map((value = "") => ({
+      label: unquoted(value),
+      ...(value === key.default ? { detail: t.config.isDefault } : {}),
+    }));
+  return suggestionsFor(begun, options);
+}
+
+/** Nothing is suggested once a suggestion is written out: Enter then begins a new line, as the person expects. */
+function suggestionsFor(written: string, options: readonly Suggestion[]): Suggestions | undefined {
+  if (options.length === 0 || options.some(({ label }) => label === written)) return undefined;
+  return { replaces: written.length, options };
+}

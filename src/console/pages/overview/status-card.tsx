@@ -1,0 +1,100 @@
+import { bytes, number } from "../../format.ts";
+import type { Rights } from "../../rights.ts";
+import { linkTo } from "../../route.ts";
+import { useSession } from "../../session.ts";
+import { t } from "../../text/text.ts";
+import { Icon, type IconName } from "../../ui/icons.tsx";
+import { visibleText } from "../../ui/visible-text.tsx";
+import type { Reason, ServerStatus, Verdict, Where } from "./status.ts";
+
+const icons: Readonly<Record<Verdict, IconName>> = {
+  well: "check",
+  attention: "warning",
+  trouble: "warning",
+};
+const colours: Readonly<Record<Verdict, string>> = { well: "good", attention: "warn", trouble: "bad" };
+
+/** The state of the server in one word, with the reasons and where to go for each. */
+export function StatusCard({ status: { verdict, reasons } }: { readonly status: ServerStatus }) {
+  return (
+    <section class={`overview-status ${colours[verdict]}`} aria-labelledby="status">
+      <Icon name={icons[verdict]} />
+      <div role="status">
+        <h2 id="status">{t.overview.verdicts[verdict]}</h2>
+        {reasons.length === 0 && <p>{t.overview.wellReason}</p>}
+        {reasons.length > 0 && (
+          <ul>
+            {reasons.map((reason) => (
+              <li key={keyOf(reason)}>
+                {reasonText(reason)} <ReasonLink where={reason.where} />
+              </li>
+            ))}
+          </ul>
+        )}
+      </div>
+    </section>
+  );
+}
+
+function keyOf(reason: Reason): string {
+  return "disk" in reason ? `${reason.code} ${reason.disk}` : reason.code;
+}
+
+function reasonText(reason: Reason): string {
+  const texts = t.overview.reasons;
+  switch (reason.code) {
+    case "disk":
+      return texts.disk(
+        t.overview.disks[reason.disk === "database" ? "database" : "static"],
+        bytes(reason.free),
+      );
+    case "failing":
+      return texts.failing(number(Math.ceil(reason.share * 100)));
+    case "slow":
+      return texts.slow(number(Math.round(reason.seconds * 1000)));
+    case "nodeLost":
+    case "nodeNotReady":
+      return texts[reason.code](visibleText(reason.names.join(", ")));
+    case "errors":
+      return texts.errors(reason.count, visibleText(reason.newest));
+    case "signIns":
+      return texts.signIns(reason.count);
+    default:
+      return texts[reason.code];
+  }
+}
+
+/** Where to mend or examine it, if this token may go there. */
+function ReasonLink({ where }: { readonly where: Where }) {
+  const { rights } = useSession();
+  const target = targetOf(where);
+  if (target === undefined || !target.isShown(rights)) return null;
+  return <a href={linkTo(target.page, [], target.query ?? {})}>{target.title}</a>;
+}
+
+interface Target {
+  readonly page: string;
+  readonly query?: Record<string, string>;
+  readonly title: string;
+  readonly isShown: (rights: Rights) => boolean;
+}
+
+function targetOf(where: Where): Target | undefined {
+  const readsLogs = (rights: Rights) => rights.globally({ node: "read_logs" });
+  const isSuper = (rights: Rights) => rights.isSuper;
+  switch (where) {
+    case "errors":
+      return { page: "logs", query: { filter: "error" }, title: t.frame.logs, isShown: readsLogs };
+    case "signIns":
+      return { page: "activity", query: { kind: "sign_in" }, title: t.frame.activity, isShown: readsLogs };
+    case "buckets":
+      return { page: "buckets", title: t.frame.buckets, isShown: ({ seesBuckets }) => seesBuckets };
+    case "config":
+      return { page: "config", title: t.frame.config, isShown: isSuper };
+    case "update":
+      return { page: "update", title: t.frame.update, isShown: isSuper };
+    case "nodes":
+    case "none":
+      return undefined;
+  }
+}

@@ -1,0 +1,38 @@
+import { useRef } from "preact/hooks";
+import type { MetricFamily } from "../../../client/index.ts";
+import { useSession } from "../../session.ts";
+import { type Loaded, useLoad } from "../../ui/load.ts";
+import { usePolling } from "../../ui/polling.ts";
+import { addAnswer, type History, type Range, sinceFor } from "./history.ts";
+import { wantedSeries } from "./measures.ts";
+
+/** As often as the server measures. */
+const refreshMs = 10_000;
+
+export interface MetricsView {
+  readonly families: readonly MetricFamily[];
+  readonly history: History;
+}
+
+/** Present values and history, refreshed while the tab is visible; only new values are transferred. Undefined without the permission. */
+export function useMetrics(range: Range): Loaded<MetricsView | undefined> {
+  const { client, rights } = useSession();
+  const isAllowed = rights.globally({ node: "metrics" });
+  const held = useRef<History>(undefined);
+  const loaded = useLoad(
+    async (signal) => {
+      if (!isAllowed) return undefined;
+      const since = sinceFor(held.current, range, Date.now());
+      const answer = await client.call(
+        "node-server_metrics",
+        { since, series: [...wantedSeries] },
+        { signal },
+      );
+      held.current = addAnswer(held.current, answer, since);
+      return { families: answer.metrics, history: held.current };
+    },
+    [client, isAllowed, range],
+  );
+  usePolling(loaded.reload, refreshMs);
+  return loaded;
+}

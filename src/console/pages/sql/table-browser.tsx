@@ -1,0 +1,159 @@
+import { useLayoutEffect, useMemo, useRef, useState } from "preact/hooks";
+import { number } from "../../format.ts";
+import { closeTo } from "../../route.ts";
+import { useSession } from "../../session.ts";
+import { t } from "../../text/text.ts";
+import { Button, IconButton } from "../../ui/button.tsx";
+import { useLoad } from "../../ui/load.ts";
+import { Problem } from "../../ui/problem.tsx";
+import { Skeleton } from "../../ui/skeleton.tsx";
+import { Tabs } from "../../ui/tabs.tsx";
+import { ResultView } from "./result.tsx";
+import { nextOrder, type SortOrder } from "./row-order.ts";
+import { TableStructure } from "./table-structure.tsx";
+import { type DialectTable, pageQuery, pageSize, type Table } from "./tables.ts";
+
+/** Rows of a table page by page, and its columns and indexes. */
+export function TableBrowser({ table, dialect }: DialectTable) {
+  const [tab, setTab] = useState<"rows" | "structure">("rows");
+  const heading = useRef<HTMLHeadingElement>(null);
+  // On a phone the list of tables is below: what was chosen there must come into view.
+  useLayoutEffect(() => heading.current?.focus(), []);
+  return (
+    <section class="sql-workspace" aria-label={table.name}>
+      <div class="row">
+        <IconButton icon="previous" label={t.sql.backToStatement} onClick={closeTable} />
+        <h2 ref={heading} tabIndex={-1}>
+          {table.name}
+        </h2>
+      </div>
+      <Tabs
+        label={table.name}
+        class="sql-outcome"
+        tabs={[
+          { name: "rows", title: t.sql.rowsTab },
+          { name: "structure", title: t.sql.structureTab },
+        ]}
+        chosen={tab}
+        onChoose={setTab}
+      >
+        {tab === "rows" ? (
+          <TableRows table={table} dialect={dialect} />
+        ) : (
+          <TableStructure table={table} dialect={dialect} />
+        )}
+      </Tabs>
+    </section>
+  );
+}
+
+/** Shows the statement again. */
+export function closeTable(): void {
+  closeTo({}, ({ query }) => !query.has("table"));
+}
+
+function TableRows({ table, dialect }: DialectTable) {
+  const { client } = useSession();
+  const [isNewestFirst, setIsNewestFirst] = useState(true);
+  const [order, setOrder] = useState<SortOrder>();
+  const [offset, setOffset] = useState(0);
+  const sql = pageQuery({ table, dialect, isNewestFirst, order, offset });
+  const { value, error, loading, reload } = useLoad(
+    async (signal) => ({
+      offset,
+      ...(await client.call("node-server_exec_sql", { sql }, { signal, timeoutMs: 0 })),
+    }),
+    [client, sql],
+  );
+  const result = useMemo(() => {
+    if (value === undefined) return undefined;
+    const rows = value.data.slice(0, pageSize);
+    const names = rows[0] === undefined ? table.columns.map(({ name }) => name) : Object.keys(rows[0]);
+    return { rows, columns: names, rowCount: rows.length, truncated: false };
+  }, [value]);
+  const restart = () => setOffset(0);
+  return (
+    <>
+      <div class="row sql-pages" aria-busy={loading}>
+        {table.creationOrder.length > 0 && (
+          <fieldset class="segments">
+            <legend class="unseen">{t.sql.order}</legend>
+            {[true, false].map((newest) => (
+              <button
+                key={newest}
+                type="button"
+                aria-pressed={order === undefined && isNewestFirst === newest}
+                title={t.sql.orderedBy(table.creationOrder.join(", "))}
+                onClick={() => {
+                  setIsNewestFirst(newest);
+                  setOrder(undefined);
+                  restart();
+                }}
+              >
+                {newest ? t.sql.newestFirst : t.sql.oldestFirst}
+              </button>
+            ))}
+          </fieldset>
+        )}
+        <span>
+          <IconButton
+            icon="previous"
+            label={t.sql.previousPage}
+            disabled={loading || offset === 0}
+            onClick={() => setOffset(Math.max(0, offset - pageSize))}
+          />
+          <span role="status">
+            {result !== undefined &&
+              value !== undefined &&
+              (result.rows.length === 0
+                ? t.sql.emptyPage
+                : t.sql.rowRange(number(value.offset + 1), number(value.offset + result.rows.length)))}
+          </span>
+          <IconButton
+            icon="next"
+            label={t.sql.nextPage}
+            disabled={loading || value === undefined || value.data.length <= pageSize}
+            onClick={() => setOffset(offset + pageSize)}
+          />
+        </span>
+        <RowCount key={table.id} table={table} />
+        <Button kind="quiet" icon="retry" disabled={loading} onClick={reload}>
+          {t.frame.reload}
+        </Button>
+      </div>
+      {error !== undefined && <Problem error={error} retry={reload} />}
+      {result === undefined && error === undefined && <Skeleton rows={6} />}
+      {result !== undefined && (
+        <ResultView
+          result={result}
+          serverOrder={{
+            order,
+            onSort: (column) => {
+              setOrder((before) => nextOrder(before, column));
+              restart();
+            },
+          }}
+        />
+      )}
+    </>
+  );
+}
+
+/** Counts the rows when asked to: in a large table of PostgreSQL that takes a while. */
+function RowCount({ table }: { readonly table: Table }) {
+  const { client } = useSession();
+  const [count, setCount] = useState<number>();
+  const read = async () => {
+    const sql = `SELECT count(*) AS n FROM ${table.id}`;
+    const { data } = await client.call("node-server_exec_sql", { sql }, { timeoutMs: 0 });
+    setCount(Number(data[0]?.n));
+  };
+  return (
+    <>
+      <Button kind="quiet" onClick={read}>
+        {t.sql.count}
+      </Button>
+      <span role="status">{count !== undefined && t.sql.total(t.sql.countRows(count))}</span>
+    </>
+  );
+}

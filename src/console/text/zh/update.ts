@@ -1,0 +1,48 @@
+import type { update as en } from "../en/update.ts";
+
+export const update: typeof en = {
+  wasUpdated: (from: string, to: string) =>
+    `服务器已从 ${from} 更新到 ${to}。旧的可执行文件保留在旁边，后缀为 .old。`,
+  current: "当前版本",
+  version: (version: string) => `版本 ${version}`,
+  built: "构建",
+  commit: "提交",
+  system: "系统",
+  fromSource: "从源代码运行",
+  question: (tag: string) => `更新到 ${tag}？`,
+  whatHappens: (tag: string) =>
+    `服务器会下载 ${tag}，校验并试运行后替换可执行文件。3 秒后重启：期间短暂无法访问，连接会断开。`,
+  keepsOld: "当前的可执行文件以 .old 后缀保留。如果新版本无法启动，服务器会自动回滚。",
+  another: "其他版本",
+  install: "安装其他版本",
+  tag: "发布版本的标签",
+  tagHint: "可以更新或更旧，例如 v1.2.3。服务器从其 release_url 下载。",
+  same: (tag: string) => `服务器已在运行 ${tag}。没有更改，也没有重启。`,
+  updated: (tag: string) => `服务器已运行 ${tag}，而本页仍是旧版本的页面。`,
+  failed: (tag: string) => `服务器没有更新到 ${tag}。`,
+  setIt: "请在页面 <link> 中设置后重试。",
+  checkTag: "请确认标签正确，且已为此系统发布。",
+  lostConnection: "连接已断开，无法继续跟踪日志。服务器可能会自行继续：请稍后检查其版本。",
+  says: (why: string) => `服务器的说明：${why}`,
+  rolledBack: (tag: string, version: string, why: string) =>
+    `${tag} 无法启动，已恢复运行版本 ${version}。服务器的说明：${why}`,
+  notRestarted: (version: string) =>
+    `新的可执行文件已就位，但服务器没有重启：仍在运行版本 ${version}。详情见其日志；请手动重启以运行新版本。`,
+  runsNow: (tag: string) => `服务器已运行 ${tag}。请重新加载本页以使用新版控制台。`,
+  stepDownload: "下载发布版本",
+  stepCheck: "校验并试运行",
+  stepPlace: "替换可执行文件",
+  stepRestart: "重启到新版本",
+  underWay: "正在更新",
+  updatingTo: (tag: string) => `正在更新到 ${tag}`,
+  done: "· 完成",
+  now: "· 进行中",
+  download: "下载",
+  soFar: (size: string) => `已下载 ${size}`,
+  downloaded: (done: string, total: string, percent: number) => `${done} / ${total}，${percent} %`,
+  mayLeave: "可以离开本页：服务器会自行继续。",
+  longOutage: "服务器长时间没有响应。本页会继续尝试；请检查主机和服务管理器。",
+  restarting: "下载完成约 3 秒后服务器重启。本页会自动重新连接。",
+  badTag: "格式必须为 vX.Y.Z，例如 v1.2.3。",
+  noReason: "日志没有说明原因",
+};

@@ -1,0 +1,71 @@
+import { expect } from "bun:test";
+import { siteWith } from "../support/bucket.ts";
+import { axeFindings, inBrowser, openConsole, shoot, testNode } from "./browser.ts";
+
+inBrowser("links are made, shown once, listed and revoked, alone and all at once", async () => {
+  await using node = await testNode();
+  await siteWith(node, { "a.txt": "words", "docs/b.txt": "b" }, { public: false });
+  await using tab = await openConsole(node, {
+    at: "/buckets/site/links",
+    expected: /there is no such file|no file/i,
+  });
+  const { page } = tab;
+  await page.getByText("There are no links with a limit").waitFor();
+  const form = page.getByRole("dialog", { name: "New link" });
+  const made = page.getByRole("dialog", { name: "Link created" });
+  const takeAddress = async () => {
+    await made.getByRole("button", { name: "Copy link" }).click();
+    const address = await page.evaluate<string>("navigator.clipboard.readText()");
+    await made.locator("footer").getByRole("button", { name: "Close" }).click();
+    return address;
+  };
+  await page.getByRole("button", { name: "New link" }).click();
+  await form.getByLabel("File", { exact: true }).fill("missing.txt");
+  await form.getByRole("button", { name: "Create link" }).click();
+  await form.getByRole("alert").waitFor();
+  await form.getByLabel("File", { exact: true }).fill("a.txt");
+  await form.getByRole("textbox", { name: "Downloads" }).fill("0");
+  await form.getByText("Enter a number from 1").waitFor();
+  expect(await form.getByRole("button", { name: "Create link" }).isDisabled()).toBe(true);
+  await form.getByRole("textbox", { name: "Downloads" }).fill("2");
+  expect(await axeFindings(page)).toEqual([]);
+  await form.getByRole("button", { name: "Create link" }).click();
+  await made.getByText("it is not shown again").waitFor();
+  const limited = await takeAddress();
+  expect(await (await fetch(limited)).text()).toBe("words");
+  const row = page.getByRole("row", { name: /^a\.txt/ });
+  await row.waitFor();
+
+  // Without a limit and a password it is not stored, so only "Revoke all links" ends it.
+  await page.getByRole("button", { name: "New link" }).click();
+  await form.getByRole("radio", { name: "A folder as ZIP" }).check();
+  await form.getByLabel("Folder", { exact: true }).fill("docs");
+  await form.getByRole("button", { name: "Create link" }).click();
+  await made.getByText("“Revoke all links” ends it").waitFor();
+  const zip = await takeAddress();
+  expect((await fetch(zip)).headers.get("content-type")).toBe("application/zip");
+  expect(await page.getByRole("row").count()).toBe(2);
+
+  await row.getByRole("button", { name: "Revoke" }).click();
+  await page.getByRole("dialog").getByRole("button", { name: "Revoke" }).click();
+  await page.getByText("There are no links with a limit").waitFor();
+  expect((await fetch(limited)).status).not.toBe(200);
+  expect((await fetch(zip)).status).toBe(200);
+  await page.getByRole("button", { name: "Revoke all links" }).click();
+  await page.getByRole("dialog").getByRole("button", { name: "Revoke all links" }).click();
+  await page.getByText("All links are revoked.").waitFor();
+  expect((await fetch(zip)).status).not.toBe(200);
+
+  // A drop box, from an address that names the folder.
+  await page.goto(`${node.url}/node/console/#/buckets/site/links?new=inbox&kind=upload`);
+  expect(await form.getByLabel("Folder", { exact: true }).inputValue()).toBe("inbox");
+  await form.getByLabel("Password").fill("open sesame");
+  await form.getByRole("button", { name: "Create link" }).click();
+  await made.getByText("Send the password by another way").waitFor();
+  await shoot(page, "bucket-link-created");
+  await takeAddress();
+  const box = page.getByRole("row", { name: /^inbox/ });
+  await box.getByText("A drop box").waitFor();
+  await box.getByText("Password").waitFor();
+  expect(page.url()).not.toContain("new=");
+});

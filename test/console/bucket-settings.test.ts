@@ -1,0 +1,76 @@
+import { expect } from "bun:test";
+import { siteWith } from "../support/bucket.ts";
+import { axeFindings, inBrowser, lookAround, openConsole, testNode } from "./browser.ts";
+
+inBrowser("the HTTP root is moved from another bucket, after a question, at once", async () => {
+  await using node = await testNode();
+  const token = node.superToken;
+  await siteWith(node, { "index.html": "old" }, { is_http_root: true });
+  await node.call("static-bucket_create", { token, name: "next" });
+  await node.call("static-bucket-file_upload", { token, name: "next", path: "index.html", body: "new" });
+  await using tab = await openConsole(node, { at: "/buckets/next" });
+  const { page } = tab;
+  await page.getByRole("link", { name: "Settings" }).click();
+  await page.getByRole("checkbox", { name: "HTTP root" }).check();
+  await page.getByRole("button", { name: "Save" }).click();
+  const question = page.getByRole("dialog", { name: "Make next the HTTP root?" });
+  await question.getByText("site is the HTTP root now").waitFor();
+  expect(await axeFindings(page)).toEqual([]);
+  await question.getByRole("button", { name: "Cancel" }).click();
+  expect(await (await fetch(node.url)).text()).toBe("old");
+  await page.getByRole("button", { name: "Save" }).click();
+  await question.getByRole("button", { name: "Move the HTTP root" }).click();
+  await page.locator(".badge", { hasText: "HTTP root" }).waitFor();
+  expect(await (await fetch(node.url)).text()).toBe("new");
+  expect(await node.call("static-bucket_read", { token, name: "site" })).toMatchObject({
+    is_http_root: false,
+  });
+  expect(await page.getByRole("link", { name: "Open site" }).getAttribute("href")).toBe(`${node.url}/`);
+  // Tabs are in the history.
+  await page.goBack();
+  await page.getByRole("grid", { name: "Files" }).waitFor();
+});
+
+inBrowser("settings say what is wrong with the rules of the site, and keep unsaved input", async () => {
+  await using node = await testNode();
+  await siteWith(node, { _redirects: "/a /b 999\n" });
+  expect(
+    await lookAround(node, "bucket-settings", "/buckets/site/settings", (page) =>
+      page.getByText("_redirects:1").waitFor(),
+    ),
+  ).toEqual([]);
+  await using tab = await openConsole(node, { at: "/buckets/site/settings" });
+  const { page } = tab;
+  await page.getByText("999").waitFor();
+  await page.getByRole("checkbox", { name: "CORS" }).check();
+  await page.getByRole("link", { name: "Files", exact: true }).click();
+  await page.getByText("the settings of site are not saved").waitFor();
+  await page.getByRole("button", { name: "Cancel" }).click();
+  await page.getByRole("button", { name: "Save" }).click();
+  await page.locator(".badge", { hasText: "CORS" }).waitFor();
+  await page.getByRole("button", { name: "Delete bucket" }).click();
+  await page.getByRole("dialog").getByRole("button", { name: "Delete bucket" }).click();
+  await page.getByText("There is no bucket yet").waitFor();
+});
+
+inBrowser("a token sees the tabs that it can use, and is told about the others", async () => {
+  await using node = await testNode();
+  await siteWith(node, { "a.txt": "a" });
+  const token = await node.newToken([
+    { scopes: [{ static_bucket: "site" }], permissions: [{ static_bucket_file: "list" }] },
+  ]);
+  await using tab = await openConsole(node, { at: "/buckets/site", token });
+  const { page } = tab;
+  await page.getByRole("link", { name: "Trash" }).waitFor();
+  expect(await page.locator(".tab-links a").allTextContents()).toEqual([
+    "Files",
+    "Deploys",
+    "Links",
+    "Trash",
+  ]);
+  await page.getByRole("link", { name: "Links" }).click();
+  await page.getByText("There are no links with a limit").waitFor();
+  expect(await page.getByRole("button", { name: /New link|Revoke/ }).count()).toBe(0);
+  await page.goto(`${node.url}/node/console/#/buckets/site/settings`);
+  await page.getByText("This token may not use this part of the bucket.").waitFor();
+});

@@ -1,0 +1,154 @@
+import { expect } from "bun:test";
+import { writeFileSync } from "node:fs";
+import { join } from "node:path";
+import type { Page } from "playwright-core";
+import { siteWith } from "../support/bucket.ts";
+import { inBrowser, openConsole, testNode } from "./browser.ts";
+import { eventually } from "./eventually.ts";
+import { list } from "./file-page.ts";
+import { Hand } from "./hand.ts";
+
+/** Bytes that the page gets over the network, from now on. */
+async function receivedBytes(page: Page): Promise<() => number> {
+  const session = await page.context().newCDPSession(page);
+  let bytes = 0;
+  session.on("Network.loadingFinished", ({ encodedDataLength }) => {
+    bytes += encodedDataLength;
+  });
+  await session.send("Network.enable");
+  return () => bytes;
+}
+
+inBrowser("job: find one of 10,000 files and one of 200 buckets, with little to receive", async () => {
+  await using node = await testNode();
+  const token = node.superToken;
+  const { folder } = await siteWith(node, {});
+  for (let at = 0; at < 10_000; at += 1) writeFileSync(join(folder, `file ${at}.txt`), `${at}`);
+  for (let at = 0; at < 200; at += 1)
+    await node.call("static-bucket_create", { token, name: `bucket-${at}` });
+  await using tab = await openConsole(node, { at: "/buckets" });
+  const { page } = tab;
+  const hand = new Hand(page);
+  await page.getByText("201 buckets").waitFor();
+  await hand.press("/");
+  await hand.type(page.getByLabel("Search buckets"), "site");
+  await page.getByText("1 of 201 buckets").waitFor();
+  const received = await receivedBytes(page);
+  await hand.click(page.getByRole("link", { name: "site", exact: true }));
+  await list(page).getByText("file 0.txt").waitFor();
+  await eventually("the list was received", () => received() > 20_000);
+  // 7.66 MB of XML without compression.
+  expect(received()).toBeLessThan(500_000);
+  await hand.press("/");
+  await hand.type(page.getByLabel("Filter by name"), "9999");
+  await hand.click(list(page).getByTitle("file 9999.txt", { exact: true }));
+  await page.getByText("9999", { exact: true }).waitFor();
+  expect(hand.effort()).toEqual({ clicks: 2, keys: 2, texts: 2 });
+});
+
+inBrowser("job: find the expired ones of 1,000 tokens, and delete them", async () => {
+  await using node = await testNode();
+  await node.newToken([], { timestamp_to: Date.now() - 1000 });
+  for (let at = 0; at < 1000; at += 1) await node.newToken([], { name: `token ${at}` });
+  await using tab = await openConsole(node, { at: "/tokens" });
+  const { page } = tab;
+  const hand = new Hand(page);
+  await hand.click(page.getByRole("button", { name: "Expired" }));
+  await hand.click(page.getByRole("checkbox", { name: "Select all tokens shown" }));
+  await hand.click(page.getByRole("button", { name: /^Delete/ }));
+  await hand.click(page.getByRole("dialog").getByRole("button", { name: /^Delete/ }));
+  await page.getByText("1 token deleted.").waitFor();
+  expect(hand.effort()).toEqual({ clicks: 4 });
+});
+
+const overflows = "document.documentElement.scrollWidth > document.documentElement.clientWidth";
+
+/** Rows of the file list that a person sees. */
+const rowsInView = `(() => {
+  const box = document.querySelector('[role=grid]').getBoundingClientRect();
+  const bottom = Math.min(box.bottom, innerHeight);
+  return [...document.querySelectorAll('[role=grid] [role=row]')].filter((row) => {
+    const { top, bottom: end } = row.getBoundingClientRect();
+    return top >= box.top && end <= bottom;
+  }).length;
+})()`;
+
+inBrowser("job: make a bucket and put a file into it with a phone", async () => {
+  await using node = await testNode();
+  await using tab = await openConsole(node, { phone: true });
+  const { page } = tab;
+  const hand = new Hand(page);
+  await hand.click(page.getByRole("button", { name: "Menu" }));
+  await hand.click(page.getByRole("link", { name: "Buckets", exact: true }));
+  await hand.click(page.getByRole("button", { name: "New bucket" }));
+  await hand.type(page.getByLabel("Name", { exact: true }), "site");
+  await hand.press("Enter");
+  const chooser = page.waitForEvent("filechooser");
+  await hand.click(page.locator("button", { hasText: "Upload files" }));
+  await (await chooser).setFiles(
+    Array.from({ length: 40 }, (_, at) => ({
+      name: `${at}.txt`,
+      mimeType: "text/plain",
+      buffer: Buffer.from("x"),
+    })),
+  );
+  await list(page).getByText("39.txt").or(list(page).getByText("0.txt")).first().waitFor();
+  expect(hand.effort()).toEqual({ clicks: 4, texts: 1, keys: 1 });
+  await hand.click(page.getByRole("region", { name: "Uploads" }).getByRole("button", { name: "Close" }));
+  expect(await page.evaluate<number>(rowsInView)).toBeGreaterThan(7);
+  expect(await page.evaluate(overflows)).toBe(false);
+});
+
+inBrowser("job: work at a zoom of 200 %", async () => {
+  await using node = await testNode();
+  await siteWith(node, Object.fromEntries(Array.from({ length: 40 }, (_, at) => [`${at}.txt`, "x"])));
+  await using tab = await openConsole(node, { at: "/buckets/site" });
+  const { page } = tab;
+  // What a window of 1280 × 800 shows at 200 %.
+  await page.setViewportSize({ width: 640, height: 400 });
+  await list(page).getByText("0.txt").first().waitFor();
+  for (const at of [
+    "/overview",
+    "/activity",
+    "/logs",
+    "/buckets",
+    "/sql",
+    "/config",
+    "/tokens",
+    "/update",
+    "/api",
+  ]) {
+    await page.evaluate(`location.hash = ${JSON.stringify(at)}`);
+    await page.getByRole("heading", { level: 1 }).waitFor();
+    expect([at, await page.evaluate(overflows)]).toEqual([at, false]);
+  }
+});
+
+inBrowser("job: everything about a file by the keyboard alone", async () => {
+  await using node = await testNode({ top: "trash_days = 30\n" });
+  await siteWith(node, { "a.txt": "first" });
+  await using tab = await openConsole(node, { token: undefined });
+  const { page } = tab;
+  const hand = new Hand(page);
+  await hand.paste(page.getByLabel("Token", { exact: true }), node.superToken);
+  await hand.press("Enter");
+  await page.locator(".overview-status").waitFor();
+  expect(hand.effort()).toEqual({ texts: 1, keys: 1 });
+  await hand.press("Control+k");
+  const palette = page.getByRole("dialog", { name: "Go to" });
+  await palette.getByRole("option", { name: "Bucket site" }).waitFor();
+  await hand.type(palette.getByRole("combobox"), "site");
+  await hand.press("Enter");
+  await list(page).getByText("a.txt").waitFor();
+  expect(hand.effort()).toEqual({ texts: 1, keys: 2 });
+
+  // From the filter, the down arrow leads into the list.
+  await hand.press("/", "ArrowDown");
+  expect(await page.evaluate("document.activeElement.role")).toBe("grid");
+  expect(hand.effort()).toEqual({ keys: 2 });
+  await hand.press("ArrowDown", "F2");
+  await hand.type(page.getByRole("dialog").getByRole("textbox"), "b");
+  await hand.press("Enter");
+  await list(page).getByText("b.txt").waitFor();
+  expect(hand.effort()).toEqual({ texts: 1, keys: 3 });
+});

@@ -1,0 +1,61 @@
+import { expect } from "bun:test";
+import { linkSite } from "../links/link-site.ts";
+import { testNode } from "../support/node.ts";
+import { inBrowser, Tab } from "./browser.ts";
+
+inBrowser(
+  "a person downloads by a link with a password, uploads into a drop box, and runs no script of a file",
+  async () => {
+    await using node = await testNode();
+    const evil = "<!doctype html><title>page</title><script>document.title = 'ran'</script>";
+    const { make, stored } = await linkSite(node, {
+      "report.txt": "numbers",
+      "in/a.txt": "old",
+      "evil.html": evil,
+    });
+    await using tab = await Tab.open(node, {
+      expected:
+        /status of 40[39]|Blocked script execution|^a problem box: (This is not the password\.|a\.txt: 403)/,
+    });
+    const { page } = tab;
+
+    const locked = await make("report.txt", { password: "open sesame" });
+    await page.goto(node.url + locked.address);
+    const field = page.getByLabel("Password");
+    await field.fill("wrong");
+    await page.getByRole("button", { name: "Download" }).click();
+    await page.getByText("This is not the password.").waitFor();
+    await field.fill("open sesame");
+    const [download] = await Promise.all([
+      page.waitForEvent("download"),
+      page.getByRole("button", { name: "Download" }).click(),
+    ]);
+    expect(download.suggestedFilename()).toBe("report.txt");
+    expect(await Bun.file(await download.path()).text()).toBe("numbers");
+    expect(await page.context().cookies()).toEqual([]);
+
+    const box = await make("in", { upload: true, password: "open sesame" });
+    await page.goto(node.url + box.address);
+    const files = ["a.txt", "b #1.txt"].map((name) => ({
+      name,
+      mimeType: "text/plain",
+      buffer: Buffer.from(name),
+    }));
+    const choice = page.getByLabel("Files");
+    await choice.setInputFiles(files.slice(0, 1));
+    await page.getByText("a.txt: 403 Forbidden: this link takes a password.").waitFor();
+    await page.getByLabel("Password").fill("open sesame");
+    await choice.setInputFiles(files);
+    await page.getByText("a (2).txt ✓").waitFor();
+    await page.getByText("b #1.txt ✓").waitFor();
+    expect(await stored.contents("in")).toEqual({
+      "a.txt": "old",
+      "a (2).txt": "a.txt",
+      "b #1.txt": "b #1.txt",
+    });
+
+    await page.goto(node.url + (await make("evil.html")).address);
+    expect(await page.title()).toBe("page");
+    expect(await page.evaluate("self.origin")).toBe("null");
+  },
+);

@@ -1,0 +1,112 @@
+import { describe, expect, test } from "bun:test";
+import { Glob } from "bun";
+import { catalogues, type TextGroup, textGroups } from "../../src/console/text/catalogues.ts";
+import { languages } from "../../src/console/text/language.ts";
+import { t } from "../../src/console/text/text.ts";
+import "./texts.ts";
+
+const root = new URL("../../src/console/", import.meta.url).pathname;
+const sources = [...new Glob("**/*.{ts,tsx}").scanSync(root)].filter(
+  (path) => !path.startsWith("text/en") && !path.startsWith("text/zh"),
+);
+const codeOf = async (path: string) => Bun.file(root + path).text();
+
+/** Every text of a catalogue by its path; functions are called with recognisable arguments. */
+function leaves(value: unknown, path: string): [path: string, text: string][] {
+  if (typeof value === "string") return [[path, value]];
+  if (typeof value === "function")
+    return [
+      [
+        path,
+        String(value(...Array.from({ length: value.length }, (_, at) => ({ toString: () => `{${at}}` })))),
+      ],
+    ];
+  return Object.entries(value as object).flatMap(([key, inner]) => leaves(inner, `${path}.${key}`));
+}
+
+test("every text of the catalogue is used, and every used text is in it", async () => {
+  const codes = await Promise.all(sources.map(codeOf));
+  const used = new Set(
+    codes.flatMap((code) =>
+      [...code.matchAll(/\bt\s*\.\s*(\w+)\s*\.\s*(\w+)/g)].map(([, group, key]) => `${group}.${key}`),
+    ),
+  );
+  /** A key that is not written after its group: `t.logs[state]`, or a text that the group is handed to. */
+  const all = codes.join("\n");
+  const isNamed = (group: string, key: string) =>
+    new RegExp(`\\bt\\.${group}\\b(?!\\.)`).test(all) && new RegExp(`\\b${key}\\b`).test(all);
+  const known = textGroups.flatMap((group) => Object.keys(t[group]).map((key) => [group, key] as const));
+  expect(known.filter(([group, key]) => !used.has(`${group}.${key}`) && !isNamed(group, key))).toEqual([]);
+  const names = new Set(known.map(([group, key]) => `${group}.${key}`));
+  expect([...used].filter((key) => !names.has(key))).toEqual([]);
+});
+
+describe("the Chinese catalogue", () => {
+  const load = (group: TextGroup) => Promise.all(languages.map((language) => catalogues[language][group]()));
+
+  test("has the same texts as the English one, with the same parts", async () => {
+    for (const group of textGroups) {
+      const [en, zh] = (await load(group)).map((texts) => Object.entries(texts));
+      expect(zh?.map(([key]) => key).sort()).toEqual(en?.map(([key]) => key).sort());
+      const parts = (text: unknown) => (typeof text === "string" ? (text.match(/<\w+>/g) ?? []).sort() : []);
+      for (const [key, text] of en ?? [])
+        expect([key, parts(zh?.find(([other]) => other === key)?.[1])]).toEqual([key, parts(text)]);
+    }
+  });
+
+  test("is in Chinese", async () => {
+    // Names that are the same in both languages.
+    const names = new Set(
+      "sql api uuid json jsonSchema cors sqlTitle orKeys trueOrFalse nodeUrl and betweenActions betweenFamilies".split(
+        " ",
+      ),
+    );
+    for (const group of textGroups) {
+      const texts = await catalogues.zh[group]();
+      for (const [key, text] of Object.entries(texts)) {
+        if (names.has(key) || typeof text !== "string") continue;
+        expect([`${group}.${key}`, text]).toEqual([
+          `${group}.${key}`,
+          expect.stringMatching(/[\u4e00-\u9fff]/),
+        ]);
+      }
+    }
+  });
+
+  test("has no sentence with English punctuation at its end", async () => {
+    for (const group of textGroups)
+      for (const [path, text] of leaves(await catalogues.zh[group](), group).filter(([, text]) =>
+        /[\u4e00-\u9fff][.,:;?!]$/.test(text),
+      ))
+        throw new Error(`${path} ends like an English sentence: ${text}`);
+  });
+});
+
+/** Attributes whose text people see or hear. */
+const spoken =
+  /\b(?:title|label|hint|placeholder|alt|text|action|aria-label|aria-description)="(?=[^"]*[A-Za-z]{2})([^"]*)"/g;
+/** A text between two tags, or between a tag and an expression. */
+const between = /(?<=[\w"'}\]] ?>|\/>)\s*([^<>{}()=;&|]*[A-Za-z]{2,}[^<>{}()=;&|]*?)\s*(?=<|\{)/g;
+/** Names, key caps and commands, which are the same in every language. */
+const untranslated =
+  /^(?:node-server(?: login)?|Ctrl|Enter|memory_log_filter|export|null|token_limit|v1\.2\.3|info,db=trace|json_log_file)$/;
+
+/** A literal that starts like a sentence. */
+const sentence = /(?<!new Error\()["`][A-Z][a-z]* [a-z]+ [^"`]*["`]/g;
+
+test("no component has a text of its own", async () => {
+  const found: string[] = [];
+  for (const path of sources.filter((path) => path.endsWith(".tsx"))) {
+    const code = (await codeOf(path)).replace(/\/\*[\s\S]*?\*\//g, "").replace(/^\s*\/\/.*$/gm, "");
+    const markup = code.slice(code.indexOf("return ("));
+    for (const [, text = ""] of [...code.matchAll(spoken), ...markup.matchAll(between)])
+      if (!untranslated.test(text.trim()) && !/^, \w+:$/.test(text))
+        found.push(`${path}: ${text.trim().slice(0, 80)}`);
+  }
+  for (const path of sources)
+    for (const [text] of (await codeOf(path))
+      .replace(/\/\*[\s\S]*?\*\/|^\s*\/\/.*$/gm, "")
+      .matchAll(sentence))
+      found.push(`${path}: ${text.slice(0, 80)}`);
+  expect(found).toEqual([]);
+});

@@ -1,0 +1,72 @@
+import { expect } from "bun:test";
+import { writeFileSync } from "node:fs";
+import { join } from "node:path";
+import type { Page } from "playwright-core";
+import { siteWith } from "../support/bucket.ts";
+import { tempFolder } from "../support/node.ts";
+import { inBrowser, openConsole, shoot, testNode } from "./browser.ts";
+import { dropFiles } from "./drop-files.ts";
+
+const hint = "Drop files onto a bucket to upload them.";
+
+/** An expression for the page: what can be clicked and lies under the toasts, once the page is painted. */
+const covered = `new Promise((painted) => requestAnimationFrame(() => setTimeout(painted))).then(() => {
+  const { left, right, top, bottom } = document.querySelector(".toasts").getBoundingClientRect();
+  const found = new Set();
+  for (let x = left; x < right; x += 6)
+    for (let y = top; y < bottom; y += 6)
+      for (const element of document.elementsFromPoint(x, y)) {
+        const control = element.closest("a, button, input, select, textarea, [role=row], .uploads, .dialog");
+        if (control !== null && control.closest(".toasts") === null) found.add(control.outerHTML.slice(0, 80));
+      }
+  return [...found];
+})`;
+
+/** Drops a file onto the title, where no file belongs, so that a toast says so. */
+async function showToast(page: Page, file: string): Promise<void> {
+  const before = await page.locator(".toast").count();
+  const box = await page.locator(".page-header h1").boundingBox();
+  await dropFiles(page, { x: (box?.x ?? 0) + 5, y: (box?.y ?? 0) + 5 }, file);
+  await page.locator(".toast").getByText(hint).nth(before).waitFor();
+}
+
+const sizes = { phone: [390, 844], tablet: [820, 1180], desktop: [1440, 900] } as const;
+
+inBrowser(
+  "toasts cover nothing that can be clicked, on any page, at any width, with uploads below them",
+  async () => {
+    await using node = await testNode();
+    await using own = await tempFolder();
+    const many = Object.fromEntries(Array.from({ length: 60 }, (_, at) => [`file-${at}.txt`, "x"]));
+    await siteWith(node, many);
+    for (let at = 0; at < 40; at += 1)
+      await node.call("static-bucket_create", { token: node.superToken, name: `bucket-${at}` });
+    const file = join(own.path, "a.txt");
+    writeFileSync(file, "dropped");
+    await using tab = await openConsole(node, { at: "/buckets/site" });
+    const { page } = tab;
+    const pages = ["/buckets/site/settings", "/buckets", "/tokens", "/overview", "/sql", "/logs"];
+    for (const withUploads of [false, true]) {
+      if (withUploads) {
+        await page.goto(`${node.url}/node/console/#/buckets/site`);
+        await page.locator('input[aria-label="Upload files"]').setInputFiles(file);
+        await page.getByText("1 file uploaded").waitFor();
+      }
+      for (const [name, [width, height]] of Object.entries(sizes)) {
+        await page.setViewportSize({ width, height });
+        for (const at of pages) {
+          await page.goto(`${node.url}/node/console/#${at}`);
+          await page.locator(".page-header h1").waitFor();
+          await showToast(page, file);
+          await showToast(page, file);
+          expect([name, at, await page.evaluate(covered)]).toEqual([name, at, []]);
+          if (at === "/buckets") await shoot(page, `toasts-${name}${withUploads ? "-uploads" : ""}`);
+          const dismiss = page.getByRole("button", { name: "Dismiss" });
+          await dismiss.nth(1).click();
+          await dismiss.click();
+          await page.locator(".toast").first().waitFor({ state: "detached" });
+        }
+      }
+    }
+  },
+);

@@ -1,0 +1,190 @@
+import { expect, test } from "bun:test";
+import type { Page } from "playwright-core";
+import type { Token } from "../../src/client/index.ts";
+import { parseWanted, select, toListed, toQuery } from "../../src/console/pages/tokens/token-order.ts";
+import type { TestNode } from "../support/node.ts";
+import { axeFindings, inBrowser, openConsole, shoot, testNode } from "./browser.ts";
+import { actOn, tokenRow } from "./token-row.ts";
+import "./texts.ts";
+
+const readSite = [
+  { scopes: [{ static_bucket: "site" }], permissions: [{ static_bucket_file: "read" }] },
+  { scopes: ["global"], permissions: [{ kv: { read: "a*" } }] },
+];
+
+/** Makes 1,000 tokens in one batch: every tenth is expired. */
+async function makeMany(node: TestNode): Promise<void> {
+  const calls = Array.from({ length: 1000 }, (_, at) => ({
+    jsonrpc: "2.0",
+    id: at,
+    method: "token_create",
+    params: {
+      father_token: node.superToken,
+      token_creation: {
+        token_limit: readSite,
+        name: `device-${at}`,
+        ...(at % 10 === 0 ? { timestamp_to: 1000 + at } : {}),
+      },
+    },
+  }));
+  const answer = await fetch(`${node.url}/`, {
+    method: "POST",
+    headers: { "content-type": "application/json" },
+    body: JSON.stringify(calls),
+  });
+  const answers = (await answer.json()) as object[];
+  expect(answers.filter((one) => "result" in one)).toHaveLength(1000);
+}
+
+async function countOf(node: TestNode): Promise<number> {
+  return ((await node.call("token_list_all_tokens", [node.superToken])) as { tokens: unknown[] }).tokens
+    .length;
+}
+
+const rows = (page: Page) => page.locator(".tokens-table tbody tr:not(.spacer)");
+const firstName = (page: Page) => rows(page).first().locator(".tokens-title").textContent();
+
+inBrowser("a thousand tokens are searched, sorted and filtered, and many end by one question", async () => {
+  await using node = await testNode();
+  await makeMany(node);
+  await using tab = await openConsole(node, { at: "/tokens" });
+  const { page } = tab;
+  await page.getByText("1,001 tokens", { exact: true }).waitFor();
+  expect(await rows(page).count()).toBeLessThan(80);
+  await page.mouse.move(700, 500);
+  await page.mouse.wheel(0, 1_000_000);
+  await page.getByRole("link", { name: "device-999", exact: true }).waitFor();
+
+  const created = page.getByRole("columnheader", { name: "Name", exact: true });
+  await created.getByRole("button").click();
+  expect(await created.getAttribute("aria-sort")).toBe("ascending");
+  await created.getByRole("button").click();
+  expect(await created.getAttribute("aria-sort")).toBe("descending");
+  expect(page.url()).toContain("sort=-name");
+  // Another order begins at its top.
+  await rows(page).first().getByText("root", { exact: true }).first().waitFor();
+  await page.getByLabel("Find").fill("device-99");
+  await page.getByText("11 of 1,001 tokens").waitFor();
+  expect(await firstName(page)).toBe("device-999");
+
+  await page.getByLabel("Find").fill("");
+  await page.getByRole("button", { name: "Expired 100" }).click();
+  await page.getByText("100 of 1,001 tokens").waitFor();
+  await page.getByLabel("Select all tokens shown").click();
+  await page.getByText("100 tokens selected").waitFor();
+  // A search leaves out of the question what it does not show.
+  await page.getByLabel("Find").fill("device-1");
+  await page.getByText("11 tokens selected").waitFor();
+  await page.getByRole("button", { name: "Delete 11 tokens" }).click();
+  const question = page.getByRole("dialog", { name: "Delete 11 tokens?" });
+  await question.getByText(/and 3 more\. Everything that uses them is refused/).waitFor();
+  await question.getByRole("button", { name: "Cancel" }).click();
+  expect(await countOf(node)).toBe(1001);
+  await page.getByRole("button", { name: "Delete 11 tokens" }).click();
+  await question.getByRole("button", { name: "Delete" }).click();
+  await page.getByText("11 tokens deleted.").waitFor();
+  await page.getByText("No token matches.").waitFor();
+  expect(await countOf(node)).toBe(990);
+});
+
+inBrowser(
+  "what a token may do is answered by the server, with the limit that decides, also in Chinese",
+  async () => {
+    await using node = await testNode();
+    await node.call("static-bucket_create", { token: node.superToken, name: "site" });
+    await node.newToken(readSite, { username: "alice" });
+    await node.newToken(readSite, { username: "late", timestamp_to: 1000 });
+    await using tab = await openConsole(node, { at: "/tokens" });
+    const { page } = tab;
+    const ask = async (name: string, steps: () => Promise<unknown>, answer: string) => {
+      await actOn(page, name, "What may this token do?");
+      const dialog = page.getByRole("dialog", { name: `What may ${name} do?` });
+      await dialog.getByText("Enter a name to get an answer.").waitFor();
+      await steps();
+      await dialog.getByText(answer).waitFor();
+      return dialog;
+    };
+    const scope = () => page.getByLabel("Scope", { exact: true });
+    const bucket = (name: string) => page.getByLabel("Name of the bucket").fill(name);
+    let dialog = await ask("alice", () => bucket("site"), "Yes. This limit grants it:");
+    await dialog.getByText("Limit 1 Files: read, in bucket site").waitFor();
+    await bucket("other");
+    await dialog
+      .getByText("No. No limit of the token grants this. It is granted in other scopes only:")
+      .waitFor();
+    await dialog.getByLabel("Permission").selectOption("Server: run SQL");
+    await scope().selectOption("Everywhere");
+    await dialog.getByText("No. No limit of the token grants this.", { exact: true }).waitFor();
+    await dialog.getByLabel("Permission").selectOption("kv: read (a*)");
+    await dialog.getByText("Limit 2 kv: read (a*), everywhere").waitFor();
+    expect(await axeFindings(page)).toEqual([]);
+    await shoot(page, "tokens-explain");
+    await page.keyboard.press("Escape");
+    dialog = await ask("late", () => bucket("site"), "No. The token has expired.");
+    await page.keyboard.press("Escape");
+    dialog = await ask("root", () => bucket("site"), "Yes. The Super Token may do everything.");
+    await page.keyboard.press("Escape");
+
+    await page.getByRole("button", { name: "中文" }).click();
+    await page.getByRole("columnheader", { name: "最近使用" }).waitFor();
+    await tokenRow(page, "alice").getByRole("button", { name: "alice 的操作" }).click();
+    await page.getByRole("menuitem", { name: "此令牌可以做什么？" }).click();
+    await page.getByLabel("存储桶名称").fill("site");
+    await page.getByText("可以。 由此限制授予：").waitFor();
+    expect(await axeFindings(page)).toEqual([]);
+    await shoot(page, "tokens-explain-zh");
+  },
+);
+
+inBrowser("who may not make tokens sees what the own token may do, from the name in the menu", async () => {
+  await using node = await testNode();
+  const token = await node.newToken(readSite, { username: "alice" });
+  await using tab = await openConsole(node, { token, at: "/api" });
+  const { page } = tab;
+  expect(await page.getByRole("link", { name: "Tokens", exact: true }).count()).toBe(0);
+  await page.getByRole("link", { name: "alice Token" }).click();
+  await page.getByRole("heading", { name: "Your token", level: 1 }).waitFor();
+  await page.getByText("Files: read, in bucket site").waitFor();
+  await page.getByLabel("Name of the bucket").fill("site");
+  await page.getByText("Yes. This limit grants it:").waitFor();
+  await page.getByLabel("Permission").selectOption("Files: write");
+  await page.getByText("No. No limit of the token grants this.").waitFor();
+  expect(await axeFindings(page)).toEqual([]);
+});
+
+const base = { token_limit: [], timestamp_from: null, timestamp_to: null, created_by: null } as const;
+const tokens = [
+  { ...base, token_key: "k0", name: null, username: "root", created_at: 5, last_used_at: 9 },
+  { ...base, token_key: "k1", name: "b 10", username: null, created_at: 1, last_used_at: null },
+  {
+    ...base,
+    token_key: "k2",
+    name: "b 9",
+    username: "alice",
+    created_at: 2,
+    last_used_at: 3,
+    timestamp_to: 7,
+  },
+] as unknown as Token[];
+
+test("tokens are ordered by numbers in names and by time, and what is missing is last", () => {
+  const order = (query: string) =>
+    select(toListed(tokens, "Everything."), parseWanted(new URLSearchParams(query)), 8)
+      .map(({ token }) => token.token_key)
+      .join(" ");
+  expect(order("")).toBe("k0 k1 k2");
+  expect(order("sort=name")).toBe("k2 k1 k0");
+  expect(order("sort=used")).toBe("k2 k0 k1");
+  expect(order("sort=-used")).toBe("k0 k2 k1");
+  expect(order("sort=-expires")).toBe("k2 k0 k1");
+  expect(order("state=expired")).toBe("k2");
+  expect(order("state=unused")).toBe("k1");
+  expect(order("find=everything")).toBe("k0");
+  expect(order("sort=nothing&state=nothing")).toBe("k0 k1 k2");
+  for (const query of ["find=a&state=unused&sort=-name", ""])
+    expect(
+      new URLSearchParams(
+        Object.entries(toQuery(parseWanted(new URLSearchParams(query)))).filter(([, v]) => v !== ""),
+      ).toString(),
+    ).toBe(query);
+});

@@ -1,0 +1,196 @@
+import { expect } from "bun:test";
+import { existsSync, readdirSync, readFileSync } from "node:fs";
+import { mkdir } from "node:fs/promises";
+import { join } from "node:path";
+import type { Page } from "playwright-core";
+import { siteWith } from "../support/bucket.ts";
+import { axeFindings, inBrowser, openConsole, shoot, testNode } from "./browser.ts";
+import { check, list } from "./file-page.ts";
+
+const row = (page: Page, name: string) =>
+  list(page)
+    .getByRole("row")
+    .filter({ has: page.getByTitle(name, { exact: true }) });
+const dialog = (page: Page) => page.getByRole("dialog");
+const press = (page: Page, name: string) => page.getByRole("button", { name, exact: true }).click();
+const choose = (page: Page, name: string) => page.getByRole("menuitem", { name, exact: true }).click();
+
+inBrowser(
+  "a file is moved by keys alone, into a folder that is made on the way, and back by Undo",
+  async () => {
+    await using node = await testNode();
+    const { folder } = await siteWith(node, { "a.txt": "a", "docs/guide/b.txt": "b", "img/c.txt": "c" });
+    await using tab = await openConsole(node, { at: "/buckets/site" });
+    const { page } = tab;
+    await check(page, "a.txt").check();
+    await list(page).focus();
+    await page.getByRole("button", { name: "Move to…" }).press("Enter");
+    await page.getByText("in this folder already").waitFor();
+    await page.getByRole("option", { name: "docs" }).waitFor();
+    await page.keyboard.press("Enter");
+    await page.getByRole("option", { name: "guide" }).waitFor();
+    await page.keyboard.press("ArrowRight");
+    await page.getByText("No folders in here.").waitFor();
+    // A step up leads to the folder that was left.
+    await page.keyboard.press("ArrowLeft");
+    await page.getByRole("option", { name: "guide", selected: true }).waitFor();
+    await page.keyboard.press("ArrowRight");
+    await page.getByText("No folders in here.").waitFor();
+    await shoot(page, "files-picker");
+    expect(await axeFindings(page)).toEqual([]);
+    await page.getByRole("button", { name: "New folder" }).last().press("Enter");
+    await page.getByLabel("Name of the new folder").press("Escape");
+    await dialog(page).getByRole("button", { name: "New folder" }).press("Enter");
+    await page.getByLabel("Name of the new folder").fill("b.txt");
+    await page.keyboard.press("Enter");
+    await page.getByText("There is already something named b.txt here").waitFor();
+    await page.getByLabel("Name of the new folder").fill("new");
+    await page.keyboard.press("Enter");
+    const path = page.getByRole("navigation", { name: "Destination" });
+    await path.getByRole("button", { name: "new" }).waitFor();
+    expect(await path.textContent()).toMatch(/^site\s*\/\s*docs\s*\/\s*guide\s*\/\s*new$/);
+    await page.getByRole("button", { name: "Move here" }).press("Enter");
+    await page.getByText("a.txt moved to site/docs/guide/new.").waitFor();
+    await row(page, "a.txt").waitFor({ state: "detached" });
+    expect(readFileSync(join(folder, "docs/guide/new/a.txt"), "utf8")).toBe("a");
+    await press(page, "Undo");
+    await page.getByText("a.txt moved back.").waitFor();
+    await row(page, "a.txt").waitFor();
+    expect(existsSync(join(folder, "docs/guide/new/a.txt"))).toBe(false);
+    expect(readFileSync(join(folder, "a.txt"), "utf8")).toBe("a");
+  },
+);
+
+inBrowser("a selection is copied, and what exists there is kept, skipped or replaced as asked", async () => {
+  await using node = await testNode();
+  const { folder } = await siteWith(node, {
+    "a.txt": "new",
+    "b.txt": "b",
+    "img/deep/c.txt": "new",
+    "to/a.txt": "old",
+    "to/img/other.txt": "old",
+  });
+  const read = (path: string) => readFileSync(join(folder, path), "utf8");
+  await using tab = await openConsole(node, { at: "/buckets/site" });
+  const { page } = tab;
+  const copy = async (...names: string[]) => {
+    for (const name of names) await check(page, name).check();
+    await press(page, "More actions");
+    await choose(page, "Copy to…");
+    await page.getByRole("option", { name: "to" }).click();
+    await press(page, "Copy here");
+  };
+  await copy("a.txt", "b.txt", "img");
+  await page.getByText("These names exist in site/to already:").waitFor();
+  expect(await dialog(page).getByRole("listitem").allInnerTexts()).toEqual(["img", "a.txt"]);
+  await shoot(page, "files-conflicts");
+  expect(await axeFindings(page)).toEqual([]);
+  await press(page, "Skip these");
+  await page.getByText("b.txt copied to site/to.").waitFor();
+  expect([read("to/a.txt"), read("to/b.txt"), read("b.txt")]).toEqual(["old", "b", "b"]);
+
+  await copy("a.txt", "img");
+  await press(page, "Keep both");
+  await page.getByText("2 items copied to site/to.").waitFor();
+  expect([read("to/a.txt"), read("to/a copy.txt"), read("to/img copy/deep/c.txt")]).toEqual([
+    "old",
+    "new",
+    "new",
+  ]);
+
+  await copy("a.txt", "img");
+  await press(page, "Replace");
+  await page.getByText("2 items copied to site/to.").nth(1).waitFor();
+  expect([read("to/a.txt"), read("to/img/deep/c.txt"), read("a.txt")]).toEqual(["new", "new", "new"]);
+  expect(existsSync(join(folder, "to/img/other.txt"))).toBe(false);
+});
+
+inBrowser("files and folders are duplicated beside the original, and the copies are selected", async () => {
+  await using node = await testNode();
+  const { folder } = await siteWith(node, { "a.txt": "a", "docs/b.txt": "b" });
+  await using tab = await openConsole(node, { at: "/buckets/site" });
+  const { page } = tab;
+  const duplicate = async (name: string) => {
+    await row(page, name).click({ button: "right" });
+    await page.getByRole("menu", { name: `Actions for ${name}` }).waitFor();
+    await choose(page, "Duplicate");
+  };
+  await duplicate("a.txt");
+  await row(page, "a copy.txt").waitFor();
+  await duplicate("a.txt");
+  await row(page, "a copy 2.txt").waitFor();
+  await page.getByRole("row", { selected: true }).getByTitle("a copy 2.txt").waitFor();
+  await duplicate("docs");
+  await row(page, "docs copy").waitFor();
+  expect(readdirSync(folder).sort()).toEqual(["a copy 2.txt", "a copy.txt", "a.txt", "docs", "docs copy"]);
+  expect(readFileSync(join(folder, "docs copy/b.txt"), "utf8")).toBe("b");
+});
+
+inBrowser("what cannot be moved is named with the reason, and the rest is moved", async () => {
+  await using node = await testNode();
+  const { folder } = await siteWith(node, { "a.txt": "a", "b.txt": "b", "to/x.txt": "x" });
+  await using tab = await openConsole(node, {
+    at: "/buckets/site",
+    expected: /Failed to load resource|b\.txt: it is not/,
+  });
+  const { page } = tab;
+  await page.getByRole("checkbox", { name: "Select all" }).check();
+  await check(page, "to").uncheck();
+  await press(page, "Move to…");
+  await page.getByRole("option", { name: "to" }).click();
+  await page.getByText("No folders in here.").waitFor();
+  // Somebody else takes the name after the console has looked.
+  await page.route("**/static-webdav/site/b.txt", async (route) => {
+    await mkdir(join(folder, "to/b.txt"), { recursive: true });
+    await route.continue();
+  });
+  await press(page, "Move here");
+  await dialog(page)
+    .getByRole("alert")
+    .getByText(/^b\.txt: /)
+    .waitFor();
+  await shoot(page, "files-move-failed");
+  await dialog(page).locator("footer").getByRole("button", { name: "Close" }).click();
+  await row(page, "a.txt").waitFor({ state: "detached" });
+  await row(page, "b.txt").waitFor();
+  expect(readFileSync(join(folder, "to/a.txt"), "utf8")).toBe("a");
+});
+
+inBrowser("the menu of a row has what can be done with it, by mouse and by key", async () => {
+  await using node = await testNode();
+  await siteWith(node, { "a.txt": "a", "b.txt": "b", "docs/c.txt": "c" });
+  await using tab = await openConsole(node, { at: "/buckets/site" });
+  const { page } = tab;
+  const items = () => page.getByRole("menuitem").allInnerTexts();
+  await row(page, "a.txt").click({ button: "right" });
+  await page.getByRole("menu", { name: "Actions for a.txt" }).waitFor();
+  expect(await items()).toEqual([
+    "Open",
+    "Download",
+    "Copy URL",
+    "Rename",
+    "Move to…",
+    "Copy to…",
+    "Duplicate",
+    "Share link…",
+    "Delete",
+  ]);
+  await shoot(page, "files-menu");
+  expect(await axeFindings(page)).toEqual([]);
+  await choose(page, "Copy URL");
+  expect(await page.evaluate("navigator.clipboard.readText()")).toBe(`${node.url}/node/static/site/a.txt`);
+  // A right click on a selected row is for the whole selection.
+  await check(page, "b.txt").check();
+  await row(page, "a.txt").click({ button: "right" });
+  await page.getByRole("menu", { name: "Actions for 2 items" }).waitFor();
+  expect(await items()).toEqual(["Download as ZIP", "Move to…", "Copy to…", "Duplicate", "Delete"]);
+  await page.keyboard.press("Escape");
+  await page.getByRole("menu").waitFor({ state: "detached" });
+  await list(page).focus();
+  await page.keyboard.press("Home");
+  await page.keyboard.press("ContextMenu");
+  await page.getByRole("menu", { name: "Actions for docs" }).waitFor();
+  await choose(page, "Share link…");
+  await page.getByRole("dialog").waitFor();
+  expect(await page.getByRole("dialog").getByRole("textbox").first().inputValue()).toBe("docs");
+});
