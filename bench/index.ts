@@ -4,7 +4,8 @@ import { compareNodes } from "./cluster/index.ts";
 import { judgeCluster } from "./cluster/tables.ts";
 import { consolePages } from "./console.ts";
 import { type Costs, measureCosts } from "./cost.ts";
-import { deploy } from "./deploy.ts";
+import { measureDeploys } from "./deploy/measure.ts";
+import { deployTable, judgeSwitches, siteLine, switchTable } from "./deploy/tables.ts";
 import { type Pace, paces, printTable } from "./figures.ts";
 import { measureGrowth } from "./growth.ts";
 import { judgedLatencyTable, latencyGoal, latencyTable, measureLatency } from "./latency.ts";
@@ -17,6 +18,7 @@ import {
   type Origin,
   writeCluster,
   writeCosts,
+  writeDeploys,
   writeGrowth,
   writeLatency,
   writeMetrics,
@@ -28,6 +30,7 @@ import {
 import { prepareContestants } from "./servers/contenders.ts";
 import { type Bench, openBench } from "./servers/node-server.ts";
 import { describe } from "./shape.ts";
+import { judgeRules, maxRuleRatio, measureRules, rulesTable } from "./sites.ts";
 import { measureStart, type StartLine } from "./start.ts";
 import { compareStores } from "./stores/index.ts";
 import { measureMillion } from "./stores/million.ts";
@@ -54,13 +57,26 @@ const parts: Readonly<Record<string, (run: Run) => Promise<void>>> = {
   "stores-million": storesMillion,
   cluster,
   processes,
-  deploy: ({ bench, pace }) => deploy(bench, pace),
+  sites,
+  deploy,
   console: ({ bench, pace }) => consolePages(bench, pace),
 };
 /** The parts of a run that names none. */
 const usual = {
   full: ["start", "cost", "latency"],
-  quick: ["start", "cost", "latency", "growth", "metrics", "access-log", "stores", "cluster", "processes"],
+  quick: [
+    "start",
+    "cost",
+    "latency",
+    "growth",
+    "metrics",
+    "access-log",
+    "stores",
+    "cluster",
+    "processes",
+    "sites",
+    "deploy",
+  ],
 };
 
 const { values, positionals } = parseArgs({
@@ -140,6 +156,25 @@ async function accessLog({ bench, pace }: Run): Promise<void> {
   await using cores = separateCores();
   const costs = await measureAccessLog(bench, cores, pace);
   printTable("What the access log costs: the median, and what it adds", accessLogTable(costs));
+}
+
+async function sites({ bench, pace }: Run): Promise<void> {
+  await using cores = separateCores();
+  const costs = await measureRules(bench, cores, pace);
+  printTable("What rules of a site cost", rulesTable(costs));
+  if (pace.quick) return;
+  for (const { name, isJudged, met } of judgeRules(costs))
+    if (isJudged) report(`${name}: at most ${maxRuleRatio} times that of a bucket without rules`, met);
+}
+
+async function deploy({ bench, pace, origin }: Run): Promise<void> {
+  await using cores = separateCores();
+  const figures = await measureDeploys(bench, cores, pace);
+  printTable(siteLine(figures), deployTable(figures));
+  printTable("A deploy published, and rolled back to the one before", switchTable(figures));
+  if (pace.quick) return;
+  for (const { description, met } of judgeSwitches(figures)) report(description, met);
+  await writeDeploys(figures, { ...origin, placement: cores.description });
 }
 
 async function stores({ bench, pace, origin }: Run): Promise<void> {

@@ -1,7 +1,9 @@
 import type { ClusterCell } from "../cluster/measure.ts";
 import { databaseTable, judgeCluster, nodeTable, writeRateTable } from "../cluster/tables.ts";
 import type { Costs } from "../cost.ts";
-import { markdownTable } from "../figures.ts";
+import type { DeployFigures } from "../deploy/measure.ts";
+import { deployTable, judgeSwitches, siteLine, switchTable } from "../deploy/tables.ts";
+import { markdownTable, type Target } from "../figures.ts";
 import type { Curve } from "../growth-point.ts";
 import { judgedLatencyTable, type Waits } from "../latency.ts";
 import { type MetricsFigure, metricsTable } from "../metrics.ts";
@@ -107,6 +109,25 @@ export async function writeMetrics(figures: readonly MetricsFigure[], origin: Or
   );
 }
 
+export async function writeDeploys(figures: DeployFigures, origin: Origin): Promise<void> {
+  await replaceSection(
+    page,
+    "deploy",
+    [
+      `${siteLine(figures)}.`,
+      markdownTable(deployTable(figures)),
+      "The calls that publish a deploy, and roll back to the one before:",
+      markdownTable(switchTable(figures)),
+      verdicts(judgeSwitches(figures)),
+      originLine(origin),
+    ].join("\n\n"),
+  );
+}
+
+function verdicts(targets: readonly Target[]): string {
+  return targets.map(({ description, met }) => `- ${description}: ${met ? "met" : "missed"}`).join("\n");
+}
+
 export async function writeReadme(starts: readonly StartLine[], costs: Costs, origin: Origin): Promise<void> {
   await replaceSection(
     "README.md",
@@ -130,9 +151,7 @@ export async function writeStores(cells: readonly StoreCell[], origin: Origin): 
       markdownTable(helperTable(cells)),
       "How long a client waits that is alone, and how much more memory the server has meanwhile than before, at most:",
       markdownTable(waitTable(cells)),
-      judgeStores(cells)
-        .map(({ description, met }) => `- ${description}: ${met ? "met" : "missed"}`)
-        .join("\n"),
+      verdicts(judgeStores(cells)),
       originLine(origin),
     ].join("\n\n"),
   );
@@ -166,9 +185,7 @@ export async function writeCluster(cells: readonly ClusterCell[], origin: Origin
       markdownTable(databaseTable(cells)),
       "Uploads that end in a second, every commit synced to the disk:",
       markdownTable(writeRateTable(cells)),
-      judgeCluster(cells)
-        .map(({ description, met }) => `- ${description}: ${met ? "met" : "missed"}`)
-        .join("\n"),
+      verdicts(judgeCluster(cells)),
       originLine(origin),
     ].join("\n\n"),
   );

@@ -28,10 +28,27 @@ function environment(more: Record<string, string> = {}): Record<string, string |
 
 /** Runs a command to its end and returns what it printed. */
 export async function finish(command: readonly string[], env?: Record<string, string>): Promise<string> {
-  const run = Bun.spawn([...command], { env: environment(env), stdout: "pipe", stderr: "pipe" });
+  return (await runToEnd(command, env)).out;
+}
+
+/** No command of a benchmark takes longer, unless it hangs. */
+const commandTimeoutMs = 10 * 60 * 1000;
+
+/** runToEnd runs a command to its end, and returns what it printed and the processor time that it and its children used. */
+export async function runToEnd(
+  command: readonly string[],
+  env?: Record<string, string>,
+): Promise<{ readonly out: string; readonly cpuSeconds: number }> {
+  const options = {
+    env: environment(env),
+    stdout: "pipe",
+    stderr: "pipe",
+    timeout: commandTimeoutMs,
+  } as const;
+  const run = Bun.spawn([...command], options);
   const [out, err] = await Promise.all([run.stdout.text(), run.stderr.text()]);
   if ((await run.exited) !== 0) throw new Error(`${command.join(" ")} failed: ${err || out}`);
-  return out;
+  return { out, cpuSeconds: Number(run.resourceUsage()?.cpuTime.total ?? Number.NaN) / 1e6 };
 }
 
 /** Starts a server; `answered` waits until it can be used. */
