@@ -3,7 +3,7 @@ import { isOpen } from "../src/auth/need.ts";
 import { faultKinds } from "../src/base/fault.ts";
 import { defaultConfigText } from "../src/config/default-config.ts";
 import { otherVariables, variableOf } from "../src/config/environment.ts";
-import { defaultOf, type Key } from "../src/config/key.ts";
+import { choicesOf, defaultOf, type Key } from "../src/config/key.ts";
 import { sections, settings } from "../src/config/schema.ts";
 import { events } from "../src/log/events.ts";
 import { methods } from "../src/methods/index.ts";
@@ -23,6 +23,7 @@ export function generatedDocs(): Record<string, string> {
     "docs/errors.md": errorsPage(),
     "docs/config.md": configPage(),
     "docs/events.md": eventsPage(),
+    "src/console/pages/config/config-keys.json": consoleKeys(),
     "src/client/methods.ts": clientTypes(),
     "src/client/events.ts": clientEvents(),
   };
@@ -156,6 +157,22 @@ function configPage(): string {
   const head =
     "# Configuration\n\nOne TOML file, `config.toml` unless `-c` names another. `node-server check` lists what is wrong with it: `config.toml:5:15: key: what is wrong; what to write`, with the line and the column of the value. Unknown keys are allowed and named in a warning, with the key that was probably intended; so are log filters that name a target under which nothing is logged. SIGHUP makes a running server read it again: everything that changed is applied, or nothing is. Relative paths start at the folder of this file, wherever the server is started. An [environment variable](#environment) can take the place of every key. [operate.md](operate.md) explains how to run a server.";
   return `${note}${head}\n\n${tables.join("\n\n")}\n\n${environmentPart()}\n\n## The file that a first start writes\n\n\`\`\`toml\n${defaultConfigText()}\`\`\`\n`;
+}
+
+/** Keys with their documentation, for the console's editor of the configuration. Values are as they are written in the file. */
+function consoleKeys(): string {
+  const written = (value: unknown) => (value === undefined ? undefined : JSON.stringify(value));
+  const keys = settings.map(({ table, name, key }) => ({
+    table,
+    name,
+    type: key.typeLabel,
+    description: key.description,
+    default: written(defaultOf(key)),
+    isRequired: key.type.isOptional() ? undefined : true,
+    choices: choicesOf(key).map(written),
+    example: written(key.initial ?? key.example),
+  }));
+  return `${JSON.stringify(keys, null, 2)}\n`;
 }
 
 function environmentPart(): string {
