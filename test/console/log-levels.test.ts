@@ -3,8 +3,8 @@ import type { LogEntry } from "../../src/client/index.ts";
 import { levelOf, withLevel } from "../../src/console/pages/logs/level-filter.ts";
 import { methodOf } from "../../src/console/pages/logs/method-of.ts";
 import { isInRange, parseRange, rangeAt } from "../../src/console/pages/logs/time-range.ts";
-import { eventually } from "../support/eventually.ts";
 import { axeFindings, inBrowser, openConsole, shoot, testNode } from "./browser.ts";
+import { eventually } from "./eventually.ts";
 import { rowsOf, rowWith } from "./log-page.ts";
 import "./texts.ts";
 
