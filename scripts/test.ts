@@ -19,8 +19,8 @@ const groups = [
   ["cli", "client"],
 ];
 /**
- * Groups whose files are dealt to several processes, by the first folder of each. Short processes fill the machine to the end; a long one would run alone
- * at last.
+ * Groups whose files are dealt to several processes, by the first folder of each. Short processes fill the machine to the end; a
+ * long one would run alone at last.
  */
 const processesOf: Readonly<Record<string, number>> = {
   cluster: 2,

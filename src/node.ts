@@ -55,7 +55,10 @@ export interface Node extends AsyncDisposable {
   /** Makes one of several processes log where it listens: at once if that is new, and when it moves. */
   announce(options: { readonly isNew: boolean }): void;
   reload(): Promise<Outcome>;
-  /** Makes the node not ready from now on, for load balancers and in the list of nodes; it goes on serving. Returns for how many more milliseconds it should (`drain_seconds`). */
+  /**
+   * Makes the node not ready from now on, for load balancers and in the list of nodes; it goes on serving. Returns for how many
+   * more milliseconds it should (`drain_seconds`).
+   */
   startDraining(): number;
   /** Waits, while serving, until no call runs; at most for a bounded time, and until `signal` fires. */
   drain(signal: AbortSignal): Promise<unknown>;

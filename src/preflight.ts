@@ -230,7 +230,10 @@ function inspectFiles({ files: { url, cache_path, cache_bytes }, static_path }: 
   return found(problem && `${problem.path} ${problem.why}`);
 }
 
-/** `proveFiles` proves that the store of the files can be read and written, and is not without its content. Returns its address; undefined for plain files. */
+/**
+ * `proveFiles` proves that the store of the files can be read and written, and is not without its content. Returns its address;
+ * undefined for plain files.
+ */
 export async function proveFiles(
   { files, sync_uploads: sync }: Config,
   { namesContent: holdsContent, store: value }: KnownStore,

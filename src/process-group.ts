@@ -18,7 +18,10 @@ export interface ProcessGroup extends SiblingMetrics {
   reloadOthers(): void;
 }
 
-/** `shareOf` is the configuration of one process of a group: memory and cache are divided, and what only one can have belongs to the first. */
+/**
+ * `shareOf` is the configuration of one process of a group: memory and cache are divided, and what only one can have belongs to
+ * the first.
+ */
 export function shareOf(config: Config, { number, count }: Pick<ProcessGroup, "number" | "count">): Config {
   const isFirst = number === 1;
   const clientBytes = config.client_memory_bytes || Math.floor(usableMemory() / 4);

@@ -26,7 +26,10 @@ export interface ClusterLoad {
   readonly pace: Pace;
 }
 
-/** measureCluster sends every job to one, two and four nodes in turn. All of them run all the time, so that other work on the machine meets them alike. */
+/**
+ * measureCluster sends every job to one, two and four nodes in turn. All of them run all the time, so that other work on the
+ * machine meets them alike.
+ */
 export async function measureCluster(
   jobs: readonly ClusterJob[],
   load: ClusterLoad,
@@ -71,7 +74,8 @@ async function measureRound(
   const send = (node: Running) =>
     closedLoop(loadOf(job, node), { requests: Math.ceil(requests / nodes.length) });
   const done: Done[] = [];
-  // Reads go to one node after the other: at once, the nodes would push each other out of the caches of their core, which nodes on several machines do not.
+  // Reads go to one node after the other: at once, the nodes would push each other out of the caches of their core, which nodes
+  // on several machines do not.
   if (job.isWrite) done.push(...(await Promise.all(nodes.map(send))));
   else for (const node of nodes) done.push(await send(node));
   const elapsed = (performance.now() - begin) / 1000;

@@ -40,7 +40,10 @@ const plans = {
   quick: { size: { files: 50, folders: 10 }, switched: [10], rounds: 1, switches: 1 },
 };
 
-/** measureDeploys brings a site into buckets by each way, to the same server, in turns, on both stores; and measures publications and rollbacks. */
+/**
+ * measureDeploys brings a site into buckets by each way, to the same server, in turns, on both stores; and measures publications
+ * and rollbacks.
+ */
 export async function measureDeploys(bench: Bench, cores: Cores, { quick }: Pace): Promise<DeployFigures> {
   const plan = quick ? plans.quick : plans.full;
   const folder = join(bench.folder, "deploys");

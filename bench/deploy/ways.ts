@@ -45,9 +45,9 @@ export function ownWays(setting: Setting): Way[] {
 }
 
 /**
- * rcloneWays are `rclone sync` over WebDAV with the best flags that it has. It sends three requests for every file (MKCOL of its folder, PUT, PROPFIND of what
- * arrived) and pauses 10 ms between two requests, which only later versions can be told not to do. Where it cannot, the time that passes is mostly that
- * pause, so ten of them, each with a part of the site, stand beside it.
+ * rcloneWays are `rclone sync` over WebDAV with the best flags that it has. It sends three requests for every file (MKCOL of its
+ * folder, PUT, PROPFIND of what arrived) and pauses 10 ms between two requests, which only later versions can be told not to do.
+ * Where it cannot, the time that passes is mostly that pause, so ten of them, each with a part of the site, stand beside it.
  */
 export async function rcloneWays({ site, port, state }: Setting, { quick }: { readonly quick: boolean }) {
   if (Bun.which("rclone") === null) {

@@ -29,7 +29,10 @@ export interface GroupServer {
   readonly running: Running;
 }
 
-/** measureProcesses sends every job to each server in turn. All of them run all the time, so that other work on the machine meets them alike. */
+/**
+ * measureProcesses sends every job to each server in turn. All of them run all the time, so that other work on the machine meets
+ * them alike.
+ */
 export async function measureProcesses(
   jobs: readonly ClusterJob[],
   servers: readonly GroupServer[],

@@ -10,7 +10,10 @@ export const davRoot = `/node/static-webdav/${bucket}`;
 /** Content are the folders of a bucket, each with the number of its files, which are called `0.txt`, `1.txt` and so on. */
 export type Content = Readonly<Record<string, number>>;
 
-/** fillStore makes the bucket. Files of a disk are written to it; of others, one is uploaded and its row copied: no request that is measured reads the content of the rest. */
+/**
+ * fillStore makes the bucket. Files of a disk are written to it; of others, one is uploaded and its row copied: no request that
+ * is measured reads the content of the rest.
+ */
 export async function fillStore(
   port: number,
   place: { readonly folder: string } | "rows",

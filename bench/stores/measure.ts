@@ -20,7 +20,10 @@ export interface StoreCell {
   readonly growths: number[];
 }
 
-/** measureStores sends every job to every store. All servers run at once and take turns, so that other work on the machine meets them alike. */
+/**
+ * measureStores sends every job to every store. All servers run at once and take turns, so that other work on the machine meets
+ * them alike.
+ */
 export async function measureStores(
   sites: readonly StoreSite[],
   jobs: readonly StoreJob[],

@@ -18,7 +18,10 @@ interface Explained {
   readonly site: Site;
 }
 
-/** explainRequests sends one request of each kind to a server that logs its statements, and has the database explain those that read files' rows. */
+/**
+ * explainRequests sends one request of each kind to a server that logs its statements, and has the database explain those that
+ * read files' rows.
+ */
 export async function explainRequests({ site, database }: Explained): Promise<Plan[]> {
   const config = site.program.command.at(-1) ?? "";
   const traced = config.replace(/\.toml$/, "-traced.toml");

@@ -132,7 +132,10 @@ export class Authenticator {
     if (!isOpen(need)) this.#assertAdmits(await this.#database.tokens.byKey(caller.key), caller, need);
   }
 
-  /** Whether `assertStillAdmitted` would pass, for each of several callers by one query. For work that outlives the check of its token, such as subscriptions. */
+  /**
+   * Whether `assertStillAdmitted` would pass, for each of several callers by one query. For work that outlives the check of its
+   * token, such as subscriptions.
+   */
   async stillAdmitted(
     asked: ReadonlyArray<{ readonly caller: Caller; readonly need: Need }>,
   ): Promise<boolean[]> {

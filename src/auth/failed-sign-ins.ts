@@ -27,7 +27,10 @@ interface Window {
   timer: Timer;
 }
 
-/** FailedSignIns bounds the entries about failed sign-ins: the first of a name at an address is written at once, then one for each window. */
+/**
+ * FailedSignIns bounds the entries about failed sign-ins: the first of a name at an address is written at once, then one for each
+ * window.
+ */
 export class FailedSignIns implements Disposable {
   readonly #windows = new Map<string, Window>();
   readonly #write: (entry: Entry) => void;

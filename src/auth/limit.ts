@@ -12,7 +12,10 @@ export interface Limit {
   readonly permissions: readonly Grant[];
 }
 
-/** `toLimits` reads stored rights, and is the authority on what they grant. What it does not understand grants nothing: a row may have been written by hand. */
+/**
+ * `toLimits` reads stored rights, and is the authority on what they grant. What it does not understand grants nothing: a row may
+ * have been written by hand.
+ */
 export function toLimits(json: unknown): Limit[] {
   return listOf(json).map((limit) => ({
     scopes: listOf(memberOf(limit, "scopes")).flatMap(toScope),

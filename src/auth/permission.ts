@@ -57,7 +57,10 @@ export const otherFamilies = [
 /** `storedNames` are all permissions of our families that a token may hold. */
 export const storedNames: ReadonlySet<string> = new Set([...Object.keys(permissionNames), ...otherActions]);
 
-/** `ownFamilies` are our families with the actions of each. The client and the console get them, with `otherFamilies`, as generated code. */
+/**
+ * `ownFamilies` are our families with the actions of each. The client and the console get them, with `otherFamilies`, as
+ * generated code.
+ */
 export const ownFamilies: ReadonlyMap<string, readonly string[]> = new Map(
   [...Map.groupBy(storedNames, (name) => name.split(".", 1)[0] ?? "")].map(([family, names]) => [
     family,

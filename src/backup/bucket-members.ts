@@ -36,7 +36,8 @@ export async function* bucketMembers(tree: BucketTree): AsyncGenerator<Member> {
     return tree.note(`${tree.path}: the folder of the bucket cannot be read (${codeOf(error)})`);
   }
   try {
-    // A tree that another deploy replaces meanwhile is not deleted as long as it is locked. Two backups at once: one lock serves both as long as it lasts.
+    // A tree that another deploy replaces meanwhile is not deleted as long as it is locked. Two backups at once: one lock serves
+    // both as long as it lasts.
     root.tryLock();
     yield* new Walk(tree, root).folder(root, treeRoot);
   } finally {

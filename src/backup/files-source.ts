@@ -19,8 +19,8 @@ export interface OpenFiles extends AsyncDisposable {
 }
 
 /**
- * `openFiles` opens the store of the files beside a running server. Names in the database are read as they are now, not as the backup's snapshot has them; but
- * of each bucket one tree, whatever is published meanwhile.
+ * `openFiles` opens the store of the files beside a running server. Names in the database are read as they are now, not as the
+ * backup's snapshot has them; but of each bucket one tree, whatever is published meanwhile.
  */
 export async function openFiles(
   source: FilesSource,

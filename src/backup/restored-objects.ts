@@ -131,7 +131,10 @@ export function withoutTrees(insert: InsertRows, kv: TableShape): InsertRows {
   return without(insert, kv, (namespace) => namespace.startsWith(treesPrefix));
 }
 
-/** `withoutStore` leaves out to which store the database of a backup belonged: that may be used by the server of which the backup was made. */
+/**
+ * `withoutStore` leaves out to which store the database of a backup belonged: that may be used by the server of which the backup
+ * was made.
+ */
 export function withoutStore(insert: InsertRows, kv: TableShape): InsertRows {
   return without(insert, kv, (namespace) => namespace === storeNamespace);
 }

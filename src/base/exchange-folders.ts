@@ -11,9 +11,10 @@ const exchangeFlag = 2;
 export type FolderExchange = (first: string, second: string, aside: string) => void;
 
 /**
- * `exchangeFolders` exchanges the names of two folders of one file system. On Linux that is one step for everybody who looks (`RENAME_EXCHANGE`). Where the
- * system or the file system cannot do that, `aside`, a free name on the same file system, takes the first one for a moment: then this process serves nobody meanwhile, but others may
- * find no folder at the first name, and after a crash it may be at `aside`. Throws as `rename` does; both folders have their old names then.
+ * `exchangeFolders` exchanges the names of two folders of one file system. On Linux that is one step for everybody who looks
+ * (`RENAME_EXCHANGE`). Where the system or the file system cannot do that, `aside`, a free name on the same file system, takes
+ * the first one for a moment: then this process serves nobody meanwhile, but others may find no folder at the first name, and
+ * after a crash it may be at `aside`. Throws as `rename` does; both folders have their old names then.
  */
 export function exchangeFolders(first: string, second: string, aside: string): void {
   if (!exchangeAtOnce(first, second)) exchangeInSteps({ first, second, aside, rename: renameSync });

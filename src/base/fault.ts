@@ -132,14 +132,20 @@ export const faultKinds = {
   },
 } as const satisfies Readonly<Record<string, FaultRow>>;
 
-/** `retryAfterSeconds` is when to try again what was refused with the reason `unavailable`: an outage rarely lasts less than a few seconds. */
+/**
+ * `retryAfterSeconds` is when to try again what was refused with the reason `unavailable`: an outage rarely lasts less than a few
+ * seconds.
+ */
 export const retryAfterSeconds = 5;
 
 export type FaultKind = keyof typeof faultKinds;
 /** DenialReason says why a call was refused: `data.reason` of every `PermissionDenied`. */
 export type DenialReason = keyof (typeof faultKinds)["PermissionDenied"]["reasons"];
 
-/** Fault is an error that the server reports on purpose. Its message is `<title>: <detail>`; on the wire the detail is also `data.detail`. */
+/**
+ * Fault is an error that the server reports on purpose. Its message is `<title>: <detail>`; on the wire the detail is also
+ * `data.detail`.
+ */
 export class Fault extends Error {
   override readonly name = "Fault";
 

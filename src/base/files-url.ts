@@ -14,7 +14,10 @@ export type FilesPlace =
 
 const forms = '"file:///absolute/folder" or "s3://bucket/prefix"';
 
-/** `parseFilesUrl` reads `file:///absolute/folder` or `s3://bucket/prefix`. Throws InvalidInput, without the text, which may contain a secret. */
+/**
+ * `parseFilesUrl` reads `file:///absolute/folder` or `s3://bucket/prefix`. Throws InvalidInput, without the text, which may
+ * contain a secret.
+ */
 export function parseFilesUrl(url: string): FilesPlace {
   if (url.startsWith("file:")) return { folder: folderIn(url) };
   const [, place] = /^s3:\/\/(.*)$/s.exec(url) ?? [];

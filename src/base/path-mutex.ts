@@ -3,7 +3,10 @@ interface Holder {
   readonly done: Promise<void>;
 }
 
-/** PathMutex runs work on slash-separated paths one at a time: work waits for all earlier work on the same paths, their ancestors and their descendants. */
+/**
+ * PathMutex runs work on slash-separated paths one at a time: work waits for all earlier work on the same paths, their ancestors
+ * and their descendants.
+ */
 export class PathMutex {
   readonly #holders = new Set<Holder>();
 

@@ -5,8 +5,8 @@ import { outsideSpans, quietly } from "../log/span.ts";
 import { type Bucket, isBucketName } from "./record.ts";
 
 /**
- * What a look at the database found is used without another look until so long after it began: another server, or an operator's SQL, may change it.
- * Changes of this process are seen at once.
+ * What a look at the database found is used without another look until so long after it began: another server, or an operator's
+ * SQL, may change it. Changes of this process are seen at once.
  */
 export const leaseMs = 1000;
 /** The interval of the looks at all buckets that are asked for, where the database has to be asked. */
@@ -52,8 +52,8 @@ export interface BucketCacheOptions {
 }
 
 /**
- * BucketCache has the records of buckets as looks found them. A look is one query for all keys that were asked for before it was sent, and there is one
- * at a time, so what a later look found never gives way to an earlier one.
+ * BucketCache has the records of buckets as looks found them. A look is one query for all keys that were asked for before it was
+ * sent, and there is one at a time, so what a later look found never gives way to an earlier one.
  */
 export class BucketCache {
   readonly #options: BucketCacheOptions;
@@ -125,7 +125,10 @@ export class BucketCache {
     return this.#looks.load(key);
   }
 
-  /** A record whose lease has not ended, else by a look; while the database is away the last known record, unless it is older than `staleMs`. */
+  /**
+   * A record whose lease has not ended, else by a look; while the database is away the last known record, unless it is older than
+   * `staleMs`.
+   */
   async loadOrStale(key: BucketKey): Promise<Bucket | undefined> {
     const entry = this.#fresh(key);
     if (entry !== undefined) return entry.record;

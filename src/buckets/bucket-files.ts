@@ -32,7 +32,10 @@ export interface TransferOptions {
   readonly signal: AbortSignal;
 }
 
-/** TransferResult of a COPY or MOVE: `exists` is a target that must not be overwritten, `overlap` is a path at, above or below the other. */
+/**
+ * TransferResult of a COPY or MOVE: `exists` is a target that must not be overwritten, `overlap` is a path at, above or below the
+ * other.
+ */
 export type TransferResult =
   | { readonly replaced: boolean; readonly failures: readonly Failure[] }
   | "exists"
@@ -273,7 +276,10 @@ export class BucketFiles implements BucketView {
   }
 }
 
-/** The highest missing ancestor of a path that does not exist. Creating it is what changes an existing folder, so its lock is the one to check. */
+/**
+ * The highest missing ancestor of a path that does not exist. Creating it is what changes an existing folder, so its lock is the
+ * one to check.
+ */
 async function firstMissing(reader: FileReader, { path, parent }: ResolvedPath): Promise<TreePath> {
   let first = path;
   let exists = parent !== undefined;

@@ -32,7 +32,10 @@ export interface StoreActivity {
   uploads: number;
 }
 
-/** HeadListener is told what looks at the records of buckets found of their files. `begunAt` is when the look began, by `performance.now()`. */
+/**
+ * HeadListener is told what looks at the records of buckets found of their files. `begunAt` is when the look began, by
+ * `performance.now()`.
+ */
 export interface HeadListener {
   /** `head` is undefined if the bucket has none. */
   looked(bucketPath: string, head: HeadValue | undefined, begunAt: number): void;
@@ -65,8 +68,9 @@ export interface BucketStores {
   /** Undefined if the state of the files is not in the database. */
   readonly heads?: HeadListener;
   /**
-   * Returns the id of the store, equal for all nodes that share it; `disk` for plain files. Throws what an operator has to do if the files of this database
-   * are in another store, or if the store is that of another database. To be called before the first use.
+   * Returns the id of the store, equal for all nodes that share it; `disk` for plain files. Throws what an operator has to do if
+   * the files of this database are in another store, or if the store is that of another database. To be called before the first
+   * use.
    */
   admit(): Promise<string>;
   /** The store of one bucket. The caller opens it once and keeps it; there is nothing to close. */
@@ -81,9 +85,15 @@ export interface BucketStores {
   assertExchangeable(path: string, other: string): Promise<void>;
   /** Finishes or undoes the exchange of two trees that a crash interrupted, so that there is a tree at both places. */
   settleExchange(path: string, other: string): Promise<void>;
-  /** Those of these paths of buckets that have no place in this store. Requests for their files fail until `restore`, or until they are copied there. */
+  /**
+   * Those of these paths of buckets that have no place in this store. Requests for their files fail until `restore`, or until
+   * they are copied there.
+   */
   missing(paths: readonly string[]): Promise<string[]>;
-  /** Finishes or undoes what a crash of this server interrupted. To be called once, before any change. Returns what could not be cleared. */
+  /**
+   * Finishes or undoes what a crash of this server interrupted. To be called once, before any change. Returns what could not be
+   * cleared.
+   */
   clear(): Promise<string[]>;
   /** Ends running copies because the server stops; they remove what they made so far. */
   stopCopies(): void;

@@ -102,7 +102,10 @@ export class Buckets {
     return this.#stores.activity;
   }
 
-  /** admit returns the id of the store. It throws if the files of this database are in another store, or if the store is that of another database. */
+  /**
+   * admit returns the id of the store. It throws if the files of this database are in another store, or if the store is that of
+   * another database.
+   */
   admit(): Promise<string> {
     return this.#stores.admit();
   }
@@ -191,7 +194,10 @@ export class Buckets {
     return this.changing(updating);
   }
 
-  /** delete removes the record, the locks, the properties, the stored links and unfinished uploads; the files stay in the store. NotFound when there is no such bucket. */
+  /**
+   * delete removes the record, the locks, the properties, the stored links and unfinished uploads; the files stay in the store.
+   * NotFound when there is no such bucket.
+   */
   async delete(name: string): Promise<void> {
     const bucket = await this.#database.buckets.byName(name);
     if (!(await this.changing(this.#database.buckets.delete(name)))) throw noBucket(name);
@@ -227,7 +233,10 @@ export class Buckets {
     this.#cache.lookSoon();
   }
 
-  /** records is the cache of the records, for plain HTTP: it has no token to check, and may answer from old records while the database is away. */
+  /**
+   * records is the cache of the records, for plain HTTP: it has no token to check, and may answer from old records while the
+   * database is away.
+   */
   get records(): BucketCache {
     return this.#cache;
   }
@@ -256,8 +265,8 @@ export class Buckets {
   }
 
   /**
-   * changing waits for something that may change records, and makes the next request read them again. One that failed may have changed them all
-   * the same; but then the old records stay usable while the database is away.
+   * changing waits for something that may change records, and makes the next request read them again. One that failed may have
+   * changed them all the same; but then the old records stay usable while the database is away.
    */
   async changing<T>(change: Promise<T>): Promise<T> {
     try {

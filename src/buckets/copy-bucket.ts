@@ -170,7 +170,10 @@ async function* observed(
   }
 }
 
-/** Returns undefined if the store has lost the content, or never had it: rows of an object store that was used before name the blobs of that one. */
+/**
+ * Returns undefined if the store has lost the content, or never had it: rows of an object store that was used before name the
+ * blobs of that one.
+ */
 async function storedHashOf(reader: FileReader, path: TreePath): Promise<string | undefined> {
   try {
     return await hashOf(reader, path);

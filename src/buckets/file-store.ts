@@ -32,15 +32,18 @@ export interface FileEntry {
   snapshot(): FileSnapshot;
 }
 
-/** FolderChecks caches, by the store's own keys, whether folders and snapshots are unchanged. Its owner decides how long: one tick of the event loop. */
+/**
+ * FolderChecks caches, by the store's own keys, whether folders and snapshots are unchanged. Its owner decides how long: one tick
+ * of the event loop.
+ */
 export type FolderChecks = Map<string | FileSnapshot, boolean>;
 
 /** FileSnapshot is the state of a path at one moment, "nothing there" included, to compare with its state now. */
 export interface FileSnapshot {
   readonly settledAtMs: number;
   /**
-   * Whether the path still has that state. Synchronous, because it runs on every request that is answered from memory. `found` is the state of the
-   * bucket if the caller has just looked: then nothing that was known before counts.
+   * Whether the path still has that state. Synchronous, because it runs on every request that is answered from memory. `found` is
+   * the state of the bucket if the caller has just looked: then nothing that was known before counts.
    */
   isCurrent(checks: FolderChecks, found?: BucketState): boolean;
   /** The content, for the kernel to send, if the path still leads to the same file and the store can hold it open. Synchronous. */
@@ -83,13 +86,16 @@ export interface OpenFile extends AsyncDisposable {
   /** Whether the content would have to be fetched from another machine: what can be answered without it should be. */
   readonly isRemote?: boolean;
   /**
-   * Asks the store for the content, where it is not on a disk of this machine: a failure is an error here, and not a response that breaks off. To be called
-   * before `body`.
+   * Asks the store for the content, where it is not on a disk of this machine: a failure is an error here, and not a response
+   * that breaks off. To be called before `body`.
    */
   prepare?(): Promise<void>;
   /** The whole content in memory, as long as `stats` says. Fails if the file became shorter since. */
   bytes(): Promise<Uint8Array<ArrayBuffer>>;
-  /** The content, or a range of it, read while it is consumed. Fails if the file became shorter than that. Chunks are the consumer's to keep. */
+  /**
+   * The content, or a range of it, read while it is consumed. Fails if the file became shorter than that. Chunks are the
+   * consumer's to keep.
+   */
   chunks(range?: ByteRange): AsyncGenerator<Uint8Array>;
   /**
    * The content, or a range of it, for a `Response`. It disposes the file when it needs it no more. The response must be returned to the
@@ -125,7 +131,10 @@ export interface FileReader {
   openOrFind(path: TreePath): Promise<OpenFile | FileEntry | undefined>;
   /** The files and folders of a folder, sorted by name, in batches. Throws NotFound, and InvalidInput for a file. */
   entries(folder: TreePath): AsyncGenerator<FileEntry[]>;
-  /** Everything below a folder, a folder before what it contains. A folder that cannot be read goes to `onUnreadable`; without it, it throws. */
+  /**
+   * Everything below a folder, a folder before what it contains. A folder that cannot be read goes to `onUnreadable`; without it,
+   * it throws.
+   */
   walk(folder: TreePath, onUnreadable?: (path: TreePath, error: unknown) => void): AsyncGenerator<FileEntry>;
   /** Every file below a folder, sorted by path. */
   files(folder: TreePath): Promise<FileEntry[]>;
@@ -143,7 +152,8 @@ export interface FileReader {
 export type TreeReader = Pick<FileReader, "find" | "open" | "openOrFind" | "snapshotOfMissing">;
 
 /**
- * PinnedReader reads one tree, so that all that is read for an answer belongs together: a read of another one, after an exchange, throws TreeExchanged.
+ * PinnedReader reads one tree, so that all that is read for an answer belongs together: a read of another one, after an exchange,
+ * throws TreeExchanged.
  */
 export interface PinnedReader extends TreeReader {
   /** Tells the tree from others that were or will be at the same place; undefined until something was read. */
@@ -218,7 +228,8 @@ export interface WriteTransaction extends BucketView {
   setTimes(entry: FileEntry, times: Times): Promise<void>;
   /**
    * Puts a version back at a path; missing folders above it are created. A file takes the place of a file that exists there; a folder
-   * needs a free path, and is no version any more then; on a disk a file is none either. NotFound if it is not kept any more; `keepsNoVersions` if none are.
+   * needs a free path, and is no version any more then; on a disk a file is none either. NotFound if it is not kept any more;
+   * `keepsNoVersions` if none are.
    */
   restore(wanted: VersionName, to: TreePath): Promise<FileVersion["kind"]>;
 }
@@ -262,7 +273,10 @@ export interface FileStore {
    * locks during a long copy. In a store whose names are rows it is a transaction like the others.
    */
   transactMetadata<T>(work: (view: BucketView) => Promise<T>): Promise<T>;
-  /** What was deleted or replaced at a path and below it, by version, the newest first, and by path. `keepsNoVersions` if nothing is kept. */
+  /**
+   * What was deleted or replaced at a path and below it, by version, the newest first, and by path. `keepsNoVersions` if nothing
+   * is kept.
+   */
   history(path: TreePath, options: HistoryOptions): Promise<FileVersion[]>;
   /** For how many days what is deleted or replaced from now on can be restored; 0 if not at all. */
   readonly keptDays: number;

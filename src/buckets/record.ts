@@ -52,7 +52,10 @@ export function isBucketName(text: string): boolean {
   return nameForm.test(text) && !/^\.+$/.test(text);
 }
 
-/** refuseConflict throws InvalidInput if the folders of two buckets would overlap, or two buckets would be the HTTP root or have one host name. */
+/**
+ * refuseConflict throws InvalidInput if the folders of two buckets would overlap, or two buckets would be the HTTP root or have
+ * one host name.
+ */
 export function refuseConflict(bucket: Omit<Bucket, "id">, others: readonly Bucket[]): void {
   for (const other of others) {
     if (overlap(bucket.path, other.path)) {

@@ -74,8 +74,8 @@ async function walk(reader: FileReader, options: SearchOptions, until: number): 
 }
 
 /**
- * `matcher` returns whether a path has all words of a query, in any order and case, and in any Unicode form. A word with `*` or `?` is a pattern: for the
- * name, or with a slash for the whole path.
+ * `matcher` returns whether a path has all words of a query, in any order and case, and in any Unicode form. A word with `*` or
+ * `?` is a pattern: for the name, or with a slash for the whole path.
  */
 export function matcher(query: string): (path: string) => boolean {
   const tests = folded(query)

@@ -27,8 +27,8 @@ export interface StoreIdentityOptions {
 }
 
 /**
- * StoreIdentity keeps a database and the store of its files together: a server does not begin on a store that another database owns, nor on one that
- * has an earlier state of the files than the store that was used last.
+ * StoreIdentity keeps a database and the store of its files together: a server does not begin on a store that another database
+ * owns, nor on one that has an earlier state of the files than the store that was used last.
  */
 export class StoreIdentity {
   readonly #options: StoreIdentityOptions;
@@ -40,8 +40,8 @@ export class StoreIdentity {
   }
 
   /**
-   * Returns the id of the store: the one in its mark, or `disk`. Throws what an operator has to do if the files of this database are in another store, or
-   * if the store is that of another database.
+   * Returns the id of the store: the one in its mark, or `disk`. Throws what an operator has to do if the files of this database
+   * are in another store, or if the store is that of another database.
    */
   async admit(): Promise<string> {
     const { database, blobs } = this.#options;

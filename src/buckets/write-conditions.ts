@@ -7,8 +7,8 @@ import type { LockHolder } from "./metadata/locks.ts";
  */
 export interface WriteConditions extends LockHolder {
   /**
-   * Throws unless the preconditions hold; what it throws is the answer to the caller. `current` is the path of the change, or the source of a COPY or MOVE,
-   * as it is in this turn; everything else about the bucket must be read through `view`.
+   * Throws unless the preconditions hold; what it throws is the answer to the caller. `current` is the path of the change, or the
+   * source of a COPY or MOVE, as it is in this turn; everything else about the bucket must be read through `view`.
    */
   assertPreconditions(current: ResolvedPath, view: BucketView): Promise<void>;
 }

@@ -20,8 +20,9 @@ export function basicAuthorization(token: string): string {
 }
 
 /**
- * The `Authorization` header of a token in a browser. Browsers keep Basic credentials and add them to requests of other pages, so the server
- * refuses Basic from pages of its own origin. The token is percent-encoded, because a header cannot hold every character of a password.
+ * The `Authorization` header of a token in a browser. Browsers keep Basic credentials and add them to requests of other pages, so
+ * the server refuses Basic from pages of its own origin. The token is percent-encoded, because a header cannot hold every
+ * character of a password.
  */
 export function bearerAuthorization(token: string): string {
   return `Bearer ${encodeURIComponent(token).replace("%3A", ":")}`;

@@ -2,7 +2,10 @@ import { type DenialReason, denialReasons, errorKinds } from "./methods.ts";
 
 export type ErrorKind = keyof typeof errorKinds;
 
-/** ClientError is the class of all errors of this client. The reason of an aborted signal and errors of an upload's source are passed on as they are. */
+/**
+ * ClientError is the class of all errors of this client. The reason of an aborted signal and errors of an upload's source are
+ * passed on as they are.
+ */
 export class ClientError extends Error {
   override readonly name: string = "ClientError";
 }
@@ -78,7 +81,10 @@ export class RpcError extends ClientError {
     super(message);
   }
 
-  /** The message without the title of its kind: `name must be …` of `InvalidInput: name must be …`. An older server does not send it; then it is the message. */
+  /**
+   * The message without the title of its kind: `name must be …` of `InvalidInput: name must be …`. An older server does not send
+   * it; then it is the message.
+   */
   get detail(): string {
     return typeof this.data.detail === "string" ? this.data.detail : this.message;
   }

@@ -18,13 +18,16 @@ export interface Upload extends Transfer {
   /** The SHA-256 of the content, in hexadecimal, which the server checks where it takes the file in several requests. */
   readonly sha256?: string | undefined;
   /**
-   * Goes on with an upload that an earlier run did not finish: the one that `onResumable` named, or with `true` one of the same path, size, `modified` and `sha256`. It begins
-   * anew if there is none. For content above 16 MiB whose parts can be read in any order: bytes and blobs, files of a disk included.
+   * Goes on with an upload that an earlier run did not finish: the one that `onResumable` named, or with `true` one of the same
+   * path, size, `modified` and `sha256`. It begins anew if there is none. For content above 16 MiB whose parts can be read in any
+   * order: bytes and blobs, files of a disk included.
    */
   readonly resume?: string | true | undefined;
   /**
-   * Whether failures of a connection or a busy server are waited for, up to three minutes. Default: only for content above 16 MiB. True does it for smaller content too, except for streams; an
-   * attempt whose answer was lost may then have stored the file, so content that is already there counts as uploaded even with `ifMatch` or `onlyNew`. False is for a caller that tries again itself, with `resume`.
+   * Whether failures of a connection or a busy server are waited for, up to three minutes. Default: only for content above 16
+   * MiB. True does it for smaller content too, except for streams; an attempt whose answer was lost may then have stored the
+   * file, so content that is already there counts as uploaded even with `ifMatch` or `onlyNew`. False is for a caller that tries
+   * again itself, with `resume`.
    */
   readonly retry?: boolean | undefined;
   /** Called before each pause of `retry`. A promise that it returns ends the pause early when it resolves. */

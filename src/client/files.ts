@@ -144,9 +144,11 @@ export class BucketFiles {
   }
 
   /**
-   * Sends a file in one request, and again after failures that pass. PUT may be repeated: it is idempotent (RFC 9110 §9.2.2), and the server replaces a file only by a whole one. But an attempt whose answer
-   * was lost may have stored the file. The next one, with `If-None-Match` or `If-Match`, then meets that file and is refused with 412. So a 412 after a failure is no conflict if the content there is the one that was sent; in a browser also the first one, because browsers
-   * repeat a request themselves when a connection that they had kept open breaks.
+   * Sends a file in one request, and again after failures that pass. PUT may be repeated: it is idempotent (RFC 9110 §9.2.2), and
+   * the server replaces a file only by a whole one. But an attempt whose answer was lost may have stored the file. The next one,
+   * with `If-None-Match` or `If-Match`, then meets that file and is refused with 412. So a 412 after a failure is no conflict if
+   * the content there is the one that was sent; in a browser also the first one, because browsers repeat a request themselves
+   * when a connection that they had kept open breaks.
    */
   #putWithRetries(
     path: string,

@@ -50,7 +50,10 @@ interface Listed {
   readonly sha256: string | null;
 }
 
-/** Uploads a file in several requests, and goes on after failures that pass. Undefined if the server does not know such uploads. Resolves to the new ETag. */
+/**
+ * Uploads a file in several requests, and goes on after failures that pass. Undefined if the server does not know such uploads.
+ * Resolves to the new ETag.
+ */
 export async function uploadResumably(
   upload: ResumableUpload,
 ): Promise<{ readonly etag: string | null } | undefined> {
@@ -230,7 +233,10 @@ class Sender {
 
 const tus = { "tus-resumable": "1.0.0" };
 
-/** Whether two addresses have the same path. The server writes some characters plainly that `encodeURIComponent` encodes, such as the `@` of a deploy. */
+/**
+ * Whether two addresses have the same path. The server writes some characters plainly that `encodeURIComponent` encodes, such as
+ * the `@` of a deploy.
+ */
 function isSamePath(one: string, other: string): boolean {
   const namesOf = (address: string) => new URL(address).pathname.split("/").map(decoded);
   return JSON.stringify(namesOf(one)) === JSON.stringify(namesOf(other));

@@ -29,7 +29,10 @@ export function isTemporary(error: unknown): error is ClientError {
   return temporaryStatuses.includes(error.status) && error.reason !== "blob_missing";
 }
 
-/** The pause before the next attempt: longer than `plannedMs` where the server asks for that, undefined where it asks for too long a one. */
+/**
+ * The pause before the next attempt: longer than `plannedMs` where the server asks for that, undefined where it asks for too long
+ * a one.
+ */
 export function pauseAfter(error: ClientError, plannedMs: number): number | undefined {
   const wantedMs = (error instanceof FileError ? error.retryAfterMs : undefined) ?? 0;
   return wantedMs > maxRetryAfterMs ? undefined : Math.max(plannedMs, wantedMs);

@@ -7,7 +7,10 @@ export interface SubscribeOptions {
   readonly onConnect?: (again: boolean) => void;
   /** Called when the connection broke; it is made again in `waitMs`. */
   readonly onBreak?: (waitMs: number, why: Error) => void;
-  /** Called with the number of events that were dropped because the loop reads too slowly: by the server, or here because `buffer` was full. */
+  /**
+   * Called with the number of events that were dropped because the loop reads too slowly: by the server, or here because `buffer`
+   * was full.
+   */
   readonly onMissed?: (events: number, by: "server" | "client") => void;
   /** False: a break ends the subscription with an error. Default: true. */
   readonly reconnect?: boolean;

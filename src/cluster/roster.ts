@@ -60,8 +60,9 @@ interface JoinedRow {
 }
 
 /**
- * Roster keeps a row about this node in the database, with a heartbeat, and reads those of the others. It decides nothing: a node whose row cannot
- * be written goes on serving. Where only one server can use the database, the row is written when it changes, without heartbeats.
+ * Roster keeps a row about this node in the database, with a heartbeat, and reads those of the others. It decides nothing: a node
+ * whose row cannot be written goes on serving. Where only one server can use the database, the row is written when it changes,
+ * without heartbeats.
  */
 export class Roster {
   readonly #options: RosterOptions;
@@ -197,7 +198,8 @@ export class Roster {
     try {
       await quietly(async () => {
         const { rows } = await home.rows.list();
-        // A reload may have opened the same database again, and another process may have taken the place of this one: both wrote the row anew.
+        // A reload may have opened the same database again, and another process may have taken the place of this one: both wrote
+        // the row anew.
         if (rows.some((row) => row.key === key && row.beat === beat)) await home.rows.remove([key]);
       });
     } catch (error) {

@@ -52,7 +52,10 @@ export function variableOf({ table, name }: Pick<Setting, "table" | "name">): st
   return prefix + (table === "files" ? `files_${name}` : name).toUpperCase();
 }
 
-/** `readOverrides` reads the settings in the environment; throws for a `RUST_LOG` that is not a filter. `listen`, from the command line, overrides `ws_listener` there. */
+/**
+ * `readOverrides` reads the settings in the environment; throws for a `RUST_LOG` that is not a filter. `listen`, from the command
+ * line, overrides `ws_listener` there.
+ */
 export function readOverrides(
   env: Environment,
   { listen }: { readonly listen?: string | undefined } = {},
@@ -82,7 +85,10 @@ export interface OverriddenKey {
   readonly from: string;
 }
 
-/** `overriddenKeys` lists them for people; `values` are those in effect. `RUST_LOG` is one of them if there is a `log_filter` that it overrides. */
+/**
+ * `overriddenKeys` lists them for people; `values` are those in effect. `RUST_LOG` is one of them if there is a `log_filter` that
+ * it overrides.
+ */
 export function overriddenKeys(
   values: readonly Override[],
   { logging }: Config,

@@ -5,7 +5,10 @@ import { KeyIndex } from "./locate.ts";
 /** A TOML string on one line: basic or literal. */
 const stringForm = /^(?:"(?:[^"\\\n]|\\.)*"|'[^'\n]*')/;
 
-/** `replaceUrl` returns the text of a configuration in which a key of a table has another URL, or, without one, is missing. Comments and everything else stay. */
+/**
+ * `replaceUrl` returns the text of a configuration in which a key of a table has another URL, or, without one, is missing.
+ * Comments and everything else stay.
+ */
 export function replaceUrl(
   text: string,
   [table, key]: readonly [table: string, key: string],

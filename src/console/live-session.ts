@@ -134,7 +134,10 @@ export function isTokenRefused(error: unknown): boolean {
   return error instanceof PermissionDenied || error instanceof ParseError || error instanceof InvalidInput;
 }
 
-/** Whether an error may mean that the token has ended. The reason in the error cannot decide: methods for the Super Token refuse all others alike. */
+/**
+ * Whether an error may mean that the token has ended. The reason in the error cannot decide: methods for the Super Token refuse
+ * all others alike.
+ */
 function mayMeanTokenEnded(error: unknown): boolean {
   return error instanceof PermissionDenied || (error instanceof FileDenied && error.status === 401);
 }

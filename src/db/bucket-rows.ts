@@ -93,8 +93,8 @@ export class BucketRows {
   }
 
   /**
-   * Returns the buckets with these names, all that have host names and, with `root`, the one that serves the HTTP root (a unique index allows
-   * only one), each with its head, in one statement unless they are many.
+   * Returns the buckets with these names, all that have host names and, with `root`, the one that serves the HTTP root (a unique
+   * index allows only one), each with its head, in one statement unless they are many.
    */
   async states(names: readonly string[], { root }: { readonly root: boolean }): Promise<BucketState[]> {
     // PostgreSQL has no text with NUL in it, so no row matches.

@@ -61,7 +61,10 @@ export class DeployRows {
     return row && (this.#dialect.fromJson(row.value) as DeployValue);
   }
 
-  /** Runs `work` in one transaction, in which no other one changes the deploys of the bucket, on any node. If it throws, nothing is changed. */
+  /**
+   * Runs `work` in one transaction, in which no other one changes the deploys of the bucket, on any node. If it throws, nothing
+   * is changed.
+   */
   change<T>(bucketPath: string, work: (changes: DeployChanges) => Promise<T>): Promise<T> {
     const namespace = namespaceOf(bucketPath);
     return this.#dialect.exclusively(namespaceScope(namespace), async (transaction) =>

@@ -44,8 +44,9 @@ export interface Dialect {
   /** The end of a SELECT that locks its rows until the transaction ends; empty where a transaction locks the whole database. */
   readonly forUpdate: RawBuilder<unknown>;
   /**
-   * A column of such a SELECT. With it the transaction waits for a row that another one has locked, but not so long that the database would count as
-   * silent: it fails as unavailable before. And the database ends the transaction if its node falls silent, so that others wait no longer for its rows.
+   * A column of such a SELECT. With it the transaction waits for a row that another one has locked, but not so long that the
+   * database would count as silent: it fails as unavailable before. And the database ends the transaction if its node falls
+   * silent, so that others wait no longer for its rows.
    */
   readonly boundedWait: RawBuilder<unknown>;
 
@@ -64,9 +65,9 @@ export interface Dialect {
   fromJson(value: unknown): unknown;
 
   /**
-   * Runs `work` in one transaction. No other exclusive transaction of the same scope, of this process or another, runs at the same time; other
-   * statements may run beside it, on PostgreSQL also writes. It commits when `work` resolves, and rolls back when it rejects. Unavailable if it would
-   * have to wait for too long.
+   * Runs `work` in one transaction. No other exclusive transaction of the same scope, of this process or another, runs at the
+   * same time; other statements may run beside it, on PostgreSQL also writes. It commits when `work` resolves, and rolls back
+   * when it rejects. Unavailable if it would have to wait for too long.
    */
   exclusively<T>(scope: Scope, work: (transaction: Transaction<Schema>) => Promise<T>): Promise<T>;
 

@@ -62,8 +62,8 @@ export interface FollowedPath {
 }
 
 /**
- * EntryRows are the trees of files, one row for each file and folder: a folder is a namespace, a name in it a key. So every look-up is by equality on
- * the index `(namespace, key)`, whatever the collation. Names are compared as they are.
+ * EntryRows are the trees of files, one row for each file and folder: a folder is a namespace, a name in it a key. So every
+ * look-up is by equality on the index `(namespace, key)`, whatever the collation. Names are compared as they are.
  */
 export class EntryRows {
   readonly #dialect: Dialect;

@@ -1,4 +1,7 @@
-/** HeadValue is the row of a bucket in `static-files/heads`, by the path of the bucket's record. Every change of its files locks this row. */
+/**
+ * HeadValue is the row of a bucket in `static-files/heads`, by the path of the bucket's record. Every change of its files locks
+ * this row.
+ */
 export interface HeadValue {
   /** Raised by one with every change of the bucket's files. */
   readonly version: number;
@@ -51,8 +54,8 @@ export interface RemovedValue {
 }
 
 /**
- * DeployValue is a tree that is published, was published, or is being prepared, in `static-files/deploys/<bucket path>` under its id. Times are Unix
- * milliseconds. A published tree is at the bucket's own place, every other one at a place of its own.
+ * DeployValue is a tree that is published, was published, or is being prepared, in `static-files/deploys/<bucket path>` under its
+ * id. Times are Unix milliseconds. A published tree is at the bucket's own place, every other one at a place of its own.
  */
 export interface DeployValue {
   /** `open` while it is filled, `ready` once that has ended. */

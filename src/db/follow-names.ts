@@ -23,9 +23,10 @@ export interface StepsOptions {
 export const startMark = "start";
 
 /**
- * `compileSteps` is the statement that follows so many names through the folders of a tree: a step looks one name up in the folder that the step before
- * found. It ends at the first name that does not exist, and at a file. Each step is a subquery for one value, so that every planner does one look-up by
- * the index: as a join, PostgreSQL reads the whole table while it is small, and goes on so with a plan that it has kept.
+ * `compileSteps` is the statement that follows so many names through the folders of a tree: a step looks one name up in the
+ * folder that the step before found. It ends at the first name that does not exist, and at a file. Each step is a subquery for
+ * one value, so that every planner does one look-up by the index: as a join, PostgreSQL reads the whole table while it is small,
+ * and goes on so with a plan that it has kept.
  */
 export function compileSteps(
   { query }: Pick<Dialect, "query">,

@@ -88,7 +88,10 @@ export class HeadRows {
     return (await this.read(bucketPath, transaction)) ?? head;
   }
 
-  /** Locks the head of a bucket until the transaction ends: nobody else changes its files meanwhile, on any node. Unavailable if another one does for too long. */
+  /**
+   * Locks the head of a bucket until the transaction ends: nobody else changes its files meanwhile, on any node. Unavailable if
+   * another one does for too long.
+   */
   async lock(bucketPath: string, transaction: Transaction<Schema>): Promise<LockedHead> {
     const { rows } = await transaction.executeQuery<LockedRow>({
       ...this.#locked,

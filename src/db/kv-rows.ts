@@ -31,7 +31,10 @@ export class KvRows {
   readonly #transaction: Transaction<Schema> | undefined;
   /** Whether a namespace is empty. Most buckets have neither locks nor properties. */
   readonly #emptiness: KeptValues<boolean>;
-  /** The same as the transaction sees it. One that it wrote to counts as filled from then on, because a savepoint may undo what emptied it. */
+  /**
+   * The same as the transaction sees it. One that it wrote to counts as filled from then on, because a savepoint may undo what
+   * emptied it.
+   */
   readonly #emptinessInside = new Map<string, boolean>();
   /** Compiled once. Its parameters are the namespace and the number of rows. */
   readonly #anyIn: CompiledQuery<unknown>;

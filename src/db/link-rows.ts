@@ -13,7 +13,10 @@ export function linksNamespace(bucketId: number): string {
   return `links/${bucketId}`;
 }
 
-/** StoredLink is the row of a link that is counted, has a password or is of selected paths. Other links are not stored. Times are Unix milliseconds. */
+/**
+ * StoredLink is the row of a link that is counted, has a password or is of selected paths. Other links are not stored. Times are
+ * Unix milliseconds.
+ */
 export interface StoredLink {
   readonly kind: "download" | "upload" | "zip";
   /** Of a selection the folder that contains all of it. */

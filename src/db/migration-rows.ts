@@ -70,7 +70,10 @@ export async function readNewer(
   return versions.map((version) => toNewer(version, values.get(version)));
 }
 
-/** `toNewer` judges a migration by its row. One without a row is from a version that recorded no effects, or was not made by node-server. */
+/**
+ * `toNewer` judges a migration by its row. One without a row is from a version that recorded no effects, or was not made by
+ * node-server.
+ */
 export function toNewer(version: string, value: unknown): NewerMigration {
   const { effect, requires, by } = (typeof value === "object" && value !== null ? value : {}) as {
     readonly [Name in "effect" | "requires" | "by"]?: unknown;

@@ -13,7 +13,10 @@ export const aliveMs = 60_000;
 /** More rows than any cluster has: whoever can write the database must not be able to fill the memory of every node. */
 const maxRows = 1000;
 
-/** Rows may have been written by hand, by another version, or by an attacker with the database's password: texts are short and printable. */
+/**
+ * Rows may have been written by hand, by another version, or by an attacker with the database's password: texts are short and
+ * printable.
+ */
 const label = z.string().regex(/^[!-~]{1,128}$/);
 const nodeValue = z.object({
   boot: z.uuid(),
@@ -76,7 +79,10 @@ export class NodeRows {
     return this.#dialect.file === undefined;
   }
 
-  /** Writes a row, with the newest migration that this version knows (`schema`): one that takes the database away from older nodes looks for it. */
+  /**
+   * Writes a row, with the newest migration that this version knows (`schema`): one that takes the database away from older nodes
+   * looks for it.
+   */
   async write(uuid: string, value: NodeValue): Promise<void> {
     const name = { namespace: nodesNamespace, key: keyOf({ uuid, ...value }) };
     await putRow(this.#dialect.query, name, this.#dialect.json({ ...value, schema: newestMigration }));

@@ -9,8 +9,8 @@ export type Topic = "buckets" | "tokens";
 const topics: readonly Topic[] = ["buckets", "tokens"];
 
 /**
- * Notifications are hints between the nodes of a database that it is worth looking now. They may be lost, late, repeated or forged: whoever hears one looks,
- * and whoever hears none looks a little later by himself.
+ * Notifications are hints between the nodes of a database that it is worth looking now. They may be lost, late, repeated or
+ * forged: whoever hears one looks, and whoever hears none looks a little later by himself.
  */
 export interface Notifications {
   /** Tells the other nodes. To be called after the commit. Returns at once; many calls become few hints. */
@@ -31,7 +31,10 @@ const channel = "node_server";
 /** The pauses before another LISTEN double from the first to the longest. */
 const firstPauseMs = 250;
 const maxPauseMs = 10_000;
-/** If the own hints are not heard for so long, the connection of LISTEN is replaced: it may be silent, or a pooler may have given it away. */
+/**
+ * If the own hints are not heard for so long, the connection of LISTEN is replaced: it may be silent, or a pooler may have given
+ * it away.
+ */
 const maxDeafMs = 10_000;
 const replacePauseMs = 60_000;
 
@@ -46,7 +49,8 @@ export interface PostgresNotificationsOptions {
 }
 
 /**
- * PostgresNotifications are LISTEN and NOTIFY. A failure of either is no failure of the node. LISTEN has a connection of our own client: Bun's
+ * PostgresNotifications are LISTEN and NOTIFY. A failure of either is no failure of the node. LISTEN has a connection of our own
+ * client: Bun's
  * `sql.listen` writes a line to the standard error output whenever it fails to reconnect.
  */
 export class PostgresNotifications implements Notifications {

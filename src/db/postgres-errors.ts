@@ -16,8 +16,8 @@ const lockNotAvailable = "55P03";
 const queryCanceled = "57014";
 
 /**
- * SQLSTATEs of a connection that ended or was never made: class 08, a transaction that was idle for too long, failed authentication (28), a missing database, no free
- * connection, and a server that stops, starts or crashed.
+ * SQLSTATEs of a connection that ended or was never made: class 08, a transaction that was idle for too long, failed
+ * authentication (28), a missing database, no free connection, and a server that stops, starts or crashed.
  */
 const connectionState = /^(08|25P03$|28|3D000$|53300$|57P0)/;
 /** Codes of Bun's driver for the same failures, for those that PostgreSQL did not report itself. */

@@ -40,8 +40,8 @@ const columnTypes: ColumnTypes = {
 };
 
 /**
- * The key of the advisory lock under which schemas change: "node" in ASCII, to avoid collisions with other programs. Every exclusive transaction shares it;
- * versions before scopes took it for all of theirs.
+ * The key of the advisory lock under which schemas change: "node" in ASCII, to avoid collisions with other programs. Every
+ * exclusive transaction shares it; versions before scopes took it for all of theirs.
  */
 const schemaLock = 0x6e6f6465;
 
@@ -211,8 +211,8 @@ export async function openPostgres(url: string, options: PostgresOptions, log: L
 }
 
 /**
- * `boundsOfWait` sets limits until the transaction ends, so that it works through a pooler. A node that is stopped or cut off in a transaction cannot end it:
- * PostgreSQL does, when no statement came for the time in which a node waits for an answer.
+ * `boundsOfWait` sets limits until the transaction ends, so that it works through a pooler. A node that is stopped or cut off in
+ * a transaction cannot end it: PostgreSQL does, when no statement came for the time in which a node waits for an answer.
  */
 function boundsOfWait(answerTimeoutMs: number): RawBuilder<unknown> {
   const limits = {

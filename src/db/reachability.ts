@@ -57,8 +57,9 @@ export class Reachability {
   }
 
   /**
-   * Runs what needs the database from its beginning. While the database is lost, one at a time may find out whether it is back, and the others fail at once:
-   * of a silent one each would wait until its deadline, with a connection that somebody else could use. Not for a statement within a transaction, which has to be ended.
+   * Runs what needs the database from its beginning. While the database is lost, one at a time may find out whether it is back,
+   * and the others fail at once: of a silent one each would wait until its deadline, with a connection that somebody else could
+   * use. Not for a statement within a transaction, which has to be ended.
    */
   async admit<T>(run: () => Promise<T>): Promise<T> {
     if (this.#lostAt === undefined) return run();

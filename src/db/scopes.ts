@@ -1,6 +1,6 @@
 /**
- * Scope names what an exclusive transaction is about: those of one scope take turns on all nodes, those of different scopes do not wait for each other.
- * All scopes are made here. No transaction takes two of them, so none can wait in a circle.
+ * Scope names what an exclusive transaction is about: those of one scope take turns on all nodes, those of different scopes do
+ * not wait for each other. All scopes are made here. No transaction takes two of them, so none can wait in a circle.
  */
 export type Scope = string & { readonly brand: unique symbol };
 
@@ -25,7 +25,10 @@ export function namespaceScope(namespace: string): Scope {
   return scope(`kv/${namespace}`);
 }
 
-/** `lockKey` is the number of a scope's advisory lock in PostgreSQL, equal on all nodes and in all versions. Scopes whose numbers are equal by chance would only take turns. */
+/**
+ * `lockKey` is the number of a scope's advisory lock in PostgreSQL, equal on all nodes and in all versions. Scopes whose numbers
+ * are equal by chance would only take turns.
+ */
 export function lockKey(scope: Scope): bigint {
   const digest = new Bun.CryptoHasher("sha256").update(`node-server/${scope}`).digest();
   return digest.readBigInt64BE(0);

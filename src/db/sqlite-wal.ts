@@ -4,10 +4,10 @@ import { SharedSync } from "../base/shared-sync.ts";
 import { unavailable } from "./unavailable.ts";
 
 /**
- * SqliteWal writes the -wal file of a database to the disk. SQLite does so itself with `synchronous = FULL`, within COMMIT and therefore on the thread
- * of the event loop; here a thread of the pool does it, once for all commits that wait for it. Frames that are not in the -wal file any more were
- * moved into the database by a checkpoint, which syncs both files with `synchronous = NORMAL`. SQLite holds no lock on the -wal file, so closing a
- * descriptor of it releases none.
+ * SqliteWal writes the -wal file of a database to the disk. SQLite does so itself with `synchronous = FULL`, within COMMIT and
+ * therefore on the thread of the event loop; here a thread of the pool does it, once for all commits that wait for it. Frames
+ * that are not in the -wal file any more were moved into the database by a checkpoint, which syncs both files with `synchronous =
+ * NORMAL`. SQLite holds no lock on the -wal file, so closing a descriptor of it releases none.
  */
 export class SqliteWal {
   readonly #path: string;

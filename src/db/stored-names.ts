@@ -24,7 +24,10 @@ export interface NamedRow<V> {
   readonly value: V;
 }
 
-/** `namesContent` is a statement that has a row if any file of an object store has content. Values of other namespaces are not ours, and may be of any form. */
+/**
+ * `namesContent` is a statement that has a row if any file of an object store has content. Values of other namespaces are not
+ * ours, and may be of any form.
+ */
 export const namesContent = `SELECT 1 AS found FROM kv WHERE CASE WHEN substr(namespace, 1, ${filesPrefix.length}) = '${filesPrefix}'
   THEN coalesce(value ->> 'blob', value -> 'entry' ->> 'blob') END IS NOT NULL LIMIT 1`;
 

@@ -29,7 +29,10 @@ export class TransferRows {
     this.#dialect = dialect;
   }
 
-  /** Begins a transfer, or renews that of the same lease. Returns the one that is under way now, the caller's or somebody else's, and whether this call began it. */
+  /**
+   * Begins a transfer, or renews that of the same lease. Returns the one that is under way now, the caller's or somebody else's,
+   * and whether this call began it.
+   */
   take(
     bucketId: number,
     { lease, what, by, leaseMs }: Pick<Transfer, "lease" | "what" | "by"> & { readonly leaseMs: number },

@@ -21,7 +21,8 @@ export interface UploadOutcome {
 }
 
 /**
- * UploadValue is the row of a resumable upload. Times are Unix milliseconds of the database's clock. No member may have the name of one by which
+ * UploadValue is the row of a resumable upload. Times are Unix milliseconds of the database's clock. No member may have the name
+ * of one by which
  * `StoredNames` finds content.
  */
 export interface UploadValue {
@@ -124,8 +125,9 @@ export class UploadRows {
   }
 
   /**
-   * Records that content was stored from `from` on, so that `to` is the offset now. What was recorded from there on before is replaced; its blobs are returned. Undefined, and
-   * nothing is changed, if the offset is not `from`: another request has stored something meanwhile.
+   * Records that content was stored from `from` on, so that `to` is the offset now. What was recorded from there on before is
+   * replaced; its blobs are returned. Undefined, and nothing is changed, if the offset is not `from`: another request has stored
+   * something meanwhile.
    */
   advance(
     name: UploadName,

@@ -21,7 +21,10 @@ export function addressOf({ code, kind, bucket, path }: LinkAddress): string {
   return `${address}${path === treeRoot ? "" : "/"}${encodeURIComponent(archiveName(bucket, path))}.zip`;
 }
 
-/** `archiveName` names the archive of a folder, without `.zip`, and the one folder in it: after the folder, or the bucket. It is no drive of Windows. */
+/**
+ * `archiveName` names the archive of a folder, without `.zip`, and the one folder in it: after the folder, or the bucket. It is
+ * no drive of Windows.
+ */
 export function archiveName(bucket: string, folder: TreePath): string {
   return (splitPath(folder).name || bucket).replace(/^([A-Za-z]):/, "$1_");
 }

@@ -53,8 +53,9 @@ export interface ValidLink {
 }
 
 /**
- * LinkVerdict is what a link is worth. `unknown` is every link that the server did not make so, or whose token, bucket or rights have ended: nothing
- * tells these apart. The other states are known to whoever was given the link; one that is `used_up` is right in all else.
+ * LinkVerdict is what a link is worth. `unknown` is every link that the server did not make so, or whose token, bucket or rights
+ * have ended: nothing tells these apart. The other states are known to whoever was given the link; one that is `used_up` is right
+ * in all else.
  */
 export type LinkVerdict =
   | { readonly state: "valid"; readonly link: ValidLink }

@@ -19,8 +19,8 @@ function audited<F extends z.ZodRawShape>(description: string, fields: F) {
 }
 
 /**
- * `auditEvents` are the acts that change something, on log target `audit`: one entry each. `token_key` or `username` is the token that acted,
- * by the form of its credentials; `address` is its client.
+ * `auditEvents` are the acts that change something, on log target `audit`: one entry each. `token_key` or `username` is the token
+ * that acted, by the form of its credentials; `address` is its client.
  */
 export const auditEvents = {
   "token.created": audited("A token was created.", { target_key: text }),

@@ -11,7 +11,10 @@ interface EventRow {
   readonly description: string;
   /** Fields of the log entry beside `event`. */
   readonly fields: z.ZodObject;
-  /** Fields that a terminal leaves out, because the message already contains them; `event` alone by default. Operators search for what docs/operate.md calls `event=…`: those show it. */
+  /**
+   * Fields that a terminal leaves out, because the message already contains them; `event` alone by default. Operators search for
+   * what docs/operate.md calls `event=…`: those show it.
+   */
   readonly hidden?: readonly string[];
 }
 
@@ -29,8 +32,9 @@ const problem = z
   .meta({ id: "ConfigProblem" });
 
 /**
- * `events` lists every event of the server's own life, and every change that callers make, that another program may read. The code is `fields.event` of the log entry;
- * the message is for people and may change. Types of the client and the console, and docs/events.md, are generated from this table.
+ * `events` lists every event of the server's own life, and every change that callers make, that another program may read. The
+ * code is `fields.event` of the log entry; the message is for people and may change. Types of the client and the console, and
+ * docs/events.md, are generated from this table.
  */
 export const events = {
   "server.stopping": {

@@ -33,8 +33,8 @@ export interface LogFileOptions extends Rotation {
 }
 
 /**
- * LogFile appends lines to a file, in one write for each `flush` and file. If the file cannot be written, lines are dropped and counted. Every line in
- * the file is complete.
+ * LogFile appends lines to a file, in one write for each `flush` and file. If the file cannot be written, lines are dropped and
+ * counted. Every line in the file is complete.
  */
 export class LogFile {
   readonly #options: LogFileOptions;
@@ -131,8 +131,8 @@ export class LogFile {
   }
 
   /**
-   * Continues in the present file of the path: another `LogFile` of this path, which is closed now or belongs to another process, may have written to it
-   * or put it aside. If it cannot be opened again, the old one stays in use.
+   * Continues in the present file of the path: another `LogFile` of this path, which is closed now or belongs to another process,
+   * may have written to it or put it aside. If it cannot be opened again, the old one stays in use.
    */
   followPath(): void {
     try {

@@ -6,8 +6,8 @@ import type { Sink } from "./hub.ts";
 export type Relay = (entry: LogEntry) => void;
 
 /**
- * `relaySinks` are sinks that pass on what the memory of this process keeps, and every audit entry. So each process answers for the whole server when it
- * is asked for the log.
+ * `relaySinks` are sinks that pass on what the memory of this process keeps, and every audit entry. So each process answers for
+ * the whole server when it is asked for the log.
  */
 export function relaySinks(memory: Filter, relay: Relay): Sink[] {
   const sinks: Sink[] = [{ filter: memory, write: relay }];

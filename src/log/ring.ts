@@ -7,8 +7,8 @@ import type { Sink } from "./hub.ts";
 export const auditCapacity = 1000;
 
 /**
- * LogRing keeps the newest entries in memory. When it is full, each new entry replaces the oldest. Of one client's changes of many files in a
- * row it keeps the first and one that counts the others, so that they do not replace everything else.
+ * LogRing keeps the newest entries in memory. When it is full, each new entry replaces the oldest. Of one client's changes of
+ * many files in a row it keeps the first and one that counts the others, so that they do not replace everything else.
  */
 export class LogRing implements Sink {
   readonly takesRelayed = true;

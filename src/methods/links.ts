@@ -202,7 +202,10 @@ function kindOf({ upload, zip, paths }: LinkChoice): "download" | "upload" | "zi
   return upload ? "upload" : "download";
 }
 
-/** The folder of an archive must exist, and so must all that is selected in it. Each is named once, and nothing that another one contains. */
+/**
+ * The folder of an archive must exist, and so must all that is selected in it. Each is named once, and nothing that another one
+ * contains.
+ */
 async function selectionIn(
   reader: FileReader,
   folder: TreePath,

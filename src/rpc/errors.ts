@@ -14,7 +14,10 @@ export function toWireError({ code, message, kind, detail, data }: Fault): WireE
   return { code, message, data: { kind, ...retry, ...data, detail } };
 }
 
-/** `toFault` masks errors that are not a `Fault`, which are bugs: the log gets all of it under a reference, the caller only the reference. */
+/**
+ * `toFault` masks errors that are not a `Fault`, which are bugs: the log gets all of it under a reference, the caller only the
+ * reference.
+ */
 export function toFault(error: unknown, log: Logger): Fault {
   if (error instanceof Fault) return error;
   const reference = randomText(12);

@@ -3,9 +3,15 @@ import type { Need } from "../auth/need.ts";
 import { quietly } from "../log/span.ts";
 import type { Admission, EndReason, Session } from "./session.ts";
 
-/** Another node, or an operator's SQL, may have revoked a token, so the database is asked so often: by one query, whatever the number of subscriptions. */
+/**
+ * Another node, or an operator's SQL, may have revoked a token, so the database is asked so often: by one query, whatever the
+ * number of subscriptions.
+ */
 const recheckMs = 400;
-/** An event is sent only if a query that began less than this before has confirmed the token: then it was valid at most a second ago, however slow the database is. */
+/**
+ * An event is sent only if a query that began less than this before has confirmed the token: then it was valid at most a second
+ * ago, however slow the database is.
+ */
 const leaseMs = 1000;
 
 /** WatchedSubscription is a subscription with the caller and the need that it was authorised for. */

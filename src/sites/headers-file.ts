@@ -48,8 +48,8 @@ export class HeaderRules {
   }
 
   /**
-   * isLocked is whether the files at a path are meant for those who know a password, which the server does not ask for: they must not be public. Nor must
-   * the file with the passwords.
+   * isLocked is whether the files at a path are meant for those who know a password, which the server does not ask for: they must
+   * not be public. Nor must the file with the passwords.
    */
   isLocked(path: string): boolean {
     if (this.#locked.size === 0) return false;
@@ -57,8 +57,8 @@ export class HeaderRules {
   }
 
   /**
-   * match returns the headers for a path as it was asked for, decoded and without a slash at its beginning. `isOwnHost` is whether the host name is the
-   * bucket's own.
+   * match returns the headers for a path as it was asked for, decoded and without a slash at its beginning. `isOwnHost` is
+   * whether the host name is the bucket's own.
    */
   match(path: string, { isOwnHost }: { readonly isOwnHost: boolean }): MatchedHeaders {
     if (this.#table.size === 0) return none;
@@ -97,7 +97,10 @@ function merge(blocks: readonly Block[], isOwnHost: boolean): ReadonlyMap<string
   return values;
 }
 
-/** parseHeaders reads a `_headers` file: a line with a path, and below it `Name: value` or `! Name`, as Netlify and Cloudflare Pages have them. */
+/**
+ * parseHeaders reads a `_headers` file: a line with a path, and below it `Name: value` or `! Name`, as Netlify and Cloudflare
+ * Pages have them.
+ */
 export function parseHeaders(content: Uint8Array): {
   readonly headers: HeaderRules;
   readonly problems: readonly SiteProblem[];

@@ -13,8 +13,8 @@ export interface Line {
 }
 
 /**
- * linesOf decodes a file and returns its lines, without comments and empty ones. A file that is too long or not UTF-8 has none, and lines that are
- * too long or contain control characters are left out; each is a problem.
+ * linesOf decodes a file and returns its lines, without comments and empty ones. A file that is too long or not UTF-8 has none,
+ * and lines that are too long or contain control characters are left out; each is a problem.
  */
 export function linesOf(content: Uint8Array, problems: ProblemList): Line[] {
   const text = decode(content, problems);

@@ -118,8 +118,8 @@ export interface Match<T> {
 }
 
 /**
- * PatternTable finds the values whose patterns match a path. Patterns are a tree of their names, of which a search visits each node at most once, so
- * that a thousand of them cost little more than one.
+ * PatternTable finds the values whose patterns match a path. Patterns are a tree of their names, of which a search visits each
+ * node at most once, so that a thousand of them cost little more than one.
  */
 export class PatternTable<T> {
   readonly #root = new Node<T>();
@@ -139,7 +139,10 @@ export class PatternTable<T> {
     this.#size += 1;
   }
 
-  /** first returns the match that was added first. `path` is decoded, without a slash at its beginning; one at its end makes no difference. */
+  /**
+   * first returns the match that was added first. `path` is decoded, without a slash at its beginning; one at its end makes no
+   * difference.
+   */
   first(path: string): Match<T> | undefined {
     let best: Entry<T> | undefined;
     const names = namesOf(path);

@@ -52,8 +52,9 @@ export function pathOf({ path }: RedirectTarget, captures: Captures): string {
 }
 
 /**
- * locationOf is the value of a Location header. `base` is where the bucket's files begin, with a slash at its end; `search` is the query of the request,
- * with its `?`, or nothing. `slash` is whether what the splat matched ends with a slash, which captures do not have.
+ * locationOf is the value of a Location header. `base` is where the bucket's files begin, with a slash at its end; `search` is
+ * the query of the request, with its `?`, or nothing. `slash` is whether what the splat matched ends with a slash, which captures
+ * do not have.
  */
 export function locationOf(
   target: RedirectTarget,

@@ -21,7 +21,10 @@ export interface LatestState {
   readonly problem: string | null;
 }
 
-/** LatestRelease tells whether there is a newer release, and asks the release server once an hour at the most, when somebody wants to know. */
+/**
+ * LatestRelease tells whether there is a newer release, and asks the release server once an hour at the most, when somebody wants
+ * to know.
+ */
 export class LatestRelease {
   readonly #current: string;
   readonly #releaseUrl: () => string | undefined;

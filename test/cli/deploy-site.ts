@@ -117,7 +117,10 @@ export interface Gate extends AsyncDisposable {
   breakFor(ms: number): Promise<void>;
 }
 
-/** Stands between a command and its server and sees every request; `before` can hold one up. `at` is its port, if it is not to be a free one. */
+/**
+ * Stands between a command and its server and sees every request; `before` can hold one up. `at` is its port, if it is not to be
+ * a free one.
+ */
 export async function openGate(
   target: string,
   before: (what: string) => Promise<void> | void = () => {},

@@ -22,7 +22,8 @@ const closing = new AsyncDisposableStack();
 
 beforeAll(async () => {
   versions = await compileVersions();
-  // It serves when it is tested, and fails when it is to take over. The same as in update-rollback.test.ts, which is compiled once for both.
+  // It serves when it is tested, and fails when it is to take over. The same as in update-rollback.test.ts, which is compiled
+  // once for both.
   const failing = `export function openDatabase(...given) { if (process.env.${smokeTestVariable} !== undefined) return real.openDatabase(...given); throw new Error("this version cannot do that"); }`;
   const broken = await versions.compileBroken("2.1.0", "db/database.ts", failing);
   const releases = closing.use(new Releases(versions));

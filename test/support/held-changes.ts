@@ -22,7 +22,10 @@ export function eachWaitingStore(title: string, story: (options: StoreOptions) =
     test(`${title} (${[options.store, options.database].filter(Boolean).join(", ")})`, () => story(options));
 }
 
-/** heldChanges sends changes of the bucket `site` below the folder `from`, waits until all of them wait for their turn, runs `meanwhile`, and lets them go on. */
+/**
+ * heldChanges sends changes of the bucket `site` below the folder `from`, waits until all of them wait for their turn, runs
+ * `meanwhile`, and lets them go on.
+ */
 export async function heldChanges<T>(
   node: TestNode,
   site: { readonly base: string; readonly authorization: string },

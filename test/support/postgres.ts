@@ -71,7 +71,10 @@ export async function administrate(url: string, statement: string): Promise<void
   await sql.unsafe(statement);
 }
 
-/** Waits until nobody else is connected to a database. The COMMIT that a killed process sent last is carried out before its session ends. */
+/**
+ * Waits until nobody else is connected to a database. The COMMIT that a killed process sent last is carried out before its
+ * session ends.
+ */
 export async function sessionsEnded(url: string): Promise<void> {
   await using sql = new SQL({ url, max: 1 });
   for (let attempt = 0; attempt < 600; attempt += 1) {

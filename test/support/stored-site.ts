@@ -36,7 +36,10 @@ interface Looks {
   exists(path: string): Promise<boolean>;
   stats(path: string): Promise<{ readonly size: number; readonly modifiedMs: number }>;
   bytes(path: string): Promise<Buffer>;
-  /** Everything below a folder, by its path there; a folder ends in a slash and has no content. Nothing for a folder that does not exist. */
+  /**
+   * Everything below a folder, by its path there; a folder ends in a slash and has no content. Nothing for a folder that does not
+   * exist.
+   */
   below(folder: string): Promise<ReadonlyMap<string, Buffer | undefined>>;
   /** What is being uploaded, or was left by an upload. */
   uploads(): string[];

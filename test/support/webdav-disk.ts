@@ -83,7 +83,10 @@ export function isStaging({ folder }: TestNode, kind: "file" | "folder"): boolea
     .some((entry) => (kind === "file" ? entry.isFile() : entry.isDirectory()));
 }
 
-/** A COPY of the folder `from` that lasts until the end of its scope, so that changes below `from` wait. It adds `huge.bin` to the folder. */
+/**
+ * A COPY of the folder `from` that lasts until the end of its scope, so that changes below `from` wait. It adds `huge.bin` to the
+ * folder.
+ */
 export async function endlessCopy(
   node: TestNode,
   { at, base, authorization }: Pick<Awaited<ReturnType<typeof openSite>>, "at" | "base" | "authorization">,

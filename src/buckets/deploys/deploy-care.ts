@@ -77,7 +77,10 @@ export class DeployCare {
     void this.discardDropped();
   }
 
-  /** recover settles what a crash interrupted, in all buckets, and begins to discard the trees that it left. One where that fails keeps no other from being served; its next call tries again. */
+  /**
+   * recover settles what a crash interrupted, in all buckets, and begins to discard the trees that it left. One where that fails
+   * keeps no other from being served; its next call tries again.
+   */
   async recover(): Promise<void> {
     for (const path of await this.#rows.bucketPaths()) {
       const bucket = { name: path, path };
@@ -102,7 +105,10 @@ export class DeployCare {
     });
   }
 
-  /** discardDropped discards the trees that no deploy has any more. What fails is told in the log, and tried again later; so it never rejects. */
+  /**
+   * discardDropped discards the trees that no deploy has any more. What fails is told in the log, and tried again later; so it
+   * never rejects.
+   */
   discardDropped(): Promise<void> {
     return this.inBackground(() => this.#discardDropped());
   }
@@ -133,8 +139,8 @@ export class DeployCare {
   }
 
   /**
-   * count counts the files of deploys that were not counted yet. An open one still grows. Only a list needs it: after a switch it would hold up the
-   * next one, by as much as the tree is large.
+   * count counts the files of deploys that were not counted yet. An open one still grows. Only a list needs it: after a switch it
+   * would hold up the next one, by as much as the tree is large.
    */
   async count(bucket: BucketPlace): Promise<void> {
     const pacer = new Pacer();

@@ -51,8 +51,8 @@ interface Choice {
 }
 
 /**
- * Deploys are whole trees of files that take each other's place at once. A deploy is filled at a place of its own, and published by an exchange with the
- * bucket's own tree, which stays as a deploy; going back is the same exchange.
+ * Deploys are whole trees of files that take each other's place at once. A deploy is filled at a place of its own, and published
+ * by an exchange with the bucket's own tree, which stays as a deploy; going back is the same exchange.
  */
 export class Deploys {
   readonly care: DeployCare;

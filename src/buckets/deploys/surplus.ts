@@ -11,7 +11,10 @@ export function untouchedIn(rows: ReadonlyMap<string, DeployValue>, nowMs: numbe
   );
 }
 
-/** surplusOf are the deploys beyond the number that is kept, the oldest ones: of those that were published, and of those that wait for it, each. */
+/**
+ * surplusOf are the deploys beyond the number that is kept, the oldest ones: of those that were published, and of those that wait
+ * for it, each.
+ */
 export function surplusOf(rows: ReadonlyMap<string, DeployValue>, keep: number): string[] {
   const sorted = [...rows].map(([id, value]) => ({ id, ...value })).sort(byPublication);
   const previous = sorted.filter(({ state }) => state === "previous");

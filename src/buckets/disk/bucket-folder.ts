@@ -12,8 +12,8 @@ export interface FolderClaim {
 }
 
 /**
- * claimFolder creates the folder of a bucket, or takes the one that exists. Each segment is opened in the one before it and must not be a symbolic
- * link, so the bucket lies where its path says: below `static_path`, and outside the folders of other buckets.
+ * claimFolder creates the folder of a bucket, or takes the one that exists. Each segment is opened in the one before it and must
+ * not be a symbolic link, so the bucket lies where its path says: below `static_path`, and outside the folders of other buckets.
  */
 export async function claimFolder({ staticPath, path, mayTakeOver }: FolderClaim): Promise<void> {
   try {

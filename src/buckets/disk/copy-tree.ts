@@ -20,8 +20,9 @@ export interface CopyTreeOptions extends CopyFileOptions {
 }
 
 /**
- * copyTree copies a file, or a folder (with its content if `recursive`), to a disk path. Files that cannot be read are left out and returned. A full
- * disk ends it with an error. Rejects with the reason of `signal` soon after it aborts; what was copied by then stays at the disk path.
+ * copyTree copies a file, or a folder (with its content if `recursive`), to a disk path. Files that cannot be read are left out
+ * and returned. A full disk ends it with an error. Rejects with the reason of `signal` soon after it aborts; what was copied by
+ * then stays at the disk path.
  */
 export async function copyTree(
   reader: DiskReader,

@@ -29,7 +29,10 @@ const faultsByCode: Readonly<
   ENFILE: ["IoError", outOfDescriptors],
 };
 
-/** toTreeFault turns a system error into a Fault that names the path in the bucket, never one on the disk. Other errors are returned as they are. */
+/**
+ * toTreeFault turns a system error into a Fault that names the path in the bucket, never one on the disk. Other errors are
+ * returned as they are.
+ */
 export function toTreeFault(error: unknown, path: TreePath): unknown {
   if (error instanceof Fault) return error;
   const code = codeOf(error);

@@ -10,9 +10,9 @@ import { isAbsence } from "./stat.ts";
 const batchNames = 256;
 
 /**
- * fileSizes yields the sizes of all files below a folder, in batches and in no order, for statistics. It follows no link and leaves out what
- * cannot be read. Every look at the disk is by a thread, one at a time: a disk that has to be waited for delays nobody else. Throws if the
- * folder itself cannot be read.
+ * fileSizes yields the sizes of all files below a folder, in batches and in no order, for statistics. It follows no link and
+ * leaves out what cannot be read. Every look at the disk is by a thread, one at a time: a disk that has to be waited for delays
+ * nobody else. Throws if the folder itself cannot be read.
  */
 export async function* fileSizes(root: string): AsyncGenerator<FileSizes> {
   const folders: string[] = [];

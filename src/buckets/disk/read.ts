@@ -190,7 +190,10 @@ export class DiskReader implements FileReader {
     return path && DiskEntry.from(this.#paths.root, path, stats);
   }
 
-  /** The names in a folder, sorted, and the entries of the first ones. Folders are opened again for each batch, so that none stays open while a slow client reads. */
+  /**
+   * The names in a folder, sorted, and the entries of the first ones. Folders are opened again for each batch, so that none stays
+   * open while a slow client reads.
+   */
   async #names(folder: TreePath) {
     for (let attempt = 1; ; attempt += 1) {
       const path = await this.#paths.matchUnicode(folder);

@@ -13,8 +13,8 @@ export interface RemoveFolderOptions {
 }
 
 /**
- * removeFolder renames a folder into the trash, or into staging where it is deleted, so that it is gone at once for everybody. With failures it is renamed
- * back.
+ * removeFolder renames a folder into the trash, or into staging where it is deleted, so that it is gone at once for everybody.
+ * With failures it is renamed back.
  */
 export async function removeFolder(
   removed: NameInFolder,

@@ -16,9 +16,9 @@ export interface ReplaceOptions {
 }
 
 /**
- * replaceWith renames `source` over a name in a folder. A file replaces a file atomically; anything else is first renamed into staging, or into the trash, and
- * deleted afterwards in staging. If the deletion fails part-way, both are renamed back (entries already deleted stay deleted) and the failures
- * are returned.
+ * replaceWith renames `source` over a name in a folder. A file replaces a file atomically; anything else is first renamed into
+ * staging, or into the trash, and deleted afterwards in staging. If the deletion fails part-way, both are renamed back (entries
+ * already deleted stay deleted) and the failures are returned.
  */
 export async function replaceWith(
   source: string,
@@ -91,7 +91,10 @@ async function replaceFolder(
   }
 }
 
-/** refuseNonFile returns whether a file exists, and throws InvalidInput for anything else. Rename would replace a link, and its errors for a folder name no cause. */
+/**
+ * refuseNonFile returns whether a file exists, and throws InvalidInput for anything else. Rename would replace a link, and its
+ * errors for a folder name no cause.
+ */
 export async function refuseNonFile(
   diskPath: string,
   path: TreePath,

@@ -111,8 +111,9 @@ export class Staging {
   }
 
   /**
-   * noteReplaced prepares that something is moved from a name in `parent` to another place, to stay there: `note` is to be called before, with the disk path of that place. After a
-   * crash it is moved back, unless something else has the name by then. `done` is to be called when something has it, or nothing was moved.
+   * noteReplaced prepares that something is moved from a name in `parent` to another place, to stay there: `note` is to be called
+   * before, with the disk path of that place. After a crash it is moved back, unless something else has the name by then. `done`
+   * is to be called when something has it, or nothing was moved.
    */
   async noteReplaced(
     parent: Folder,

@@ -33,8 +33,8 @@ export interface TakeFilesOptions {
 }
 
 /**
- * `takeFiles` copies files into a folder tree whose content another one has, by shared blocks where the file system can (`FICLONE`). Returns those that neither
- * has. Content is read to compare it: nothing else on a disk tells what a file contains.
+ * `takeFiles` copies files into a folder tree whose content another one has, by shared blocks where the file system can
+ * (`FICLONE`). Returns those that neither has. Content is read to compare it: nothing else on a disk tells what a file contains.
  */
 export async function takeFiles(
   files: readonly WantedFile[],

@@ -14,7 +14,10 @@ export function asideOf(other: string): string {
   return `${other}.aside`;
 }
 
-/** refuseOtherDisk throws unless both are folders, not links, on one file system: their names could not be exchanged. Of one that does not exist yet, it is where it would be. */
+/**
+ * refuseOtherDisk throws unless both are folders, not links, on one file system: their names could not be exchanged. Of one that
+ * does not exist yet, it is where it would be.
+ */
 export async function refuseOtherDisk(root: string, other: string): Promise<void> {
   const [mine, theirs, above] = await Promise.all([
     statOrUndefined(root, lstat),
@@ -68,7 +71,10 @@ export class DiscardedTrees {
     this.#staging = staging;
   }
 
-  /** add deletes a tree, and those before it that were being read by a backup. One that is being read now waits for the next call, or the next start. */
+  /**
+   * add deletes a tree, and those before it that were being read by a backup. One that is being read now waits for the next call,
+   * or the next start.
+   */
   async add(root: string): Promise<void> {
     if ((await statOrUndefined(root, lstat)) !== undefined) {
       const staged = await this.#staging.allocate();

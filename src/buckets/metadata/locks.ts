@@ -57,8 +57,8 @@ const maxLocksPerResource = 1000;
 const maxRowsPerTransaction = 500;
 
 /**
- * Locks stores the locks of one bucket in the database, so that they survive a restart and are valid on every server. A lock ends when it expires, and
- * with the access token that it was taken with, however that was deleted. Paths are canonical.
+ * Locks stores the locks of one bucket in the database, so that they survive a restart and are valid on every server. A lock ends
+ * when it expires, and with the access token that it was taken with, however that was deleted. Paths are canonical.
  */
 export class Locks {
   readonly #rows: MetadataRows;
@@ -92,8 +92,8 @@ export class Locks {
   }
 
   /**
-   * assertUnlocked throws LockedFault if a lock that the caller does not hold protects an affected path. Of several shared locks on one resource the
-   * caller has to hold one.
+   * assertUnlocked throws LockedFault if a lock that the caller does not hold protects an affected path. Of several shared locks
+   * on one resource the caller has to hold one.
    */
   async assertUnlocked(caller: LockHolder, ...affected: readonly AffectedPath[]): Promise<void> {
     for (const { path, recursive = false, changesParent } of affected) {
@@ -110,7 +110,10 @@ export class Locks {
     }
   }
 
-  /** take stores a lock, atomically. `sweep` comes first if it is due. Throws LockedFault when another conflicts, TooManyLocksFault when a limit is reached. */
+  /**
+   * take stores a lock, atomically. `sweep` comes first if it is due. Throws LockedFault when another conflicts,
+   * TooManyLocksFault when a limit is reached.
+   */
   async take(wanted: Lock): Promise<Lock> {
     this.#counts.assertBelowLimits(wanted.holder);
     for (;;) {

@@ -79,7 +79,10 @@ export class PropertyRecords {
     await this.#rows.move(this.#namespace, keyOf(from), keyOf(to));
   }
 
-  /** copy replaces the properties at `to` with those of a resource and, if `recursive`, of all below it. Keys that would be too long are left out. */
+  /**
+   * copy replaces the properties at `to` with those of a resource and, if `recursive`, of all below it. Keys that would be too
+   * long are left out.
+   */
   async copy(from: TreePath, to: TreePath, { recursive }: { readonly recursive: boolean }): Promise<void> {
     await this.forget(to);
     const rows = recursive

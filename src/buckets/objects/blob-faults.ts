@@ -43,7 +43,10 @@ export function blobDamaged(key: string): BlobMissingFault {
   return new BlobMissingFault(key, { problem: "damaged in the store" });
 }
 
-/** storeUnavailable is the Fault of a store that cannot be reached, or does not answer in time. It passes by itself, or an operator ends it. */
+/**
+ * storeUnavailable is the Fault of a store that cannot be reached, or does not answer in time. It passes by itself, or an
+ * operator ends it.
+ */
 export function storeUnavailable(detail: string, cause?: unknown): StoreFault {
   return new StoreFault(detail, {
     publicDetail: "the store of the files does not answer",

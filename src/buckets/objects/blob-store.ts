@@ -32,7 +32,10 @@ export interface BlobPurpose {
  * BlobMissingFault if it holds no such blob, and IoError for everything else, with what an operator has to do.
  */
 export interface BlobStore {
-  /** Stores content under a new key while it arrives, with flat memory. When it throws, or `signal` is aborted, nothing stays that a listing would call whole. */
+  /**
+   * Stores content under a new key while it arrives, with flat memory. When it throws, or `signal` is aborted, nothing stays that
+   * a listing would call whole.
+   */
   put(
     content: Uint8Array | AsyncIterable<Uint8Array>,
     purpose: BlobPurpose,

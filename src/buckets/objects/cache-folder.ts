@@ -71,7 +71,10 @@ export class CacheFolder {
     void rm(this.pathOf(key), { force: true }).catch(() => {});
   }
 
-  /** Makes space for a file of this size, and returns a path to write it at; undefined if it should not be cached. To be given back to `keep` or `discard`. */
+  /**
+   * Makes space for a file of this size, and returns a path to write it at; undefined if it should not be cached. To be given
+   * back to `keep` or `discard`.
+   */
   allocate(size: number): string | undefined {
     const { maxBytes } = this.#options;
     if (size > maxBytes / 4 || this.#reservedBytes + size > maxBytes / 2) return undefined;

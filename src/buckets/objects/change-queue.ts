@@ -12,8 +12,8 @@ export interface Change<W> {
 }
 
 /**
- * ChangeQueue collects the changes of one bucket while a transaction runs, and gives them to the next one together: a commit waits for the disk, and
- * so one commit serves all who came meanwhile.
+ * ChangeQueue collects the changes of one bucket while a transaction runs, and gives them to the next one together: a commit
+ * waits for the disk, and so one commit serves all who came meanwhile.
  */
 export class ChangeQueue<W> {
   readonly #commit: (changes: ReadonlyArray<Change<W>>) => Promise<void>;

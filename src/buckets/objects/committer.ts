@@ -39,7 +39,10 @@ type Ran = { readonly change: Change<EntryWriter> } & (
 /** What a transaction came to: `unknown` if the connection was lost during COMMIT. */
 type Ending = "open" | "unknown" | "committed";
 
-/** Committer runs the changes of one bucket, several in a transaction that locks the head of the bucket, and settles them when it has ended. */
+/**
+ * Committer runs the changes of one bucket, several in a transaction that locks the head of the bucket, and settles them when it
+ * has ended.
+ */
 export class Committer {
   readonly #options: CommitterOptions;
 

@@ -115,7 +115,10 @@ export async function filesOfBlobs(
   return [...found, ...[...unreached].map((blob) => ({ blob, place: undefined, isRemoved: true }))];
 }
 
-/** `namedBlobs` are the blobs that rows name, each once. What is remembered of those that were seen is 16 bytes each, in a set of texts of 16 characters. */
+/**
+ * `namedBlobs` are the blobs that rows name, each once. What is remembered of those that were seen is 16 bytes each, in a set of
+ * texts of 16 characters.
+ */
 export async function* namedBlobs(rows: RemovedRows): AsyncGenerator<NamedBlob> {
   const seen = new Set<string>();
   for await (const batch of rows.current.all())

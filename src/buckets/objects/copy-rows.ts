@@ -11,7 +11,10 @@ export interface TreeCopy {
   readonly changes: Pick<EntryValue, "created" | "version">;
 }
 
-/** copyTree copies everything in a folder into another one. Folders get new ids; files name the same blobs. Rejects with the reason of `signal` when that aborts. */
+/**
+ * copyTree copies everything in a folder into another one. Folders get new ids; files name the same blobs. Rejects with the
+ * reason of `signal` when that aborts.
+ */
 export async function copyTree(
   rows: EntryRows,
   { from, to, changes }: TreeCopy,

@@ -2,8 +2,9 @@ import type { Database } from "../../db/database.ts";
 import { isDeployPlace } from "../deploys/deploy-record.ts";
 
 /**
- * `dropPlaces` deletes the heads of places that no deploy has any more, once a purge has deleted what was there. Heads are read before the deploys: both are made in one transaction,
- * so that no deploy of a head that was read can be unseen. Returns how many.
+ * `dropPlaces` deletes the heads of places that no deploy has any more, once a purge has deleted what was there. Heads are read
+ * before the deploys: both are made in one transaction, so that no deploy of a head that was read can be unseen. Returns how
+ * many.
  */
 export async function dropPlaces(database: Database, signal: AbortSignal): Promise<number> {
   const { heads, entries, removed, deploys } = database;

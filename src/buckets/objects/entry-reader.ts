@@ -41,7 +41,10 @@ export interface EntryReaderOptions extends SnapshotRows {
   readonly misses?: Map<TreePath, Head>;
 }
 
-/** Missing paths for which it is remembered in which state of the bucket they were missing, and the length of such a path: anybody may ask for any. */
+/**
+ * Missing paths for which it is remembered in which state of the bucket they were missing, and the length of such a path: anybody
+ * may ask for any.
+ */
 const maxMisses = 1000;
 const maxMissChars = 512;
 

@@ -54,7 +54,10 @@ export interface Written {
   readonly placed: ReadonlyArray<{ readonly path: TreePath; readonly staged: StagedBlob }>;
 }
 
-/** EntryWriter changes the rows of a bucket within a transaction that has locked its head. Operations that are refused have changed nothing. */
+/**
+ * EntryWriter changes the rows of a bucket within a transaction that has locked its head. Operations that are refused have
+ * changed nothing.
+ */
 export class EntryWriter implements WriteTransaction {
   readonly reader: EntryReader;
   readonly metadata: Metadata;
@@ -194,7 +197,10 @@ export class EntryWriter implements WriteTransaction {
     return new EntryStats(value);
   }
 
-  /** Begins a new version in which something is put at a path: missing folders above it are created, what exists there is kept as removed. */
+  /**
+   * Begins a new version in which something is put at a path: missing folders above it are created, what exists there is kept as
+   * removed.
+   */
   async #makeRoom(to: TreePath, { makeParents }: { readonly makeParents: boolean }) {
     const located = await this.reader.locate(to);
     const lowest = lowestPosition(located, { makeParents });
@@ -217,8 +223,8 @@ export class EntryWriter implements WriteTransaction {
   }
 
   /**
-   * Ends an operation: writes what is pending, and sets the times of the folders in which names have changed, or of the lowest that existed before. Folders of a disk do
-   * the same.
+   * Ends an operation: writes what is pending, and sets the times of the folders in which names have changed, or of the lowest
+   * that existed before. Folders of a disk do the same.
    */
   async #touch(...changed: readonly Located[]): Promise<void> {
     const { version } = this.#written.head;
@@ -231,7 +237,10 @@ export class EntryWriter implements WriteTransaction {
     await this.#rows.write([...this.#pending.splice(0), ...touched]);
   }
 
-  /** The row of a changed entry on the way to a located path. At depth 0 is the bucket's own folder, which has none: its values are in the head. */
+  /**
+   * The row of a changed entry on the way to a located path. At depth 0 is the bucket's own folder, which has none: its values
+   * are in the head.
+   */
   #updated(located: Located, depth: number, changes: Partial<EntryValue>): TreeRow[] {
     if (depth <= 0) {
       const { modified, accessed } = changes;

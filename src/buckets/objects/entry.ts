@@ -35,8 +35,9 @@ export class EntryStats implements FileStats {
   }
 
   /**
-   * That of a file is the SHA-256 of its content: equal on all nodes, and after the same content is uploaded again. In base64url it has 45 characters with
-   * its quotes; in hexadecimal it would have 66, which is too long for the buffers in which some clients (neon's litmus) build If headers.
+   * That of a file is the SHA-256 of its content: equal on all nodes, and after the same content is uploaded again. In base64url
+   * it has 45 characters with its quotes; in hexadecimal it would have 66, which is too long for the buffers in which some
+   * clients (neon's litmus) build If headers.
    */
   get etag(): string {
     const { value } = this;

@@ -129,7 +129,10 @@ export class FolderBlobs implements BlobStore {
     return listFolder(this.#paths, after);
   }
 
-  /** A new folder must be checked before its first use: this creates the folders in it. Later checks create nothing in an empty folder: its mount may be lost. */
+  /**
+   * A new folder must be checked before its first use: this creates the folders in it. Later checks create nothing in an empty
+   * folder: its mount may be lost.
+   */
   async check(signal: AbortSignal): Promise<void> {
     await checkFolder({ store: this, paths: this.#paths, isNew: !this.#wasSeen }, signal);
     this.#wasSeen = true;
@@ -186,7 +189,10 @@ export class FolderBlobs implements BlobStore {
     }
   }
 
-  /** Creates the folder of a shard, if this process has not used it yet, and makes its name durable: another node may have just created it. */
+  /**
+   * Creates the folder of a shard, if this process has not used it yet, and makes its name durable: another node may have just
+   * created it.
+   */
   async #ensureShard(name: string): Promise<void> {
     if (this.#shards.has(name)) return;
     try {

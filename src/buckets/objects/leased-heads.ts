@@ -16,9 +16,9 @@ interface KnownHead {
 const never = Number.NEGATIVE_INFINITY;
 
 /**
- * LeasedHeads are for a database that has to be asked. The looks of `BucketCache` find the heads, and what a look found is valid until a second after it
- * began: then a change by another node is seen at the latest. Of two looks, the one that began later counts, whichever ended
- * first. Changes by this process are known at once.
+ * LeasedHeads are for a database that has to be asked. The looks of `BucketCache` find the heads, and what a look found is valid
+ * until a second after it began: then a change by another node is seen at the latest. Of two looks, the one that began later
+ * counts, whichever ended first. Changes by this process are known at once.
  */
 export class LeasedHeads implements Heads {
   readonly #staleMs: number;

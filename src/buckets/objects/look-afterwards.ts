@@ -12,9 +12,10 @@ const firstPauseMs = 100;
 export type Outcome = "done" | "not done" | "unknown";
 
 /**
- * lookAfterwards finds out whether a transaction was committed. It locks the head of the bucket as that transaction did, and so waits until it has ended. No
- * two blobs have the same key, so an entry that names the blob of an upload proves that it was committed. Without one: if the bucket has an
- * older version than the transaction gave it, it was not; else somebody may have replaced the entry since.
+ * lookAfterwards finds out whether a transaction was committed. It locks the head of the bucket as that transaction did, and so
+ * waits until it has ended. No two blobs have the same key, so an entry that names the blob of an upload proves that it was
+ * committed. Without one: if the bucket has an older version than the transaction gave it, it was not; else somebody may have
+ * replaced the entry since.
  */
 export async function lookAfterwards(
   { database, bucketPath }: { readonly database: Database; readonly bucketPath: string },

@@ -14,7 +14,10 @@ export interface ObjectFileOptions {
   readonly openBlob: (blob: StoredBlob) => Promise<BlobContent>;
 }
 
-/** ObjectFile is a file whose content is a blob. Nothing asks the blob store before the content is needed: not for HEAD, and not for a 304. */
+/**
+ * ObjectFile is a file whose content is a blob. Nothing asks the blob store before the content is needed: not for HEAD, and not
+ * for a 304.
+ */
 export class ObjectFile implements OpenFile {
   readonly stats: EntryStats;
   readonly contentKey: string;

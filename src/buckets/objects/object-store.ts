@@ -57,8 +57,8 @@ export interface ObjectStoreOptions {
 }
 
 /**
- * ObjectStore keeps the names of a bucket as rows of the database, and the content as blobs. Content is uploaded first, outside of any transaction; the
- * commit of the rows is the write. It is atomic for all nodes that share the database.
+ * ObjectStore keeps the names of a bucket as rows of the database, and the content as blobs. Content is uploaded first, outside
+ * of any transaction; the commit of the rows is the write. It is atomic for all nodes that share the database.
  */
 export class ObjectStore implements TreeStore {
   readonly reader: EntryReader;

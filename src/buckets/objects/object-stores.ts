@@ -40,7 +40,10 @@ export interface ObjectStoresOptions {
   readonly log: Logger;
 }
 
-/** ObjectStores keeps the files of all buckets as rows of the database and blobs. The rows of a bucket stay when its record is deleted, as its files on a disk do. */
+/**
+ * ObjectStores keeps the files of all buckets as rows of the database and blobs. The rows of a bucket stay when its record is
+ * deleted, as its files on a disk do.
+ */
 export class ObjectStores implements BucketStores {
   readonly health: StoreHealth;
   readonly activity: StoreActivity = { uploads: 0 };
@@ -88,7 +91,10 @@ export class ObjectStores implements BucketStores {
     );
   }
 
-  /** Clients get no advice about the configuration, so that the log must have it: once a minute, and in `store.lost` if the store is lost. */
+  /**
+   * Clients get no advice about the configuration, so that the log must have it: once a minute, and in `store.lost` if the store
+   * is lost.
+   */
   #noteFault({ detail }: StoreFault): void {
     this.#lookSoon();
     const now = performance.now();

@@ -9,7 +9,10 @@ import { S3Blobs } from "./s3-blobs.ts";
 /** The region that S3-compatible stores expect if they have none. */
 const defaultRegion = "us-east-1";
 
-/** BlobSettings are the keys of the table `[files]` of the configuration that name a blob store. They can be sent to another process as JSON. */
+/**
+ * BlobSettings are the keys of the table `[files]` of the configuration that name a blob store. They can be sent to another
+ * process as JSON.
+ */
 export interface BlobSettings {
   readonly url: string;
   readonly endpoint?: string | undefined;

@@ -14,7 +14,10 @@ export interface ObjectReaders extends AsyncDisposable {
   readerOfPublished(bucket: Pick<Bucket, "name" | "path">): Promise<FileReader>;
 }
 
-/** openObjectReaders reads the files of buckets without a server, or beside one. Throws what an operator has to do if the store cannot be used. */
+/**
+ * openObjectReaders reads the files of buckets without a server, or beside one. Throws what an operator has to do if the store
+ * cannot be used.
+ */
 export async function openObjectReaders(
   settings: BlobSettings,
   databaseSettings: DatabaseSettings,

@@ -18,7 +18,10 @@ export interface S3Location {
   readonly pathStyle: boolean;
 }
 
-/** toS3Options are the options of Bun's client. Its `virtualHostedStyle` takes the bucket from the endpoint, and leaves out that of the options. */
+/**
+ * toS3Options are the options of Bun's client. Its `virtualHostedStyle` takes the bucket from the endpoint, and leaves out that
+ * of the options.
+ */
 export function toS3Options(location: S3Location): S3Options {
   const { bucket, region, accessKeyId, secretAccessKey, pathStyle } = location;
   const endpoint = new URL(location.endpoint ?? `https://s3.${region}.amazonaws.com`);
@@ -41,7 +44,8 @@ export interface S3Request {
 
 /**
  * s3Request sends a request about one object, and repeats it while the store fails in a way that may pass. The answer is a success, or
- * says that there is no such object (404), or no such part of it (416). The body must be read or cancelled; until then the deadline ends it.
+ * says that there is no such object (404), or no such part of it (416). The body must be read or cancelled; until then the
+ * deadline ends it.
  */
 export async function s3Request(
   options: S3Options,
@@ -73,7 +77,10 @@ export async function attempt<T>(
   }
 }
 
-/** repeated repeats what fails because the store is unavailable, after pauses that double, with jitter. The deadline is for all attempts. */
+/**
+ * repeated repeats what fails because the store is unavailable, after pauses that double, with jitter. The deadline is for all
+ * attempts.
+ */
 export async function repeated<T>(deadline: Deadline, work: () => Promise<T>): Promise<T> {
   for (let made = 1; ; made += 1) {
     try {

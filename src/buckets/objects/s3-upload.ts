@@ -6,7 +6,10 @@ import type { HashedContent } from "./hashed-content.ts";
 import { attempt, repeated, s3Request } from "./s3-requests.ts";
 
 const action = "s3:PutObject";
-/** Content up to this size is sent as one request from memory, which can be repeated. A part of a larger upload must have this size at least. */
+/**
+ * Content up to this size is sent as one request from memory, which can be repeated. A part of a larger upload must have this
+ * size at least.
+ */
 const maxWholeBytes = 5 * 1024 * 1024;
 /** A store accepts 10,000 parts: with these a file may have 80 GB. */
 const partBytes = 8 * 1024 * 1024;

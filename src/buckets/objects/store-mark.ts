@@ -39,8 +39,8 @@ export async function writeMark(blobs: BlobStore, mark: StoreMark): Promise<void
 }
 
 /**
- * markStore returns the mark of a store that this database owns. One that is empty and has no owner gets a mark with the id `store`. Throws if another
- * database owns it, or may own it.
+ * markStore returns the mark of a store that this database owns. One that is empty and has no owner gets a mark with the id
+ * `store`. Throws if another database owns it, or may own it.
  */
 export async function markStore(
   rows: StoreRows,
@@ -100,8 +100,8 @@ export async function claimStore(
 }
 
 /**
- * takeOver makes the copy of a database the owner of the store that both would use: what one of them uploads, the other would take for orphans. The original is
- * refused from then on.
+ * takeOver makes the copy of a database the owner of the store that both would use: what one of them uploads, the other would
+ * take for orphans. The original is refused from then on.
  */
 export async function takeOver(rows: StoreRows, blobs: BlobStore): Promise<void> {
   const [value, mark] = [await rows.read(), await readMark(blobs)];
@@ -111,7 +111,10 @@ export async function takeOver(rows: StoreRows, blobs: BlobStore): Promise<void>
   await writeMark(blobs, { ...mark, database });
 }
 
-/** keptUntil is the time until which blobs that nothing names are kept after a claim or a restore: what the database does not know may be wanted back. */
+/**
+ * keptUntil is the time until which blobs that nothing names are kept after a claim or a restore: what the database does not know
+ * may be wanted back.
+ */
 export function keptUntil(nowMs: number, keepDays: number): number {
   return nowMs + Math.max(1, keepDays) * dayMs;
 }

@@ -27,8 +27,8 @@ export interface TakeOptions {
 }
 
 /**
- * `takeRows` gives a tree the files that another one has with the same content: rows that name the same blobs. Returns the files that neither has. Both heads are locked meanwhile, so
- * that no row that names a blob is removed before the new one is committed.
+ * `takeRows` gives a tree the files that another one has with the same content: rows that name the same blobs. Returns the files
+ * that neither has. Both heads are locked meanwhile, so that no row that names a blob is removed before the new one is committed.
  */
 export async function takeRows(files: readonly WantedFile[], options: TakeOptions): Promise<WantedFile[]> {
   const elsewhere = await takeFrom(files, ({ path }) => path, options);
@@ -158,7 +158,10 @@ function contentOf(found: unknown, sha256: string): Content | undefined {
   return value !== undefined && !isFolderValue(value) && value.hash === sha256 ? value : undefined;
 }
 
-/** Searches a tree for content, and returns a path of each that it found. What it reads is checked again by the transaction that uses it. */
+/**
+ * Searches a tree for content, and returns a path of each that it found. What it reads is checked again by the transaction that
+ * uses it.
+ */
 async function pathsByHash(
   { database, from, signal }: TakeOptions,
   wanted: ReadonlySet<string>,

@@ -1,6 +1,6 @@
 /**
- * PieceSource divides a body into pieces while it arrives. A body that fails, or is stopped, ends its piece as a whole one does, so that what arrived can
- * be stored; `failure` and `isStopped` tell afterwards.
+ * PieceSource divides a body into pieces while it arrives. A body that fails, or is stopped, ends its piece as a whole one does,
+ * so that what arrived can be stored; `failure` and `isStopped` tell afterwards.
  */
 export class PieceSource {
   readonly #iterator: AsyncIterator<Uint8Array>;

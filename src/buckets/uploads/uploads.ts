@@ -19,7 +19,10 @@ const maxPerBucket = 1000;
 /** After so many bytes of a body they are made durable: what a crash can lose. */
 const pieceBytes = 16 * 1024 * 1024;
 
-/** UploadTarget is where an upload goes: a bucket's record, with the name by which the address calls it (`site`, or `site@id` for a deploy). */
+/**
+ * UploadTarget is where an upload goes: a bucket's record, with the name by which the address calls it (`site`, or `site@id` for
+ * a deploy).
+ */
 export type UploadTarget = Pick<Bucket, "id" | "name" | "path">;
 
 /** Upload is a resumable upload as it was when the database was asked. */
@@ -64,9 +67,9 @@ export interface UploadsOptions {
 }
 
 /**
- * Uploads are files that arrive in several requests. Nothing of one is visible before its last byte is there. The offset in its row counts bytes that survive a
- * crash, and stays below the length until the file is in place: so a client that reads the whole length there knows that the upload has succeeded, and one
- * whose last request failed sends at least the last byte again.
+ * Uploads are files that arrive in several requests. Nothing of one is visible before its last byte is there. The offset in its
+ * row counts bytes that survive a crash, and stays below the length until the file is in place: so a client that reads the whole
+ * length there knows that the upload has succeeded, and one whose last request failed sends at least the last byte again.
  */
 export class Uploads {
   readonly #options: UploadsOptions;
@@ -110,8 +113,8 @@ export class Uploads {
   }
 
   /**
-   * interrupt ends a request of this process that adds to the upload, once what it brought is stored: a client that asks for the offset has given that request up,
-   * though its connection may look alive.
+   * interrupt ends a request of this process that adds to the upload, once what it brought is stored: a client that asks for the
+   * offset has given that request up, though its connection may look alive.
    */
   async interrupt(id: string): Promise<void> {
     const receiving = this.#receiving.get(id);
@@ -120,7 +123,10 @@ export class Uploads {
     await receiving.arrived;
   }
 
-  /** receive stores content, and puts the file in place with its last byte. What arrived is kept if the body fails, or the file cannot be placed. */
+  /**
+   * receive stores content, and puts the file in place with its last byte. What arrived is kept if the body fails, or the file
+   * cannot be placed.
+   */
   async receive(bucketPath: string, upload: Upload, options: ReceiveOptions): Promise<Received> {
     const { id } = upload.name;
     if (this.#receiving.has(id)) throw isBusy();

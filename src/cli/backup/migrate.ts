@@ -31,8 +31,8 @@ export interface MigrateOptions extends CommandOptions {
 }
 
 /**
- * Copies the configured database into an empty one of either kind, all files into another store, or both, one after the other. The password of a
- * URL is in no output.
+ * Copies the configured database into an empty one of either kind, all files into another store, or both, one after the other.
+ * The password of a URL is in no output.
  */
 export function migrate(options: MigrateOptions): Promise<number> {
   const { to, files, delete: deletesOthers = false } = options;
@@ -132,7 +132,10 @@ async function copyConfigured(
   return copy;
 }
 
-/** The object store that both databases would use; throws if it does not answer. Undefined for plain files, and for a store that nobody owns yet. */
+/**
+ * The object store that both databases would use; throws if it does not answer. Undefined for plain files, and for a store that
+ * nobody owns yet.
+ */
 async function usedStore({ files, sync_uploads: sync }: Config): Promise<BlobStore | undefined> {
   if (files.url === undefined) return undefined;
   const blobs = openBlobs({ ...files, url: files.url }, { sync });

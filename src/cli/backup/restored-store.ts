@@ -14,8 +14,9 @@ export interface RestoredStoreOptions {
 }
 
 /**
- * RestoredStore ties a restored database to the object store of its files: if it takes the place of the database that owned the store, or if
- * the files were restored into it. Otherwise an operator has to claim the store: the server of which the backup was made may use it.
+ * RestoredStore ties a restored database to the object store of its files: if it takes the place of the database that owned the
+ * store, or if the files were restored into it. Otherwise an operator has to claim the store: the server of which the backup was
+ * made may use it.
  */
 export class RestoredStore {
   readonly #options: RestoredStoreOptions;

@@ -54,7 +54,10 @@ async function callMethod(method: string, args: readonly string[], options: Call
   return exitCodes.done;
 }
 
-/** Returns the new password of the caller's own login, if the call changes it. Must be called before it, while the old password is valid. */
+/**
+ * Returns the new password of the caller's own login, if the call changes it. Must be called before it, while the old password is
+ * valid.
+ */
 async function renewedBy(target: Target, method: string, params: object): Promise<Renewed | undefined> {
   if (method !== "token_change_password" || target.token === undefined) return undefined;
   const username = usernameIn(target.token);

@@ -15,7 +15,10 @@ export interface Relocation {
   readonly kind: "copy" | "move";
 }
 
-/** Copies or moves a file or a folder on the server: within a bucket in one step there. A copy from one bucket to another goes through this machine. */
+/**
+ * Copies or moves a file or a folder on the server: within a bucket in one step there. A copy from one bucket to another goes
+ * through this machine.
+ */
 export async function relocate(
   client: NodeServerClient,
   { from, to, kind }: Relocation,

@@ -45,7 +45,10 @@ export async function upload(
   return done;
 }
 
-/** The path of a copy: with the name of its source in a folder that exists, or that is named with a slash at its end; else the path itself. */
+/**
+ * The path of a copy: with the name of its source in a folder that exists, or that is named with a slash at its end; else the
+ * path itself.
+ */
 export async function pathFor(client: NodeServerClient, to: BucketPath, name: string): Promise<string> {
   const entry = await client.bucket(to.bucket).find(to.path);
   if (entry === undefined && to.path === "") throw await missing(client, to);

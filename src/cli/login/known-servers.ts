@@ -64,7 +64,10 @@ export function knownServer({ servers }: KnownServers, name: string): KnownServe
   return Object.hasOwn(servers, name) ? servers[name] : undefined;
 }
 
-/** Reads the address of a server or of its Unix socket; throws when it is invalid. `command` is the command that it is an argument of, for the message. */
+/**
+ * Reads the address of a server or of its Unix socket; throws when it is invalid. `command` is the command that it is an argument
+ * of, for the message.
+ */
 export function parseServerUrl(text: string, command?: string): string {
   if (isUnixAddress(text)) return toUnixAddress(text);
   const read = readServerUrl(text);

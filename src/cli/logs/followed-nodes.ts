@@ -27,7 +27,10 @@ interface Followed {
   /** Resolves when the node has answered, or could not be reached at first. */
   readonly begun: Promise<void>;
   isConnected: boolean;
-  /** Whether it is in the list of nodes. One that is not is followed until its connection breaks: its address may belong to somebody else by then. */
+  /**
+   * Whether it is in the list of nodes. One that is not is followed until its connection breaks: its address may belong to
+   * somebody else by then.
+   */
   isListed: boolean;
 }
 

@@ -10,7 +10,10 @@ import { type FollowOptions, followLog } from "./follow-node.ts";
 import { defaultFilter, type LogsOptions } from "./followed-nodes.ts";
 import { logsOfAll } from "./logs-of-all.ts";
 
-/** Prints the entries that the server keeps in memory, and with `--follow` the new ones; with `--all` those of every node of its cluster. */
+/**
+ * Prints the entries that the server keeps in memory, and with `--follow` the new ones; with `--all` those of every node of its
+ * cluster.
+ */
 export async function logs(options: LogsOptions): Promise<number> {
   const { filter, json } = options;
   if (filter !== undefined) checkFilter(filter);

@@ -25,7 +25,10 @@ export class MergedLog {
     while (this.#waiting.length >= maxWaiting) await this.#written.promise;
   }
 
-  /** Hands entries over to `write`, one call at a time, until `signal` fires; those that wait then are written. Nothing is written before `begin`. */
+  /**
+   * Hands entries over to `write`, one call at a time, until `signal` fires; those that wait then are written. Nothing is written
+   * before `begin`.
+   */
   async run(
     write: (entries: readonly NodeEntry[]) => Promise<void>,
     { begin, signal }: { readonly begin: Promise<unknown>; readonly signal: AbortSignal },

@@ -2,7 +2,10 @@ import type { NodeServerClient, ResultOf } from "../../client/index.ts";
 
 const listTimeoutMs = 10_000;
 
-/** ClusterNode is a node as `cluster_nodes` describes it. Everything in it was written by that node, or by whoever can write the database. */
+/**
+ * ClusterNode is a node as `cluster_nodes` describes it. Everything in it was written by that node, or by whoever can write the
+ * database.
+ */
 export type ClusterNode = ResultOf<"cluster_nodes">["nodes"][number] & {
   /** Whether it is the one that answered. */
   readonly answers: boolean;

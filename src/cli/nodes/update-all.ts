@@ -106,7 +106,10 @@ async function planNode(
   }
 }
 
-/** Updates one node after another, until one fails or a signal comes. A second signal ends the watching of the node that is being updated, too. */
+/**
+ * Updates one node after another, until one fails or a signal comes. A second signal ends the watching of the node that is being
+ * updated, too.
+ */
 async function updateInTurn(
   nodes: readonly PlannedNode[],
   tag: Tag,

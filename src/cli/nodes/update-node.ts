@@ -161,7 +161,10 @@ class UpdateWatch {
     return isGroup ? this.#askGroup(now) : undefined;
   }
 
-  /** Returns that processes of the node run another version; undefined if all run the new one. The oldest speaks for the node in the list. */
+  /**
+   * Returns that processes of the node run another version; undefined if all run the new one. The oldest speaks for the node in
+   * the list.
+   */
   async #askGroup(now: number): Promise<string | undefined> {
     const { tag, uuid } = this.#options;
     try {

@@ -1,4 +1,7 @@
-/** StopRequests are the requests to stop the server: the first one begins the stop, further ones cut short what it waits for, or end the process. */
+/**
+ * StopRequests are the requests to stop the server: the first one begins the stop, further ones cut short what it waits for, or
+ * end the process.
+ */
 export class StopRequests {
   readonly #requested = Promise.withResolvers<string>();
   readonly #abort = new AbortController();

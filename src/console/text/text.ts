@@ -15,7 +15,8 @@ export function language(): Language {
 /**
  * Texts of the current language: `t.tokens.edit`. A component that reads one is rendered again when the language changes, so texts are
  * read when they are shown and not kept in constants. Reading a text makes a component one that is not rendered again with its parent
- * unless a prop or signal changed: one that shows an object which is changed in place must read a signal for that. Throws for a group that `loadTexts` has not loaded.
+ * unless a prop or signal changed: one that shows an object which is changed in place must read a signal for that. Throws for a
+ * group that `loadTexts` has not loaded.
  */
 export const t = Object.defineProperties({} as Texts, Object.fromEntries(textGroups.map(toGetter)));
 

@@ -32,8 +32,8 @@ export interface SqlRequest extends Bounds {
 export interface OperatorSql {
   /**
    * Runs a request and returns the SQL result object of the last statement as JSON. Throws InvalidInput for parameters that do not
-   * fit, DatabaseError with the position of a syntax error or with `kept` after a timeout (`stoppedFault`) or when `signal` fired (`abandonedFault`), and ResponseTooBig; a
-   * statement whose rows are too large for the answer is not committed.
+   * fit, DatabaseError with the position of a syntax error or with `kept` after a timeout (`stoppedFault`) or when `signal` fired
+   * (`abandonedFault`), and ResponseTooBig; a statement whose rows are too large for the answer is not committed.
    */
   run(request: SqlRequest): Promise<RawJson>;
   /** Returns every user table of the current schema with its size in bytes. */

@@ -19,8 +19,9 @@ const readingPragma =
   /^pragma\s+(\w+\s*\.\s*)?(\w+|(table_x?info|table_list|index_x?info|index_list|foreign_key_list|foreign_key_check|integrity_check|quick_check)\s*\([^)]*\))\s*$/i;
 
 /**
- * `writingStatements` returns the first words of the statements of an SQL text, in capitals, if any of them can write; else none. It errs on
- * the side of writing, with one exception: a function that an operator has defined in PostgreSQL may write when a SELECT calls it.
+ * `writingStatements` returns the first words of the statements of an SQL text, in capitals, if any of them can write; else none.
+ * It errs on the side of writing, with one exception: a function that an operator has defined in PostgreSQL may write when a
+ * SELECT calls it.
  */
 export function writingStatements(sql: string): readonly string[] {
   const statements = splitPgStatements(sql.slice(0, maxReadChars)).map((piece) => skipGap(piece.sql));

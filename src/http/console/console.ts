@@ -94,7 +94,10 @@ function cannotBeServed(): Response {
   );
 }
 
-/** A prefetched page would keep the token, or its absence, until its user opens it. Browsers discard a refused prefetch and load the page anew. */
+/**
+ * A prefetched page would keep the token, or its absence, until its user opens it. Browsers discard a refused prefetch and load
+ * the page anew.
+ */
 function refusePrefetch(): Response {
   return plainText(503, "503 Service Unavailable: the console is not loaded in advance.", {
     "cache-control": "no-store",

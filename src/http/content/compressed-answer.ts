@@ -35,8 +35,8 @@ export async function compressShort(text: string, encoding: Encoding): Promise<U
 }
 
 /**
- * compressLong compresses an answer while it is made. Each part leaves as soon as it is compressed, so that the first one waits for nothing. A reader that ends
- * early, and a client that leaves, end the parts too.
+ * compressLong compresses an answer while it is made. Each part leaves as soon as it is compressed, so that the first one waits
+ * for nothing. A reader that ends early, and a client that leaves, end the parts too.
  */
 export async function* compressLong(
   parts: AsyncIterable<Uint8Array>,

@@ -6,8 +6,8 @@ const maxBytes = 32 * 1024 * 1024;
 /**
  * ContentBudget bounds the content of larger files that requests bring into memory, plain or compressed. An answer that its client
  * does not read keeps its content after the cache has dropped it, until the connection times out, and Bun does not report when that
- * is. So content is counted for a window of time, in which the count falls steadily to zero; a file beyond the budget is sent from the disk, which
- * takes next to no memory.
+ * is. So content is counted for a window of time, in which the count falls steadily to zero; a file beyond the budget is sent
+ * from the disk, which takes next to no memory.
  */
 export class ContentBudget {
   #used = 0;

@@ -40,7 +40,10 @@ export function acceptedEncodings(header: string | null): readonly Encoding[] {
   return preference;
 }
 
-/** encodingsFor returns the encodings to consider for a request. A range is always one of the plain bytes, so that a client can combine it with others. */
+/**
+ * encodingsFor returns the encodings to consider for a request. A range is always one of the plain bytes, so that a client can
+ * combine it with others.
+ */
 export function encodingsFor(headers: Headers): readonly Encoding[] {
   return headers.has("range") ? plainOnly : acceptedEncodings(headers.get("accept-encoding"));
 }
@@ -72,7 +75,8 @@ export function compress(bytes: Uint8Array, encoding: Encoding): Promise<Uint8Ar
 }
 
 /**
- * streamWindowLog is the base-2 logarithm of a stream's window, far below the defaults, at a cost in size that is hard to measure. A stream takes
+ * streamWindowLog is the base-2 logarithm of a stream's window, far below the defaults, at a cost in size that is hard to
+ * measure. A stream takes
  * 2.4 MB with Brotli (12.7 by default), 1.7 MB with Zstandard (3.5) and 0.4 MB with gzip, whose window is always 32 KiB.
  */
 export const streamWindowLog = 18;

@@ -104,7 +104,10 @@ function multipart(
   return sized(response, meter);
 }
 
-/** A stream that takes the next part when the client has room for it. `done` is called once, also if the client left before the first part. */
+/**
+ * A stream that takes the next part when the client has room for it. `done` is called once, also if the client left before the
+ * first part.
+ */
 function pullStream(parts: AsyncGenerator<Uint8Array>, done: () => void): ReadableStream<Uint8Array> {
   return new ReadableStream<Uint8Array>(
     {
@@ -143,7 +146,10 @@ function release(body: Body): void {
   if (body.kind === "stream") body.stream.cancel();
 }
 
-/** toSend is the content for a `Response`, all of it or a range. It must be returned without waiting for I/O (see `OpenFile.body`); the body needs no release afterwards. */
+/**
+ * toSend is the content for a `Response`, all of it or a range. It must be returned without waiting for I/O (see
+ * `OpenFile.body`); the body needs no release afterwards.
+ */
 function toSend(body: SizedBody, range?: ByteRange): Blob | ReadableStream<Uint8Array> {
   switch (body.kind) {
     case "memory":

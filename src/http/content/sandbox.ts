@@ -1,8 +1,8 @@
 type Headers = Readonly<Record<string, string>>;
 
 /**
- * sandboxed adds a sandbox to the headers of content that a browser would run: HTML, SVG, XML. It is for addresses where a page of a bucket must not run
- * in the server's origin.
+ * sandboxed adds a sandbox to the headers of content that a browser would run: HTML, SVG, XML. It is for addresses where a page
+ * of a bucket must not run in the server's origin.
  */
 export function sandboxed(headers: Headers): Headers {
   const isActive = /^(?:text\/html|application\/xhtml|image\/svg|text\/xml|application\/(?:.+\+)?xml)/.test(

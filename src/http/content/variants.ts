@@ -17,7 +17,10 @@ const minCompressibleBytes = 512;
 /** Variant is the representation of a file that was selected for a request, and what the selection depended on. */
 export interface Variant {
   readonly representation: Representation;
-  /** The encodings that were considered, as `acceptedEncodings` returns them; none if the file is sent plain because too many are being compressed. */
+  /**
+   * The encodings that were considered, as `acceptedEncodings` returns them; none if the file is sent plain because too many are
+   * being compressed.
+   */
   readonly accepted: readonly Encoding[];
   readonly compressible: boolean;
   /** The files that the variant was made from, and those that were looked for and did not exist. */
@@ -69,7 +72,10 @@ export async function selectVariant(
   return { ...selected, accepted: plainOnly, representation: await plain() };
 }
 
-/** plainVariant is an open file as it is on the disk, for a request that is not answered from the cache. Its body must be sent or released. */
+/**
+ * plainVariant is an open file as it is on the disk, for a request that is not answered from the cache. Its body must be sent or
+ * released.
+ */
 export async function plainVariant(
   file: OpenFile,
   path: TreePath,

@@ -56,8 +56,8 @@ export class Readiness {
   }
 
   /**
-   * Asks the database, but takes the state of the store as of its last look, which for a remote store is several requests: for what asks regularly by
-   * itself. Does not reject.
+   * Asks the database, but takes the state of the store as of its last look, which for a remote store is several requests: for
+   * what asks regularly by itself. Does not reject.
    */
   async isReady(): Promise<boolean> {
     const { services, release } = this.#options.acquire();

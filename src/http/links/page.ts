@@ -20,7 +20,10 @@ input, button { font: inherit; padding: .4rem .7rem }
 progress { display: block; width: 100% }
 `;
 
-/** linkPage is a page that loads nothing and runs the one script it is given. Nobody may frame it, and it shares no window with pages of buckets. */
+/**
+ * linkPage is a page that loads nothing and runs the one script it is given. Nobody may frame it, and it shares no window with
+ * pages of buckets.
+ */
 export function linkPage(request: Request, { title, body, script, status = 200 }: LinkPage): Response {
   const nonce = randomBytes(18).toString("base64");
   const policy = [

@@ -16,7 +16,10 @@ export interface PasswordCheck {
   readonly authenticator: Authenticator;
 }
 
-/** provePassword tells whether a request has the password of its link, if that has one. Guessing is slowed down as that of a token's password is. */
+/**
+ * provePassword tells whether a request has the password of its link, if that has one. Guessing is slowed down as that of a
+ * token's password is.
+ */
 export async function provePassword(
   request: Request,
   { name, passwordHash }: ValidLink,
@@ -41,7 +44,10 @@ export async function provePassword(
   }
 }
 
-/** askForPassword is a form for people and a challenge for programs. A browser that gets a challenge would keep the password and add it to further requests. */
+/**
+ * askForPassword is a form for people and a challenge for programs. A browser that gets a challenge would keep the password and
+ * add it to further requests.
+ */
 export function askForPassword(request: Request, proof: "wrong" | "missing"): Response {
   const line = proof === "wrong" ? "this is not the password of this link" : "this link takes a password";
   if (isFromBrowser(request))

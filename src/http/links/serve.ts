@@ -35,7 +35,10 @@ const linkHeaders = {
   "x-robots-tag": "noindex",
 };
 
-/** serveLink answers for a signed link: `/node/link/<code>/<bucket>/<path>`. Until the link is proven, a body is counted as that of a stranger. */
+/**
+ * serveLink answers for a signed link: `/node/link/<code>/<bucket>/<path>`. Until the link is proven, a body is counted as that
+ * of a stranger.
+ */
 export async function serveLink(incoming: IncomingRequest, options: LinkRouteOptions): Promise<Response> {
   const unread = countUnread(incoming.request, incoming.address, options);
   const response = unread === undefined ? tooManyUnread() : await serveCounted(incoming, options, unread);

@@ -13,7 +13,10 @@ const graceMs = 10_000;
 /** The least of it that remains for calls that began at the end of a drain. */
 const minGraceMs = 1000;
 
-/** ListenerSlot is a listener that can be moved to another address while the server runs: the new one is bound before the old one is closed. */
+/**
+ * ListenerSlot is a listener that can be moved to another address while the server runs: the new one is bound before the old one
+ * is closed.
+ */
 export class ListenerSlot {
   #current: Listener | undefined;
   /** Closes of listeners that still finish their calls. */

@@ -121,8 +121,8 @@ export function removeOwnSocket(path: string, own: string | undefined): void {
 }
 
 /**
- * clearStaleSocket removes a socket file whose server is gone. Throws if a server answers there, or if the file is not a socket. With `takesOver` a socket
- * stays: the new one is moved over it.
+ * clearStaleSocket removes a socket file whose server is gone. Throws if a server answers there, or if the file is not a socket.
+ * With `takesOver` a socket stays: the new one is moved over it.
  */
 export async function clearStaleSocket(
   path: string,

@@ -15,9 +15,9 @@ interface EnteredPreview {
 }
 
 /**
- * enterAtRoot sends a browser that goes to the address of a preview to the same path at the root of the host, with a cookie that shows the deploy there: pages of most
- * generators link by absolute paths, and work nowhere else. Undefined for all other requests, which are answered at the address itself. `rest` is the path below the
- * address, still encoded.
+ * enterAtRoot sends a browser that goes to the address of a preview to the same path at the root of the host, with a cookie that
+ * shows the deploy there: pages of most generators link by absolute paths, and work nowhere else. Undefined for all other
+ * requests, which are answered at the address itself. `rest` is the path below the address, still encoded.
  */
 export function enterAtRoot(
   { request, rest }: { readonly request: Request; readonly rest: string },

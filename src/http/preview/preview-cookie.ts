@@ -12,16 +12,25 @@ export interface PreviewCookie {
   readonly code: string;
   readonly bucket: string;
   readonly deploy: string;
-  /** When the deploy had been published last, in Unix milliseconds; null if never. A later publication ends the preview, also if another deploy is published then. */
+  /**
+   * When the deploy had been published last, in Unix milliseconds; null if never. A later publication ends the preview, also if
+   * another deploy is published then.
+   */
   readonly publishedAt: number | null;
 }
 
-/** hasPreviewCookie tells whether a request may carry the cookie. It is asked for every request at the root of a host, of which few have any cookie. */
+/**
+ * hasPreviewCookie tells whether a request may carry the cookie. It is asked for every request at the root of a host, of which
+ * few have any cookie.
+ */
 export function hasPreviewCookie({ headers }: Request): boolean {
   return headers.get("cookie")?.includes(name) ?? false;
 }
 
-/** previewCookieOf reads the cookie; undefined if there is none, or one that the server would not have set. Of several, the first alone counts. */
+/**
+ * previewCookieOf reads the cookie; undefined if there is none, or one that the server would not have set. Of several, the first
+ * alone counts.
+ */
 export function previewCookieOf(request: Request): PreviewCookie | undefined {
   const [value = ""] = cookiesOf(request, cookieName(request));
   if (value.length > maxValueChars) return undefined;

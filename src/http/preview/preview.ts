@@ -24,9 +24,10 @@ export function previewOptions(options: StaticOptions, records: () => BucketCach
 }
 
 /**
- * servePreview shows a deploy to whoever has a link to it: `/node/preview/<code>/<bucket>@<deploy>/<path>`, as plain HTTP shows the bucket. A browser is sent on to the root of
- * the host if the bucket is there (`enterAtRoot`). Its pages are made by whoever may write to the bucket, and so have the rights of the bucket's own pages. The
- * address without a code ends a preview at the root.
+ * servePreview shows a deploy to whoever has a link to it: `/node/preview/<code>/<bucket>@<deploy>/<path>`, as plain HTTP shows
+ * the bucket. A browser is sent on to the root of the host if the bucket is there (`enterAtRoot`). Its pages are made by whoever
+ * may write to the bucket, and so have the rights of the bucket's own pages. The address without a code ends a preview at the
+ * root.
  */
 export async function servePreview(
   { request, path }: { readonly request: Request; readonly path: string },

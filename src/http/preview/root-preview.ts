@@ -17,8 +17,8 @@ export interface RootRequest {
 }
 
 /**
- * rootPreview answers from the deploy that the cookie of a request names. Everything is checked again, as at the address of the preview. Undefined if there is nothing
- * to show (any more): then the published file is sent, with `withoutPreview`.
+ * rootPreview answers from the deploy that the cookie of a request names. Everything is checked again, as at the address of the
+ * preview. Undefined if there is nothing to show (any more): then the published file is sent, with `withoutPreview`.
  */
 export async function rootPreview(
   { request, path, bucket, isOwnHost }: RootRequest,
@@ -62,7 +62,10 @@ export function withoutPreview(request: Request, response: Response): Response {
   return response;
 }
 
-/** What the client has is the published file: a 304 would give that file the headers of the deploy's rules, which stay after the preview. */
+/**
+ * What the client has is the published file: a 304 would give that file the headers of the deploy's rules, which stay after the
+ * preview.
+ */
 function withoutValidators(request: Request): Request {
   const { headers } = request;
   if (!headers.has("if-none-match") && !headers.has("if-modified-since")) return request;

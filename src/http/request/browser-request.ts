@@ -43,8 +43,8 @@ export function isForAnotherSite(request: Request): boolean {
 }
 
 /**
- * isNavigation tells whether a browser's tab goes to the address. Over plain http to another machine browsers do not say so; there it is a browser that asks
- * for HTML.
+ * isNavigation tells whether a browser's tab goes to the address. Over plain http to another machine browsers do not say so;
+ * there it is a browser that asks for HTML.
  */
 export function isNavigation(request: Request): boolean {
   const { method, headers } = request;
@@ -54,7 +54,10 @@ export function isNavigation(request: Request): boolean {
   return isFromBrowser(request) && (headers.get("accept") ?? "").includes("text/html");
 }
 
-/** isWorkerScript tells whether a browser asks for the script of a service worker. Browsers mark such requests, and pages cannot change that. */
+/**
+ * isWorkerScript tells whether a browser asks for the script of a service worker. Browsers mark such requests, and pages cannot
+ * change that.
+ */
 export function isWorkerScript({ headers }: Request): boolean {
   return headers.has("service-worker") || headers.get("sec-fetch-dest") === "serviceworker";
 }

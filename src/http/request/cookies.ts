@@ -4,7 +4,10 @@ export function isHttps({ url, headers }: Request): boolean {
   return url.startsWith("https:") || forwarded === "https";
 }
 
-/** withPort ends the name of a cookie with the port, because browsers share cookies between ports: servers on one machine must not overwrite each other's. */
+/**
+ * withPort ends the name of a cookie with the port, because browsers share cookies between ports: servers on one machine must not
+ * overwrite each other's.
+ */
 export function withPort(name: string, { headers }: Request): string {
   const port = /:(\d+)$/.exec(headers.get("host") ?? "")?.[1];
   return port === undefined ? name : `${name}_${port}`;

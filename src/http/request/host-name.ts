@@ -1,4 +1,7 @@
-/** hostNameOf returns the host name that a request was sent to, as the server sees it: in lower case, without port; empty without a Host header. */
+/**
+ * hostNameOf returns the host name that a request was sent to, as the server sees it: in lower case, without port; empty without
+ * a Host header.
+ */
 export function hostNameOf({ headers }: Request): string {
   const host = headers.get("host") ?? "";
   const colon = host.indexOf(":");

@@ -37,8 +37,8 @@ const challenge: Challenge = {
 const ownHostChallenge: Challenge = { ...challenge, mayKeep: true };
 
 /**
- * refuseReader resolves to undefined if the request's credentials hold `StaticBucketFile::Read` for its bucket. It is asked before anything of the
- * path is looked at, so that the refusal is the same for files that exist and for those that do not.
+ * refuseReader resolves to undefined if the request's credentials hold `StaticBucketFile::Read` for its bucket. It is asked
+ * before anything of the path is looked at, so that the refusal is the same for files that exist and for those that do not.
  */
 export async function refuseReader(
   { request, bucket, isOwnHost }: PrivateRequest,
@@ -61,8 +61,8 @@ export async function refuseReader(
 }
 
 /**
- * withPrivacy keeps what a private bucket answers to the client that asked. Pages of other buckets share the browser's cache, except at a host name of
- * the bucket's own; pages of other origins may not embed it.
+ * withPrivacy keeps what a private bucket answers to the client that asked. Pages of other buckets share the browser's cache,
+ * except at a host name of the bucket's own; pages of other origins may not embed it.
  */
 export function withPrivacy({ request, bucket, isOwnHost }: PrivateRequest, response: Response): Response {
   if (bucket.public) return response;

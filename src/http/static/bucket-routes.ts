@@ -59,7 +59,10 @@ export function serveStatic(
   return cached ?? bucketRoute(arrived, { base, name }, options);
 }
 
-/** serveRoot answers for every path without a route of its own: the bucket of the host name, else the one that is the HTTP root, else the placeholder page at `/`. */
+/**
+ * serveRoot answers for every path without a route of its own: the bucket of the host name, else the one that is the HTTP root,
+ * else the placeholder page at `/`.
+ */
 export function serveRoot(
   arrived: ArrivedRequest,
   options: BucketRouteOptions,

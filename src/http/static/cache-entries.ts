@@ -23,7 +23,10 @@ export interface CachedVariant {
   checkedTick: number;
   /** The source, held open until the end of the tick. */
   held: HeldContent | undefined;
-  /** The head of the response to a GET without conditions, and of a 304; made when first needed. A `Response` is copied faster than its members. */
+  /**
+   * The head of the response to a GET without conditions, and of a 304; made when first needed. A `Response` is copied faster
+   * than its members.
+   */
   whole: Response | undefined;
   notModified: Response | undefined;
 }

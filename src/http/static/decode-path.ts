@@ -9,7 +9,10 @@ export interface DecodedPath {
   readonly text: string;
 }
 
-/** decodePath percent-decodes each segment once; undefined if the path is invalid. A segment with an encoded slash (%2F) is rejected: no file name contains a slash. */
+/**
+ * decodePath percent-decodes each segment once; undefined if the path is invalid. A segment with an encoded slash (%2F) is
+ * rejected: no file name contains a slash.
+ */
 export function decodePath(raw: string): DecodedPath | undefined {
   try {
     const segments = raw.split("/").map(decodeURIComponent);

@@ -65,8 +65,8 @@ export class MemoryCache {
 
   /**
    * answer answers a GET for a URL that `answerFor` has answered before. All that the routes decide by is equal then: URL, Host
-   * header, the buckets of all host names, method, no handshake of a WebSocket, no script of a service worker, no cookie of a preview. To be called
-   * when the request arrives.
+   * header, the buckets of all host names, method, no handshake of a WebSocket, no script of a service worker, no cookie of a
+   * preview. To be called when the request arrives.
    */
   answer(request: Request): Response | undefined {
     if (request.method !== "GET") return undefined;
@@ -83,8 +83,8 @@ export class MemoryCache {
   }
 
   /**
-   * answerFor answers a GET or HEAD whose route leads to the file with this key, unless its bucket is private: then `answerLate` does, once the
-   * caller is known. `rootPath` is its path at the root of the host.
+   * answerFor answers a GET or HEAD whose route leads to the file with this key, unless its bucket is private: then `answerLate`
+   * does, once the caller is known. `rootPath` is its path at the root of the host.
    */
   answerFor(request: Request, key: string, rootPath?: string): Response | undefined {
     if (request.method !== "GET" && request.method !== "HEAD") return undefined;
@@ -110,8 +110,8 @@ export class MemoryCache {
   }
 
   /**
-   * answerLate is `answerFor` for a request that has waited, which stays counted as one that was not answered from memory. No later one may use its
-   * comparison, which may have begun before that was sent.
+   * answerLate is `answerFor` for a request that has waited, which stays counted as one that was not answered from memory. No
+   * later one may use its comparison, which may have begun before that was sent.
    */
   answerLate(request: Request, key: string): Response | undefined {
     const entry = this.#entries.byKey.get(key);
@@ -121,7 +121,10 @@ export class MemoryCache {
     return response;
   }
 
-  /** answerFound is `answerLate` by the state of the bucket that a look of this very request found: nothing that was compared before counts. */
+  /**
+   * answerFound is `answerLate` by the state of the bucket that a look of this very request found: nothing that was compared
+   * before counts.
+   */
   answerFound(request: Request, key: string, found: BucketState): Response | undefined {
     const entry = this.#entries.byKey.get(key);
     const variant = entry && variantFor(request, entry);

@@ -2,7 +2,8 @@
 const validates = /(?:^|[\s,])(?:no-cache|max-age\s*=\s*"?0+"?)(?=$|[\s,;])/i;
 
 /**
- * wantsPresentState is whether a request must be answered by the state after it was sent, and not by one that is up to a second old. Browsers send
+ * wantsPresentState is whether a request must be answered by the state after it was sent, and not by one that is up to a second
+ * old. Browsers send
  * `max-age=0` or `no-cache` when a user reloads a page. `Pragma: no-cache` counts without Cache-Control only (RFC 9111 §5.4).
  */
 export function wantsPresentState(headers: Headers): boolean {

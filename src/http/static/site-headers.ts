@@ -15,7 +15,10 @@ export interface SiteHeaderOptions {
 /** The content of an address never changes: a browser need not ask again for a year, the longest time that caches keep to. */
 const immutable = "max-age=31536000, immutable";
 
-/** siteHeaders returns the headers of a file, given those that the server sets: with those of `_headers`, and caching by the file's name. Those of a private bucket are made private by `withPrivacy`. */
+/**
+ * siteHeaders returns the headers of a file, given those that the server sets: with those of `_headers`, and caching by the
+ * file's name. Those of a private bucket are made private by `withPrivacy`.
+ */
 export function siteHeaders(headers: Headers, { bucket, matched, path }: SiteHeaderOptions): Headers {
   const isImmutable = path !== undefined && isFingerprinted(path);
   if (!isImmutable && matched.values.size === 0) return headers;

@@ -43,8 +43,8 @@ const statuses: Readonly<Record<string, number>> = {
 };
 
 /**
- * resumableUploads is tus 1.0.0 with the extensions creation, creation-with-upload, expiration and termination, on the addresses of files. Whoever may PUT a file
- * may upload it so, and it is put in place by the rules of PUT.
+ * resumableUploads is tus 1.0.0 with the extensions creation, creation-with-upload, expiration and termination, on the addresses
+ * of files. Whoever may PUT a file may upload it so, and it is put in place by the rules of PUT.
  */
 export const resumableUploads: FileProtocol = {
   name: "upload",

@@ -9,7 +9,10 @@ import { parseDavPath, pathOfUrl } from "./dav-path.ts";
 import type { DavRequest } from "./dav-request.ts";
 import { type ConditionList, parseIf } from "./if-header.ts";
 
-/** writeConditions returns the lock tokens that a request submits, and its preconditions, for a write to check. `headers` may be others than its own. */
+/**
+ * writeConditions returns the lock tokens that a request submits, and its preconditions, for a write to check. `headers` may be
+ * others than its own.
+ */
 export function writeConditions(
   dav: DavRequest,
   headers = dav.request.headers,

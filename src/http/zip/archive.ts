@@ -37,9 +37,9 @@ export interface ArchiveSource {
 }
 
 /**
- * Archive is a ZIP archive that is made while it is sent, with one open file at a time. Each file is as it is when its turn comes; one that was deleted
- * before is not in the archive. Anything else that cannot be read ends the archive with an error before its directory, without which no program
- * takes it for a whole one.
+ * Archive is a ZIP archive that is made while it is sent, with one open file at a time. Each file is as it is when its turn
+ * comes; one that was deleted before is not in the archive. Anything else that cannot be read ends the archive with an error
+ * before its directory, without which no program takes it for a whole one.
  */
 export class Archive {
   readonly #source: ArchiveSource;

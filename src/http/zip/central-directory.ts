@@ -5,8 +5,8 @@ import { endOfArchive } from "./records.ts";
 const blockBytes = 64 * 1024;
 
 /**
- * CentralDirectory keeps the records of all members until the end of an archive. They are compressed meanwhile, because names in a folder are
- * alike: a member with a name of 60 characters takes about 25 bytes.
+ * CentralDirectory keeps the records of all members until the end of an archive. They are compressed meanwhile, because names in
+ * a folder are alike: a member with a name of 60 characters takes about 25 bytes.
  */
 export class CentralDirectory {
   readonly #blocks: Buffer[] = [];

@@ -17,8 +17,8 @@ export async function* deflated(chunks: AsyncIterable<Uint8Array>): AsyncGenerat
 }
 
 /**
- * undeflated wraps content in blocks of deflate without compressing it, 5 bytes for each 64 KiB. So its end is in the content, which readers need
- * that do not know the size beforehand.
+ * undeflated wraps content in blocks of deflate without compressing it, 5 bytes for each 64 KiB. So its end is in the content,
+ * which readers need that do not know the size beforehand.
  */
 export async function* undeflated(chunks: AsyncIterable<Uint8Array>): AsyncGenerator<Uint8Array> {
   for await (const chunk of chunks) {

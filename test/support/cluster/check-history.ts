@@ -28,8 +28,9 @@ export interface Violation {
 }
 
 /**
- * checkHistory finds what no cluster may do, in a record of what its clients saw. It is sound for any clock of the nodes and any delay of the clients: an
- * operation took effect at some moment between its `begin` and its `end`, and one whose outcome is unknown at any moment after its `begin`, or never.
+ * checkHistory finds what no cluster may do, in a record of what its clients saw. It is sound for any clock of the nodes and any
+ * delay of the clients: an operation took effect at some moment between its `begin` and its `end`, and one whose outcome is
+ * unknown at any moment after its `begin`, or never.
  */
 export function checkHistory(history: History): Violation[] {
   const bySubject = Map.groupBy(history.operations, (operation) =>

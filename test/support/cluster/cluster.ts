@@ -40,7 +40,10 @@ interface NodeParts {
   readonly binary: string | undefined;
 }
 
-/** ClusterNode is a node of the compiled server, with a relay to PostgreSQL and one to the S3 store. Its address stays the same over restarts. */
+/**
+ * ClusterNode is a node of the compiled server, with a relay to PostgreSQL and one to the S3 store. Its address stays the same
+ * over restarts.
+ */
 export class ClusterNode implements AsyncDisposable {
   server: Server | undefined;
   readonly number: number;

@@ -15,8 +15,8 @@ interface Timed {
 export type Outcome = "done" | "refused" | "maybe";
 
 /**
- * A change of a register, which was allowed only in the state `parent`. A register is a file, whose states are entity tags, or a folder that is moved,
- * whose states are its names. No state comes twice, except `absent`.
+ * A change of a register, which was allowed only in the state `parent`. A register is a file, whose states are entity tags, or a
+ * folder that is moved, whose states are its names. No state comes twice, except `absent`.
  */
 export interface Write extends Timed {
   readonly kind: "write";

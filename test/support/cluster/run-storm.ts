@@ -54,7 +54,10 @@ const clients: ReadonlyArray<readonly [count: number, work: (storm: Storm) => Pr
   [1, useAndRevoke],
 ];
 
-/** runStorm lets clients work on a cluster while it suffers faults, and judges what they saw. The seed, which is printed, makes the same choices again. */
+/**
+ * runStorm lets clients work on a cluster while it suffers faults, and judges what they saw. The seed, which is printed, makes
+ * the same choices again.
+ */
 export async function runStorm(title: string, options: StormOptions): Promise<StormResult> {
   const { random, seed } = seededRandom(title, "CLUSTER_SEED");
   await using cluster = await Cluster.open({

@@ -15,7 +15,10 @@ const limits = [
   },
 ];
 
-/** Makes a token, uses it on all nodes by HTTP, by calls and by an open WebSocket, revokes it on one, and sees for how long it is accepted. */
+/**
+ * Makes a token, uses it on all nodes by HTTP, by calls and by an open WebSocket, revokes it on one, and sees for how long it is
+ * accepted.
+ */
 export async function useAndRevoke(storm: Storm): Promise<void> {
   const params = { father_token: superToken, token_creation: { token_limit: limits } };
   const made = await storm.call(storm.busyNode(), "token_create", params);

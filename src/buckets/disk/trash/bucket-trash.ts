@@ -46,8 +46,9 @@ export interface BucketTrashOptions {
 }
 
 /**
- * BucketTrash is the folder with what was deleted or replaced in one bucket: `~<days>/<version>~<path>`. The names alone say what is kept until when, so one
- * rename or hard link keeps something, and no crash can leave half of it. A version is the time of the change in Unix milliseconds, or one more than that of the change before.
+ * BucketTrash is the folder with what was deleted or replaced in one bucket: `~<days>/<version>~<path>`. The names alone say what
+ * is kept until when, so one rename or hard link keeps something, and no crash can leave half of it. A version is the time of the
+ * change in Unix milliseconds, or one more than that of the change before.
  */
 export class BucketTrash {
   readonly #options: BucketTrashOptions;
@@ -156,7 +157,10 @@ export class BucketTrash {
     return undefined;
   }
 
-  /** delete deletes an item for good. It is renamed into staging first, so that nobody restores half of it. Returns whether it was there. */
+  /**
+   * delete deletes an item for good. It is renamed into staging first, so that nobody restores half of it. Returns whether it was
+   * there.
+   */
   async delete({ place }: TrashItem): Promise<boolean> {
     let at = await this.#options.staging.allocate();
     try {

@@ -65,7 +65,10 @@ export class TrashCare {
     }
   }
 
-  /** purge deletes everything whose time has passed, one item after the other, and returns how many. What cannot be deleted is left for the next time, and thrown at the end. */
+  /**
+   * purge deletes everything whose time has passed, one item after the other, and returns how many. What cannot be deleted is
+   * left for the next time, and thrown at the end.
+   */
   async purge(): Promise<number> {
     const { trash } = this.#options;
     let purged = 0;

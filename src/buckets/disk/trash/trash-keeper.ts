@@ -45,8 +45,8 @@ export interface TrashKeeperOptions {
 }
 
 /**
- * TrashKeeper keeps what a change is about to delete or replace. What it keeps of a folder is moved; a file stays in its place until the change itself removes or replaces it,
- * so that a reader always finds the old content or the new.
+ * TrashKeeper keeps what a change is about to delete or replace. What it keeps of a folder is moved; a file stays in its place
+ * until the change itself removes or replaces it, so that a reader always finds the old content or the new.
  */
 export class TrashKeeper {
   readonly #options: TrashKeeperOptions;
@@ -55,7 +55,10 @@ export class TrashKeeper {
     this.#options = options;
   }
 
-  /** keepWhile keeps the file at a name, if there is one, and runs `change`, which removes or replaces it. If that throws, nothing is kept. */
+  /**
+   * keepWhile keeps the file at a name, if there is one, and runs `change`, which removes or replaces it. If that throws, nothing
+   * is kept.
+   */
   async keepWhile<T>(
     target: NameInFolder,
     options: { readonly removes: boolean },
@@ -71,8 +74,9 @@ export class TrashKeeper {
   }
 
   /**
-   * takeFolder moves a folder into the trash, or copies it there if it is on another file system. `moved` is where it is now; undefined if it is still in its
-   * place. With `failures`, some of it cannot be kept, and it must stay. `beforeMove` is called with the place before the folder is moved there.
+   * takeFolder moves a folder into the trash, or copies it there if it is on another file system. `moved` is where it is now;
+   * undefined if it is still in its place. With `failures`, some of it cannot be kept, and it must stay. `beforeMove` is called
+   * with the place before the folder is moved there.
    */
   async takeFolder(
     { parent, name, path }: NameInFolder,

@@ -18,8 +18,9 @@ export interface TrashName {
 }
 
 /**
- * trashNames are the names, each in the folder of the one before, under which a version lies in the trash: `<version>~<path>` with every slash of the path as `%2F` and
- * every percent sign as `%25`. A path that is too long for that is divided: `<version>+<number of parts>`, and the parts below it.
+ * trashNames are the names, each in the folder of the one before, under which a version lies in the trash: `<version>~<path>`
+ * with every slash of the path as `%2F` and every percent sign as `%25`. A path that is too long for that is divided:
+ * `<version>+<number of parts>`, and the parts below it.
  */
 export function trashNames({ version, path }: VersionName): string[] {
   const text = path.replace(/[%/]/g, (character) => (character === "/" ? "%2F" : "%25"));

@@ -34,7 +34,8 @@ interface Source {
 }
 
 /**
- * TrashRestore moves what is in the trash back into the bucket. It is no version any more then. The rename is the change: a crash leaves it in the trash or in the bucket.
+ * TrashRestore moves what is in the trash back into the bucket. It is no version any more then. The rename is the change: a crash
+ * leaves it in the trash or in the bucket.
  */
 export class TrashRestore {
   readonly #options: TrashRestoreOptions;

@@ -19,7 +19,10 @@ export interface Published {
   readonly at_root?: boolean;
 }
 
-/** Returns the address at which visitors find a site that was published. An older server does not say it, and only tells it to tokens that may read the bucket's record. */
+/**
+ * Returns the address at which visitors find a site that was published. An older server does not say it, and only tells it to
+ * tokens that may read the bucket's record.
+ */
 export async function publishedAddress(
   client: NodeServerClient,
   bucket: string,

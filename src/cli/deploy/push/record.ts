@@ -27,8 +27,9 @@ export interface RecordSubject {
 const format = 1;
 
 /**
- * PushRecord is what earlier runs learnt about one folder and one bucket. The server keeps no hashes, so this is how a run knows the content of
- * a file there without reading it. A lost or wrong record costs time and nothing else: files that it does not vouch for are compared.
+ * PushRecord is what earlier runs learnt about one folder and one bucket. The server keeps no hashes, so this is how a run knows
+ * the content of a file there without reading it. A lost or wrong record costs time and nothing else: files that it does not
+ * vouch for are compared.
  */
 export class PushRecord {
   readonly #path: string;

@@ -60,8 +60,8 @@ export class MemberSlot {
   }
 
   /**
-   * Starts a new process, and stops the old one once the new one serves. If none can be started, the old one goes on, and it is tried again a few times;
-   * resolves to undefined if that was in vain.
+   * Starts a new process, and stops the old one once the new one serves. If none can be started, the old one goes on, and it is
+   * tried again a few times; resolves to undefined if that was in vain.
    */
   async replace(): Promise<MemberProcess | undefined> {
     const { number: of, log, isStopping } = this.#options;
@@ -91,7 +91,10 @@ export class MemberSlot {
     });
   }
 
-  /** Starts a process and waits until it serves. A version on trial that fails is started again: it counts its starts and gives up itself. */
+  /**
+   * Starts a process and waits until it serves. A version on trial that fails is started again: it counts its starts and gives up
+   * itself.
+   */
   async #launch(options: { readonly takesOver: boolean }): Promise<MemberProcess> {
     for (;;) {
       const member = await this.#options.start(options);

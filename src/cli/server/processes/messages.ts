@@ -25,7 +25,10 @@ export interface MemberRole {
   readonly boot: string;
 }
 
-/** ToMember is a message of the supervisor. A message of an unknown type is ignored: after an update the two may have different versions. */
+/**
+ * ToMember is a message of the supervisor. A message of an unknown type is ignored: after an update the two may have different
+ * versions.
+ */
 export type ToMember =
   /** As SIGTERM: a second one does not wait. */
   | { readonly type: "stop"; readonly signal: string }

@@ -29,8 +29,8 @@ export interface SupervisorOptions {
 }
 
 /**
- * Supervisor runs the processes of a server: it starts others in the place of those that end, passes on what one tells the others, and makes changes that
- * concern all of them in one after the other.
+ * Supervisor runs the processes of a server: it starts others in the place of those that end, passes on what one tells the
+ * others, and makes changes that concern all of them in one after the other.
  */
 export class Supervisor {
   readonly #options: SupervisorOptions;
@@ -72,8 +72,8 @@ export class Supervisor {
   }
 
   /**
-   * Starts the processes: the first alone, because it may create or migrate the database, then the others. Resolves when all serve, and rejects if one of
-   * them cannot be started.
+   * Starts the processes: the first alone, because it may create or migrate the database, then the others. Resolves when all
+   * serve, and rejects if one of them cannot be started.
    */
   async open(): Promise<void> {
     const [first, ...others] = this.#slots;

@@ -49,7 +49,10 @@ function readersOf({ enable, public: isPublic }: Bucket): Readers {
   return isPublic === false ? "tokens" : "anybody";
 }
 
-/** Whether an address of the bucket's files is of use to others: that of a private bucket is only at a host name of its own, where browsers can sign in. */
+/**
+ * Whether an address of the bucket's files is of use to others: that of a private bucket is only at a host name of its own, where
+ * browsers can sign in.
+ */
 export function mayCopyUrl({ bucket, access }: OpenBucket): boolean {
   return access.readers === "tokens" ? bucket?.hosts !== undefined : access.readers !== "nobody";
 }

@@ -3,7 +3,10 @@ import { serverUrl } from "../../connection.ts";
 import { t } from "../../text/text.ts";
 import { confirm } from "../../ui/dialog.tsx";
 
-/** Asks whether the HTTP root is taken from the bucket that has it. False when it is refused, and when the error is about something else. */
+/**
+ * Asks whether the HTTP root is taken from the bucket that has it. False when it is refused, and when the error is about
+ * something else.
+ */
 export async function mayMoveRoot(error: unknown, name: string): Promise<boolean> {
   const root = otherRoot(error);
   if (root === undefined) return false;

@@ -9,7 +9,10 @@ interface Site {
   readonly bucket: Bucket | null | undefined;
 }
 
-/** Address of the site of a bucket; undefined when a browser could not open it: it is off, or private without a host name at which browsers can sign in. */
+/**
+ * Address of the site of a bucket; undefined when a browser could not open it: it is off, or private without a host name at which
+ * browsers can sign in.
+ */
 export function siteUrl({ name, bucket }: Site): string | undefined {
   if (bucket == null || !bucket.enable) return undefined;
   if (bucket.public === false && bucket.hosts === undefined) return undefined;

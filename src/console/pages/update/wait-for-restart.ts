@@ -16,7 +16,10 @@ const answerTimeoutMs = 5000;
 /** Longest wait for a restart to begin, once the server has drained. It restarts 3 seconds after its answer, or after `drain_seconds`. */
 const maxRestartMs = 60_000;
 
-/** Waits until the server is back after a restart, without a time limit. Calls `onOffline` with the elapsed time while it does not answer. */
+/**
+ * Waits until the server is back after a restart, without a time limit. Calls `onOffline` with the elapsed time while it does not
+ * answer.
+ */
 export async function waitForRestart(
   client: NodeServerClient,
   wanted: string,

@@ -1,6 +1,9 @@
 import { counted } from "../counted.ts";
 
-/** Texts of the frame: menu, sign-in, dialogs, messages, and words that several pages use. `{name}` and `<name>` mark what a component puts in. */
+/**
+ * Texts of the frame: menu, sign-in, dialogs, messages, and words that several pages use. `{name}` and `<name>` mark what a
+ * component puts in.
+ */
 export const frame = {
   signingIn: "Signing in…",
   skip: "Skip to the page",

@@ -11,8 +11,9 @@ import { hrefOf } from "../dav-path.ts";
 import type { DavRequest } from "../dav-request.ts";
 
 /**
- * get sends a file as plain HTTP does, but never compressed: length and entity tag are those of PROPFIND. Of `_headers` it has those that are
- * about no particular content; a program that edits files needs the file at its own path, with its own type, and never an old one. A folder is a page.
+ * get sends a file as plain HTTP does, but never compressed: length and entity tag are those of PROPFIND. Of `_headers` it has
+ * those that are about no particular content; a program that edits files needs the file at its own path, with its own type, and
+ * never an old one. A folder is a page.
  */
 export async function get(dav: DavRequest): Promise<Response> {
   const { request, files, path } = dav;

@@ -70,7 +70,10 @@ async function* withMembers(
   if (depth === 1 && entry.kind === "folder") yield* files.reader.entries(entry.path);
 }
 
-/** The whole tree, found before anything is sent: a listing that is too long is refused, because half of it would look like deleted files. */
+/**
+ * The whole tree, found before anything is sent: a listing that is too long is refused, because half of it would look like
+ * deleted files.
+ */
 async function wholeTree({ files }: DavRequest, entry: FileEntry): Promise<AsyncGenerator<FileEntry[]>> {
   const found = [entry];
   if (entry.kind === "folder") {

@@ -81,7 +81,10 @@ async function downloadZip({ client }: Session, name: string, wanted: Downloaded
   follow(serverUrl + (await client.call("static-bucket-file_link", link)).address, "");
 }
 
-/** The browser streams a public file to disk from its address, and a private one from a signed link; a file of a bucket that is off is read into memory. */
+/**
+ * The browser streams a public file to disk from its address, and a private one from a signed link; a file of a bucket that is
+ * off is read into memory.
+ */
 async function downloadFile(
   { client }: Session,
   { name, access }: OpenBucket,

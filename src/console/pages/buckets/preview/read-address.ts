@@ -5,7 +5,10 @@ import { publicUrl } from "../path.ts";
 /** How long a player can ask for further parts of a private file. */
 const playSeconds = 6 * 3600;
 
-/** Address from which the browser itself reads a file: the public one, a signed link, or, for a bucket that is off, a blob in memory. No token is in it. */
+/**
+ * Address from which the browser itself reads a file: the public one, a signed link, or, for a bucket that is off, a blob in
+ * memory. No token is in it.
+ */
 export async function addressToRead(
   { client }: Session,
   { name, access }: OpenBucket,

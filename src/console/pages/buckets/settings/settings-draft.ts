@@ -34,7 +34,10 @@ interface Changes {
   path?: string;
 }
 
-/** Settings that differ from the bucket's. Only they are sent: what somebody else has changed meanwhile stays, and host names need more rights than the rest. */
+/**
+ * Settings that differ from the bucket's. Only they are sent: what somebody else has changed meanwhile stays, and host names need
+ * more rights than the rest.
+ */
 export function changesOf(bucket: Bucket, draft: SettingsDraft): Changes {
   const before = toDraft(bucket);
   const changes: Changes = {};

@@ -56,7 +56,10 @@ export function useUpload(): UploadStart {
   return { start, question };
 }
 
-/** Makes the whole page a drop target. Returns the folder whose row files are dragged over, or "" elsewhere; undefined while nothing is dragged. */
+/**
+ * Makes the whole page a drop target. Returns the folder whose row files are dragged over, or "" elsewhere; undefined while
+ * nothing is dragged.
+ */
 export function useDrop(onDrop: (dropped: Promise<Dropped>, folder: string) => void): string | undefined {
   const [hovering, setHovering] = useState<string>();
   const latest = useRef(onDrop);
