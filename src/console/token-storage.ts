@@ -13,22 +13,27 @@ interface StoredToken {
 }
 
 const routeKey = "node-server.route";
-/** Set from a sign-out until the server has deleted the cookie. A page that is loaded meanwhile still comes with the token. */
-const forgettingKey = `node-server.forgetting ${location.pathname}`;
-
-/** True if the last sign-out has not deleted the cookie yet: the deletion is to be tried again. */
-export const isForgetPending = browserStorage.read(forgettingKey) !== undefined;
+/**
+ * Set from a sign-out until the next sign-in. A page that was requested before the server deleted the cookie comes with the token,
+ * also if it is loaded after the deletion.
+ */
+const signedOutKey = `node-server.signed-out ${location.pathname}`;
+const isSignedOut = browserStorage.read(signedOutKey) !== undefined;
 
 /** Whether this page was loaded through `resume`: the fragment is the pad, not a route. */
 const isHandover = new URLSearchParams(location.search).has("handover");
-const canResume = takeTag("resumable") !== undefined && !isHandover && !isForgetPending;
+const isResumable = takeTag("resumable") !== undefined;
+const canResume = isResumable && !isHandover && !isSignedOut;
 const sent = readPlain() ?? unseal(location.hash.slice(1));
-let received = isForgetPending ? undefined : sent;
+let received = isSignedOut ? undefined : sent;
 let isLongLived = received?.persistent ?? false;
 if (isHandover) history.replaceState(null, "", location.pathname + takeRoute());
 
 /** Fragment that names a page of the console. Use it instead of `location.hash`, which may have held a pad at first. */
 export const firstHash = location.hash;
+
+/** True if the server had not deleted the cookie of the last sign-out when it sent this page: the deletion is to be tried again. */
+export const isForgetPending = isSignedOut && (isResumable || sent !== undefined);
 
 /** Token that came with this page. */
 export function storedToken(): string | undefined {
@@ -51,7 +56,7 @@ export async function storeToken(token: string, persistent: boolean): Promise<vo
     body: JSON.stringify({ token, persistent }),
   });
   if (!response.ok) throw new Error((await response.text()).trim());
-  browserStorage.remove(forgettingKey);
+  browserStorage.remove(signedOutKey);
   isLongLived = persistent;
 }
 
@@ -60,14 +65,13 @@ export function isTokenPersistent(): boolean {
   return isLongLived;
 }
 
-/** Deletes the stored token. Until the server has done so, also if this page is left, no page of this browser signs in with it. */
+/** Deletes the stored token. Also if this page is left before the server has done so, no page of this browser signs in with it. */
 export async function forgetToken(): Promise<void> {
   received = undefined;
   isLongLived = false;
-  browserStorage.write(forgettingKey, "yes");
+  browserStorage.write(signedOutKey, "yes");
   const response = await fetch("remember", { method: "DELETE", keepalive: true });
   if (!response.ok) throw new Error((await response.text()).trim());
-  browserStorage.remove(forgettingKey);
 }
 
 function readPlain(): StoredToken | undefined {

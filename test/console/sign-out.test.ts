@@ -1,5 +1,5 @@
 import { expect } from "bun:test";
-import type { Page } from "playwright-core";
+import type { Page, Route } from "playwright-core";
 import { inBrowser, openConsole, origins, signIn, testNode } from "./browser.ts";
 import { eventually } from "./eventually.ts";
 import { restartableNode } from "./outage.ts";
@@ -95,6 +95,42 @@ for (const [origin, seenAs] of Object.entries(origins))
       await page.getByRole("heading", { name: "API", level: 1 }).waitFor();
     },
   );
+
+inBrowser(
+  "a page that is requested before a sign-out has ended and loaded after it signs nobody in",
+  async () => {
+    await using node = await testNode();
+    await using tab = await openConsole(node, { at: "/api", ownContext: true, expected: /ERR_ABORTED/ });
+    const { page } = tab;
+    await page.getByRole("heading", { name: "API", level: 1 }).waitFor();
+    const cookies = () => page.context().cookies(`${node.url}/node/console/`);
+    const deletions: Route[] = [];
+    await page.route("**/node/console/remember", (route) => {
+      deletions.push(route);
+    });
+    let loaded = "";
+    await page.route("**/node/console/", async (route) => {
+      // As the browser sends them; a request of the tool has none.
+      const fetched = {
+        "sec-fetch-dest": "document",
+        "sec-fetch-mode": "navigate",
+        "sec-fetch-site": "none",
+      };
+      const response = await route.fetch({
+        headers: { ...(await route.request().allHeaders()), ...fetched },
+      });
+      loaded = await response.text();
+      await deletions[0]?.continue();
+      await eventually("the cookie is gone", async () => (await cookies()).length === 0);
+      await route.fulfill({ response, body: loaded });
+    });
+    await page.getByRole("button", { name: "Sign out" }).click();
+    await eventually("the deletion is under way", () => deletions.length === 1);
+    await page.reload();
+    expect(loaded).toContain(node.superToken);
+    await atSignIn(page);
+  },
+);
 
 inBrowser("who signs out while the server is away is forgotten by the browser when it is back", async () => {
   await using node = await restartableNode();
