@@ -76,6 +76,14 @@ export async function launchAttack(
   return new WorkerProcess<AttackReport>("attacker-process.ts", spec).ready();
 }
 
+/**
+ * How many connections the server turned away: with 503, or with a reset that was there before the attacker, who was still sending,
+ * had read the 503.
+ */
+export function turnedAway({ statuses }: AttackReport): number {
+  return (statuses[503] ?? 0) + (statuses[0] ?? 0);
+}
+
 /** A JSON-RPC call as text; `params` is JSON already. */
 export function callText(method: string, params = "[]", id = "1"): string {
   return `{"jsonrpc":"2.0","id":${id},"method":"${method}","params":${params}}`;
