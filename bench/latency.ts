@@ -1,3 +1,4 @@
+import { mkdir } from "node:fs/promises";
 import { join } from "node:path";
 import { fillDatabase, makeFiles, writeText } from "./data.ts";
 import {
@@ -15,12 +16,14 @@ import { authorization } from "./jobs.ts";
 import { closedLoop } from "./load/closed-loop.ts";
 import { httpRequest, rpcRequest, rpcText } from "./load/http-request.ts";
 import type { Cores } from "./proc.ts";
+import { least } from "./servers/contenders.ts";
 import { type Bench, createBucket, hello, post, start, superToken } from "./servers/node-server.ts";
-import { finish } from "./servers/program.ts";
+import { answered, finish, launch, type Running } from "./servers/program.ts";
 
 const callsPerSecond = 200;
 /** The work begins so much before the calls at most, and ends after them. */
 const clientStartSeconds = 0.5;
+const idle = "nobody else calls";
 /** The goal: hello while others work takes at most so many times as long as while nobody does. */
 export const latencyGoal = 2;
 
@@ -33,7 +36,18 @@ export interface Waits {
   readonly p99: number;
   readonly ratio: number;
   readonly met: boolean;
+  /** The ratio of the server with the least work, for what it can do. */
+  readonly least: number | undefined;
 }
+
+/** A server, with the work that it does while hello is called, by name. */
+interface Subject {
+  readonly port: number;
+  readonly works: Readonly<Record<string, Work>>;
+}
+
+/** How long the calls of each round took, in milliseconds. */
+type Rounds = ReadonlyMap<string, number[][]>;
 
 interface Size {
   readonly files: number;
@@ -52,62 +66,88 @@ export async function measureLatency(bench: Bench, cores: Cores, { quick }: Pace
   });
   fillDatabase(site.databasePath, size.bytes);
   await using server = await start(site.program, cores.server);
+  await using minimal = await startLeast(bench, cores);
   const token = await createBucket(server.port, "bench");
   const folder = join(site.buckets, "bench");
   makeFiles(join(folder, "many"), size.files);
   await writeText(join(folder, "large.txt"), size.bytes);
-  await closedLoop(
-    { port: server.port, protocol: "http", requests: [rpcRequest(hello)], connections: 8 },
-    { seconds: size.seconds },
-  );
-  const works = states(server.port, token, size);
-  const rounds = new Map(Object.keys(works).map((state) => [state, [] as number[][]]));
+  const subjects: Subject[] = [
+    { port: server.port, works: ourWorks(server.port, token, size) },
+    { port: minimal.port, works: uploads(minimal.port, "/dav/put") },
+  ];
+  for (const { port } of subjects)
+    await closedLoop(
+      { port, protocol: "http", requests: [rpcRequest(hello)], connections: 8 },
+      { seconds: size.seconds },
+    );
+  const all = subjects.map((subject) => ({ subject, rounds: new Map<string, number[][]>() }));
   // The first round warms up the code of each kind of work.
   for (let round = 0; round <= size.rounds; round += 1)
-    for (const [state, work] of Object.entries(works)) {
-      progress(`hello, round ${round} of ${size.rounds}: ${state}`);
-      const [times] = await Promise.all([
-        callHello(server.port, size.seconds),
-        work(size.seconds + clientStartSeconds),
-      ]);
-      if (round > 0) rounds.get(state)?.push(times);
-    }
+    for (const { subject, rounds } of all)
+      for (const [state, work] of Object.entries(subject.works)) {
+        progress(`hello, round ${round} of ${size.rounds}: ${state}`);
+        const [times] = await Promise.all([
+          callHello(subject.port, size.seconds),
+          work(size.seconds + clientStartSeconds),
+        ]);
+        if (round > 0) rounds.set(state, [...(rounds.get(state) ?? []), times]);
+      }
   progress("");
-  return summarise(rounds);
+  const [own, floor] = all.map(({ rounds }) => rounds);
+  return summarise(own ?? new Map(), floor ?? new Map());
 }
 
-function states(port: number, token: string, { files, bytes }: Size): Record<string, Work> {
-  const many = `${count(files)} files`;
-  const keep =
-    (connections: number, ...requests: readonly Buffer[]): Work =>
-    (seconds) =>
-      closedLoop({ port, protocol: "http", requests, connections }, { seconds });
+async function startLeast(bench: Bench, cores: Cores): Promise<Running> {
+  const folder = join(bench.folder, "latency-least");
+  await mkdir(join(folder, "dav", "put"), { recursive: true });
+  const server = launch(await bench.minimal("least", folder), cores.server);
+  await answered(server, () => fetch(`http://127.0.0.1:${server.port}/`).then((answer) => answer.text()));
+  return server;
+}
+
+const keep =
+  (port: number, connections: number, ...requests: readonly Buffer[]): Work =>
+  (seconds) =>
+    closedLoop({ port, protocol: "http", requests, connections }, { seconds });
+
+/** The works that both servers can do. */
+function uploads(port: number, folder: string): Record<string, Work> {
   const put = (size: number) =>
     Array.from({ length: 64 }, (_, n) =>
       httpRequest({
         method: "PUT",
-        path: `/node/static-webdav/bench/${n}.bin`,
+        path: `${folder}/${n}.bin`,
         headers: { authorization },
         body: Buffer.alloc(size, "x"),
       }),
     );
+  return {
+    [idle]: async () => {},
+    "8 clients upload files of 4 KiB": keep(port, 8, ...put(4096)),
+    "8 clients upload files of 1 MiB": keep(port, 8, ...put(1024 * 1024)),
+  };
+}
+
+function ourWorks(port: number, token: string, { files, bytes }: Size): Record<string, Work> {
+  const many = `${count(files)} files`;
   const list = { method: "PROPFIND", path: "/node/static-webdav/bench/many/" };
   const large = { path: "/node/static/bench/large.txt", headers: { "accept-encoding": "zstd" } };
   return {
-    "nobody else calls": async () => {},
-    "8 clients upload files of 4 KiB": keep(8, ...put(4096)),
-    "8 clients upload files of 1 MiB": keep(8, ...put(1024 * 1024)),
+    ...uploads(port, "/node/static-webdav/bench"),
     [`PROPFIND lists a folder of ${many}`]: keep(
+      port,
       1,
       httpRequest({ ...list, headers: { authorization, depth: "1" } }),
     ),
     [`\`file_list\` lists a folder of ${many}`]: keep(
+      port,
       1,
       rpcRequest(rpcText("static-bucket-file_list", { token, name: "bench", path: "many" })),
     ),
-    [`a text of ${bytesInWords(bytes)} is compressed with zstd`]: keep(1, httpRequest(large)),
+    [`a text of ${bytesInWords(bytes)} is compressed with zstd`]: keep(port, 1, httpRequest(large)),
     "an SQL statement runs": () => runStatement(port),
     [`\`database_storage\` measures a database of ${bytesInWords(bytes)}`]: keep(
+      port,
       1,
       rpcRequest(rpcText("node-server_database_storage", [superToken])),
     ),
@@ -127,21 +167,34 @@ export async function callHello(port: number, seconds: number): Promise<number[]
   return JSON.parse(await finish(client.map(String))) as number[];
 }
 
-function summarise(rounds: ReadonlyMap<string, number[][]>): Waits[] {
-  const of = (state: string, share: number) =>
-    median((rounds.get(state) ?? []).map((times) => quantile(times, share)));
-  const [idle = ""] = rounds.keys();
-  return [...rounds.keys()].map((state) => {
-    const p99 = of(state, 0.99);
-    const toIdle = p99 / of(idle, 0.99);
-    return { state, p50: of(state, 0.5), p99, ratio: toIdle, met: toIdle <= latencyGoal };
+function summarise(own: Rounds, floor: Rounds): Waits[] {
+  return [...own.keys()].map((state) => {
+    const toIdle = timesIdle(own, state);
+    return {
+      state,
+      p50: quantileOf(own, state, 0.5),
+      p99: quantileOf(own, state, 0.99),
+      ratio: toIdle,
+      met: toIdle <= latencyGoal,
+      least: floor.has(state) ? timesIdle(floor, state) : undefined,
+    };
   });
 }
 
+const quantileOf = (rounds: Rounds, state: string, share: number) =>
+  median((rounds.get(state) ?? []).map((times) => quantile(times, share)));
+const timesIdle = (rounds: Rounds, state: string) =>
+  quantileOf(rounds, state, 0.99) / quantileOf(rounds, idle, 0.99);
+
 export function latencyTable(waits: readonly Waits[]): Table {
   return {
-    head: ["hello while …", "median", "p99", "p99, to idle"],
-    rows: waits.map((wait) => [wait.state, ...[wait.p50, wait.p99].map(ms), ratio(wait.ratio)]),
+    head: ["hello while …", "median", "p99", "p99, to idle", `${least}: to idle`],
+    rows: waits.map((wait) => [
+      wait.state,
+      ...[wait.p50, wait.p99].map(ms),
+      ratio(wait.ratio),
+      wait.least === undefined ? "" : ratio(wait.least),
+    ]),
   };
 }
 
