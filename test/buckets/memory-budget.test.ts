@@ -4,6 +4,18 @@ import { type CachedVariant, CacheEntries } from "../../src/http/static/cache-en
 import { siteWith } from "../support/bucket.ts";
 import { eachStore, testNode } from "../support/node.ts";
 
+const bucket = {
+  id: 1,
+  name: "site",
+  path: "site",
+  is_http_root: false,
+  cors: false,
+  enable: true,
+  public: true,
+  hosts: [],
+  clean_urls: false,
+};
+
 eachStore("many times more small files than the budget holds are all answered right", async (store) => {
   await using node = await testNode({
     ...store,
@@ -23,17 +35,6 @@ eachStore("many times more small files than the budget holds are all answered ri
 test("what is in memory stays within the budget, however much is asked for", () => {
   const budget = 1024 * 1024;
   const entries = new CacheEntries(() => budget);
-  const bucket = {
-    id: 1,
-    name: "site",
-    path: "site",
-    is_http_root: false,
-    cors: false,
-    enable: true,
-    public: true,
-    hosts: [],
-    clean_urls: false,
-  };
   const keys = Array.from({ length: 2048 }, (_, at) => `/${at}`);
   for (const key of keys) entries.add({ key, bucket, compressible: false }, plainOnly, variantOf(20 * 1024));
   const held = keys.filter((key) => entries.byKey.has(key));
@@ -44,17 +45,6 @@ test("what is in memory stays within the budget, however much is asked for", () 
 
 test("a file that is requested again and again stays in memory while thousands of others pass through it", () => {
   const entries = new CacheEntries(() => 1024 * 1024);
-  const bucket = {
-    id: 1,
-    name: "site",
-    path: "site",
-    is_http_root: false,
-    cors: false,
-    enable: true,
-    public: true,
-    hosts: [],
-    clean_urls: false,
-  };
   const add = (key: string) => entries.add({ key, bucket, compressible: false }, plainOnly, variantOf(1024));
   const often = ["/a", "/b", "/c"];
   for (const key of often) add(key);
@@ -73,17 +63,6 @@ test("a file that is requested again and again stays in memory while thousands o
 test("a file has a bounded number of URLs in memory, they count in the budget, and they go with the file", () => {
   let budget = 1024 * 1024;
   const entries = new CacheEntries(() => budget);
-  const bucket = {
-    id: 1,
-    name: "site",
-    path: "site",
-    is_http_root: false,
-    cors: false,
-    enable: true,
-    public: true,
-    hosts: [],
-    clean_urls: false,
-  };
   const keys = Array.from({ length: 16 }, (_, at) => `/${at}`);
   for (const key of keys) entries.add({ key, bucket, compressible: false }, plainOnly, variantOf(1024));
   const hosts = new Map<string, string>();

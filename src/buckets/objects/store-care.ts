@@ -3,6 +3,7 @@ import { randomText } from "../../base/random.ts";
 import type { Database } from "../../db/database.ts";
 import { careTask } from "../../db/lease-rows.ts";
 import type { Logger } from "../../log/hub.ts";
+import { RecurringTask } from "../recurring-task.ts";
 import type { StoreIdentity } from "../store-identity.ts";
 import type { BlobStore } from "./blob-store.ts";
 import { dropPlaces } from "./drop-places.ts";
@@ -17,8 +18,6 @@ const renewEveryMs = leaseMs / 4;
 const retryMs = 3600_000;
 /** The database is asked at least this often whether the task is due: another server may have left it undone. */
 const maxWaitMs = 10 * 60_000;
-/** The time that a step of a sweep has to end when the server stops. */
-const maxCloseMs = 2000;
 /** A start has more urgent work. */
 const firstWaitMs = 10_000;
 
@@ -38,9 +37,7 @@ export interface StoreCareOptions {
 export class StoreCare {
   readonly #options: StoreCareOptions;
   readonly #holder: string;
-  readonly #stop = new AbortController();
-  #timer: Timer | undefined;
-  #running: Promise<void> | undefined;
+  readonly #task = new RecurringTask(async () => Math.min(await this.#look(), maxWaitMs));
 
   constructor(options: StoreCareOptions) {
     this.#options = options;
@@ -49,26 +46,12 @@ export class StoreCare {
   }
 
   start(): void {
-    this.#wait(firstWaitMs);
+    this.#task.start(firstWaitMs);
   }
 
-  /** Ends a sweep that runs, between two of its steps. */
-  async close(): Promise<void> {
-    clearTimeout(this.#timer);
-    this.#stop.abort();
-    // A store that does not answer must not hold up a server that stops; the lease ends by itself.
-    await Promise.race([this.#running, Bun.sleep(maxCloseMs)]);
-  }
-
-  #wait(ms: number): void {
-    if (this.#stop.signal.aborted) return;
-    this.#timer = setTimeout(
-      () => {
-        this.#running = this.#look().then((nextMs) => this.#wait(nextMs));
-      },
-      Math.min(ms, maxWaitMs),
-    );
-    this.#timer.unref();
+  /** Ends a sweep that runs, between two of its steps. The lease of one that does not end in time ends by itself. */
+  close(): Promise<void> {
+    return this.#task.close();
   }
 
   /** Does the task if it is due and nobody else does it. Returns after which time to look again. */
@@ -77,7 +60,7 @@ export class StoreCare {
     try {
       return await this.runIfDue();
     } catch (error) {
-      if (this.#stop.signal.aborted) return everyMs;
+      if (this.#task.stopped.aborted) return everyMs;
       const reason = error instanceof Fault ? error.detail : messageOf(error);
       log.event("files.care_failed", "the store of the files could not be swept; it is tried again later", {
         reason,
@@ -104,7 +87,7 @@ export class StoreCare {
     const renewing = setInterval(() => void renew(), renewEveryMs);
     let isDone = false;
     try {
-      await this.#work(AbortSignal.any([lost.signal, this.#stop.signal]));
+      await this.#work(AbortSignal.any([lost.signal, this.#task.stopped]));
       isDone = true;
     } finally {
       clearInterval(renewing);

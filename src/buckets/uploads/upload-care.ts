@@ -1,21 +1,17 @@
 import { Fault, messageOf } from "../../base/fault.ts";
 import type { Logger } from "../../log/hub.ts";
-import { outsideSpans } from "../../log/span.ts";
+import { RecurringTask } from "../recurring-task.ts";
 import type { Uploads } from "./uploads.ts";
 
 const everyMs = 3600_000;
 /** A start has more urgent work. */
 const firstWaitMs = 5000;
-/** The time that a cleaning has to end when the server stops. */
-const maxCloseMs = 2000;
 
 /** UploadCare removes uploads that nobody has finished in time: soon after the start, and once an hour. */
 export class UploadCare {
   readonly #uploads: Uploads;
   readonly #log: Logger;
-  #timer: Timer | undefined;
-  #running: Promise<void> | undefined;
-  #isClosed = false;
+  readonly #task = new RecurringTask(() => this.#run());
 
   constructor(uploads: Uploads, log: Logger) {
     this.#uploads = uploads;
@@ -23,26 +19,14 @@ export class UploadCare {
   }
 
   start(): void {
-    this.#wait(firstWaitMs);
+    this.#task.start(firstWaitMs);
   }
 
-  async close(): Promise<void> {
-    this.#isClosed = true;
-    clearTimeout(this.#timer);
-    await Promise.race([this.#running, Bun.sleep(maxCloseMs)]);
+  close(): Promise<void> {
+    return this.#task.close();
   }
 
-  #wait(ms: number): void {
-    if (this.#isClosed) return;
-    this.#timer = outsideSpans(() =>
-      setTimeout(() => {
-        this.#running = this.#run().finally(() => this.#wait(everyMs));
-      }, ms),
-    );
-    this.#timer.unref();
-  }
-
-  async #run(): Promise<void> {
+  async #run(): Promise<number> {
     try {
       const removed = await this.#uploads.clean();
       if (removed > 0)
@@ -51,5 +35,6 @@ export class UploadCare {
       const reason = error instanceof Fault ? error.detail : messageOf(error);
       this.#log.event("upload.work_failed", "uploads that ended could not be removed", { reason });
     }
+    return everyMs;
   }
 }

@@ -1,6 +1,6 @@
 import { Fault, messageOf } from "../../../base/fault.ts";
 import type { Logger } from "../../../log/hub.ts";
-import { outsideSpans } from "../../../log/span.ts";
+import { RecurringTask } from "../../recurring-task.ts";
 import type { Trash } from "./trash.ts";
 
 const everyMs = 3600_000;
@@ -8,8 +8,6 @@ const everyMs = 3600_000;
 const firstWaitMs = 5000;
 /** Deleting rests for as long as the last item took, so that other requests get the disk. */
 const maxRestMs = 1000;
-/** The time that a purge has to end when the server stops. */
-const maxCloseMs = 2000;
 
 export interface TrashCareOptions {
   readonly trash: Trash;
@@ -19,41 +17,27 @@ export interface TrashCareOptions {
 /** TrashCare deletes what has been in the trash for long enough: soon after the start, and once an hour. */
 export class TrashCare {
   readonly #options: TrashCareOptions;
-  readonly #stop = new AbortController();
-  #timer: Timer | undefined;
-  #running: Promise<void> | undefined;
+  readonly #task = new RecurringTask(() => this.#run());
 
   constructor(options: TrashCareOptions) {
     this.#options = options;
   }
 
   start(): void {
-    this.#wait(firstWaitMs);
+    this.#task.start(firstWaitMs);
   }
 
   /** Ends a purge that runs, between two items. */
-  async close(): Promise<void> {
-    clearTimeout(this.#timer);
-    this.#stop.abort();
-    await Promise.race([this.#running, Bun.sleep(maxCloseMs)]);
+  close(): Promise<void> {
+    return this.#task.close();
   }
 
-  #wait(ms: number): void {
-    if (this.#stop.signal.aborted) return;
-    this.#timer = outsideSpans(() =>
-      setTimeout(() => {
-        this.#running = this.#run().finally(() => this.#wait(everyMs));
-      }, ms),
-    );
-    this.#timer.unref();
-  }
-
-  async #run(): Promise<void> {
+  async #run(): Promise<number> {
     const { log } = this.#options;
     try {
       const begin = performance.now();
       const purged = await this.purge();
-      if (purged === 0) return;
+      if (purged === 0) return everyMs;
       const elapsed_ms = Math.round(performance.now() - begin);
       log.event("trash.purged", "what was in the trash for long enough was deleted", { purged, elapsed_ms });
     } catch (error) {
@@ -63,6 +47,7 @@ export class TrashCare {
         retry_ms: everyMs,
       });
     }
+    return everyMs;
   }
 
   /**
@@ -78,7 +63,7 @@ export class TrashCare {
       const now = Date.now();
       for (const item of await bucket.items()) {
         if (item.keptUntilMs >= now) continue;
-        if (this.#stop.signal.aborted) return purged;
+        if (this.#task.stopped.aborted) return purged;
         const begin = performance.now();
         try {
           if (await bucket.delete(item)) purged += 1;
