@@ -8,7 +8,7 @@ import { davRequest, moveRequest, type StoreJob } from "./jobs.ts";
 import { loadOf } from "./measure.ts";
 import { explainRequests, type Plan } from "./plans.ts";
 import { type Backends, type DatabaseName, openBackends } from "./sites.ts";
-import { millionTable, planTable } from "./tables.ts";
+import { millionTable, planTable, type TotalFigure } from "./tables.ts";
 
 /** Entries of each folder: files in folders in top folders. */
 const width = 100;
@@ -17,14 +17,6 @@ const starts = 5;
 const pathCount = 50;
 const roundsPerJob = 5;
 const requestsPerRound = 100;
-
-/** TotalFigure is what something costs by the number of files in its bucket. */
-export interface TotalFigure {
-  readonly what: string;
-  readonly database: DatabaseName;
-  readonly unit: "ms" | "MB";
-  readonly byTotal: ReadonlyMap<number, number>;
-}
 
 export interface MillionFigures {
   readonly figures: readonly TotalFigure[];

@@ -11,9 +11,8 @@ import {
 } from "../figures.ts";
 import { jobNames, sizesOf } from "./jobs.ts";
 import type { StoreCell } from "./measure.ts";
-import type { TotalFigure } from "./million.ts";
 import type { Plan } from "./plans.ts";
-import type { StoreSite } from "./sites.ts";
+import type { DatabaseName, StoreSite } from "./sites.ts";
 
 /** Goals: a GET from memory beside the same with plain files, and the time of a MOVE in milliseconds. */
 const maxGetRatio = 1.1;
@@ -85,6 +84,14 @@ export function judgeStores(cells: readonly StoreCell[]): Target[] {
         }),
       ),
   ];
+}
+
+/** TotalFigure is what something costs by the number of files in its bucket. */
+export interface TotalFigure {
+  readonly what: string;
+  readonly database: DatabaseName;
+  readonly unit: "ms" | "MB";
+  readonly byTotal: ReadonlyMap<number, number>;
 }
 
 /** millionTable has one row for each thing that was measured, one column for each number of files and database. */
