@@ -38,8 +38,9 @@ export function Editor(props: EditorProps) {
     revision.current = props.revision;
     editor.setText(props.value);
   }, [editor, props.revision]);
-  useEffect(() => editor?.setMarks(props.marks ?? []), [editor, props.marks]);
-  useEffect(() => editor?.setSecrets(props.secrets), [editor, props.secrets]);
+  useLayoutEffect(() => editor?.setMarks(props.marks ?? []), [editor, props.marks]);
+  // Before the next paint, so that a password is never seen.
+  useLayoutEffect(() => editor?.setSecrets(props.secrets), [editor, props.secrets]);
   useEffect(() => {
     editor?.setLanguage(props).catch(setFailure);
   }, [editor, props.language, props.dialect, props.schema]);

@@ -1,5 +1,5 @@
 import type { ComponentType } from "preact";
-import { useEffect, useState } from "preact/hooks";
+import { useEffect, useLayoutEffect, useState } from "preact/hooks";
 import { importCode } from "../connection.ts";
 import { loadTexts } from "../text/text.ts";
 import { showError } from "../ui/toasts.tsx";
@@ -13,7 +13,8 @@ import {
 
 /** Shortcuts of the whole console, and the dialog that one of them has opened. */
 export function Shortcuts(props: Omit<KeyboardDialogProps, "onClose">) {
-  useEffect(() => {
+  // A layout effect, because other effects run after the next paint: a key pressed as soon as the page is seen would be lost.
+  useLayoutEffect(() => {
     addEventListener("keydown", onKey);
     return () => {
       removeEventListener("keydown", onKey);

@@ -1,5 +1,5 @@
 import type { RefObject } from "preact";
-import { useEffect, useRef, useState } from "preact/hooks";
+import { useEffect, useLayoutEffect, useRef, useState } from "preact/hooks";
 import type { LogFeed } from "./log-feed.ts";
 import { indexOfId, type Row } from "./rows.ts";
 
@@ -78,7 +78,7 @@ const handlesKeys = "input, textarea, select, button, a, dialog, .logs-details";
 export function useKeys(keys: Keys): void {
   const latest = useRef(keys);
   latest.current = keys;
-  useEffect(() => {
+  useLayoutEffect(() => {
     const pressed = (event: KeyboardEvent) => {
       const { key, target, ctrlKey, altKey, metaKey } = event;
       if (ctrlKey || altKey || metaKey || !(target instanceof Element)) return;

@@ -1,4 +1,4 @@
-import { useEffect, useState } from "preact/hooks";
+import { useEffect, useLayoutEffect, useState } from "preact/hooks";
 import { number } from "../../format.ts";
 import { t } from "../../text/text.ts";
 import { IconButton } from "../../ui/button.tsx";
@@ -21,7 +21,8 @@ export const defaultFilter = "info";
 /** Input of the server's filter. It is applied by Enter or after a pause. */
 export function FilterBox({ filter, filterError, onApply }: FilterBoxProps) {
   const [text, setText] = useState(filter);
-  useEffect(() => setText(filter), [filter]);
+  // Before the next paint: later it would replace what was typed since.
+  useLayoutEffect(() => setText(filter), [filter]);
   useEffect(() => {
     // An empty input is about to be filled.
     if (text === filter || text.trim() === "") return;

@@ -1,5 +1,5 @@
 import type { ComponentChildren } from "preact";
-import { useEffect, useRef, useState } from "preact/hooks";
+import { useLayoutEffect, useRef, useState } from "preact/hooks";
 import { ParseError, PermissionDenied } from "../../../client/index.ts";
 import { t } from "../../text/text.ts";
 import { Button } from "../../ui/button.tsx";
@@ -28,7 +28,8 @@ export function SignInForm({ onSignIn, persistent: first = false, children, more
   const [persistent, setPersistent] = useState(first);
   const [problem, setProblem] = useState<string>();
   const [busy, setBusy] = useState(false);
-  useEffect(() => form.current?.querySelector("input")?.focus(), [way]);
+  // Before the next paint: later it would take the focus from the field that the person has gone to.
+  useLayoutEffect(() => form.current?.querySelector("input")?.focus(), [way]);
   const submit = async (event: Event) => {
     event.preventDefault();
     setBusy(true);

@@ -1,4 +1,3 @@
-import { useEffect, useRef } from "preact/hooks";
 import { Brand } from "../../brand.tsx";
 import { askToSignOut } from "../../menu.tsx";
 import { discardLocked, type Session, signedIn, signIn, signInAgain } from "../../session.ts";
@@ -40,13 +39,10 @@ export function SignInAgain() {
 }
 
 function SignInDialog({ session, why }: { readonly session: Session; readonly why: string }) {
-  const container = useRef<HTMLDivElement>(null);
-  // The dialog takes the focus when it opens, after the form's own effect.
-  useEffect(() => container.current?.querySelector("input")?.focus(), []);
   const isLocked = session.isLocked.value;
   return (
     <Dialog title={t.frame.signInAgain} onClose={undefined}>
-      <div ref={container} class="sign-in-again">
+      <div class="sign-in-again">
         <SignInForm
           persistent={!isLocked && isTokenPersistent()}
           onSignIn={(token, persistent) => signInAgain(session, token, persistent)}

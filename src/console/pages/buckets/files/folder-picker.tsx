@@ -1,4 +1,4 @@
-import { useEffect, useId, useRef, useState } from "preact/hooks";
+import { useEffect, useId, useLayoutEffect, useRef, useState } from "preact/hooks";
 import { t } from "../../../text/text.ts";
 import { Button } from "../../../ui/button.tsx";
 import { Field, typed } from "../../../ui/field.tsx";
@@ -38,7 +38,8 @@ export function FolderPicker({ openBucket, path, onPath }: FolderPickerProps) {
   const folders = (value?.entries ?? []).filter(({ folder }) => folder);
   const [active, setActive] = useState(0);
   const cameFrom = useRef("");
-  useEffect(() => {
+  // Before the next paint: later it would undo a key that was pressed since.
+  useLayoutEffect(() => {
     // After a step up the cursor is on the folder that was left.
     setActive(
       Math.max(
@@ -173,7 +174,7 @@ function NewFolderForm({ openBucket, path, taken, onClose }: NewFolderFormProps)
   const [name, setName] = useState("");
   const [refusal, setRefusal] = useState<string>();
   const input = useRef<HTMLInputElement>(null);
-  useEffect(() => input.current?.focus(), []);
+  useLayoutEffect(() => input.current?.focus(), []);
   const create = async () => {
     const there = taken.some((other) => sameName(other, name));
     const fault = nameProblem(name) ?? (there ? t.files.taken(visibleText(name)) : undefined);

@@ -1,4 +1,4 @@
-import { useEffect, useRef, useState } from "preact/hooks";
+import { useLayoutEffect, useRef, useState } from "preact/hooks";
 import { bytes, number, time } from "../../../format.ts";
 import { serverUrl } from "../../../session.ts";
 import { t } from "../../../text/text.ts";
@@ -100,7 +100,7 @@ function Steps({ names, current, onStep }: StepsProps) {
   const [before, after] = [names[at - 1], names[at + 1]];
   const latest = useRef({ before, after, onStep });
   latest.current = { before, after, onStep };
-  useEffect(() => {
+  useLayoutEffect(() => {
     const onKey = (event: KeyboardEvent) => {
       const { key, target, altKey, ctrlKey, metaKey, shiftKey } = event;
       if (altKey || ctrlKey || metaKey || shiftKey || event.defaultPrevented) return;
