@@ -133,7 +133,8 @@ function MenuList({ id, label, items, place, returnFocus, onClosed }: MenuListPr
       class="popup"
       onKeyDown={onKey}
       onToggle={(event: { readonly newState: string }) => {
-        if (event.newState === "closed") onClosed();
+        // The event comes after the menu was hidden. By then another menu may have replaced this one.
+        if (event.newState === "closed" && list.current !== null) onClosed();
       }}
     >
       {items.map((item) => (
