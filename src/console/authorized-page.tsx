@@ -1,11 +1,11 @@
 import type { ComponentType } from "preact";
-import { useEffect, useErrorBoundary, useState } from "preact/hooks";
+import { useEffect, useErrorBoundary, useRef, useState } from "preact/hooks";
 import { importCode } from "./connection.ts";
 import type { PageEntry } from "./pages.ts";
 import type { Session } from "./session.ts";
 import { tabStorage } from "./storage.ts";
 import { loadTexts, t } from "./text/text.ts";
-import { Page } from "./ui/page.tsx";
+import { AfterPlaceholder, Page } from "./ui/page.tsx";
 import { Problem } from "./ui/problem.tsx";
 import { Skeleton } from "./ui/skeleton.tsx";
 import { isSafeToReload } from "./unsaved-work.ts";
@@ -31,6 +31,7 @@ export function AuthorizedPage({ entry, session }: { readonly entry: PageEntry; 
 function LoadedPage({ entry }: { readonly entry: PageEntry }) {
   const [Shown, setShown] = useState<ComponentType>();
   const [failed, setFailed] = useState(false);
+  const afterPlaceholder = useRef(true);
   useEffect(() => {
     let gone = false;
     importCode(() => Promise.all([entry.load(), loadTexts(...entry.texts)])).then(
@@ -51,7 +52,12 @@ function LoadedPage({ entry }: { readonly entry: PageEntry }) {
         <Problem error={new Error(t.frame.codeMissing)} retry={() => location.reload()} />
       </Page>
     );
-  if (Shown !== undefined) return <Shown />;
+  if (Shown !== undefined)
+    return (
+      <AfterPlaceholder.Provider value={afterPlaceholder}>
+        <Shown />
+      </AfterPlaceholder.Provider>
+    );
   return (
     <Page title={entry.title}>
       <Skeleton />

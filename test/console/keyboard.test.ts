@@ -2,6 +2,7 @@ import { expect } from "bun:test";
 import type { Page } from "playwright-core";
 import { siteWith } from "../support/bucket.ts";
 import { axeFindings, inBrowser, openConsole, shoot, testNode } from "./browser.ts";
+import { becomes } from "./eventually.ts";
 
 const focused = (page: Page) =>
   page.evaluate<string>(
@@ -29,14 +30,14 @@ inBrowser("Ctrl+K goes to pages and buckets and starts actions, by the keyboard 
   await page.keyboard.type("dark");
   await page.keyboard.press("Enter");
   await palette.waitFor({ state: "detached" });
-  expect(await page.locator("html").getAttribute("data-theme")).toBe("dark");
+  await becomes(() => page.locator("html").getAttribute("data-theme"), "dark");
 
   // Up from the first entry is the last one.
   await page.keyboard.press("Control+k");
   // Buckets are read when the palette is opened.
   await palette.getByRole("option", { name: "Bucket site" }).waitFor();
   await page.keyboard.press("ArrowUp");
-  expect(await palette.getByRole("option", { selected: true }).textContent()).toBe("Bucket site");
+  await becomes(() => palette.getByRole("option", { selected: true }).textContent(), "Bucket site");
   await page.keyboard.press("Escape");
   await palette.waitFor({ state: "detached" });
 });
@@ -76,7 +77,29 @@ inBrowser(
     await help.waitFor({ state: "detached" });
     await page.keyboard.press("/");
     await page.keyboard.type("what?/");
-    expect(await page.getByLabel("Find").inputValue()).toBe("what?/");
+    await becomes(() => page.getByLabel("Find").inputValue(), "what?/");
     expect(await help.count()).toBe(0);
   },
 );
+
+inBrowser("who goes on by keyboard while a page is loaded keeps the focus when it comes", async () => {
+  await using node = await testNode();
+  await using tab = await openConsole(node, { at: "/nowhere" });
+  const { page } = tab;
+  const held = Promise.withResolvers<void>();
+  await page.route("**/assets/page-*.js", async (route) => {
+    await held.promise;
+    await route.continue();
+  });
+  const api = page.getByRole("link", { name: "API", exact: true });
+  await page.getByRole("link", { name: "Update", exact: true }).click();
+  await page.getByRole("heading", { name: "Update", level: 1 }).and(page.locator(":focus")).waitFor();
+  await api.focus();
+  held.resolve();
+  await page.getByRole("heading", { name: /^Version / }).waitFor();
+  await becomes(() => api.evaluate((link) => link.matches(":focus")), true);
+  await page.keyboard.press("Enter");
+  // Who stays gets the focus on the heading of the page, so that screen readers announce it.
+  await page.getByLabel("Find a method").waitFor();
+  await page.getByRole("heading", { name: "API", level: 1 }).and(page.locator(":focus")).waitFor();
+});

@@ -1,5 +1,5 @@
-import type { ComponentChildren } from "preact";
-import { useEffect, useLayoutEffect, useRef } from "preact/hooks";
+import { type ComponentChildren, createContext, type RefObject } from "preact";
+import { useContext, useEffect, useLayoutEffect, useRef } from "preact/hooks";
 import { serverName } from "../brand.tsx";
 
 export interface PageProps {
@@ -17,14 +17,23 @@ export interface PageProps {
   readonly children: ComponentChildren;
 }
 
+/** True while the next page replaces a placeholder that had the focus. That page sets it to false. */
+export const AfterPlaceholder = createContext<RefObject<boolean>>({ current: false });
+
 /** Frame of a page. Its heading takes the focus, so that screen readers announce the new page. */
 export function Page({ title, heading: content = title, path, summary, actions, tall, children }: PageProps) {
   const heading = useRef<HTMLHeadingElement>(null);
   useEffect(() => {
     document.title = `${title} · ${serverName}`;
   }, [title]);
-  // A layout effect runs before anything can be clicked, so it never takes the focus from a clicked element.
-  useLayoutEffect(() => heading.current?.focus({ preventScroll: true }), []);
+  const afterPlaceholder = useContext(AfterPlaceholder);
+  // A layout effect runs before anything can be clicked, so it never takes the focus from a clicked element. Who has gone
+  // elsewhere while the code of the page was loaded stays there.
+  useLayoutEffect(() => {
+    const isTaken = afterPlaceholder.current && document.activeElement !== document.body;
+    afterPlaceholder.current = false;
+    if (!isTaken) heading.current?.focus({ preventScroll: true });
+  }, []);
   return (
     <main class={tall ? "page tall" : "page"} id="main">
       <header class="page-header">
