@@ -87,6 +87,37 @@ inBrowser("F2, a name and Enter rename a file, which keeps its ending and its fo
   expect((await readdir(join(folder, "docs"))).sort()).toEqual(["below", "letters.txt", "settings"]);
 });
 
+inBrowser(
+  "who renames one file after the other is quicker than the list, and renames each alone",
+  async () => {
+    await using node = await testNode();
+    await siteWith(node, { "a.txt": "a", "b.txt": "b" });
+    await using tab = await openConsole(node, { at: "/buckets/site" });
+    const { page } = tab;
+    const list = page.getByRole("grid", { name: "Files" });
+    const rename = page.getByRole("dialog", { name: "Rename" });
+    const held = Promise.withResolvers<void>();
+    let isMoved = false;
+    await page.route("**/static-webdav/site/**", async (route) => {
+      if (route.request().method() === "MOVE") isMoved = true;
+      else if (isMoved) await held.promise;
+      await route.continue();
+    });
+    await list.getByRole("row").filter({ hasText: "a.txt" }).getByRole("checkbox").check();
+    await page.keyboard.press("F2");
+    await rename.waitFor();
+    await page.keyboard.type("first");
+    await page.keyboard.press("Enter");
+    await rename.waitFor({ state: "detached" });
+    await list.getByRole("row").filter({ hasText: "b.txt" }).getByRole("checkbox").check();
+    await page.getByText("1 selected").waitFor();
+    await page.keyboard.press("F2");
+    await rename.waitFor();
+    held.resolve();
+    await list.getByText("first.txt").waitFor();
+  },
+);
+
 inBrowser("a file that is edited has the cursor in its editor", async () => {
   await using node = await testNode();
   await siteWith(node, { "a.txt": "first" });

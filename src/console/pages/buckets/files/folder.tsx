@@ -191,7 +191,17 @@ export function Folder({ openBucket, view, onTotals }: FolderProps) {
         />
       )}
       {dialog?.name === "rename" && one !== undefined && (
-        <RenameDialog openBucket={openBucket} path={path} entry={one} onClose={close} onDone={changed} />
+        <RenameDialog
+          openBucket={openBucket}
+          path={path}
+          entry={one}
+          onClose={close}
+          onDone={() => {
+            // Until the list is read again it has the old name, which the next action would take along.
+            select(emptySelection);
+            changed();
+          }}
+        />
       )}
       {dialog?.name === "transfer" && (
         <TransferDialog
