@@ -1,4 +1,5 @@
 import { expect } from "bun:test";
+import { siteWith } from "../support/bucket.ts";
 import { storedFiles } from "../support/stored-site.ts";
 import { axeFindings, inBrowser, openConsole, shoot, testNode } from "./browser.ts";
 
@@ -53,4 +54,22 @@ inBrowser("what was deleted comes back by Undo in the notice or from the trash, 
     await page.getByRole("link", { name: tab, exact: true }).click();
     await page.getByText(text).waitFor();
   }
+});
+
+inBrowser("nothing is deleted before it is told whether that can be undone", async () => {
+  await using node = await testNode({ top: "trash_days = 30\n" });
+  await siteWith(node, { "a.txt": "a" });
+  await using tab = await openConsole(node, { at: "/buckets/site" });
+  const { page } = tab;
+  const deleted = page.waitForRequest((request) => request.method() === "DELETE");
+  await page.route("**/jsonrpc", async (route) => {
+    // Time enough for a click that is too early.
+    if (route.request().postData()?.includes("file_retention")) await Promise.race([deleted, Bun.sleep(500)]);
+    await route.continue();
+  });
+  await page.getByRole("checkbox", { name: "a.txt" }).check();
+  await page.getByRole("button", { name: "Delete", exact: true }).click();
+  await page.getByRole("dialog").getByRole("button", { name: "Delete", exact: true }).click();
+  await page.getByRole("button", { name: "Undo" }).click();
+  await page.getByText("1 item restored.").waitFor();
 });

@@ -102,7 +102,8 @@ export function DeleteDialog({
         <Button onClick={batch.running ? batch.cancel : close}>
           {started && !batch.running ? t.frame.close : t.frame.cancel}
         </Button>
-        <Button kind="danger" disabled={started || held.loading} onClick={remove}>
+        {/* Not before it is told what would be deleted, and whether that can be undone. */}
+        <Button kind="danger" disabled={started || held.loading || retention.loading} onClick={remove}>
           {t.frame.delete}
         </Button>
       </footer>
