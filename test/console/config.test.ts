@@ -3,6 +3,7 @@ import { readFile, writeFile } from "node:fs/promises";
 import type { Page } from "playwright-core";
 import { type TestNode, tempFolder } from "../support/node.ts";
 import { inBrowser, lookAround, openConsole, testNode } from "./browser.ts";
+import { becomes } from "./eventually.ts";
 
 function editor(page: Page) {
   return page.getByRole("textbox", { name: "Configuration" });
@@ -36,7 +37,7 @@ inBrowser("a change is looked at, saved, and in effect", async () => {
   await page.keyboard.press("Control+s");
   const dialog = page.getByRole("dialog", { name: "Save these changes?" });
   await dialog.waitFor();
-  expect(await dialog.locator("ins").allTextContents()).toEqual(["added: + memory_log_capacity = 2"]);
+  await becomes(() => dialog.locator("ins").allTextContents(), ["added: + memory_log_capacity = 2"]);
   expect(await dialog.locator("del").count()).toBe(0);
   expect(await onDisk(node)).toBe(before);
 
@@ -58,16 +59,12 @@ inBrowser("what is wrong is marked where it is, told in a sentence, and not save
   await addBelow(page, "[logging]", "  memory_log_capacity = -1\nlog_filter = 7");
   await page.getByText("memory_log_capacity: must be 0 or more").waitFor();
   const line = before.split("\n").indexOf("[logging]") + 2;
-  expect(await page.locator(".cm-lintRange-error").allTextContents()).toEqual(["-1", "7"]);
+  await becomes(() => page.locator(".cm-lintRange-error").allTextContents(), ["-1", "7"]);
   await page.keyboard.press("Control+Home");
   await page.getByRole("button", { name: `Go to line ${line}, column 25` }).click();
   await page.keyboard.insertText("[ ");
-  expect(
-    await page
-      .locator(".cm-line")
-      .nth(line - 1)
-      .textContent(),
-  ).toBe("  memory_log_capacity = [ -1");
+  const changed = page.locator(".cm-line").nth(line - 1);
+  await becomes(() => changed.textContent(), "  memory_log_capacity = [ -1");
 
   // Now it is not valid TOML, and the server says so.
   await page.getByText("is not TOML").waitFor();
@@ -79,7 +76,7 @@ inBrowser("what is wrong is marked where it is, told in a sentence, and not save
   await page.keyboard.press("Control+a");
   await page.keyboard.insertText(before);
   await page.getByText("finds nothing wrong").waitFor();
-  expect(await page.locator(".cm-lintRange-error").count()).toBe(0);
+  await page.locator(".cm-lintRange-error").first().waitFor({ state: "detached" });
 });
 
 inBrowser(
@@ -140,15 +137,16 @@ inBrowser("what somebody else changed meanwhile is shown before it is overwritte
   await page.keyboard.press("Control+s");
   const conflict = page.getByRole("dialog", { name: "Somebody else changed the file" });
   await conflict.waitFor();
-  expect(await conflict.locator("ins").allTextContents()).toEqual(["added: + # by somebody else"]);
+  await becomes(() => conflict.locator("ins").allTextContents(), ["added: + # by somebody else"]);
   await conflict.getByRole("button", { name: "Keep editing" }).click();
+  await conflict.waitFor({ state: "detached" });
   expect(await onDisk(node)).toBe(theirs);
 
   await page.keyboard.press("Control+s");
   await conflict.getByRole("button", { name: "Keep mine" }).click();
   const review = page.getByRole("dialog", { name: "Save these changes?" });
   await review.waitFor();
-  expect(await review.locator("del").allTextContents()).toEqual(["removed: − # by somebody else"]);
+  await becomes(() => review.locator("del").allTextContents(), ["removed: − # by somebody else"]);
   // The file changes once more while the changes are reviewed.
   await writeFile(node.configPath, `# again\n${theirs}`);
   await review.getByRole("button", { name: "Save and apply" }).click();

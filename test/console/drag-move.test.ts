@@ -50,6 +50,7 @@ inBrowser("rows are dragged onto a folder or a part of the path, and Escape canc
 
   await page.getByTitle("a.txt", { exact: true }).waitFor();
   await dragOver(page, page.getByTitle("a.txt", { exact: true }), row(page, "docs"));
+  await page.getByText("Drop to move a.txt into docs.").waitFor();
   await page.mouse.up();
   await page.getByText("a.txt moved to site/docs.").waitFor();
   // The rows below it have moved up.
@@ -63,6 +64,7 @@ inBrowser("rows are dragged onto a folder or a part of the path, and Escape canc
   await page.getByText("Drop to move 2 items into docs.").waitFor();
   await page.mouse.up();
   await page.getByText("2 items moved to site/docs.").waitFor();
+  await row(page, "b.txt").waitFor({ state: "detached" });
   expect(readdirSync(join(folder, "docs")).sort()).toEqual(["a.txt", "b.txt", "c.txt", "guide"]);
 
   await list(page).getByTitle("docs", { exact: true }).click();
@@ -71,6 +73,7 @@ inBrowser("rows are dragged onto a folder or a part of the path, and Escape canc
   await page.getByText("Drop to move b.txt into the top of the bucket.").waitFor();
   await page.mouse.up();
   await page.getByText("b.txt moved to site.").waitFor();
+  await row(page, "b.txt").waitFor({ state: "detached" });
   expect(readFileSync(join(folder, "b.txt"), "utf8")).toBe("b");
   await page.getByRole("button", { name: "Undo" }).last().click();
   await row(page, "b.txt").waitFor();
@@ -91,6 +94,7 @@ inBrowser("a drop that cannot be is refused in words, and one onto a taken name 
   await page.locator(".toast.notice").getByText("docs cannot be moved into itself.").waitFor();
   await row(page, "a.txt").click();
   await dragOver(page, row(page, "a.txt"), row(page, "docs"));
+  await page.getByRole("status").getByText("Drop to move a.txt into docs.").waitFor();
   await page.mouse.up();
   await page.getByText("These names exist in site/docs already:").waitFor();
   await page.getByRole("dialog").getByRole("button", { name: "Cancel" }).click();

@@ -5,6 +5,7 @@ import type { Page } from "playwright-core";
 import { siteWith } from "../support/bucket.ts";
 import { until } from "../support/process.ts";
 import { inBrowser, openConsole, testNode } from "./browser.ts";
+import { showRoute } from "./show-route.ts";
 import { actOn } from "./token-row.ts";
 
 const gone = (page: Page) => page.getByRole("dialog").waitFor({ state: "detached" });
@@ -33,14 +34,16 @@ inBrowser("Enter in the field of a dialog does what its button does", async () =
   await gone(page);
   expect(await node.send("token_get", ["root|yet another password"])).toHaveProperty("result.username");
 
-  await page.evaluate("location.hash = '#/buckets/site'");
+  await showRoute(page, "/buckets/site");
   await page.getByRole("button", { name: "New folder" }).click();
+  await page.getByRole("dialog").waitFor();
   await page.keyboard.type("made");
   await page.keyboard.press("Enter");
   await until("the folder is there", () => existsSync(join(folder, "made")));
   await gone(page);
-  await page.evaluate("location.hash = '#/buckets'");
+  await showRoute(page, "/buckets");
   await page.getByRole("button", { name: "New bucket" }).first().click();
+  await page.getByRole("dialog").waitFor();
   await page.keyboard.type("other");
   await page.keyboard.press("Tab");
   await page.keyboard.type("other-folder");

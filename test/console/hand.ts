@@ -74,6 +74,8 @@ export class Hand {
     await this.page.mouse.move(start.x, start.y);
     await this.page.mouse.down();
     await this.page.mouse.move(end.x, end.y, { steps: 5 });
+    // A person lets go when the page says what dropping does.
+    await this.page.locator(".files-drop").waitFor();
     await this.page.mouse.up();
   }
 

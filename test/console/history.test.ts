@@ -2,7 +2,7 @@ import { expect } from "bun:test";
 import type { Page } from "playwright-core";
 import { siteWith } from "../support/bucket.ts";
 import { inBrowser, openConsole, testNode } from "./browser.ts";
-import { eventually } from "./eventually.ts";
+import { becomes, eventually } from "./eventually.ts";
 import { actOn } from "./token-row.ts";
 
 const heading = (page: Page, name: string) => page.getByRole("heading", { name, level: 1 }).waitFor();
@@ -46,7 +46,7 @@ inBrowser("a preview that was opened by its address is closed in its own entry",
   await page.keyboard.press("Escape");
   await page.getByRole("dialog").waitFor({ state: "detached" });
   expect(await entries(page)).toBe(before);
-  expect(page.url()).toEndWith("#/buckets/site");
+  await becomes(() => page.url(), expect.stringMatching(/#\/buckets\/site$/));
 });
 
 inBrowser(
@@ -92,7 +92,7 @@ inBrowser(
     await heading(page, "Tokens");
     await actOn(page, "alice", "Edit");
     await heading(page, "Edit a token");
-    expect(page.url()).toContain(`edit=${token.split(":")[0]}`);
+    await becomes(() => page.url(), expect.stringContaining(`edit=${token.split(":")[0]}`));
     await page.reload();
     await page.getByText("Limits of alice").waitFor();
     await page.getByRole("button", { name: "Cancel" }).click();

@@ -2,10 +2,8 @@ import { expect } from "bun:test";
 import { siteWith } from "../support/bucket.ts";
 import { deployClient } from "../support/deploys.ts";
 import { inBrowser, openConsole, testNode } from "./browser.ts";
+import { copiedBy } from "./clipboard.ts";
 import { Hand, menuLink } from "./hand.ts";
-
-const copied = (page: { evaluate<T>(expression: string): Promise<T> }) =>
-  page.evaluate<string>("navigator.clipboard.readText()");
 
 inBrowser("job: share a file of a private bucket by a link that ends", async () => {
   await using node = await testNode();
@@ -16,9 +14,9 @@ inBrowser("job: share a file of a private bucket by a link that ends", async () 
   await hand.rightClick(page.getByRole("grid", { name: "Files" }).getByText("offer.pdf"));
   await hand.click(page.getByRole("menuitem", { name: /link/ }));
   await hand.click(page.getByRole("button", { name: "Create link" }));
-  await hand.click(page.getByRole("button", { name: "Copy link" }));
+  const link = await copiedBy(page, () => hand.click(page.getByRole("button", { name: "Copy link" })));
   expect(hand.effort()).toEqual({ clicks: 4 });
-  expect(await (await fetch(await copied(page))).text()).toBe("the offer");
+  expect(await (await fetch(link)).text()).toBe("the offer");
   expect((await fetch(`${node.url}/node/static/site/offer.pdf`)).status).toBe(401);
 });
 
@@ -30,9 +28,9 @@ inBrowser("job: copy the address of a public file", async () => {
   const hand = new Hand(page);
   const row = page.getByRole("grid", { name: "Files" }).getByRole("row").filter({ hasText: "a.txt" });
   await hand.click(row.locator(".files-changed"));
-  await hand.click(page.getByRole("button", { name: "Copy URL" }));
+  const address = await copiedBy(page, () => hand.click(page.getByRole("button", { name: "Copy URL" })));
   expect(hand.effort()).toEqual({ clicks: 2 });
-  expect(await (await fetch(await copied(page))).text()).toBe("words");
+  expect(await (await fetch(address)).text()).toBe("words");
 });
 
 inBrowser("job: make a bucket private", async () => {
@@ -97,11 +95,11 @@ inBrowser("job: make a token for a colleague that is limited to one bucket", asy
   await page.getByText("Files: read, write, delete, list, in bucket site").waitFor();
   await hand.click(page.getByRole("button", { name: "Create the token" }));
   const dialog = page.getByRole("dialog", { name: "The new token" });
-  await hand.click(dialog.getByRole("button", { name: "Copy" }).first());
+  const token = await copiedBy(page, () => hand.click(dialog.getByRole("button", { name: "Copy" }).first()));
   await hand.click(dialog.getByRole("button", { name: "I have copied it" }));
   await dialog.waitFor({ state: "detached" });
   expect(hand.effort()).toEqual({ clicks: 6, texts: 1 });
-  expect(await node.send("token_get", [await copied(page)])).toHaveProperty("result.token_key");
+  expect(await node.send("token_get", [token])).toHaveProperty("result.token_key");
 });
 
 inBrowser("job: roll back a deploy", async () => {

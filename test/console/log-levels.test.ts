@@ -4,7 +4,7 @@ import { levelOf, withLevel } from "../../src/console/pages/logs/level-filter.ts
 import { methodOf } from "../../src/console/pages/logs/method-of.ts";
 import { isInRange, parseRange, rangeAt } from "../../src/console/pages/logs/time-range.ts";
 import { axeFindings, inBrowser, openConsole, shoot, testNode } from "./browser.ts";
-import { eventually } from "./eventually.ts";
+import { becomes } from "./eventually.ts";
 import { rowsOf, rowWith } from "./log-page.ts";
 import "./texts.ts";
 
@@ -24,7 +24,7 @@ inBrowser("levels are buttons, times a range, and the entry of a call leads to i
   expect(await button("Info").getAttribute("aria-pressed")).toBe("true");
   await button("Trace").click();
   await rowWith(page, "a detail").waitFor();
-  expect(await page.getByLabel("Filter").inputValue()).toBe("trace,rpc=off");
+  await becomes(() => page.getByLabel("Filter").inputValue(), "trace,rpc=off");
   await button("Error").click();
   await page.getByText("No entries match the filter error,rpc=off yet").waitFor();
   await button("Warn").click();
@@ -32,7 +32,7 @@ inBrowser("levels are buttons, times a range, and the entry of a call leads to i
 
   const range = page.getByLabel("Time range");
   await range.selectOption("Last 5 minutes");
-  expect(page.url()).toContain("range=5m");
+  await becomes(() => page.url(), expect.stringContaining("range=5m"));
   await rowWith(page, "a warning").waitFor();
   await range.selectOption("From … to …");
   await page.getByLabel("Until this time").fill("2020-01-01T00:00:00");
@@ -47,12 +47,10 @@ inBrowser("levels are buttons, times a range, and the entry of a call leads to i
 
   await page.getByRole("button", { name: "How to write levels and targets" }).click();
   const help = page.getByRole("dialog", { name: "How to write levels and targets" });
+  await help.waitFor();
   expect(await axeFindings(page)).toEqual([]);
   await help.getByRole("button", { name: "warn,token=debug" }).click();
-  await eventually(
-    "the filter is that of the button",
-    async () => (await page.getByLabel("Filter").inputValue()) === "warn,token=debug",
-  );
+  await becomes(() => page.getByLabel("Filter").inputValue(), "warn,token=debug");
 
   // A call that is refused leaves an entry in the span of its method.
   await node.refused("token_delete", ["no:token", "alice"]);

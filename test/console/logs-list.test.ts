@@ -1,6 +1,8 @@
 import { expect } from "bun:test";
 import type { Page } from "playwright-core";
 import { inBrowser, openConsole } from "./browser.ts";
+import { copiedBy } from "./clipboard.ts";
+import { becomes, eventually } from "./eventually.ts";
 import {
   atTask,
   count,
@@ -33,9 +35,10 @@ inBrowser("scrolling up pauses the log; what comes meanwhile waits until one goe
   await toEnd(page, "5 entries new, jump to the end").click();
   await state(page, "Live");
   await rowWith(page, "late 5.").waitFor();
-  const { top: end, most } = await scrolled(page);
-  expect(top).toBeLessThan(end);
-  expect(most - end).toBeLessThan(2);
+  await eventually("the end is in view", async () => {
+    const { top: end, most } = await scrolled(page);
+    return end > top && most - end < 2;
+  });
 
   // Keys work on the whole page, except in inputs.
   await page.getByRole("heading", { name: "Logs" }).focus();
@@ -71,22 +74,22 @@ inBrowser("a search marks, counts, steps through and picks out what is shown", a
   await count(page, "3 matches");
   await page.getByLabel("Search").press("Enter");
   await count(page, "3 of 3");
-  expect(await current.locator("mark").allTextContents()).toEqual(["needle ("]);
+  await becomes(() => current.locator("mark").allTextContents(), ["needle ("]);
   await page.getByLabel("Search").press("Enter");
   await count(page, "1 of 3");
-  expect(await current.textContent()).toContain("(100)");
+  await current.filter({ hasText: "(100)" }).waitFor();
   await page.getByRole("button", { name: "Previous match" }).click();
   await count(page, "3 of 3");
   await page.getByRole("button", { name: "Previous match" }).click();
   await count(page, "2 of 3");
-  expect(await current.textContent()).toContain("(200)");
+  await current.filter({ hasText: "(200)" }).waitFor();
 
   await page.getByLabel("Only matches").check();
   await count(page, "3 of 300 entries");
-  expect(await rowsOf(page).count()).toBe(3);
+  await becomes(() => rowsOf(page).count(), 3);
   const found = (await kept(node)).filter(({ message }) => message.includes("needle"));
   expect(await exported(page)).toEqual(found);
-  expect(page.url()).toContain("search=needle+%28&only=1");
+  await becomes(() => page.url(), expect.stringContaining("search=needle+%28&only=1"));
   await page.reload();
   await count(page, "3 of 300 entries");
 
@@ -107,28 +110,25 @@ inBrowser("an entry opens to its fields and spans, and arrow keys go from one to
   const { page } = tab;
   await rowWith(page, "first").click();
   const details = page.getByRole("region", { name: "Selected entry" });
-  expect(await details.textContent()).toContain("two words");
+  await details.getByText("two words").waitFor();
   expect(await details.locator("dd").first().textContent()).toBe('{\n  "list": [\n    1,\n    null\n  ]\n}');
   await state(page, "Paused");
 
   await page.keyboard.press("Escape");
-  expect(await details.count()).toBe(0);
+  await details.waitFor({ state: "detached" });
   await page.keyboard.press("End");
   const key = node.superToken.split(":")[0];
   await node.call("token_get", [node.superToken]);
   await rowWith(page, "token::get").last().waitFor();
   await rowWith(page, "token::get").last().click();
-  expect(await details.locator("li").allTextContents()).toEqual([`token::get token_key=${key}`]);
+  await becomes(() => details.locator("li").allTextContents(), [`token::get token_key=${key}`]);
   await page.keyboard.press("Home");
   await details.getByText("first", { exact: true }).waitFor();
   await page.keyboard.press("ArrowDown");
   await page.keyboard.press("ArrowUp");
   await details.getByText("first", { exact: true }).waitFor();
-  await details.getByRole("button", { name: "Copy as JSON" }).click();
-  await details.getByText("Copied").waitFor();
-  expect(JSON.parse((await page.evaluate("navigator.clipboard.readText()")) as string)).toEqual(
-    (await kept(node))[0],
-  );
+  const json = await copiedBy(page, () => details.getByRole("button", { name: "Copy as JSON" }).click());
+  expect(JSON.parse(json)).toEqual((await kept(node))[0]);
 });
 
 inBrowser("clearing empties the page and not the server", async () => {

@@ -5,7 +5,7 @@ import { join } from "node:path";
 import type { Page } from "playwright-core";
 import { siteWith } from "../support/bucket.ts";
 import { axeFindings, inBrowser, lookAround, openConsole, shoot, testNode } from "./browser.ts";
-import { eventually } from "./eventually.ts";
+import { becomes, eventually } from "./eventually.ts";
 
 /** Reports of the browser and the page when the server refuses a save. */
 const refused = /Failed to load resource.*412/;
@@ -89,6 +89,7 @@ inBrowser("a text is edited and saved, in the form that it has", async () => {
   expect(await readFile(join(folder, "notes.txt"), "utf8")).toBe("\uFEFFone\r\ntwo\r\nthree");
   await page.keyboard.press("Control+End");
   await page.keyboard.type("!");
+  await page.getByText("Not saved").waitFor();
   await page.getByRole("button", { name: "Save" }).click();
   await page.getByText("Not saved").waitFor({ state: "detached" });
   expect(await readFile(join(folder, "notes.txt"), "utf8")).toBe("\uFEFFone\r\ntwo\r\nthree!");
@@ -117,7 +118,7 @@ inBrowser("somebody else's change is not overwritten unasked", async () => {
   await edit("mine");
   await page.getByText("Somebody else changed or removed this file").waitFor();
   // The toast of the previous save is gone.
-  expect(await page.locator(".toast").allTextContents()).toEqual([]);
+  await becomes(() => page.locator(".toast").allTextContents(), []);
   await shoot(page, "preview-conflict");
   expect(await axeFindings(page)).toEqual([]);
   expect(await readFile(path, "utf8")).toBe("theirs");
@@ -128,6 +129,7 @@ inBrowser("somebody else's change is not overwritten unasked", async () => {
   await edit("mine after theirs");
   await page.getByText("Saved.").waitFor();
   expect(await readFile(path, "utf8")).toBe("mine after theirs");
+  await page.getByText("17 B, changed").waitFor();
   await writeFile(path, "theirs again");
   await edit("mine at last");
   await page.getByRole("button", { name: "Overwrite" }).click();
@@ -158,7 +160,7 @@ inBrowser("a step back in the history loses no text that was not saved", async (
   await content(page, "a.txt").getByText("first", { exact: true }).waitFor();
   await close(page);
   await page.getByRole("dialog").waitFor({ state: "detached" });
-  expect(await badge.count()).toBe(0);
+  await badge.waitFor({ state: "detached" });
 });
 
 inBrowser("what is typed while a text is saved is neither lost nor taken for somebody else's", async () => {

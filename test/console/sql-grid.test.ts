@@ -3,7 +3,7 @@ import { readFile } from "node:fs/promises";
 import type { Page } from "playwright-core";
 import { filterRows, nextOrder, sortRows } from "../../src/console/pages/sql/row-order.ts";
 import { inBrowser, openConsole, testNode } from "./browser.ts";
-import { eventually } from "./eventually.ts";
+import { becomes, eventually } from "./eventually.ts";
 import { cell, onBoth, run, says } from "./sql-page.ts";
 
 const values = (rows: ReadonlyArray<Readonly<Record<string, unknown>>>) => rows.map(({ a }) => a);
@@ -60,7 +60,7 @@ onBoth("a click on a column head sorts, a filter leaves rows out, and both are s
   await says(page, /^4 rows/);
   const sorted = async (order: string, ids: string[]) => {
     await page.locator(`th[aria-sort="${order}"]`, { hasText: "price" }).waitFor();
-    expect(await firstColumn(page)).toEqual(ids);
+    await becomes(() => firstColumn(page), ids);
   };
   await head(page, "price").click();
   await sorted("ascending", ["3", "1", "4", "2"]);
@@ -69,7 +69,7 @@ onBoth("a click on a column head sorts, a filter leaves rows out, and both are s
 
   await page.getByRole("searchbox", { name: "Filter these rows" }).fill("P");
   await page.getByText("3 of 4 rows").waitFor();
-  expect(await firstColumn(page)).toEqual(["1", "3", "2"]);
+  await becomes(() => firstColumn(page), ["1", "3", "2"]);
   await page.getByText("take the rows as shown").waitFor();
   const [download] = await Promise.all([
     page.waitForEvent("download"),
@@ -83,7 +83,7 @@ onBoth("a click on a column head sorts, a filter leaves rows out, and both are s
   await page.keyboard.press("Escape");
   await page.getByRole("searchbox", { name: "Filter these rows" }).fill("nothing like this");
   await page.getByText("0 of 4 rows").waitFor();
-  expect(await firstColumn(page)).toEqual([]);
+  await becomes(() => firstColumn(page), []);
   await page.getByRole("searchbox", { name: "Filter these rows" }).fill("");
   await head(page, "price").click();
   await sorted("none", ["1", "2", "3", "4"]);
@@ -113,7 +113,7 @@ inBrowser("columns are sorted and resized by keyboard and by dragging an edge", 
   await page.keyboard.press("ArrowUp");
   await page.keyboard.press("Enter");
   await page.locator('th[aria-sort="ascending"]', { hasText: "b" }).waitFor();
-  expect(await firstColumn(page)).toEqual(["2", "1"]);
+  await becomes(() => firstColumn(page), ["2", "1"]);
   expect(await page.getByRole("grid").getAttribute("aria-activedescendant")).toBe(
     await head(page, "b").getAttribute("id"),
   );
@@ -136,7 +136,7 @@ inBrowser("columns are sorted and resized by keyboard and by dragging an edge", 
     Bun.deepEquals(await widths(), [a - 60, b + 48, c]),
   );
   // A drag is not a click: the order is as before.
-  expect(await firstColumn(page)).toEqual(["2", "1"]);
+  await becomes(() => firstColumn(page), ["2", "1"]);
   await page.locator(".sql-edge").first().dblclick();
   await eventually("the widths are the first ones", async () => Bun.deepEquals(await widths(), [a, b, c]));
 });
@@ -154,8 +154,8 @@ inBrowser("ten thousand rows are sorted and filtered", async () => {
   await head(page, "c1").click();
   await head(page, "c1").click();
   await cell(page, "10000").waitFor();
-  expect((await firstColumn(page)).slice(0, 2)).toEqual(["10000", "9999"]);
+  await becomes(async () => (await firstColumn(page)).slice(0, 2), ["10000", "9999"]);
   await page.getByRole("searchbox", { name: "Filter these rows" }).fill("199980");
   await page.getByText("1 of 10,000 rows").waitFor();
-  expect(await firstColumn(page)).toEqual(["9999"]);
+  await becomes(() => firstColumn(page), ["9999"]);
 });
