@@ -2,6 +2,7 @@ import { type Browser, type BrowserContext, type CDPSession, chromium, type Page
 import { atRunEnd } from "../support/run-end.ts";
 import { findProgram } from "../support/tools.ts";
 import { Complaints } from "./complaints.ts";
+import { delayAnswers, slowDown } from "./slowness.ts";
 
 /** Host name of this machine that browsers do not trust like 127.0.0.1: `http://` with it is not a secure context. */
 export const plainHost = "console.test";
@@ -86,6 +87,7 @@ export class PooledContext {
     await blank.goto("http://127.0.0.1/");
     const devtools = await context.newCDPSession(blank);
     const complaints = await Complaints.watch(context);
+    await delayAnswers(context);
     return new PooledContext({ context, complaints, blank, devtools });
   }
 
@@ -96,7 +98,9 @@ export class PooledContext {
   async newPage(): Promise<Page> {
     const opened = this.context.waitForEvent("page");
     await this.#blank.evaluate("void open('about:blank', '_blank', 'noopener')");
-    return opened;
+    const page = await opened;
+    await slowDown(page);
+    return page;
   }
 
   /** Pages that the test opened, and those that its pages opened. */
