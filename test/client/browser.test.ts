@@ -188,7 +188,7 @@ eachOrigin("what a page breaks off or may not do leaves the old file as it was",
     setTimeout(() => waiting.abort("stuck"), 50);
     const source = await Promise.race([
       failure(files.upload("kept", stuck, { signal: waiting.signal })),
-      new Promise((resolve) => setTimeout(resolve, 5000, "it waits for ever")),
+      new Promise((resolve) => setTimeout(resolve, 30_000, "it waits for ever")),
     ]);
     async function* failing() { yield large; throw new Error("no more"); }
     const failed = await failure(files.upload("kept", failing()));

@@ -149,7 +149,7 @@ eachRuntimeAndStore(
     const stop = new AbortController();
     async function* watched() { try { for (;;) yield large.subarray(0, 100_000); } finally { cancelled = true; } }
     await tell(files.upload("film", watched(), { signal: stop.signal, onProgress: () => stop.abort(new RangeError("over")) }));
-    for (let i = 0; i < 200 && !cancelled; i++) await new Promise((done) => setTimeout(done, 10));
+    for (let i = 0; i < 3000 && !cancelled; i++) await new Promise((done) => setTimeout(done, 10));
     console.log("source closed", cancelled);
     `,
       login(node),

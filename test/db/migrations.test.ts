@@ -243,7 +243,7 @@ test("a PostgreSQL that accepts and then says nothing is given up after connect_
     detail: expect.stringContaining("cannot be reached"),
   });
   silent.stop(true);
-}, 10_000);
+}, 60_000);
 
 test("a database or user that PostgreSQL does not have is told in its own words, with what to do", async () => {
   const place = await newPostgresDatabase();

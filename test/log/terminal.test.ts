@@ -128,7 +128,7 @@ async function speakThrough(
     },
   });
   await run.exited;
-  for (let i = 0; i < 100 && !seen.includes("\n"); i += 1) await Bun.sleep(10);
+  for (let i = 0; i < 3000 && !seen.includes("\n"); i += 1) await Bun.sleep(10);
   run.terminal?.close();
   return { out: "", err: seen.replaceAll("\r\n", "\n") };
 }

@@ -129,11 +129,7 @@ eachDatabase(
     const beside = await openDatabase(settingsFor(node.databaseUrl), new LogHub(), { create: false });
     const made = await rollSuperToken(beside);
     await beside.close();
-    await within(
-      "both streams end",
-      Promise.all([farewell(byKey, keyId), farewell(byPassword, passwordId)]),
-      4000,
-    );
+    await within("both streams end", Promise.all([farewell(byKey, keyId), farewell(byPassword, passwordId)]));
     await isOver(node, byKey, keyId);
     await isOver(node, byPassword, passwordId);
     expect(await listen(byKey, made.token)).not.toBe(keyId);
@@ -149,11 +145,11 @@ eachDatabase(
     const { byKey, byPassword, keyId, passwordId } = streams;
     const { row_count } = await exec(node, "UPDATE token SET token_hash = 'x' WHERE id = 1");
     expect(row_count).toBe(1);
-    await within("the stream ends", farewell(byKey, keyId), 4000);
+    await within("the stream ends", farewell(byKey, keyId));
     await isOver(node, byKey, keyId);
     expect(await hear(byPassword)).toMatchObject({ id: passwordId, entry: { message: "unheard" } });
     await node.sql("DELETE FROM token WHERE id = 1");
-    await within("the other stream ends", farewell(byPassword, passwordId), 4000);
+    await within("the other stream ends", farewell(byPassword, passwordId));
   },
   180_000,
 );
@@ -227,7 +223,7 @@ eachDatabase(
     await using socket = await node.socket();
     const id = await listen(socket, node.superToken);
     await node.call("token_roll_token_secret", [node.superToken, "root"]);
-    await within("the stream of the one that reads ends", farewell(socket, id), 4000);
+    await within("the stream of the one that reads ends", farewell(socket, id));
   },
   180_000,
 );

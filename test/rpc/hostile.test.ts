@@ -17,7 +17,7 @@ const seed = Number(process.env.HOSTILE_SEED ?? 20_010_911);
 const attacks = 5000;
 /** So many at a time. */
 const lanes = 32;
-const patienceMs = 10_000;
+const patienceMs = 60_000;
 const MiB = 1024 * 1024;
 
 const codes = new Set(Object.values(faultKinds).map(({ code }) => Number(code)));

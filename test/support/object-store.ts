@@ -53,7 +53,7 @@ export async function objectNodes(kind: DatabaseKind): Promise<ObjectNodes> {
         create: true,
       });
       const blobs = new FolderBlobs(blobFolder, { sync: false });
-      await blobs.check(AbortSignal.timeout(5000));
+      await blobs.check(AbortSignal.timeout(60_000));
       await database.transact((transaction) => database.heads.create("site", transaction));
       const log = hub.logger("test");
       const heads = openHeads({ database, staleMs: 60_000 });

@@ -66,7 +66,7 @@ for (const [what, mode] of [
             target === "to" ? ["old.txt"] : [],
           ]);
         }
-        await until("nothing stays staged", () => staged(node).length === 0, 3000);
+        await until("nothing stays staged", () => staged(node).length === 0);
       }
     });
   });
