@@ -1,6 +1,8 @@
 import { expect } from "bun:test";
 import { siteWith } from "../support/bucket.ts";
 import { axeFindings, inBrowser, openConsole, shoot, testNode } from "./browser.ts";
+import { copiedBy } from "./clipboard.ts";
+import { eventually } from "./eventually.ts";
 
 inBrowser("links are made, shown once, listed and revoked, alone and all at once", async () => {
   await using node = await testNode();
@@ -14,8 +16,7 @@ inBrowser("links are made, shown once, listed and revoked, alone and all at once
   const form = page.getByRole("dialog", { name: "New link" });
   const made = page.getByRole("dialog", { name: "Link created" });
   const takeAddress = async () => {
-    await made.getByRole("button", { name: "Copy link" }).click();
-    const address = await page.evaluate<string>("navigator.clipboard.readText()");
+    const address = await copiedBy(page, () => made.getByRole("button", { name: "Copy link" }).click());
     await made.locator("footer").getByRole("button", { name: "Close" }).click();
     return address;
   };
@@ -67,5 +68,5 @@ inBrowser("links are made, shown once, listed and revoked, alone and all at once
   const box = page.getByRole("row", { name: /^inbox/ });
   await box.getByText("A drop box").waitFor();
   await box.getByText("Password").waitFor();
-  expect(page.url()).not.toContain("new=");
+  await eventually("the address is that of the list", () => !page.url().includes("new="));
 });

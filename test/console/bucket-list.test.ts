@@ -2,7 +2,7 @@ import { expect } from "bun:test";
 import type { Page } from "playwright-core";
 import { siteWith } from "../support/bucket.ts";
 import { axeFindings, inBrowser, openConsole, shoot, testNode } from "./browser.ts";
-import { eventually } from "./eventually.ts";
+import { becomes, eventually } from "./eventually.ts";
 
 const names = async (page: Page) =>
   (await page.locator(".buckets-name").allTextContents()).map((name) => name.trim());
@@ -25,16 +25,16 @@ inBrowser("buckets are a table that is searched and sorted, and the address keep
   // The server counts in the background, and the page asks again by itself.
   const site = page.getByRole("row", { name: /^site/ });
   await site.getByText("3 B", { exact: true }).waitFor();
-  expect(await site.getByRole("cell").first().textContent()).toBe("2");
-  expect(await names(page)).toEqual(["empty", "other", "p2", "p10", "site", "zeta"]);
+  await becomes(() => site.getByRole("cell").first().textContent(), "2");
+  await becomes(() => names(page), ["empty", "other", "p2", "p10", "site", "zeta"]);
   await page.getByRole("button", { name: "Size" }).click();
-  expect((await names(page)).slice(0, 2)).toEqual(["zeta", "site"]);
-  expect(page.url()).toContain("sort=size&order=down");
+  await becomes(async () => (await names(page)).slice(0, 2), ["zeta", "site"]);
+  await becomes(() => page.url(), expect.stringContaining("sort=size&order=down"));
   await page.reload();
   await site.waitFor();
   await eventually("the order is that of the address", async () => (await names(page))[0] === "zeta");
   await page.getByRole("searchbox", { name: "Search buckets" }).fill("SHOP");
-  expect(await names(page)).toEqual(["other"]);
+  await becomes(() => names(page), ["other"]);
   await page.getByText("1 of 6 buckets").waitFor();
   await page.getByRole("searchbox", { name: "Search buckets" }).fill("nothing");
   await page.getByText("No bucket has “nothing”").waitFor();
@@ -96,7 +96,7 @@ inBrowser("a bucket is made from the palette, and can take the HTTP root from an
   await openForm();
   await page.keyboard.press("Escape");
   await form.waitFor({ state: "detached" });
-  expect(page.url()).toBe(`${node.url}/node/console/#/buckets`);
+  await becomes(() => page.url(), `${node.url}/node/console/#/buckets`);
   // From the list itself as well.
   await page.getByRole("link", { name: "site", exact: true }).waitFor();
   await openForm();
@@ -135,5 +135,5 @@ inBrowser("200 buckets are listed, searched and sorted without delay", async () 
   await page.getByRole("searchbox", { name: "Search buckets" }).fill("19");
   await page.getByText("12 of 200 buckets").waitFor();
   await page.getByRole("button", { name: "Name" }).click();
-  expect((await names(page))[0]).toBe("bucket-199");
+  await becomes(async () => (await names(page))[0], "bucket-199");
 });

@@ -1,6 +1,7 @@
 import { expect } from "bun:test";
 import { siteWith } from "../support/bucket.ts";
 import { axeFindings, inBrowser, lookAround, openConsole, testNode } from "./browser.ts";
+import { becomes } from "./eventually.ts";
 
 inBrowser("the HTTP root is moved from another bucket, after a question, at once", async () => {
   await using node = await testNode();
@@ -25,7 +26,7 @@ inBrowser("the HTTP root is moved from another bucket, after a question, at once
   expect(await node.call("static-bucket_read", { token, name: "site" })).toMatchObject({
     is_http_root: false,
   });
-  expect(await page.getByRole("link", { name: "Open site" }).getAttribute("href")).toBe(`${node.url}/`);
+  await becomes(() => page.getByRole("link", { name: "Open site" }).getAttribute("href"), `${node.url}/`);
   // Tabs are in the history.
   await page.goBack();
   await page.getByRole("grid", { name: "Files" }).waitFor();

@@ -5,6 +5,7 @@ import { join } from "node:path";
 import type { Page } from "playwright-core";
 import { siteWith } from "../support/bucket.ts";
 import { axeFindings, inBrowser, lookAround, openConsole, shoot, testNode } from "./browser.ts";
+import { copiedBy } from "./clipboard.ts";
 
 const rowOf = (page: Page, name: string) =>
   page.getByRole("row").filter({ has: page.getByRole("link", { name, exact: true }) });
@@ -48,9 +49,8 @@ inBrowser("a bucket is made, changed and deleted, and its files stay on the disk
   await page.locator(".badge", { hasText: "HTTP root" }).waitFor();
   expect(await record()).toMatchObject({ path: "elsewhere/site", cors: false, is_http_root: true });
   await page.goBack();
-  await choose(page, "site", "Copy address");
+  expect(await copiedBy(page, () => choose(page, "site", "Copy address"))).toBe(`${node.url}/`);
   await page.getByText("Address copied.").waitFor();
-  expect(await page.evaluate("navigator.clipboard.readText()")).toBe(`${node.url}/`);
 
   await choose(page, "site", "Settings");
   await page.getByRole("checkbox", { name: "On", exact: false }).last().uncheck();
@@ -86,7 +86,7 @@ inBrowser("how to mount a bucket is told with its address and the user's key, ne
     expect(shown).not.toContain(secret);
   }
   await page.getByRole("tab", { name: "curl" }).press("ArrowRight");
-  expect(await page.getByRole("tab", { name: "Windows" }).getAttribute("aria-selected")).toBe("true");
+  await page.getByRole("tab", { name: "Windows", selected: true }).waitFor();
   await shoot(page, "buckets-mount");
   expect(await axeFindings(page)).toEqual([]);
   await page.getByRole("link", { name: "create a token for this drive only" }).click();

@@ -6,6 +6,7 @@ import { siteWith } from "../support/bucket.ts";
 import { tempFolder } from "../support/node.ts";
 import { inBrowser, openConsole, shoot, testNode } from "./browser.ts";
 import { dropFiles } from "./drop-files.ts";
+import { becomes } from "./eventually.ts";
 
 const hint = "Drop files onto a bucket to upload them.";
 
@@ -49,12 +50,14 @@ inBrowser("a file dropped beside a bucket leaves nobody's page, wherever it fall
   ]) {
     await page.getByRole("link", { name, exact: true }).click();
     await page.getByRole("heading", { name, level: 1 }).waitFor();
+    // What is dropped onto an element that is just being replaced is lost.
+    await page.locator(".skeleton").first().waitFor({ state: "detached" });
     for (const selector of [".page-header h1", ".menu"]) {
       await dropFiles(page, await middleOf(page, selector), file);
       await dismissHint(page);
     }
   }
-  expect(page.url()).toBe(`${node.url}/node/console/#/api`);
+  await becomes(() => page.url(), `${node.url}/node/console/#/api`);
   expect(tab.pages).toHaveLength(1);
 });
 

@@ -2,6 +2,7 @@ import { expect } from "bun:test";
 import type { Page } from "playwright-core";
 import type { TestNode } from "../support/node.ts";
 import { inBrowser, lookAround, openConsole, testNode } from "./browser.ts";
+import { copiedBy } from "./clipboard.ts";
 
 interface Described {
   readonly name: string;
@@ -64,9 +65,7 @@ inBrowser("the line for a shell does the same in a real one", async () => {
   await page.getByLabel("path", { exact: true }).fill("a 'b'.txt");
   await page.getByLabel("body", { exact: true }).fill(JSON.stringify(content));
   await page.getByText("export TOKEN=…").waitFor();
-  await page.getByRole("button", { name: "Copy command" }).click();
-  await page.getByText("Copied", { exact: true }).waitFor();
-  const line = String(await page.evaluate("navigator.clipboard.readText()"));
+  const line = await copiedBy(page, () => page.getByRole("button", { name: "Copy command" }).click());
   expect(line).not.toContain(node.superToken);
   const shell = Bun.spawn(["bash", "-c", line], {
     env: { PATH: process.env.PATH, TOKEN: node.superToken },

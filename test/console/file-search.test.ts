@@ -1,6 +1,7 @@
 import { expect } from "bun:test";
 import { siteWith } from "../support/bucket.ts";
 import { axeFindings, inBrowser, openConsole, shoot, testNode } from "./browser.ts";
+import { becomes } from "./eventually.ts";
 
 inBrowser("files are found in the whole bucket, and opened from there", async () => {
   await using node = await testNode();
@@ -16,11 +17,10 @@ inBrowser("files are found in the whole bucket, and opened from there", async ()
   await page.getByRole("button", { name: "Whole bucket" }).click();
   const found = page.getByRole("region", { name: "Found files" });
   await found.getByRole("link", { name: "docs/deep/Report 2026.txt" }).waitFor();
-  expect((await found.getByRole("link").allTextContents()).sort()).toEqual([
-    "docs/deep/Report 2026.txt",
-    "reports (folder)",
-    "reports/a.csv",
-  ]);
+  await becomes(
+    async () => (await found.getByRole("link").allTextContents()).sort(),
+    ["docs/deep/Report 2026.txt", "reports (folder)", "reports/a.csv"],
+  );
   for (const [width, height] of [
     [1440, 900],
     [820, 900],
@@ -43,5 +43,5 @@ inBrowser("files are found in the whole bucket, and opened from there", async ()
   await page.getByLabel("Filter by name").fill("2026 report");
   await found.getByRole("link").click();
   await page.getByRole("dialog", { name: "Report 2026.txt" }).getByText("the report").waitFor();
-  expect(new URL(page.url()).hash).toContain("path=docs%2Fdeep");
+  await becomes(() => new URL(page.url()).hash, expect.stringContaining("path=docs%2Fdeep"));
 });

@@ -25,6 +25,7 @@ inBrowser("a token that may list and read is shown the files, no change, and why
   expect(await page.getByRole("button", { name: "Edit" }).count()).toBe(0);
   await page.getByRole("dialog").getByRole("button", { name: "Close" }).click();
   await check(page, "a.txt").check();
+  await page.getByText("1 selected").waitFor();
   expect(await page.getByRole("button", { name: /Upload|New|Rename|Move|Delete/ }).count()).toBe(0);
   await page.keyboard.press("Delete");
   expect(await page.getByRole("dialog").count()).toBe(0);
@@ -38,6 +39,7 @@ inBrowser("a bucket that is off is looked at, downloaded from, and not changed",
   const { page } = tab;
   await page.getByText("This bucket is off").waitFor();
   await check(page, "a.txt").check();
+  await page.getByText("1 selected").waitFor();
   expect(await page.getByRole("button", { name: /Upload|Copy URL|Delete/ }).count()).toBe(0);
   const [download] = await Promise.all([
     page.waitForEvent("download"),

@@ -3,6 +3,8 @@ import type { Page } from "playwright-core";
 import { preferred } from "../../src/console/text/language.ts";
 import { siteWith } from "../support/bucket.ts";
 import { axeFindings, inBrowser, openConsole, shoot, testNode } from "./browser.ts";
+import { becomes } from "./eventually.ts";
+import { showRoute } from "./show-route.ts";
 
 test("the browser's first language that the console has is taken, and English without one", () => {
   expect(preferred(["zh-CN", "en"])).toBe("zh");
@@ -46,7 +48,7 @@ inBrowser("every page is in Chinese at once when that is chosen, and stays so ov
   await page.getByRole("heading", { name: "Overview" }).waitFor();
   await page.getByRole("button", { name: "中文" }).click();
   await page.getByRole("heading", { name: "概览" }).waitFor();
-  expect(await page.locator("html").getAttribute("lang")).toBe("zh-Hans");
+  await becomes(() => page.locator("html").getAttribute("lang"), "zh-Hans");
   await page.reload();
   for (const [path, title] of Object.entries(chinesePages)) {
     await goTo(page, path, title);
@@ -55,13 +57,12 @@ inBrowser("every page is in Chinese at once when that is chosen, and stays so ov
   }
   await page.getByRole("button", { name: "English" }).click();
   await page.getByRole("navigation", { name: "Pages" }).waitFor();
-  expect(await page.locator("html").getAttribute("lang")).toBe("en");
+  await becomes(() => page.locator("html").getAttribute("lang"), "en");
 });
 
 async function goTo(page: Page, path: string, title: string): Promise<void> {
-  await page.evaluate(`location.hash = "#/${path}"`);
+  await showRoute(page, `/${path}`);
   await page.getByRole("heading", { name: title, level: 1 }).waitFor();
-  await page.locator(".skeleton").waitFor({ state: "detached" });
 }
 
 inBrowser("a switch of the language keeps what was typed, and follows in an open form", async () => {

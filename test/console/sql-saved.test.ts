@@ -18,6 +18,7 @@ async function saveAs(page: Page, name: string): Promise<void> {
     .or(saved(page).getByRole("listitem"))
     .first()
     .waitFor();
+  await saved(page).locator("input:focus").waitFor();
   await page.keyboard.type(name);
   await page.keyboard.press("Enter");
 }

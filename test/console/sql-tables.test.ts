@@ -1,6 +1,7 @@
 import { expect } from "bun:test";
 import type { Page } from "playwright-core";
 import { inBrowser, lookAround, openConsole, testNode } from "./browser.ts";
+import { becomes } from "./eventually.ts";
 import { cell, onBoth, write } from "./sql-page.ts";
 
 function firstColumn(page: Page): Promise<string[]> {
@@ -27,22 +28,22 @@ onBoth("a table is browsed page by page, whatever its name", async (database) =>
   await write(page, "SELECT 'unfinished'");
   await open(page, 'My "odd" Table');
   await shows(page, "Rows 1 to 100");
-  expect((await firstColumn(page)).slice(0, 2)).toEqual(["250", "249"]);
+  await becomes(async () => (await firstColumn(page)).slice(0, 2), ["250", "249"]);
   await page.getByRole("button", { name: "Next page" }).click();
   await page.getByRole("button", { name: "Next page" }).click();
   await shows(page, "Rows 201 to 250");
-  expect(await page.getByRole("button", { name: "Next page" }).isDisabled()).toBe(true);
+  await page.getByRole("button", { name: "Next page", disabled: true }).waitFor();
   await page.getByRole("button", { name: "Count", exact: true }).click();
   await page.getByText("250 rows in the table").waitFor();
 
   await page.getByRole("button", { name: "Oldest first" }).click();
   await shows(page, "Rows 1 to 100");
   await cell(page, "n1").waitFor();
-  expect((await firstColumn(page)).slice(0, 2)).toEqual(["1", "2"]);
+  await becomes(async () => (await firstColumn(page)).slice(0, 2), ["1", "2"]);
   // The whole table is sorted, not the page.
   await page.getByRole("columnheader", { name: "price", exact: true }).click();
   await cell(page, "750").waitFor();
-  expect((await firstColumn(page)).slice(0, 2)).toEqual(["250", "249"]);
+  await becomes(async () => (await firstColumn(page)).slice(0, 2), ["250", "249"]);
 
   await page.getByRole("tab", { name: "Structure" }).click();
   const column = page.getByRole("row", { name: /^id / });
@@ -50,7 +51,7 @@ onBoth("a table is browsed page by page, whatever its name", async (database) =>
   await page.getByRole("row", { name: /^Order text/ }).waitFor();
 
   await page.goBack();
-  expect(await page.locator(".cm-content").textContent()).toBe("SELECT 'unfinished'");
+  await becomes(() => page.locator(".cm-content").textContent(), "SELECT 'unfinished'");
   await page.getByRole("textbox", { name: "SQL statement" }).waitFor();
 });
 
@@ -67,7 +68,7 @@ onBoth(
     await open(page, "notes");
     await shows(page, "Rows 1 to 2");
     // Without a key, the order is that in which the database keeps the rows.
-    expect(await firstColumn(page)).toEqual(["second", "first"]);
+    await becomes(() => firstColumn(page), ["second", "first"]);
     await page.getByRole("tab", { name: "Structure" }).click();
     await page
       .getByRole("row", { name: /^words text/ })
@@ -83,7 +84,7 @@ onBoth(
     await open(page, "late_notes");
     await shows(page, "Rows 1 to 1");
     expect(await page.getByRole("button", { name: "Newest first" }).count()).toBe(0);
-    expect(await firstColumn(page)).toEqual(["second"]);
+    await becomes(() => firstColumn(page), ["second"]);
   },
 );
 
@@ -93,7 +94,7 @@ inBrowser("an empty table shows its columns, and a name that no table has says s
   await using tab = await openConsole(node, { at: `/sql?table=${encodeURIComponent('"empty_one"')}` });
   const { page } = tab;
   await shows(page, "No rows");
-  expect(await page.getByRole("columnheader").allTextContents()).toEqual(["a", "b"]);
+  await becomes(() => page.getByRole("columnheader").allTextContents(), ["a", "b"]);
   await page.goto(`${node.url}/node/console/#/sql?table=gone`);
   await page.getByText("There is no table gone.").waitFor();
   await page.getByRole("button", { name: "Back to the statement" }).click();

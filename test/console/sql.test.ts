@@ -2,7 +2,7 @@ import { expect } from "bun:test";
 import { readFile } from "node:fs/promises";
 import { SQL } from "bun";
 import { inBrowser, lookAround, openConsole, testNode } from "./browser.ts";
-import { eventually } from "./eventually.ts";
+import { becomes, eventually } from "./eventually.ts";
 import { cell, onBoth, rowsOf, run, says, write } from "./sql-page.ts";
 
 onBoth("a statement shows its rows as the database holds them", async (database) => {
@@ -69,7 +69,7 @@ onBoth(
     await page.getByRole("button", { name: "Go to line 3, column 3" }).click();
     expect(await page.locator(".cm-lintRange-error").textContent()).toBe("nope FROM token");
     await page.keyboard.insertText("id, ");
-    expect(await page.locator(".cm-line").nth(2).textContent()).toBe("  id, nope FROM token");
+    await becomes(() => page.locator(".cm-line").nth(2).textContent(), "  id, nope FROM token");
   },
 );
 
@@ -87,12 +87,12 @@ onBoth("tables and columns are listed, inserted by a click and completed as one 
   await list.getByRole("button", { name: "order" }).click();
   await page.keyboard.insertText(" FROM ");
   await list.getByRole("button", { name: "Insert the table’s name" }).first().click();
-  expect(await page.locator(".cm-content").textContent()).toBe('SELECT "order" FROM "My notes"');
+  await becomes(() => page.locator(".cm-content").textContent(), 'SELECT "order" FROM "My notes"');
 
   await write(page, "SELECT * FROM token WHERE ");
   await page.keyboard.type("token_k");
   await page.locator(".cm-tooltip-autocomplete").getByText("token_key").click();
-  expect(await page.locator(".cm-content").textContent()).toBe("SELECT * FROM token WHERE token_key");
+  await becomes(() => page.locator(".cm-content").textContent(), "SELECT * FROM token WHERE token_key");
 });
 
 inBrowser(
@@ -117,10 +117,10 @@ inBrowser(
     await eventually("the last cell is selected", () =>
       page.evaluate<boolean>("document.querySelector('[aria-selected]')?.textContent === '300000'"),
     );
-    expect(await grid.getAttribute("aria-activedescendant")).toBe(await last.getAttribute("id"));
+    await becomes(() => grid.getAttribute("aria-activedescendant"), await last.getAttribute("id"));
     // The names of the columns stay in view above it.
-    expect(await page.evaluate(isInView("th:last-child"))).toBe(true);
-    expect(await page.evaluate(isInView("[aria-selected]"))).toBe(true);
+    for (const part of ["th:last-child", "[aria-selected]"])
+      await eventually(`${part} is in view`, () => page.evaluate(isInView(part)));
     await page.keyboard.press("Enter");
     await page.getByRole("dialog", { name: "c30, row 10,000" }).waitFor();
   },
@@ -173,7 +173,7 @@ inBrowser("the history brings a statement back, and is nowhere but in the memory
   await page.getByRole("link", { name: "SQL", exact: true }).click();
   await page.getByRole("button", { name: "History" }).click();
   await page.getByRole("button", { name: "SELECT 'a secret' AS a" }).click();
-  expect(await page.locator(".cm-content").textContent()).toBe("SELECT 'a secret' AS a");
+  await becomes(() => page.locator(".cm-content").textContent(), "SELECT 'a secret' AS a");
   const kept = "JSON.stringify([{ ...localStorage }, { ...sessionStorage }, history.state, location.href])";
   expect(await page.evaluate(kept)).not.toContain("secret");
 
@@ -191,12 +191,14 @@ inBrowser("a statement that is stopped is ended by the server too", async () => 
   await tab.page.getByLabel("Ask before").uncheck();
   await run(tab.page, "SELECT pg_advisory_lock(42); INSERT INTO done VALUES (1)");
   await says(tab.page, /^Running/);
+  const here = "database = (SELECT oid FROM pg_database WHERE datname = current_database())";
+  const ungranted = `SELECT 1 FROM pg_locks WHERE locktype = 'advisory' AND NOT granted AND ${here}`;
+  const waiting = async () => (await rowsOf(node, ungranted)).length;
+  // A statement that has not begun can come after the lock is free.
+  await becomes(waiting, 1);
   await tab.page.getByRole("button", { name: "Stop", exact: true }).click();
   await says(tab.page, /^You stopped this statement/);
-  await eventually("nobody waits for the lock", async () => {
-    const waiting = await rowsOf(node, "SELECT 1 FROM pg_locks WHERE locktype = 'advisory' AND NOT granted");
-    return waiting.length === 0;
-  });
+  await becomes(waiting, 0);
   await holder`SELECT pg_advisory_unlock(42)`;
   expect(await rowsOf(node, "SELECT * FROM done")).toEqual([]);
 });

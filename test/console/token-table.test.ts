@@ -4,6 +4,7 @@ import type { Token } from "../../src/client/index.ts";
 import { parseWanted, select, toListed, toQuery } from "../../src/console/pages/tokens/token-order.ts";
 import type { TestNode } from "../support/node.ts";
 import { axeFindings, inBrowser, openConsole, shoot, testNode } from "./browser.ts";
+import { becomes } from "./eventually.ts";
 import { actOn, tokenRow } from "./token-row.ts";
 import "./texts.ts";
 
@@ -57,15 +58,15 @@ inBrowser("a thousand tokens are searched, sorted and filtered, and many end by 
 
   const created = page.getByRole("columnheader", { name: "Name", exact: true });
   await created.getByRole("button").click();
-  expect(await created.getAttribute("aria-sort")).toBe("ascending");
+  await becomes(() => created.getAttribute("aria-sort"), "ascending");
   await created.getByRole("button").click();
-  expect(await created.getAttribute("aria-sort")).toBe("descending");
-  expect(page.url()).toContain("sort=-name");
+  await becomes(() => created.getAttribute("aria-sort"), "descending");
+  await becomes(() => page.url(), expect.stringContaining("sort=-name"));
   // Another order begins at its top.
   await rows(page).first().getByText("root", { exact: true }).first().waitFor();
   await page.getByLabel("Find").fill("device-99");
   await page.getByText("11 of 1,001 tokens").waitFor();
-  expect(await firstName(page)).toBe("device-999");
+  await becomes(() => firstName(page), "device-999");
 
   await page.getByLabel("Find").fill("");
   await page.getByRole("button", { name: "Expired 100" }).click();

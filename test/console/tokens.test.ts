@@ -2,6 +2,8 @@ import { expect } from "bun:test";
 import type { Page } from "playwright-core";
 import type { TestNode } from "../support/node.ts";
 import { inBrowser, lookAround, openConsole, shoot, testNode } from "./browser.ts";
+import { copiedBy } from "./clipboard.ts";
+import { becomes } from "./eventually.ts";
 import { actOn, tokenRow as card } from "./token-row.ts";
 
 const files = ["read", "write", "delete", "list"].map((action) => ({ static_bucket_file: action }));
@@ -53,9 +55,7 @@ inBrowser("a link from a bucket makes a token that mounts this bucket and can do
   await page.getByRole("button", { name: "Create the token" }).click();
   const dialog = page.getByRole("dialog", { name: "The new token" });
   await dialog.getByText(`${node.url}/node/static-webdav/site/`).waitFor();
-  await dialog.getByRole("button", { name: "Copy" }).first().click();
-  await dialog.getByText("Copied", { exact: true }).waitFor();
-  const copied = await page.evaluate("navigator.clipboard.readText()");
+  const copied = await copiedBy(page, () => dialog.getByRole("button", { name: "Copy" }).first().click());
   await shoot(page, "tokens-secret");
   const token = await takeSecret(page);
   expect(copied).toBe(token);
@@ -182,7 +182,7 @@ inBrowser("expired tokens and those that do not count yet are told apart in word
   await tab.page.keyboard.press("Escape");
   await tab.page.getByLabel("Find").fill("soon");
   await tab.page.getByText("1 of 3 tokens").waitFor();
-  expect(tab.page.url()).toContain("find=soon");
+  await becomes(() => tab.page.url(), expect.stringContaining("find=soon"));
 });
 
 inBrowser("limits are edited, the secret rolled, the password changed and the token deleted", async () => {
