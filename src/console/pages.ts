@@ -109,7 +109,7 @@ export const pages: readonly PageEntry[] = [
       return t.frame.needsSuperToken;
     },
     docs: "docs/config.md",
-    texts: ["config"],
+    texts: ["config", "configKeys"],
     load: () => import("./pages/config/page.tsx"),
   },
   {

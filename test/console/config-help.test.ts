@@ -1,7 +1,9 @@
 import { expect, test } from "bun:test";
 import type { Page } from "playwright-core";
 import { settings } from "../../src/config/schema.ts";
+import documented from "../../src/console/pages/config/config-keys.json";
 import { keyAt, suggestConfig } from "../../src/console/pages/config/config-keys.ts";
+import { configKeys as zh } from "../../src/console/text/zh/config-keys.ts";
 import { axeFindings, inBrowser, openConsole, shoot, testNode } from "./browser.ts";
 import "./texts.ts";
 
@@ -47,6 +49,21 @@ test("the key of a line is known by its table, also in a comment", () => {
   expect(keyAt("[logging]\nconsole = true", 2)).toBeUndefined();
 });
 
+test("every key has a description and a type in Chinese, with the same names and values in it", () => {
+  const { descriptions, types } = zh;
+  const nameOf = ({ table, name }: (typeof settings)[number]) =>
+    table === undefined ? name : `${table}.${name}`;
+  expect(Object.keys(descriptions).sort()).toEqual(settings.map(nameOf).sort());
+  const codeIn = (text = "") => text.split("`").filter((_, at) => at % 2 === 1);
+  for (const key of documented) {
+    const path = key.table === undefined ? key.name : `${key.table}.${key.name}`;
+    const text = descriptions[path];
+    expect([path, text]).toEqual([path, expect.stringMatching(/[\u4e00-\u9fff]|^`/)]);
+    expect([path, codeIn(text).sort()]).toEqual([path, codeIn(key.description).sort()]);
+    expect([path, types[key.type]]).toEqual([path, expect.any(String)]);
+  }
+});
+
 function editor(page: Page) {
   return page.getByRole("textbox", { name: "Configuration" });
 }
@@ -89,6 +106,27 @@ inBrowser("keys and values are completed, and the key under the cursor is explai
   );
   await page.keyboard.press("ArrowUp");
   await help.getByText("The number of entries kept in memory").waitFor();
+});
+
+inBrowser("in Chinese, keys are explained in Chinese", async () => {
+  await using node = await testNode();
+  await using tab = await openConsole(node, { at: "/config" });
+  const { page } = tab;
+  await below(page, "[logging]");
+  await page.keyboard.type("memory_log_cap");
+  await page.locator(".cm-completionInfo").getByText("The number of entries kept in memory").waitFor();
+  await page.keyboard.press("Escape");
+  await page.getByRole("button", { name: "中文" }).click();
+  await page.locator(".cm-content").click();
+  await page.keyboard.press("ControlOrMeta+z");
+  await page.keyboard.press("ControlOrMeta+Home");
+  const help = page.getByRole("region", { name: "配置项说明" });
+  await help.getByText("端口 0 表示任意空闲端口").waitFor();
+  await help.getByText("地址").first().waitFor();
+  await page.keyboard.insertText("trash_d");
+  await page.keyboard.press("Control+Space");
+  await page.locator(".cm-completionInfo").getByText("0 表示不保留").waitFor();
+  await shoot(page, "config-help-zh");
 });
 
 inBrowser("the help and the completion are readable in all colours and sizes", async () => {

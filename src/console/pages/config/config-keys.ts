@@ -8,6 +8,7 @@ export interface ConfigKey {
   readonly table?: string;
   readonly name: string;
   readonly type: string;
+  /** Documentation in English; `descriptionOf` has it in the language of the console. */
   readonly description: string;
   /** Default as it is written in the file. */
   readonly default?: string;
@@ -19,6 +20,17 @@ export interface ConfigKey {
 
 const keys = documented as readonly ConfigKey[];
 const tables = [...new Set(keys.flatMap(({ table }) => table ?? []))];
+
+/** Documentation of a key, with code between backticks. Links lead to files of the repository, so only their texts are left. */
+export function descriptionOf({ table, name, description }: ConfigKey): string {
+  const text = t.configKeys.descriptions[table === undefined ? name : `${table}.${name}`] ?? description;
+  return text.replace(/\[([^\]]+)\]\([^)]+\)/g, "$1");
+}
+
+/** Kind of the values of a key. */
+export function typeOf({ type }: ConfigKey): string {
+  return t.configKeys.types[type] ?? type;
+}
 
 const header = /^[ \t]*\[[ \t]*([\w-]*)[ \t]*\]/;
 /** A key and what is before its value. A key in a comment is found too, because a new file has most keys in comments. */
@@ -83,12 +95,12 @@ function keySuggestions({ text, table, after }: KeyPlace): Suggestion[] {
   const isSet = namesIn(text, table);
   return keys
     .filter((key) => key.table === table && !isSet.has(key.name))
-    .map(({ name, type, description }) => ({
-      label: name,
+    .map((key) => ({
+      label: key.name,
       // The line may already have a value.
-      apply: /^[ \t]*=/.test(after) ? name : `${name} = `,
-      detail: type,
-      info: description.replaceAll("`", ""),
+      apply: /^[ \t]*=/.test(after) ? key.name : `${key.name} = `,
+      detail: typeOf(key),
+      info: descriptionOf(key).replaceAll("`", ""),
     }));
 }
 

@@ -14,7 +14,7 @@ import { Problem } from "../../ui/problem.tsx";
 import { rich } from "../../ui/rich.tsx";
 import { showError, toast } from "../../ui/toasts.tsx";
 import { checkText, ProblemList, useCheck } from "./check.tsx";
-import { type ConfigKey, keyAt, suggestConfig } from "./config-keys.ts";
+import { type ConfigKey, descriptionOf, keyAt, suggestConfig, typeOf } from "./config-keys.ts";
 import { hasSecrets, secrets } from "./diff.ts";
 import { draftOf, type Saved } from "./draft.ts";
 import { type Finding, marksOf } from "./problems.ts";
@@ -136,13 +136,12 @@ function KeyHelp({ documented }: { readonly documented: ConfigKey | undefined })
           <p>
             <code>{documented.name}</code>{" "}
             <span class="muted">
-              <span lang="en">{documented.type}</span>
+              {typeOf(documented)}
               {documented.default !== undefined && `, ${t.config.defaultIs(documented.default)}`}
               {documented.isRequired && `, ${t.config.required}`}
             </span>
           </p>
-          {/* The server's documentation is in English, whatever the language of the console. */}
-          <p lang="en">{withCode(documented.description)}</p>
+          <p>{withCode(descriptionOf(documented))}</p>
         </>
       )}
     </section>

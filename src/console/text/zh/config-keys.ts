@@ -1,0 +1,105 @@
+import type { configKeys as en } from "../en/config-keys.ts";
+
+export const configKeys: typeof en = {
+  descriptions: {
+    ws_listener: "HTTP 和 WebSocket 的监听地址。端口 0 表示任意空闲端口。",
+    reuse_port:
+      "允许其他进程监听同一地址（SO_REUSEPORT）：所有进程都必须启用它，在 Linux 上还必须以同一用户运行。Linux 会在它们之间分配新连接。适用于同一台机器上共用数据库和存储的多个节点；`serve --processes` 会自动设置。",
+    server_uuid:
+      "`node-server_uuid` 返回的标识。`auto_gen` 会在首次启动时生成一个，并保存在本文件旁边的文件中。",
+    trusted_proxies:
+      '可信的反向代理，由它们告知客户端地址：可填地址或网段，`"unix"` 表示 Unix 套接字的客户端。不设置时，以连接的地址为准。',
+    proxy_header:
+      "可信代理用来告知客户端地址的请求头：`x-forwarded-for` 或 `forwarded`（RFC 7239）。不读取其他请求头，因为它们可能来自客户端。",
+    jsonrpc_max_connections: "处理中的 JSON-RPC 请求与打开的 WebSocket 的总数上限；超出时返回 429。",
+    max_request_body_size:
+      "JSON-RPC 请求或 WebSocket 消息的最大大小。内存较少时上限可能更低：`client_memory_bytes` 的一半由 `jsonrpc_max_connections` 个连接分摊。",
+    max_response_body_size: "JSON-RPC 响应的最大大小。",
+    client_memory_bytes:
+      "客户端可让服务器占用的内存：正在读取的请求、等待中的调用、尚未发出的响应。超出时返回 503，由客户端重试。0 表示进程可用内存（可能受 cgroup 限制）的四分之一。",
+    max_upload_size: "WebDAV 上传的最大大小；0 表示不限制。",
+    enable_unix_socket: "同时在 Unix 套接字上提供服务。",
+    unix_socket_path: "该套接字的路径；默认为数据库旁边的 `node.sock`。",
+    unix_socket_mode: "谁可以连接该套接字：八进制权限，例如 “0660” 表示其用户和用户组。",
+    unix_socket_group:
+      "该套接字的用户组，可填名称或编号；默认为服务器进程的用户组。运行服务器的用户必须属于该组。",
+    tls_cert: "PEM 证书链；与 `tls_key` 一起设置后，监听地址提供 https 和 wss。",
+    tls_key: "`tls_cert` 的 PEM 私钥。",
+    static_path: "存放所有存储桶文件夹的文件夹。",
+    sync_uploads: "每次上传先同步到磁盘再应答；设为 false 则交给操作系统处理。",
+    trash_days:
+      "已删除和被替换的普通文件在 `static_path` 下的 `~trash` 中保留多少天以供恢复；0 表示不保留。已在其中的文件仍按原定天数保留。设置了 `[files] url` 时，由 `keep_removed_days` 决定。",
+    keep_deploys: "每个存储桶保留多少个已发布的部署（包括当前的）；可以回滚到其中任意一个。",
+    static_cache_bytes: "用于缓存经常被请求的小文件的内存。",
+    node_name: "本节点在节点列表中的名称；默认为机器名。",
+    node_url:
+      "操作人员和其他节点直接访问本节点（而非负载均衡器）的地址；默认为 `ws_listener` 的地址，除非它表示所有地址（`0.0.0.0`）。",
+    drain_seconds:
+      "服务器在停止或重启之前继续服务多久；其间 `/node/ready` 返回 503，使负载均衡器不再发送请求。应长于均衡器察觉所需的时间；再发一次信号可立即结束。",
+    backup_dir:
+      "服务器自动备份的文件夹；默认为 SQLite 文件旁边的 `backup`，使用 PostgreSQL 时位于本文件旁边。",
+    backup_every: "自动备份的间隔，例如 `24h`、`12h` 或 `7d`；不设置则不备份，但迁移之前仍会备份。",
+    backup_keep: "保留多少个自动备份；新备份完成后删除更早的。",
+    backup_files: "自动备份中也包含所有存储桶的文件。",
+    backup_before_migration: "更新要更改数据库结构时先备份数据库；备份失败则拒绝启动。",
+    console: "在 `/node/console/` 提供网页控制台。启用时，HTTP 根目录的顶层文件夹不能含有 service worker。",
+    release_url: "自动更新的发布地址；不设置则关闭自动更新。",
+    release_public_key: "minisign 公钥：设置后，更新必须带有有效签名。",
+    "logging.log_filter":
+      "终端显示哪些日志，语法与 `RUST_LOG` 相同；默认为 `info`。环境变量 `RUST_LOG` 优先于它。",
+    "logging.json_log_file": "同时把每条日志追加到此文件，每行一个 JSON 对象。",
+    "logging.json_log_filter": "写入该文件的日志；默认与 `log_filter` 相同。",
+    "logging.json_log_max_bytes":
+      "该文件达到此大小时改名为 `<file>.1`，之前的改名为 `<file>.2`，依此类推，并新建一个文件；0 表示从不。",
+    "logging.json_log_keep": "保留多少个这样的旧文件。",
+    "logging.memory_log_capacity": "内存中为 `node-server_log` 保留的日志条数；0 表示关闭。",
+    "logging.memory_log_filter": "保留在内存中的日志；默认与 `log_filter` 相同。",
+    "logging.access_log": "把每个 HTTP 请求作为一行写入此文件；不设置则没有访问日志。",
+    "logging.access_log_format":
+      "访问日志的格式：`combined` 为 Web 服务器的常用格式，行末附请求的耗时和编号；或 `json`。",
+    "logging.access_log_max_bytes": "与 `json_log_max_bytes` 相同，用于访问日志。",
+    "logging.access_log_keep": "与 `json_log_keep` 相同，用于访问日志。",
+    "database.database_url": "`sqlite://path?mode=rwc` 或 `postgres://user:password@host:port/name`。",
+    "database.connect_timeout_ms": "建立连接最多等待多久。",
+    "database.acquire_timeout_ms": "语句等待空闲连接的最长时间。",
+    "database.answer_timeout_ms":
+      "PostgreSQL 应答服务器自身语句的最长时间；超时后调用以 103 和 `unavailable` 失败，HTTP 返回 503。",
+    "database.stale_seconds":
+      "数据库不可用时，普通 HTTP 继续提供已知存储桶多少秒；0 表示不提供。令牌始终从数据库读取。",
+    "database.idle_timeout_ms": "空闲的 PostgreSQL 连接在此时间后关闭；0 表示从不。",
+    "database.max_lifetime_ms": "PostgreSQL 连接在此时间后更换；0 表示从不。",
+    "database.max_connections": "PostgreSQL 连接的最大数量。",
+    "database.sql_timeout_ms": "`node-server_exec_sql` 的语句最多运行多久；0 表示不限制。",
+    "files.url":
+      "文件内容的存放位置：`file:///absolute/folder` 或 `s3://bucket/prefix`，文件名存放在数据库中。不设置时，文件是 `static_path` 下的普通文件。如何选择见 [storage.md](storage.md)；`node-server migrate --files` 可在两者之间移动文件。",
+    "files.endpoint":
+      "S3 兼容存储的地址；默认为 Amazon 在 `region` 的地址。未设置时使用环境变量 `AWS_ENDPOINT_URL`。",
+    "files.region": "S3 存储桶所在的区域；默认为 `us-east-1`。未设置时使用环境变量 `AWS_REGION`。",
+    "files.access_key_id": "S3 的访问密钥。未设置时使用环境变量 `AWS_ACCESS_KEY_ID`。",
+    "files.secret_access_key": "访问密钥对应的私密密钥。未设置时使用环境变量 `AWS_SECRET_ACCESS_KEY`。",
+    "files.path_style":
+      "在路径中指定 S3 存储桶（`https://host/bucket/…`），所有存储都支持；设为 false 则在主机名中指定（`https://bucket.host/…`），部分存储要求这样。",
+    "files.cache_path":
+      "存放从 S3 读取的内容副本的文件夹；默认为 SQLite 文件旁边的 `blob-cache`，使用 PostgreSQL 时为本文件旁边的 `data/blob-cache`。",
+    "files.cache_bytes": "该文件夹的最大大小；最久未读取的内容先被删除。0 表示关闭。",
+    "files.keep_removed_days":
+      "已删除和被替换的文件在多少天内可以恢复。单独的数据库备份也可在同样的天数内恢复，因为其文件的内容仍然存在。",
+    "files.request_timeout_ms": "S3 完成请求的每一步（例如开始应答或发送后续字节）的最长时间。",
+  },
+  types: {
+    address: "地址",
+    boolean: "布尔值",
+    bytes: "字节",
+    days: "天",
+    filter: "过滤器",
+    interval: "时间间隔",
+    list: "列表",
+    ms: "毫秒",
+    number: "数字",
+    path: "路径",
+    seconds: "秒",
+    text: "文本",
+    URL: "URL",
+    UUID: "UUID",
+  },
+};
